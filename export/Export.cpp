@@ -1,0 +1,147 @@
+#include "export/Export.h"
+
+#include "export/Layout.h"
+#include "export/OriginMapOf.h"
+#include "export/Tables.h"
+#include "export/Writer.h"
+
+#include "origin/Json.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+
+namespace origo {
+
+namespace {
+
+/// Where the payloads of everything inline pass the 2 GB of a flatbuffer, those from this size on leave it. The last
+/// resort is that all do.
+constexpr uint64_t inlineLimits[] = {Tables::everythingInline, 4096, 1};
+
+/// Tensors or operators are not where the input had them.
+bool hasMoved(const Model &model) {
+  if (model.rewrites > 0)
+    return true;
+  for (auto &graph : model.subgraphs)
+    for (auto [i, value] : llvm::enumerate(graph->values))
+      if (value->erased() || value->index != i)
+        return true;
+  return false;
+}
+
+/// Metadata that speaks of positions is wrong in a changed model.
+llvm::Error dropStaleMetadata(Model &model, std::vector<std::string> *notes) {
+  if (!hasMoved(model))
+    return llvm::Error::success();
+  llvm::DenseSet<const Buffer *> dropped;
+  for (const MetadataEntry &entry : model.metadata) {
+    if (entry.name == "COMPRESSION_METADATA" || entry.name == "LiteRtStamp")
+      return makeError("the model has been compiled already (metadata '" + entry.name +
+                       "'): it can be converted, but not optimized");
+    if (entry.name != "ONE_execution_plan_table" && entry.name != "OfflineMemoryAllocation")
+      continue;
+    if (notes)
+      notes->push_back("metadata '" + entry.name.str() + "' is dropped: it does not fit the changed model");
+    if (entry.buffer)
+      dropped.insert(entry.buffer);
+  }
+  if (dropped.empty())
+    return llvm::Error::success();
+  llvm::erase_if(model.metadata, [](const MetadataEntry &entry) {
+    return entry.name == "ONE_execution_plan_table" || entry.name == "OfflineMemoryAllocation";
+  });
+  for (const MetadataEntry &entry : model.metadata)
+    dropped.erase(entry.buffer);
+  for (const Buffer *buffer : model.metadataBuffers)
+    dropped.erase(buffer);
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      dropped.erase(value->buffer);
+  llvm::erase_if(model.buffers, [&](const Buffer *buffer) { return dropped.contains(buffer); });
+  return llvm::Error::success();
+}
+
+llvm::Error sameFile(const OutputFile &model, const OutputFile &side, llvm::StringRef path) {
+  if (model.isStream() || side.isStream() || model.target() != side.target())
+    return llvm::Error::success();
+  return inFile(path, makeError("cannot be both the model and its origin map"));
+}
+
+} // namespace
+
+llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::StringRef path,
+                        const ExportOptions &options) {
+  auto inPath = [&](llvm::Error error) { return inFile(path, std::move(error)); };
+  if (llvm::Error error = dropStaleMetadata(model, options.notes))
+    return inPath(std::move(error));
+  model.number();
+  if (llvm::Error error = checkExpressible(model, options.format))
+    return inPath(std::move(error));
+
+  bool embed = options.embed != origin::Embed::None && !model.provenanceDropped;
+  bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
+  std::optional<origin::OriginMap> map;
+  std::array<Payload, Tables::mapEntries> mapPayloads;
+  std::unique_ptr<Tables> tables;
+  std::optional<Layout> layout;
+  for (uint64_t inlineBelow : inlineLimits) {
+    layout.reset();
+    llvm::Expected<std::unique_ptr<Tables>> built =
+        buildTables(model, {.format = options.format, .withMap = embed, .inlineBelow = inlineBelow});
+    if (!built)
+      return inPath(built.takeError());
+    tables = std::move(*built);
+    // The map follows from the tables but not from where payloads lie.
+    if ((embed || writeJson) && !map) {
+      llvm::Expected<origin::OriginMap> made = originMapOf(model, lineage, *tables);
+      if (!made)
+        return inPath(made.takeError());
+      map = std::move(*made);
+      map->target.file = path == "-" ? std::string() : llvm::sys::path::filename(path).str();
+      if (embed) {
+        origin::OneTables one = origin::encodeOneTables(*map);
+        mapPayloads = {Payload::owned(origin::encode(*map, options.embed)), Payload::owned(std::move(one.source)),
+                       Payload::owned(std::move(one.op))};
+      }
+      if (!writeJson)
+        map = origin::OriginMap(); // a million rows are not needed any more
+    }
+    tables->map = mapPayloads;
+    layout.emplace(model, *tables, options.notes);
+    if (layout->fits())
+      break;
+  }
+  if (!layout->fits())
+    return inPath(makeError("the tables alone would pass the 2 GB that a flatbuffer can hold"));
+
+  IgnoreWriteSignals ignore;
+  llvm::Expected<std::unique_ptr<OutputFile>> out = OutputFile::open(path);
+  if (!out)
+    return out.takeError();
+  OutputFile &file = **out;
+  llvm::SmallVector<OutputFile *, 2> files = {&file};
+  std::unique_ptr<OutputFile> side;
+  if (writeJson) {
+    llvm::Expected<std::unique_ptr<OutputFile>> opened = OutputFile::open(*options.originJson);
+    if (!opened)
+      return opened.takeError();
+    side = std::move(*opened);
+    if (llvm::Error error = sameFile(file, *side, path))
+      return error;
+    OutputStream os(*side);
+    origin::writeJson(*map, os);
+    os.flush();
+    if (llvm::Error error = side->finish())
+      return error;
+    files.insert(files.begin(), side.get());
+  }
+  file.reserve(layout->size());
+  layout->write(file);
+  if (llvm::Error error = file.finish())
+    return error;
+  assert(file.position() == layout->size() && "the layout is what is written");
+  return OutputFile::commit(files);
+}
+
+} // namespace origo

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ir/Model.h"
+#include "origin/Embedded.h"
+#include "origin/OriginMap.h"
+
+namespace origo {
+
+struct ExportOptions {
+  Format format = Format::Circle;
+  origin::Embed embed = origin::Embed::Full;
+  std::optional<std::string> originJson; ///< path of the side file; none: not written
+  std::vector<std::string> *notes = nullptr; ///< takes one-line notices for the user
+};
+
+/// Writes the model, and the side file before it, each whole or not at all: to a temporary file beside `path` that is
+/// renamed into place at the end (a symbolic link is followed; a pipe, a device or "-" is streamed to).
+/// Renumbers the model (Model::number). Refuses by name what the format cannot express.
+llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::StringRef path,
+                        const ExportOptions &options);
+
+/// The origin map that exportModel would write.
+llvm::Expected<origin::OriginMap> originMapOf(Model &model, const origin::Lineage &lineage, Format format);
+
+/// The listing of a model that is in no file yet (one read from text): that of the file it would be written to.
+llvm::Expected<std::shared_ptr<origin::Listing>> listingOf(Model &model, Format format);
+
+} // namespace origo

@@ -1,0 +1,297 @@
+#include "export/OriginMapOf.h"
+
+#include "export/Export.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace origo {
+
+namespace {
+
+/// Which values an operator that computes in another order of float operations has had a part in.
+class Taint {
+public:
+  explicit Taint(const Model &model)
+      : model(model), inexactInside(model.subgraphs.size()), inputsTainted(model.subgraphs.size()) {
+    for (auto &graph : model.subgraphs)
+      values.emplace_back(graph->values.size());
+    if (markInexactSubgraphs())
+      while (pass())
+        ;
+  }
+  bool operator()(const Value &value) const { return values[value.subgraph()->index][value.index]; }
+
+private:
+  const Model &model;
+  std::vector<std::vector<bool>> values;
+  std::vector<bool> inexactInside; ///< has an inexact operator, or calls a subgraph that has
+  std::vector<bool> inputsTainted; ///< is called with a tainted operand
+  bool stateTainted = false;       ///< a tainted value was written to a variable
+
+  /// False if there is no inexact operator at all.
+  bool markInexactSubgraphs() {
+    std::vector<llvm::SmallVector<unsigned, 2>> callers(model.subgraphs.size());
+    std::vector<unsigned> work;
+    for (auto &graph : model.subgraphs) {
+      for (const Operator &op : graph->operators) {
+        if (op.inexact && !inexactInside[graph->index]) {
+          inexactInside[graph->index] = true;
+          work.push_back(graph->index);
+        }
+        for (Subgraph *callee : op.callees())
+          callers[callee->index].push_back(graph->index);
+      }
+    }
+    bool any = !work.empty();
+    while (!work.empty()) {
+      unsigned callee = work.back();
+      work.pop_back();
+      for (unsigned caller : callers[callee])
+        if (!inexactInside[caller]) {
+          inexactInside[caller] = true;
+          work.push_back(caller);
+        }
+    }
+    return any;
+  }
+
+  /// All operators once, and again those subgraphs whose inputs turned out to be tainted. True if taint has reached
+  /// the state, which operators before it may read in the next run.
+  bool pass() {
+    bool stateBefore = stateTainted;
+    std::vector<unsigned> work;
+    for (unsigned i = 0; i < model.subgraphs.size(); ++i)
+      work.push_back(i);
+    while (!work.empty()) {
+      const Subgraph &graph = *model.subgraphs[work.back()];
+      work.pop_back();
+      if (inputsTainted[graph.index])
+        for (const Value *input : graph.inputs)
+          values[graph.index][input->index] = true;
+      for (const Operator &op : graph.operators)
+        visit(op, work);
+    }
+    return stateTainted != stateBefore;
+  }
+
+  void visit(const Operator &op, std::vector<unsigned> &work) {
+    bool fromOperand = llvm::any_of(op.operands(), [&](const Use &use) { return use.get() && (*this)(*use.get()); });
+    bool tainted = op.inexact || fromOperand;
+    for (Subgraph *callee : op.callees()) {
+      tainted |= inexactInside[callee->index];
+      if (fromOperand && !inputsTainted[callee->index]) {
+        inputsTainted[callee->index] = true;
+        work.push_back(callee->index);
+      }
+    }
+    uint8_t effects = op.effects();
+    tainted |= stateTainted && (effects & uint8_t(Effect::ReadsState));
+    if (!tainted)
+      return;
+    stateTainted |= (effects & (uint8_t(Effect::WritesState) | uint8_t(Effect::ReadsState))) != 0;
+    for (const Value *result : op.results())
+      if (result)
+        values[result->subgraph()->index][result->index] = true;
+  }
+};
+
+static_assert(int(Step::Permute) == int(origin::Step::Permute) && int(Step::Quantize) == int(origin::Step::Quantize) &&
+              int(Step::Affine) == int(origin::Step::Affine));
+
+class MapBuilder {
+public:
+  MapBuilder(Model &model, const origin::Lineage &lineage, const Tables &tables)
+      : model(model), lineage(lineage), tables(tables), taint(model) {}
+
+  llvm::Expected<origin::OriginMap> build() {
+    if (!lineage.source)
+      return makeError("the model has no source that an origin map could lead to");
+    origin::OriginMap map;
+    map.generator = "origo " ORIGO_VERSION;
+    map.source = *lineage.source;
+    map.chain = lineage.chain;
+    map.retrained = lineage.retrained;
+    origin::Listing listing = listingOf(model, tables);
+    map.target.format = listing.format;
+    map.target.fingerprint = listing.fingerprint;
+    map.target.content = listing.content;
+    for (auto [graph, source] : llvm::zip_equal(model.subgraphs, listing.subgraphs))
+      map.target.subgraphs.push_back(subgraph(*graph, source));
+    writeLedger(map);
+    return map;
+  }
+
+private:
+  Model &model;
+  const origin::Lineage &lineage;
+  const Tables &tables;
+  Taint taint;
+
+  std::vector<uint32_t> members(IdSet set) const {
+    std::vector<uint32_t> ids;
+    model.sets.forEach(set, [&](uint32_t id) { ids.push_back(id); });
+    return ids;
+  }
+
+  origin::TargetSubgraph subgraph(const Subgraph &graph, origin::SourceSubgraph &listing) const {
+    origin::TargetSubgraph target;
+    target.source.assign(graph.sources.begin(), graph.sources.end());
+    target.operators.reserve(listing.operators.size());
+    for (auto [op, row] : llvm::zip_equal(graph.operators, listing.operators))
+      target.operators.push_back(operatorRow(op, row, listing));
+    target.tensors.reserve(listing.tensors.size());
+    for (auto [value, row] : llvm::zip_equal(graph.values, listing.tensors))
+      target.tensors.push_back(tensorRow(*value, row));
+    target.name = std::move(listing.name);
+    return target;
+  }
+
+  origin::OperatorRow operatorRow(const Operator &op, origin::SourceOperator &listed,
+                                  const origin::SourceSubgraph &listing) const {
+    origin::OperatorRow row;
+    row.op = std::move(listed.op);
+    row.customCode = std::move(listed.customCode);
+    for (int32_t id : listed.tensors)
+      row.outputs.push_back(id < 0 ? std::string() : listing.tensors[id - listing.firstTensor].name);
+    row.origins = members(op.origins);
+    for (llvm::StringRef pass : model.passLists.get(op.passes))
+      row.passes.push_back(pass.str());
+    if (op.synthetic && row.origins.empty()) {
+      row.syntheticReason = op.synthetic->reason.str();
+      row.serves = members(op.synthetic->serves);
+    }
+    row.wide = op.wide.str();
+    row.calls = members(op.calls);
+    return row;
+  }
+
+  origin::TensorRow tensorRow(const Value &value, const origin::SourceTensor &listed) const {
+    origin::TensorRow row;
+    row.index = value.index;
+    row.name = listed.name; // operators behind this one may still need it
+    row.constant = listed.kind == origin::TensorKind::Constant;
+    if (row.constant) {
+      row.tensors = members(value.sourceTensors);
+      row.operators = members(value.sourceOperators);
+      row.syntheticReason = value.synthetic.str();
+    }
+    bool dropped = false;
+    for (const Relation &relation : value.relations) {
+      std::optional<std::vector<origin::Step>> steps = stepsOf(relation, value);
+      if (!steps) {
+        dropped = true;
+        continue;
+      }
+      row.relations.push_back({relation.tensor, std::move(*steps), relation.exact && !taint(value)});
+    }
+    if (row.relations.empty())
+      row.reason = !value.noRelation.empty()  ? value.noRelation.str()
+                   : dropped                  ? "approximated"
+                   : !value.synthetic.empty() ? "synthetic"
+                                              : "new-intermediate";
+    return row;
+  }
+
+  /// Nothing where a step uses a constant that is not in the file any more.
+  std::optional<std::vector<origin::Step>> stepsOf(const Relation &relation, const Value &value) const {
+    std::vector<origin::Step> steps;
+    for (const Step &step : model.steps.get(relation.steps)) {
+      origin::Step out;
+      out.kind = static_cast<decltype(out.kind)>(step.kind);
+      out.axis = step.axis;
+      out.first.assign(step.first.begin(), step.first.end());
+      out.second.assign(step.second.begin(), step.second.end());
+      if (!termOf(step.scale, value, out.scale) || !termOf(step.shift, value, out.shift))
+        return std::nullopt;
+      steps.push_back(std::move(out));
+    }
+    return steps;
+  }
+
+  static bool termOf(const Step::Term &term, const Value &value, origin::Term &out) {
+    switch (term.kind) {
+    case Step::Term::None:
+      return true;
+    case Step::Term::Number:
+      out.kind = origin::Term::Number;
+      out.number = term.number;
+      return true;
+    case Step::Term::Constant:
+      out.kind = origin::Term::Constant;
+      out.constant = term.constant->index;
+      return !term.constant->erased() && term.constant->subgraph() == value.subgraph() && term.constant->isConstant();
+    }
+    llvm_unreachable("all kinds of terms are above");
+  }
+
+  void writeLedger(origin::OriginMap &map) {
+    llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+    for (const LedgerRow &row : model.ledger(lost)) {
+      origin::LedgerRow out;
+      out.isTensor = row.isTensor;
+      out.id = row.id;
+      out.fate = fateName(row.fate).str();
+      if (row.was != Fate::Unknown)
+        out.was = fateName(row.was).str();
+      out.pass = row.pass.str();
+      out.run = row.run;
+      out.rewrite = row.rewrite;
+      for (const Operator *op : row.operators)
+        out.operators.push_back({op->subgraph()->index, op->index});
+      for (const Value *value : row.values)
+        out.tensors.push_back({value->subgraph()->index, value->index});
+      map.ledger.push_back(std::move(out));
+    }
+    if (lost.empty())
+      return;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "broken invariant: neither live nor in the ledger:";
+    for (auto [isTensor, id] : llvm::ArrayRef(lost).take_front(20))
+      os << (isTensor ? " tensor " : " operator ") << id;
+    if (lost.size() > 20)
+      os << " and " << lost.size() - 20 << " more";
+    llvm::report_fatal_error(llvm::StringRef(text));
+  }
+};
+
+} // namespace
+
+origin::Listing listingOf(const Model &model, const Tables &tables) {
+  origin::Listing listing;
+  withView(model, tables, [&](const origin::ModelView &view) {
+    listing = origin::describe(view);
+    listing.fingerprint = origin::fingerprint(view);
+    listing.content = origin::content(view);
+  });
+  listing.format = tables.tflite ? "tflite" : "circle";
+  return listing;
+}
+
+llvm::Expected<origin::OriginMap> originMapOf(Model &model, const origin::Lineage &lineage, const Tables &tables) {
+  return MapBuilder(model, lineage, tables).build();
+}
+
+llvm::Expected<origin::OriginMap> originMapOf(Model &model, const origin::Lineage &lineage, Format format) {
+  model.number();
+  if (llvm::Error error = checkExpressible(model, format))
+    return error;
+  llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(model, {.format = format});
+  if (!tables)
+    return tables.takeError();
+  return originMapOf(model, lineage, **tables);
+}
+
+llvm::Expected<std::shared_ptr<origin::Listing>> listingOf(Model &model, Format format) {
+  model.number();
+  if (llvm::Error error = checkExpressible(model, format))
+    return error;
+  llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(model, {.format = format});
+  if (!tables)
+    return tables.takeError();
+  return std::make_shared<origin::Listing>(listingOf(model, **tables));
+}
+
+} // namespace origo

@@ -1,0 +1,322 @@
+#include "export/Writer.h"
+
+#include "ir/Error.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace origo {
+
+using llvm::sys::RetryAfterSignal;
+
+namespace {
+
+constexpr uint64_t bufferBytes = 1 << 20;
+/// What is at least as long is not taken through the buffer.
+constexpr uint64_t directBytes = 256 << 10;
+constexpr uint64_t windowBytes = 8 << 20;
+
+llvm::StringRef remedy(int code) {
+  switch (code) {
+  case ENOSPC:
+  case EDQUOT:
+    return "; free space or write to another place";
+  case EFBIG:
+    return "; raise the file size limit (ulimit -f) or write to another file system";
+  case ENOENT:
+  case ENOTDIR:
+    return "; create its directory first";
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return "; write to a directory that you may write to";
+  case EISDIR:
+    return "; name a file";
+  default:
+    return "";
+  }
+}
+
+/// Follows links by hand: the last one may lead to a file that does not exist yet.
+llvm::Expected<std::string> followLinks(std::string path) {
+  constexpr int maxLinks = 40; // Linux's own limit
+  for (int i = 0; i < maxLinks; ++i) {
+    char link[PATH_MAX];
+    ssize_t length = ::readlink(path.c_str(), link, sizeof(link));
+    if (length < 0)
+      return path;
+    llvm::StringRef to(link, length);
+    if (to.starts_with("/")) {
+      path = to.str();
+    } else {
+      llvm::SmallString<128> next = llvm::sys::path::parent_path(path);
+      llvm::sys::path::append(next, to);
+      path = next.str().str();
+    }
+  }
+  errno = ELOOP;
+  return makeError("cannot be written: " + llvm::sys::StrError(ELOOP));
+}
+
+std::string temporaryName(llvm::StringRef destination) {
+  llvm::SmallString<128> path = llvm::sys::path::parent_path(destination);
+  uint64_t random = uint64_t(llvm::sys::Process::GetRandomNumber()) << 32 | uint32_t(::getpid());
+  llvm::sys::path::append(path, ".origo-" + llvm::utohexstr(random, true) + ".tmp");
+  return path.str().str();
+}
+
+} // namespace
+
+struct IgnoreWriteSignals::Saved {
+  struct sigaction fileSize, pipe;
+};
+
+IgnoreWriteSignals::IgnoreWriteSignals() : saved(std::make_unique<Saved>()) {
+  // LLVM installs its own handlers when the first file is registered for removal; ours has to come after that.
+  llvm::sys::RemoveFileOnSignal("");
+  llvm::sys::DontRemoveFileOnSignal("");
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGXFSZ, &ignore, &saved->fileSize);
+  ::sigaction(SIGPIPE, &ignore, &saved->pipe);
+}
+
+IgnoreWriteSignals::~IgnoreWriteSignals() {
+  ::sigaction(SIGXFSZ, &saved->fileSize, nullptr);
+  ::sigaction(SIGPIPE, &saved->pipe, nullptr);
+}
+
+llvm::Error OutputFile::failure(int code) const {
+  if (truncatedInput)
+    return inFile(name, makeError("is not written: an input file became shorter while it was read"));
+  return inFile(name, makeError("cannot be written: " + llvm::sys::StrError(code) + remedy(code)));
+}
+
+llvm::Expected<std::unique_ptr<OutputFile>> OutputFile::open(llvm::StringRef path) {
+  std::unique_ptr<OutputFile> file(new OutputFile());
+  file->name = path.str();
+  if (path == "-") {
+    file->fd = ::dup(STDOUT_FILENO);
+    if (file->fd < 0)
+      return file->failure(errno);
+    return file;
+  }
+  struct stat status;
+  bool exists = ::stat(file->name.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT)
+    return file->failure(errno);
+  if (path.empty() || (exists && S_ISDIR(status.st_mode)) || path.ends_with("/"))
+    return file->failure(path.empty() ? ENOENT : EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    file->fd = RetryAfterSignal(-1, ::open, file->name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (file->fd < 0)
+      return file->failure(errno);
+    return file;
+  }
+
+  llvm::Expected<std::string> destination = followLinks(file->name);
+  if (!destination)
+    return inFile(path, destination.takeError());
+  file->destination = std::move(*destination);
+  // A plain open would refuse to overwrite a read-only file; a rename would not ask.
+  if (exists && ::faccessat(AT_FDCWD, file->destination.c_str(), W_OK, AT_EACCESS) != 0)
+    return file->failure(errno);
+  if (llvm::Error error = file->openTemporary())
+    return error;
+  if (exists && ::fchmod(file->fd, status.st_mode & 0777) != 0)
+    return file->failure(errno);
+  return file;
+}
+
+llvm::Error OutputFile::openTemporary() {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string path = temporaryName(destination);
+    // Registered first, so that no moment is left in which an interrupt would leave the file behind.
+    llvm::sys::RemoveFileOnSignal(path);
+    fd = RetryAfterSignal(-1, ::open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      temporary = std::move(path);
+      return llvm::Error::success();
+    }
+    int code = errno;
+    llvm::sys::DontRemoveFileOnSignal(path);
+    if (code != EEXIST)
+      return failure(code);
+  }
+  return failure(EEXIST);
+}
+
+OutputFile::~OutputFile() {
+  if (fd >= 0)
+    ::close(fd);
+  for (const std::string &path : {temporary, backup})
+    if (!path.empty()) {
+      ::unlink(path.c_str());
+      llvm::sys::DontRemoveFileOnSignal(path);
+    }
+}
+
+void OutputFile::reserve(uint64_t size) {
+  if (error || isStream() || size == 0)
+    return;
+  // The system call and not posix_fallocate, which would write to every block where the file system cannot do it.
+  int result;
+  do
+    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size));
+  while (result != 0 && errno == EINTR);
+  if (result != 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
+    error = errno;
+}
+
+void OutputFile::writeAll(const uint8_t *data, uint64_t size) {
+  while (size && !error) {
+    ssize_t put = RetryAfterSignal(-1, ::write, fd, data, std::min(size, windowBytes));
+    if (put < 0) {
+      error = errno;
+      truncatedInput = error == EFAULT; // a page of the mapping is gone
+      return;
+    }
+    data += put;
+    size -= put;
+    written += put;
+  }
+}
+
+void OutputFile::flush() {
+  if (buffered.empty())
+    return;
+  // Emptied first: position() counts both.
+  std::vector<uint8_t> bytes;
+  bytes.swap(buffered);
+  writeAll(bytes.data(), bytes.size());
+  bytes.clear();
+  buffered.swap(bytes);
+}
+
+void OutputFile::write(llvm::ArrayRef<uint8_t> bytes) {
+  if (error)
+    return;
+  bool direct = bytes.size() >= directBytes;
+  if (direct || buffered.size() + bytes.size() > bufferBytes)
+    flush();
+  if (direct)
+    return writeAll(bytes.data(), bytes.size());
+  if (buffered.capacity() == 0)
+    buffered.reserve(bufferBytes);
+  buffered.insert(buffered.end(), bytes.begin(), bytes.end());
+}
+
+void OutputFile::zeros(uint64_t count) {
+  static const uint8_t none[64] = {};
+  for (; count; count -= std::min<uint64_t>(count, sizeof(none)))
+    write({none, static_cast<size_t>(std::min<uint64_t>(count, sizeof(none)))});
+}
+
+/// Returns how many bytes the kernel has moved; the caller writes the rest.
+uint64_t OutputFile::copyRange(int from, uint64_t offset, uint64_t size) {
+  uint64_t done = 0;
+  while (done < size) {
+    off_t at = static_cast<off_t>(offset + done);
+    ssize_t moved = RetryAfterSignal(-1, ::copy_file_range, from, &at, fd, nullptr, size - done, 0u);
+    if (moved <= 0) { // between file systems, from a pipe's copy, an old kernel, the end of a truncated file: write says
+      if (moved < 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO))
+        error = errno;
+      break;
+    }
+    done += moved;
+  }
+  written += done;
+  return done;
+}
+
+void OutputFile::copy(llvm::ArrayRef<uint8_t> bytes, const MappedFile *file) {
+  if (error)
+    return;
+  if (!file || bytes.size() < directBytes) {
+    while (!bytes.empty()) { // in pieces that fit the buffer
+      size_t part = std::min<size_t>(bytes.size(), directBytes - 1);
+      write(bytes.take_front(part));
+      bytes = bytes.drop_front(part);
+    }
+    return;
+  }
+  flush();
+  if (!isStream() && !error && file->descriptor() >= 0) {
+    uint64_t offset = file->offset() + (bytes.data() - file->bytes().data());
+    bytes = bytes.drop_front(copyRange(file->descriptor(), offset, bytes.size()));
+  }
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  while (!bytes.empty() && !error) {
+    llvm::ArrayRef<uint8_t> window = bytes.take_front(windowBytes);
+    // Reading the pages in ahead is much faster than write's faults one by one. Where it is not known nothing is lost.
+    auto begin = reinterpret_cast<uintptr_t>(window.data()) / page * page;
+    auto end = reinterpret_cast<uintptr_t>(window.end());
+    ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_READ);
+    writeAll(window.data(), window.size());
+    bytes = bytes.drop_front(window.size());
+  }
+}
+
+llvm::Error OutputFile::finish() {
+  if (!error)
+    flush();
+  if (error)
+    return failure(error);
+  return llvm::Error::success();
+}
+
+llvm::Error OutputFile::commit(llvm::ArrayRef<OutputFile *> files) {
+  // An interrupt waits, so that it finds all files renamed or none.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  auto restore = llvm::make_scope_exit([&] { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); });
+
+  for (OutputFile *file : files) {
+    int result = ::close(file->fd); // some file systems report a full disk only now
+    file->fd = -1;
+    if (result != 0 && errno != EINTR)
+      return file->failure(errno);
+  }
+
+  llvm::SmallVector<OutputFile *, 2> renamed;
+  for (OutputFile *file : files) {
+    if (file->isStream())
+      continue;
+    // A second name for what is replaced. Where there is none to have, undoing removes the new file.
+    if (files.size() > 1) {
+      file->backup = temporaryName(file->destination);
+      if (::link(file->destination.c_str(), file->backup.c_str()) != 0)
+        file->backup.clear();
+    }
+    if (::rename(file->temporary.c_str(), file->destination.c_str()) != 0) {
+      llvm::Error error = file->failure(errno);
+      for (OutputFile *done : llvm::reverse(renamed))
+        if (done->backup.empty() || ::rename(done->backup.c_str(), done->destination.c_str()) != 0)
+          ::unlink(done->destination.c_str());
+      return error;
+    }
+    llvm::sys::DontRemoveFileOnSignal(file->temporary);
+    file->temporary.clear();
+    renamed.push_back(file);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace origo

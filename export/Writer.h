@@ -1,0 +1,81 @@
+#pragma once
+
+#include "ir/Payload.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+
+namespace origo {
+
+/// A file that appears whole or not at all: a temporary file in the same directory that `commit` renames. A symbolic
+/// link is followed; a pipe, a device or "-" is streamed to. The first failure is kept and told by finish().
+class OutputFile {
+public:
+  /// `path` is what errors name.
+  static llvm::Expected<std::unique_ptr<OutputFile>> open(llvm::StringRef path);
+  ~OutputFile(); ///< removes what has not been committed
+  OutputFile(const OutputFile &) = delete;
+
+  bool isStream() const { return temporary.empty(); }
+  const std::string &target() const { return destination; } ///< with symbolic links followed; empty for a stream
+  /// Takes the disk space at once, so that a full disk shows before anything is written.
+  void reserve(uint64_t size);
+  void write(llvm::ArrayRef<uint8_t> bytes);
+  void zeros(uint64_t count);
+  /// Writes bytes that may lie in a mapped file, without taking them through memory where they are many.
+  void copy(llvm::ArrayRef<uint8_t> bytes, const MappedFile *file);
+  uint64_t position() const { return written + buffered.size(); }
+  bool failed() const { return error != 0; }
+  /// All bytes are in the (temporary) file, or the error.
+  llvm::Error finish();
+
+  /// Renames the files into place, in this order. If one cannot be, those before it are put back as they were.
+  static llvm::Error commit(llvm::ArrayRef<OutputFile *> files);
+
+private:
+  OutputFile() = default;
+  std::string name;        ///< as the user wrote it
+  std::string destination; ///< with symbolic links followed
+  std::string temporary;   ///< empty for a stream
+  std::string backup;      ///< second name of the file that is being replaced
+  int fd = -1;
+  uint64_t written = 0;
+  std::vector<uint8_t> buffered;
+  int error = 0; ///< errno of the first failure
+  bool truncatedInput = false;
+
+  llvm::Error failure(int code) const;
+  void flush();
+  void writeAll(const uint8_t *data, uint64_t size);
+  uint64_t copyRange(int from, uint64_t offset, uint64_t size);
+  llvm::Error openTemporary();
+};
+
+/// Lets LLVM's formatting write into an OutputFile.
+class OutputStream : public llvm::raw_ostream {
+public:
+  explicit OutputStream(OutputFile &file) : file(file) { SetBufferSize(1 << 16); }
+  ~OutputStream() override { flush(); }
+
+private:
+  OutputFile &file;
+  void write_impl(const char *data, size_t size) override {
+    file.write({reinterpret_cast<const uint8_t *>(data), size});
+  }
+  uint64_t current_pos() const override { return file.position(); }
+};
+
+/// While it lives, writing to a closed pipe or past the file size limit is an error like any other.
+class IgnoreWriteSignals {
+public:
+  IgnoreWriteSignals();
+  ~IgnoreWriteSignals();
+  IgnoreWriteSignals(const IgnoreWriteSignals &) = delete;
+
+private:
+  struct Saved;
+  std::unique_ptr<Saved> saved;
+};
+
+} // namespace origo

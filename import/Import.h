@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ir/Model.h"
+#include "origin/OriginMap.h"
+
+namespace origo {
+
+/// What to do with an origin map (ours or ONE's tables) found in the input.
+enum class OriginMode : uint8_t {
+  Continue, ///< its source stays the source; a map that does not fit the model is refused
+  Restart,  ///< the input becomes the source
+};
+
+struct ImportOptions {
+  OriginMode origin = OriginMode::Continue;
+  /// A side file's map for an input that carries none (or ids only); checked against the model like an embedded one.
+  std::shared_ptr<const origin::OriginMap> map;
+};
+
+struct Imported {
+  std::unique_ptr<Model> model;
+  origin::Lineage lineage;
+  std::vector<std::string> notes; ///< one-line notices for the user, for example about an empty ONE_op_table
+};
+
+/// Maps and checks a `.circle` or `.tflite` file (told apart by its identifier) and builds the graph; constants stay
+/// slices of the mapping. Errors are ModelErrors that name the file and the place.
+llvm::Expected<Imported> importModel(llvm::StringRef path, const ImportOptions &options = {});
+llvm::Expected<Imported> importModel(std::shared_ptr<MappedFile> file, const ImportOptions &options = {});
+
+} // namespace origo

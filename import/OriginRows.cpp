@@ -1,0 +1,273 @@
+#include "import/Lineage.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+namespace origo {
+
+using llvm::Error;
+using llvm::Twine;
+
+namespace {
+
+/// More steps than any way from a source tensor has; interning a list takes time that grows with its square.
+constexpr size_t maxSteps = 64;
+
+Error bad(const Twine &what) {
+  return makeError("its origin map is not consistent: " + what + "; use --origin=restart or --origin=ignore");
+}
+
+class MapReader {
+public:
+  MapReader(const origin::OriginMap &map, bool dropConstants, Model &model)
+      : map(map), dropConstants(dropConstants), model(model) {}
+  Error run();
+
+private:
+  const origin::OriginMap &map;
+  const bool dropConstants;
+  Model &model;
+  llvm::StringMap<llvm::StringRef> texts;
+  bool unknownSteps = false;
+  std::vector<std::vector<Operator *>> operators; ///< by subgraph and index
+
+  /// Equal texts have equal addresses, which is how lists of passes tell them apart.
+  llvm::StringRef intern(llvm::StringRef text) {
+    if (text.empty())
+      return {};
+    llvm::StringRef &copy = texts[text];
+    if (copy.empty())
+      copy = model.copy(text);
+    return copy;
+  }
+  bool known(llvm::ArrayRef<uint32_t> ids, uint32_t count) const {
+    return llvm::all_of(ids, [&](uint32_t id) { return id < count; });
+  }
+
+  Error operatorRow(const origin::OperatorRow &row, Operator &op);
+  Error tensorRow(const origin::TensorRow &row, Value &value);
+  bool soundSteps(const origin::Relation &relation, const Value &value) const;
+  uint32_t steps(const origin::Relation &relation, const Subgraph &graph);
+  Error ledgerRow(const origin::LedgerRow &row);
+  Error nothingLost();
+};
+
+Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
+  auto place = [&] {
+    return "operator " + Twine(op.index).str() + " of subgraph " + Twine(op.subgraph()->index).str();
+  };
+  for (llvm::ArrayRef<uint32_t> ids :
+       {llvm::ArrayRef(row.origins), llvm::ArrayRef(row.serves), llvm::ArrayRef(row.calls)})
+    if (!known(ids, model.sourceOperators))
+      return bad(place() + " has an origin that the source does not have");
+  if (row.origins.empty() == row.syntheticReason.empty())
+    return bad(place() + " must have either origins or a reason to be synthetic");
+  if (!row.syntheticReason.empty() && row.serves.empty())
+    return bad(place() + " is synthetic and serves nothing");
+  op.origins = model.sets.of(row.origins);
+  for (const std::string &pass : row.passes)
+    op.passes = model.passLists.add(op.passes, intern(pass));
+  if (!row.syntheticReason.empty())
+    op.synthetic = model.create<Synthetic>({intern(row.syntheticReason), model.sets.of(row.serves)});
+  op.wide = intern(row.wide);
+  op.calls = model.sets.of(row.calls);
+  return Error::success();
+}
+
+/// Permutations are composed and parts compared without further checks, so ranks have to agree along the way. Walked
+/// from the tensor's own rank back; behind a reshape the rank is open.
+bool MapReader::soundSteps(const origin::Relation &relation, const Value &value) const {
+  using origin::Step;
+  std::optional<size_t> rank;
+  if (value.rank() || value.hasRank)
+    rank = value.rank();
+  auto fits = [&](size_t size) {
+    bool same = !rank || *rank == size;
+    rank = size;
+    return same;
+  };
+  auto soundTerm = [&](const origin::Term &term) {
+    return std::isfinite(term.number) &&
+           (term.kind != origin::Term::Constant || term.constant < value.subgraph()->values.size());
+  };
+  if (relation.steps.size() > maxSteps)
+    return false;
+  for (const Step &step : llvm::reverse(relation.steps)) {
+    switch (step.kind) {
+    case Step::Permute: {
+      llvm::SmallVector<bool> seen(step.first.size());
+      for (int64_t axis : step.first)
+        if (axis < 0 || axis >= static_cast<int64_t>(seen.size()) || std::exchange(seen[axis], true))
+          return false;
+      if (!fits(seen.size()))
+        return false;
+      break;
+    }
+    case Step::Slice:
+    case Step::Placed:
+      if (step.first.size() != step.second.size() || !fits(step.first.size()) ||
+          llvm::any_of(step.first, [](int64_t n) { return n < 0 || n > INT32_MAX; }) ||
+          llvm::any_of(step.second, [](int64_t n) { return n < 0 || n > INT32_MAX; }))
+        return false;
+      break;
+    case Step::Affine:
+      if (!soundTerm(step.scale) || !soundTerm(step.shift) || step.axis < -1 ||
+          (rank && step.axis >= static_cast<int64_t>(*rank)))
+        return false;
+      break;
+    case Step::Reshape:
+    case Step::Unknown:
+      rank = std::nullopt;
+      break;
+    case Step::Cast:
+    case Step::Quantize:
+      break;
+    }
+  }
+  return true;
+}
+
+uint32_t MapReader::steps(const origin::Relation &relation, const Subgraph &graph) {
+  auto term = [&](const origin::Term &from) {
+    Step::Term to;
+    if (from.kind == origin::Term::Number)
+      to = {Step::Term::Number, from.number, nullptr};
+    else if (from.kind == origin::Term::Constant)
+      to = {Step::Term::Constant, 0, graph.values[from.constant]};
+    return to;
+  };
+  static constexpr Step::Kind kinds[] = {Step::Permute, Step::Reshape, Step::Slice,   Step::Placed,
+                                         Step::Cast,    Step::Affine,  Step::Quantize};
+  uint32_t list = 0;
+  for (const origin::Step &from : relation.steps) {
+    Step step;
+    step.kind = kinds[from.kind];
+    step.axis = from.axis;
+    step.scale = term(from.scale);
+    step.shift = term(from.shift);
+    step.first.assign(from.first.begin(), from.first.end());
+    step.second.assign(from.second.begin(), from.second.end());
+    list = model.steps.append(list, step);
+  }
+  return list;
+}
+
+Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
+  auto place = [&] {
+    return "tensor " + Twine(value.index).str() + " of subgraph " + Twine(value.subgraph()->index).str();
+  };
+  if (!known(row.tensors, model.sourceTensors) || !known(row.operators, model.sourceOperators))
+    return bad(place() + " has an origin that the source does not have");
+  value.sourceTensors = model.sets.of(row.tensors);
+  value.sourceOperators = model.sets.of(row.operators);
+  value.synthetic = intern(row.syntheticReason);
+  value.noRelation = intern(row.reason);
+  for (const origin::Relation &relation : row.relations) {
+    if (relation.tensor >= model.sourceTensors)
+      return bad(place() + " is related to a tensor that the source does not have");
+    if (!soundSteps(relation, value))
+      return bad(place() + " has a relation whose steps cannot be followed");
+    if (llvm::any_of(relation.steps, [](const origin::Step &step) { return step.kind == origin::Step::Unknown; })) {
+      unknownSteps = true; // of a later version; what it claims cannot be carried on
+      continue;
+    }
+    if (dropConstants && value.isConstant())
+      continue;
+    value.relations.push_back({relation.tensor, steps(relation, *value.subgraph()), relation.exact});
+  }
+  if (value.relations.empty() && value.noRelation.empty())
+    value.noRelation = "approximated";
+  // Whatever a result is related to is equal but for rounding exactly if its producer is.
+  if (Operator *producer = value.producer(); producer && !value.relations.empty() && !value.relations[0].exact)
+    producer->inexact = true;
+  return Error::success();
+}
+
+Error MapReader::ledgerRow(const origin::LedgerRow &row) {
+  if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
+    return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
+               ", which the source does not have");
+  Tombstone stone{.ofTensors = row.isTensor,
+                  .fate = fateFromName(row.fate),
+                  .was = fateFromName(row.was),
+                  .ids = model.sets.single(row.id),
+                  .pass = intern(row.pass),
+                  .run = row.run,
+                  .rewrite = row.rewrite,
+                  .into = {}};
+  for (auto [graph, index] : row.operators) {
+    if (graph >= model.subgraphs.size() || index >= operators[graph].size())
+      return bad("its ledger leads to an operator that is not there");
+    stone.into.operators.push_back(operators[graph][index]);
+  }
+  for (auto [graph, index] : row.tensors) {
+    if (graph >= model.subgraphs.size() || index >= model.subgraphs[graph]->values.size())
+      return bad("its ledger leads to a tensor that is not there");
+    stone.into.values.push_back(model.subgraphs[graph]->values[index]);
+  }
+  model.tombstones.push_back(std::move(stone));
+  return Error::success();
+}
+
+/// Every id of the source has a carrier or a ledger row; a map that breaks this law from the start is not continued.
+Error MapReader::nothingLost() {
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  model.ledger(lost);
+  for (auto [isTensor, id] : lost) {
+    if (!unknownSteps || !isTensor)
+      return bad(Twine("source ") + (isTensor ? "tensor " : "operator ") + Twine(id) +
+                 " is neither live nor in the ledger");
+    model.tombstones.push_back({.ofTensors = true,
+                                .fate = Fate::Unknown,
+                                .was = Fate::Unknown,
+                                .ids = model.sets.single(id),
+                                .pass = {},
+                                .run = 0,
+                                .rewrite = 0,
+                                .into = {}});
+  }
+  return Error::success();
+}
+
+Error MapReader::run() {
+  model.sourceOperators = map.source.operatorCount();
+  model.sourceTensors = map.source.tensorCount();
+  if (map.target.subgraphs.size() != model.subgraphs.size())
+    return bad("it lists " + Twine(map.target.subgraphs.size()) + " subgraphs");
+  for (auto [rows, graph] : llvm::zip_equal(map.target.subgraphs, model.subgraphs)) {
+    if (!known(rows.source, map.source.subgraphs.size()))
+      return bad("subgraph " + Twine(graph->index) + " comes from one that the source does not have");
+    graph->sources.assign(rows.source.begin(), rows.source.end());
+    if (rows.operators.size() != graph->operators.size() || rows.tensors.size() != graph->values.size())
+      return bad("it lists other operators or tensors of subgraph " + Twine(graph->index) + " than the model has");
+    auto &list = operators.emplace_back();
+    list.reserve(rows.operators.size());
+    for (auto [row, op] : llvm::zip_equal(rows.operators, graph->operators)) {
+      list.push_back(&op);
+      if (Error error = operatorRow(row, op))
+        return error;
+    }
+    std::vector<bool> seen(graph->values.size());
+    for (const origin::TensorRow &row : rows.tensors) {
+      if (row.index >= seen.size() || seen[row.index])
+        return bad("subgraph " + Twine(graph->index) + " has no or two rows for tensor " + Twine(row.index));
+      seen[row.index] = true;
+      if (Error error = tensorRow(row, *graph->values[row.index]))
+        return error;
+    }
+  }
+  for (const origin::LedgerRow &row : map.ledger)
+    if (Error error = ledgerRow(row))
+      return error;
+  return nothingLost();
+}
+
+} // namespace
+
+Error applyMap(const origin::OriginMap &map, bool dropConstants, Model &model) {
+  return MapReader(map, dropConstants, model).run();
+}
+
+} // namespace origo

@@ -1,0 +1,342 @@
+#pragma once
+
+#include "ir/Error.h"
+#include "ir/IdSet.h"
+#include "ir/Payload.h"
+#include "ir/Provenance.h"
+#include "schema/OperatorTable.h"
+#include "schema/TensorTypes.h"
+#include "schema/WireSchema.h"
+#include "schema/circle_generated.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/ilist_node.h"
+#include "llvm/ADT/simple_ilist.h"
+#include "llvm/Support/Allocator.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace origo {
+
+class Model;
+class Operator;
+class Rewriter;
+class Subgraph;
+class Value;
+
+using circle::BuiltinOperator;
+using circle::TensorType;
+
+enum class Format : uint8_t { Circle, Tflite };
+
+/// The payload of tensors and metadata. Tensors that share a buffer keep sharing it; a buffer without bytes is normal.
+struct Buffer {
+  Payload payload;
+  uint32_t sourceIndex = ~0u; ///< position in the file it was read from; ~0u for one that is new
+  unsigned index = 0;         ///< scratch of export and print
+};
+
+/// tflite's payloads in another file. Kept as they are where the target format has them.
+struct ExternalBuffer {
+  uint32_t id, group;
+  uint64_t offset, length;
+  llvm::StringRef packing;
+};
+
+/// Quantisation of a tensor. Immutable; lives in the model's arena or in the mapped input.
+struct Quantization {
+  enum class Details : uint8_t { None, Custom, MX, Blockwise, MultiAxis };
+  llvm::ArrayRef<float> min, max, scale;
+  llvm::ArrayRef<int64_t> zeroPoint;
+  int32_t dimension = 0; ///< the channel axis where scale has several values
+  Details details = Details::None;
+  llvm::ArrayRef<uint8_t> custom;                    ///< Custom
+  int32_t axis = 0;                                  ///< MX
+  Value *scales = nullptr, *zeroPoints = nullptr;    ///< Blockwise, MultiAxis; counted as uses
+  int32_t rawScales = 0, rawZeroPoints = 0;          ///< their indices where no tensor stands behind them
+  int32_t blockSize = 0;                             ///< Blockwise, MultiAxis
+  llvm::ArrayRef<int32_t> dimensions;                ///< MultiAxis
+  bool quantized() const { return !scale.empty() || details != Details::None; }
+};
+bool sameQuantization(const Quantization *a, const Quantization *b); ///< scale, zero point, axis, details; not min/max
+
+/// Type and shape of a variant's content.
+struct VariantType {
+  llvm::ArrayRef<int32_t> shape;
+  TensorType type;
+  bool hasRank;
+};
+
+/// One use of a value as an operand.
+class Use {
+public:
+  Value *get() const { return value; }
+  Operator *user() const { return owner; }
+  unsigned operandIndex() const;
+
+private:
+  friend class Value;
+  friend class Operator;
+  friend class Model;
+  friend class Rewriter;
+  Value *value = nullptr;
+  Operator *owner = nullptr;
+  Use *next = nullptr, **link = nullptr;
+  void set(Value *v);
+};
+
+/// A tensor: a graph input, the result of an operator, a variable or a constant.
+class Value {
+public:
+  // What the format says. Passes change it only through the Rewriter.
+  TensorType type = TensorType::FLOAT32;
+  bool hasShape = false; ///< an absent shape differs from an empty one
+  bool hasRank = false;
+  bool isVariable = false;
+  uint8_t compression = 0; ///< circle's CompressionType
+  bool isGraphInput = false;
+  uint32_t externalBuffer = 0; ///< tflite's id of an ExternalBuffer; 0: none
+  llvm::SmallVector<int32_t, 4> shape;
+  llvm::ArrayRef<int32_t> shapeSignature; ///< −1 marks an unknown dimension; empty: as shape
+  llvm::StringRef name;                   ///< a label, never a key: may be empty, repeated, or not UTF-8
+  Buffer *buffer = nullptr;               ///< null: buffer 0
+  const Quantization *quantization = nullptr;
+  const circle::SparsityParameters *sparsity = nullptr;
+  llvm::ArrayRef<VariantType> variants;
+
+  Subgraph *subgraph() const { return parent; }
+  Operator *producer() const { return definer; }
+  unsigned resultIndex() const { return definerResult; }
+  /// Has bytes that no operator computes, or has no elements at all; and is not a graph input or a variable.
+  bool isConstant() const;
+  const Payload &payload() const; ///< of a constant; empty when there is none
+  bool isStatic() const;          ///< its shape is known and has no dynamic dimension
+  std::optional<uint64_t> elementCount() const; ///< of a static shape, without overflow
+  int rank() const { return static_cast<int>(shape.size()); }
+
+  // Uses. `otherUses` counts graph outputs, signatures, intermediates, and quantisation details of other tensors.
+  bool hasOneUse() const { return uses && !uses->next && otherUses == 0; }
+  bool unused() const { return !uses && otherUses == 0; }
+  bool isGraphOutput() const { return graphOutputs != 0; }
+  bool isSignatureTensor() const { return signatureUses != 0; }
+  /// Its name, order, type and shape are the model's interface.
+  bool isInterface() const { return isGraphInput || graphOutputs || signatureUses; }
+  unsigned useCount() const;
+  template <class F> void forEachUse(F f) const {
+    for (Use *u = uses, *n; u; u = n)
+      n = u->next, f(*u);
+  }
+  unsigned otherUses = 0, graphOutputs = 0, signatureUses = 0;
+
+  // Provenance: stamped by import and by the Rewriter, read by export.
+  llvm::SmallVector<Relation, 1> relations; ///< best first
+  llvm::StringRef noRelation;               ///< the reason where `relations` is empty, for example "new-intermediate"
+  IdSet sourceTensors, sourceOperators;     ///< of a constant: what it was computed from
+  llvm::StringRef synthetic;                ///< reason of a constant that a pass invented
+  Successors *successors = nullptr;         ///< of an erased value
+
+  bool erased() const { return parent == nullptr; }
+  unsigned index = 0; ///< position in the file; set by Model::number()
+
+private:
+  friend class Use;
+  friend class Operator;
+  friend class Model;
+  friend class Rewriter;
+  friend class Subgraph;
+  Subgraph *parent = nullptr;
+  Operator *definer = nullptr;
+  unsigned definerResult = 0;
+  Use *uses = nullptr;
+};
+
+/// An options table in circle's layout: a slice of the mapped input, or built in the model's arena.
+struct Options {
+  uint8_t member = 0; ///< BuiltinOptions or BuiltinOptions2; may be set although there is no table
+  const flatbuffers::Table *table = nullptr;
+  /// The table as T, or null. T is for example circle::Conv2DOptions and must be what `member` says.
+  template <class T> const T *as() const { return reinterpret_cast<const T *>(table); }
+};
+
+class Operator : public llvm::ilist_node<Operator> {
+public:
+  BuiltinOperator code = BuiltinOperator::ADD;
+  int32_t version = 1;
+  llvm::StringRef customCode;
+  Options options, options2;
+  Payload customOptions;          ///< inline or large; `largeCustomOptions` says which it was
+  bool largeCustomOptions = false;
+  int8_t customOptionsFormat = 0;
+  int32_t debugMetadata = -1;
+  llvm::ArrayRef<uint8_t> mutatingVariableInputs;
+  llvm::ArrayRef<Value *> intermediates; ///< entries may be null (−1)
+
+  const OperatorInfo *info() const { return operatorInfo(static_cast<int32_t>(code)); }
+  std::string opName() const; ///< the schema's enumerator, or the decimal number outside it
+  Subgraph *subgraph() const { return parent; }
+  bool erased() const { return parent == nullptr; }
+  unsigned numOperands() const { return operandCount; }
+  Value *operand(unsigned i) const { return i < operandCount ? operandUses[i].get() : nullptr; } ///< null: absent
+  llvm::MutableArrayRef<Use> operands() const { return {operandUses, operandCount}; }
+  llvm::ArrayRef<Value *> results() const { return {resultValues, resultCount}; } ///< entries may be null (absent)
+  Value *result(unsigned i = 0) const { return i < resultCount ? resultValues[i] : nullptr; }
+  /// The subgraphs it may call, in the order of the row's fields.
+  llvm::SmallVector<Subgraph *, 2> callees() const;
+  /// A bit set of Effect, those of called subgraphs included.
+  uint8_t effects() const;
+
+  // Provenance.
+  IdSet origins;
+  uint32_t passes = 0;
+  const Synthetic *synthetic = nullptr;
+  llvm::StringRef wide; ///< reason of origins that the structure does not prove
+  bool inexact = false; ///< computes its results in another order of float operations than the source did
+  IdSet calls;          ///< source ids of the calls it was inlined from
+  Successors *successors = nullptr; ///< of an erased operator
+
+  unsigned index = 0; ///< position in its subgraph; set by Model::number()
+  bool queued = false; ///< on the Rewriter's worklist
+
+private:
+  friend class Model;
+  friend class Rewriter;
+  friend class Subgraph;
+  friend class Use;
+  Subgraph *parent = nullptr;
+  Use *operandUses = nullptr;
+  unsigned operandCount = 0, resultCount = 0;
+  Value **resultValues = nullptr;
+};
+
+class Subgraph {
+public:
+  llvm::StringRef name;
+  int32_t debugMetadata = -1;
+  bool channelsFirst = false; ///< data_format of circle files up to 0.6; carried, else never looked at
+  llvm::SmallVector<Value *> inputs, outputs; ///< entries of inputs are not null; one value may be output twice
+  llvm::simple_ilist<Operator> operators;     ///< in a topological order
+  std::vector<Value *> values;                ///< in file order; erased ones are dropped by Model::number()
+  llvm::SmallVector<uint32_t, 1> sources;     ///< source subgraphs it came from
+  unsigned index = 0;
+  Model &model() const { return *parent; }
+  /// Bits of Effect of what it does when called; computed once, so conservative after rewrites.
+  uint8_t effects() const;
+
+private:
+  friend class Model;
+  mutable int knownEffects = -1;
+  Model *parent = nullptr;
+};
+
+struct Signature {
+  struct Entry {
+    llvm::StringRef name;
+    Value *value; ///< null where the file names no tensor
+    uint32_t rawTensor = 0; ///< the index of such a one
+  };
+  llvm::StringRef key;
+  Subgraph *subgraph = nullptr; ///< null where the file names none
+  uint32_t rawSubgraph = 0;
+  std::vector<Entry> inputs, outputs;
+};
+
+struct MetadataEntry {
+  llvm::StringRef name;
+  Buffer *buffer; ///< null: buffer 0
+};
+
+/// A model in memory. Owns everything it holds but the mapped files, which it keeps open. Operators and values are
+/// never freed before the model: an erased one stays readable, so that the ledger can be followed through it.
+/// Construction (this class) is for import and the text form; changing a model is for the Rewriter.
+class Model {
+public:
+  Model() = default;
+  Model(const Model &) = delete;
+
+  Format format = Format::Circle;
+  uint32_t version = 0;
+  std::optional<llvm::StringRef> description;
+  std::deque<std::unique_ptr<Subgraph>> subgraphs;
+  std::vector<Signature> signatures;
+  std::vector<MetadataEntry> metadata;
+  std::vector<Buffer *> metadataBuffers; ///< the deprecated Model.metadata_buffer
+  std::vector<Buffer *> buffers;         ///< in file order; buffers[0] is the empty one where the file has it
+  std::vector<llvm::StringRef> externalGroups;
+  std::vector<ExternalBuffer> externalBuffers;
+  /// Opcode rows in file order, so that an untouched model keeps them; export adds what is missing and, in a changed
+  /// model, leaves out what nothing uses.
+  struct OpcodeRow {
+    BuiltinOperator code;
+    int32_t version;
+    llvm::StringRef customCode;
+    bool operator==(const OpcodeRow &) const = default;
+  };
+  std::vector<OpcodeRow> opcodes;
+  Payload archive; ///< a zip file behind the flatbuffer
+
+  // Building.
+  Subgraph &addSubgraph();
+  Value &addValue(Subgraph &graph);
+  Buffer &addBuffer(Payload payload);
+  /// Appends an operator. `operands` may hold null (absent), `results` too; results must not have a producer yet.
+  Operator &addOperator(Subgraph &graph, BuiltinOperator code, llvm::ArrayRef<Value *> operands,
+                        llvm::ArrayRef<Value *> results);
+  void setInputs(Subgraph &graph, llvm::ArrayRef<Value *> values);
+  void setOutputs(Subgraph &graph, llvm::ArrayRef<Value *> values); ///< counts the uses
+  void addSignature(Signature signature);                           ///< counts the uses
+  void setIntermediates(Operator &op, llvm::ArrayRef<Value *> values);
+  void setQuantization(Value &value, const Quantization &quantization); ///< copies it, counts the uses of its details
+
+  // Memory that lives as long as the model.
+  llvm::StringRef copy(llvm::StringRef text);
+  template <class T> llvm::MutableArrayRef<T> copy(llvm::ArrayRef<T> items) {
+    T *data = arena.Allocate<T>(items.size());
+    std::uninitialized_copy(items.begin(), items.end(), data);
+    return {data, items.size()};
+  }
+  template <class T> T *create(T value) { return new (arena.Allocate<T>()) T(std::move(value)); } ///< never destroyed
+  /// An options table: that of `base` (may have none) with scalar fields replaced. `union2`: of BuiltinOptions2.
+  Options editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits, bool union2 = false);
+  /// A table copied into the arena, in circle's layout.
+  const flatbuffers::Table *copyTable(const wire::TableType &type, const flatbuffers::Table *table,
+                                      llvm::ArrayRef<wire::ScalarEdit> edits = {});
+  Successors *addSuccessors() { return &successorStore.emplace_back(); }
+  void keep(std::shared_ptr<void> resource) { kept.push_back(std::move(resource)); }
+
+  // Provenance.
+  IdSets sets;
+  StepLists steps;
+  PassLists passLists;
+  std::vector<Tombstone> tombstones;
+  uint32_t sourceOperators = 0, sourceTensors = 0; ///< ids are below these
+  uint32_t run = 0;                                ///< position in the chain; 0 for the first
+  uint32_t rewrites = 0;                           ///< applied in this run
+  bool provenanceDropped = false;                  ///< tests only: the map was not wanted
+  /// Makes this model its own source: ids are numbered over all subgraphs in file order, every relation is identity.
+  void becomeSource();
+  /// The ledger: a row for each source id that nothing live carries. An id that has neither is in `lost`, which is a
+  /// broken invariant.
+  std::vector<LedgerRow> ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost);
+
+  /// Drops erased values and buffers that went with them, and sets `index` in subgraphs, operators, values and buffers.
+  void number();
+  size_t operatorCount() const;
+
+private:
+  friend class Rewriter;
+  llvm::BumpPtrAllocator arena;
+  llvm::SpecificBumpPtrAllocator<Operator> operatorArena;
+  llvm::SpecificBumpPtrAllocator<Value> valueArena;
+  std::deque<Buffer> bufferStore;
+  std::deque<Quantization> quantizationStore;
+  std::deque<Successors> successorStore;
+  std::vector<std::shared_ptr<void>> kept;
+  void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
+};
+
+} // namespace origo

@@ -1,0 +1,118 @@
+#include "ir/Provenance.h"
+
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+namespace origo {
+
+static constexpr llvm::StringLiteral fateNames[] = {
+    "unknown",      "dead",    "identity",     "duplicate-of", "folded-to-constant", "layout-cancelled", "quantization-cancelled",
+    "inlined",      "user-removed", "elsewhere", "fused-away",   "decomposed",         "unused-in-source",
+};
+
+llvm::StringRef fateName(Fate fate) { return fateNames[static_cast<unsigned>(fate)]; }
+
+Fate fateFromName(llvm::StringRef name) {
+  const auto *found = llvm::find(fateNames, name);
+  return found == std::end(fateNames) ? Fate::Unknown : static_cast<Fate>(found - fateNames);
+}
+
+static unsigned hashStep(const Step &s) {
+  return llvm::hash_combine(s.kind, s.axis, llvm::hash_combine_range(s.first.begin(), s.first.end()),
+                            llvm::hash_combine_range(s.second.begin(), s.second.end()), llvm::bit_cast<uint64_t>(s.scale.number),
+                            llvm::bit_cast<uint64_t>(s.shift.number));
+}
+
+static bool isIdentityPermutation(llvm::ArrayRef<int64_t> p) {
+  return llvm::all_of(llvm::enumerate(p), [](auto e) { return e.value() == static_cast<int64_t>(e.index()); });
+}
+
+/// Joins `next` to `last` where the two are one step; `last` becomes the result. An identity has an empty permutation.
+static bool merge(Step &last, const Step &next) {
+  if (last.kind != next.kind)
+    return false;
+  switch (next.kind) {
+  case Step::Reshape:
+  case Step::Quantize:
+    return true;
+  case Step::Permute: {
+    llvm::SmallVector<int64_t, 4> composed;
+    for (int64_t axis : next.first)
+      composed.push_back(last.first[axis]);
+    last.first = isIdentityPermutation(composed) ? llvm::SmallVector<int64_t, 4>{} : composed;
+    return true;
+  }
+  case Step::Affine: {
+    bool numbers = last.scale.kind != Step::Term::Constant && last.shift.kind != Step::Term::Constant &&
+                   next.scale.kind != Step::Term::Constant && next.shift.kind != Step::Term::Constant;
+    if (!numbers)
+      return false;
+    double factor = next.scale.kind == Step::Term::Number ? next.scale.number : 1;
+    double scale = (last.scale.kind == Step::Term::Number ? last.scale.number : 1) * factor;
+    double shift = last.shift.number * factor + next.shift.number;
+    last.scale = scale == 1 ? Step::Term{} : Step::Term{Step::Term::Number, scale, nullptr};
+    last.shift = shift == 0 ? Step::Term{} : Step::Term{Step::Term::Number, shift, nullptr};
+    return true;
+  }
+  default:
+    return false;
+  }
+}
+
+static bool isNeutral(const Step::Term &term, double neutral) {
+  return term.kind == Step::Term::None || (term.kind == Step::Term::Number && term.number == neutral);
+}
+
+static bool isIdentity(const Step &s) {
+  return (s.kind == Step::Permute && isIdentityPermutation(s.first)) ||
+         (s.kind == Step::Affine && isNeutral(s.scale, 1) && isNeutral(s.shift, 0));
+}
+
+uint32_t StepLists::append(uint32_t steps, const Step &step) {
+  if (isIdentity(step))
+    return steps;
+  if (!lists[steps].empty()) {
+    Step last = lists[steps].back();
+    if (merge(last, step))
+      return isIdentity(last) ? parents[steps] : append(parents[steps], last);
+  }
+  auto &candidates = successors[{steps, hashStep(step)}];
+  for (uint32_t candidate : candidates)
+    if (lists[candidate].back() == step)
+      return candidate;
+  llvm::SmallVector<Step, 1> list = lists[steps];
+  list.push_back(step);
+  candidates.push_back(lists.size());
+  lists.push_back(std::move(list));
+  parents.push_back(steps);
+  return lists.size() - 1;
+}
+
+uint32_t PassLists::add(uint32_t list, llvm::StringRef pass) {
+  for (uint32_t at = list; at; at = nodes[at].previous)
+    if (nodes[at].pass == pass)
+      return list;
+  auto [it, fresh] = index.try_emplace({list, pass}, nodes.size());
+  if (fresh)
+    nodes.push_back({list, pass});
+  return it->second;
+}
+
+uint32_t PassLists::join(uint32_t a, uint32_t b) {
+  if (a == b || !b)
+    return a;
+  for (llvm::StringRef pass : get(b))
+    a = add(a, pass);
+  return a;
+}
+
+llvm::SmallVector<llvm::StringRef> PassLists::get(uint32_t list) const {
+  llvm::SmallVector<llvm::StringRef> passes;
+  for (; list; list = nodes[list].previous)
+    passes.push_back(nodes[list].pass);
+  std::reverse(passes.begin(), passes.end());
+  return passes;
+}
+
+} // namespace origo

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "ir/IdSet.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace origo {
+
+class Operator;
+class Value;
+
+/// What became of a source operator or tensor that nothing live carries any more. The closed list of the origin map.
+enum class Fate : uint8_t {
+  Unknown, ///< read from files, never written
+  Dead,
+  Identity,
+  DuplicateOf,
+  FoldedToConstant,
+  LayoutCancelled,
+  QuantizationCancelled,
+  Inlined,
+  UserRemoved,
+  Elsewhere,
+  FusedAway,     ///< tensors only, like the two below
+  Decomposed,
+  UnusedInSource,
+};
+llvm::StringRef fateName(Fate fate); ///< for example "fused-away"
+Fate fateFromName(llvm::StringRef name);
+
+/// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
+struct Step {
+  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize };
+  /// A factor or an addend of Affine: a constant of the model, a number, or nothing.
+  struct Term {
+    enum { None, Number, Constant } kind = None;
+    double number = 0;
+    const Value *constant = nullptr;
+    bool operator==(const Term &) const = default;
+  };
+  Kind kind = Reshape;
+  int axis = -1;                            ///< Affine
+  Term scale = {}, shift = {};              ///< Affine
+  llvm::SmallVector<int64_t, 4> first = {};  ///< Permute: permutation; Slice, Placed: begin
+  llvm::SmallVector<int64_t, 4> second = {}; ///< Slice, Placed: size
+  bool operator==(const Step &) const = default;
+};
+
+/// "This tensor is source tensor `tensor`, with `steps` applied in order."
+struct Relation {
+  uint32_t tensor = 0;
+  uint32_t steps = 0;   ///< handle into StepLists; 0: equal
+  bool exact = true;    ///< bit-equal by construction; else equal up to float re-association
+};
+
+/// Interned lists of steps in normal form (adjacent permutes composed, reshapes collapsed, identities dropped).
+class StepLists {
+public:
+  StepLists() : lists(1), parents(1) {}
+  uint32_t append(uint32_t steps, const Step &step);
+  llvm::ArrayRef<Step> get(uint32_t steps) const { return lists[steps]; }
+
+private:
+  std::vector<llvm::SmallVector<Step, 1>> lists;
+  std::vector<uint32_t> parents;
+  llvm::DenseMap<std::pair<uint32_t, unsigned>, llvm::SmallVector<uint32_t, 1>> successors; ///< by list and hash
+};
+
+/// Interned lists of pass names in order of application, without repeats. The names must outlive it.
+class PassLists {
+public:
+  PassLists() : nodes(1) {}
+  uint32_t add(uint32_t list, llvm::StringRef pass);
+  uint32_t join(uint32_t a, uint32_t b);
+  llvm::SmallVector<llvm::StringRef> get(uint32_t list) const;
+
+private:
+  struct Node { uint32_t previous; llvm::StringRef pass; };
+  std::vector<Node> nodes;
+  llvm::DenseMap<std::pair<uint32_t, llvm::StringRef>, uint32_t> index;
+};
+
+/// Why an operator that stands for no source operator is there.
+struct Synthetic {
+  llvm::StringRef reason; ///< one of the reasons of the origin map, for example "layout-bridge"
+  IdSet serves;           ///< never empty
+};
+
+/// Where an erased operator's or value's work went; followed to what is live when the ledger is written.
+struct Successors {
+  llvm::SmallVector<Operator *, 1> operators;
+  llvm::SmallVector<Value *, 1> values;
+  bool empty() const { return operators.empty() && values.empty(); }
+};
+
+/// The last carrier of `ids` may have gone. Those of them that nothing live carries in the end get a ledger row from
+/// the last tombstone that names them: appending is all that a rewrite pays.
+struct Tombstone {
+  bool ofTensors;
+  Fate fate;
+  Fate was = Fate::Unknown; ///< continued from a map: the first fate of what is dead
+  IdSet ids;
+  llvm::StringRef pass;
+  uint32_t run;     ///< position in the chain of runs
+  uint32_t rewrite; ///< running number in that run
+  Successors into;
+};
+
+/// A ledger row with its way followed to the written model.
+struct LedgerRow {
+  bool isTensor;
+  uint32_t id;
+  Fate fate;
+  Fate was; ///< Unknown unless the fate is Dead and an earlier one led to nothing
+  llvm::StringRef pass;
+  uint32_t run, rewrite;
+  llvm::SmallVector<const Operator *, 1> operators;
+  llvm::SmallVector<const Value *, 1> values;
+};
+
+} // namespace origo

@@ -1,0 +1,431 @@
+#include "ir/Rewriter.h"
+
+#include "ir/Inference.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+namespace origo {
+
+static bool allUnused(const Operator &op) {
+  return llvm::all_of(op.results(), [](Value *v) { return !v || v->unused(); });
+}
+
+bool Rewriter::removable(const Operator &op) const { return op.effects() == 0 && allUnused(op); }
+
+void Rewriter::begin(llvm::StringRef name, Operator &op) {
+  pass = name;
+  root = &op;
+  consumed.assign({&op});
+  pending.clear();
+  newConstants.clear();
+}
+
+void Rewriter::consume(Operator &op) {
+  if (!llvm::is_contained(consumed, &op))
+    consumed.push_back(&op);
+}
+
+Draft Rewriter::draft(BuiltinOperator code, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<wire::ScalarEdit> edits) {
+  Draft d;
+  d.code = code;
+  d.operands.assign(operands.begin(), operands.end());
+  if (const OperatorInfo *row = operatorInfo(code); row->options != circle::BuiltinOptions::NONE)
+    d.options = model.editOptions({static_cast<uint8_t>(row->options), nullptr}, edits);
+  return d;
+}
+
+Draft Rewriter::clone(Operator &op, llvm::ArrayRef<wire::ScalarEdit> edits) {
+  Draft d;
+  d.code = op.code;
+  d.options = op.options;
+  // A file may leave the table out where all is default, and the type with it.
+  if (!edits.empty()) {
+    if (!d.options.member)
+      d.options.member = static_cast<uint8_t>(op.info()->options);
+    d.options = model.editOptions(d.options, edits);
+  }
+  for (Use &use : op.operands())
+    d.operands.push_back(use.get());
+  d.base = &op;
+  return d;
+}
+
+Value *Rewriter::insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> shape, const Quantization *quantization) {
+  Value &value = model.addValue(*root->subgraph());
+  value.type = type;
+  value.hasShape = true;
+  value.hasRank = true;
+  value.shape.assign(shape.begin(), shape.end());
+  value.name = root->result()->name;
+  if (quantization)
+    model.setQuantization(value, *quantization);
+  value.noRelation = "new-intermediate";
+  pending.push_back({std::move(draft), &value});
+  return &value;
+}
+
+Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape,
+                          llvm::ArrayRef<Value *> from, const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
+  Value *value = inventedConstant(std::move(payload), type, shape, from.front()->name);
+  value->synthetic = value->noRelation = {};
+  for (Value *source : from) {
+    value->sourceTensors = model.sets.join(value->sourceTensors, source->sourceTensors);
+    value->sourceOperators = model.sets.join(value->sourceOperators, source->sourceOperators);
+  }
+  for (Operator *op : consumed)
+    if (op != base)
+      value->sourceOperators = model.sets.join(value->sourceOperators, op->origins);
+  if (steps)
+    for (Relation relation : from.front()->relations) {
+      for (const Step &step : *steps)
+        relation.steps = model.steps.append(relation.steps, step);
+      relation.exact &= exact;
+      value->relations.push_back(relation);
+    }
+  if (value->relations.empty())
+    value->noRelation = "approximated";
+  if (value->sourceTensors.empty())
+    value->synthetic = "invented-constant";
+  return value;
+}
+
+Value *Rewriter::inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape,
+                                  llvm::StringRef label) {
+  Value &value = model.addValue(*root->subgraph());
+  value.type = type;
+  value.hasShape = true;
+  value.shape.assign(shape.begin(), shape.end());
+  value.name = label;
+  value.buffer = &model.addBuffer(std::move(payload));
+  value.synthetic = "invented-constant";
+  value.noRelation = "synthetic";
+  newConstants.push_back(&value);
+  return &value;
+}
+
+/// Why no rewrite at all may touch what was matched.
+const char *Rewriter::refusal() const {
+  for (Operator *op : consumed)
+    if (op->effects() != 0)
+      return "an operator with effects is neither moved nor replaced";
+  bool inScope = scopes.empty() || llvm::any_of(scopes, [&](const Scope &scope) {
+                   return scope.root == root->code &&
+                          (!scope.other || llvm::any_of(llvm::ArrayRef(consumed).drop_front(),
+                                                        [&](Operator *op) { return op->code == *scope.other; }));
+                 });
+  return inScope ? nullptr : "not asked for by the given flags";
+}
+
+void Rewriter::abandon() {
+  for (Value *value : newConstants)
+    value->parent = nullptr;
+  for (Pending &p : pending)
+    p.result->parent = nullptr;
+}
+
+RewriteResult Rewriter::fail(llvm::Error failure) {
+  error = llvm::joinErrors(std::move(error), std::move(failure));
+  return decline("the environment failed");
+}
+
+Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several) {
+  Operator *op = new (model.operatorArena.Allocate()) Operator();
+  op->code = draft.code;
+  op->options = draft.options;
+  op->parent = root->parent;
+  if (const Operator *base = draft.base) {
+    op->customCode = base->customCode;
+    op->options2 = base->options2;
+    op->customOptions = base->customOptions;
+    op->largeCustomOptions = base->largeCustomOptions;
+    op->customOptionsFormat = base->customOptionsFormat;
+    op->debugMetadata = base->debugMetadata;
+    op->mutatingVariableInputs = base->mutatingVariableInputs;
+  }
+  model.attach(*op, draft.operands, results);
+  root->parent->operators.insert(root->getIterator(), *op);
+  op->version = lowestVersion(*op);
+
+  llvm::ArrayRef<Operator *> stands = draft.standsFor;
+  if (stands.empty()) {
+    if (several && consumed.size() > 1)
+      llvm::report_fatal_error(llvm::Twine(pass) + ": a rewrite that consumes and creates several operators must say "
+                                                   "what each one stands for");
+    stands = consumed;
+  }
+  IdSet serves;
+  llvm::StringRef reason;
+  op->inexact = !draft.exact;
+  for (Operator *from : stands) {
+    op->origins = model.sets.join(op->origins, from->origins);
+    op->passes = model.passLists.join(op->passes, from->passes);
+    op->calls = model.sets.join(op->calls, from->calls);
+    op->inexact |= from->inexact;
+    if (!from->wide.empty())
+      op->wide = from->wide;
+    if (from->synthetic) {
+      serves = model.sets.join(serves, from->synthetic->serves);
+      reason = from->synthetic->reason;
+    }
+  }
+  if (op->origins.empty())
+    op->synthetic = model.create(Synthetic{reason, serves});
+  op->passes = model.passLists.add(op->passes, pass);
+  push(*op);
+  return *op;
+}
+
+RewriteResult Rewriter::replace(Draft draft) {
+  if (const char *why = refusal())
+    return decline(why);
+  Successors *into = model.addSuccessors();
+  bool several = !pending.empty();
+  for (Pending &p : pending)
+    into->operators.push_back(&make(p.draft, {p.result}, several));
+  llvm::SmallVector<Value *> results(root->results().begin(), root->results().end());
+  for (unsigned i = 0; i < results.size(); ++i)
+    if (results[i]) {
+      results[i]->definer = nullptr;
+      root->resultValues[i] = nullptr;
+    }
+  into->operators.push_back(&make(draft, results, several));
+  return finish(Fate::FusedAway, into);
+}
+
+RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate) {
+  if (const char *why = refusal())
+    return decline(why);
+  Value *old = root->result();
+  if (old->type != value->type || old->shape != value->shape || old->shapeSignature != value->shapeSignature ||
+      !sameQuantization(old->quantization, value->quantization))
+    return decline("the values differ in type, shape or quantisation");
+  if (value->isVariable || old->isVariable)
+    return decline("a variable is not merged with another value");
+  if (old->otherUses != old->graphOutputs + old->signatureUses)
+    return decline("the value is named by an operator's intermediates or a quantisation");
+  if (old->isInterface()) {
+    if (value->isInterface())
+      return decline("would merge two tensors of the model's interface");
+    if (!value->producer())
+      return decline("a graph output would become a constant");
+    moveInterface(*old, *value);
+  }
+  old->forEachUse([&](Use &use) {
+    push(*use.owner);
+    use.set(value);
+  });
+  for (Relation relation : old->relations) {
+    relation.exact &= fate != Fate::QuantizationCancelled;
+    value->relations.push_back(relation);
+  }
+  if (!value->relations.empty())
+    value->noRelation = {};
+  old->relations.clear();
+  Successors *into = model.addSuccessors();
+  into->values.push_back(value);
+  return finish(fate, into);
+}
+
+RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact) {
+  if (const char *why = refusal())
+    return decline(why);
+  Value *value = root->result();
+  if (value->isInterface())
+    return decline("a graph output would become a constant");
+  for (Operator *op : consumed) {
+    value->sourceOperators = model.sets.join(value->sourceOperators, op->origins);
+    for (Use &use : op->operands())
+      if (Value *operand = use.get(); operand && operand->isConstant()) {
+        value->sourceTensors = model.sets.join(value->sourceTensors, operand->sourceTensors);
+        value->sourceOperators = model.sets.join(value->sourceOperators, operand->sourceOperators);
+      }
+  }
+  for (Relation &relation : value->relations)
+    relation.exact &= exact;
+  if (value->sourceTensors.empty() && value->sourceOperators.empty())
+    value->synthetic = "invented-constant";
+  value->definer = nullptr;
+  value->buffer = &model.addBuffer(std::move(payload));
+  root->resultValues[0] = nullptr;
+  value->forEachUse([&](Use &use) { push(*use.owner); });
+  Successors *into = model.addSuccessors();
+  into->values.push_back(value);
+  return finish(Fate::FoldedToConstant, into);
+}
+
+/// Erases what was consumed and is needed no more. `into`: the created operators, or the value that took over.
+RewriteResult Rewriter::finish(Fate fate, Successors *into) {
+  ++model.rewrites;
+  for (Operator *op : into->operators) {
+    for (Value *result : op->results())
+      if (result)
+        result->forEachUse([&](Use &use) { push(*use.owner); });
+    for (Use &use : op->operands())
+      if (Value *v = use.get(); v && v->producer())
+        push(*v->producer());
+  }
+  for (Value *value : into->values)
+    if (value->producer())
+      push(*value->producer());
+  Subgraph *graph = root->parent;
+  erase(*root, fate, into);
+  for (Operator *op : llvm::ArrayRef(consumed).drop_front())
+    if (!op->erased() && allUnused(*op))
+      erase(*op, fate, into);
+  eraseDoomed();
+  for (Value *value : newConstants)
+    if (value->unused())
+      release(value, Fate::Dead, nullptr);
+  if (onRewrite)
+    onRewrite({model.rewrites, pass, graph});
+  return RewriteResult::applied();
+}
+
+void Rewriter::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
+  if (!ids.empty())
+    model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into ? *into : Successors{}});
+}
+
+void Rewriter::erase(Operator &op, Fate fate, Successors *into) {
+  if (fate != Fate::FusedAway) // what is fused lives on in the operators that were made
+    bury(false, op.origins, fate, into);
+  op.successors = into;
+  for (unsigned i = 0; i < op.resultCount; ++i)
+    if (Value *result = op.resultValues[i]) {
+      result->definer = nullptr;
+      eraseValue(*result, fate, into);
+    }
+  for (Value *value : op.intermediates)
+    if (value) {
+      --value->otherUses;
+      release(value, fate, into);
+    }
+  op.parent->operators.remove(op);
+  op.parent = nullptr;
+  for (Use &use : op.operands())
+    if (Value *value = use.get()) {
+      use.set(nullptr);
+      release(value, fate, into);
+    }
+}
+
+/// One use of `value` went with something that was erased.
+void Rewriter::release(Value *value, Fate fate, Successors *into) {
+  if (value->erased())
+    return;
+  if (Operator *producer = value->producer()) {
+    push(*producer);
+    if (value->unused() && !llvm::is_contained(consumed, producer) && removable(*producer))
+      doomed.push_back(producer);
+    else if (value->hasOneUse())
+      push(*value->uses->owner); // what waited for the value to have one use
+    return;
+  }
+  if (value->unused() && !value->isGraphInput)
+    eraseValue(*value, fate, into);
+}
+
+void Rewriter::eraseDoomed() {
+  while (!doomed.empty()) {
+    Operator *op = doomed.pop_back_val();
+    if (!op->erased())
+      erase(*op, Fate::Dead, nullptr);
+  }
+}
+
+void Rewriter::eraseValue(Value &value, Fate fate, Successors *into) {
+  llvm::SmallVector<uint32_t, 4> ids;
+  for (const Relation &relation : value.relations)
+    ids.push_back(relation.tensor);
+  bury(true, model.sets.join(model.sets.of(ids), value.sourceTensors), fate, into);
+  value.successors = into;
+  value.relations.clear();
+  value.parent = nullptr;
+  if (const Quantization *q = value.quantization)
+    for (Value *detail : {q->scales, q->zeroPoints})
+      if (detail) {
+        --detail->otherUses;
+        release(detail, fate, into);
+      }
+}
+
+/// `to` becomes the tensor of the model's interface that `from` was.
+void Rewriter::moveInterface(Value &from, Value &to) {
+  to.name = from.name;
+  std::replace(from.parent->outputs.begin(), from.parent->outputs.end(), &from, &to);
+  for (Signature &signature : model.signatures)
+    for (auto *entries : {&signature.inputs, &signature.outputs})
+      for (Signature::Entry &entry : *entries)
+        if (entry.value == &from)
+          entry.value = &to;
+  to.graphOutputs += from.graphOutputs;
+  to.signatureUses += from.signatureUses;
+  to.otherUses += from.graphOutputs + from.signatureUses;
+  from.otherUses = from.graphOutputs = from.signatureUses = 0;
+}
+
+void Rewriter::removeDeadCode() {
+  pass = "remove-dead-code";
+  consumed.clear();
+  bool pristine = model.run == 0 && model.rewrites == 0;
+  size_t before = model.tombstones.size();
+  ++model.rewrites;
+  for (auto &graph : model.subgraphs) {
+    llvm::SmallVector<Value *> unused;
+    for (Value *value : graph->values)
+      if (!value->erased() && !value->producer() && !value->isGraphInput && value->unused())
+        unused.push_back(value);
+    for (Value *value : unused)
+      if (!value->erased())
+        eraseValue(*value, pristine ? Fate::UnusedInSource : Fate::Dead, nullptr);
+    for (Operator &op : llvm::reverse(graph->operators))
+      if (removable(op))
+        doomed.push_back(&op);
+    std::reverse(doomed.begin(), doomed.end());
+    eraseDoomed();
+  }
+  if (model.tombstones.size() == before)
+    --model.rewrites;
+}
+
+void Rewriter::pruneBuffers() {
+  llvm::DenseSet<const Buffer *> used;
+  if (!model.buffers.empty())
+    used.insert(model.buffers.front());
+  for (auto &graph : model.subgraphs)
+    for (Value *value : graph->values)
+      if (!value->erased())
+        used.insert(value->buffer);
+  for (const MetadataEntry &entry : model.metadata)
+    used.insert(entry.buffer);
+  for (Buffer *buffer : model.metadataBuffers)
+    used.insert(buffer);
+  llvm::erase_if(model.buffers, [&](Buffer *b) { return !used.contains(b); });
+}
+
+void Rewriter::push(Operator &op) {
+  if (op.queued || op.erased())
+    return;
+  op.queued = true;
+  worklist.push_back(&op);
+}
+
+void Rewriter::pushAll() {
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      push(op);
+}
+
+Operator *Rewriter::popChanged() {
+  while (!worklist.empty()) {
+    Operator *op = worklist.front();
+    worklist.pop_front();
+    op->queued = false;
+    if (!op->erased())
+      return op;
+  }
+  return nullptr;
+}
+
+} // namespace origo

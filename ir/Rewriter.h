@@ -1,0 +1,148 @@
+#pragma once
+
+#include "ir/Model.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <deque>
+#include <functional>
+
+namespace origo {
+
+/// What a rule answers: applied, or why not. Reasons are static strings.
+class [[nodiscard]] RewriteResult {
+public:
+  static RewriteResult applied() { return RewriteResult(nullptr); }
+  bool isApplied() const { return reason == nullptr; }
+  const char *declined() const { return reason; }
+
+private:
+  friend RewriteResult decline(const char *reason);
+  explicit RewriteResult(const char *reason) : reason(reason) {}
+  const char *reason;
+};
+inline RewriteResult decline(const char *reason) { return RewriteResult(reason); }
+
+/// An operator to be made. Start from Rewriter::draft (a new kind) or Rewriter::clone (a changed one).
+struct Draft {
+  BuiltinOperator code = BuiltinOperator::ADD;
+  Options options;
+  llvm::SmallVector<Value *, 4> operands;
+  Operator *base = nullptr; ///< what it is a changed clone of: its work is not "folded away" into new constants
+  llvm::SmallVector<Operator *, 2> standsFor;
+  bool exact = false; ///< computes bit for bit what the consumed operators did
+
+  Draft &operand(unsigned i, Value *value) {
+    if (operands.size() <= i)
+      operands.resize(i + 1);
+    operands[i] = value;
+    return *this;
+  }
+  /// Which consumed operators this one stands for; needed where a rewrite consumes several and creates several.
+  Draft &standingFor(llvm::ArrayRef<Operator *> ops) {
+    standsFor.append(ops.begin(), ops.end());
+    return *this;
+  }
+  Draft &bitExact() {
+    exact = true;
+    return *this;
+  }
+};
+
+/// A rewrite that was applied, as --trace and --print-after see it.
+struct RewriteEvent {
+  uint32_t number;
+  llvm::StringRef pass;
+  Subgraph *subgraph;
+};
+
+/// The only way to change a model. A rule matches (telling which operators it consumes), makes drafts and constants,
+/// and ends in one of the `replace…` calls, which applies the rewrite as a whole with its provenance, or declines it.
+/// Provenance is stamped here: rules say nothing of it but what they consume and what a created operator stands for.
+class Rewriter {
+public:
+  Rewriter(Model &model, PayloadStore &store) : model(model), store(store) {}
+  ~Rewriter() { llvm::consumeError(std::move(error)); }
+
+  Model &model;
+  PayloadStore &store;
+
+  /// Starts a rule on `root`, which is consumed; forgets what an earlier one left undone.
+  void begin(llvm::StringRef pass, Operator &root);
+  /// Marks an operator as consumed: called by matchers.
+  void consume(Operator &op);
+  size_t consumedCount() const { return consumed.size(); }
+  void unconsume(size_t count) { consumed.truncate(count); }
+
+  /// An operator of another kind. `edits` are the scalar fields of its options that differ from their defaults.
+  Draft draft(BuiltinOperator code, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<wire::ScalarEdit> edits = {});
+  /// A changed copy of `op`.
+  Draft clone(Operator &op, llvm::ArrayRef<wire::ScalarEdit> edits = {});
+
+  /// The result of a new operator in the middle of a rewrite, of this type and shape.
+  Value *insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> shape, const Quantization *quantization = nullptr);
+  /// A constant computed from the constants `from`. It carries on the label and the relations of `from[0]`, with `steps`
+  /// appended; without steps it has no relation ("approximated"). `base`: the operator it is for; the other consumed
+  /// operators are the ones folded into it.
+  Value *constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
+                  const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact = false);
+  /// A constant that stands for nothing in the source, for example a permutation that a new Transpose needs.
+  Value *inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label);
+
+  /// `draft` computes the root's results from now on.
+  RewriteResult replace(Draft draft);
+  /// The root's only result is `value` already; `fate` says in which way.
+  RewriteResult replaceWithValue(Value *value, Fate fate);
+  /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
+  RewriteResult replaceWithConstant(Payload payload, bool exact);
+
+  /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
+  RewriteResult fail(llvm::Error failure);
+  /// Forgets the drafts and constants of a rule that declined.
+  void abandon();
+
+  /// Removes what nothing needs. What the source itself does not use is told apart from what became dead.
+  void removeDeadCode();
+  /// Drops buffers that no live value and no metadata entry refers to.
+  void pruneBuffers();
+
+  /// The worklist: operators that a rewrite made or whose surroundings it changed.
+  Operator *popChanged();
+  void push(Operator &op);
+  void pushAll();
+
+  std::function<void(const RewriteEvent &)> onRewrite;
+  llvm::Error error = llvm::Error::success();
+  /// Where not empty: only rewrites of these pairs apply. What a narrow command-line flag asks for of a general rule.
+  struct Scope {
+    BuiltinOperator root;
+    std::optional<BuiltinOperator> other; ///< must be among the consumed; none: any
+  };
+  llvm::ArrayRef<Scope> scopes;
+
+private:
+  llvm::StringRef pass;
+  Operator *root = nullptr;
+  llvm::SmallVector<Operator *, 4> consumed;
+  struct Pending {
+    Draft draft;
+    Value *result;
+  };
+  llvm::SmallVector<Pending, 2> pending;
+  llvm::SmallVector<Value *, 4> newConstants;
+  std::deque<Operator *> worklist;
+  llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
+
+  const char *refusal() const;
+  RewriteResult finish(Fate fate, Successors *into);
+  Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);
+  void erase(Operator &op, Fate fate, Successors *into);
+  void eraseValue(Value &value, Fate fate, Successors *into);
+  void release(Value *value, Fate fate, Successors *into);
+  void eraseDoomed();
+  void moveInterface(Value &from, Value &to);
+  void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
+  bool removable(const Operator &op) const;
+};
+
+} // namespace origo

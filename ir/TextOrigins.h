@@ -1,0 +1,15 @@
+#pragma once
+
+#include "ir/Model.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace origo::text {
+
+/// `{0, 2..5}`
+void printIds(llvm::raw_ostream &os, const IdSets &sets, IdSet set);
+/// The comment behind an operator or a constant, without the sign that begins it. Nothing where there is no provenance.
+void printOrigins(llvm::raw_ostream &os, const Operator &op);
+void printOrigins(llvm::raw_ostream &os, const Value &constant);
+
+} // namespace origo::text

@@ -1,0 +1,150 @@
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The origin map as data: what the side file (docs/origin-map.md) says, one struct a JSON object. It knows nothing of
+/// the graph in memory; export fills it in, the readers and the checker take it apart.
+namespace origo::origin {
+
+using Digest = std::array<uint8_t, 32>; ///< SHA-256
+
+/// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
+struct SourceOperator {
+  std::string op;                ///< schema enumerator, CUSTOM, or a decimal number
+  std::string customCode;        ///< of CUSTOM
+  std::vector<int32_t> tensors;  ///< ids of the outputs over all subgraphs; −1: absent
+};
+
+enum class TensorKind : uint8_t { Input, Activation, Variable, Constant, Absent };
+
+struct SourceTensor {
+  std::string name;
+  TensorKind kind = TensorKind::Absent;
+};
+
+struct SourceSubgraph {
+  std::string name;
+  uint32_t firstOperator = 0, firstTensor = 0; ///< ids of its first ones
+  std::vector<SourceOperator> operators;
+  std::vector<SourceTensor> tensors;
+};
+
+struct SourceSignature {
+  struct Entry { std::string name; int32_t tensor; }; ///< tensor: id over all subgraphs
+  std::string key;
+  uint32_t subgraph = 0;
+  std::vector<Entry> inputs, outputs;
+};
+
+/// A model file as the map lists it.
+struct Listing {
+  std::string file;   ///< base name; empty where not known (the embedded map holds no name of its own file)
+  std::string format; ///< "tflite" or "circle"
+  Digest fingerprint{}, content{};
+  std::vector<SourceSubgraph> subgraphs;
+  std::vector<SourceSignature> signatures;
+  bool namesKnown = true; ///< false after reading a map that was embedded with ids only
+  uint32_t operatorCount() const;
+  uint32_t tensorCount() const;
+};
+
+struct Term { ///< of an affine step
+  enum Kind : uint8_t { Null, Number, Constant } kind = Null;
+  double number = 0;
+  uint32_t constant = 0; ///< tensor index in the same subgraph of the written file
+  bool operator==(const Term &) const = default;
+};
+
+struct Step {
+  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Unknown } kind = Reshape;
+  int32_t axis = -1;
+  Term scale, shift;
+  std::vector<int64_t> first, second; ///< Permute: p; Slice, Placed: begin, size
+  std::string unknown;                ///< the JSON text of a step this version does not know
+  bool operator==(const Step &) const = default;
+};
+
+struct Relation {
+  uint32_t tensor = 0; ///< source tensor id
+  std::vector<Step> steps;
+  bool exact = false;
+  bool operator==(const Relation &) const = default;
+};
+
+struct OperatorRow {
+  std::string op, customCode;        ///< as in SourceOperator, of the written file
+  std::vector<std::string> outputs;  ///< names
+  std::vector<uint32_t> origins;     ///< ascending
+  std::vector<std::string> passes;
+  std::string syntheticReason;       ///< empty: not synthetic
+  std::vector<uint32_t> serves;      ///< of a synthetic one
+  std::string wide;                  ///< reason; empty: not wide
+  std::vector<uint32_t> calls;
+};
+
+/// A row of `constants` or of `values`; which of the two it is, `constant` says.
+struct TensorRow {
+  uint32_t index = 0;
+  std::string name;
+  bool constant = false;
+  std::vector<uint32_t> tensors, operators; ///< constants: the source constants and folded operators behind it
+  std::vector<Relation> relations;
+  std::string reason;          ///< where `relations` is empty
+  std::string syntheticReason; ///< of an invented constant
+};
+
+struct TargetSubgraph {
+  std::string name;
+  std::vector<uint32_t> source;
+  std::vector<OperatorRow> operators; ///< file order
+  std::vector<TensorRow> tensors;     ///< file order; split into constants and values in JSON
+};
+
+struct Target {
+  std::string file, format;
+  Digest fingerprint{}, content{};
+  std::vector<TargetSubgraph> subgraphs;
+};
+
+struct LedgerRow {
+  bool isTensor = false;
+  uint32_t id = 0;
+  std::string fate, was, pass; ///< names of the closed list; an unknown one is kept and shown
+  uint32_t run = 0, rewrite = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< into: [subgraph, index]
+  std::string partFile, partFingerprint;                         ///< fate `elsewhere`
+};
+
+struct ChainEntry {
+  std::string file, format;
+  Digest fingerprint{};
+};
+
+struct OriginMap {
+  std::string generator;
+  Listing source;
+  Target target;
+  std::vector<LedgerRow> ledger; ///< operators by id, then tensors by id
+  std::vector<ChainEntry> chain;
+  bool retrained = false;
+};
+
+/// What import hands to export beside the graph: the source's listing, and the runs before this one.
+struct Lineage {
+  std::shared_ptr<const Listing> source;
+  std::vector<ChainEntry> chain;
+  bool retrained = false;
+};
+
+} // namespace origo::origin

@@ -1,0 +1,121 @@
+#include "passes/Linear.h"
+#include "passes/Match.h"
+#include "passes/Passes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstring>
+
+namespace origo {
+
+/// Every element of a dense constant is `number`. −0.0 counts as 0: x + 0 and x differ in the sign of a zero at most.
+static bool isSplat(const Value &constant, int number) {
+  llvm::ArrayRef<uint8_t> bytes = constant.payload().bytes();
+  auto all = [&]<class T>(T) {
+    if (bytes.size() % sizeof(T))
+      return false;
+    for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+      T item;
+      std::memcpy(&item, bytes.data() + i, sizeof(T));
+      if (item != static_cast<T>(number))
+        return false;
+    }
+    return !bytes.empty();
+  };
+  switch (constant.type) {
+  case TensorType::FLOAT32:
+    return all(float());
+  case TensorType::FLOAT64:
+    return all(double());
+  case TensorType::INT32:
+    return all(int32_t());
+  case TensorType::INT64:
+    return all(int64_t());
+  default:
+    return false;
+  }
+}
+
+static bool keepsShape(const Operator &op) {
+  const Value *in = op.operand(0), *out = op.result();
+  return in && out && in->isStatic() && out->isStatic() && in->shape == out->shape && in->type == out->type;
+}
+
+/// x + 0 → x, x − 0 → x, x · 1 → x, x / 1 → x
+RewriteResult removeNeutralArithmetic(Operator &op, Rewriter &rw) {
+  Value *x, *constant;
+  bool additive = op.code == BuiltinOperator::ADD || op.code == BuiltinOperator::SUB;
+  if (!match(op, rw, m_Commutative(m_Value(x), m_Constant(constant))))
+    return decline("no constant operand");
+  if (!isSplat(*constant, additive ? 0 : 1))
+    return decline("the constant is not the neutral element");
+  if (fusedActivation(op) != ActivationFunctionType::NONE)
+    return decline("has a fused activation");
+  if (constant->quantization && constant->quantization->quantized())
+    return decline("quantised");
+  if (!x->isStatic() || !op.result()->isStatic())
+    return decline("the broadcast is not known before run time");
+  return rw.replaceWithValue(x, Fate::Identity);
+}
+
+/// reshape, slice, pad, tile, … that keep a static shape keep the value, for they keep the order of the elements.
+RewriteResult removeShapeIdentity(Operator &op, Rewriter &rw) {
+  if (op.results().size() != 1 || !keepsShape(op))
+    return decline("changes the shape, or it is not known before run time");
+  if (op.code == BuiltinOperator::CONCATENATION && op.numOperands() != 1)
+    return decline("joins several tensors");
+  return rw.replaceWithValue(op.operand(0), Fate::Identity);
+}
+
+/// A strided slice keeps the order of the elements unless a stride is negative.
+RewriteResult removeStridedSlice(Operator &op, Rewriter &rw) {
+  Value *strides = op.operand(3);
+  if (!match(strides, rw, m_Constant(strides)) || strides->type != TensorType::INT32)
+    return decline("the strides are not constant");
+  llvm::ArrayRef<uint8_t> bytes = strides->payload().bytes();
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4)
+    if (bytes[i + 3] & 0x80) // the sign of a little-endian int32
+      return decline("a negative stride");
+  return removeShapeIdentity(op, rw);
+}
+
+/// transpose(x) → x where only dimensions of size 1 move.
+RewriteResult removeTranspose(Operator &op, Rewriter &rw) {
+  Value *x = op.operand(0), *permutation = op.operand(1);
+  if (!match(permutation, rw, m_Constant(permutation)) || permutation->type != TensorType::INT32 || !keepsShape(op))
+    return decline("changes the shape, or the permutation is not constant");
+  llvm::ArrayRef<uint8_t> bytes = permutation->payload().bytes();
+  if (bytes.size() != x->shape.size() * 4)
+    return decline("the permutation does not fit the shape");
+  int32_t last = -1;
+  for (size_t i = 0; i < x->shape.size(); ++i) {
+    int32_t axis;
+    std::memcpy(&axis, bytes.data() + 4 * i, 4);
+    if (axis < 0 || axis >= x->rank())
+      return decline("the permutation does not fit the shape");
+    if (x->shape[axis] == 1)
+      continue;
+    if (axis < last)
+      return decline("moves elements");
+    last = axis;
+  }
+  return rw.replaceWithValue(x, Fate::Identity);
+}
+
+/// cast(x) → x where the types are equal.
+RewriteResult removeCast(Operator &op, Rewriter &rw) {
+  Value *x = op.operand(0);
+  if (!x || x->type != op.result()->type)
+    return decline("changes the type");
+  return rw.replaceWithValue(x, Fate::Identity);
+}
+
+/// split into one part → its operand.
+RewriteResult removeSplit(Operator &op, Rewriter &rw) {
+  Value *x = op.operand(op.code == BuiltinOperator::SPLIT ? 1 : 0);
+  if (op.results().size() != 1 || !x)
+    return decline("has several parts");
+  return rw.replaceWithValue(x, Fate::Identity);
+}
+
+} // namespace origo

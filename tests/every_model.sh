@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Sends every model file of the shared folder through circle2circle -O1 and lets origin-dump --check judge the result by
+# the bytes of the two files.
+# usage: every_model.sh BIN models    each is done right, or refused and listed in docs/refused-models.md
+#        every_model.sh BIN hostile   each is done right or refused in one line; nothing crashes, hangs or grows
+# Exits with 77 (skipped) where there are no model files.
+set -uo pipefail
+bin=$1 what=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+models=${ORIGO_SHARED:-$root/../shared}/models
+if [[ ! -d $models ]]; then
+  echo "models: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
+  exit 77
+fi
+models=$(cd "$models" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export bin what root models scratch
+export ASAN_OPTIONS=exitcode=99:hard_rss_limit_mb=2048:${ASAN_OPTIONS-}
+export UBSAN_OPTIONS=exitcode=99:${UBSAN_OPTIONS-}
+# Address space is a bound on memory, which sanitizers do not leave usable.
+sanitized=$(grep -qa __asan_init "$bin/circle2circle" && echo yes || true)
+export sanitized
+
+# Prints "VERDICT FILE: why" for one file.
+one() {
+  local file=$1 out=$scratch/$BASHPID status
+  local name=${file#"$models/"}
+  mkdir "$out"
+  (
+    [[ -n $sanitized ]] || ulimit -v $((128 * 1024 + 8 * $(stat -c %s "$file") / 1024))
+    timeout 60 "$bin/circle2circle" -O1 "$file" "$out/model.circle" >"$out/stdout" 2>"$out/stderr"
+  )
+  status=$?
+  local said
+  said=$(head -c 300 "$out/stderr" | tr '\n' ' ')
+  if ((status == 1)); then
+    if (($(wc -l <"$out/stderr") != 1)); then
+      echo "FAILED $name: not one line: $said"
+    elif [[ -n $(ls "$out" | grep -v '^std') ]]; then
+      echo "FAILED $name: refused, but there is output"
+    elif [[ $what == models ]] && ! grep -qF "$(basename "$name")" "$root/docs/refused-models.md"; then
+      echo "FAILED $name: not in docs/refused-models.md: $said"
+    else
+      echo "refused $name: $said"
+    fi
+  elif ((status != 0)); then
+    echo "FAILED $name: exit status $status: $said"
+  else
+    said=$(timeout 60 "$bin/origin-dump" --check --source "$file" "$out/model.circle" 2>&1)
+    status=$?
+    if ((status == 0)); then echo "done $name"; else echo "FAILED $name: origin-dump --check: exit status $status: ${said:0:300}"; fi
+  fi
+  rm -rf "$out"
+}
+export -f one
+
+if [[ $what == hostile ]]; then
+  where=("$models/hostile")
+else
+  where=("$models" -path "$models/hostile" -prune -o)
+fi
+find "${where[@]}" -type f \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z |
+  xargs -0 -P "$(nproc)" -I{} bash -c 'one "$1"' _ {} >"$scratch/verdicts"
+
+count() { grep -c "^$1 " "$scratch/verdicts"; }
+sort "$scratch/verdicts" | grep -v '^done '
+files=$(wc -l <"$scratch/verdicts")
+echo "models: $files files of $what: $(count done) optimised and their maps checked, $(count refused) refused, $(count FAILED) failed"
+((files > 0 && $(count FAILED) == 0))

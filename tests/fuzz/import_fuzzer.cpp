@@ -1,0 +1,42 @@
+#include "import/Import.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace origo;
+
+/// Any bytes end in a model or in an error of one line that names the file.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  int fd = ::memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  auto descriptor = std::make_shared<FileDescriptor>(fd);
+  if (::write(fd, data, size) != static_cast<ssize_t>(size))
+    return 0;
+  llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::adopt(descriptor, 0, size, "fuzz.circle");
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  llvm::Expected<Imported> imported = importModel(std::move(*file));
+  if (!imported) {
+    std::string error = llvm::toString(imported.takeError());
+    if (error.rfind("fuzz.circle: ", 0) != 0 || error.find('\n') != std::string::npos)
+      __builtin_trap();
+    return 0;
+  }
+  // What passes do with every operator must be safe on whatever was let in.
+  Model &model = *imported->model;
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  model.ledger(lost);
+  if (!lost.empty())
+    __builtin_trap();
+  for (auto &graph : model.subgraphs) {
+    for (Operator &op : graph->operators)
+      (void)op.effects();
+    for (const Value *value : graph->values)
+      if (value->isConstant() && value->isStatic())
+        (void)value->payload().sameBytes(Payload());
+  }
+  return 0;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Includes run only downward (docs/architecture.md), and the JSON library shows in no header.
+# usage: include_direction.sh ROOT; names each offending file and line and exits with 1.
+set -euo pipefail
+
+check() (
+  cd "$1"
+  find schema origin ir eval import export passes tools tests \
+    \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -print0 2>/dev/null | sort -z | xargs -0 awk '
+    BEGIN {
+      below["schema"] = "schema"
+      below["origin"] = "schema origin"
+      below["ir"] = "schema ir"
+      below["eval"] = "schema ir eval"
+      below["import"] = "schema origin ir import"
+      below["export"] = "schema origin ir export"
+      below["passes"] = "schema ir eval passes"
+      below["tools"] = "schema origin ir eval import export passes tools"
+      below["tests"] = below["tools"] " tests"
+    }
+    function complain(what) { print FILENAME ":" FNR ": " what; bad = 1 }
+    FNR == 1 { folder = FILENAME; sub(/\/.*/, "", folder); files++ }
+    /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+      header = $0
+      sub(/^[^<"]*[<"]/, "", header)
+      sub(/[>"].*/, "", header)
+      target = header
+      sub(/\/.*/, "", target)
+      if (target in below) {
+        if (index(" " below[folder] " ", " " target " ") == 0)
+          complain(folder "/ may not include " header)
+        includes++
+      } else if (target == "nlohmann") {
+        if (folder != "tests" && (folder != "origin" || FILENAME ~ /\.h$/))
+          complain("the JSON library is private to the .cpp files of origin/")
+      } else if ($0 ~ /"/ && header !~ /^(llvm|flatbuffers|gtest|gmock|benchmark)\//) {
+        complain("write the folder too: \"" folder "/" header "\"")
+      }
+    }
+    END { printf "%d files, %d includes of our own\n", files, includes; exit bad || !files }'
+)
+
+# It must be able to fail.
+lie=$(mktemp -d)
+trap 'rm -rf "$lie"' EXIT
+mkdir "$lie/ir" "$lie/origin"
+echo '#include "import/Import.h"' >"$lie/ir/Up.h"
+echo '#include <nlohmann/json.hpp>' >"$lie/origin/Json.h"
+if said=$(check "$lie") || [[ $said != *"ir/Up.h:1: ir/ may not include import/Import.h"* || $said != *"origin/Json.h:1:"* ]]; then
+  echo "include_direction.sh does not see violations any more: $said"
+  exit 1
+fi
+check "$1"

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "export/Export.h"
+#include "import/Import.h"
+
+#include "llvm/ADT/StringRef.h"
+
+/// What the command lines share: reading and writing by extension, and ending with one line on stderr.
+namespace origo::tools {
+
+enum class FileKind { Circle, Tflite, Text };
+/// By extension; none: something else.
+std::optional<FileKind> kindOf(llvm::StringRef path);
+
+/// To be called first in main: `tool` begins every message; an input that is truncated while it is mapped and an
+/// interrupt end without leaving temporary files.
+void start(llvm::StringRef tool);
+
+/// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
+llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
+
+/// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
+llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
+
+/// Prints one line for the error; the exit code of bad input, 1.
+int fail(llvm::Error error);
+int fail(const llvm::Twine &message);
+void note(const llvm::Twine &message);
+
+} // namespace origo::tools

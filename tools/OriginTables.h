@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tools/OriginWords.h"
+
+namespace origo::tools {
+
+/// One line an operator of the written file, in columns; with `full`, nothing
+/// is shortened.
+void printTable(const MapNames &names, bool full, llvm::raw_ostream &os);
+void printLedger(const MapNames &names, bool full, llvm::raw_ostream &os);
+void printSummary(const MapNames &names, llvm::raw_ostream &os);
+void printCsv(const MapNames &names, llvm::raw_ostream &os);
+/// Source operators, written operators, and an edge for each origin.
+void printDot(const MapNames &names, llvm::raw_ostream &os);
+
+} // namespace origo::tools

@@ -1,0 +1,201 @@
+// Writes a model of a chosen size, for benchmarks and for trying limits.
+
+#include "tools/Driver.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace origo;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("make-model");
+static cl::opt<uint64_t> operators("operators", cl::cat(category),
+                                   cl::desc("number of operators (default: as few as possible)"), cl::init(0));
+static cl::opt<uint64_t> weights("weights", cl::cat(category), cl::desc("bytes of weights (default: 0)"), cl::init(0));
+static cl::opt<bool> withMul("mul", cl::cat(category),
+                             cl::desc("a Mul by a constant a channel behind each FullyConnected"));
+static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::desc("of the weights (default: 1)"), cl::init(1));
+enum class Chain { Relu, Add, Reshape };
+static cl::opt<Chain> chain("chain", cl::cat(category), cl::desc("what the operators without weights are"),
+                            cl::init(Chain::Relu),
+                            cl::values(clEnumValN(Chain::Relu, "relu", "Relu (default)"),
+                                       clEnumValN(Chain::Add, "add", "Add of a shared constant"),
+                                       clEnumValN(Chain::Reshape, "reshape", "Reshape to and fro")));
+static cl::opt<std::string> output(cl::Positional, cl::Required, cl::cat(category),
+                                   cl::desc("OUTPUT(.tflite|.circle)"));
+
+/// The weights of a layer are a square of at most 4 MiB, which is above what is kept in memory.
+static constexpr uint64_t maxWidth = 1024;
+
+namespace {
+
+/// Builds one subgraph as a line of operators: each takes what the one before it made.
+class Line {
+public:
+  Line(Model &model, PayloadStore &store, int32_t width)
+      : model(model), store(store), graph(model.addSubgraph()), width(width) {
+    model.addBuffer({});
+    graph.name = "main";
+    last = &tensor("input", TensorType::FLOAT32, {1, width});
+    model.setInputs(graph, last);
+  }
+
+  llvm::Error fullyConnected(bool relu) {
+    llvm::Expected<Value *> filter = constant("weights", {width, width}, 0, 1 / std::sqrt(float(width)));
+    if (!filter)
+      return filter.takeError();
+    llvm::Expected<Value *> bias = constant("bias", {width}, 0, 0.1f);
+    if (!bias)
+      return bias.takeError();
+    append(BuiltinOperator::FULLY_CONNECTED, {*filter, *bias}, relu);
+    return llvm::Error::success();
+  }
+  llvm::Error mulByChannel() {
+    llvm::Expected<Value *> scale = constant("scale", {width}, 1, 0.5f);
+    if (!scale)
+      return scale.takeError();
+    append(BuiltinOperator::MUL, *scale, true);
+    return llvm::Error::success();
+  }
+  llvm::Error fill(Chain kind, uint64_t count) {
+    Value *shared[2] = {};
+    if (kind == Chain::Add) {
+      llvm::Expected<Value *> addend = constant("addend", {1}, 1, 0.5f);
+      if (!addend)
+        return addend.takeError();
+      shared[0] = *addend;
+    } else if (kind == Chain::Reshape) {
+      for (int i : {0, 1}) {
+        int32_t shape[2] = {i ? 1 : width, i ? width : 1};
+        shared[i] = &tensor("shape", TensorType::INT32, {2});
+        shared[i]->buffer = &model.addBuffer(Payload::owned({reinterpret_cast<char *>(shape), sizeof(shape)}));
+      }
+    }
+    for (uint64_t i = 0; i < count; ++i)
+      switch (kind) {
+      case Chain::Relu:
+        append(BuiltinOperator::RELU, {}, false);
+        break;
+      case Chain::Add:
+        append(BuiltinOperator::ADD, shared[0], false);
+        break;
+      case Chain::Reshape:
+        append(BuiltinOperator::RESHAPE, shared[i % 2], false);
+        last->shape = i % 2 ? llvm::SmallVector<int32_t, 4>{1, width} : llvm::SmallVector<int32_t, 4>{width, 1};
+        break;
+      }
+    return llvm::Error::success();
+  }
+  void finish() { model.setOutputs(graph, last); }
+
+private:
+  Model &model;
+  PayloadStore &store;
+  Subgraph &graph;
+  int32_t width;
+  Value *last;
+  uint64_t count = 0;
+
+  Value &tensor(llvm::StringRef name, TensorType type, llvm::ArrayRef<int32_t> shape) {
+    Value &value = model.addValue(graph);
+    value.name = model.copy((name + llvm::Twine(count)).str());
+    value.type = type;
+    value.hasShape = true;
+    value.shape.assign(shape.begin(), shape.end());
+    return value;
+  }
+
+  /// Numbers that depend on nothing but the seed and the tensor's position, evenly spread around `centre`.
+  llvm::Expected<Value *> constant(llvm::StringRef name, llvm::ArrayRef<int32_t> shape, float centre, float spread) {
+    Value &value = tensor(name, TensorType::FLOAT32, shape);
+    uint64_t stream = seed * 0x9E3779B97F4A7C15u + (uint64_t(value.index) << 40);
+    llvm::Expected<Payload> payload =
+        store.make(*value.elementCount() * sizeof(float), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+          for (size_t i = 0; i < window.size(); i += sizeof(float)) {
+            uint64_t bits = stream + offset + i; // the finaliser of splitmix64
+            bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+            bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+            float number = centre + spread * (float(bits >> 40) / (1 << 23) - 1);
+            std::memcpy(window.data() + i, &number, sizeof(float));
+          }
+        });
+    if (!payload)
+      return payload.takeError();
+    value.buffer = &model.addBuffer(*payload);
+    return &value;
+  }
+
+  void append(BuiltinOperator code, llvm::ArrayRef<Value *> others, bool relu) {
+    ++count;
+    llvm::SmallVector<Value *, 3> operands{last};
+    operands.append(others.begin(), others.end());
+    last = &tensor("t", TensorType::FLOAT32, {1, width});
+    Operator &op = model.addOperator(graph, code, operands, last);
+    op.options.member = static_cast<uint8_t>(op.info()->options);
+    if (const wire::TableType *type = op.info()->optionsType()) {
+      llvm::SmallVector<wire::ScalarEdit, 1> edits;
+      if (relu)
+        edits.push_back({type->find("fused_activation_function")->slot,
+                         static_cast<int64_t>(circle::ActivationFunctionType::RELU)});
+      op.options = model.editOptions(op.options, edits);
+    }
+  }
+};
+
+} // namespace
+
+static llvm::Error run() {
+  // Layers of one width that hold at least the bytes that were asked for.
+  uint64_t side = weights ? static_cast<uint64_t>(std::ceil(std::sqrt(double(weights) / sizeof(float)))) : 16;
+  int32_t width = static_cast<int32_t>(std::clamp<uint64_t>(side, 1, maxWidth));
+  uint64_t layers = llvm::divideCeil(weights, uint64_t(width) * width * sizeof(float));
+  uint64_t heavy = layers * (withMul ? 2 : 1);
+  uint64_t all = operators ? operators : std::max<uint64_t>(heavy, 1);
+  if (all < heavy)
+    return makeError("that many bytes of weights need " + llvm::Twine(heavy) + " operators");
+
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  Imported made;
+  made.model = std::make_unique<Model>();
+  Model &model = *made.model;
+  Line line(model, store, width);
+  for (uint64_t i = 0; i < layers; ++i) {
+    if (llvm::Error error = line.fullyConnected(!withMul))
+      return error;
+    if (withMul)
+      if (llvm::Error error = line.mulByChannel())
+        return error;
+  }
+  if (llvm::Error error = line.fill(chain, all - heavy))
+    return error;
+  line.finish();
+
+  bool tflite = tools::kindOf(output) == tools::FileKind::Tflite;
+  model.format = tflite ? Format::Tflite : Format::Circle;
+  model.version = tflite ? 3 : 0;
+  ExportOptions options;
+  options.format = model.format;
+  options.embed = origin::Embed::None;
+  return tools::save(made, output, options);
+}
+
+int main(int argc, char **argv) {
+  tools::start("make-model");
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Writes a model of a chosen size: a line of operators with seeded weights.\n\n"
+                              "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
+                              "  make-model --operators 1000000 --chain=add long.circle\n");
+  if (!tools::kindOf(output))
+    return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
+  if (llvm::Error error = run())
+    return tools::fail(std::move(error));
+  return 0;
+}

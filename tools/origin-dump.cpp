@@ -1,0 +1,178 @@
+/// Shows where the operators of a written model come from, and where those of
+/// its source went.
+
+#include "tools/Driver.h"
+#include "tools/OriginFile.h"
+#include "tools/OriginTables.h"
+#include "tools/OriginWords.h"
+
+#include "ir/Error.h"
+#include "origin/Check.h"
+#include "origin/Json.h"
+
+#include "llvm/Support/CommandLine.h"
+
+using namespace origo;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> modelPath(cl::Positional, cl::desc("MODEL"), cl::cat(category));
+cl::opt<bool> json("json", cl::desc("Print the side file"), cl::cat(category));
+cl::opt<bool> csv("csv", cl::desc("Print one line of comma-separated values an operator"), cl::cat(category));
+cl::opt<bool> dot("dot", cl::desc("Print a Graphviz graph of operators and their origins"), cl::cat(category));
+cl::opt<bool> ledger("ledger", cl::desc("Print what became of everything that is gone"), cl::cat(category));
+cl::opt<bool> summary("summary", cl::desc("Print counts"), cl::cat(category));
+cl::opt<bool> showFingerprint("fingerprint", cl::desc("Print the fingerprints of the model"), cl::cat(category));
+cl::opt<bool> check("check",
+                    cl::desc("Check the map against the law: prints ok, or a "
+                             "line for each violation"),
+                    cl::cat(category));
+cl::opt<std::string> where("where", cl::value_desc("NAME|ID"),
+                           cl::desc("Tell what became of an operator or tensor of the source, and why"),
+                           cl::cat(category));
+cl::opt<std::string> from("from", cl::value_desc("INDEX|NAME"),
+                          cl::desc("Tell where a written operator comes from (G:INDEX in subgraph G)"),
+                          cl::cat(category));
+cl::opt<std::string> strip("strip", cl::value_desc("OUTPUT"), cl::desc("Write the model without its origin map"),
+                           cl::cat(category));
+cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
+                                cl::desc("With --check: the source model, without which a part "
+                                         "of the law is left out"),
+                                cl::cat(category));
+cl::opt<std::string> mapPath("map", cl::value_desc("FILE"),
+                             cl::desc("Read this side file instead of the map that the model carries"),
+                             cl::cat(category));
+cl::opt<bool> full("full", cl::desc("Shorten nothing"), cl::cat(category));
+cl::extrahelp examples("\nMODEL is a .circle or .tflite file, or a side file (MODEL.origin.json) "
+                       "for all that needs no "
+                       "bytes of the model.\nWithout an option, a table of the operators and "
+                       "their origins is printed.\n"
+                       "\nExamples:\n"
+                       "  origin-dump net.circle                              the table\n"
+                       "  origin-dump net.circle --where conv1/Relu           where did it go?\n"
+                       "  origin-dump net.circle --from 3                     where does operator "
+                       "3 come from?\n"
+                       "  origin-dump net.circle --check --source net.tflite  is the map true?\n"
+                       "  origin-dump --json net.circle > net.origin.json\n"
+                       "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the "
+                       "law.\n");
+
+int runCheck(const OriginFile &file) {
+  if (!file.model)
+    return fail("--check needs the model; give its side file with --map");
+  std::unique_ptr<origin::ModelFile> source;
+  if (!sourcePath.empty()) {
+    auto opened = origin::ModelFile::open(sourcePath);
+    if (!opened)
+      return fail(opened.takeError());
+    source = std::move(*opened);
+  }
+  std::vector<std::string> skipped;
+  auto violations = origin::check(*file.map, file.model->view(), source ? &source->view() : nullptr, skipped);
+  for (const std::string &text : skipped)
+    note("not checked: " + text);
+  for (const origin::Violation &violation : violations)
+    llvm::outs() << "law " << violation.law << ": " << violation.text << '\n';
+  if (!violations.empty())
+    return 2;
+  llvm::outs() << "ok\n";
+  return 0;
+}
+
+int runFingerprint(const OriginFile &file) {
+  auto print = [](const char *what, const origin::Digest &digest) {
+    llvm::outs() << what << " sha256:" << origin::hex(digest) << '\n';
+  };
+  if (file.model) {
+    print("fingerprint", origin::fingerprint(file.model->view()));
+    print("content    ", origin::content(file.model->view()));
+  } else {
+    print("fingerprint", file.map->target.fingerprint);
+    print("content    ", file.map->target.content);
+  }
+  return 0;
+}
+
+int run() {
+  int modes = json + csv + dot + ledger + summary + showFingerprint + check + (where.getNumOccurrences() > 0) +
+              (from.getNumOccurrences() > 0) + (strip.getNumOccurrences() > 0);
+  if (modes > 1)
+    return fail("choose one of --json, --csv, --dot, --where, --from, "
+                "--ledger, --summary, --fingerprint, --strip and "
+                "--check");
+  if (!sourcePath.empty() && !check)
+    return fail("--source goes with --check");
+  if (strip.getNumOccurrences()) {
+    if (llvm::Error error = stripOrigins(modelPath, strip))
+      return fail(std::move(error));
+    return 0;
+  }
+
+  auto opened = openOriginFile(modelPath, mapPath, check || showFingerprint);
+  if (!opened)
+    return fail(opened.takeError());
+  OriginFile &file = *opened;
+  for (const std::string &text : file.notes)
+    note(text);
+  if (showFingerprint)
+    return runFingerprint(file);
+  if (!file.map)
+    return fail(printable(modelPath) + " carries no origin map, and there is no " + printable(modelPath) +
+                ".origin.json");
+  if (check)
+    return runCheck(file);
+  if (json) {
+    origin::writeJson(*file.map, llvm::outs());
+    return 0;
+  }
+  MapNames names(*file.map);
+  const origin::ModelView *view = file.model ? &file.model->view() : nullptr;
+  if (where.getNumOccurrences())
+    return printWhere(names, where, full, llvm::outs())
+               ? 0
+               : fail("the source has no operator or tensor \"" + printable(where) + "\"");
+  if (from.getNumOccurrences())
+    return printFrom(names, view, from, llvm::outs())
+               ? 0
+               : fail("the written file has no operator or constant \"" + printable(from) + "\"");
+  if (csv)
+    printCsv(names, llvm::outs());
+  else if (dot)
+    printDot(names, llvm::outs());
+  else if (ledger)
+    printLedger(names, full, llvm::outs());
+  else if (summary)
+    printSummary(names, llvm::outs());
+  else
+    printTable(names, full, llvm::outs());
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  start("origin-dump");
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "origin-dump (origo) 0.1.0\n"; });
+  std::string usage;
+  llvm::raw_string_ostream usageErrors(usage);
+  if (!cl::ParseCommandLineOptions(argc, argv, "Tells where the operators of a written model come from.\n",
+                                   &usageErrors)) {
+    // LLVM has already printed what is wrong with an option's value. Of the rest, the first line without its tail.
+    llvm::StringRef line = llvm::StringRef(usage).split('\n').first;
+    line.consume_front("origin-dump: ");
+    return line.empty() ? 1 : fail(printable(line.split("  Try:").first) + " See origin-dump --help");
+  }
+  if (modelPath.empty())
+    return fail("which model? See origin-dump --help");
+  int status = run();
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    llvm::outs().clear_error();
+    return fail("cannot write the output");
+  }
+  return status;
+}

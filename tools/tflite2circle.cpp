@@ -1,0 +1,37 @@
+#include "tools/Driver.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace origo;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory general("General");
+static cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("INPUT.tflite"), cl::cat(general));
+static cl::opt<std::string> output(cl::Positional, cl::Required, cl::desc("OUTPUT.circle"), cl::cat(general));
+
+int main(int argc, char **argv) {
+  tools::start("tflite2circle");
+  cl::HideUnrelatedOptions(general);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "tflite2circle (origo) 0.1.0\n"; });
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
+                              "The side file OUTPUT.origin.json says so.\n\n"
+                              "  tflite2circle net.tflite net.circle\n");
+  PayloadStore store;
+  llvm::Expected<Imported> imported = tools::load(input, {}, store);
+  if (!imported)
+    return tools::fail(imported.takeError());
+  for (const std::string &note : imported->notes)
+    tools::note(note);
+  std::vector<std::string> notes;
+  ExportOptions options;
+  options.format = Format::Circle;
+  options.notes = &notes;
+  options.originJson = output + ".origin.json";
+  if (llvm::Error error = exportModel(*imported->model, imported->lineage, output, options))
+    return tools::fail(std::move(error));
+  for (const std::string &note : notes)
+    tools::note(note);
+  return 0;
+}
