@@ -1,5 +1,6 @@
 #include "export/Layout.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -39,8 +40,17 @@ void Layout::place() {
     return std::pair(a.ofMap(), !a.isInline()) < std::pair(b.ofMap(), !b.isInline());
   });
   uint64_t end = inlineEnd = tables.builder.GetSize();
+  // In a file, several buffers may be one piece of it. It stays one.
+  llvm::DenseMap<std::tuple<const uint8_t *, uint64_t, unsigned>, uint64_t> placed;
   for (Reference &reference : tables.references) {
+    llvm::ArrayRef<uint8_t> bytes = reference.payload->bytes();
     reference.position = nextPosition(reference, end);
+    auto [it, isNew] = placed.try_emplace({bytes.data(), bytes.size(), reference.isInline()}, reference.position);
+    reference.repeated = !isNew;
+    if (reference.repeated) {
+      reference.position = it->second;
+      continue;
+    }
     end = reference.position + reference.payload->size();
     if (reference.isInline())
       inlineEnd = end;
@@ -64,6 +74,8 @@ void Layout::write(OutputFile &file) {
   // Several megabytes of tables are in memory already: not through the buffer.
   file.write(tables.bytes());
   for (const Reference &reference : tables.references) {
+    if (reference.repeated)
+      continue;
     uint64_t header = reference.isInline() ? sizeof(uoffset_t) : 0;
     file.zeros(reference.position - header - file.position());
     if (header) {

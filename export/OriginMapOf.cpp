@@ -141,6 +141,7 @@ private:
     target.operators.reserve(listing.operators.size());
     for (auto [op, row] : llvm::zip_equal(graph.operators, listing.operators))
       target.operators.push_back(operatorRow(op, row, listing));
+    std::vector<origin::SourceOperator>().swap(listing.operators); // a million operators: as much memory as the rows
     target.tensors.reserve(listing.tensors.size());
     for (auto [value, row] : llvm::zip_equal(graph.values, listing.tensors))
       target.tensors.push_back(tensorRow(*value, row));
@@ -167,10 +168,10 @@ private:
     return row;
   }
 
-  origin::TensorRow tensorRow(const Value &value, const origin::SourceTensor &listed) const {
+  origin::TensorRow tensorRow(const Value &value, origin::SourceTensor &listed) const {
     origin::TensorRow row;
     row.index = value.index;
-    row.name = listed.name; // operators behind this one may still need it
+    row.name = std::move(listed.name);
     row.constant = listed.kind == origin::TensorKind::Constant;
     if (row.constant) {
       row.tensors = members(value.sourceTensors);

@@ -21,8 +21,12 @@ template <class T> using Offsets = std::vector<Offset<T>>;
 constexpr uint64_t bigCustomOptions = 4096;
 /// Vectors and strings from this size on are written once per content: in a file, many tables may share one.
 constexpr size_t sharedBytes = 64;
+constexpr unsigned forceAlign16 = 16;
 /// A placeholder that no writer could mistake for "absent".
 constexpr uoffset_t placeholder = ~uoffset_t(0);
+
+// The generated code has no names for deprecated slots.
+constexpr flatbuffers::voffset_t deprecatedDataFormat = 4 + 2 * 5, deprecatedSignatureTag = 4 + 2 * 3;
 
 constexpr const char *mapEntryNames[Tables::mapEntries] = {origin::metadataName, origin::oneSourceTable,
                                                            origin::oneOpTable};
@@ -104,7 +108,7 @@ private:
   template <class Make> uoffset_t share(ArrayRef<uint8_t> bytes, size_t count, unsigned width, Make make) {
     if (bytes.size() < sharedBytes)
       return make();
-    // The width (0 for a string) is part of the key, because alignment and termination follow from it.
+    // The width (0: a string, 16: bytes so aligned) is part of the key, because alignment and termination depend on it.
     auto [it, isNew] = shared.try_emplace({llvm::xxh3_64bits(bytes), width}, 0);
     if (!isNew) {
       const uint8_t *there = builder.GetCurrentBufferPointer() + builder.GetSize() - it->second;
@@ -335,10 +339,11 @@ private:
       return {};
     case Quantization::Details::Custom: {
       Offset<void> custom;
-      if (!q.custom.empty()) {
-        builder.ForceVectorAlignment(q.custom.size(), 1, 16);
-        custom = builder.CreateVector(q.custom.data(), q.custom.size()).o;
-      }
+      if (!q.custom.empty())
+        custom = share(q.custom, q.custom.size(), forceAlign16, [&] {
+          builder.ForceVectorAlignment(q.custom.size(), 1, forceAlign16);
+          return builder.CreateVector(q.custom.data(), q.custom.size()).o;
+        });
       uoffset_t start = builder.StartTable();
       builder.AddOffset(circle::CustomQuantization::VT_CUSTOM, custom);
       return builder.EndTable(start);
@@ -495,8 +500,8 @@ private:
       builder.AddElement<int32_t>(tflite ? static_cast<flatbuffers::voffset_t>(tflite::SubGraph::VT_DEBUG_METADATA_INDEX)
                                          : static_cast<flatbuffers::voffset_t>(circle::SubGraph::VT_DEBUG_METADATA_INDEX),
                                   graph->debugMetadata, -1);
-      if (graph->channelsFirst) // deprecated, so the generated code has no name for its slot, 5
-        builder.AddElement<int8_t>(4 + 2 * 5, static_cast<int8_t>(circle::DataFormat::CHANNELS_FIRST), 0);
+      if (graph->channelsFirst)
+        builder.AddElement<int8_t>(deprecatedDataFormat, static_cast<int8_t>(circle::DataFormat::CHANNELS_FIRST), 0);
       offsets.push_back(builder.EndTable(start));
     }
     return tableVector(offsets);
@@ -515,8 +520,11 @@ private:
     Offsets<circle::SignatureDef> offsets;
     for (const Signature &signature : model.signatures) {
       Offset<void> inputs = buildTensorMap(signature.inputs), outputs = buildTensorMap(signature.outputs);
-      Offset<flatbuffers::String> name = string(signature.key);
+      Offset<flatbuffers::String> name = string(signature.key), tag;
+      if (!signature.deprecatedTag.empty())
+        tag = string(signature.deprecatedTag);
       uoffset_t start = builder.StartTable();
+      builder.AddOffset(deprecatedSignatureTag, tag);
       builder.AddOffset(circle::SignatureDef::VT_INPUTS, inputs);
       builder.AddOffset(circle::SignatureDef::VT_OUTPUTS, outputs);
       builder.AddOffset(circle::SignatureDef::VT_SIGNATURE_KEY, name);

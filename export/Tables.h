@@ -3,6 +3,10 @@
 #include "ir/Model.h"
 #include "origin/Files.h"
 
+#include "llvm/ADT/DenseMap.h"
+
+#include <array>
+
 namespace origo {
 
 /// A payload that lies behind the tables, and the place in the tables that says where.
@@ -17,6 +21,7 @@ struct Reference {
   uint32_t sizeAt;           ///< of the size
   const Payload *payload;
   uint64_t position = 0;     ///< of the payload's first byte in the file
+  bool repeated = false;     ///< an earlier reference has these very bytes written
   bool isInline() const { return kind == Inline || kind == MapInline; }
   bool ofMap() const { return kind == MapInline || kind == MapByOffset; }
 };

@@ -158,9 +158,8 @@ public:
   RuleTable() {
     for (const OperatorInfo &info : allOperators())
       set(info.code, traitRule(info));
-    for (llvm::ArrayRef<RuleRow> rows :
-         {elementwiseRules(), convolutionRules(), movementRules(), indexingRules(), reductionRules(), matrixRules(),
-          recurrentRules(), controlFlowRules()})
+    for (llvm::ArrayRef<RuleRow> rows : {elementwiseRules(), convolutionRules(), movementRules(), indexingRules(),
+                                         reductionRules(), matrixRules(), recurrentRules(), controlFlowRules()})
       for (const RuleRow &row : rows)
         set(row.code, row.rule);
   }

@@ -221,8 +221,7 @@ Answer topK(const Operator &op) {
     return fail(op, llvm::Twine(*k) + " largest elements of " + llvm::Twine(last));
   last = k ? static_cast<int32_t>(*k) : -1;
   const Value *indices = op.result(1);
-  TensorType indexType =
-      indices && indices->type == TensorType::INT16 ? TensorType::INT16 : TensorType::INT32;
+  TensorType indexType = indices && indices->type == TensorType::INT16 ? TensorType::INT16 : TensorType::INT32;
   return Results{{typeOf(op, 0), *input, true}, {indexType, *input, true}};
 }
 

@@ -158,8 +158,7 @@ Answer concatenation(const Operator &op) {
 }
 
 Answer stablehloConcatenate(const Operator &op) {
-  if (!op.options2.table ||
-      op.options2.member != uint8_t(circle::BuiltinOptions2::StablehloConcatenateOptions))
+  if (!op.options2.table || op.options2.member != uint8_t(circle::BuiltinOptions2::StablehloConcatenateOptions))
     return noAnswer();
   return concatenate(op, op.options2.as<circle::StablehloConcatenateOptions>()->dimension());
 }

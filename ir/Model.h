@@ -243,6 +243,7 @@ struct Signature {
   Subgraph *subgraph = nullptr; ///< null where the file names none
   uint32_t rawSubgraph = 0;
   std::vector<Entry> inputs, outputs;
+  llvm::StringRef deprecatedTag = {}; ///< slot 3 of older files; carried, else never looked at
 };
 
 struct MetadataEntry {

@@ -13,8 +13,9 @@ static bool allUnused(const Operator &op) {
 
 bool Rewriter::removable(const Operator &op) const { return op.effects() == 0 && allUnused(op); }
 
-void Rewriter::begin(llvm::StringRef name, Operator &op) {
-  pass = name;
+void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operator &op) {
+  pass = passName;
+  rule = ruleName;
   root = &op;
   consumed.assign({&op});
   pending.clear();
@@ -85,7 +86,7 @@ Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32
     }
   if (value->relations.empty())
     value->noRelation = "approximated";
-  if (value->sourceTensors.empty())
+  if (value->sourceTensors.empty() && value->sourceOperators.empty())
     value->synthetic = "invented-constant";
   return value;
 }
@@ -176,9 +177,20 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bo
   return *op;
 }
 
-RewriteResult Rewriter::replace(Draft draft) {
+/// What an observer wants to know of the operators that are about to go.
+std::optional<RewriteEvent> Rewriter::describe(std::source_location where) const {
+  if (!onRewrite)
+    return std::nullopt;
+  RewriteEvent event{model.rewrites + 1, pass, rule, where, root->parent, {}, {}, nullptr};
+  for (Operator *op : consumed)
+    event.before.push_back({op->opName(), op->result() ? op->result()->name.str() : "", op->origins, false});
+  return event;
+}
+
+RewriteResult Rewriter::replace(Draft draft, std::source_location where) {
   if (const char *why = refusal())
     return decline(why);
+  std::optional<RewriteEvent> event = describe(where);
   Successors *into = model.addSuccessors();
   bool several = !pending.empty();
   for (Pending &p : pending)
@@ -190,10 +202,10 @@ RewriteResult Rewriter::replace(Draft draft) {
       root->resultValues[i] = nullptr;
     }
   into->operators.push_back(&make(draft, results, several));
-  return finish(Fate::FusedAway, into);
+  return finish(Fate::FusedAway, into, std::move(event));
 }
 
-RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate) {
+RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, std::source_location where) {
   if (const char *why = refusal())
     return decline(why);
   Value *old = root->result();
@@ -211,6 +223,7 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate) {
       return decline("a graph output would become a constant");
     moveInterface(*old, *value);
   }
+  std::optional<RewriteEvent> event = describe(where);
   old->forEachUse([&](Use &use) {
     push(*use.owner);
     use.set(value);
@@ -224,15 +237,16 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate) {
   old->relations.clear();
   Successors *into = model.addSuccessors();
   into->values.push_back(value);
-  return finish(fate, into);
+  return finish(fate, into, std::move(event));
 }
 
-RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact) {
+RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, std::source_location where) {
   if (const char *why = refusal())
     return decline(why);
   Value *value = root->result();
   if (value->isInterface())
     return decline("a graph output would become a constant");
+  std::optional<RewriteEvent> event = describe(where);
   for (Operator *op : consumed) {
     value->sourceOperators = model.sets.join(value->sourceOperators, op->origins);
     for (Use &use : op->operands())
@@ -251,11 +265,11 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact) {
   value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
   into->values.push_back(value);
-  return finish(Fate::FoldedToConstant, into);
+  return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 
 /// Erases what was consumed and is needed no more. `into`: the created operators, or the value that took over.
-RewriteResult Rewriter::finish(Fate fate, Successors *into) {
+RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<RewriteEvent> event) {
   ++model.rewrites;
   for (Operator *op : into->operators) {
     for (Value *result : op->results())
@@ -268,7 +282,6 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into) {
   for (Value *value : into->values)
     if (value->producer())
       push(*value->producer());
-  Subgraph *graph = root->parent;
   erase(*root, fate, into);
   for (Operator *op : llvm::ArrayRef(consumed).drop_front())
     if (!op->erased() && allUnused(*op))
@@ -277,8 +290,13 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into) {
   for (Value *value : newConstants)
     if (value->unused())
       release(value, Fate::Dead, nullptr);
-  if (onRewrite)
-    onRewrite({model.rewrites, pass, graph});
+  if (event) {
+    for (auto [before, op] : llvm::zip(event->before, consumed))
+      before.kept = !op->erased();
+    event->created.assign(into->operators.begin(), into->operators.end());
+    event->value = into->values.empty() ? nullptr : into->values.front();
+    onRewrite(*event);
+  }
   return RewriteResult::applied();
 }
 
@@ -385,8 +403,12 @@ void Rewriter::removeDeadCode() {
     std::reverse(doomed.begin(), doomed.end());
     eraseDoomed();
   }
-  if (model.tombstones.size() == before)
+  if (model.tombstones.size() == before) {
     --model.rewrites;
+  } else if (onRewrite) {
+    RewriteEvent event{model.rewrites, pass, "unused", std::source_location::current(), nullptr, {}, {}, nullptr};
+    onRewrite(event);
+  }
 }
 
 void Rewriter::pruneBuffers() {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <source_location>
 
 namespace origo {
 
@@ -49,11 +50,20 @@ struct Draft {
   }
 };
 
-/// A rewrite that was applied, as --trace and --print-after see it.
+/// A rewrite that was applied.
 struct RewriteEvent {
+  struct Before { ///< a consumed operator as it was; it may be erased by now
+    std::string op, name;
+    IdSet origins;
+    bool kept; ///< still there for other users
+  };
   uint32_t number;
-  llvm::StringRef pass;
-  Subgraph *subgraph;
+  llvm::StringRef pass, rule;
+  std::source_location where; ///< the rule's own `replace…`
+  Subgraph *subgraph; ///< null: the whole model
+  llvm::SmallVector<Before, 4> before; ///< the root first
+  llvm::SmallVector<Operator *, 2> created;
+  Value *value = nullptr; ///< what took the root's place where no operator was created
 };
 
 /// The only way to change a model. A rule matches (telling which operators it consumes), makes drafts and constants,
@@ -68,7 +78,7 @@ public:
   PayloadStore &store;
 
   /// Starts a rule on `root`, which is consumed; forgets what an earlier one left undone.
-  void begin(llvm::StringRef pass, Operator &root);
+  void begin(llvm::StringRef pass, llvm::StringRef rule, Operator &root);
   /// Marks an operator as consumed: called by matchers.
   void consume(Operator &op);
   size_t consumedCount() const { return consumed.size(); }
@@ -90,11 +100,13 @@ public:
   Value *inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label);
 
   /// `draft` computes the root's results from now on.
-  RewriteResult replace(Draft draft);
+  RewriteResult replace(Draft draft, std::source_location where = std::source_location::current());
   /// The root's only result is `value` already; `fate` says in which way.
-  RewriteResult replaceWithValue(Value *value, Fate fate);
+  RewriteResult replaceWithValue(Value *value, Fate fate,
+                                 std::source_location where = std::source_location::current());
   /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
-  RewriteResult replaceWithConstant(Payload payload, bool exact);
+  RewriteResult replaceWithConstant(Payload payload, bool exact,
+                                    std::source_location where = std::source_location::current());
 
   /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
   RewriteResult fail(llvm::Error failure);
@@ -121,7 +133,7 @@ public:
   llvm::ArrayRef<Scope> scopes;
 
 private:
-  llvm::StringRef pass;
+  llvm::StringRef pass, rule;
   Operator *root = nullptr;
   llvm::SmallVector<Operator *, 4> consumed;
   struct Pending {
@@ -134,7 +146,8 @@ private:
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
 
   const char *refusal() const;
-  RewriteResult finish(Fate fate, Successors *into);
+  RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
+  std::optional<RewriteEvent> describe(std::source_location where) const;
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);
   void erase(Operator &op, Fate fate, Successors *into);
   void eraseValue(Value &value, Fate fate, Successors *into);

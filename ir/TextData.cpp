@@ -120,22 +120,25 @@ bool DataReader::constant(const Value &value, Payload &payload) { return data(&v
 bool DataReader::list(const Value &value, Payload &payload) {
   Token where = reader.token;
   std::string bytes;
-  uint64_t count, needed = value.elementCount().value_or(0);
+  std::optional<uint64_t> needed = value.elementCount();
+  uint64_t count;
+  if (!needed)
+    return reader.fail("elements cannot be given, because the shape does not tell how many there are");
   if (!parseElements(reader, value.type, bytes, count))
     return false;
-  if (count != needed)
-    return reader.failAt(where, "expected " + llvm::Twine(needed) + " elements, found " + llvm::Twine(count));
+  if (count != *needed)
+    return reader.failAt(where, "expected " + llvm::Twine(*needed) + " elements, found " + llvm::Twine(count));
   if (count)
     payload = Payload::owned(std::move(bytes));
   return true;
 }
 
-bool DataReader::generate(const Value &value, Payload &payload, Fill fill) {
+bool DataReader::generate(const Token &where, const Value &value, Payload &payload, Fill fill) {
   std::optional<uint64_t> size = expectedBytes(value);
   if (!size)
-    return reader.fail("the tensor's shape has more elements than can be counted");
+    return reader.failAt(where, "the shape does not tell how many elements there are");
   if (*size > generatedLimit - generated)
-    return reader.fail("splats and seeds stand for more than 16 GiB");
+    return reader.failAt(where, "splats and seeds stand for more than 16 GiB");
   generated += *size;
   if (*size <= PayloadStore::spillAbove && (generatedSmall += *size) > smallLimit) {
     pending.push_back({&payload, batch.size(), *size});
@@ -210,6 +213,7 @@ bool DataReader::fileSlice(const Value *value, Payload &payload) {
 }
 
 bool DataReader::data(const Value *value, Payload &payload) {
+  Token where = reader.token;
   if (value && reader.at('['))
     return list(*value, payload);
   if (value && reader.acceptWord("splat")) {
@@ -218,7 +222,7 @@ bool DataReader::data(const Value *value, Payload &payload) {
       return false;
     unsigned bits = *bitsPerElement(value->type);
     uint64_t total = value->elementCount().value_or(0) * bits;
-    return generate(*value, payload, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    return generate(where, *value, payload, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
       for (size_t at = 0; at < window.size(); at += pattern.size())
         std::memcpy(&window[at], pattern.data(), std::min(pattern.size(), window.size() - at));
       if (bits < 8 && total % 8 && offset + window.size() == (total + 7) / 8)
@@ -229,7 +233,7 @@ bool DataReader::data(const Value *value, Payload &payload) {
     Seed seed;
     if (!parseSeed(reader, value->type, seed))
       return false;
-    return generate(*value, payload, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    return generate(where, *value, payload, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
       fillSeeded(seed, window, offset);
     });
   }

@@ -58,7 +58,7 @@ private:
   using Fill = llvm::function_ref<void(llvm::MutableArrayRef<uint8_t> window, uint64_t offset)>;
   bool data(const Value *value, Payload &payload);
   bool list(const Value &value, Payload &payload);
-  bool generate(const Value &value, Payload &payload, Fill fill);
+  bool generate(const Token &where, const Value &value, Payload &payload, Fill fill);
   bool flush();
   bool size(const Value *value, uint64_t &size);
   bool fileSlice(const Value *value, Payload &payload);

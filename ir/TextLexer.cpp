@@ -249,7 +249,7 @@ bool Reader::hex(std::string &bytes) {
   for (size_t i = 0; i < text.size(); i += 2) {
     unsigned high = llvm::hexDigitValue(text[i]), low = llvm::hexDigitValue(text[i + 1]);
     if (high > 15 || low > 15)
-      return failAt(token.line, token.column + 4 + i, "expected a hex digit");
+      return failAt(token.line, token.column + 4 + i + (high <= 15), "expected a hex digit");
     bytes.push_back(static_cast<char>(high << 4 | low));
   }
   advance();

@@ -223,7 +223,7 @@ bool Parser::shape(Value &value) {
         if (signature.size() == maxRank)
           return fail("at most " + Twine(maxRank) + " dimensions are supported");
         int64_t size;
-        if (!integer(size, 0, INT32_MAX, "a dimension"))
+        if (!integer(size, -1, INT32_MAX, "a dimension"))
           return false;
         value.shape.push_back(size);
         bool open = accept('?');
@@ -235,7 +235,7 @@ bool Parser::shape(Value &value) {
   if (marked)
     value.shapeSignature = model->copy(ArrayRef<int32_t>(signature));
   uint64_t elements = 1;
-  if (!llvm::is_contained(value.shape, 0))
+  if (!llvm::is_contained(value.shape, 0) && !llvm::is_contained(value.shape, -1))
     for (int32_t size : value.shape)
       if (__builtin_mul_overflow(elements, static_cast<uint64_t>(size), &elements) || elements >> 58)
         return failAt(where, "the shape has more elements than can be counted");

@@ -76,10 +76,10 @@ bool Parser::operation(GraphState &graph, llvm::ArrayRef<Value *> results) {
     return failAt(where, row->name + " cannot have " + Twine(values.size()) + " operands");
   if (row && !row->acceptsResults(results.size()))
     return failAt(where, row->name + " cannot have " + Twine(results.size()) + " results");
-  for (Value *result : results)
-    if (result && llvm::is_contained(values, result))
-      return failAt(where, "the operator has its own result as an operand");
   Operator &op = model->addOperator(*graph.graph, opcodeRow.code, values, results);
+  for (const Value *value : values)
+    if (value && value->producer() == &op)
+      return failAt(where, "the operator has its own result as an operand");
   op.version = opcodeRow.version;
   op.customCode = opcodeRow.customCode;
   if (!attributes(graph, op))

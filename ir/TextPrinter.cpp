@@ -38,10 +38,11 @@ private:
   std::vector<Token::Style> graphStyles;
   bool ownBuffer = false, hasRank = false;
   struct BufferNote {
-    uint32_t uses = 0;
+    uint32_t uses = 0, number = 0;
     bool labelled = false, printed = false;
   };
   std::vector<BufferNote> notes; ///< by index of the buffer
+  uint32_t lastNumber = 0;       ///< of a labelled buffer
 
   void nameValues(const Subgraph &graph);
   void nameGraphs(const Model &model);
@@ -57,6 +58,7 @@ private:
   void graphName(StringRef name, Token::Style style, uint64_t handle, StringRef sigil);
   void declaration(const Value &value);
   void shape(const Value &value);
+  void dimensions(llvm::ArrayRef<int32_t> sizes);
   void quantization(const Quantization &quantization);
   void bufferOf(const Value &value);
   void constant(const Value &value);
@@ -66,7 +68,7 @@ private:
   void table(const wire::EnumValue &member, const flatbuffers::Table &table, const Operator &op);
   void unionOf(const Operator &op, const Options &options, bool second);
   void permutation(llvm::ArrayRef<uint32_t> positions);
-  void sharedBuffer(const Buffer *buffer);
+  void bufferLabel(const Buffer *buffer);
 
   template <class T, class F> void list(StringRef open, const T &items, StringRef close, F print) {
     os << open;
@@ -241,6 +243,12 @@ void Printer::label(const Subgraph &graph) {
   graphName(graph.name, names.empty() ? styleOf(graph.name, true) : graphStyles[graph.index], graph.index, "@");
 }
 
+void Printer::dimensions(llvm::ArrayRef<int32_t> sizes) {
+  os << '[';
+  llvm::interleave(sizes, os, ",");
+  os << ']';
+}
+
 void Printer::shape(const Value &value) {
   StringRef type = tensorTypeShortName(value.type);
   if (type.empty())
@@ -259,7 +267,7 @@ void Printer::shape(const Value &value) {
     os << ']';
   }
   if (!signature.empty() && !marked)
-    list(" sig[", signature, "]", [&](int32_t size) { os << size; });
+    os << " sig", dimensions(signature);
 }
 
 void Printer::quantization(const Quantization &q) {
@@ -318,7 +326,7 @@ void Printer::bufferOf(const Value &value) {
   bool isEmpty = value.payload().empty();
   if (buffer && notes[buffer->index].labelled) {
     if (isEmpty ? options.layout : value.isGraphInput || value.producer())
-      os << " buffer #" << buffer->index;
+      os << " buffer ", bufferLabel(buffer);
   } else if (isEmpty && options.layout && (buffer != nullptr) != ownBuffer) {
     os << (buffer ? " buffer own" : " buffer none");
   }
@@ -352,7 +360,7 @@ void Printer::declaration(const Value &value) {
   if (!value.variants.empty())
     list(" variants[", value.variants, "]", [&](const VariantType &variant) {
       os << tensorTypeShortName(variant.type);
-      list("[", variant.shape, "]", [&](int32_t size) { os << size; });
+      dimensions(variant.shape);
       if (variant.hasRank)
         os << " ranked";
     });
@@ -375,7 +383,7 @@ void Printer::constant(const Value &value) {
   os << " = const";
   BufferNote &note = notes[value.buffer->index];
   if (note.labelled)
-    os << " #" << value.buffer->index;
+    os << ' ', bufferLabel(value.buffer);
   if (note.printed)
     return;
   os << ' ';
@@ -600,8 +608,17 @@ void Printer::subgraph(const Subgraph &graph) {
   os << "}\n";
 }
 
-/// The label of a buffer that metadata refers to.
-void Printer::sharedBuffer(const Buffer *buffer) { os << '#' << (buffer ? buffer->index : 0); }
+/// #0 is buffer 0, whatever it holds. Others are numbered as they appear.
+void Printer::bufferLabel(const Buffer *buffer) {
+  uint32_t number = 0;
+  if (buffer && buffer->index) {
+    BufferNote &note = notes[buffer->index];
+    if (!note.number)
+      note.number = ++lastNumber;
+    number = note.number;
+  }
+  os << '#' << number;
+}
 
 void Printer::tail(const Model &model) {
   for (const Signature &signature : model.signatures) {
@@ -627,7 +644,8 @@ void Printer::tail(const Model &model) {
   // Bytes that no constant has shown.
   for (const Buffer *buffer : model.buffers)
     if (BufferNote &note = notes[buffer->index]; note.labelled && !note.printed && !buffer->payload.empty()) {
-      os << "buffer #" << buffer->index << " = ";
+      os << "buffer ", bufferLabel(buffer);
+      os << " = ";
       data.bytes(os, buffer->payload);
       os << '\n';
     }
@@ -636,13 +654,13 @@ void Printer::tail(const Model &model) {
     printQuoted(os, entry.name);
     os << ' ';
     if (!entry.buffer || notes[entry.buffer->index].labelled)
-      sharedBuffer(entry.buffer);
+      bufferLabel(entry.buffer);
     else
       data.bytes(os, entry.buffer->payload);
     os << '\n';
   }
   if (!model.metadataBuffers.empty()) {
-    list("metadata_buffers [", model.metadataBuffers, "]\n", [&](const Buffer *buffer) { sharedBuffer(buffer); });
+    list("metadata_buffers [", model.metadataBuffers, "]\n", [&](const Buffer *buffer) { bufferLabel(buffer); });
   }
   if (options.layout)
     bufferOrder(model);

@@ -47,7 +47,7 @@ private:
   std::vector<std::string> violations;
   size_t unprinted = 0;
   llvm::DenseMap<const Value *, Counts> counts;
-  llvm::DenseSet<const Value *> listed; ///< in the `values` of their subgraph
+  llvm::DenseSet<const Value *> listed;  ///< in the `values` of their subgraph
   llvm::DenseSet<const Operator *> done; ///< of the current subgraph, in its order
   llvm::DenseSet<uint32_t> checkedSets[2];
 
@@ -292,8 +292,7 @@ private:
         for (const Signature::Entry &entry : *entries) {
           if (!entry.value)
             continue;
-          if (!listed.contains(entry.value) ||
-              (signature.subgraph && entry.value->subgraph() != signature.subgraph)) {
+          if (!listed.contains(entry.value) || (signature.subgraph && entry.value->subgraph() != signature.subgraph)) {
             report("signature \"" + printable(signature.key) + "\" names a tensor that its subgraph does not have");
             continue;
           }
@@ -319,8 +318,8 @@ private:
         Counts counted = counts.lookup(value);
         auto expect = [&](unsigned is, unsigned should, const char *what) {
           if (is != should)
-            report(*value, "has " + llvm::Twine(is) + " " + what + " in its book-keeping, really " +
-                               llvm::Twine(should));
+            report(*value,
+                   "has " + llvm::Twine(is) + " " + what + " in its book-keeping, really " + llvm::Twine(should));
         };
         expect(uses, counted.operands, "uses as an operand");
         expect(value->otherUses, counted.other, "other uses");

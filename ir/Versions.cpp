@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-/// The version that TFLite's converter gives to an operator, which is what GetBuiltinOperatorVersion in op_version.cc of
-/// TensorFlow 2.18 says, restated from memory of its rules; as data where a rule only looks at the type of one operand.
-/// tests/versions_test.cpp compares it with the versions in real files.
+/// The version that TFLite's converter gives to an operator, which is what GetBuiltinOperatorVersion in op_version.cc
+/// of TensorFlow 2.18 says, restated from memory of its rules; as data where a rule only looks at the type of one
+/// operand. tests/versions_test.cpp compares it with the versions in real files.
 
 using namespace origo;
 
@@ -48,9 +48,8 @@ struct TypeRule {
 };
 
 constexpr auto i8 = TensorType::INT8, u8 = TensorType::UINT8, i16 = TensorType::INT16, i32 = TensorType::INT32,
-               i64 = TensorType::INT64, u32 = TensorType::UINT32, boolean = TensorType::BOOL,
-               text = TensorType::STRING, f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16,
-               i4 = TensorType::INT4;
+               i64 = TensorType::INT64, u32 = TensorType::UINT32, boolean = TensorType::BOOL, text = TensorType::STRING,
+               f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16, i4 = TensorType::INT4;
 
 const TypeRule typeRules[] = {
     {BuiltinOperator::AVERAGE_POOL_2D, 0, {{i8, 2}, {i16, 3}}},

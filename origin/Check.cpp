@@ -53,20 +53,32 @@ static bool sameCounts(const Listing &listing, const FileGraph &file) {
   return true;
 }
 
+/// Not by the listing's own numbering, which is a claim like any other.
+template <class Row> static uint32_t count(const Listing &listing, std::vector<Row> SourceSubgraph::*rows) {
+  size_t sum = 0;
+  for (const SourceSubgraph &graph : listing.subgraphs)
+    sum += (graph.*rows).size();
+  return static_cast<uint32_t>(sum);
+}
+
 CheckContext::CheckContext(const OriginMap &map, const FileGraph &target, const FileGraph *source, Report &report)
     : map(map), target(target), source(source && sameCounts(map.source, *source) ? source : nullptr), report(report),
-      sourceOperators(map.source.operatorCount()), sourceTensors(map.source.tensorCount()),
-      sourceProducer(sourceTensors, -1), tensorRow(target.tensors.size()), operatorRow(target.operators.size()),
-      liveOperator(sourceOperators), liveTensor(sourceTensors), operatorLedger(sourceOperators, -1),
-      tensorLedger(sourceTensors, -1) {
+      sourceOperators(count(map.source, &SourceSubgraph::operators)),
+      sourceTensors(count(map.source, &SourceSubgraph::tensors)), sourceProducer(sourceTensors, -1),
+      tensorRow(target.tensors.size()), operatorRow(target.operators.size()), liveOperator(sourceOperators),
+      liveTensor(sourceTensors), operatorLedger(sourceOperators, -1), tensorLedger(sourceTensors, -1) {
   int32_t id = 0;
-  for (const SourceSubgraph &graph : map.source.subgraphs)
+  sourceKind.reserve(sourceTensors);
+  for (const SourceSubgraph &graph : map.source.subgraphs) {
+    for (const SourceTensor &tensor : graph.tensors)
+      sourceKind.push_back(tensor.kind);
     for (const SourceOperator &op : graph.operators) {
       for (int32_t tensor : op.tensors)
         if (tensor >= 0 && knownTensor(tensor) && sourceProducer[tensor] < 0)
           sourceProducer[tensor] = id;
       ++id;
     }
+  }
 
   for (size_t g = 0; g < std::min(map.target.subgraphs.size(), target.subgraphs.size()); ++g) {
     const TargetSubgraph &rows = map.target.subgraphs[g];

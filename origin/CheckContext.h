@@ -37,6 +37,7 @@ struct CheckContext {
 
   uint32_t sourceOperators, sourceTensors;  ///< by the listing
   std::vector<int32_t> sourceProducer;      ///< by source tensor id, from the listing: operator id or −1
+  std::vector<TensorKind> sourceKind;       ///< by source tensor id, from the listing
   std::vector<const TensorRow *> tensorRow; ///< by tensor id of the written file; null: no row
   std::vector<const OperatorRow *> operatorRow;
   std::vector<bool> liveOperator, liveTensor;        ///< carried by a row of the written file

@@ -68,6 +68,8 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (!context.knownTensor(id))
       report.add(2, words(" is said to come from source tensor " + std::to_string(id) + ", but the source has only " +
                           std::to_string(context.sourceTensors)));
+    else if (context.sourceKind[id] != TensorKind::Constant)
+      report.add(2, words(" is said to come from " + context.sourceTensor(id) + ", which is not a constant"));
   for (uint32_t id : row.operators)
     if (!context.knownOperator(id))
       report.add(2, words(" is said to come from source operator " + std::to_string(id) + ", but the source has only " +

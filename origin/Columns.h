@@ -14,6 +14,8 @@
 /// The byte columns of schema/origin_map.fbs, which says what is in them.
 namespace origo::origin {
 
+inline constexpr uint32_t embeddedVersion = 1;
+
 class ColumnWriter {
 public:
   void number(uint64_t value) {

@@ -40,13 +40,13 @@ void forEachTensor(const ModelView &view,
 ///               whose enc is the end mark alone.
 ///
 ///   Model       left out: version, description, buffers, metadata, metadata_buffer, operator_codes.
-///   Operator    opcode_index (slot 0): i32 code as resolveOpcode() gives it, i32 version, custom code as a string; never
-///               a default, so ADD version 1 is written too. Left out if there is no such operator code.
-///               large_custom_options_offset (slot 8): u64, the value of large_custom_options_size (which follows in its
-///               own slot 9), whatever the offset is; 0 is the default.
-///   Tensor      buffer (slot 2): u64 byte count of the payload, 0 being the default; if the type is INT32, INT64, BOOL
+///   Operator    opcode_index: i32 code as resolveOpcode() gives it, i32 version, custom code as a string; never a
+///               default, so ADD version 1 is written too. Left out if there is no such operator code.
+///               large_custom_options_offset: u64, the value of large_custom_options_size (which follows in its own
+///               slot), whatever the offset is; 0 is the default.
+///   Tensor      buffer: u64 byte count of the payload, 0 being the default; if the type is INT32, INT64, BOOL
 ///               or STRING and the count at most 4096, the payload's bytes follow. `external_buffer` stays as it is.
-///   ExternalBuffer  offset (slot 2): u64, the value of `length` (slot 3).
+///   ExternalBuffer  offset: u64, the value of `length`, likewise.
 ///
 /// A view must know the bytes, not only the count, of such small payloads.
 Digest fingerprint(const ModelView &view);

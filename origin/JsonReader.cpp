@@ -1,11 +1,11 @@
 #include "origin/Json.h"
 
+#include "nlohmann/json.hpp"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "nlohmann/json.hpp"
 
 #include <optional>
 
@@ -128,8 +128,9 @@ private:
   }
 
   template <class T> bool integer(T &result) const {
-    bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
-                : value.is_number_integer() && std::numeric_limits<T>::min() <= value.get<int64_t>();
+    bool fits = value.is_number_unsigned()
+                    ? value.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
+                    : value.is_number_integer() && std::numeric_limits<T>::min() <= value.get<int64_t>();
     if (!fits)
       return fail("must be an integer of " + Twine(sizeof(T) * 8) + " bits" +
                   (std::numeric_limits<T>::is_signed ? "" : " without a sign"));
@@ -179,8 +180,8 @@ bool Cursor::to(Step &result) const {
   }
 }
 
-/// Takes the events of nlohmann's parser. The objects and arrays that hold the rows are only passed through; each row is
-/// put together, taken over into the map and forgotten; what is not known is not even put together.
+/// Takes the events of nlohmann's parser. The objects and arrays that hold the rows are only passed through; each row
+/// is put together, taken over into the map and forgotten; what is not known is not even put together.
 class Reader {
 public:
   OriginMap map;
@@ -284,16 +285,16 @@ private:
   struct Frame {
     std::string path; ///< without indices
     bool isArray;
-    std::string key;                 ///< in an object
-    size_t index = size_t(-1);       ///< in an array
+    std::string key;           ///< in an object
+    size_t index = size_t(-1); ///< in an array
     llvm::SmallPtrSet<const Place *, 8> seen = {};
   };
 
   llvm::StringMap<Place> places;
   std::vector<Frame> frames;
-  size_t skipped = 0; ///< open objects and arrays that nobody wants
-  json value;         ///< the row
-  size_t nodes = 0;   ///< of it
+  size_t skipped = 0;      ///< open objects and arrays that nobody wants
+  json value;              ///< the row
+  size_t nodes = 0;        ///< of it
   std::vector<json *> row; ///< its open objects and arrays
   std::vector<std::string> rowKeys;
   const Place *rowPlace = nullptr;
@@ -453,9 +454,9 @@ private:
   }
   bool takeVersion(const Cursor &at) {
     uint32_t version;
-    return at.to(version) && (version == formatVersion ||
-                              at.fail("the origin map has version " + Twine(version) + ", this program reads version " +
-                                      Twine(formatVersion)));
+    return at.to(version) &&
+           (version == formatVersion || at.fail("the origin map has version " + Twine(version) +
+                                                ", this program reads version " + Twine(formatVersion)));
   }
 
   static bool number(const Cursor &at, const char *key, size_t expected) {
@@ -503,7 +504,8 @@ private:
     OperatorRow row;
     if (!number(at, "index", rows.size()) || !at.get("op", row.op) || !at.getIfAny("custom_code", row.customCode) ||
         !at.get("outputs", row.outputs) || !at.get("origins", row.origins) || !at.get("passes", row.passes) ||
-        !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) || !takeSynthetic(at, row.syntheticReason, &row.serves))
+        !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) ||
+        !takeSynthetic(at, row.syntheticReason, &row.serves))
       return false;
     rows.push_back(std::move(row));
     return true;

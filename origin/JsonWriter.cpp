@@ -1,8 +1,8 @@
 #include "origin/Files.h"
 #include "origin/Json.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 

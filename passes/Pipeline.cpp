@@ -5,7 +5,12 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <chrono>
+#include <deque>
+
 namespace origo {
+
+using Clock = std::chrono::steady_clock;
 
 void Pipeline::add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes) {
   auto *known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; }).base();
@@ -30,60 +35,114 @@ Pipeline Pipeline::o1() {
   return pipeline;
 }
 
-llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store) {
-  if (pipeline.empty())
-    return llvm::Error::success();
-  struct Candidate {
-    const Pipeline::Entry *entry;
-    const Rule *rule;
-  };
+namespace {
+
+/// A rule that is tried on some operator code, and its scores.
+struct Candidate {
+  const Pipeline::Entry *entry;
+  const Rule *rule;
+  RuleStatistics *statistics;
+};
+
+class Run {
+public:
+  Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options);
+  llvm::Error run();
+
+private:
+  Model &model;
+  const RunOptions &options;
+  Rewriter rw;
+  std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int32_t, llvm::SmallVector<Candidate, 4>> candidates;
+
+  bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
+  llvm::Error check(llvm::StringRef pass);
+  llvm::Error removeDeadCode();
+  llvm::Error visit(Operator &op);
+};
+
+Run::Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
+    : model(model), options(options), rw(model, store) {
+  rw.onRewrite = options.onRewrite;
   for (const Pass &pass : allPasses()) // in the table's order, whatever the order on the command line
     for (const Pipeline::Entry &entry : pipeline.entries)
       if (entry.pass == &pass)
-        for (const Rule &rule : pass.rules)
+        for (const Rule &rule : pass.rules) {
+          statistics.push_back({pass.name, rule.name});
           for (BuiltinOperator root : rule.roots)
-            candidates[static_cast<int32_t>(root)].push_back({&entry, &rule});
+            candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &statistics.back()});
+        }
+}
 
-  Rewriter rw(model, store);
-  rw.onRewrite = pipeline.onRewrite;
-  auto check = [&](llvm::StringRef pass) -> llvm::Error {
-    if (!pipeline.verifyEach)
-      return llvm::Error::success();
-    std::vector<std::string> violations = verify(model);
-    if (violations.empty())
-      return llvm::Error::success();
-    return makeError("broken invariant after rewrite " + llvm::Twine(model.rewrites) + " (" + pass +
-                     "): " + violations.front());
-  };
+llvm::Error Run::check(llvm::StringRef pass) {
+  if (!options.verifyEach)
+    return llvm::Error::success();
+  std::vector<std::string> violations = verify(model);
+  if (violations.empty())
+    return llvm::Error::success();
+  return makeError("broken invariant after rewrite " + llvm::Twine(model.rewrites) + " (" + pass +
+                   "): " + violations.front());
+}
 
+llvm::Error Run::removeDeadCode() {
+  if (outOfFuel())
+    return llvm::Error::success();
   rw.removeDeadCode();
-  if (llvm::Error error = check("remove-dead-code"))
+  return check("remove-dead-code");
+}
+
+/// Tries the rules on an operator until one applies.
+llvm::Error Run::visit(Operator &op) {
+  auto found = candidates.find(static_cast<int32_t>(op.code));
+  if (found == candidates.end())
+    return llvm::Error::success();
+  for (const Candidate &candidate : found->second) {
+    const Pass &pass = *candidate.entry->pass;
+    IdSet origins = op.origins;
+    rw.begin(pass.name, candidate.rule->name, op);
+    rw.scopes = candidate.entry->scopes;
+    auto start = options.statistics ? Clock::now() : Clock::time_point();
+    RewriteResult result = candidate.rule->apply(op, rw);
+    if (options.statistics) {
+      RuleStatistics &s = *candidate.statistics;
+      s.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      ++s.tried;
+      ++(result.isApplied() ? s.applied : s.declined[result.declined()]);
+    }
+    if (options.onAttempt)
+      options.onAttempt(op, origins, pass, *candidate.rule, result.declined());
+    if (result.isApplied())
+      return check(pass.name); // the operator is gone; what took its place is on the worklist
+    rw.abandon();
+    if (rw.error)
+      return std::move(rw.error);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::run() {
+  if (llvm::Error error = removeDeadCode())
     return error;
   rw.pushAll();
-  while (Operator *op = rw.popChanged()) {
-    auto found = candidates.find(static_cast<int32_t>(op->code));
-    if (found == candidates.end())
-      continue;
-    for (const Candidate &candidate : found->second) {
-      rw.begin(candidate.entry->pass->name, *op);
-      rw.scopes = candidate.entry->scopes;
-      RewriteResult result = candidate.rule->apply(*op, rw);
-      if (!result.isApplied()) {
-        rw.abandon();
-        if (rw.error)
-          return std::move(rw.error);
-        continue;
-      }
-      if (llvm::Error error = check(candidate.entry->pass->name))
-        return error;
-      break; // the operator is gone; what took its place is on the worklist
-    }
-  }
-  rw.removeDeadCode();
+  while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
+    if (llvm::Error error = visit(*op))
+      return error;
+  if (llvm::Error error = removeDeadCode())
+    return error;
   rw.pruneBuffers();
   model.number();
-  return check("remove-dead-code");
+  if (options.statistics)
+    options.statistics->assign(statistics.begin(), statistics.end());
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
+  if (pipeline.empty())
+    return llvm::Error::success();
+  return Run(model, pipeline, store, options).run();
 }
 
 } // namespace origo

@@ -2,6 +2,8 @@
 
 #include "passes/Passes.h"
 
+#include <map>
+
 namespace origo {
 
 /// Which passes to run, and how.
@@ -11,8 +13,6 @@ struct Pipeline {
     std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
   };
   std::vector<Entry> entries;
-  bool verifyEach = false; ///< verify the model after each rewrite; a violation ends the run
-  std::function<void(const RewriteEvent &)> onRewrite; ///< may be empty
 
   bool empty() const { return entries.empty(); }
   /// Adds a pass, or widens the scopes it runs with.
@@ -22,8 +22,26 @@ struct Pipeline {
   static Pipeline o1();
 };
 
+/// What became of the attempts of one rule.
+struct RuleStatistics {
+  llvm::StringRef pass, rule;
+  uint64_t tried = 0, applied = 0;
+  std::map<std::string, uint64_t> declined = {}; ///< by reason
+  double seconds = 0;
+};
+
+/// How to run a pipeline, and who looks on.
+struct RunOptions {
+  bool verifyEach = false;       ///< verify the model after each rewrite; a violation ends the run
+  std::optional<uint32_t> fuel;  ///< stop after so many rewrites
+  std::function<void(const RewriteEvent &)> onRewrite;
+  /// Told of each attempt at an operator, applied (`reason` is null) or declined. The operator may be erased by then.
+  std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, const char *reason)> onAttempt;
+  std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table
+};
+
 /// Runs the pipeline to its fixed point: every pass on every operator, again wherever something changed. Dead code and
 /// unneeded buffers are removed. An empty pipeline changes nothing.
-llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store);
+llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options = {});
 
 } // namespace origo

@@ -22,17 +22,17 @@ export UBSAN_OPTIONS=exitcode=99:${UBSAN_OPTIONS-}
 sanitized=$(grep -qa __asan_init "$bin/circle2circle" && echo yes || true)
 export sanitized
 
-# Prints "VERDICT FILE: why" for one file.
+# Prints "VERDICT FILE: why" for one file that is written as .$2.
 one() {
-  local file=$1 out=$scratch/$BASHPID status
+  local file=$1 out=$scratch/$BASHPID.$2 status said
   local name=${file#"$models/"}
+  local written=$out/model.$2
   mkdir "$out"
   (
     [[ -n $sanitized ]] || ulimit -v $((128 * 1024 + 8 * $(stat -c %s "$file") / 1024))
-    timeout 60 "$bin/circle2circle" -O1 "$file" "$out/model.circle" >"$out/stdout" 2>"$out/stderr"
+    timeout 60 "$bin/circle2circle" -O1 "$file" "$written" >"$out/stdout" 2>"$out/stderr"
   )
   status=$?
-  local said
   said=$(head -c 300 "$out/stderr" | tr '\n' ' ')
   if ((status == 1)); then
     if (($(wc -l <"$out/stderr") != 1)); then
@@ -47,12 +47,20 @@ one() {
   elif ((status != 0)); then
     echo "FAILED $name: exit status $status: $said"
   else
-    said=$(timeout 60 "$bin/origin-dump" --check --source "$file" "$out/model.circle" 2>&1)
+    said=$(timeout 60 "$bin/origin-dump" --check --source "$file" "$written" 2>&1)
     status=$?
     if ((status == 0)); then echo "done $name"; else echo "FAILED $name: origin-dump --check: exit status $status: ${said:0:300}"; fi
   fi
   rm -rf "$out"
 }
+# To circle, which is what the toolchain takes, and back into its own format.
+both() {
+  local verdict
+  verdict=$(one "$1" circle)
+  [[ $verdict == done* && $1 == *.tflite ]] && verdict=$(one "$1" tflite)
+  echo "$verdict"
+}
+export -f both
 export -f one
 
 if [[ $what == hostile ]]; then
@@ -61,10 +69,10 @@ else
   where=("$models" -path "$models/hostile" -prune -o)
 fi
 find "${where[@]}" -type f \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z |
-  xargs -0 -P "$(nproc)" -I{} bash -c 'one "$1"' _ {} >"$scratch/verdicts"
+  xargs -0 -P "$(nproc)" -I{} bash -c 'both "$1"' _ {} >"$scratch/verdicts"
 
 count() { grep -c "^$1 " "$scratch/verdicts"; }
-sort "$scratch/verdicts" | grep -v '^done '
+sort "$scratch/verdicts" | if [[ $what == models ]]; then grep -v '^done '; else grep '^FAILED '; fi
 files=$(wc -l <"$scratch/verdicts")
 echo "models: $files files of $what: $(count done) optimised and their maps checked, $(count refused) refused, $(count FAILED) failed"
 ((files > 0 && $(count FAILED) == 0))

@@ -41,22 +41,19 @@ class File {
 public:
   explicit File(const std::vector<Graph> &graphs) {
     flatbuffers::FlatBufferBuilder fbb;
-    std::vector<flatbuffers::Offset<circle::Buffer>> buffers{
-        circle::CreateBuffer(fbb)};
+    std::vector<flatbuffers::Offset<circle::Buffer>> buffers{circle::CreateBuffer(fbb)};
     std::vector<flatbuffers::Offset<circle::OperatorCode>> codes;
     std::vector<flatbuffers::Offset<circle::SubGraph>> subgraphs;
     for (int code = 0; code <= 126; ++code)
-      codes.push_back(circle::CreateOperatorCode(fbb, static_cast<int8_t>(code),
-                                                 0, 1, BuiltinOperator(code)));
+      codes.push_back(circle::CreateOperatorCode(fbb, static_cast<int8_t>(code), 0, 1, BuiltinOperator(code)));
     for (const Graph &graph : graphs) {
       std::vector<flatbuffers::Offset<circle::Tensor>> tensors;
       for (const Tensor &tensor : graph.tensors) {
         uint32_t buffer = 0;
         if (!tensor.values.empty()) {
           buffer = static_cast<uint32_t>(buffers.size());
-          auto data = fbb.CreateVector(
-              reinterpret_cast<const uint8_t *>(tensor.values.data()),
-              tensor.values.size() * sizeof(float));
+          auto data = fbb.CreateVector(reinterpret_cast<const uint8_t *>(tensor.values.data()),
+                                       tensor.values.size() * sizeof(float));
           buffers.push_back(circle::CreateBuffer(fbb, data));
         }
         flatbuffers::Offset<circle::QuantizationParameters> quantization;
@@ -66,32 +63,24 @@ public:
         }
         auto shape = fbb.CreateVector(tensor.shape);
         auto name = fbb.CreateString(tensor.name);
-        auto signature =
-            tensor.signature.empty() ? 0 : fbb.CreateVector(tensor.signature);
-        tensors.push_back(circle::CreateTensor(fbb, shape, tensor.type, buffer,
-                                               name, quantization, false, 0,
-                                               signature));
+        auto signature = tensor.signature.empty() ? 0 : fbb.CreateVector(tensor.signature);
+        tensors.push_back(
+            circle::CreateTensor(fbb, shape, tensor.type, buffer, name, quantization, false, 0, signature));
       }
       std::vector<flatbuffers::Offset<circle::Operator>> operators;
       for (const Op &op : graph.operators) {
-        auto inputs = fbb.CreateVector(op.inputs),
-             outputs = fbb.CreateVector(op.outputs);
+        auto inputs = fbb.CreateVector(op.inputs), outputs = fbb.CreateVector(op.outputs);
         if (op.callee >= 0)
-          operators.push_back(circle::CreateOperator(
-              fbb, uint32_t(op.code), inputs, outputs,
-              circle::BuiltinOptions::CallOptions,
-              circle::CreateCallOptions(fbb, static_cast<uint32_t>(op.callee))
-                  .Union()));
-        else
           operators.push_back(
-              circle::CreateOperator(fbb, uint32_t(op.code), inputs, outputs));
+              circle::CreateOperator(fbb, uint32_t(op.code), inputs, outputs, circle::BuiltinOptions::CallOptions,
+                                     circle::CreateCallOptions(fbb, static_cast<uint32_t>(op.callee)).Union()));
+        else
+          operators.push_back(circle::CreateOperator(fbb, uint32_t(op.code), inputs, outputs));
       }
       auto list = fbb.CreateVector(tensors);
-      auto inputs = fbb.CreateVector(graph.inputs),
-           outputs = fbb.CreateVector(graph.outputs);
+      auto inputs = fbb.CreateVector(graph.inputs), outputs = fbb.CreateVector(graph.outputs);
       auto ops = fbb.CreateVector(operators);
-      subgraphs.push_back(circle::CreateSubGraph(
-          fbb, list, inputs, outputs, ops, fbb.CreateString(graph.name)));
+      subgraphs.push_back(circle::CreateSubGraph(fbb, list, inputs, outputs, ops, fbb.CreateString(graph.name)));
     }
     auto codeList = fbb.CreateVector(codes);
     auto graphList = fbb.CreateVector(subgraphs);
@@ -120,8 +109,7 @@ public:
     model.add_signature_defs(signatureList);
     circle::FinishModelBuffer(fbb, model.Finish());
     bytes = fbb.Release();
-    file = cantFail(
-        ModelFile::fromBytes({bytes.data(), bytes.size()}, "test.circle"));
+    file = cantFail(ModelFile::fromBytes({bytes.data(), bytes.size()}, "test.circle"));
   }
   const ModelView &view() const { return file->view(); }
 
@@ -135,8 +123,7 @@ struct Case {
   File source, target;
   OriginMap map;
 
-  Case(const std::vector<Graph> &from, const std::vector<Graph> &to)
-      : source(from), target(to) {
+  Case(const std::vector<Graph> &from, const std::vector<Graph> &to) : source(from), target(to) {
     map.source = describe(source.view());
     Listing written = describe(target.view());
     map.target.format = written.format;
@@ -162,14 +149,9 @@ struct Case {
       map.target.subgraphs.push_back(rows);
     }
   }
-  OperatorRow &op(size_t index, size_t graph = 0) {
-    return map.target.subgraphs[graph].operators[index];
-  }
-  TensorRow &tensor(size_t index, size_t graph = 0) {
-    return map.target.subgraphs[graph].tensors[index];
-  }
-  void gone(bool isTensor, uint32_t id, const char *fate,
-            std::vector<std::pair<uint32_t, uint32_t>> operators = {},
+  OperatorRow &op(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].operators[index]; }
+  TensorRow &tensor(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].tensors[index]; }
+  void gone(bool isTensor, uint32_t id, const char *fate, std::vector<std::pair<uint32_t, uint32_t>> operators = {},
             std::vector<std::pair<uint32_t, uint32_t>> tensors = {}) {
     LedgerRow row;
     row.isTensor = isTensor;
@@ -183,19 +165,14 @@ struct Case {
   std::vector<Violation> violations() const {
     std::vector<std::string> skipped;
     auto found = check(map, target.view(), &source.view(), skipped);
-    EXPECT_TRUE(skipped.empty() || llvm::any_of(found, [](const Violation &v) {
-                  return v.law == 4;
-                }));
+    EXPECT_TRUE(skipped.empty() || llvm::any_of(found, [](const Violation &v) { return v.law == 4; }));
     return found;
   }
 };
 
-Relation same(uint32_t tensor, std::vector<Step> steps = {}) {
-  return {tensor, std::move(steps), true};
-}
+Relation same(uint32_t tensor, std::vector<Step> steps = {}) { return {tensor, std::move(steps), true}; }
 
-Step step(Step::Kind kind, std::vector<int64_t> first = {},
-          std::vector<int64_t> second = {}) {
+Step step(Step::Kind kind, std::vector<int64_t> first = {}, std::vector<int64_t> second = {}) {
   Step result;
   result.kind = kind;
   result.first = std::move(first);
@@ -206,33 +183,12 @@ Step step(Step::Kind kind, std::vector<int64_t> first = {},
 std::string words(const std::vector<Violation> &violations) {
   std::string text;
   for (const Violation &violation : violations)
-    text +=
-        "law " + std::to_string(violation.law) + ": " + violation.text + "\n";
+    text += "law " + std::to_string(violation.law) + ": " + violation.text + "\n";
   return text;
 }
 
-enum : uint32_t {
-  X,
-  C1,
-  C2,
-  AbsC2,
-  A,
-  B,
-  R,
-  E,
-  N,
-  Y,
-  Unused
-}; ///< source tensors
-enum : uint32_t {
-  Abs,
-  Mul,
-  Add,
-  Relu,
-  Exp,
-  Neg,
-  Reshape
-}; ///< source operators
+enum : uint32_t { X, C1, C2, AbsC2, A, B, R, E, N, Y, Unused }; ///< source tensors
+enum : uint32_t { Abs, Mul, Add, Relu, Exp, Neg, Reshape };     ///< source operators
 
 /// y = reshape(neg(relu(x · c1 + |c2|))), and an exp that nothing needs.
 Graph sourceGraph() {
@@ -301,9 +257,7 @@ Case optimised() {
 }
 
 LedgerRow &ledgerOf(Case &c, bool isTensor, uint32_t id) {
-  auto it = llvm::find_if(c.map.ledger, [&](const LedgerRow &row) {
-    return row.isTensor == isTensor && row.id == id;
-  });
+  auto it = llvm::find_if(c.map.ledger, [&](const LedgerRow &row) { return row.isTensor == isTensor && row.id == id; });
   EXPECT_NE(it, c.map.ledger.end());
   return *it;
 }
@@ -335,8 +289,7 @@ void expectRefused(const Lie &lie, Case c) {
   ASSERT_EQ(words(c.violations()), "") << "the truth before: " << lie.what;
   lie.tell(c);
   auto violations = c.violations();
-  EXPECT_TRUE(llvm::any_of(
-      violations, [&](const Violation &v) { return v.law == lie.law; }))
+  EXPECT_TRUE(llvm::any_of(violations, [&](const Violation &v) { return v.law == lie.law; }))
       << lie.what << ": expected law " << lie.law << ", got\n"
       << words(violations);
 }
@@ -350,8 +303,7 @@ void makeAllDead(Case &c) {
   for (OperatorRow &row : c.map.target.subgraphs[0].operators)
     row.origins.clear();
   for (TensorRow &row : c.map.target.subgraphs[0].tensors)
-    row.relations.clear(), row.tensors.clear(), row.operators.clear(),
-        row.reason = "new-intermediate";
+    row.relations.clear(), row.tensors.clear(), row.operators.clear(), row.reason = "new-intermediate";
 }
 
 } // namespace
@@ -383,8 +335,7 @@ TEST(OriginCheck, RefusesLies) {
          for (OperatorRow &row : c.map.target.subgraphs[0].operators)
            if (row.syntheticReason.empty())
              row.origins = {Abs, Mul, Add, Relu, Exp, Neg, Reshape};
-         llvm::erase_if(c.map.ledger,
-                        [](const LedgerRow &row) { return !row.isTensor; });
+         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor; });
        }},
       {"everything is dead", 1, makeAllDead},
       {"everything is dead and invented", 8,
@@ -406,8 +357,7 @@ TEST(OriginCheck, RefusesLies) {
        [](Case &c) {
          c.op(1).origins = {Add}, c.op(0).origins = {Mul, Relu};
        }},
-      {"swapped parents", 6,
-       [](Case &c) { std::swap(c.op(0).origins, c.op(2).origins); }},
+      {"swapped parents", 6, [](Case &c) { std::swap(c.op(0).origins, c.op(2).origins); }},
       {"added parent", 7,
        [](Case &c) {
          c.op(0).origins = {Mul, Neg};
@@ -415,46 +365,29 @@ TEST(OriginCheck, RefusesLies) {
       {"added parent from a side branch", 7,
        [](Case &c) {
          c.op(1).origins = {Add, Relu, Exp};
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) {
-           return !row.isTensor && row.id == Exp;
-         });
+         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor && row.id == Exp; });
        }},
       {"ledger row of an operator lost", 3,
        [](Case &c) {
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) {
-           return !row.isTensor && row.id == Exp;
-         });
+         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor && row.id == Exp; });
        }},
       {"ledger row of a tensor lost", 3,
-       [](Case &c) {
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) {
-           return row.isTensor && row.id == B;
-         });
-       }},
-      {"ledger row twice", 3,
-       [](Case &c) { c.map.ledger.push_back(c.map.ledger.back()); }},
-      {"wrong fate: a tensor's for an operator", 8,
-       [](Case &c) { ledgerOf(c, false, Reshape).fate = "fused-away"; }},
-      {"wrong fate: dead although it is related", 8,
-       [](Case &c) { ledgerOf(c, false, Abs).fate = "dead"; }},
+       [](Case &c) { llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return row.isTensor && row.id == B; }); }},
+      {"ledger row twice", 3, [](Case &c) { c.map.ledger.push_back(c.map.ledger.back()); }},
+      {"wrong fate: a tensor's for an operator", 8, [](Case &c) { ledgerOf(c, false, Reshape).fate = "fused-away"; }},
+      {"wrong fate: dead although it is related", 8, [](Case &c) { ledgerOf(c, false, Abs).fate = "dead"; }},
       {"wrong fate: removed although it is related", 8,
        [](Case &c) { ledgerOf(c, false, Reshape).fate = "user-removed"; }},
       {"wrong fate: folded, but an operator computes it", 6,
-       [](Case &c) {
-         ledgerOf(c, false, Reshape).fate = "folded-to-constant";
-       }},
-      {"wrong fate: inlined, but it calls nothing", 8,
-       [](Case &c) { ledgerOf(c, false, Reshape).fate = "inlined"; }},
-      {"wrong fate: none", 8,
-       [](Case &c) { ledgerOf(c, true, B).fate = "unknown"; }},
-      {"fused into nothing", 8,
-       [](Case &c) { ledgerOf(c, true, B).operators.clear(); }},
+       [](Case &c) { ledgerOf(c, false, Reshape).fate = "folded-to-constant"; }},
+      {"wrong fate: inlined, but it calls nothing", 8, [](Case &c) { ledgerOf(c, false, Reshape).fate = "inlined"; }},
+      {"wrong fate: none", 8, [](Case &c) { ledgerOf(c, true, B).fate = "unknown"; }},
+      {"fused into nothing", 8, [](Case &c) { ledgerOf(c, true, B).operators.clear(); }},
       {"identity of another tensor", 6,
        [](Case &c) {
          ledgerOf(c, false, Reshape).tensors = {{0, 4}};
        }},
-      {"operator both live and in the ledger", 8,
-       [](Case &c) { c.gone(false, Mul, "dead"); }},
+      {"operator both live and in the ledger", 8, [](Case &c) { c.gone(false, Mul, "dead"); }},
       {"tensor both live and in the ledger", 8,
        [](Case &c) {
          c.gone(true, A, "fused-away", {{0, 0}});
@@ -467,12 +400,9 @@ TEST(OriginCheck, RefusesLies) {
        [](Case &c) {
          c.op(1).origins = {Relu, Add};
        }},
-      {"relation out of range", 2,
-       [](Case &c) { c.tensor(3).relations.push_back(same(11)); }},
-      {"served operator out of range", 2,
-       [](Case &c) { c.op(3).serves = {99}; }},
-      {"ledger id out of range", 2,
-       [](Case &c) { c.gone(true, 0xFFFFFFFF, "dead"); }},
+      {"relation out of range", 2, [](Case &c) { c.tensor(3).relations.push_back(same(11)); }},
+      {"served operator out of range", 2, [](Case &c) { c.op(3).serves = {99}; }},
+      {"ledger id out of range", 2, [](Case &c) { c.gone(true, 0xFFFFFFFF, "dead"); }},
       {"ledger leads out of the file", 2,
        [](Case &c) {
          ledgerOf(c, true, B).operators = {{0, 4}};
@@ -487,42 +417,27 @@ TEST(OriginCheck, RefusesLies) {
          affine.scale = {Term::Constant, 0, 3};
          c.tensor(4).relations = {same(R, {affine})};
        }},
-      {"wrong target fingerprint", 5,
-       [](Case &c) { c.map.target.fingerprint[0] ^= 1; }},
-      {"wrong source fingerprint", 5,
-       [](Case &c) { c.map.source.fingerprint[31] ^= 1; }},
+      {"wrong target fingerprint", 5, [](Case &c) { c.map.target.fingerprint[0] ^= 1; }},
+      {"wrong source fingerprint", 5, [](Case &c) { c.map.source.fingerprint[31] ^= 1; }},
       {"wrong content", 5, [](Case &c) { c.map.target.content[5] ^= 1; }},
-      {"wrong source name", 4,
-       [](Case &c) { c.map.source.subgraphs[0].tensors[A].name = "z"; }},
-      {"wrong source operator", 4,
-       [](Case &c) { c.map.source.subgraphs[0].operators[Neg].op = "ABS"; }},
+      {"wrong source name", 4, [](Case &c) { c.map.source.subgraphs[0].tensors[A].name = "z"; }},
+      {"wrong source operator", 4, [](Case &c) { c.map.source.subgraphs[0].operators[Neg].op = "ABS"; }},
       {"wrong source outputs", 4,
        [](Case &c) {
-         c.map.source.subgraphs[0].operators[Exp].tensors = {
-             static_cast<int32_t>(E), -1};
+         c.map.source.subgraphs[0].operators[Exp].tensors = {static_cast<int32_t>(E), -1};
        }},
-      {"wrong source kind", 4,
-       [](Case &c) {
-         c.map.source.subgraphs[0].tensors[C1].kind = TensorKind::Variable;
-       }},
-      {"source operator unlisted", 4,
-       [](Case &c) { c.map.source.subgraphs[0].operators.pop_back(); }},
-      {"wrong signature", 4,
-       [](Case &c) { c.map.source.signatures[0].outputs[0].tensor = N; }},
+      {"wrong source kind", 4, [](Case &c) { c.map.source.subgraphs[0].tensors[C1].kind = TensorKind::Variable; }},
+      {"source operator unlisted", 4, [](Case &c) { c.map.source.subgraphs[0].operators.pop_back(); }},
+      {"wrong signature", 4, [](Case &c) { c.map.source.signatures[0].outputs[0].tensor = N; }},
       {"wrong target operator", 4, [](Case &c) { c.op(2).op = "ABS"; }},
       {"wrong target output", 4, [](Case &c) { c.op(2).outputs = {"z"}; }},
       {"wrong target name", 4, [](Case &c) { c.tensor(4).name = "z"; }},
-      {"constant listed as a value", 4,
-       [](Case &c) { c.tensor(2).constant = false; }},
+      {"constant listed as a value", 4, [](Case &c) { c.tensor(2).constant = false; }},
       {"wrong format", 4, [](Case &c) { c.map.target.format = "tflite"; }},
-      {"tensor row twice", 4,
-       [](Case &c) {
-         c.map.target.subgraphs[0].tensors.push_back(c.tensor(0));
-       }},
+      {"tensor row twice", 4, [](Case &c) { c.map.target.subgraphs[0].tensors.push_back(c.tensor(0)); }},
       {"relation with a wrong shape", 8,
        [](Case &c) {
-         c.tensor(4).relations.push_back(same(AbsC2)),
-             c.op(1).origins = {Add, Relu};
+         c.tensor(4).relations.push_back(same(AbsC2)), c.op(1).origins = {Add, Relu};
        }},
       {"permute that does not fit", 8,
        [](Case &c) {
@@ -542,8 +457,7 @@ TEST(OriginCheck, RefusesLies) {
        }},
       {"placed in less than itself", 8,
        [](Case &c) {
-         c.tensor(0).relations = {
-             same(X, {step(Step::Placed, {0, 1}, {1, 4})})};
+         c.tensor(0).relations = {same(X, {step(Step::Placed, {0, 1}, {1, 4})})};
        }},
       {"affine along no axis", 8,
        [](Case &c) {
@@ -552,28 +466,21 @@ TEST(OriginCheck, RefusesLies) {
          affine.scale = {Term::Number, 2, 0};
          c.tensor(0).relations = {same(X, {affine})};
        }},
-      {"unused in the source, but used", 8,
-       [](Case &c) { ledgerOf(c, true, B).fate = "unused-in-source"; }},
-      {"no operator row", 1,
-       [](Case &c) { c.map.target.subgraphs[0].operators.pop_back(); }},
-      {"no tensor row", 1,
-       [](Case &c) { c.map.target.subgraphs[0].tensors.pop_back(); }},
+      {"unused in the source, but used", 8, [](Case &c) { ledgerOf(c, true, B).fate = "unused-in-source"; }},
+      {"no operator row", 1, [](Case &c) { c.map.target.subgraphs[0].operators.pop_back(); }},
+      {"no tensor row", 1, [](Case &c) { c.map.target.subgraphs[0].tensors.pop_back(); }},
       {"empty origins", 1, [](Case &c) { c.op(0).origins.clear(); }},
-      {"origins and synthetic", 1,
-       [](Case &c) {
-         c.op(0).syntheticReason = "broadcast", c.op(0).serves = {Mul};
-       }},
-      {"synthetic for no known reason", 1,
-       [](Case &c) { c.op(3).syntheticReason = "because"; }},
+      {"origins and synthetic", 1, [](Case &c) { c.op(0).syntheticReason = "broadcast", c.op(0).serves = {Mul}; }},
+      {"synthetic for no known reason", 1, [](Case &c) { c.op(3).syntheticReason = "because"; }},
       {"synthetic for nobody", 1, [](Case &c) { c.op(3).serves.clear(); }},
-      {"constant from nothing", 1,
-       [](Case &c) { c.tensor(1).tensors.clear(); }},
-      {"no relation for no reason", 1,
-       [](Case &c) { c.tensor(6).relations.clear(); }},
-      {"folded operator forgotten", 6,
-       [](Case &c) { c.tensor(2).operators.clear(); }},
-      {"wide without need in a small model", 7,
-       [](Case &c) { c.op(0).wide = "grouped by the user"; }},
+      {"constant from a value", 2,
+       [](Case &c) {
+         c.tensor(1).tensors = {C1, A};
+       }},
+      {"constant from nothing", 1, [](Case &c) { c.tensor(1).tensors.clear(); }},
+      {"no relation for no reason", 1, [](Case &c) { c.tensor(6).relations.clear(); }},
+      {"folded operator forgotten", 6, [](Case &c) { c.tensor(2).operators.clear(); }},
+      {"wide without need in a small model", 7, [](Case &c) { c.op(0).wide = "grouped by the user"; }},
   };
   ASSERT_GE(lies.size(), 16u);
   for (const Lie &lie : lies)
@@ -585,10 +492,7 @@ TEST(OriginCheck, RefusesWrongTypes) {
   c.tensor(6).relations = {same(Y)}; // dequantised it is FLOAT32, as y is
   EXPECT_EQ(words(c.violations()), "");
 
-  Graph source{{{"x", {4}}, {"y", {4}, {}, TensorType::INT32}},
-               {{BuiltinOperator::CAST, {0}, {1}}},
-               {0},
-               {1}};
+  Graph source{{{"x", {4}}, {"y", {4}, {}, TensorType::INT32}}, {{BuiltinOperator::CAST, {0}, {1}}}, {0}, {1}};
   Case cast = untouched({source});
   cast.tensor(1).relations.push_back(same(0, {step(Step::Cast)}));
   EXPECT_EQ(words(cast.violations()), "");
@@ -599,8 +503,7 @@ TEST(OriginCheck, RefusesWrongTypes) {
 }
 
 TEST(OriginCheck, ComparesWhatIsKnownOfDynamicShapes) {
-  Graph source{{{"x", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}},
-                {"y", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}}},
+  Graph source{{{"x", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}}, {"y", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}}},
                {{BuiltinOperator::NEG, {0}, {1}}},
                {0},
                {1}};
@@ -613,8 +516,7 @@ TEST(OriginCheck, ComparesWhatIsKnownOfDynamicShapes) {
     c.op(0).origins = {0};
     c.tensor(0).relations = {same(0)};
     c.tensor(1).relations = {same(1)};
-    EXPECT_EQ(c.violations().size(), width == 8 ? 0u : 1u)
-        << words(c.violations());
+    EXPECT_EQ(c.violations().size(), width == 8 ? 0u : 1u) << words(c.violations());
   }
 }
 
@@ -625,15 +527,9 @@ TEST(OriginCheck, RefusesAnIdentityThatIsNone) {
          c.op(3).origins = {Add, Relu};
        }},
       {"a relation that is none", 9,
-       [](Case &c) {
-         c.tensor(Y).relations.insert(c.tensor(Y).relations.begin(), same(N));
-       }},
+       [](Case &c) { c.tensor(Y).relations.insert(c.tensor(Y).relations.begin(), same(N)); }},
       {"a pass", 9, [](Case &c) { c.op(3).passes = {"fold-constants"}; }},
-      {"a ledger", 9,
-       [](Case &c) {
-         c.tensor(Unused).relations.clear(),
-             c.gone(true, Unused, "unused-in-source");
-       }},
+      {"a ledger", 9, [](Case &c) { c.tensor(Unused).relations.clear(), c.gone(true, Unused, "unused-in-source"); }},
   };
   for (const Lie &lie : lies)
     expectRefused(lie, untouched({sourceGraph()}));
@@ -651,20 +547,12 @@ TEST(OriginCheck, AcceptsRetrainedWeights) {
 /// transpose(x) → relu becomes relu → transpose: the transpose makes the Relu's
 /// tensor.
 TEST(OriginCheck, LetsMovedDataEqualWhatAnotherComputes) {
-  Graph source{{{"x", {2, 3}},
-                {"p", {2}, {0, 0}, TensorType::INT32},
-                {"t", {3, 2}},
-                {"y", {3, 2}}},
-               {{BuiltinOperator::TRANSPOSE, {0, 1}, {2}},
-                {BuiltinOperator::RELU, {2}, {3}}},
+  Graph source{{{"x", {2, 3}}, {"p", {2}, {0, 0}, TensorType::INT32}, {"t", {3, 2}}, {"y", {3, 2}}},
+               {{BuiltinOperator::TRANSPOSE, {0, 1}, {2}}, {BuiltinOperator::RELU, {2}, {3}}},
                {0},
                {3}};
-  Graph target{{{"x", {2, 3}},
-                {"p", {2}, {0, 0}, TensorType::INT32},
-                {"r", {2, 3}},
-                {"y", {3, 2}}},
-               {{BuiltinOperator::RELU, {0}, {2}},
-                {BuiltinOperator::TRANSPOSE, {2, 1}, {3}}},
+  Graph target{{{"x", {2, 3}}, {"p", {2}, {0, 0}, TensorType::INT32}, {"r", {2, 3}}, {"y", {3, 2}}},
+               {{BuiltinOperator::RELU, {0}, {2}}, {BuiltinOperator::TRANSPOSE, {2, 1}, {3}}},
                {0},
                {3}};
   Case c({source}, {target});
@@ -686,23 +574,19 @@ TEST(OriginCheck, LetsMovedDataEqualWhatAnotherComputes) {
   lie.op(1).op = op;
   map.ledger = c.map.ledger;
   auto violations = lie.violations();
-  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) {
-    return v.law == 6;
-  })) << words(violations);
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 6; })) << words(violations);
 }
 
 TEST(OriginCheck, LetsDuplicatesJoin) {
-  Graph source{{{"x", {4}}, {"a", {4}}, {"b", {4}}, {"y", {4}}},
-               {{BuiltinOperator::NEG, {0}, {1}},
-                {BuiltinOperator::NEG, {0}, {2}},
-                {BuiltinOperator::ADD, {1, 2}, {3}}},
-               {0},
-               {3}};
+  Graph source{
+      {{"x", {4}}, {"a", {4}}, {"b", {4}}, {"y", {4}}},
+      {{BuiltinOperator::NEG, {0}, {1}}, {BuiltinOperator::NEG, {0}, {2}}, {BuiltinOperator::ADD, {1, 2}, {3}}},
+      {0},
+      {3}};
   for (BuiltinOperator second : {BuiltinOperator::NEG, BuiltinOperator::ABS}) {
     source.operators[1].code = second;
     Case c({source}, {{{{"x", {4}}, {"a", {4}}, {"y", {4}}},
-                       {{BuiltinOperator::NEG, {0}, {1}},
-                        {BuiltinOperator::ADD, {1, 1}, {2}}},
+                       {{BuiltinOperator::NEG, {0}, {1}}, {BuiltinOperator::ADD, {1, 1}, {2}}},
                        {0},
                        {2}}});
     c.op(0).origins = {0, 1};
@@ -730,16 +614,11 @@ TEST(OriginCheck, FollowsCalls) {
                {BuiltinOperator::EXP, {0}, {4}}},
               {0},
               {3, 4}};
-  Graph inner{{{"p", {4}}, {"q", {4}}},
-              {{BuiltinOperator::SIN, {0}, {1}}},
-              {0},
-              {1},
-              "inner"};
-  Graph target{
-      {{"x", {4}}, {"y", {4}}, {"side", {4}}},
-      {{BuiltinOperator::ABS, {0}, {1}}, {BuiltinOperator::EXP, {0}, {2}}},
-      {0},
-      {1, 2}};
+  Graph inner{{{"p", {4}}, {"q", {4}}}, {{BuiltinOperator::SIN, {0}, {1}}}, {0}, {1}, "inner"};
+  Graph target{{{"x", {4}}, {"y", {4}}, {"side", {4}}},
+               {{BuiltinOperator::ABS, {0}, {1}}, {BuiltinOperator::EXP, {0}, {2}}},
+               {0},
+               {1, 2}};
   auto make = [&] {
     Case c({outer, inner}, {target});
     c.map.target.subgraphs[0].source = {0, 1};
@@ -782,9 +661,7 @@ TEST(OriginCheck, NamesAreEscapedAndManyViolationsCounted) {
     c.gone(true, 0x80000000u + static_cast<uint32_t>(i), "dead");
   auto violations = c.violations();
   EXPECT_LT(violations.size(), 500u);
-  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) {
-    return v.text == "and 4900 more against this law";
-  }));
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.text == "and 4900 more against this law"; }));
 }
 
 /// Names that are no UTF-8 stand in a side file with replacement characters.
@@ -792,8 +669,7 @@ TEST(OriginCheck, AcceptsReplacedNames) {
   Graph graph = sourceGraph();
   graph.tensors[A].name = "a\xff\xe2\x82z";
   Case c = untouched({graph});
-  c.map.source.subgraphs[0].tensors[A].name = c.tensor(A).name =
-      c.op(Mul).outputs[0] = "a\xef\xbf\xbd\xef\xbf\xbdz";
+  c.map.source.subgraphs[0].tensors[A].name = c.tensor(A).name = c.op(Mul).outputs[0] = "a\xef\xbf\xbd\xef\xbf\xbdz";
   EXPECT_EQ(words(c.violations()), "");
   c.tensor(A).name = "a??z";
   EXPECT_FALSE(c.violations().empty());
@@ -841,8 +717,7 @@ TEST(OriginCheck, LongChains) {
     if (row.origins.back() + 1 < length)
       row.origins.push_back(length - 1);
   auto violations = first.violations();
-  EXPECT_TRUE(
-      llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
 
   // Every operator claims another one behind it.
   Case behind = untouched({chain(length)});
@@ -850,6 +725,5 @@ TEST(OriginCheck, LongChains) {
     if (uint32_t id = row.origins[0]; id + 100 < length)
       row.origins.push_back(id + 100);
   violations = behind.violations();
-  EXPECT_TRUE(
-      llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
 }

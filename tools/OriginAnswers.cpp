@@ -3,9 +3,10 @@
 #include "ir/Error.h"
 #include "origin/CheckGraph.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using namespace origo;
 using namespace origo::tools;
@@ -61,8 +62,8 @@ std::string ledgerWords(const MapNames &names, const LedgerRow &row, bool full) 
 /// Where matched things of the source were found.
 struct Found {
   const LedgerRow *ledger = nullptr;
-  std::vector<std::pair<uint32_t, uint32_t>> operators,
-      constants; ///< subgraph, index
+  std::vector<std::pair<uint32_t, uint32_t>> operators; ///< subgraph, index; and so below
+  std::vector<std::pair<uint32_t, uint32_t>> constants;
   std::vector<std::tuple<uint32_t, uint32_t, const Relation *>> values;
 };
 
@@ -89,16 +90,16 @@ public:
   bool empty() const { return operators.empty() && tensors.empty(); }
 
   void print(llvm::raw_ostream &os) const {
-    for (uint32_t id : sorted(operators))
-      printOperator(os, id, operators.find(id)->second);
-    for (uint32_t id : sorted(tensors))
-      printTensor(os, id, tensors.find(id)->second);
+    for (const auto &[id, found] : operators)
+      printOperator(os, id, found);
+    for (const auto &[id, found] : tensors)
+      printTensor(os, id, found);
   }
 
 private:
   const MapNames &names;
   bool full;
-  llvm::DenseMap<uint32_t, Found> operators, tensors;
+  std::map<uint32_t, Found> operators, tensors; ///< by id, which is any number in an untrue map
 
   bool makes(const SourceOperator &op, StringRef what) const {
     return llvm::any_of(op.tensors, [&](int32_t id) {
@@ -107,19 +108,10 @@ private:
     });
   }
 
-  static std::vector<uint32_t> sorted(const llvm::DenseMap<uint32_t, Found> &found) {
-    std::vector<uint32_t> ids;
-    for (auto &[id, where] : found)
-      ids.push_back(id);
-    llvm::sort(ids);
-    return ids;
-  }
-
   /// One look at all rows, however many things have the name.
   void search() {
     auto &graphs = names.map.target.subgraphs;
-    auto note = [](llvm::DenseMap<uint32_t, Found> &wanted, uint32_t id, auto Found::*list, uint32_t graph,
-                   uint32_t index) {
+    auto note = [](std::map<uint32_t, Found> &wanted, uint32_t id, auto Found::*list, uint32_t graph, uint32_t index) {
       if (auto it = wanted.find(id); it != wanted.end())
         if (auto &places = it->second.*list; places.empty() || places.back() != std::pair(graph, index))
           places.emplace_back(graph, index);

@@ -16,17 +16,15 @@ namespace origo::tools {
 /// alone.
 struct OriginFile {
   std::unique_ptr<origin::ModelFile> model; ///< null for a side file alone
-  std::optional<origin::OriginMap>
-      map; ///< nothing if the model carries none and no side file is there
-  std::vector<std::string> notes; ///< one-line notices for the user
+  std::optional<origin::OriginMap> map;     ///< nothing if the model carries none and no side file is there
+  std::vector<std::string> notes;           ///< one-line notices for the user
 };
 
 /// Opens a model, or a side file in the place of one. The map is the one in
 /// `mapPath`, else the embedded one, else that of the side file beside the
 /// model. `acceptStale`: also a map that belongs to other bytes, as the checker
 /// wants it.
-llvm::Expected<OriginFile>
-openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale);
+llvm::Expected<OriginFile> openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale);
 
 /// The file of `path` without a map of any kind, as `--embed-origin=none`
 /// writes it.

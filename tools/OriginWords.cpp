@@ -17,14 +17,6 @@ MapNames::MapNames(const OriginMap &map) : map(map), firstOperator{0}, firstTens
     firstOperator.push_back(firstOperator.back() + static_cast<uint32_t>(graph.operators.size()));
     firstTensor.push_back(firstTensor.back() + static_cast<uint32_t>(graph.tensors.size()));
   }
-  for (const TargetSubgraph &graph : map.target.subgraphs) {
-    // An index is a claim of the map; a row far beyond the others gets no place
-    // of its own.
-    auto &rows = tensorRows.emplace_back(graph.tensors.size());
-    for (const TensorRow &row : graph.tensors)
-      if (row.index < rows.size() && !rows[row.index])
-        rows[row.index] = &row;
-  }
 }
 
 template <class Row>
@@ -57,7 +49,14 @@ const OperatorRow *MapNames::writtenOperator(uint32_t graph, uint32_t index) con
 }
 
 const TensorRow *MapNames::writtenTensor(uint32_t graph, uint32_t index) const {
-  return graph < tensorRows.size() && index < tensorRows[graph].size() ? tensorRows[graph][index] : nullptr;
+  if (graph >= map.target.subgraphs.size())
+    return nullptr;
+  // Rows stand in file order, and a true map has one for each tensor.
+  const auto &rows = map.target.subgraphs[graph].tensors;
+  if (index < rows.size() && rows[index].index == index)
+    return &rows[index];
+  auto row = llvm::partition_point(rows, [&](const TensorRow &r) { return r.index < index; });
+  return row != rows.end() && row->index == index ? &*row : nullptr;
 }
 
 std::string MapNames::kind(const std::string &op, const std::string &customCode) const {

@@ -18,38 +18,31 @@ public:
   const origin::OriginMap &map;
   uint32_t sourceOperatorCount() const { return firstOperator.back(); }
   uint32_t sourceTensorCount() const { return firstTensor.back(); }
-  const origin::SourceOperator *
-  sourceOperator(uint32_t id) const; ///< null: there is none
+  const origin::SourceOperator *sourceOperator(uint32_t id) const; ///< null: there is none
   const origin::SourceTensor *sourceTensor(uint32_t id) const;
-  const origin::OperatorRow *writtenOperator(uint32_t graph,
-                                             uint32_t index) const;
+  const origin::OperatorRow *writtenOperator(uint32_t graph, uint32_t index) const;
   const origin::TensorRow *writtenTensor(uint32_t graph, uint32_t index) const;
 
-  std::string
-  kind(const std::string &op,
-       const std::string &customCode) const; ///< CONV_2D, CUSTOM:code
+  std::string kind(const std::string &op,
+                   const std::string &customCode) const; ///< CONV_2D, CUSTOM:code
   /// The name of the first output that has one, not escaped.
   llvm::StringRef nameOf(const origin::SourceOperator &op) const;
   static llvm::StringRef nameOf(const origin::OperatorRow &op);
 
   // Words for a sentence.
-  std::string
-  sourceOperatorWords(uint32_t id) const; ///< source operator 3 (RELU "relu1")
-  std::string
-  sourceTensorWords(uint32_t id) const; ///< source tensor 12 "conv1"
+  std::string sourceOperatorWords(uint32_t id) const; ///< source operator 3 (RELU "relu1")
+  std::string sourceTensorWords(uint32_t id) const;   ///< source tensor 12 "conv1"
   std::string operatorWords(uint32_t graph, uint32_t index) const;
   std::string tensorWords(uint32_t graph, uint32_t index) const;
   std::string intoWords(const origin::LedgerRow &row,
                         bool full) const; ///< empty if it leads to nothing
-  std::string
-  relationWords(const origin::Relation &relation,
-                uint32_t graph) const; ///< how it comes from its tensor
+  std::string relationWords(const origin::Relation &relation,
+                            uint32_t graph) const; ///< how it comes from its tensor
 
 private:
   std::vector<uint32_t> firstOperator,
       firstTensor; ///< ids by source subgraph, and their numbers at the end
-  std::vector<std::vector<const origin::TensorRow *>>
-      tensorRows; ///< by subgraph and index
+  std::vector<std::vector<const origin::TensorRow *>> tensorRows; ///< by subgraph and index
 };
 
 /// The first few of many, or all of them, with a count of those that are left
@@ -58,12 +51,10 @@ std::string shortened(llvm::ArrayRef<std::string> parts, bool full);
 
 /// What became of a source operator or tensor, as sentences: given its id or a
 /// name that it or its outputs have. False: the source has no such thing.
-bool printWhere(const MapNames &names, llvm::StringRef what, bool full,
-                llvm::raw_ostream &os);
+bool printWhere(const MapNames &names, llvm::StringRef what, bool full, llvm::raw_ostream &os);
 /// All that is known of a written operator, given its index ("G:I" in subgraph
 /// G) or the name of an output, or of a constant, given its name. `model` may
 /// be null: then an operator's outputs are told by their names.
-bool printFrom(const MapNames &names, const origin::ModelView *model,
-               llvm::StringRef what, llvm::raw_ostream &os);
+bool printFrom(const MapNames &names, const origin::ModelView *model, llvm::StringRef what, llvm::raw_ostream &os);
 
 } // namespace origo::tools

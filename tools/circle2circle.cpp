@@ -1,13 +1,16 @@
 #include "origin/Json.h"
 #include "passes/Pipeline.h"
 #include "tools/Driver.h"
+#include "tools/Observe.h"
 
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
 #include <set>
 
 using namespace origo;
@@ -19,8 +22,8 @@ cl::OptionCategory general("General");
 cl::OptionCategory origins("Origins");
 cl::OptionCategory flags("Rewrites, by the flags of the circle toolchain");
 
-cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("INPUT"), cl::cat(general));
-cl::opt<std::string> output(cl::Positional, cl::Required, cl::desc("OUTPUT"), cl::cat(general));
+cl::opt<std::string> input(cl::Positional, cl::desc("INPUT"), cl::cat(general));
+cl::opt<std::string> output(cl::Positional, cl::desc("OUTPUT"), cl::cat(general));
 cl::opt<char> level("O", cl::Prefix, cl::init(0), cl::value_desc("level"),
                     cl::desc("-O0: only convert (the default where no rewrite is asked for); -O1: all safe rewrites"),
                     cl::cat(general));
@@ -28,10 +31,28 @@ cl::list<std::string> passes("passes", cl::CommaSeparated, cl::value_desc("a,b")
                              cl::desc("Run these passes (names: --list-passes)"), cl::cat(general));
 cl::list<std::string> skip("skip", cl::CommaSeparated, cl::value_desc("a,b"), cl::desc("Leave these passes out"),
                            cl::cat(general));
+cl::opt<bool> printPipeline("print-pipeline", cl::desc("Print the passes that would run, and stop"), cl::cat(general));
 cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the model and its origins after each rewrite"),
                          cl::cat(general));
 cl::opt<bool> verbose("verbose", cl::desc("Say what is done"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
+
+cl::OptionCategory looking("Seeing what happens (every rewrite has a number)");
+tools::ObserveOptions observe;
+cl::opt<std::string, true> trace("trace", cl::location(observe.trace), cl::value_desc("file"),
+                                 cl::desc("Write one line of JSON a rewrite"), cl::cat(looking));
+cl::opt<bool, true> timePasses("time-passes", cl::location(observe.timePasses), cl::desc("Time spent in each pass"),
+                               cl::cat(looking));
+cl::opt<std::string, true> explain("explain", cl::location(observe.explain), cl::value_desc("name|id"),
+                                   cl::desc("Which rules looked at this source operator, and why each declined"),
+                                   cl::cat(looking));
+cl::list<std::string> printAfter("print-after", cl::CommaSeparated, cl::value_desc("a,b"),
+                                 cl::desc("Print the model after each rewrite of these passes"), cl::cat(looking));
+cl::opt<bool, true> printChanged("print-changed", cl::location(observe.printChanged),
+                                 cl::desc("Print the model after each rewrite"), cl::cat(looking));
+cl::opt<unsigned> fuel("fuel", cl::init(~0u), cl::value_desc("N"), cl::desc("Stop after N rewrites"), cl::cat(looking));
+cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
+                            cl::desc("Find the first rewrite after which `command OUTPUT` fails"), cl::cat(looking));
 
 cl::opt<origin::Embed> embed(
     "embed-origin", cl::init(origin::Embed::Full), cl::desc("The origin map inside the model:"),
@@ -53,8 +74,31 @@ cl::opt<Found> found("origin", cl::init(Found::Continue), cl::desc("An origin ma
                      cl::cat(origins));
 
 /// Accepted for the sake of existing scripts; the named behaviour is what is always done, or does not apply.
-const char *const acceptedFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data",
-                                     "exp_disable_sep_transposeconv_actfunc"};
+const char *const settledFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data",
+                                    "exp_disable_sep_transposeconv_actfunc"};
+
+/// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
+const char *const missingFlags[] = {
+    "fold_add_v2", "fold_cast", "fold_densify", "fold_dequantize", "fold_dwconv", "fold_fully_connected",
+    "fold_gather", "fold_mul", "fold_reshape", "fold_shape", "fold_sparse_to_dense", "fold_squeeze",
+    "forward_reshape_to_unaryop", "forward_transpose_op", "fuse_horizontal_fc_layers",
+    "fuse_add_to_fullyconnected_bias", "fuse_bcq", "fuse_instnorm", "fuse_mean_with_mean",
+    "fuse_mul_to_fullyconnected_weights", "fuse_mul_with_div", "fuse_mul_with_rmsnorm", "fuse_rmsnorm", "fuse_rope",
+    "fuse_slice_with_tconv", "fuse_transpose_with_mean", "make_batchnorm_gamma_positive",
+    "fuse_preactivation_batchnorm", "fuse_prelu", "fuse_gelu", "fuse_rsqrt", "remove_duplicate_const",
+    "remove_fakequant", "remove_gather_guard", "remove_qdq_for_mpo", "remove_quantdequant",
+    "remove_redundant_quantize", "remove_redundant_reshape", "remove_redundant_transpose",
+    "replace_cw_mul_add_with_depthwise_conv", "replace_sub_with_add", "replace_with_fc_gelu_fc",
+    "resolve_customop_add", "resolve_customop_batchmatmul", "resolve_customop_matmul",
+    "resolve_customop_max_pool_with_argmax", "resolve_customop_splitv", "resolve_former_customop",
+    "shuffle_weight_to_16x1float32", "replace_non_const_fc_with_batch_matmul", "substitute_expand_dims_to_reshape",
+    "substitute_pack_to_reshape", "substitute_padv2_to_pad", "substitute_splitv_to_split",
+    "substitute_squeeze_to_reshape", "substitute_strided_slice_to_reshape", "substitute_transpose_to_reshape",
+    "expand_broadcast_const", "unroll_unidirseqlstm", "convert_nchw_to_nhwc", "nchw_to_nhwc_input_shape",
+    "nchw_to_nhwc_output_shape", "transform_min_max_to_relu6", "transform_min_relu_to_relu6",
+    "transform_sqrt_div_to_rsqrt_mul", "decompose_hardswish", "decompose_softmax", "common_subexpression_elimination",
+    "dynamic_batch_to_single_batch",
+};
 
 llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
   Pipeline pipeline;
@@ -69,17 +113,19 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
     pipeline.add(*pass);
   }
   for (const auto &option : flagOptions)
-    if (*option)
+    if (*option) {
+      if (llvm::is_contained(missingFlags, option->ArgStr))
+        tools::note("--" + option->ArgStr + " has no rewrite yet and changes nothing");
       for (const Pass &pass : allPasses())
         for (const PassFlag &flag : pass.flags)
           if (flag.name == option->ArgStr)
             pipeline.add(pass, flag.scopes);
+    }
   for (const std::string &name : skip) {
     if (!findPass(name))
       return makeError("no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
     pipeline.remove(name);
   }
-  pipeline.verifyEach = verifyEach;
   return pipeline;
 }
 
@@ -102,30 +148,65 @@ int listPasses() {
   return 0;
 }
 
-llvm::Error run(const Pipeline &pipeline) {
-  if (!tools::kindOf(output) && output != "-" && !llvm::StringRef(output).starts_with("/dev/"))
-    return inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo"));
-  // Computed constants are spilled where there must be room anyway.
-  llvm::StringRef directory = llvm::sys::path::parent_path(output);
-  PayloadStore store(directory.empty() ? "." : directory.str());
+RunOptions runOptions() {
+  RunOptions run;
+  run.verifyEach = verifyEach;
+  if (fuel != ~0u)
+    run.fuel = fuel;
+  return run;
+}
 
-  ImportOptions importOptions;
-  importOptions.origin = found == Found::Continue ? OriginMode::Continue : OriginMode::Restart;
+llvm::Expected<Imported> loadInput(PayloadStore &store) {
+  ImportOptions options;
+  options.origin = found == Found::Continue ? OriginMode::Continue : OriginMode::Restart;
   if (!originMap.empty()) {
     auto map = readSideFile(originMap);
     if (!map)
       return map.takeError();
-    importOptions.map = *map;
+    options.map = *map;
   }
-  llvm::Expected<Imported> imported = tools::load(input, importOptions, store);
+  return tools::load(input, options, store);
+}
+
+/// A rewrite broke the model: the input as text beside the output, headed by the command that shows it again.
+void writeReproducer(const Pipeline &pipeline, llvm::StringRef directory) {
+  PayloadStore store(directory.str());
+  llvm::Expected<Imported> imported = loadInput(store);
+  std::string path = output + ".reproducer.origo", names;
+  for (const Pipeline::Entry &entry : pipeline.entries)
+    names += (names.empty() ? "" : ",") + entry.pass->name.str();
+  if (!imported)
+    return llvm::consumeError(imported.takeError());
+  if (llvm::Error error = tools::save(*imported, path, {}))
+    return llvm::consumeError(std::move(error));
+  tools::note("reproduce with: circle2circle --verify-each --passes=" + names + " " + path + " out.circle");
+}
+
+llvm::Error run(const Pipeline &pipeline) {
+  // Computed constants are spilled where there must be room anyway.
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  llvm::Expected<Imported> imported = loadInput(store);
   if (!imported)
     return imported.takeError();
   for (const std::string &note : imported->notes)
     tools::note(note);
   Model &model = *imported->model;
   size_t before = model.operatorCount();
-  if (llvm::Error error = runPipeline(model, pipeline, store))
+
+  observe.printAfter = printAfter;
+  observe.stats = llvm::AreStatisticsEnabled(); // LLVM has registered --stats already
+  auto observer = tools::Observer::create(observe, *imported);
+  if (!observer)
+    return observer.takeError();
+  RunOptions options = runOptions();
+  (*observer)->attach(options);
+  if (llvm::Error error = runPipeline(model, pipeline, store, options)) {
+    if (verifyEach)
+      writeReproducer(pipeline, directory);
     return inFile(input, std::move(error));
+  }
+  (*observer)->finish(llvm::errs());
 
   ExportOptions exportOptions;
   exportOptions.format = tools::kindOf(output) == tools::FileKind::Tflite   ? Format::Tflite
@@ -146,6 +227,65 @@ llvm::Error run(const Pipeline &pipeline) {
   return llvm::Error::success();
 }
 
+/// Runs the pipeline with so much fuel and hands the result to the command. `last`: the last rewrite applied.
+llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t> amount, std::string &last,
+                                uint32_t &rewrites) {
+  PayloadStore store;
+  llvm::Expected<Imported> imported = loadInput(store);
+  if (!imported)
+    return imported.takeError();
+  RunOptions options = runOptions();
+  options.fuel = amount;
+  options.onRewrite = [&](const RewriteEvent &event) {
+    last = (llvm::Twine("rewrite ") + llvm::Twine(event.number) + " (" + event.pass + " / " + event.rule + ", " +
+            llvm::sys::path::filename(event.where.file_name()) + ":" + llvm::Twine(event.where.line()) + ")").str();
+    for (const RewriteEvent::Before &op : event.before)
+      last += ", " + op.op + " \"" + printable(op.name) + '"';
+  };
+  if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
+    return error;
+  rewrites = imported->model->rewrites;
+  ExportOptions exportOptions;
+  exportOptions.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
+  if (llvm::Error error = tools::save(*imported, output, exportOptions))
+    return error;
+  std::string command = bisect + " '" + output + "'";
+  return std::system(command.c_str()) == 0;
+}
+
+llvm::Error runBisect(const Pipeline &pipeline) {
+  if (llvm::StringRef(output).contains('\''))
+    return inFile(output, makeError("--bisect needs an output name without quotes"));
+  std::string last;
+  uint32_t all, ignored;
+  auto passes = passesWith(pipeline, std::nullopt, last, all);
+  if (!passes)
+    return passes.takeError();
+  if (*passes) {
+    llvm::outs() << "the command succeeds after all " << all << " rewrites\n";
+    return llvm::Error::success();
+  }
+  uint32_t good = 0, bad = all;
+  passes = passesWith(pipeline, 0, last, ignored);
+  if (!passes)
+    return passes.takeError();
+  if (!*passes)
+    return makeError("--bisect: the command fails before the first rewrite already");
+  while (bad - good > 1) {
+    uint32_t middle = good + (bad - good) / 2;
+    passes = passesWith(pipeline, middle, last, ignored);
+    if (!passes)
+      return passes.takeError();
+    llvm::errs() << "after " << middle << " rewrites: " << (*passes ? "succeeds" : "fails") << '\n';
+    (*passes ? good : bad) = middle;
+  }
+  passes = passesWith(pipeline, bad, last, ignored); // leaves the first failing model in OUTPUT
+  if (!passes)
+    return passes.takeError();
+  llvm::outs() << "the command fails first after " << last << '\n';
+  return llvm::Error::success();
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -160,23 +300,35 @@ int main(int argc, char **argv) {
   for (const Pass &pass : allPasses())
     for (const PassFlag &flag : pass.flags)
       addFlag(flag.name, pass.name);
-  for (const char *name : acceptedFlags)
+  for (const char *name : settledFlags)
     addFlag(name, "accepted, changes nothing");
+  for (const char *name : missingFlags)
+    addFlag(name, "no rewrite yet: accepted with a note, changes nothing");
   cl::opt<bool> list("list-passes", cl::desc("Print the passes and their flags, and stop"), cl::cat(general),
                      cl::callback([](const bool &) { exit(listPasses()); }));
 
-  cl::HideUnrelatedOptions({&general, &origins, &flags});
+  cl::HideUnrelatedOptions({&general, &origins, &looking, &flags});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle2circle (origo) 0.1.0\n"; });
   cl::ParseCommandLineOptions(argc, argv,
                               "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
                               "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
                               "  circle2circle net.circle net.tflite          convert only\n"
                               "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
+                              "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
                               "  origin-dump net.circle                       what came from where\n");
   llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
   if (!pipeline)
     return tools::fail(pipeline.takeError());
-  if (llvm::Error error = run(*pipeline))
+  if (printPipeline) {
+    for (const Pipeline::Entry &entry : pipeline->entries)
+      llvm::outs() << llvm::left_justify(entry.pass->name, 26) << entry.pass->summary << '\n';
+    return 0;
+  }
+  if (input.empty() || output.empty())
+    return tools::fail("needs INPUT and OUTPUT; --help shows examples");
+  if (!tools::kindOf(output) && output != "-" && !llvm::StringRef(output).starts_with("/dev/"))
+    return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
+  if (llvm::Error error = bisect.empty() ? run(*pipeline) : runBisect(*pipeline))
     return tools::fail(std::move(error));
   return 0;
 }

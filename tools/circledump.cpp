@@ -8,7 +8,7 @@ using namespace origo;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory general("General");
-static cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("MODEL"), cl::cat(general));
+static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::cat(general));
 static cl::opt<bool> origins("origins", cl::desc("With origins, passes and relations as comments"), cl::cat(general));
 
 int main(int argc, char **argv) {
@@ -19,6 +19,8 @@ int main(int argc, char **argv) {
                               "Prints a .circle, .tflite or .origo model as text; big constants by their digest.\n"
                               "For a text with all constants: circle2circle net.tflite net.origo\n\n"
                               "  circledump net.circle | less\n");
+  if (input.empty())
+    return tools::fail("needs MODEL; --help shows an example");
   PayloadStore store;
   llvm::Expected<Imported> imported = tools::load(input, {}, store);
   if (!imported)

@@ -7,8 +7,8 @@ using namespace origo;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory general("General");
-static cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("INPUT.tflite"), cl::cat(general));
-static cl::opt<std::string> output(cl::Positional, cl::Required, cl::desc("OUTPUT.circle"), cl::cat(general));
+static cl::opt<std::string> input(cl::Positional, cl::desc("INPUT.tflite"), cl::cat(general));
+static cl::opt<std::string> output(cl::Positional, cl::desc("OUTPUT.circle"), cl::cat(general));
 
 int main(int argc, char **argv) {
   tools::start("tflite2circle");
@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
                               "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
                               "The side file OUTPUT.origin.json says so.\n\n"
                               "  tflite2circle net.tflite net.circle\n");
+  if (input.empty() || output.empty())
+    return tools::fail("needs INPUT.tflite and OUTPUT.circle; --help shows an example");
   PayloadStore store;
   llvm::Expected<Imported> imported = tools::load(input, {}, store);
   if (!imported)

@@ -1,0 +1,227 @@
+#include "ir/Text.h"
+#include "ir/Verifier.h"
+#include "passes/Pipeline.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+
+/// Text in, passes, text out. Each file of golden/ has cases with a line `-----` between them. A case is
+///
+///     // RUN: --passes=fuse-activation
+///     origo 1
+///     …
+///     =>
+///     the whole output with origins, then the ledger; or `error: …`
+///
+/// With ORIGO_BLESS=1 in the environment the files are rewritten with what comes out.
+
+using namespace origo;
+using llvm::StringRef;
+
+namespace {
+
+struct Case {
+  std::string run, input, expected;
+};
+
+std::string goldenFolder() { return ORIGO_SOURCE_DIR "/tests/golden"; }
+
+std::vector<std::string> goldenFiles() {
+  std::vector<std::string> files;
+  std::error_code ec;
+  for (llvm::sys::fs::directory_iterator it(goldenFolder(), ec), end; it != end && !ec; it.increment(ec))
+    if (StringRef(it->path()).ends_with(".txt"))
+      files.push_back(llvm::sys::path::stem(it->path()).str());
+  llvm::sort(files);
+  return files;
+}
+
+std::string lines(StringRef text) {
+  StringRef trimmed = text.trim('\n');
+  return trimmed.empty() ? std::string() : trimmed.str() + "\n";
+}
+
+std::vector<Case> readCases(StringRef text) {
+  std::vector<Case> cases;
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, "\n-----\n");
+  for (StringRef part : parts) {
+    Case &item = cases.emplace_back();
+    auto [first, rest] = part.ltrim('\n').split('\n');
+    auto [input, expected] = rest.split("\n=>");
+    item.run = first.str();
+    item.input = lines(input);
+    item.expected = lines(expected);
+  }
+  return cases;
+}
+
+std::string writeCases(llvm::ArrayRef<Case> cases) {
+  std::string text;
+  for (const Case &item : cases)
+    text += (text.empty() ? "" : "-----\n") + item.run + "\n" + item.input + "=>\n" + item.expected;
+  return text;
+}
+
+/// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
+llvm::Expected<Pipeline> pipelineOf(StringRef options) {
+  Pipeline pipeline;
+  llvm::SmallVector<StringRef> words;
+  options.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    if (word == "-O1") {
+      pipeline = Pipeline::o1();
+      continue;
+    }
+    bool found = false;
+    if (word.consume_front("--passes=")) {
+      llvm::SmallVector<StringRef> names;
+      word.split(names, ',');
+      for (StringRef name : names) {
+        const Pass *pass = findPass(name);
+        if (!pass)
+          return makeError("no such pass: " + name);
+        pipeline.add(*pass);
+        found = true;
+      }
+    } else if (word.consume_front("--")) {
+      for (const Pass &pass : allPasses())
+        for (const PassFlag &flag : pass.flags)
+          if (flag.name == word) {
+            pipeline.add(pass, flag.scopes);
+            found = true;
+          }
+    }
+    if (!found)
+      return makeError("no such option: " + word);
+  }
+  return pipeline;
+}
+
+void expectSound(Model &model, StringRef when) {
+  for (const std::string &violation : verify(model))
+    ADD_FAILURE() << when.str() << ": " << violation;
+}
+
+llvm::Expected<std::string> runCase(const Case &item) {
+  StringRef options = item.run;
+  if (!options.consume_front("// RUN:"))
+    return makeError("the first line of a case has to be `// RUN: …`");
+  llvm::Expected<Pipeline> pipeline = pipelineOf(options);
+  if (!pipeline)
+    return pipeline.takeError();
+  PayloadStore store;
+  llvm::Expected<std::unique_ptr<Model>> model = parseText(item.input, goldenFolder(), store);
+  if (!model)
+    return model.takeError();
+  (*model)->becomeSource();
+  expectSound(**model, "before the passes");
+  RunOptions run;
+  run.verifyEach = true;
+  if (llvm::Error error = runPipeline(**model, *pipeline, store, run))
+    return llvm::Expected<std::string>(std::move(error));
+  expectSound(**model, "after the passes");
+
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  PrintOptions print;
+  print.origins = true;
+  print.layout = false;
+  print.inlineBytes = 1024;
+  printText(**model, os, print);
+  // What is shown is a model again.
+  llvm::Expected<std::unique_ptr<Model>> back = parseText(text, goldenFolder(), store);
+  if (!back)
+    return back.takeError();
+  printLedger(**model, os);
+  return text;
+}
+
+/// The differing lines with some around them, marked as `diff -u` does.
+std::string unifiedDiff(StringRef expected, StringRef actual) {
+  llvm::SmallVector<StringRef> a, b;
+  expected.split(a, '\n');
+  actual.split(b, '\n');
+  std::vector<std::vector<unsigned>> common(a.size() + 1, std::vector<unsigned>(b.size() + 1));
+  for (size_t i = a.size(); i-- > 0;)
+    for (size_t j = b.size(); j-- > 0;)
+      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+  std::vector<std::string> marked;
+  for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    if (i < a.size() && j < b.size() && a[i] == b[j])
+      marked.push_back(" " + a[i++].str()), ++j;
+    else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1]))
+      marked.push_back("-" + a[i++].str());
+    else
+      marked.push_back("+" + b[j++].str());
+  }
+  std::string text;
+  bool gap = false;
+  for (size_t i = 0; i < marked.size(); ++i) {
+    bool near = false;
+    for (size_t k = i < 3 ? 0 : i - 3; k < std::min(marked.size(), i + 4); ++k)
+      near |= marked[k][0] != ' ';
+    if (near)
+      text += (gap ? "@@\n" : "") + marked[i] + "\n";
+    gap = !near;
+  }
+  return text;
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, Cases) {
+  std::string path = goldenFolder() + "/" + GetParam() + ".txt";
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(buffer)) << path;
+  std::vector<Case> cases = readCases((*buffer)->getBuffer());
+  ASSERT_GT(cases.size(), 0u);
+  const char *bless = std::getenv("ORIGO_BLESS");
+  for (auto [i, item] : llvm::enumerate(cases)) {
+    SCOPED_TRACE("case " + std::to_string(i + 1) + " of " + path + "\n" + item.run);
+    llvm::Expected<std::string> actual = runCase(item);
+    std::string text = actual ? *actual : "error: " + llvm::toString(actual.takeError()) + "\n";
+    if (bless)
+      item.expected = text;
+    else if (text != item.expected)
+      ADD_FAILURE() << unifiedDiff(item.expected, text) << "If this is right: ORIGO_BLESS=1 origo_tests --gtest_filter="
+                    << testing::UnitTest::GetInstance()->current_test_suite()->name() << "."
+                    << testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  if (bless) {
+    std::error_code ec;
+    llvm::raw_fd_ostream os(path, ec);
+    ASSERT_FALSE(ec) << ec.message();
+    os << writeCases(cases);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(goldenFiles()), [](const auto &info) {
+  std::string name = info.param;
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+});
+
+TEST(GoldenFiles, AreThere) { EXPECT_GE(goldenFiles().size(), 3u); }
+
+TEST(GoldenFiles, DiffShowsWhatDiffers) {
+  EXPECT_EQ(unifiedDiff("a\nb\nc\n", "a\nx\nc\n"), " a\n-b\n+x\n c\n \n");
+  std::vector<Case> cases = readCases("// RUN: -O1\nx\n=>\ny\n-----\n// RUN: a\n\nz\n=>\n");
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].run, "// RUN: -O1");
+  EXPECT_EQ(cases[0].input, "x\n");
+  EXPECT_EQ(cases[0].expected, "y\n");
+  EXPECT_EQ(cases[1].input, "z\n");
+  EXPECT_EQ(cases[1].expected, "");
+}
+
+} // namespace

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "passes/Pipeline.h"
+#include "tools/Driver.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+/// What circle2circle shows of a run: every option is a way to look at the numbered rewrites.
+namespace origo::tools {
+
+struct ObserveOptions {
+  std::string trace;                   ///< file of JSON lines, one a rewrite
+  bool stats = false, timePasses = false;
+  std::string explain;                 ///< name or id of a source operator
+  std::vector<std::string> printAfter; ///< passes
+  bool printChanged = false;
+};
+
+class Observer {
+public:
+  static llvm::Expected<std::unique_ptr<Observer>> create(const ObserveOptions &options, Imported &imported);
+  /// Adds what looks on to the options of a run.
+  void attach(RunOptions &run);
+  /// Prints what is told at the end.
+  void finish(llvm::raw_ostream &os);
+
+private:
+  Observer(const ObserveOptions &options, Imported &imported) : options(options), imported(imported) {}
+  const ObserveOptions &options;
+  Imported &imported;
+  std::unique_ptr<llvm::raw_fd_ostream> trace;
+  std::vector<RuleStatistics> statistics;
+  std::vector<uint32_t> explained; ///< source ids
+  struct Attempt {
+    llvm::StringRef pass, rule, reason; ///< empty reason: applied
+    std::string op;
+    unsigned times;
+  };
+  std::vector<std::vector<Attempt>> attempts; ///< by index in `explained`
+
+  llvm::Error findExplained();
+  void onRewrite(const RewriteEvent &event);
+  void onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, const char *reason);
+  void writeTrace(const RewriteEvent &event);
+  void printStatistics(llvm::raw_ostream &os) const;
+  void printTimes(llvm::raw_ostream &os) const;
+  void printExplained(llvm::raw_ostream &os) const;
+};
+
+} // namespace origo::tools
