@@ -9,7 +9,7 @@ namespace origo {
 struct ExportOptions {
   Format format = Format::Circle;
   origin::Embed embed = origin::Embed::Full;
-  std::optional<std::string> originJson; ///< path of the side file; none: not written
+  std::optional<std::string> originJson;     ///< path of the side file; none: not written
   std::vector<std::string> *notes = nullptr; ///< takes one-line notices for the user
 };
 

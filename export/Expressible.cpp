@@ -41,7 +41,8 @@ public:
       return refuse("the operator cannot be expressed in tflite");
     if (!op.customOptions.hasBytes())
       return refuse("its custom options are known by a digest only, so the model cannot be written");
-    for (auto [options, unionName] : {std::pair(&op.options, "BuiltinOptions"), std::pair(&op.options2, "BuiltinOptions2")}) {
+    for (auto [options, unionName] :
+         {std::pair(&op.options, "BuiltinOptions"), std::pair(&op.options2, "BuiltinOptions2")}) {
       const wire::EnumValue *member = wire::Schema::circle().enumeration(unionName)->find(int64_t(options->member));
       if (options->table && (!member || !member->table))
         return refuse("its options (" + llvm::Twine(unionName) + " " + llvm::Twine(unsigned(options->member)) +
@@ -68,7 +69,9 @@ private:
   Format format;
   llvm::StringRef name;
 
-  bool expresses(TensorType type) const { return format == Format::Tflite ? toTflite(type).has_value() : isInCircle(type); }
+  bool expresses(TensorType type) const {
+    return format == Format::Tflite ? toTflite(type).has_value() : isInCircle(type);
+  }
 
   static std::string typeText(TensorType type) {
     llvm::StringRef known = tensorTypeName(type);
@@ -96,7 +99,8 @@ private:
             .name = value.name.str()};
   }
   static Place place(const Operator &op) {
-    return {.subgraph = static_cast<int>(op.subgraph()->index), .op = static_cast<int>(op.index), .opName = op.opName()};
+    return {
+        .subgraph = static_cast<int>(op.subgraph()->index), .op = static_cast<int>(op.index), .opName = op.opName()};
   }
 };
 

@@ -138,17 +138,17 @@ std::optional<std::string> moveDirectory(llvm::ArrayRef<uint8_t> tail, size_t di
 /// Some writers count a zip's offsets from the start of the model file, some from the start of the archive. The former
 /// have to follow it when it moves.
 void Layout::moveArchive(uint64_t position, std::vector<std::string> *notes) {
-  if (!archive.file())
-    return;
-  int64_t shift = static_cast<int64_t>(position - archive.offset());
   std::optional<size_t> end = zip::findEndRecord(archive.bytes());
-  if (!shift || !end)
+  if (!end)
     return;
   const uint8_t *record = archive.bytes().data() + *end;
   uint64_t directorySize = read32le(record + 12), directoryOffset = read32le(record + 16);
-  if (directorySize <= *end && directoryOffset == *end - directorySize)
-    return; // counted from the archive's own start
-  bool fromFile = directorySize <= *end && directoryOffset == archive.offset() + *end - directorySize;
+  // Where the archive began when its offsets were written: 0 if they count from its own start.
+  int64_t base = static_cast<int64_t>(directoryOffset) - static_cast<int64_t>(*end - directorySize);
+  int64_t shift = static_cast<int64_t>(position) - base;
+  if (directorySize <= *end && (base == 0 || shift == 0))
+    return;
+  bool fromFile = directorySize <= *end && base > 0;
   std::optional<std::string> moved;
   if (fromFile)
     moved = zip::moveDirectory(archive.bytes().drop_front(*end - directorySize), directorySize, shift);

@@ -5,7 +5,8 @@
 
 namespace origo {
 
-/// Where everything lies in the file: tables, payloads in the tables, payloads by position, the origin map, the archive.
+/// Where everything lies in the file: tables, payloads in the tables, payloads by position, the origin map, the
+/// archive.
 class Layout {
 public:
   /// Gives the references of `tables` their positions and patches the tables. The notes are for the user.

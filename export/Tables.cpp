@@ -135,7 +135,9 @@ private:
                    return builder.EndVector(items.size());
                  });
   }
-  template <class T> Offset<void> vectorOrNone(ArrayRef<T> items) { return items.empty() ? Offset<void>() : vector(items); }
+  template <class T> Offset<void> vectorOrNone(ArrayRef<T> items) {
+    return items.empty() ? Offset<void>() : vector(items);
+  }
   template <class T> Offset<void> tableVector(const Offsets<T> &items) {
     return builder.CreateVector(items.data(), items.size()).o;
   }
@@ -147,7 +149,9 @@ private:
     return vector<int32_t>(numbers);
   }
 
-  int8_t tensorType(TensorType type) const { return tflite ? static_cast<int8_t>(*toTflite(type)) : static_cast<int8_t>(type); }
+  int8_t tensorType(TensorType type) const {
+    return tflite ? static_cast<int8_t>(*toTflite(type)) : static_cast<int8_t>(type);
+  }
 
   void refer(Reference::Kind kind, const Payload &payload, flatbuffers::voffset_t field,
              flatbuffers::voffset_t sizeField = 0) {
@@ -254,7 +258,9 @@ private:
 
   // Operator codes.
 
-  static OpcodeKey key(const Model::OpcodeRow &row) { return {static_cast<int32_t>(row.code), row.version, row.customCode}; }
+  static OpcodeKey key(const Model::OpcodeRow &row) {
+    return {static_cast<int32_t>(row.code), row.version, row.customCode};
+  }
   static Model::OpcodeRow opcodeOf(const Operator &op) { return {op.code, op.version, op.customCode}; }
 
   /// The model's rows stay as they are; what no operator of a changed model uses is left out.
@@ -497,8 +503,9 @@ private:
       builder.AddOffset(circle::SubGraph::VT_OUTPUTS, outputs);
       builder.AddOffset(circle::SubGraph::VT_OPERATORS, operatorVector);
       builder.AddOffset(circle::SubGraph::VT_NAME, name);
-      builder.AddElement<int32_t>(tflite ? static_cast<flatbuffers::voffset_t>(tflite::SubGraph::VT_DEBUG_METADATA_INDEX)
-                                         : static_cast<flatbuffers::voffset_t>(circle::SubGraph::VT_DEBUG_METADATA_INDEX),
+      builder.AddElement<int32_t>(tflite
+                                      ? static_cast<flatbuffers::voffset_t>(tflite::SubGraph::VT_DEBUG_METADATA_INDEX)
+                                      : static_cast<flatbuffers::voffset_t>(circle::SubGraph::VT_DEBUG_METADATA_INDEX),
                                   graph->debugMetadata, -1);
       if (graph->channelsFirst)
         builder.AddElement<int8_t>(deprecatedDataFormat, static_cast<int8_t>(circle::DataFormat::CHANNELS_FIRST), 0);

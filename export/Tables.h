@@ -14,14 +14,15 @@ struct Reference {
   enum Kind : uint8_t {
     Inline,   ///< the flatbuffer offset of a byte vector
     ByOffset, ///< two numbers: position in the file, and size
-    MapInline, MapByOffset, ///< the same for the origin map's payloads, which are the last ones
+    MapInline,
+    MapByOffset, ///< the same for the origin map's payloads, which are the last ones
   };
   Kind kind;
-  uint32_t at;               ///< of the vector offset or of the position, in the finished tables
-  uint32_t sizeAt;           ///< of the size
+  uint32_t at;     ///< of the vector offset or of the position, in the finished tables
+  uint32_t sizeAt; ///< of the size
   const Payload *payload;
-  uint64_t position = 0;     ///< of the payload's first byte in the file
-  bool repeated = false;     ///< an earlier reference has these very bytes written
+  uint64_t position = 0; ///< of the payload's first byte in the file
+  bool repeated = false; ///< an earlier reference has these very bytes written
   bool isInline() const { return kind == Inline || kind == MapInline; }
   bool ofMap() const { return kind == MapInline || kind == MapByOffset; }
 };
@@ -37,12 +38,14 @@ struct Tables {
   bool tflite = false;
   flatbuffers::FlatBufferBuilder builder;
   std::vector<Reference> references;
-  std::vector<const Buffer *> buffers;      ///< by index in the file, without the map's; null: an empty one
+  std::vector<const Buffer *> buffers;              ///< by index in the file, without the map's; null: an empty one
   llvm::DenseMap<const Buffer *, Payload> replaced; ///< metadata that is written with other bytes than the model holds
-  std::array<Payload, mapEntries> map;      ///< in the order of mapEntryNames; filled in after the tables are built
+  std::array<Payload, mapEntries> map; ///< in the order of mapEntryNames; filled in after the tables are built
 
   llvm::MutableArrayRef<uint8_t> bytes() { return {builder.GetBufferPointer(), builder.GetSize()}; }
-  const flatbuffers::Table *model() const { return flatbuffers::GetRoot<flatbuffers::Table>(builder.GetBufferPointer()); }
+  const flatbuffers::Table *model() const {
+    return flatbuffers::GetRoot<flatbuffers::Table>(builder.GetBufferPointer());
+  }
   const Payload &payload(const Buffer &buffer) const {
     auto it = replaced.find(&buffer);
     return it == replaced.end() ? buffer.payload : it->second;

@@ -2,6 +2,7 @@
 
 #include "ir/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -88,9 +89,17 @@ struct IgnoreWriteSignals::Saved {
 };
 
 IgnoreWriteSignals::IgnoreWriteSignals() : saved(std::make_unique<Saved>()) {
-  // LLVM installs its own handlers when the first file is registered for removal; ours has to come after that.
+  // LLVM installs its own handlers when the first file is registered for removal; ours have to come after that. It
+  // does not ask whether a signal was ignored, as nohup has it: removing the file then and going on would be wrong.
+  constexpr int interrupts[] = {SIGHUP, SIGINT, SIGTERM};
+  struct sigaction before[std::size(interrupts)];
+  for (auto [signal, action] : llvm::zip_equal(interrupts, before))
+    ::sigaction(signal, nullptr, &action);
   llvm::sys::RemoveFileOnSignal("");
   llvm::sys::DontRemoveFileOnSignal("");
+  for (auto [signal, action] : llvm::zip_equal(interrupts, before))
+    if (action.sa_handler == SIG_IGN)
+      ::sigaction(signal, &action, nullptr);
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGXFSZ, &ignore, &saved->fileSize);
@@ -234,7 +243,8 @@ uint64_t OutputFile::copyRange(int from, uint64_t offset, uint64_t size) {
   while (done < size) {
     off_t at = static_cast<off_t>(offset + done);
     ssize_t moved = RetryAfterSignal(-1, ::copy_file_range, from, &at, fd, nullptr, size - done, 0u);
-    if (moved <= 0) { // between file systems, from a pipe's copy, an old kernel, the end of a truncated file: write says
+    if (moved <=
+        0) { // between file systems, from a pipe's copy, an old kernel, the end of a truncated file: write says
       if (moved < 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO))
         error = errno;
       break;

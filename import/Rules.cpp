@@ -283,7 +283,9 @@ Error Rules::options(const circle::Operator &op, const OperatorInfo *row, const 
     const wire::EnumValue *known = schema.enumeration(unionName)->find(member);
     if (!known)
       return makeError(place, "its options are of the unknown kind " + Twine(member));
-    if (row && member != expected && known->table)
+    if (!known->table) // nobody has verified it
+      return makeError(place, "it has options of the kind NONE");
+    if (row && member != expected)
       return makeError(place, "its options are " + known->name + ", which belong to another operator");
     return Error::success();
   };

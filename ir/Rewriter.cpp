@@ -178,7 +178,7 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bo
 }
 
 /// What an observer wants to know of the operators that are about to go.
-std::optional<RewriteEvent> Rewriter::describe(std::source_location where) const {
+std::optional<RewriteEvent> Rewriter::describe(SourceLine where) const {
   if (!onRewrite)
     return std::nullopt;
   RewriteEvent event{model.rewrites + 1, pass, rule, where, root->parent, {}, {}, nullptr};
@@ -187,7 +187,7 @@ std::optional<RewriteEvent> Rewriter::describe(std::source_location where) const
   return event;
 }
 
-RewriteResult Rewriter::replace(Draft draft, std::source_location where) {
+RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
   std::optional<RewriteEvent> event = describe(where);
@@ -205,7 +205,7 @@ RewriteResult Rewriter::replace(Draft draft, std::source_location where) {
   return finish(Fate::FusedAway, into, std::move(event));
 }
 
-RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, std::source_location where) {
+RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
   Value *old = root->result();
@@ -240,7 +240,7 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, std::source_lo
   return finish(fate, into, std::move(event));
 }
 
-RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, std::source_location where) {
+RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
   Value *value = root->result();
@@ -406,7 +406,7 @@ void Rewriter::removeDeadCode() {
   if (model.tombstones.size() == before) {
     --model.rewrites;
   } else if (onRewrite) {
-    RewriteEvent event{model.rewrites, pass, "unused", std::source_location::current(), nullptr, {}, {}, nullptr};
+    RewriteEvent event{model.rewrites, pass, "unused", SourceLine::current(), nullptr, {}, {}, nullptr};
     onRewrite(event);
   }
 }

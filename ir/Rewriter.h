@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <functional>
-#include <source_location>
 
 namespace origo {
 
@@ -50,6 +49,15 @@ struct Draft {
   }
 };
 
+/// A place in the source of a rule. (SourceLine is more than clang 14 can do.)
+struct SourceLine {
+  const char *file;
+  unsigned line;
+  static constexpr SourceLine current(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 /// A rewrite that was applied.
 struct RewriteEvent {
   struct Before { ///< a consumed operator as it was; it may be erased by now
@@ -59,7 +67,7 @@ struct RewriteEvent {
   };
   uint32_t number;
   llvm::StringRef pass, rule;
-  std::source_location where; ///< the rule's own `replace…`
+  SourceLine where; ///< the rule's own `replace…`
   Subgraph *subgraph; ///< null: the whole model
   llvm::SmallVector<Before, 4> before; ///< the root first
   llvm::SmallVector<Operator *, 2> created;
@@ -100,13 +108,13 @@ public:
   Value *inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label);
 
   /// `draft` computes the root's results from now on.
-  RewriteResult replace(Draft draft, std::source_location where = std::source_location::current());
+  RewriteResult replace(Draft draft, SourceLine where = SourceLine::current());
   /// The root's only result is `value` already; `fate` says in which way.
   RewriteResult replaceWithValue(Value *value, Fate fate,
-                                 std::source_location where = std::source_location::current());
+                                 SourceLine where = SourceLine::current());
   /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
   RewriteResult replaceWithConstant(Payload payload, bool exact,
-                                    std::source_location where = std::source_location::current());
+                                    SourceLine where = SourceLine::current());
 
   /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
   RewriteResult fail(llvm::Error failure);
@@ -147,7 +155,7 @@ private:
 
   const char *refusal() const;
   RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
-  std::optional<RewriteEvent> describe(std::source_location where) const;
+  std::optional<RewriteEvent> describe(SourceLine where) const;
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);
   void erase(Operator &op, Fate fate, Successors *into);
   void eraseValue(Value &value, Fate fate, Successors *into);

@@ -7,19 +7,20 @@
 namespace origo {
 
 struct PrintOptions {
-  bool origins = false;      ///< origins, passes and relations as trailing comments
+  bool origins = false; ///< origins, passes and relations as trailing comments
   bool quantization = true;
   /// Constants of more bytes than this are printed as a splat (where they are one) or a digest, others in full.
   uint64_t inlineBytes = 256;
-  /// Where not empty: bigger constants are written to this file and referred to by offset, so that the text is complete.
+  /// Where not empty: bigger constants are written to this file and referred to by offset, so that the text is
+  /// complete.
   std::string dataFile = {};
   /// What only the file's layout shows: the order of tensors, buffers and operator codes where it is not that of first
   /// appearance, and buffers without bytes. Without it the text reads better and parses to the same graph.
   bool layout = true;
 };
 
-/// Prints the whole model; parse(print(m)) equals m in everything but the bytes behind a digest. A data file that cannot
-/// be written ends the program: where there is one, use writeText.
+/// Prints the whole model; parse(print(m)) equals m in everything but the bytes behind a digest. A data file that
+/// cannot be written ends the program: where there is one, use writeText.
 void printText(Model &model, llvm::raw_ostream &os, const PrintOptions &options = {});
 /// The same; fails if the data file cannot be written.
 llvm::Error writeText(Model &model, llvm::raw_ostream &os, const PrintOptions &options);

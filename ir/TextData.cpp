@@ -18,16 +18,14 @@ std::optional<uint64_t> expectedBytes(const Value &value) {
   return count ? payloadBytes(value.type, *count) : std::nullopt;
 }
 
-// Writing ------------------------------------------------------------------------------------------------------------
-
 void DataWriter::reference(llvm::raw_ostream &os, const Payload &payload, std::optional<uint64_t> expectedSize) {
   if (!payload.hasBytes()) {
     os << "digest ";
     printQuoted(os, payload.digestText());
   } else if (options.dataFile.empty()) {
     llvm::XXH128_hash_t hash = llvm::xxh3_128bits(payload.bytes());
-    os << "digest \"xxh3:" << llvm::format_hex_no_prefix(hash.high64, 16)
-       << llvm::format_hex_no_prefix(hash.low64, 16) << '"';
+    os << "digest \"xxh3:" << llvm::format_hex_no_prefix(hash.high64, 16) << llvm::format_hex_no_prefix(hash.low64, 16)
+       << '"';
   } else {
     if (!file && error.empty())
       open();
@@ -113,8 +111,6 @@ llvm::Error DataWriter::finish() {
   return error.empty() ? llvm::Error::success() : inFile(options.dataFile, makeError("cannot be written: " + error));
 }
 
-// Reading ------------------------------------------------------------------------------------------------------------
-
 bool DataReader::constant(const Value &value, Payload &payload) { return data(&value, payload); }
 
 bool DataReader::list(const Value &value, Payload &payload) {
@@ -157,10 +153,9 @@ bool DataReader::generate(const Token &where, const Value &value, Payload &paylo
 bool DataReader::flush() {
   if (pending.empty())
     return true;
-  llvm::Expected<Payload> made =
-      store.make(batch.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
-        std::memcpy(window.data(), batch.data() + offset, window.size());
-      });
+  llvm::Expected<Payload> made = store.make(batch.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    std::memcpy(window.data(), batch.data() + offset, window.size());
+  });
   if (!made)
     return reader.fail(llvm::toString(made.takeError()));
   for (const Pending &item : pending)
@@ -233,9 +228,8 @@ bool DataReader::data(const Value *value, Payload &payload) {
     Seed seed;
     if (!parseSeed(reader, value->type, seed))
       return false;
-    return generate(where, *value, payload, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
-      fillSeeded(seed, window, offset);
-    });
+    return generate(where, *value, payload,
+                    [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) { fillSeeded(seed, window, offset); });
   }
   if (reader.token.kind == Token::Hex || reader.token.kind == Token::String) {
     std::string bytes;

@@ -324,7 +324,8 @@ bool printSplat(llvm::raw_ostream &os, TensorType type, ArrayRef<uint8_t> bytes,
       appendNumber(kind, pattern, i, numberAt(kind, bytes, 0));
     // The last byte may be filled in part only.
     uint64_t whole = count * kind.bits / 8;
-    if (whole && (bytes[0] != static_cast<uint8_t>(pattern[0]) || std::memcmp(bytes.data(), bytes.data() + 1, whole - 1)))
+    if (whole &&
+        (bytes[0] != static_cast<uint8_t>(pattern[0]) || std::memcmp(bytes.data(), bytes.data() + 1, whole - 1)))
       return false;
     for (uint64_t i = whole * 8 / kind.bits; i < count; ++i)
       if (numberAt(kind, bytes, i) != numberAt(kind, bytes, 0))

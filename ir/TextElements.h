@@ -11,8 +11,8 @@ namespace origo::text {
 struct NumberKind {
   enum Kind : uint8_t { None, Signed, Unsigned, Bool, Float } kind = None;
   unsigned bits = 0;
-  unsigned perElement = 1;                          ///< 2: complex
-  const llvm::fltSemantics *semantics = nullptr;    ///< Float
+  unsigned perElement = 1;                       ///< 2: complex
+  const llvm::fltSemantics *semantics = nullptr; ///< Float
   explicit operator bool() const { return kind != None; }
 };
 /// None for types whose elements are not numbers.

@@ -13,9 +13,7 @@ using llvm::Twine;
 static bool isNameChar(char c) { return llvm::isAlnum(c) || StringRef("_./:;-").contains(c); }
 static bool isWordChar(char c) { return llvm::isAlnum(c) || c == '_'; }
 
-bool isPlainName(StringRef name) {
-  return !name.empty() && isWordChar(name.back()) && llvm::all_of(name, isNameChar);
-}
+bool isPlainName(StringRef name) { return !name.empty() && isWordChar(name.back()) && llvm::all_of(name, isNameChar); }
 
 Token Lexer::next() {
   Token token;
@@ -191,7 +189,10 @@ bool Reader::expected(const Twine &what) {
   case Token::Value:
   case Token::Graph:
   case Token::Label:
-    found = ("'" + Twine(token.kind == Token::Value ? "%" : token.kind == Token::Graph ? "@" : "#") +
+    found = ("'" +
+             Twine(token.kind == Token::Value   ? "%"
+                   : token.kind == Token::Graph ? "@"
+                                                : "#") +
              printable(token.text, 40) + "'")
                 .str();
     break;
@@ -201,9 +202,7 @@ bool Reader::expected(const Twine &what) {
   return fail("expected " + what + ", found " + found);
 }
 
-llvm::Error Reader::takeError() {
-  return failure.empty() ? llvm::Error::success() : makeError(failure);
-}
+llvm::Error Reader::takeError() { return failure.empty() ? llvm::Error::success() : makeError(failure); }
 
 bool Reader::expect(char punct) { return accept(punct) || expected("'" + Twine(punct) + "'"); }
 bool Reader::expectWord(StringRef word) { return acceptWord(word) || expected("'" + word + "'"); }

@@ -69,9 +69,7 @@ public:
 
   void advance() { token = lexer.next(); }
   bool fail(const llvm::Twine &message) { return failAt(token, message); }
-  bool failAt(const Token &where, const llvm::Twine &message) {
-    return failAt(where.line, where.column, message);
-  }
+  bool failAt(const Token &where, const llvm::Twine &message) { return failAt(where.line, where.column, message); }
   bool failAt(uint32_t line, uint32_t column, const llvm::Twine &message);
   /// "expected WHAT, found …".
   bool expected(const llvm::Twine &what);

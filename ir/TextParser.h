@@ -29,8 +29,8 @@ private:
   };
   struct GraphState {
     Subgraph *graph;
-    std::deque<ValueState> values;       ///< in the order of first mention
-    std::vector<ValueState *> declared;  ///< in the order of declaration, then of the file
+    std::deque<ValueState> values;      ///< in the order of first mention
+    std::vector<ValueState *> declared; ///< in the order of declaration, then of the file
     llvm::StringMap<ValueState *> byName;
     llvm::DenseMap<uint64_t, ValueState *> byHandle; ///< wider than handles, because DenseMap reserves two keys
   };

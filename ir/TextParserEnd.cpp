@@ -69,9 +69,8 @@ bool Parser::bufferFor(ValueState &state) {
     return true;
   if (value.producer())
     return failAt(state.line, state.column, "the tensor is computed and has bytes");
-  std::optional<uint64_t> needed = value.hasShape && !value.sparsity && !value.compression
-                                       ? expectedBytes(value)
-                                       : std::nullopt;
+  std::optional<uint64_t> needed =
+      value.hasShape && !value.sparsity && !value.compression ? expectedBytes(value) : std::nullopt;
   if (needed && *needed > payload.size())
     return failAt(state.line, state.column,
                   "shape and type need " + Twine(*needed) + " bytes, but there are " + Twine(payload.size()));

@@ -130,8 +130,6 @@ bool Parser::endOfGraph(GraphState &graph, const std::vector<uint32_t> &order, c
   return true;
 }
 
-// Values -------------------------------------------------------------------------------------------------------------
-
 /// `%x`, declared or not.
 bool Parser::mention(GraphState &graph, ValueState *&state) {
   if (token.kind != Token::Value)
@@ -259,8 +257,8 @@ bool Parser::modifier(GraphState &graph, ValueState &state) {
     if (!dimensions(sizes))
       return false;
     if (sizes.size() != value.shape.size())
-      return failAt(where, "the signature has " + Twine(sizes.size()) + " dimensions, the shape " +
-                               Twine(value.shape.size()));
+      return failAt(where,
+                    "the signature has " + Twine(sizes.size()) + " dimensions, the shape " + Twine(value.shape.size()));
     value.shapeSignature = model->copy(ArrayRef<int32_t>(sizes));
     return true;
   }
@@ -445,8 +443,6 @@ bool Parser::constant(ValueState &state) {
   }
   return data.constant(*state.value, *payload);
 }
-
-// Statements ---------------------------------------------------------------------------------------------------------
 
 /// A line that begins with a tensor: a declaration, a constant, or the results of an operator.
 bool Parser::results(GraphState &graph) {

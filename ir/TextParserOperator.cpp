@@ -89,8 +89,6 @@ bool Parser::operation(GraphState &graph, llvm::ArrayRef<Value *> results) {
   return true;
 }
 
-// Attributes ---------------------------------------------------------------------------------------------------------
-
 const flatbuffers::Table *Parser::keepTable(flatbuffers::uoffset_t table) {
   struct alignas(16) Block {
     uint8_t bytes[16];

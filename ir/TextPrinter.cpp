@@ -1,100 +1,21 @@
-#include "ir/Text.h"
-#include "ir/TextData.h"
-#include "ir/TextLexer.h"
-#include "ir/TextOrigins.h"
-#include "ir/TextTables.h"
+#include "ir/TextPrinter.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "ir/TextOrigins.h"
+
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace origo {
 
 using llvm::StringRef;
-using namespace text;
 
-namespace {
-
-/// How the values of a subgraph are called and in which order they appear.
-struct GraphNames {
-  std::vector<Token::Style> styles;  ///< by index
-  std::vector<uint32_t> positions;   ///< by index: the place in the order of appearance
-  std::vector<const Value *> leaves; ///< neither input nor result
-};
-
-class Printer {
-public:
-  Printer(llvm::raw_ostream &os, const PrintOptions &options, DataWriter &data)
-      : os(os), options(options), data(data) {}
-
-  void model(Model &model);
-  void op(const Operator &op);
-
-private:
-  llvm::raw_ostream &os;
-  const PrintOptions &options;
-  DataWriter &data;
-
-  std::vector<GraphNames> names; ///< empty where only one operator is printed
-  std::vector<Token::Style> graphStyles;
-  bool ownBuffer = false, hasRank = false;
-  struct BufferNote {
-    uint32_t uses = 0, number = 0;
-    bool labelled = false, printed = false;
-  };
-  std::vector<BufferNote> notes; ///< by index of the buffer
-  uint32_t lastNumber = 0;       ///< of a labelled buffer
-
-  void nameValues(const Subgraph &graph);
-  void nameGraphs(const Model &model);
-  void studyBuffers(const Model &model);
-  void header(const Model &model);
-  void opcodes(const Model &model);
-  void subgraph(const Subgraph &graph);
-  void tail(const Model &model);
-  void bufferOrder(const Model &model);
-
-  void label(const Value *value);
-  void label(const Subgraph &graph);
-  void graphName(StringRef name, Token::Style style, uint64_t handle, StringRef sigil);
-  void declaration(const Value &value);
-  void shape(const Value &value);
-  void dimensions(llvm::ArrayRef<int32_t> sizes);
-  void quantization(const Quantization &quantization);
-  void bufferOf(const Value &value);
-  void constant(const Value &value);
-  void opcode(BuiltinOperator code, int32_t version, StringRef customCode);
-  void operands(const Operator &op);
-  void optionsOf(const Operator &op);
-  void table(const wire::EnumValue &member, const flatbuffers::Table &table, const Operator &op);
-  void unionOf(const Operator &op, const Options &options, bool second);
-  void permutation(llvm::ArrayRef<uint32_t> positions);
-  void bufferLabel(const Buffer *buffer);
-
-  template <class T, class F> void list(StringRef open, const T &items, StringRef close, F print) {
-    os << open;
-    llvm::interleaveComma(items, os, print);
-    os << close;
-  }
-  template <class T> void array(StringRef key, llvm::ArrayRef<T> items, NumberKind kind) {
-    os << key;
-    auto number = [&](T item) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, &item, sizeof(item));
-      printNumber(os, kind, bits);
-    };
-    if (items.size() == 1)
-      return number(items[0]);
-    list("[", items, "]", number);
-  }
-};
+namespace text {
 
 Token::Style styleOf(StringRef name, bool unique) {
   if (name.empty() || !unique)
     return Token::Handle;
   return isPlainName(name) ? Token::Plain : Token::Quoted;
 }
-
-// Names and order ----------------------------------------------------------------------------------------------------
 
 void Printer::nameValues(const Subgraph &graph) {
   GraphNames &result = names.emplace_back();
@@ -216,298 +137,6 @@ void Printer::bufferOrder(const Model &model) {
   }
 }
 
-// Values -------------------------------------------------------------------------------------------------------------
-
-void Printer::graphName(StringRef name, Token::Style style, uint64_t handle, StringRef sigil) {
-  os << sigil;
-  if (style == Token::Plain)
-    os << name;
-  else if (style == Token::Quoted)
-    printQuoted(os, name);
-  else
-    os << '#' << handle;
-}
-
-void Printer::label(const Value *value) {
-  if (!value) {
-    os << '_';
-  } else if (names.empty()) {
-    graphName(value->name, styleOf(value->name, true), value->index, "%");
-  } else {
-    const GraphNames &graph = names[value->subgraph()->index];
-    graphName(value->name, graph.styles[value->index], graph.positions[value->index], "%");
-  }
-}
-
-void Printer::label(const Subgraph &graph) {
-  graphName(graph.name, names.empty() ? styleOf(graph.name, true) : graphStyles[graph.index], graph.index, "@");
-}
-
-void Printer::dimensions(llvm::ArrayRef<int32_t> sizes) {
-  os << '[';
-  llvm::interleave(sizes, os, ",");
-  os << ']';
-}
-
-void Printer::shape(const Value &value) {
-  StringRef type = tensorTypeShortName(value.type);
-  if (type.empty())
-    os << "type(" << static_cast<int>(value.type) << ')';
-  else
-    os << type;
-  // A dimension that the signature leaves open is marked with '?'.
-  llvm::ArrayRef<int32_t> signature = value.shapeSignature;
-  bool marked = value.hasShape && signature.size() == value.shape.size() && llvm::is_contained(signature, -1);
-  for (auto [i, size] : llvm::enumerate(value.shape))
-    marked = marked && (signature[i] == -1 || signature[i] == size);
-  if (value.hasShape) {
-    os << '[';
-    for (auto [i, size] : llvm::enumerate(value.shape))
-      os << (i ? "," : "") << size << (marked && signature[i] == -1 ? "?" : "");
-    os << ']';
-  }
-  if (!signature.empty() && !marked)
-    os << " sig", dimensions(signature);
-}
-
-void Printer::quantization(const Quantization &q) {
-  StringRef separator = "";
-  auto key = [&](StringRef name) {
-    std::string text = (separator + name).str();
-    separator = ", ";
-    return text;
-  };
-  static const NumberKind f32 = numberKind(TensorType::FLOAT32), i64 = numberKind(TensorType::INT64);
-  os << " q{";
-  if (!q.min.empty())
-    array(key("min="), q.min, f32);
-  if (!q.max.empty())
-    array(key("max="), q.max, f32);
-  if (!q.scale.empty())
-    array(key("scale="), q.scale, f32);
-  if (!q.zeroPoint.empty())
-    array(key("zero_point="), q.zeroPoint, i64);
-  if (q.dimension)
-    os << key("dim=") << q.dimension;
-  auto details = [&](const Value *value, int32_t raw) {
-    if (value)
-      label(value);
-    else
-      os << "raw " << raw;
-  };
-  switch (q.details) {
-  case Quantization::Details::None:
-    break;
-  case Quantization::Details::Custom:
-    os << key("custom=");
-    printHex(os, q.custom);
-    break;
-  case Quantization::Details::MX:
-    os << key("mx=") << q.axis;
-    break;
-  case Quantization::Details::Blockwise:
-  case Quantization::Details::MultiAxis:
-    os << key(q.details == Quantization::Details::Blockwise ? "blockwise={" : "multi_axis={") << "scales=";
-    details(q.scales, q.rawScales);
-    os << ", zero_points=";
-    details(q.zeroPoints, q.rawZeroPoints);
-    os << ", block_size=" << q.blockSize;
-    if (!q.dimensions.empty())
-      list(", dimensions=[", q.dimensions, "]", [&](int32_t dimension) { os << dimension; });
-    os << '}';
-  }
-  os << '}';
-}
-
-/// What the value's buffer is, where it is not what one would expect of such a value. That of a constant is printed
-/// with its bytes.
-void Printer::bufferOf(const Value &value) {
-  const Buffer *buffer = value.buffer;
-  bool isEmpty = value.payload().empty();
-  if (buffer && notes[buffer->index].labelled) {
-    if (isEmpty ? options.layout : value.isGraphInput || value.producer())
-      os << " buffer ", bufferLabel(buffer);
-  } else if (isEmpty && options.layout && (buffer != nullptr) != ownBuffer) {
-    os << (buffer ? " buffer own" : " buffer none");
-  }
-}
-
-/// `%x: f32[1?,4] has_rank q{scale=0.5}`
-void Printer::declaration(const Value &value) {
-  label(&value);
-  os << ": ";
-  shape(value);
-  if (value.hasRank != hasRank)
-    os << (value.hasRank ? " ranked" : " unranked");
-  if (value.isVariable)
-    os << " variable";
-  if (value.compression) {
-    const wire::EnumValue *known =
-        wire::Schema::circle().enumeration("CompressionType")->find(static_cast<int64_t>(value.compression));
-    os << " compression ";
-    if (known)
-      os << known->name;
-    else
-      os << static_cast<unsigned>(value.compression);
-  }
-  if (value.quantization && options.quantization)
-    quantization(*value.quantization);
-  if (value.sparsity) {
-    os << " sparse";
-    printTable(os, *wire::Schema::circle().table("SparsityParameters"),
-               reinterpret_cast<const flatbuffers::Table &>(*value.sparsity));
-  }
-  if (!value.variants.empty())
-    list(" variants[", value.variants, "]", [&](const VariantType &variant) {
-      os << tensorTypeShortName(variant.type);
-      dimensions(variant.shape);
-      if (variant.hasRank)
-        os << " ranked";
-    });
-  if (value.externalBuffer)
-    os << " external " << value.externalBuffer;
-  bufferOf(value);
-  if (value.name.data() && names[value.subgraph()->index].styles[value.index] == Token::Handle) {
-    os << " name ";
-    printQuoted(os, value.name);
-  }
-}
-
-void Printer::constant(const Value &value) {
-  const Payload &payload = value.payload();
-  if (payload.empty()) {
-    if (value.isConstant() && !value.externalBuffer)
-      os << " = const []";
-    return;
-  }
-  os << " = const";
-  BufferNote &note = notes[value.buffer->index];
-  if (note.labelled)
-    os << ' ', bufferLabel(value.buffer);
-  if (note.printed)
-    return;
-  os << ' ';
-  data.constant(os, value);
-  note.printed = true;
-}
-
-// Operators ----------------------------------------------------------------------------------------------------------
-
-void Printer::opcode(BuiltinOperator code, int32_t version, StringRef customCode) {
-  if (const OperatorInfo *row = operatorInfo(code))
-    os << row->name;
-  else
-    os << "builtin(" << static_cast<int32_t>(code) << ')';
-  if (!customCode.empty()) {
-    os << ' ';
-    printQuoted(os, customCode);
-  }
-  if (version != 1)
-    os << ".v" << version;
-}
-
-/// Named as far as the row names them. One that is absent is left out where those behind it are named.
-void Printer::operands(const Operator &op) {
-  const OperatorInfo *row = op.info();
-  StringRef separator = "";
-  os << '(';
-  bool named = row != nullptr;
-  for (unsigned i = 0; i < op.numOperands(); ++i) {
-    named = named && i < row->operands.size() && !row->operands[i].variadic;
-    bool nextNamed = named && i + 1 < op.numOperands() && i + 1 < row->operands.size() && !row->operands[i + 1].variadic;
-    if (!op.operand(i) && nextNamed)
-      continue;
-    os << separator;
-    if (named)
-      os << row->operands[i].name << '=';
-    label(op.operand(i));
-    separator = ", ";
-  }
-  os << ')';
-}
-
-void Printer::table(const wire::EnumValue &member, const flatbuffers::Table &table, const Operator &op) {
-  const OperatorInfo *row = op.info();
-  Model &model = op.subgraph()->model();
-  auto print = [&](llvm::raw_ostream &, int64_t index) {
-    if (index < 0 || index >= static_cast<int64_t>(model.subgraphs.size()))
-      return false;
-    label(*model.subgraphs[index]);
-    return true;
-  };
-  GraphFields graphs;
-  if (row)
-    graphs = {row->subgraphFields, print, {}};
-  printTable(os, *member.table, table, graphs);
-}
-
-/// One of the two unions. The table that the operator's row names goes without saying.
-void Printer::unionOf(const Operator &op, const Options &given, bool second) {
-  const OperatorInfo *row = op.info();
-  uint8_t expected = 0;
-  if (row && row->options != circle::BuiltinOptions::NONE)
-    expected = second ? 0 : static_cast<uint8_t>(row->options);
-  else if (row)
-    expected = second ? static_cast<uint8_t>(row->options2) : 0;
-  if (given.member == 0) {
-    if (expected)
-      os << " no_options";
-    return;
-  }
-  const wire::EnumValue *member =
-      wire::Schema::circle().enumeration(second ? "BuiltinOptions2" : "BuiltinOptions")->find(int64_t(given.member));
-  if (!member || !member->table) {
-    os << (second ? " options2 " : " options ") << static_cast<unsigned>(given.member);
-  } else if (!given.table) {
-    os << ' ' << member->name << " absent";
-  } else if (given.member != expected) {
-    os << ' ' << member->name << ' ';
-    table(*member, *given.table, op);
-  } else if (hasContent(*member->table, *given.table)) {
-    os << ' ';
-    table(*member, *given.table, op);
-  }
-}
-
-void Printer::optionsOf(const Operator &op) {
-  unionOf(op, op.options, false);
-  unionOf(op, op.options2, true);
-  if (!op.customOptions.empty() || op.largeCustomOptions) {
-    os << (op.largeCustomOptions ? " large_custom " : " custom ");
-    data.bytes(os, op.customOptions);
-  }
-  if (op.customOptionsFormat)
-    os << " custom_format " << static_cast<int>(op.customOptionsFormat);
-  if (!op.mutatingVariableInputs.empty())
-    list(" mutating [", op.mutatingVariableInputs, "]",
-         [&](uint8_t flag) { printNumber(os, numberKind(wire::Type::Bool), flag); });
-  if (!op.intermediates.empty())
-    list(" intermediates (", op.intermediates, ")", [&](const Value *value) { label(value); });
-  if (op.debugMetadata != -1)
-    os << " debug " << op.debugMetadata;
-}
-
-void Printer::op(const Operator &op) {
-  if (!op.results().empty()) {
-    llvm::interleaveComma(op.results(), os, [&](const Value *value) {
-      if (!value || names.empty())
-        label(value);
-      else
-        declaration(*value);
-      if (value && names.empty()) {
-        os << ": ";
-        shape(*value);
-      }
-    });
-    os << " = ";
-  }
-  opcode(op.code, op.version, op.customCode);
-  operands(op);
-  optionsOf(op);
-}
-
-// The model ----------------------------------------------------------------------------------------------------------
-
 void Printer::opcodes(const Model &model) {
   if (!options.layout)
     return;
@@ -516,15 +145,15 @@ void Printer::opcodes(const Model &model) {
   llvm::StringMap<bool> seen;
   for (auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
-      std::string key = (llvm::Twine(static_cast<int32_t>(op.code)) + "." + llvm::Twine(op.version) + "." + op.customCode).str();
+      std::string key =
+          (llvm::Twine(static_cast<int32_t>(op.code)) + "." + llvm::Twine(op.version) + "." + op.customCode).str();
       if (seen.try_emplace(key, true).second)
         rows.push_back({op.code, op.version, op.customCode});
     }
   if (rows == model.opcodes)
     return;
   os << "opcodes ";
-  list("[", model.opcodes, "]",
-       [&](const Model::OpcodeRow &row) { opcode(row.code, row.version, row.customCode); });
+  list("[", model.opcodes, "]", [&](const Model::OpcodeRow &row) { opcode(row.code, row.version, row.customCode); });
   os << '\n';
 }
 
@@ -683,11 +312,11 @@ void Printer::model(Model &model) {
   tail(model);
 }
 
-} // namespace
+} // namespace text
 
 llvm::Error writeText(Model &model, llvm::raw_ostream &os, const PrintOptions &options) {
-  DataWriter data(options);
-  Printer(os, options, data).model(model);
+  text::DataWriter data(options);
+  text::Printer(os, options, data).model(model);
   return data.finish();
 }
 
@@ -698,8 +327,8 @@ void printText(Model &model, llvm::raw_ostream &os, const PrintOptions &options)
 
 void printOperator(const Operator &op, llvm::raw_ostream &os) {
   PrintOptions options;
-  DataWriter data(options);
-  Printer(os, options, data).op(op);
+  text::DataWriter data(options);
+  text::Printer(os, options, data).op(op);
   llvm::cantFail(data.finish());
 }
 

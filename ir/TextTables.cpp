@@ -55,7 +55,8 @@ static bool isGraphField(const Field &field, const GraphFields &graphs) {
   return llvm::is_contained(graphs.names, field.name);
 }
 
-static void printScalar(llvm::raw_ostream &os, const Field &field, Type type, uint64_t bits, const GraphFields &graphs) {
+static void printScalar(llvm::raw_ostream &os, const Field &field, Type type, uint64_t bits,
+                        const GraphFields &graphs) {
   NumberKind kind = numberKind(type);
   if (field.enumeration || isGraphField(field, graphs)) {
     int64_t value = kind.kind == NumberKind::Signed ? static_cast<int64_t>(bits << (64 - kind.bits)) >> (64 - kind.bits)

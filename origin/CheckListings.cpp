@@ -1,6 +1,5 @@
 #include "origin/CheckContext.h"
-
-#include "llvm/Support/JSON.h"
+#include "origin/Json.h"
 
 /// Law 4: the map lists exactly what the bytes of the two files hold.
 using namespace origo;
@@ -8,7 +7,7 @@ using namespace origo::origin;
 
 /// Is `stated` the text of the file, or that text as the side file writes it (invalid UTF-8 replaced)?
 static bool sameText(std::string_view actual, const std::string &stated) {
-  return actual == stated || llvm::json::fixUTF8(actual) == stated;
+  return actual == stated || replaceInvalidUtf8(actual) == stated;
 }
 
 static std::string_view text(const flatbuffers::String *string) {

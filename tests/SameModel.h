@@ -9,7 +9,6 @@
 
 namespace origo::test {
 
-
 class Comparison {
 public:
   Comparison(Model &a, Model &b) : a(a), b(b) {}
@@ -40,7 +39,8 @@ private:
   }
   void payload(const Payload &x, const Payload &y, const llvm::Twine &what) { check(x.sameBytes(y), what); }
   void options(const Options &x, const Options &y, const char *unionName);
-  void table(const wire::TableType &type, const flatbuffers::Table *x, const flatbuffers::Table *y, const llvm::Twine &what);
+  void table(const wire::TableType &type, const flatbuffers::Table *x, const flatbuffers::Table *y,
+             const llvm::Twine &what);
   void quantization(const Quantization *x, const Quantization *y);
   void value(const Value &x, const Value &y);
   void op(const Operator &x, const Operator &y);
@@ -54,7 +54,7 @@ inline std::string bytesOf(const wire::TableType &type, const flatbuffers::Table
 }
 
 inline void Comparison::table(const wire::TableType &type, const flatbuffers::Table *x, const flatbuffers::Table *y,
-                       const llvm::Twine &what) {
+                              const llvm::Twine &what) {
   if (check(!x == !y, what) && x)
     check(bytesOf(type, *x) == bytesOf(type, *y), what);
 }

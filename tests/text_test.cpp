@@ -249,8 +249,8 @@ TEST(Text, Seeds) {
 )"));
   ASSERT_TRUE(model);
   // The first outputs of splitmix64 seeded with 0 are known.
-  EXPECT_EQ(elements<double>(*model, "u"),
-            (std::vector<double>{double(0xE220A8397B1DCDAFull >> 11) * 0x1p-53, double(0x6E789E6AA1B965F4ull >> 11) * 0x1p-53}));
+  EXPECT_EQ(elements<double>(*model, "u"), (std::vector<double>{double(0xE220A8397B1DCDAFull >> 11) * 0x1p-53,
+                                                                double(0x6E789E6AA1B965F4ull >> 11) * 0x1p-53}));
   double sum = 0, squares = 0;
   for (float x : elements<float>(*model, "n"))
     sum += x, squares += (x - 1) * (x - 1);
@@ -333,8 +333,7 @@ TEST(Text, Errors) {
       {graph("%a: f32[1] = const [1, 2]\n"), "line 4, column 20: expected 1 elements, found 2"},
       {graph("%a: f32[1] = const [\"x\"]\n"), "line 4, column 21: expected a number, found a string"},
       {graph("%a: i8[1] = const [128]\n"), "line 4, column 20: an integer is out of range: 128"},
-      {graph("%a: f32[2] = const hex\"00\"\n"),
-       "line 4, column 1: shape and type need 8 bytes, but there are 1"},
+      {graph("%a: f32[2] = const hex\"00\"\n"), "line 4, column 1: shape and type need 8 bytes, but there are 1"},
       {graph("%a: f32[1] = const hex\"0g\"\n"), "line 4, column 25: expected a hex digit"},
       {graph("%a: f32[1]\n%a: f32[1]\n"), "line 5, column 1: this tensor is declared already"},
       {graph("%r: f32[2] = ADD(x=%x, y=%nowhere)\n"), "line 4, column 26: this tensor is declared nowhere"},
@@ -359,21 +358,25 @@ TEST(Text, Errors) {
       {graph("%a: f32[1] = const #3\n"), "line 4, column 1: the bytes of #3 are given nowhere"},
       {graph("%a: i8[2000000000,2000000000,2] = const splat 0\n"),
        "line 4, column 7: the shape has more elements than can be counted"},
-      {graph("%a: i8[2000000000,100] = const splat 0\n"), "line 4, column 32: splats and seeds stand for more than 16 GiB"},
+      {graph("%a: i8[2000000000,100] = const splat 0\n"),
+       "line 4, column 32: splats and seeds stand for more than 16 GiB"},
       {graph("%a: f32[2] q{scale=[1, 2, 3]}\n"), "line 4, column 13: there are 3 scales for 2 channels"},
       {graph("%r: f32[2] = CALL(%x) {subgraph=@main}\n"),
        "line 6, column 1: a subgraph calls itself, directly or through others"},
-      {graph("%r: f32[2] = CALL(%x) {subgraph=7}\n"), "line 4, column 14: the operator calls a subgraph that does not exist"},
+      {graph("%r: f32[2] = CALL(%x) {subgraph=7}\n"),
+       "line 4, column 14: the operator calls a subgraph that does not exist"},
       {graph("%a: f32[1] ?\n"), "line 4, column 12: expected the end of the line, found '?'"},
       {graph("%a: f32[1] = const [1] $\n"), "line 4, column 24: there is a character that has no meaning here"},
-      {"origo 1\nmodel circle\nsubgraph @main() -> () {\n", "line 4, column 1: expected '}', found the end of the text"},
+      {"origo 1\nmodel circle\nsubgraph @main() -> () {\n",
+       "line 4, column 1: expected '}', found the end of the text"},
   };
   for (const Case &test : cases)
     EXPECT_EQ(errorOf(test.text), test.error) << test.text;
 }
 
 TEST(Text, OperatorsForDiagnostics) {
-  std::unique_ptr<Model> model = parse(graph("%r: f32[2] q{scale=1} = ADD(x=%x, y=%x) {fused_activation_function=RELU}\n"));
+  std::unique_ptr<Model> model =
+      parse(graph("%r: f32[2] q{scale=1} = ADD(x=%x, y=%x) {fused_activation_function=RELU}\n"));
   ASSERT_TRUE(model);
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -394,7 +397,8 @@ TEST(Text, DamagedTextsEndInAnError) {
   ASSERT_TRUE(model);
   const std::string text = print(*model);
   std::mt19937 random(1);
-  const StringRef inserts[] = {"(", ")", "[", "]", "{", "}", "\n", "%x", "@f", "9999999999", "-1", "\"", ",", "=", "#1", ".."};
+  const StringRef inserts[] = {"(",  ")",          "[",  "]",  "{", "}", "\n", "%x",
+                               "@f", "9999999999", "-1", "\"", ",", "=", "#1", ".."};
   unsigned errors = 0, accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string damaged = text;

@@ -74,7 +74,8 @@ static llvm::Error saveText(Model &model, llvm::StringRef path) {
     options.dataFile = path.str() + ".bin";
   {
     OutputStream os(**file);
-    printText(model, os, options);
+    if (llvm::Error error = writeText(model, os, options))
+      return error;
   }
   if (llvm::Error error = (*file)->finish())
     return error;

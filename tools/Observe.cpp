@@ -85,8 +85,8 @@ void Observer::writeTrace(const RewriteEvent &event) {
                                  {"output", op->result() ? validText(op->result()->name) : ""},
                                  {"origins", ids(op->origins)}});
   json::Object line{{"number", event.number}, {"pass", event.pass},           {"rule", event.rule},
-                    {"line", (llvm::sys::path::filename(event.where.file_name()) + ":" +
-                              llvm::Twine(event.where.line())).str()},
+                    {"line", (llvm::sys::path::filename(event.where.file) + ":" +
+                              llvm::Twine(event.where.line)).str()},
                     {"before", std::move(before)}, {"after", std::move(after)}, {"origins", ids(origins)}};
   if (event.subgraph)
     line["subgraph"] = event.subgraph->index;

@@ -238,7 +238,7 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
   options.fuel = amount;
   options.onRewrite = [&](const RewriteEvent &event) {
     last = (llvm::Twine("rewrite ") + llvm::Twine(event.number) + " (" + event.pass + " / " + event.rule + ", " +
-            llvm::sys::path::filename(event.where.file_name()) + ":" + llvm::Twine(event.where.line()) + ")").str();
+            llvm::sys::path::filename(event.where.file) + ":" + llvm::Twine(event.where.line) + ")").str();
     for (const RewriteEvent::Before &op : event.before)
       last += ", " + op.op + " \"" + printable(op.name) + '"';
   };
