@@ -128,6 +128,7 @@ private:
   const origin::Lineage &lineage;
   const Tables &tables;
   Taint taint;
+  std::vector<std::pair<uint32_t, const Value *>> dropped; ///< relations that the file cannot say
 
   std::vector<uint32_t> members(IdSet set) const {
     std::vector<uint32_t> ids;
@@ -135,7 +136,7 @@ private:
     return ids;
   }
 
-  origin::TargetSubgraph subgraph(const Subgraph &graph, origin::SourceSubgraph &listing) const {
+  origin::TargetSubgraph subgraph(const Subgraph &graph, origin::SourceSubgraph &listing) {
     origin::TargetSubgraph target;
     target.source.assign(graph.sources.begin(), graph.sources.end());
     target.operators.reserve(listing.operators.size());
@@ -168,7 +169,7 @@ private:
     return row;
   }
 
-  origin::TensorRow tensorRow(const Value &value, origin::SourceTensor &listed) const {
+  origin::TensorRow tensorRow(const Value &value, origin::SourceTensor &listed) {
     origin::TensorRow row;
     row.index = value.index;
     row.name = std::move(listed.name);
@@ -178,20 +179,20 @@ private:
       row.operators = members(value.sourceOperators);
       row.syntheticReason = value.synthetic.str();
     }
-    bool dropped = false;
+    size_t droppedBefore = dropped.size();
     for (const Relation &relation : value.relations) {
       std::optional<std::vector<origin::Step>> steps = stepsOf(relation, value);
       if (!steps) {
-        dropped = true;
+        dropped.push_back({relation.tensor, &value});
         continue;
       }
       row.relations.push_back({relation.tensor, std::move(*steps), relation.exact && !taint(value)});
     }
     if (row.relations.empty())
-      row.reason = !value.noRelation.empty()  ? value.noRelation.str()
-                   : dropped                  ? "approximated"
-                   : !value.synthetic.empty() ? "synthetic"
-                                              : "new-intermediate";
+      row.reason = !value.noRelation.empty()        ? value.noRelation.str()
+                   : dropped.size() > droppedBefore ? "approximated"
+                   : !value.synthetic.empty()       ? "synthetic"
+                                                    : "new-intermediate";
     return row;
   }
 
@@ -227,6 +228,38 @@ private:
     llvm_unreachable("all kinds of terms are above");
   }
 
+  /// A source tensor whose last relation is one of `dropped` is neither live nor in the model's ledger.
+  void addDroppedTensors(origin::OriginMap &map) const {
+    if (dropped.empty())
+      return;
+    std::vector<bool> known(model.sourceTensors);
+    for (const origin::TargetSubgraph &graph : map.target.subgraphs)
+      for (const origin::TensorRow &row : graph.tensors) {
+        for (const origin::Relation &relation : row.relations)
+          known[relation.tensor] = true;
+        for (uint32_t id : row.tensors)
+          known[id] = true;
+      }
+    for (auto [id, value] : dropped) {
+      if (known[id])
+        continue;
+      known[id] = true;
+      origin::LedgerRow row;
+      row.isTensor = true;
+      row.id = id;
+      row.fate = fateName(Fate::FusedAway).str();
+      if (const Operator *producer = value->producer())
+        if (auto passes = model.passLists.get(producer->passes); !passes.empty())
+          row.pass = passes.back().str();
+      row.run = model.run;
+      row.tensors.push_back({value->subgraph()->index, value->index});
+      map.ledger.push_back(std::move(row));
+    }
+    llvm::stable_sort(map.ledger, [](const origin::LedgerRow &a, const origin::LedgerRow &b) {
+      return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
+    });
+  }
+
   void writeLedger(origin::OriginMap &map) {
     llvm::SmallVector<std::pair<bool, uint32_t>> lost;
     for (const LedgerRow &row : model.ledger(lost)) {
@@ -245,6 +278,7 @@ private:
         out.tensors.push_back({value->subgraph()->index, value->index});
       map.ledger.push_back(std::move(out));
     }
+    addDroppedTensors(map);
     if (lost.empty())
       return;
     std::string text;

@@ -193,6 +193,10 @@ void Builder::subgraph(const circle::SubGraph &wire, Subgraph &graph) {
 void Builder::signature(const circle::SignatureDef &wire) {
   Signature signature;
   signature.key = text(wire.signature_key());
+  // The generated accessors leave deprecated fields out.
+  constexpr flatbuffers::voffset_t tagField = circle::SignatureDef::VT_SIGNATURE_KEY + 2;
+  signature.deprecatedTag =
+      text(reinterpret_cast<const flatbuffers::Table &>(wire).GetPointer<const flatbuffers::String *>(tagField));
   signature.rawSubgraph = wire.subgraph_index();
   signature.subgraph = model.subgraphs[wire.subgraph_index()].get();
   auto entries = [&](const flatbuffers::Vector<flatbuffers::Offset<circle::TensorMap>> *maps,

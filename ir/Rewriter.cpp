@@ -66,8 +66,8 @@ Value *Rewriter::insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> sh
   return &value;
 }
 
-Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape,
-                          llvm::ArrayRef<Value *> from, const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
+Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
+                          const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
   Value *value = inventedConstant(std::move(payload), type, shape, from.front()->name);
   value->synthetic = value->noRelation = {};
   for (Value *source : from) {
@@ -302,7 +302,8 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
 
 void Rewriter::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
   if (!ids.empty())
-    model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into ? *into : Successors{}});
+    model.tombstones.push_back(
+        {tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into ? *into : Successors{}});
 }
 
 void Rewriter::erase(Operator &op, Fate fate, Successors *into) {

@@ -67,8 +67,8 @@ struct RewriteEvent {
   };
   uint32_t number;
   llvm::StringRef pass, rule;
-  SourceLine where; ///< the rule's own `replace…`
-  Subgraph *subgraph; ///< null: the whole model
+  SourceLine where;                    ///< the rule's own `replace…`
+  Subgraph *subgraph;                  ///< null: the whole model
   llvm::SmallVector<Before, 4> before; ///< the root first
   llvm::SmallVector<Operator *, 2> created;
   Value *value = nullptr; ///< what took the root's place where no operator was created
@@ -98,10 +98,11 @@ public:
   Draft clone(Operator &op, llvm::ArrayRef<wire::ScalarEdit> edits = {});
 
   /// The result of a new operator in the middle of a rewrite, of this type and shape.
-  Value *insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> shape, const Quantization *quantization = nullptr);
-  /// A constant computed from the constants `from`. It carries on the label and the relations of `from[0]`, with `steps`
-  /// appended; without steps it has no relation ("approximated"). `base`: the operator it is for; the other consumed
-  /// operators are the ones folded into it.
+  Value *insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> shape,
+                const Quantization *quantization = nullptr);
+  /// A constant computed from the constants `from`. It carries on the label and the relations of `from[0]`, with
+  /// `steps` appended; without steps it has no relation ("approximated"). `base`: the operator it is for; the other
+  /// consumed operators are the ones folded into it.
   Value *constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
                   const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact = false);
   /// A constant that stands for nothing in the source, for example a permutation that a new Transpose needs.
@@ -110,11 +111,9 @@ public:
   /// `draft` computes the root's results from now on.
   RewriteResult replace(Draft draft, SourceLine where = SourceLine::current());
   /// The root's only result is `value` already; `fate` says in which way.
-  RewriteResult replaceWithValue(Value *value, Fate fate,
-                                 SourceLine where = SourceLine::current());
+  RewriteResult replaceWithValue(Value *value, Fate fate, SourceLine where = SourceLine::current());
   /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
-  RewriteResult replaceWithConstant(Payload payload, bool exact,
-                                    SourceLine where = SourceLine::current());
+  RewriteResult replaceWithConstant(Payload payload, bool exact, SourceLine where = SourceLine::current());
 
   /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
   RewriteResult fail(llvm::Error failure);

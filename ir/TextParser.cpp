@@ -210,6 +210,8 @@ bool Parser::signature() {
   }
   if (!signatureEntries("inputs", graph, signature.inputs) || !signatureEntries("outputs", graph, signature.outputs))
     return false;
+  if (acceptWord("tag") && !text(signature.deprecatedTag, "the tag of the signature"))
+    return false;
   model->addSignature(std::move(signature));
   return true;
 }

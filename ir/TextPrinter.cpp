@@ -268,7 +268,12 @@ void Printer::tail(const Model &model) {
         os << "raw " << entry.rawTensor;
     };
     list(" inputs(", signature.inputs, ")", entry);
-    list(" outputs(", signature.outputs, ")\n", entry);
+    list(" outputs(", signature.outputs, ")", entry);
+    if (!signature.deprecatedTag.empty()) {
+      os << " tag ";
+      printQuoted(os, signature.deprecatedTag);
+    }
+    os << '\n';
   }
   // Bytes that no constant has shown.
   for (const Buffer *buffer : model.buffers)

@@ -27,8 +27,8 @@ struct ChannelAffine {
 
 bool finite(float before, float after) {
   // A product that over- or underflows where its factors did not would lose what the two steps keep.
-  return std::isfinite(after) && (before == 0 || after == 0 || std::fpclassify(after) == FP_NORMAL ||
-                                  std::fpclassify(before) == FP_SUBNORMAL);
+  return std::isfinite(after) &&
+         (before == 0 || after == 0 || std::fpclassify(after) == FP_NORMAL || std::fpclassify(before) == FP_SUBNORMAL);
 }
 
 /// filter[…, c, …] · scale(c), window by window; null payload: a product is not representable.

@@ -18,7 +18,7 @@ struct Rule {
 
 /// A flag of circle2circle that asks for a pass, or for a part of it.
 struct PassFlag {
-  llvm::StringLiteral name; ///< without dashes, spelled as in the circle toolchain
+  llvm::StringLiteral name;            ///< without dashes, spelled as in the circle toolchain
   std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
 };
 
@@ -42,6 +42,12 @@ RewriteResult removeStridedSlice(Operator &op, Rewriter &rw);
 RewriteResult removeTranspose(Operator &op, Rewriter &rw);
 RewriteResult removeCast(Operator &op, Rewriter &rw);
 RewriteResult removeSplit(Operator &op, Rewriter &rw);
+RewriteResult mergeReshapes(Operator &outer, Rewriter &rw);
+RewriteResult cancelReshapes(Operator &outer, Rewriter &rw);
+RewriteResult mergeTransposes(Operator &outer, Rewriter &rw);
+RewriteResult substituteToReshape(Operator &op, Rewriter &rw);
+RewriteResult recogniseRelu6(Operator &root, Rewriter &rw);
+RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw);
 RewriteResult fuseScaleIntoLinear(Operator &root, Rewriter &rw);
 RewriteResult fuseShiftIntoLinear(Operator &root, Rewriter &rw);
 RewriteResult fuseActivation(Operator &act, Rewriter &rw);

@@ -32,8 +32,8 @@ struct RuleStatistics {
 
 /// How to run a pipeline, and who looks on.
 struct RunOptions {
-  bool verifyEach = false;       ///< verify the model after each rewrite; a violation ends the run
-  std::optional<uint32_t> fuel;  ///< stop after so many rewrites
+  bool verifyEach = false;      ///< verify the model after each rewrite; a violation ends the run
+  std::optional<uint32_t> fuel; ///< stop after so many rewrites
   std::function<void(const RewriteEvent &)> onRewrite;
   /// Told of each attempt at an operator, applied (`reason` is null) or declined. The operator may be erased by then.
   std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, const char *reason)> onAttempt;

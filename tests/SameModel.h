@@ -177,7 +177,7 @@ inline void Comparison::run() {
   };
   check(llvm::equal(a.signatures, b.signatures,
                     [&](const Signature &x, const Signature &y) {
-                      return x.key == y.key && !x.subgraph == !y.subgraph &&
+                      return x.key == y.key && x.deprecatedTag == y.deprecatedTag && !x.subgraph == !y.subgraph &&
                              (x.subgraph ? x.subgraph->index == y.subgraph->index : x.rawSubgraph == y.rawSubgraph) &&
                              llvm::equal(x.inputs, y.inputs, sameEntries) &&
                              llvm::equal(x.outputs, y.outputs, sameEntries);

@@ -47,8 +47,8 @@ llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options
   if (!file)
     return file.takeError();
   llvm::ArrayRef<uint8_t> bytes = (*file)->bytes();
-  llvm::Expected<std::unique_ptr<Model>> model =
-      parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, llvm::sys::path::parent_path(path), store);
+  llvm::Expected<std::unique_ptr<Model>> model = parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()},
+                                                           llvm::sys::path::parent_path(path), store);
   if (!model)
     return inFile(path, model.takeError());
   Imported imported;

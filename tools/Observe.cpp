@@ -84,10 +84,13 @@ void Observer::writeTrace(const RewriteEvent &event) {
     after.push_back(json::Object{{"op", op->opName()},
                                  {"output", op->result() ? validText(op->result()->name) : ""},
                                  {"origins", ids(op->origins)}});
-  json::Object line{{"number", event.number}, {"pass", event.pass},           {"rule", event.rule},
-                    {"line", (llvm::sys::path::filename(event.where.file) + ":" +
-                              llvm::Twine(event.where.line)).str()},
-                    {"before", std::move(before)}, {"after", std::move(after)}, {"origins", ids(origins)}};
+  json::Object line{{"number", event.number},
+                    {"pass", event.pass},
+                    {"rule", event.rule},
+                    {"line", (llvm::sys::path::filename(event.where.file) + ":" + llvm::Twine(event.where.line)).str()},
+                    {"before", std::move(before)},
+                    {"after", std::move(after)},
+                    {"origins", ids(origins)}};
   if (event.subgraph)
     line["subgraph"] = event.subgraph->index;
   if (event.value)

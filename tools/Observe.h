@@ -9,7 +9,7 @@
 namespace origo::tools {
 
 struct ObserveOptions {
-  std::string trace;                   ///< file of JSON lines, one a rewrite
+  std::string trace; ///< file of JSON lines, one a rewrite
   bool stats = false, timePasses = false;
   std::string explain;                 ///< name or id of a source operator
   std::vector<std::string> printAfter; ///< passes

@@ -54,12 +54,12 @@ cl::opt<unsigned> fuel("fuel", cl::init(~0u), cl::value_desc("N"), cl::desc("Sto
 cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
                             cl::desc("Find the first rewrite after which `command OUTPUT` fails"), cl::cat(looking));
 
-cl::opt<origin::Embed> embed(
-    "embed-origin", cl::init(origin::Embed::Full), cl::desc("The origin map inside the model:"),
-    cl::values(clEnumValN(origin::Embed::Full, "full", "with source names (default)"),
-               clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file"),
-               clEnumValN(origin::Embed::None, "none", "nothing")),
-    cl::cat(origins));
+cl::opt<origin::Embed>
+    embed("embed-origin", cl::init(origin::Embed::Full), cl::desc("The origin map inside the model:"),
+          cl::values(clEnumValN(origin::Embed::Full, "full", "with source names (default)"),
+                     clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file"),
+                     clEnumValN(origin::Embed::None, "none", "nothing")),
+          cl::cat(origins));
 cl::opt<std::string> originJson("origin-json", cl::value_desc("file"),
                                 cl::desc("Where the side file goes (default: OUTPUT.origin.json)"), cl::cat(origins));
 cl::opt<bool> noOriginJson("no-origin-json", cl::desc("No side file"), cl::cat(origins));
@@ -79,24 +79,65 @@ const char *const settledFlags[] = {"mute_warnings", "disable_validation", "gene
 
 /// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
 const char *const missingFlags[] = {
-    "fold_add_v2", "fold_cast", "fold_densify", "fold_dequantize", "fold_dwconv", "fold_fully_connected",
-    "fold_gather", "fold_mul", "fold_reshape", "fold_shape", "fold_sparse_to_dense", "fold_squeeze",
-    "forward_reshape_to_unaryop", "forward_transpose_op", "fuse_horizontal_fc_layers",
-    "fuse_add_to_fullyconnected_bias", "fuse_bcq", "fuse_instnorm", "fuse_mean_with_mean",
-    "fuse_mul_to_fullyconnected_weights", "fuse_mul_with_div", "fuse_mul_with_rmsnorm", "fuse_rmsnorm", "fuse_rope",
-    "fuse_slice_with_tconv", "fuse_transpose_with_mean", "make_batchnorm_gamma_positive",
-    "fuse_preactivation_batchnorm", "fuse_prelu", "fuse_gelu", "fuse_rsqrt", "remove_duplicate_const",
-    "remove_fakequant", "remove_gather_guard", "remove_qdq_for_mpo", "remove_quantdequant",
-    "remove_redundant_quantize", "remove_redundant_reshape", "remove_redundant_transpose",
-    "replace_cw_mul_add_with_depthwise_conv", "replace_sub_with_add", "replace_with_fc_gelu_fc",
-    "resolve_customop_add", "resolve_customop_batchmatmul", "resolve_customop_matmul",
-    "resolve_customop_max_pool_with_argmax", "resolve_customop_splitv", "resolve_former_customop",
-    "shuffle_weight_to_16x1float32", "replace_non_const_fc_with_batch_matmul", "substitute_expand_dims_to_reshape",
-    "substitute_pack_to_reshape", "substitute_padv2_to_pad", "substitute_splitv_to_split",
-    "substitute_squeeze_to_reshape", "substitute_strided_slice_to_reshape", "substitute_transpose_to_reshape",
-    "expand_broadcast_const", "unroll_unidirseqlstm", "convert_nchw_to_nhwc", "nchw_to_nhwc_input_shape",
-    "nchw_to_nhwc_output_shape", "transform_min_max_to_relu6", "transform_min_relu_to_relu6",
-    "transform_sqrt_div_to_rsqrt_mul", "decompose_hardswish", "decompose_softmax", "common_subexpression_elimination",
+    "fold_add_v2",
+    "fold_cast",
+    "fold_densify",
+    "fold_dequantize",
+    "fold_dwconv",
+    "fold_fully_connected",
+    "fold_gather",
+    "fold_mul",
+    "fold_reshape",
+    "fold_shape",
+    "fold_sparse_to_dense",
+    "fold_squeeze",
+    "forward_reshape_to_unaryop",
+    "forward_transpose_op",
+    "fuse_horizontal_fc_layers",
+    "fuse_add_to_fullyconnected_bias",
+    "fuse_bcq",
+    "fuse_instnorm",
+    "fuse_mean_with_mean",
+    "fuse_mul_to_fullyconnected_weights",
+    "fuse_mul_with_div",
+    "fuse_mul_with_rmsnorm",
+    "fuse_rmsnorm",
+    "fuse_rope",
+    "fuse_slice_with_tconv",
+    "fuse_transpose_with_mean",
+    "make_batchnorm_gamma_positive",
+    "fuse_preactivation_batchnorm",
+    "fuse_prelu",
+    "fuse_gelu",
+    "fuse_rsqrt",
+    "remove_duplicate_const",
+    "remove_fakequant",
+    "remove_gather_guard",
+    "remove_qdq_for_mpo",
+    "remove_quantdequant",
+    "remove_redundant_quantize",
+    "replace_cw_mul_add_with_depthwise_conv",
+    "replace_sub_with_add",
+    "replace_with_fc_gelu_fc",
+    "resolve_customop_add",
+    "resolve_customop_batchmatmul",
+    "resolve_customop_matmul",
+    "resolve_customop_max_pool_with_argmax",
+    "resolve_customop_splitv",
+    "resolve_former_customop",
+    "shuffle_weight_to_16x1float32",
+    "replace_non_const_fc_with_batch_matmul",
+    "substitute_padv2_to_pad",
+    "substitute_splitv_to_split",
+
+    "expand_broadcast_const",
+    "unroll_unidirseqlstm",
+    "convert_nchw_to_nhwc",
+    "nchw_to_nhwc_input_shape",
+    "nchw_to_nhwc_output_shape",
+    "transform_sqrt_div_to_rsqrt_mul",
+    "decompose_softmax",
+    "common_subexpression_elimination",
     "dynamic_batch_to_single_batch",
 };
 
@@ -238,7 +279,8 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
   options.fuel = amount;
   options.onRewrite = [&](const RewriteEvent &event) {
     last = (llvm::Twine("rewrite ") + llvm::Twine(event.number) + " (" + event.pass + " / " + event.rule + ", " +
-            llvm::sys::path::filename(event.where.file) + ":" + llvm::Twine(event.where.line) + ")").str();
+            llvm::sys::path::filename(event.where.file) + ":" + llvm::Twine(event.where.line) + ")")
+               .str();
     for (const RewriteEvent::Before &op : event.before)
       last += ", " + op.op + " \"" + printable(op.name) + '"';
   };
@@ -309,13 +351,14 @@ int main(int argc, char **argv) {
 
   cl::HideUnrelatedOptions({&general, &origins, &looking, &flags});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle2circle (origo) 0.1.0\n"; });
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
-                              "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
-                              "  circle2circle net.circle net.tflite          convert only\n"
-                              "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
-                              "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
-                              "  origin-dump net.circle                       what came from where\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
+      "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
+      "  circle2circle net.circle net.tflite          convert only\n"
+      "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
+      "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
+      "  origin-dump net.circle                       what came from where\n");
   llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
   if (!pipeline)
     return tools::fail(pipeline.takeError());

@@ -1,0 +1,74 @@
+#include "ir/ConstantView.h"
+#include "passes/Linear.h"
+#include "passes/Match.h"
+#include "passes/Passes.h"
+
+#include <cstring>
+
+namespace origo {
+
+/// A float32 constant of one element, this number.
+struct m_Number {
+  float number;
+  explicit m_Number(float number) : number(number) {}
+  bool match(Value *value, Rewriter &) const {
+    auto elements = readConstant<float>(value, 1);
+    return elements && elements->size() == 1 && elements->front() == number;
+  }
+};
+
+static bool isFloatKeepingShape(const Value *x, const Value &result) {
+  return x->type == TensorType::FLOAT32 && x->shape == result.shape && x->shapeSignature == result.shapeSignature;
+}
+
+/// min(max(x, 0), 6), max(min(x, 6), 0), relu(min(x, 6)) and min(relu(x), 6) → relu6(x)
+RewriteResult recogniseRelu6(Operator &root, Rewriter &rw) {
+  Value *x = nullptr;
+  Operator *inner = nullptr;
+  auto number = [](float n) { return m_Number(n); };
+  auto bounded = [&](BuiltinOperator code, float bound) {
+    // Either order of the operands of the inner one.
+    return match(root.code == BuiltinOperator::RELU ? root.operand(0) : nullptr, rw,
+                 m_OneUse(m_Op(code, inner, m_Value(x), number(bound)))) ||
+           match(root.code == BuiltinOperator::RELU ? root.operand(0) : nullptr, rw,
+                 m_OneUse(m_Op(code, inner, number(bound), m_Value(x))));
+  };
+  auto nested = [&](float outer, BuiltinOperator code, float bound) {
+    return match(root, rw, m_Commutative(m_OneUse(m_Op(code, inner, m_Value(x), number(bound))), number(outer))) ||
+           match(root, rw, m_Commutative(m_OneUse(m_Op(code, inner, number(bound), m_Value(x))), number(outer)));
+  };
+  bool found = false;
+  switch (root.code) {
+  case BuiltinOperator::RELU:
+    found = bounded(BuiltinOperator::MINIMUM, 6);
+    break;
+  case BuiltinOperator::MAXIMUM:
+    found = nested(0, BuiltinOperator::MINIMUM, 6);
+    break;
+  default:
+    found = nested(6, BuiltinOperator::MAXIMUM, 0) ||
+            match(root, rw, m_Commutative(m_OneUse(m_Op(BuiltinOperator::RELU, inner, m_Value(x))), number(6)));
+  }
+  if (!found)
+    return decline("not a value bounded by 0 and 6");
+  if (!isFloatKeepingShape(x, *root.result()))
+    return decline("not float, or a bound broadcasts");
+  return rw.replace(rw.draft(BuiltinOperator::RELU6, {x}));
+}
+
+/// hard_swish(x) → x · (relu6(x + 3) · 1/6), for back ends without it
+RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw) {
+  Value *x = op.operand(0);
+  if (!x || x->type != TensorType::FLOAT32 || !isFloatKeepingShape(x, *op.result()))
+    return decline("not float");
+  auto scalar = [&](float number) {
+    return rw.inventedConstant(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))),
+                               TensorType::FLOAT32, {1}, op.result()->name);
+  };
+  Value *shifted = rw.insert(rw.draft(BuiltinOperator::ADD, {x, scalar(3)}), x->type, x->shape);
+  Value *gate = rw.insert(rw.draft(BuiltinOperator::RELU6, {shifted}), x->type, x->shape);
+  Value *scaled = rw.insert(rw.draft(BuiltinOperator::MUL, {gate, scalar(1.0f / 6)}), x->type, x->shape);
+  return rw.replace(rw.draft(BuiltinOperator::MUL, {x, scaled}));
+}
+
+} // namespace origo
