@@ -153,8 +153,8 @@ PayloadStore::make(uint64_t size, llvm::function_ref<void(llvm::MutableArrayRef<
     llvm::sys::fs::remove(path);
     spill = std::make_shared<FileDescriptor>(fd);
   }
-  constexpr uint64_t windowSize = 4 << 20, page = 4096;
-  uint64_t begin = (used + page - 1) / page * page;
+  constexpr uint64_t windowSize = 4 << 20, alignment = 64 << 10; // a multiple of the page size, for mapping
+  uint64_t begin = (used + alignment - 1) / alignment * alignment;
   std::vector<uint8_t> window(std::min(size, windowSize));
   for (uint64_t at = 0; at < size; at += window.size()) {
     window.resize(std::min(size - at, windowSize));
