@@ -177,6 +177,10 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
       continue;
     value.relations.push_back({relation.tensor, steps(relation, *value.subgraph()), relation.exact});
   }
+  // An intermediate of an operator is no constant in the map, and may be one here: one that has no elements.
+  if (!row.constant && value.isConstant())
+    for (const Relation &relation : value.relations)
+      value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
   if (value.relations.empty() && value.noRelation.empty())
     value.noRelation = "approximated";
   // Whatever a result is related to is equal but for rounding exactly if its producer is.

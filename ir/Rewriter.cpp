@@ -66,6 +66,14 @@ Value *Rewriter::insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> sh
   return &value;
 }
 
+Value *Rewriter::insertLike(Draft draft, const Value &like) {
+  Value *value = insert(std::move(draft), like.type, like.shape);
+  value->hasShape = like.hasShape;
+  value->hasRank = like.hasRank;
+  value->shapeSignature = like.shapeSignature;
+  return value;
+}
+
 Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
                           const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
   Value *value = inventedConstant(std::move(payload), type, shape, from.front()->name);
@@ -205,10 +213,11 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
   return finish(Fate::FusedAway, into, std::move(event));
 }
 
-RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, SourceLine where) {
+RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, bool exact, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
   Value *old = root->result();
+  exact &= fate != Fate::QuantizationCancelled;
   if (old->type != value->type || old->shape != value->shape || old->shapeSignature != value->shapeSignature ||
       !sameQuantization(old->quantization, value->quantization))
     return decline("the values differ in type, shape or quantisation");
@@ -222,14 +231,16 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, SourceLine whe
     if (!value->producer())
       return decline("a graph output would become a constant");
     moveInterface(*old, *value);
+    value->producer()->inexact |= !exact;
   }
   std::optional<RewriteEvent> event = describe(where);
   old->forEachUse([&](Use &use) {
     push(*use.owner);
+    use.owner->inexact |= !exact;
     use.set(value);
   });
   for (Relation relation : old->relations) {
-    relation.exact &= fate != Fate::QuantizationCancelled;
+    relation.exact &= exact;
     value->relations.push_back(relation);
   }
   if (!value->relations.empty())
@@ -283,9 +294,13 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
     if (value->producer())
       push(*value->producer());
   erase(*root, fate, into);
-  for (Operator *op : llvm::ArrayRef(consumed).drop_front())
-    if (!op->erased() && allUnused(*op))
-      erase(*op, fate, into);
+  // Matchers may have come upon one before the other that uses it.
+  for (bool again = true; std::exchange(again, false);)
+    for (Operator *op : llvm::ArrayRef(consumed).drop_front())
+      if (!op->erased() && allUnused(*op)) {
+        erase(*op, fate, into);
+        again = true;
+      }
   eraseDoomed();
   for (Value *value : newConstants)
     if (value->unused())

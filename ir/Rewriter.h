@@ -100,6 +100,8 @@ public:
   /// The result of a new operator in the middle of a rewrite, of this type and shape.
   Value *insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> shape,
                 const Quantization *quantization = nullptr);
+  /// The same, of the type and shape of `like`, dynamic dimensions included.
+  Value *insertLike(Draft draft, const Value &like);
   /// A constant computed from the constants `from`. It carries on the label and the relations of `from[0]`, with
   /// `steps` appended; without steps it has no relation ("approximated"). `base`: the operator it is for; the other
   /// consumed operators are the ones folded into it.
@@ -110,8 +112,8 @@ public:
 
   /// `draft` computes the root's results from now on.
   RewriteResult replace(Draft draft, SourceLine where = SourceLine::current());
-  /// The root's only result is `value` already; `fate` says in which way.
-  RewriteResult replaceWithValue(Value *value, Fate fate, SourceLine where = SourceLine::current());
+  /// The root's only result is `value` already; `fate` says in which way; `exact`: bit for bit.
+  RewriteResult replaceWithValue(Value *value, Fate fate, bool exact = true, SourceLine where = SourceLine::current());
   /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
   RewriteResult replaceWithConstant(Payload payload, bool exact, SourceLine where = SourceLine::current());
 

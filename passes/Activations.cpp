@@ -63,11 +63,11 @@ RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw) {
     return decline("not float");
   auto scalar = [&](float number) {
     return rw.inventedConstant(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))),
-                               TensorType::FLOAT32, {1}, op.result()->name);
+                               TensorType::FLOAT32, {}, op.result()->name);
   };
-  Value *shifted = rw.insert(rw.draft(BuiltinOperator::ADD, {x, scalar(3)}), x->type, x->shape);
-  Value *gate = rw.insert(rw.draft(BuiltinOperator::RELU6, {shifted}), x->type, x->shape);
-  Value *scaled = rw.insert(rw.draft(BuiltinOperator::MUL, {gate, scalar(1.0f / 6)}), x->type, x->shape);
+  Value *shifted = rw.insertLike(rw.draft(BuiltinOperator::ADD, {x, scalar(3)}), *x);
+  Value *gate = rw.insertLike(rw.draft(BuiltinOperator::RELU6, {shifted}), *x);
+  Value *scaled = rw.insertLike(rw.draft(BuiltinOperator::MUL, {gate, scalar(1.0f / 6)}), *x);
   return rw.replace(rw.draft(BuiltinOperator::MUL, {x, scaled}));
 }
 

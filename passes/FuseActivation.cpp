@@ -44,8 +44,10 @@ RewriteResult fuseActivation(Operator &act, Rewriter &rw) {
     return decline("the operator's kernel takes no fused activation");
   if (fusedActivation(*op) != ActivationFunctionType::NONE)
     return decline("the operator has an activation already");
+  if (op->results().size() != 1)
+    return decline("the operator has several results");
   const Value &before = *op->result(), &after = *act.result();
-  if (before.type != after.type || before.shape != after.shape || op->results().size() != 1)
+  if (before.type != after.type || before.shape != after.shape)
     return decline("the activation changes type or shape");
   bool quantised = before.quantization && before.quantization->quantized();
   if (before.type != TensorType::FLOAT32 && !quantised)

@@ -25,10 +25,9 @@ struct ChannelAffine {
   float shift(size_t channel) const { return isScale ? 0 : number(channel); }
 };
 
-bool finite(float before, float after) {
-  // A product that over- or underflows where its factors did not would lose what the two steps keep.
-  return std::isfinite(after) &&
-         (before == 0 || after == 0 || std::fpclassify(after) == FP_NORMAL || std::fpclassify(before) == FP_SUBNORMAL);
+/// A product that over- or underflows where its factors did not would lose what the two steps keep.
+bool keepsWeight(float before, float after) {
+  return before == 0 || std::isnormal(after) || (std::fpclassify(before) == FP_SUBNORMAL && std::isfinite(after));
 }
 
 /// filter[…, c, …] · scale(c), window by window; null payload: a product is not representable.
@@ -47,7 +46,7 @@ llvm::Expected<Payload> scaleFilter(const Linear &linear, const ChannelAffine &a
       float before, scale = scales[(first + i) / run % channels];
       std::memcpy(&before, source + (first + i) * sizeof(float), sizeof(float));
       float after = before * scale;
-      representable &= finite(before, after) || scale == 0;
+      representable &= keepsWeight(before, after) || (scale == 0 && after == 0);
       std::memcpy(window.data() + i * sizeof(float), &after, sizeof(float));
     }
   });
@@ -98,7 +97,7 @@ RewriteResult fuse(Operator &root, Rewriter &rw, Linear &linear, const ChannelAf
     std::string numbers(linear.channels() * sizeof(float), 0);
     for (int32_t c = 0; c < linear.channels(); ++c) {
       float old = bias ? floatAt(*bias, c) : 0, value = old * affine.scale(c) + affine.shift(c);
-      if (!finite(old, value) && !std::isfinite(value))
+      if (!std::isfinite(value))
         return decline("a fused bias is not representable");
       std::memcpy(numbers.data() + c * sizeof(float), &value, sizeof(float));
     }

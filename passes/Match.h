@@ -28,7 +28,8 @@ struct m_Constant {
   explicit m_Constant(Value *&bind) : bind(bind) {}
   bool match(Value *value, Rewriter &) const {
     bind = value;
-    return value && value->isConstant() && !value->sparsity && !value->externalBuffer && value->payload().hasBytes();
+    return value && value->isConstant() && !value->sparsity && !value->compression && !value->externalBuffer &&
+           value->payload().hasBytes();
   }
 };
 

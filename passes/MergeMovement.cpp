@@ -86,7 +86,7 @@ static bool keepsOrder(const Operator &op) {
         return false;
       if (op.operand(0)->shape[axis] == 1)
         continue;
-      if (axis < last)
+      if (axis <= last)
         return false;
       last = axis;
     }

@@ -1,5 +1,7 @@
 #include "passes/Passes.h"
 
+#include "eval/Evaluate.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo {
@@ -31,6 +33,16 @@ llvm::ArrayRef<Pass> allPasses() {
         {"transpose", removeTranspose, {Op::TRANSPOSE}},
         {"cast", removeCast, {Op::CAST}},
         {"split", removeSplit, {Op::SPLIT, Op::SPLIT_V}}}},
+      {"fold-constants",
+       "an operator whose operands are constant, or a shape that is known -> its value",
+       true,
+       {{"fold_cast", {{Op::CAST, {}}}},
+        {"fold_dequantize", {{Op::DEQUANTIZE, {}}}},
+        {"fold_gather", {{Op::GATHER, {}}}},
+        {"fold_reshape", {{Op::RESHAPE, {}}}},
+        {"fold_shape", {{Op::SHAPE, {}}}},
+        {"fold_squeeze", {{Op::SQUEEZE, {}}}}},
+       {{"evaluate", foldConstants, evaluableOperators()}}},
       {"substitute-to-reshape",
        "an expand_dims, squeeze, pack of one, transpose or strided_slice that moves no element -> reshape",
        true,

@@ -42,6 +42,7 @@ RewriteResult removeStridedSlice(Operator &op, Rewriter &rw);
 RewriteResult removeTranspose(Operator &op, Rewriter &rw);
 RewriteResult removeCast(Operator &op, Rewriter &rw);
 RewriteResult removeSplit(Operator &op, Rewriter &rw);
+RewriteResult foldConstants(Operator &op, Rewriter &rw);
 RewriteResult mergeReshapes(Operator &outer, Rewriter &rw);
 RewriteResult cancelReshapes(Operator &outer, Rewriter &rw);
 RewriteResult mergeTransposes(Operator &outer, Rewriter &rw);

@@ -97,6 +97,9 @@ llvm::Error Run::visit(Operator &op) {
   auto found = candidates.find(static_cast<int32_t>(op.code));
   if (found == candidates.end())
     return llvm::Error::success();
+  // Rules may count on results. Most operators without one are dead code, but not those with effects.
+  if (op.results().empty() || llvm::is_contained(op.results(), nullptr))
+    return llvm::Error::success();
   for (const Candidate &candidate : found->second) {
     const Pass &pass = *candidate.entry->pass;
     IdSet origins = op.origins;

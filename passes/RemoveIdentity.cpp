@@ -36,6 +36,16 @@ static bool isSplat(const Value &constant, int number) {
   }
 }
 
+/// Whether to add these zeros (or to subtract them) keeps even the sign of −0.0: −0 + 0 and −0 − −0 are 0.
+static bool keepsNegativeZero(const Value &zeros, bool subtracted) {
+  size_t width = zeros.type == TensorType::FLOAT32 ? 4 : zeros.type == TensorType::FLOAT64 ? 8 : 0;
+  llvm::ArrayRef<uint8_t> bytes = zeros.payload().bytes();
+  for (size_t i = width; width && i <= bytes.size(); i += width)
+    if ((bytes[i - 1] >> 7) == subtracted)
+      return false;
+  return true;
+}
+
 static bool keepsShape(const Operator &op) {
   const Value *in = op.operand(0), *out = op.result();
   return in && out && in->isStatic() && out->isStatic() && in->shape == out->shape && in->type == out->type;
@@ -55,7 +65,8 @@ RewriteResult removeNeutralArithmetic(Operator &op, Rewriter &rw) {
     return decline("quantised");
   if (!x->isStatic() || !op.result()->isStatic())
     return decline("the broadcast is not known before run time");
-  return rw.replaceWithValue(x, Fate::Identity);
+  bool exact = !additive || keepsNegativeZero(*constant, op.code == BuiltinOperator::SUB);
+  return rw.replaceWithValue(x, Fate::Identity, exact);
 }
 
 /// reshape, slice, pad, tile, … that keep a static shape keep the value, for they keep the order of the elements.
@@ -64,6 +75,8 @@ RewriteResult removeShapeIdentity(Operator &op, Rewriter &rw) {
     return decline("changes the shape, or it is not known before run time");
   if (op.code == BuiltinOperator::CONCATENATION && op.numOperands() != 1)
     return decline("joins several tensors");
+  if (fusedActivation(op) != ActivationFunctionType::NONE)
+    return decline("has a fused activation");
   return rw.replaceWithValue(op.operand(0), Fate::Identity);
 }
 
@@ -95,7 +108,7 @@ RewriteResult removeTranspose(Operator &op, Rewriter &rw) {
       return decline("the permutation does not fit the shape");
     if (x->shape[axis] == 1)
       continue;
-    if (axis < last)
+    if (axis <= last)
       return decline("moves elements");
     last = axis;
   }

@@ -80,17 +80,11 @@ const char *const settledFlags[] = {"mute_warnings", "disable_validation", "gene
 /// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
 const char *const missingFlags[] = {
     "fold_add_v2",
-    "fold_cast",
     "fold_densify",
-    "fold_dequantize",
     "fold_dwconv",
     "fold_fully_connected",
-    "fold_gather",
     "fold_mul",
-    "fold_reshape",
-    "fold_shape",
     "fold_sparse_to_dense",
-    "fold_squeeze",
     "forward_reshape_to_unaryop",
     "forward_transpose_op",
     "fuse_horizontal_fc_layers",

@@ -1,0 +1,201 @@
+#include "eval/Movement.h"
+
+#include "ir/ConstantView.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace origo {
+
+namespace {
+
+using Result = llvm::Expected<std::optional<Payload>>;
+using Shape = llvm::SmallVector<uint64_t, 6>;
+
+Result none(const char *&why, const char *reason) {
+  why = reason;
+  return std::optional<Payload>();
+}
+
+/// Elements of whole bytes in one dense block.
+bool isDense(const Value *v, uint64_t size) {
+  return v && v->isConstant() && !v->sparsity && !v->compression && !v->externalBuffer && v->payload().hasBytes() &&
+         v->elementCount() && v->payload().size() == *v->elementCount() * size;
+}
+
+Shape strides(llvm::ArrayRef<int32_t> shape) {
+  Shape strides(shape.size());
+  uint64_t step = 1;
+  for (size_t i = shape.size(); i-- > 0; step *= shape[i])
+    strides[i] = step;
+  return strides;
+}
+
+/// result[i] = source[index(i)], elements of `size` bytes; every index must be in range.
+template <class Index>
+Result gather(PayloadStore &store, const Value &x, const Value &result, uint64_t size, Index index) {
+  const uint8_t *data = x.payload().bytes().data();
+  llvm::Expected<Payload> payload =
+      store.make(*result.elementCount() * size, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+        for (uint64_t i = 0; i < window.size() / size; ++i)
+          std::memcpy(window.data() + i * size, data + index(offset / size + i) * size, size);
+      });
+  if (!payload)
+    return payload.takeError();
+  return std::optional<Payload>(std::move(*payload));
+}
+
+Result transpose(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto permutation = readConstant<int32_t>(op.operand(1));
+  if (!permutation || permutation->size() != x.shape.size() || result.shape.size() != x.shape.size())
+    return none(why, "the permutation is not constant");
+  Shape from = strides(x.shape), to = strides(result.shape), step(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    int32_t axis = (*permutation)[i];
+    if (axis < 0 || axis >= x.rank() || result.shape[i] != x.shape[axis])
+      return none(why, "the permutation does not fit the shapes");
+    step[i] = from[axis];
+  }
+  auto axes = llvm::seq<int32_t>(0, x.rank());
+  if (!std::is_permutation(permutation->begin(), permutation->end(), axes.begin()))
+    return none(why, "not a permutation");
+  return gather(store, x, result, size, [&](uint64_t i) {
+    uint64_t at = 0;
+    for (size_t d = 0; d < to.size(); ++d)
+      at += i / to[d] % result.shape[d] * step[d];
+    return at;
+  });
+}
+
+Result gatherAxis(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto indices = readIntegers(op.operand(1), 1 << 20);
+  auto *options = op.options.as<circle::GatherOptions>();
+  int64_t axis = options ? options->axis() : 0;
+  if (axis < 0)
+    axis += x.rank();
+  if (!indices || axis < 0 || axis >= x.rank() || (options && options->batch_dims() != 0))
+    return none(why, "the indices are not constant, or batched");
+  int64_t length = x.shape[axis];
+  if (llvm::any_of(*indices, [&](int64_t i) { return i < 0 || i >= length; }))
+    return none(why, "an index is out of range");
+  uint64_t inner = strides(x.shape)[axis], count = indices->size();
+  if (*result.elementCount() * length != *x.elementCount() * count || !count || !inner)
+    return none(why, "the result is not of the stated shape");
+  return gather(store, x, result, size, [&](uint64_t i) {
+    return i / inner / count * inner * length + (*indices)[i / inner % count] * inner + i % inner;
+  });
+}
+
+Result slice(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto begin = readIntegers(op.operand(1));
+  if (!begin || begin->size() != x.shape.size() || result.rank() != x.rank())
+    return none(why, "the begin is not constant");
+  llvm::SmallVector<int64_t, 6> step(begin->size(), 1);
+  if (op.code == BuiltinOperator::STRIDED_SLICE) {
+    auto given = readIntegers(op.operand(3));
+    auto *options = op.options.as<circle::StridedSliceOptions>();
+    bool plain = !options || (!options->ellipsis_mask() && !options->new_axis_mask() && !options->shrink_axis_mask() &&
+                              !options->offset());
+    if (!given || given->size() != step.size() || !plain || llvm::any_of(*given, [](int64_t s) { return s <= 0; }))
+      return none(why, "strides or masks that have no kernel");
+    step.assign(given->begin(), given->end());
+    for (size_t d = 0; d < begin->size(); ++d) {
+      if (options && options->begin_mask() >> d & 1)
+        (*begin)[d] = 0;
+      else if ((*begin)[d] < 0)
+        (*begin)[d] += x.shape[d];
+    }
+  }
+  for (size_t d = 0; d < begin->size(); ++d)
+    if ((*begin)[d] < 0 || (result.shape[d] > 0 && (*begin)[d] + (result.shape[d] - 1) * step[d] >= x.shape[d]))
+      return none(why, "a slice out of range");
+  Shape from = strides(x.shape), to = strides(result.shape);
+  return gather(store, x, result, size, [&](uint64_t i) {
+    uint64_t at = 0;
+    for (size_t d = 0; d < to.size(); ++d)
+      at += ((*begin)[d] + i / to[d] % result.shape[d] * step[d]) * from[d];
+    return at;
+  });
+}
+
+/// Concatenation and Pack: equal outer parts of all operands, one behind the other.
+Result join(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &result = *op.result();
+  int64_t axis;
+  if (op.code == BuiltinOperator::PACK) {
+    auto *options = op.options.as<circle::PackOptions>();
+    axis = options ? options->axis() : 0;
+  } else {
+    auto *options = op.options.as<circle::ConcatenationOptions>();
+    axis = options ? options->axis() : 0;
+    if (options && options->fused_activation_function() != circle::ActivationFunctionType::NONE)
+      return none(why, "has a fused activation");
+  }
+  if (axis < 0)
+    axis += result.rank();
+  if (axis < 0 || axis >= result.rank())
+    return none(why, "the axis does not fit the shape");
+  uint64_t outer = 1, whole = 0;
+  for (int64_t d = 0; d < axis; ++d)
+    outer *= result.shape[d];
+  struct Part {
+    const uint8_t *data;
+    uint64_t bytes; ///< of one outer row
+  };
+  llvm::SmallVector<Part> parts;
+  for (const Use &use : const_cast<Operator &>(op).operands()) {
+    const Value *x = use.get();
+    if (!isDense(x, size) || x->type != result.type || !outer || *x->elementCount() % outer)
+      return none(why, "an operand is not a dense constant");
+    parts.push_back({x->payload().bytes().data(), *x->elementCount() / outer * size});
+    whole += parts.back().bytes;
+  }
+  constexpr uint64_t limit = 64 << 20; // one row at a time would be better for more; nobody has had that
+  if (!whole || whole * outer != *result.elementCount() * size || whole * outer > limit)
+    return none(why, "the result is not of the stated shape, or very big");
+  std::string bytes;
+  for (uint64_t row = 0; row < outer; ++row)
+    for (const Part &part : parts)
+      bytes.append(reinterpret_cast<const char *>(part.data) + row * part.bytes, part.bytes);
+  llvm::Expected<Payload> payload = store.make(bytes.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t at) {
+    std::memcpy(window.data(), bytes.data() + at, window.size());
+  });
+  if (!payload)
+    return payload.takeError();
+  return std::optional<Payload>(std::move(*payload));
+}
+
+} // namespace
+
+llvm::Expected<std::optional<Payload>> moveElements(const Operator &op, PayloadStore &store, const char *&why) {
+  const Value *x = op.operand(0), *result = op.result();
+  std::optional<unsigned> bits = bitsPerElement(x->type);
+  if (!bits || *bits % 8 || x->type != result->type)
+    return none(why, "no kernel for the type");
+  uint64_t size = *bits / 8;
+  if (!isDense(x, size))
+    return none(why, "not a dense constant");
+  switch (op.code) {
+  case BuiltinOperator::RESHAPE:
+  case BuiltinOperator::SQUEEZE:
+  case BuiltinOperator::EXPAND_DIMS:
+    return std::optional<Payload>(x->payload()); // the bytes are shared
+  case BuiltinOperator::TRANSPOSE:
+    return transpose(op, store, size, why);
+  case BuiltinOperator::GATHER:
+    return gatherAxis(op, store, size, why);
+  case BuiltinOperator::SLICE:
+  case BuiltinOperator::STRIDED_SLICE:
+    return slice(op, store, size, why);
+  default:
+    return join(op, store, size, why);
+  }
+}
+
+} // namespace origo
