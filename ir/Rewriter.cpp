@@ -5,6 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <utility>
+
 namespace origo {
 
 static bool allUnused(const Operator &op) {
@@ -143,6 +145,7 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bo
   op->code = draft.code;
   op->options = draft.options;
   op->parent = root->parent;
+  op->index = root->index; // until the model is numbered again: what tells which of two comes first
   if (const Operator *base = draft.base) {
     op->customCode = base->customCode;
     op->options2 = base->options2;
@@ -213,42 +216,93 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
   return finish(Fate::FusedAway, into, std::move(event));
 }
 
+/// Why `to` cannot stand in the place of `from`.
+const char *Rewriter::mergeRefusal(const Value &from, const Value &to) const {
+  if (from.type != to.type || from.shape != to.shape || from.shapeSignature != to.shapeSignature ||
+      !sameQuantization(from.quantization, to.quantization))
+    return "the values differ in type, shape or quantisation";
+  if (to.isVariable || from.isVariable)
+    return "a variable is not merged with another value";
+  if (from.otherUses != from.graphOutputs + from.signatureUses)
+    return "the value is named by an operator's intermediates or a quantisation";
+  if (from.isInterface() && to.isInterface())
+    return "would merge two tensors of the model's interface";
+  if (from.isInterface() && !to.producer())
+    return "a graph output would become a constant";
+  return nullptr;
+}
+
+/// Users, interface and relations of `from` go to `to`.
+void Rewriter::takeOver(Value &from, Value &to, bool exact) {
+  if (from.isInterface()) {
+    moveInterface(from, to);
+    to.producer()->inexact |= !exact;
+  }
+  from.forEachUse([&](Use &use) {
+    push(*use.owner);
+    use.owner->inexact |= !exact;
+    use.set(&to);
+  });
+  for (Relation relation : from.relations) {
+    relation.exact &= exact;
+    to.relations.push_back(relation);
+  }
+  if (!to.relations.empty())
+    to.noRelation = {};
+  from.relations.clear();
+}
+
 RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, bool exact, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
   Value *old = root->result();
-  exact &= fate != Fate::QuantizationCancelled;
-  if (old->type != value->type || old->shape != value->shape || old->shapeSignature != value->shapeSignature ||
-      !sameQuantization(old->quantization, value->quantization))
-    return decline("the values differ in type, shape or quantisation");
-  if (value->isVariable || old->isVariable)
-    return decline("a variable is not merged with another value");
-  if (old->otherUses != old->graphOutputs + old->signatureUses)
-    return decline("the value is named by an operator's intermediates or a quantisation");
-  if (old->isInterface()) {
-    if (value->isInterface())
-      return decline("would merge two tensors of the model's interface");
-    if (!value->producer())
-      return decline("a graph output would become a constant");
-    moveInterface(*old, *value);
-    value->producer()->inexact |= !exact;
-  }
+  if (const char *why = mergeRefusal(*old, *value))
+    return decline(why);
   std::optional<RewriteEvent> event = describe(where);
-  old->forEachUse([&](Use &use) {
-    push(*use.owner);
-    use.owner->inexact |= !exact;
-    use.set(value);
-  });
-  for (Relation relation : old->relations) {
-    relation.exact &= exact;
-    value->relations.push_back(relation);
-  }
-  if (!value->relations.empty())
-    value->noRelation = {};
-  old->relations.clear();
+  takeOver(*old, *value, exact && fate != Fate::QuantizationCancelled);
   Successors *into = model.addSuccessors();
   into->values.push_back(value);
   return finish(fate, into, std::move(event));
+}
+
+RewriteResult Rewriter::mergeInto(Operator &survivor, SourceLine where) {
+  if (const char *why = refusal())
+    return decline(why);
+  for (auto [from, to] : llvm::zip(root->results(), survivor.results()))
+    if (const char *why = !from != !to ? "one has a result that the other lacks"
+                          : from       ? mergeRefusal(*from, *to)
+                                       : nullptr)
+      return decline(why);
+  std::optional<RewriteEvent> event = describe(where);
+  Successors *into = model.addSuccessors();
+  for (auto [from, to] : llvm::zip(root->results(), survivor.results()))
+    if (from) {
+      takeOver(*from, *to, true);
+      into->values.push_back(to);
+    }
+  survivor.origins = model.sets.join(survivor.origins, root->origins);
+  survivor.calls = model.sets.join(survivor.calls, root->calls);
+  survivor.passes = model.passLists.add(model.passLists.join(survivor.passes, root->passes), pass);
+  survivor.inexact |= root->inexact;
+  if (!survivor.origins.empty())
+    survivor.synthetic = nullptr;
+  else if (root->synthetic)
+    survivor.synthetic = model.create(
+        Synthetic{survivor.synthetic->reason, model.sets.join(survivor.synthetic->serves, root->synthetic->serves)});
+  return finish(Fate::DuplicateOf, into, std::move(event));
+}
+
+void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &duplicate) {
+  pass = name;
+  ++model.rewrites;
+  takeOver(duplicate, survivor, true);
+  survivor.sourceTensors = model.sets.join(survivor.sourceTensors, duplicate.sourceTensors);
+  survivor.sourceOperators = model.sets.join(survivor.sourceOperators, duplicate.sourceOperators);
+  if (!survivor.sourceTensors.empty() || !survivor.sourceOperators.empty())
+    survivor.synthetic = {};
+  Successors *into = model.addSuccessors();
+  into->values.push_back(&survivor);
+  eraseValue(duplicate, Fate::DuplicateOf, into);
 }
 
 RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceLine where) {

@@ -117,6 +117,12 @@ public:
   /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
   RewriteResult replaceWithConstant(Payload payload, bool exact, SourceLine where = SourceLine::current());
 
+  /// The root computes what `survivor`, an earlier operator, computes: its users take the survivor's results, and its
+  /// origins join the survivor's.
+  RewriteResult mergeInto(Operator &survivor, SourceLine where = SourceLine::current());
+  /// `duplicate` holds the same bytes as `survivor`, which takes over its users and origins. Not part of a rule.
+  void mergeConstants(llvm::StringRef pass, Value &survivor, Value &duplicate);
+
   /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
   RewriteResult fail(llvm::Error failure);
   /// Forgets the drafts and constants of a rule that declined.
@@ -155,6 +161,8 @@ private:
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
 
   const char *refusal() const;
+  const char *mergeRefusal(const Value &from, const Value &to) const;
+  void takeOver(Value &from, Value &to, bool exact);
   RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
   std::optional<RewriteEvent> describe(SourceLine where) const;
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);

@@ -4,7 +4,6 @@
 
 namespace origo::text {
 
-using llvm::ArrayRef;
 using llvm::StringRef;
 using wire::Field;
 using wire::TableType;

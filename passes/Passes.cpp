@@ -8,6 +8,15 @@ namespace origo {
 
 using Op = BuiltinOperator;
 
+/// All that may be computed once instead of twice, by their rows.
+static std::vector<Op> pureOperators() {
+  std::vector<Op> codes;
+  for (const OperatorInfo &row : allOperators())
+    if (row.effects == 0)
+      codes.push_back(row.code);
+  return codes;
+}
+
 llvm::ArrayRef<Pass> allPasses() {
   // Identities go first: they stand between what the fusions look for. Scales and shifts go before activations, which
   // would stand between a linear operator and them.
@@ -33,6 +42,17 @@ llvm::ArrayRef<Pass> allPasses() {
         {"transpose", removeTranspose, {Op::TRANSPOSE}},
         {"cast", removeCast, {Op::CAST}},
         {"split", removeSplit, {Op::SPLIT, Op::SPLIT_V}}}},
+      {"merge-duplicate-constants",
+       "equal constants -> one",
+       false,
+       {{"remove_duplicate_const", {}}},
+       {},
+       mergeDuplicateConstants},
+      {"common-subexpressions",
+       "f(x), f(x) -> f(x): the same operator with the same options and operands",
+       true,
+       {{"common_subexpression_elimination", {}}},
+       {{"merge", mergeDuplicates, pureOperators()}}},
       {"fold-constants",
        "an operator whose operands are constant, or a shape that is known -> its value",
        true,

@@ -29,6 +29,8 @@ struct Pass {
   bool inO1;
   std::vector<PassFlag> flags;
   std::vector<Rule> rules;
+  /// What is done once to the whole model before the rules run, because it is not about one operator; may be null.
+  void (*once)(Rewriter &rw) = nullptr;
 };
 
 /// All passes, in the order in which they are tried on an operator.
@@ -42,6 +44,8 @@ RewriteResult removeStridedSlice(Operator &op, Rewriter &rw);
 RewriteResult removeTranspose(Operator &op, Rewriter &rw);
 RewriteResult removeCast(Operator &op, Rewriter &rw);
 RewriteResult removeSplit(Operator &op, Rewriter &rw);
+void mergeDuplicateConstants(Rewriter &rw);
+RewriteResult mergeDuplicates(Operator &op, Rewriter &rw);
 RewriteResult foldConstants(Operator &op, Rewriter &rw);
 RewriteResult mergeReshapes(Operator &outer, Rewriter &rw);
 RewriteResult cancelReshapes(Operator &outer, Rewriter &rw);

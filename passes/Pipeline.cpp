@@ -51,6 +51,7 @@ public:
 
 private:
   Model &model;
+  const Pipeline &pipeline;
   const RunOptions &options;
   Rewriter rw;
   std::deque<RuleStatistics> statistics;
@@ -63,7 +64,7 @@ private:
 };
 
 Run::Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
-    : model(model), options(options), rw(model, store) {
+    : model(model), pipeline(pipeline), options(options), rw(model, store) {
   rw.onRewrite = options.onRewrite;
   for (const Pass &pass : allPasses()) // in the table's order, whatever the order on the command line
     for (const Pipeline::Entry &entry : pipeline.entries)
@@ -125,8 +126,16 @@ llvm::Error Run::visit(Operator &op) {
 }
 
 llvm::Error Run::run() {
+  model.number();
   if (llvm::Error error = removeDeadCode())
     return error;
+  for (const Pass &pass : allPasses())
+    for (const Pipeline::Entry &entry : pipeline.entries)
+      if (entry.pass == &pass && pass.once && !outOfFuel()) {
+        pass.once(rw);
+        if (llvm::Error error = check(pass.name))
+          return error;
+      }
   rw.pushAll();
   while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
     if (llvm::Error error = visit(*op))

@@ -63,7 +63,8 @@ RewriteResult removeNeutralArithmetic(Operator &op, Rewriter &rw) {
     return decline("has a fused activation");
   if (constant->quantization && constant->quantization->quantized())
     return decline("quantised");
-  if (!x->isStatic() || !op.result()->isStatic())
+  bool one = constant->elementCount() == 1 && constant->rank() <= x->rank(); // whatever the dimensions of x
+  if (!one && (!x->isStatic() || !op.result()->isStatic()))
     return decline("the broadcast is not known before run time");
   bool exact = !additive || keepsNegativeZero(*constant, op.code == BuiltinOperator::SUB);
   return rw.replaceWithValue(x, Fate::Identity, exact);

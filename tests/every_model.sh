@@ -2,12 +2,14 @@
 # Sends every model file of the shared folder through circle2circle -O1 and lets origin-dump --check judge the result by
 # the bytes of the two files.
 # usage: every_model.sh BIN models    each is done right, or refused and listed in docs/refused-models.md
+#        every_model.sh BIN samples  the same for res/
 #        every_model.sh BIN hostile   each is done right or refused in one line; nothing crashes, hangs or grows
 # Exits with 77 (skipped) where there are no model files.
 set -uo pipefail
 bin=$1 what=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 models=${ORIGO_SHARED:-$root/../shared}/models
+[[ $what == samples ]] && models=$root/res
 if [[ ! -d $models ]]; then
   echo "models: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
   exit 77
@@ -39,7 +41,7 @@ one() {
       echo "FAILED $name: not one line: $said"
     elif [[ -n $(ls "$out" | grep -v '^std') ]]; then
       echo "FAILED $name: refused, but there is output"
-    elif [[ $what == models ]] && ! grep -qF "$(basename "$name")" "$root/docs/refused-models.md"; then
+    elif [[ $what != hostile ]] && ! grep -qF "$(basename "$name")" "$root/docs/refused-models.md"; then
       echo "FAILED $name: not in docs/refused-models.md: $said"
     else
       echo "refused $name: $said"
@@ -53,6 +55,11 @@ one() {
   fi
   rm -rf "$out"
 }
+# A text is made a file first, so that the checker has bytes to look at.
+sample() {
+  local file=$scratch/$(basename "$1" .origo).tflite
+  "$bin/circle2circle" --no-origin-json "$1" "$file" && both "$file" || echo "FAILED $1: cannot be converted"
+}
 # To circle, which is what the toolchain takes, and back into its own format.
 both() {
   local verdict
@@ -60,19 +67,22 @@ both() {
   [[ $verdict == done* && $1 == *.tflite ]] && verdict=$(one "$1" tflite)
   echo "$verdict"
 }
-export -f both
+export -f both sample
 export -f one
 
-if [[ $what == hostile ]]; then
+each=both
+if [[ $what == samples ]]; then
+  each=sample where=("$models")
+elif [[ $what == hostile ]]; then
   where=("$models/hostile")
 else
   where=("$models" -path "$models/hostile" -prune -o)
 fi
-find "${where[@]}" -type f \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z |
-  xargs -0 -P "$(nproc)" -I{} bash -c 'both "$1"' _ {} >"$scratch/verdicts"
+find "${where[@]}" -type f \( -name '*.tflite' -o -name '*.circle' -o -name '*.origo' \) -print0 | sort -z |
+  xargs -0 -P "$(nproc)" -I{} bash -c "$each"' "$1"' _ {} >"$scratch/verdicts"
 
 count() { grep -c "^$1 " "$scratch/verdicts"; }
-sort "$scratch/verdicts" | if [[ $what == models ]]; then grep -v '^done '; else grep '^FAILED '; fi
+sort "$scratch/verdicts" | if [[ $what == hostile ]]; then grep '^FAILED '; else grep -v '^done '; fi
 files=$(wc -l <"$scratch/verdicts")
 echo "models: $files files of $what: $(count done) optimised and their maps checked, $(count refused) refused, $(count FAILED) failed"
 ((files > 0 && $(count FAILED) == 0))

@@ -104,7 +104,6 @@ const char *const missingFlags[] = {
     "fuse_prelu",
     "fuse_gelu",
     "fuse_rsqrt",
-    "remove_duplicate_const",
     "remove_fakequant",
     "remove_gather_guard",
     "remove_qdq_for_mpo",
@@ -131,7 +130,6 @@ const char *const missingFlags[] = {
     "nchw_to_nhwc_output_shape",
     "transform_sqrt_div_to_rsqrt_mul",
     "decompose_softmax",
-    "common_subexpression_elimination",
     "dynamic_batch_to_single_batch",
 };
 
