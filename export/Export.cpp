@@ -80,6 +80,8 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     return inPath(std::move(error));
 
   bool embed = options.embed != origin::Embed::None && !model.provenanceDropped;
+  // ONE's tables are made of names, which `ids` leaves to the side file.
+  unsigned mapEntries = !embed ? 0 : options.embed == origin::Embed::Full ? Tables::mapEntries : 1;
   bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
   std::optional<origin::OriginMap> map;
   std::array<Payload, Tables::mapEntries> mapPayloads;
@@ -88,7 +90,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
   for (uint64_t inlineBelow : inlineLimits) {
     layout.reset();
     llvm::Expected<std::unique_ptr<Tables>> built =
-        buildTables(model, {.format = options.format, .withMap = embed, .inlineBelow = inlineBelow});
+        buildTables(model, {.format = options.format, .mapEntries = mapEntries, .inlineBelow = inlineBelow});
     if (!built)
       return inPath(built.takeError());
     tables = std::move(*built);

@@ -209,14 +209,13 @@ private:
               circle::Buffer::VT_SIZE);
       offsets.push_back(builder.EndTable(start));
     }
-    if (options.withMap)
-      for (const Payload &payload : tables.map) {
-        bool isInline = options.inlineBelow == Tables::everythingInline;
-        uoffset_t start = builder.StartTable();
-        refer(isInline ? Reference::MapInline : Reference::MapByOffset, payload,
-              isInline ? circle::Buffer::VT_DATA : circle::Buffer::VT_OFFSET, circle::Buffer::VT_SIZE);
-        offsets.push_back(builder.EndTable(start));
-      }
+    for (unsigned i = 0; i < options.mapEntries; ++i) {
+      bool isInline = options.inlineBelow == Tables::everythingInline;
+      uoffset_t start = builder.StartTable();
+      refer(isInline ? Reference::MapInline : Reference::MapByOffset, tables.map[i],
+            isInline ? circle::Buffer::VT_DATA : circle::Buffer::VT_OFFSET, circle::Buffer::VT_SIZE);
+      offsets.push_back(builder.EndTable(start));
+    }
     return tableVector(offsets);
   }
 
@@ -231,9 +230,8 @@ private:
     };
     for (const MetadataEntry &entry : model.metadata)
       add(entry.name, bufferIndex(entry.buffer));
-    if (options.withMap)
-      for (unsigned i = 0; i < Tables::mapEntries; ++i)
-        add(mapEntryNames[i], tables.buffers.size() + i);
+    for (unsigned i = 0; i < options.mapEntries; ++i)
+      add(mapEntryNames[i], tables.buffers.size() + i);
     return offsets.empty() ? Offset<void>() : tableVector(offsets);
   }
 

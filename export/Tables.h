@@ -54,7 +54,7 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  bool withMap = false;
+  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: ONE's tables too
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
 };
 

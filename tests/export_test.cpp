@@ -356,11 +356,18 @@ TEST_F(ExportTest, SameModelSameBytes) {
     EXPECT_EQ(json, read(at("a.json")));
     EXPECT_TRUE(verifies(first));
     auto *metadata = circle::GetModel(first.data())->metadata();
-    bool embedded = metadata && metadata->size() >= 3 &&
-                    metadata->Get(metadata->size() - 3)->name()->str() == origin::metadataName &&
-                    metadata->Get(metadata->size() - 2)->name()->str() == origin::oneSourceTable &&
-                    metadata->Get(metadata->size() - 1)->name()->str() == origin::oneOpTable;
-    EXPECT_EQ(embedded, embed != origin::Embed::None);
+    std::vector<std::string> names;
+    for (unsigned i = 0; metadata && i < metadata->size(); ++i)
+      names.push_back(metadata->Get(i)->name()->str());
+    std::vector<std::string> expected;
+    if (embed != origin::Embed::None)
+      expected = {origin::metadataName};
+    if (embed == origin::Embed::Full)
+      expected.insert(expected.end(), {origin::oneSourceTable, origin::oneOpTable});
+    ASSERT_GE(names.size(), expected.size());
+    EXPECT_EQ(std::vector<std::string>(names.end() - expected.size(), names.end()), expected);
+    EXPECT_EQ(llvm::is_contained(names, origin::metadataName), embed != origin::Embed::None);
+    EXPECT_EQ(llvm::is_contained(names, origin::oneOpTable), embed == origin::Embed::Full);
   }
 }
 

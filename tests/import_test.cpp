@@ -410,6 +410,14 @@ TEST(Import, RulesOfTheGraph) {
     expect(w, "signature \"s\": subgraph 3");
   }
   {
+    Writer w; // options whose kind is not told: the flatbuffer verifier does not look at them
+    w.tensor({1}), w.tensor({1});
+    w.op(w.code(BuiltinOperator::WHILE), {0}, {1}, circle::BuiltinOptions::NONE,
+         circle::CreateWhileOptions(w.fbb).Union());
+    w.graph({0}, {1});
+    expect(w, "options of the kind NONE");
+  }
+  {
     Writer w; // no subgraph
     expect(w, "no subgraph");
   }

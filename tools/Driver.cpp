@@ -8,6 +8,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
+#include <cstdlib>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace origo::tools {
@@ -33,14 +35,61 @@ static void onBusError(int) {
   ::_exit(1);
 }
 
+static const char *volatile currentPhase;
+static volatile bool progressShown;
+
+/// Every second while the tool runs, on a terminal. Only what a signal handler may do.
+static void onTick(int) {
+  static int seconds;
+  const char *word = currentPhase;
+  if (++seconds < 2 || !word)
+    return;
+  char line[64] = "\r\x1b[K";
+  size_t used = 4;
+  for (; *word && used < 40; ++word)
+    line[used++] = *word;
+  for (char c : {',', ' '})
+    line[used++] = c;
+  char digits[12];
+  size_t count = 0;
+  for (int n = seconds; n; n /= 10)
+    digits[count++] = '0' + n % 10;
+  while (count)
+    line[used++] = digits[--count];
+  for (char c : {' ', 's'})
+    line[used++] = c;
+  progressShown = true;
+  [[maybe_unused]] ssize_t ignored = ::write(2, line, used);
+}
+
+/// Leaves a clean line for what is printed next.
+static void clearProgress() {
+  currentPhase = nullptr;
+  if (progressShown) {
+    [[maybe_unused]] ssize_t ignored = ::write(2, "\r\x1b[K", 4);
+  }
+}
+
+void phase(const char *word) { currentPhase = word; }
+
 void start(llvm::StringRef tool) {
   toolName = tool;
+  if (::isatty(2)) {
+    struct sigaction tick = {};
+    tick.sa_handler = onTick;
+    tick.sa_flags = SA_RESTART;
+    ::sigaction(SIGALRM, &tick, nullptr);
+    itimerval everySecond{{1, 0}, {1, 0}};
+    ::setitimer(ITIMER_REAL, &everySecond, nullptr);
+    std::atexit(clearProgress);
+  }
   struct sigaction action = {};
   action.sa_handler = onBusError;
   ::sigaction(SIGBUS, &action, nullptr);
 }
 
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
+  phase("reading");
   if (kindOf(path) != FileKind::Text)
     return importModel(path, options);
   llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
@@ -83,6 +132,7 @@ static llvm::Error saveText(Model &model, llvm::StringRef path) {
 }
 
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
+  phase("writing");
   if (kindOf(path) == FileKind::Text)
     return saveText(*imported.model, path);
   return exportModel(*imported.model, imported.lineage, path, options);
@@ -95,10 +145,14 @@ int fail(llvm::Error error) {
 }
 
 int fail(const llvm::Twine &message) {
+  clearProgress();
   llvm::errs() << toolName << ": error: " << message << '\n';
   return 1;
 }
 
-void note(const llvm::Twine &message) { llvm::errs() << toolName << ": note: " << message << '\n'; }
+void note(const llvm::Twine &message) {
+  clearProgress();
+  llvm::errs() << toolName << ": note: " << message << '\n';
+}
 
 } // namespace origo::tools

@@ -16,6 +16,9 @@ std::optional<FileKind> kindOf(llvm::StringRef path);
 /// interrupt end without leaving temporary files.
 void start(llvm::StringRef tool);
 
+/// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
+void phase(const char *word);
+
 /// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 

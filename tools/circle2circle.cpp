@@ -56,8 +56,8 @@ cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
 
 cl::opt<origin::Embed>
     embed("embed-origin", cl::init(origin::Embed::Full), cl::desc("The origin map inside the model:"),
-          cl::values(clEnumValN(origin::Embed::Full, "full", "with source names (default)"),
-                     clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file"),
+          cl::values(clEnumValN(origin::Embed::Full, "full", "with source names, and ONE's tables beside it (default)"),
+                     clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file, and without ONE's tables"),
                      clEnumValN(origin::Embed::None, "none", "nothing")),
           cl::cat(origins));
 cl::opt<std::string> originJson("origin-json", cl::value_desc("file"),
@@ -234,6 +234,7 @@ llvm::Error run(const Pipeline &pipeline) {
     return observer.takeError();
   RunOptions options = runOptions();
   (*observer)->attach(options);
+  tools::phase("optimising");
   if (llvm::Error error = runPipeline(model, pipeline, store, options)) {
     if (verifyEach)
       writeReproducer(pipeline, directory);
@@ -255,8 +256,8 @@ llvm::Error run(const Pipeline &pipeline) {
   for (const std::string &note : notes)
     tools::note(note);
   if (verbose)
-    llvm::errs() << "circle2circle: " << before << " operators, " << model.operatorCount() << " after "
-                 << model.rewrites << " rewrites\n";
+    tools::note(llvm::Twine(before) + " operators, " + llvm::Twine(model.operatorCount()) + " after " +
+                llvm::Twine(model.rewrites) + " rewrites");
   return llvm::Error::success();
 }
 
