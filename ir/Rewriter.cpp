@@ -60,7 +60,9 @@ Value *Rewriter::insert(Draft draft, TensorType type, llvm::ArrayRef<int32_t> sh
   value.hasShape = true;
   value.hasRank = true;
   value.shape.assign(shape.begin(), shape.end());
-  value.name = root->result()->name;
+  const OperatorInfo *row = operatorInfo(draft.code);
+  value.name =
+      label((row ? row->name.lower() : "value") + (pending.empty() ? "" : "_" + std::to_string(pending.size())));
   if (quantization)
     model.setQuantization(value, *quantization);
   value.noRelation = "new-intermediate";
@@ -126,6 +128,10 @@ const char *Rewriter::refusal() const {
                                                         [&](Operator *op) { return op->code == *scope.other; }));
                  });
   return inScope ? nullptr : "not asked for by the given flags";
+}
+
+llvm::StringRef Rewriter::label(llvm::StringRef suffix) {
+  return model.copy(llvm::StringRef((root->result()->name + "/" + suffix).str()));
 }
 
 void Rewriter::abandon() {

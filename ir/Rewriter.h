@@ -123,6 +123,9 @@ public:
   /// `duplicate` holds the same bytes as `survivor`, which takes over its users and origins. Not part of a rule.
   void mergeConstants(llvm::StringRef pass, Value &survivor, Value &duplicate);
 
+  /// A name for what a rule adds: that of the root's result with a suffix, for names should not repeat.
+  llvm::StringRef label(llvm::StringRef suffix);
+
   /// The rule cannot go on because of its environment (a full disk): kept in `error`, ends the run.
   RewriteResult fail(llvm::Error failure);
   /// Forgets the drafts and constants of a rule that declined.

@@ -61,13 +61,13 @@ RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw) {
   Value *x = op.operand(0);
   if (!x || x->type != TensorType::FLOAT32 || !isFloatKeepingShape(x, *op.result()))
     return decline("not float");
-  auto scalar = [&](float number) {
+  auto scalar = [&](float number, llvm::StringRef name) {
     return rw.inventedConstant(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))),
-                               TensorType::FLOAT32, {}, op.result()->name);
+                               TensorType::FLOAT32, {}, rw.label(name));
   };
-  Value *shifted = rw.insertLike(rw.draft(BuiltinOperator::ADD, {x, scalar(3)}), *x);
+  Value *shifted = rw.insertLike(rw.draft(BuiltinOperator::ADD, {x, scalar(3, "three")}), *x);
   Value *gate = rw.insertLike(rw.draft(BuiltinOperator::RELU6, {shifted}), *x);
-  Value *scaled = rw.insertLike(rw.draft(BuiltinOperator::MUL, {gate, scalar(1.0f / 6)}), *x);
+  Value *scaled = rw.insertLike(rw.draft(BuiltinOperator::MUL, {gate, scalar(1.0f / 6, "sixth")}), *x);
   return rw.replace(rw.draft(BuiltinOperator::MUL, {x, scaled}));
 }
 

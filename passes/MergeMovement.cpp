@@ -112,7 +112,7 @@ RewriteResult substituteToReshape(Operator &op, Rewriter &rw) {
   if (x->shape == result->shape)
     return decline("does nothing at all: for remove-identity");
   Value *shape = rw.inventedConstant(Payload::owned(bytesOf(result->shape)), TensorType::INT32,
-                                     {static_cast<int32_t>(result->shape.size())}, result->name);
+                                     {static_cast<int32_t>(result->shape.size())}, rw.label("shape"));
   return rw.replace(rw.draft(BuiltinOperator::RESHAPE, {x, shape}).bitExact());
 }
 

@@ -57,7 +57,8 @@ cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
 cl::opt<origin::Embed>
     embed("embed-origin", cl::init(origin::Embed::Full), cl::desc("The origin map inside the model:"),
           cl::values(clEnumValN(origin::Embed::Full, "full", "with source names, and ONE's tables beside it (default)"),
-                     clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file, and without ONE's tables"),
+                     clEnumValN(origin::Embed::Ids, "ids",
+                                "without names, which stay in the side file, and without ONE's tables"),
                      clEnumValN(origin::Embed::None, "none", "nothing")),
           cl::cat(origins));
 cl::opt<std::string> originJson("origin-json", cl::value_desc("file"),

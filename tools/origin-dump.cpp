@@ -11,6 +11,8 @@
 #include "origin/Json.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -36,7 +38,9 @@ cl::opt<std::string> where("where", cl::value_desc("NAME|ID"),
 cl::opt<std::string> from("from", cl::value_desc("INDEX|NAME"),
                           cl::desc("Tell where a written operator comes from (G:INDEX in subgraph G)"),
                           cl::cat(category));
-cl::opt<std::string> strip("strip", cl::value_desc("OUTPUT"), cl::desc("Write the model without its origin map"),
+cl::opt<std::string> secondPath(cl::Positional, cl::desc("[OUTPUT]"), cl::cat(category));
+cl::opt<std::string> strip("strip", cl::ValueOptional, cl::value_desc("OUTPUT"),
+                           cl::desc("Write the model without its origin map; without OUTPUT to standard output"),
                            cl::cat(category));
 cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
                                 cl::desc("With --check: the source model, without which a part "
@@ -56,6 +60,7 @@ cl::extrahelp examples("\nMODEL is a .circle or .tflite file, or a side file (MO
                        "  origin-dump net.circle --from 3                     where does operator "
                        "3 come from?\n"
                        "  origin-dump net.circle --check --source net.tflite  is the map true?\n"
+                       "  origin-dump --strip=plain.circle net.circle\n"
                        "  origin-dump --json net.circle > net.origin.json\n"
                        "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the "
                        "law.\n");
@@ -96,6 +101,23 @@ int runFingerprint(const OriginFile &file) {
   return 0;
 }
 
+/// `--strip=OUTPUT MODEL`, or the two as words in either order, told apart by which of them is there.
+int runStrip() {
+  std::string model = modelPath, output = strip;
+  if (!secondPath.empty()) {
+    bool first = llvm::sys::fs::exists(modelPath), second = llvm::sys::fs::exists(secondPath);
+    if (!output.empty() || (first && second))
+      return fail("--strip: which is to be written? Say --strip=OUTPUT MODEL");
+    output = first ? secondPath : modelPath;
+    model = first ? modelPath : secondPath;
+  }
+  if (output.empty() && llvm::sys::Process::StandardOutIsDisplayed())
+    return fail("--strip: a model is not for a terminal; say --strip=OUTPUT MODEL, or redirect the output");
+  if (llvm::Error error = stripOrigins(model, output.empty() ? "-" : output))
+    return fail(std::move(error));
+  return 0;
+}
+
 int run() {
   int modes = json + csv + dot + ledger + summary + showFingerprint + check + (where.getNumOccurrences() > 0) +
               (from.getNumOccurrences() > 0) + (strip.getNumOccurrences() > 0);
@@ -105,11 +127,10 @@ int run() {
                 "--check");
   if (!sourcePath.empty() && !check)
     return fail("--source goes with --check");
-  if (strip.getNumOccurrences()) {
-    if (llvm::Error error = stripOrigins(modelPath, strip))
-      return fail(std::move(error));
-    return 0;
-  }
+  if (strip.getNumOccurrences())
+    return runStrip();
+  if (!secondPath.empty())
+    return fail("one MODEL at a time, and OUTPUT goes with --strip only");
 
   auto opened = openOriginFile(modelPath, mapPath, check || showFingerprint);
   if (!opened)
