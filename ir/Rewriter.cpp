@@ -13,6 +13,12 @@ static bool allUnused(const Operator &op) {
   return llvm::all_of(op.results(), [](Value *v) { return !v || v->unused(); });
 }
 
+Rewriter::~Rewriter() {
+  llvm::consumeError(std::move(error));
+  for (Operator *op : worklist)
+    op->queued = false; // for the next one
+}
+
 bool Rewriter::removable(const Operator &op) const { return op.effects() == 0 && allUnused(op); }
 
 void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operator &op) {
@@ -420,11 +426,11 @@ void Rewriter::release(Value *value, Fate fate, Successors *into) {
     eraseValue(*value, fate, into);
 }
 
-void Rewriter::eraseDoomed() {
+void Rewriter::eraseDoomed(Fate fate) {
   while (!doomed.empty()) {
     Operator *op = doomed.pop_back_val();
     if (!op->erased())
-      erase(*op, Fate::Dead, nullptr);
+      erase(*op, fate, nullptr);
   }
 }
 
@@ -459,8 +465,8 @@ void Rewriter::moveInterface(Value &from, Value &to) {
   from.otherUses = from.graphOutputs = from.signatureUses = 0;
 }
 
-void Rewriter::removeDeadCode() {
-  pass = "remove-dead-code";
+void Rewriter::removeDeadCode(Fate fate) {
+  pass = fate == Fate::UserRemoved ? "change-outputs" : "remove-dead-code";
   consumed.clear();
   bool pristine = model.run == 0 && model.rewrites == 0;
   size_t before = model.tombstones.size();
@@ -472,12 +478,12 @@ void Rewriter::removeDeadCode() {
         unused.push_back(value);
     for (Value *value : unused)
       if (!value->erased())
-        eraseValue(*value, pristine ? Fate::UnusedInSource : Fate::Dead, nullptr);
+        eraseValue(*value, pristine ? Fate::UnusedInSource : fate, nullptr);
     for (Operator &op : llvm::reverse(graph->operators))
       if (removable(op))
         doomed.push_back(&op);
     std::reverse(doomed.begin(), doomed.end());
-    eraseDoomed();
+    eraseDoomed(fate);
   }
   if (model.tombstones.size() == before) {
     --model.rewrites;
@@ -485,6 +491,33 @@ void Rewriter::removeDeadCode() {
     RewriteEvent event{model.rewrites, pass, "unused", SourceLine::current(), nullptr, {}, {}, nullptr};
     onRewrite(event);
   }
+}
+
+void Rewriter::changeOutputs(llvm::ArrayRef<Value *> outputs) {
+  removeDeadCode(); // what the source does not use was not removed by the user
+  Subgraph &graph = *model.subgraphs.front();
+  for (Value *value : graph.outputs) {
+    --value->graphOutputs;
+    --value->otherUses;
+  }
+  model.setOutputs(graph, outputs);
+  for (Signature &signature : model.signatures) {
+    if (signature.subgraph != &graph)
+      continue;
+    for (const Signature::Entry &entry : signature.outputs)
+      if (entry.value) {
+        --entry.value->signatureUses;
+        --entry.value->otherUses;
+      }
+    signature.outputs.clear();
+    for (Value *value : outputs) {
+      signature.outputs.push_back({value->name, value});
+      ++value->signatureUses;
+      ++value->otherUses;
+    }
+  }
+  ++model.rewrites;
+  removeDeadCode(Fate::UserRemoved);
 }
 
 void Rewriter::pruneBuffers() {

@@ -80,7 +80,7 @@ struct RewriteEvent {
 class Rewriter {
 public:
   Rewriter(Model &model, PayloadStore &store) : model(model), store(store) {}
-  ~Rewriter() { llvm::consumeError(std::move(error)); }
+  ~Rewriter();
 
   Model &model;
   PayloadStore &store;
@@ -131,8 +131,12 @@ public:
   /// Forgets the drafts and constants of a rule that declined.
   void abandon();
 
-  /// Removes what nothing needs. What the source itself does not use is told apart from what became dead.
-  void removeDeadCode();
+  /// Removes what nothing needs. What the source itself does not use is told apart from what became dead, or what the
+  /// user did not want (`fate` UserRemoved).
+  void removeDeadCode(Fate fate = Fate::Dead);
+  /// Makes these values the outputs of the first subgraph and of its signatures, and removes what they do not need. Not
+  /// part of a rule; to be called before any.
+  void changeOutputs(llvm::ArrayRef<Value *> outputs);
   /// Drops buffers that no live value and no metadata entry refers to.
   void pruneBuffers();
 
@@ -172,7 +176,7 @@ private:
   void erase(Operator &op, Fate fate, Successors *into);
   void eraseValue(Value &value, Fate fate, Successors *into);
   void release(Value *value, Fate fate, Successors *into);
-  void eraseDoomed();
+  void eraseDoomed(Fate fate = Fate::Dead);
   void moveInterface(Value &from, Value &to);
   void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
   bool removable(const Operator &op) const;

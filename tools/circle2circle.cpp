@@ -31,6 +31,9 @@ cl::list<std::string> passes("passes", cl::CommaSeparated, cl::value_desc("a,b")
                              cl::desc("Run these passes (names: --list-passes)"), cl::cat(general));
 cl::list<std::string> skip("skip", cl::CommaSeparated, cl::value_desc("a,b"), cl::desc("Leave these passes out"),
                            cl::cat(general));
+cl::list<std::string> changeOutputs("change_outputs", cl::CommaSeparated, cl::value_desc("a,b"),
+                                    cl::desc("Make these tensors the outputs, and drop what they do not need"),
+                                    cl::cat(general));
 cl::opt<bool> printPipeline("print-pipeline", cl::desc("Print the passes that would run, and stop"), cl::cat(general));
 cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the model and its origins after each rewrite"),
                          cl::cat(general));
@@ -202,6 +205,27 @@ llvm::Expected<Imported> loadInput(PayloadStore &store) {
   return tools::load(input, options, store);
 }
 
+llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
+  llvm::SmallVector<Value *> outputs;
+  for (const std::string &name : changeOutputs) {
+    Value *found = nullptr;
+    for (Value *value : model.subgraphs.front()->values) {
+      if (value->name != name)
+        continue;
+      if (found)
+        return makeError("--change_outputs: several tensors have the name \"" + printable(name) + '"');
+      found = value;
+    }
+    if (!found || found->isConstant() || (!found->producer() && !found->isGraphInput))
+      return makeError("--change_outputs: no operator of the first subgraph computes a tensor \"" + printable(name) +
+                       "\"; circledump shows the names");
+    outputs.push_back(found);
+  }
+  if (!outputs.empty())
+    Rewriter(model, store).changeOutputs(outputs);
+  return llvm::Error::success();
+}
+
 /// A rewrite broke the model: the input as text beside the output, headed by the command that shows it again.
 void writeReproducer(const Pipeline &pipeline, llvm::StringRef directory) {
   PayloadStore store(directory.str());
@@ -233,6 +257,8 @@ llvm::Error run(const Pipeline &pipeline) {
   auto observer = tools::Observer::create(observe, *imported);
   if (!observer)
     return observer.takeError();
+  if (llvm::Error error = applyChangeOutputs(model, store))
+    return inFile(input, std::move(error));
   RunOptions options = runOptions();
   (*observer)->attach(options);
   tools::phase("optimising");

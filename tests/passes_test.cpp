@@ -1,0 +1,94 @@
+#include "ir/Text.h"
+#include "ir/Verifier.h"
+#include "passes/Pipeline.h"
+
+#include <gtest/gtest.h>
+
+using namespace origo;
+
+static std::unique_ptr<Model> parse(llvm::StringRef text) {
+  PayloadStore store;
+  llvm::Expected<std::unique_ptr<Model>> model = parseText(text, ".", store);
+  if (!model) {
+    ADD_FAILURE() << llvm::toString(model.takeError());
+    return nullptr;
+  }
+  (*model)->becomeSource();
+  return std::move(*model);
+}
+
+static const char *const chain = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4]) -> (%y) {
+  %one: f32[1] = const [1]
+  %a: f32[1,4] = ADD(%x, %x)
+  %b: f32[1,4] = RELU(%a)
+  %c: f32[1,4] = MUL(%b, %one)
+  %d: f32[1,4] = ABS(%c)
+  %e: f32[1,4] = NEG(%d)
+  %y: f32[1,4] = EXP(%e)
+}
+signature "s" @main inputs("x"=%x) outputs("y"=%y)
+)";
+
+TEST(Pipeline, FuelStopsAfterSoManyRewrites) {
+  PayloadStore store;
+  uint32_t all = 0;
+  for (uint32_t fuel : {100u, 0u, 1u, 2u}) {
+    std::unique_ptr<Model> model = parse(chain);
+    RunOptions options;
+    options.fuel = fuel;
+    options.verifyEach = true;
+    uint32_t seen = 0;
+    options.onRewrite = [&](const RewriteEvent &event) { EXPECT_EQ(event.number, ++seen); };
+    ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store, options)));
+    EXPECT_EQ(seen, model->rewrites);
+    if (fuel == 100)
+      all = seen;
+    EXPECT_EQ(seen, std::min(fuel, all));
+  }
+  EXPECT_EQ(all, 2u) << "the activation is fused, the multiplication by one removed";
+}
+
+TEST(Pipeline, StatisticsCountEveryAttempt) {
+  std::unique_ptr<Model> model = parse(chain);
+  PayloadStore store;
+  std::vector<RuleStatistics> statistics;
+  RunOptions options;
+  options.statistics = &statistics;
+  unsigned attempts = 0;
+  options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, const char *) { ++attempts; };
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store, options)));
+  uint64_t tried = 0, applied = 0, declined = 0;
+  for (const RuleStatistics &s : statistics) {
+    tried += s.tried;
+    applied += s.applied;
+    for (const auto &[reason, times] : s.declined)
+      declined += times;
+  }
+  EXPECT_EQ(tried, attempts);
+  EXPECT_EQ(tried, applied + declined);
+  EXPECT_EQ(applied, 2u);
+}
+
+TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
+  std::unique_ptr<Model> model = parse(chain);
+  PayloadStore store;
+  Subgraph &graph = *model->subgraphs.front();
+  auto *d = llvm::find_if(graph.values, [](Value *v) { return v->name == "d"; }).base();
+  Rewriter(*model, store).changeOutputs({*d});
+  EXPECT_TRUE(verify(*model).empty());
+  ASSERT_EQ(graph.operators.size(), 4u);
+  EXPECT_EQ(model->signatures.front().outputs.front().name, "d");
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  unsigned removed = 0;
+  for (const LedgerRow &row : model->ledger(lost))
+    removed += row.fate == Fate::UserRemoved;
+  EXPECT_EQ(removed, 4u) << "two operators and their results";
+  EXPECT_TRUE(lost.empty());
+
+  // What one rewriter left on its worklist, the next one sees.
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  EXPECT_TRUE(verify(*model).empty());
+  EXPECT_EQ(graph.operators.size(), 2u);
+}
