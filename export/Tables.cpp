@@ -162,7 +162,8 @@ private:
     } else {
       builder.AddElement<uint64_t>(field, placeholder);
       reference.at = builder.GetSize();
-      builder.AddElement<uint64_t>(sizeField, placeholder);
+      // The fingerprint takes sizes in before the layout is known; only that of the map is open yet.
+      builder.AddElement<uint64_t>(sizeField, payload.empty() ? placeholder : payload.size());
       reference.sizeAt = builder.GetSize();
     }
     tables.references.push_back(reference);

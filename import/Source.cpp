@@ -22,18 +22,16 @@ public:
   bool unknownFields = false;
 
   bool table(const wire::TableType &type, const Table &table) {
-    auto *start = reinterpret_cast<const uint8_t *>(&table);
     auto slots = flatbuffers::ReadScalar<flatbuffers::voffset_t>(table.GetVTable()) / 2;
     for (int slot = 0; slot + 2 < slots; ++slot) {
-      flatbuffers::voffset_t offset = table.GetOptionalFieldOffset(4 + 2 * slot);
-      if (!offset)
+      if (!table.GetOptionalFieldOffset(4 + 2 * slot))
         continue;
       if (static_cast<size_t>(slot) >= type.fields.size()) {
         unknownFields = true;
         continue;
       }
       const wire::Field &field = type.fields[slot];
-      if (field.deprecated && !deprecatedField(field, start, offset))
+      if (field.deprecated && !wire::verifyDeprecated(verifier, table, field))
         return false;
       if (!wire::isScalar(field.type) && !child(type, table, field))
         return false;
@@ -45,16 +43,6 @@ public:
 private:
   const Verifier &verifier;
   const uint64_t limit;
-
-  bool deprecatedField(const wire::Field &field, const uint8_t *start, flatbuffers::voffset_t offset) {
-    if (wire::isScalar(field.type))
-      return verifier.VerifyFieldStruct(start, offset, wire::size(field.type), wire::size(field.type));
-    if (field.type != wire::Type::String || !verifier.VerifyOffset(start, offset))
-      return false;
-    const uint8_t *at = start + offset;
-    return verifier.VerifyString(
-        reinterpret_cast<const flatbuffers::String *>(at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at)));
-  }
 
   bool child(const wire::TableType &type, const Table &owner, const wire::Field &field) {
     auto pointer = [&]<class T>(T *) { return owner.GetPointer<const T *>(field.vtableOffset()); };

@@ -468,7 +468,7 @@ void Rewriter::moveInterface(Value &from, Value &to) {
 void Rewriter::removeDeadCode(Fate fate) {
   pass = fate == Fate::UserRemoved ? "change-outputs" : "remove-dead-code";
   consumed.clear();
-  bool pristine = model.run == 0 && model.rewrites == 0;
+  bool pristine = model.rewrites == 0; // earlier runs have removed whatever they made useless
   size_t before = model.tombstones.size();
   ++model.rewrites;
   for (auto &graph : model.subgraphs) {

@@ -96,15 +96,16 @@ std::vector<SourceSignature::Entry> entries(Tables<circle::TensorMap> maps, cons
 /// Counts down what a walk over everything below a table reads.
 class Expansion {
 public:
-  explicit Expansion(uint64_t limit) : left(limit) {}
+  Expansion(uint64_t limit, const flatbuffers::Verifier &verifier) : left(limit), verifier(verifier) {}
 
   bool table(const wire::TableType &type, const Table &table) {
     if (!take(8))
       return false;
     bool isBuffer = type.name == "Buffer"; // its bytes are never copied
     for (const wire::Field &field : type.fields) {
-      // The verifier passes over deprecated fields, so they must not be followed.
-      if (wire::isScalar(field.type) || isBuffer || field.deprecated || !wire::isPresent(table, field))
+      if (field.deprecated && !wire::verifyDeprecated(verifier, table, field))
+        return false;
+      if (wire::isScalar(field.type) || isBuffer || !wire::isPresent(table, field))
         continue;
       const auto at = field.vtableOffset();
       if (field.type == wire::Type::String) {
@@ -125,6 +126,7 @@ public:
 
 private:
   uint64_t left;
+  const flatbuffers::Verifier &verifier;
 
   bool take(uint64_t size) {
     bool fits = size <= left;
@@ -222,11 +224,6 @@ Listing origin::describe(const ModelView &view) {
 }
 
 std::string origin::hex(const Digest &digest) { return llvm::toHex(digest, /*LowerCase=*/true); }
-
-bool origin::expandsModestly(const ModelView &view, uint64_t fileSize) {
-  const wire::Schema &schema = view.tflite ? wire::Schema::tflite() : wire::Schema::circle();
-  return Expansion((16 << 20) + 4 * fileSize).table(schema.root(), *view.model);
-}
 
 struct ModelFile::Impl {
   std::unique_ptr<llvm::MemoryBuffer> owner; ///< of bytes that were not handed in
@@ -338,8 +335,9 @@ llvm::Error ModelFile::Impl::parse() {
   };
   view.payload = resolve;
 
-  if (!expandsModestly(view, bytes.size()))
-    return error("damaged: its tables refer to the same bytes over and over");
+  const wire::Schema &schema = view.tflite ? wire::Schema::tflite() : wire::Schema::circle();
+  if (!Expansion((16 << 20) + 4 * bytes.size(), verifier).table(schema.root(), *view.model))
+    return error("damaged: its tables refer to the same bytes over and over, or beyond its end");
   if (llvm::Error failure = checkBuffers())
     return failure;
   return checkIndices();

@@ -15,7 +15,10 @@ struct ModelView {
   bool tflite;
   /// Payload of a tensor (given its table and its buffer index): inline bytes, by Buffer.offset/size, or an external
   /// buffer. `size` without `bytes` (null data) is allowed where only the count is known.
-  struct Bytes { const uint8_t *data; uint64_t size; };
+  struct Bytes {
+    const uint8_t *data;
+    uint64_t size;
+  };
   llvm::function_ref<Bytes(const flatbuffers::Table &tensor, uint32_t buffer)> payload;
 };
 
@@ -31,7 +34,8 @@ void forEachTensor(const ModelView &view,
 /// The fingerprint of origin-map.md: SHA-256 over the four bytes of the file identifier ("TFL3" or "CIR0") and
 /// enc(Model), where the text leaves the bytes open as follows. All numbers are little-endian.
 ///
-///   enc(table)  for each field of the file's own schema in slot order, unless it is deprecated or its value is the
+///   enc(table)  for each field of the file's own schema in slot order, deprecated ones included, unless its value is
+///   the
 ///               default: u16 slot, value. Then u16 0xFFFF. Slots that the schema does not have are left out.
 ///   value       scalar: in the width of the schema. string: u32 length, bytes. vector: u32 count, elements (strings
 ///               and tables as here). table: enc. A union's type field is a u8 in its own slot; a table behind a type
@@ -58,11 +62,6 @@ Digest content(const ModelView &view);
 
 /// 64 lower-case digits, without the prefix "sha256:" of the side file.
 std::string hex(const Digest &digest);
-
-/// A verified flatbuffer may still point at the same string, vector or table from many places, and reading it would
-/// then take much more memory and time than its size says. Is what is below the model, payloads aside, at most
-/// 16 MiB + 4 × `fileSize` when every reference counts?
-bool expandsModestly(const ModelView &view, uint64_t fileSize);
 
 /// Opens the bytes of a complete model file: checks the identifier, runs the flatbuffer verifier with limits scaled to
 /// the file, and resolves payloads. Indices of operator codes and buffers are in range, those of tensors in operators

@@ -101,7 +101,7 @@ private:
 
   void fields(const wire::TableType &type, const Table &table) {
     for (const wire::Field &field : type.fields) {
-      if (field.deprecated || llvm::is_contained(leftOut, &field))
+      if (llvm::is_contained(leftOut, &field))
         continue;
       if (&field == opcodeIndex)
         opcode(field, table);

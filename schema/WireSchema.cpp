@@ -296,6 +296,21 @@ bool origo::wire::isPresent(const flatbuffers::Table &table, const Field &field)
   return table.GetOptionalFieldOffset(field.vtableOffset()) != 0;
 }
 
+bool origo::wire::verifyDeprecated(const flatbuffers::Verifier &verifier, const flatbuffers::Table &table,
+                                   const Field &field) {
+  flatbuffers::voffset_t offset = table.GetOptionalFieldOffset(field.vtableOffset());
+  auto *start = reinterpret_cast<const uint8_t *>(&table);
+  if (!offset)
+    return true;
+  if (isScalar(field.type))
+    return verifier.VerifyFieldStruct(start, offset, size(field.type), size(field.type));
+  if (field.type != Type::String || !verifier.VerifyOffset(start, offset))
+    return false;
+  const uint8_t *at = start + offset;
+  return verifier.VerifyString(
+      reinterpret_cast<const flatbuffers::String *>(at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at)));
+}
+
 int64_t origo::wire::integerAt(const uint8_t *data, size_t index, Type element) {
   return withScalar(element, [&](auto scalar) {
     std::memcpy(&scalar, data + index * sizeof(scalar), sizeof(scalar));

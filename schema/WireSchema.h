@@ -129,6 +129,10 @@ const TableType *unionMember(const TableType &type, const flatbuffers::Table &ta
 /// later revision) does not survive `copyTable`.
 bool isFullyKnown(const TableType &type, const flatbuffers::Table &table);
 
+/// The generated verifiers pass over deprecated fields: is this one, if it is there, within the buffer? For scalars and
+/// strings, which are all there are.
+bool verifyDeprecated(const flatbuffers::Verifier &verifier, const flatbuffers::Table &table, const Field &field);
+
 /// A value to write instead of a table's own. Only the member that fits the field's type is looked at.
 struct ScalarEdit {
   uint16_t slot;

@@ -3,12 +3,15 @@
 #include "export/Writer.h"
 #include "ir/Text.h"
 
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -27,10 +30,18 @@ std::optional<FileKind> kindOf(llvm::StringRef path) {
   return std::nullopt;
 }
 
-/// A page of the mapped input is gone: somebody truncated the file.
+/// What to say when a page of the mapped input is gone; put together beforehand, for a signal handler may not.
+static char busMessage[512];
+
+static void prepareBusMessage(llvm::StringRef path) {
+  std::string line =
+      (toolName + ": error: " + printable(path, 300) + ": was truncated while it was being read; nothing is written\n")
+          .str();
+  std::snprintf(busMessage, sizeof(busMessage), "%s", line.c_str());
+}
+
 static void onBusError(int) {
-  static const char message[] = "error: the input was truncated while it was being read\n";
-  [[maybe_unused]] ssize_t ignored = ::write(2, message, sizeof(message) - 1);
+  [[maybe_unused]] ssize_t ignored = ::write(2, busMessage, std::strlen(busMessage));
   llvm::sys::RunInterruptHandlers();
   ::_exit(1);
 }
@@ -72,6 +83,20 @@ static void clearProgress() {
 
 void phase(const char *word) { currentPhase = word; }
 
+void parseOptions(int argc, char **argv, llvm::StringRef overview) {
+  std::string text;
+  llvm::raw_string_ostream errors(text);
+  if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors))
+    return;
+  // LLVM has already printed what is wrong with an option's value. Of the rest, the first line without its tail.
+  llvm::StringRef line = llvm::StringRef(text).split('\n').first;
+  line.consume_front((llvm::sys::path::filename(argv[0]) + ": ").str());
+  line = line.split("  Try:").first;
+  if (!line.empty())
+    fail(line.trim(" .!") + "; --help shows examples");
+  std::exit(1);
+}
+
 void start(llvm::StringRef tool) {
   toolName = tool;
   if (::isatty(2)) {
@@ -90,6 +115,7 @@ void start(llvm::StringRef tool) {
 
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   phase("reading");
+  prepareBusMessage(path);
   if (kindOf(path) != FileKind::Text)
     return importModel(path, options);
   llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);

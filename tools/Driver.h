@@ -16,6 +16,9 @@ std::optional<FileKind> kindOf(llvm::StringRef path);
 /// interrupt end without leaving temporary files.
 void start(llvm::StringRef tool);
 
+/// Parses the command line; a mistake in it ends the program with one line and exit code 1.
+void parseOptions(int argc, char **argv, llvm::StringRef overview);
+
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 

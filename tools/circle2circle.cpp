@@ -6,6 +6,7 @@
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -205,6 +206,15 @@ llvm::Expected<Imported> loadInput(PayloadStore &store) {
   return tools::load(input, options, store);
 }
 
+/// Models compiled for an accelerator hold its code: what is around it must stay as it was compiled.
+bool isCompiled(const Model &model) {
+  static const llvm::StringRef customCodes[] = {"DISPATCH_OP", "edgetpu-custom-op", "ethos-u"};
+  auto compiled = [](const MetadataEntry &entry) { return entry.name == "NPU_BYTE_CODE"; };
+  return llvm::any_of(model.metadata, compiled) || llvm::any_of(model.opcodes, [](const Model::OpcodeRow &row) {
+           return row.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, row.customCode);
+         });
+}
+
 llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
   llvm::SmallVector<Value *> outputs;
   for (const std::string &name : changeOutputs) {
@@ -262,7 +272,10 @@ llvm::Error run(const Pipeline &pipeline) {
   RunOptions options = runOptions();
   (*observer)->attach(options);
   tools::phase("optimising");
-  if (llvm::Error error = runPipeline(model, pipeline, store, options)) {
+  bool compiled = isCompiled(model) && !pipeline.empty();
+  if (compiled)
+    tools::note("the model is compiled for an accelerator already and is passed through as it is");
+  if (llvm::Error error = runPipeline(model, compiled ? Pipeline() : pipeline, store, options)) {
     if (verifyEach)
       writeReproducer(pipeline, directory);
     return inFile(input, std::move(error));
@@ -276,7 +289,8 @@ llvm::Error run(const Pipeline &pipeline) {
   std::vector<std::string> notes;
   exportOptions.notes = &notes;
   exportOptions.embed = found == Found::Ignore ? origin::Embed::None : embed;
-  if (!noOriginJson && found != Found::Ignore && tools::kindOf(output))
+  // A stream gets a side file only if it is told where.
+  if (!noOriginJson && found != Found::Ignore && (tools::kindOf(output) || !originJson.empty()))
     exportOptions.originJson = originJson.empty() ? output + ".origin.json" : originJson;
   if (llvm::Error error = tools::save(*imported, output, exportOptions))
     return error;
@@ -371,14 +385,13 @@ int main(int argc, char **argv) {
 
   cl::HideUnrelatedOptions({&general, &origins, &looking, &flags});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle2circle (origo) 0.1.0\n"; });
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
-      "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
-      "  circle2circle net.circle net.tflite          convert only\n"
-      "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
-      "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
-      "  origin-dump net.circle                       what came from where\n");
+  tools::parseOptions(argc, argv,
+                      "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
+                      "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
+                      "  circle2circle net.circle net.tflite          convert only\n"
+                      "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
+                      "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
+                      "  origin-dump net.circle                       what came from where\n");
   llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
   if (!pipeline)
     return tools::fail(pipeline.takeError());
@@ -391,6 +404,9 @@ int main(int argc, char **argv) {
     return tools::fail("needs INPUT and OUTPUT; --help shows examples");
   if (!tools::kindOf(output) && output != "-" && !llvm::StringRef(output).starts_with("/dev/"))
     return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
+  bool overInput = false;
+  if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
+    return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
   if (llvm::Error error = bisect.empty() ? run(*pipeline) : runBisect(*pipeline))
     return tools::fail(std::move(error));
   return 0;

@@ -15,10 +15,10 @@ int main(int argc, char **argv) {
   tools::start("circledump");
   cl::HideUnrelatedOptions(general);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circledump (origo) 0.1.0\n"; });
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Prints a .circle, .tflite or .origo model as text; big constants by their digest.\n"
-                              "For a text with all constants: circle2circle net.tflite net.origo\n\n"
-                              "  circledump net.circle | less\n");
+  tools::parseOptions(argc, argv,
+                      "Prints a .circle, .tflite or .origo model as text; big constants by their digest.\n"
+                      "For a text with all constants: circle2circle net.tflite net.origo\n\n"
+                      "  circledump net.circle | less\n");
   if (input.empty())
     return tools::fail("needs MODEL; --help shows an example");
   PayloadStore store;

@@ -189,10 +189,10 @@ static llvm::Error run() {
 int main(int argc, char **argv) {
   tools::start("make-model");
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Writes a model of a chosen size: a line of operators with seeded weights.\n\n"
-                              "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
-                              "  make-model --operators 1000000 --chain=add long.circle\n");
+  tools::parseOptions(argc, argv,
+                      "Writes a model of a chosen size: a line of operators with seeded weights.\n\n"
+                      "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
+                      "  make-model --operators 1000000 --chain=add long.circle\n");
   if (!tools::kindOf(output))
     return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
   if (llvm::Error error = run())

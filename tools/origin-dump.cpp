@@ -178,15 +178,7 @@ int main(int argc, char **argv) {
   start("origin-dump");
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "origin-dump (origo) 0.1.0\n"; });
-  std::string usage;
-  llvm::raw_string_ostream usageErrors(usage);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Tells where the operators of a written model come from.\n",
-                                   &usageErrors)) {
-    // LLVM has already printed what is wrong with an option's value. Of the rest, the first line without its tail.
-    llvm::StringRef line = llvm::StringRef(usage).split('\n').first;
-    line.consume_front("origin-dump: ");
-    return line.empty() ? 1 : fail(printable(line.split("  Try:").first) + " See origin-dump --help");
-  }
+  parseOptions(argc, argv, "Tells where the operators of a written model come from.\n");
   if (modelPath.empty())
     return fail("which model? See origin-dump --help");
   int status = run();

@@ -14,11 +14,10 @@ int main(int argc, char **argv) {
   tools::start("tflite2circle");
   cl::HideUnrelatedOptions(general);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "tflite2circle (origo) 0.1.0\n"; });
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
-      "The side file OUTPUT.origin.json says so.\n\n"
-      "  tflite2circle net.tflite net.circle\n");
+  tools::parseOptions(argc, argv,
+                      "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
+                      "The side file OUTPUT.origin.json says so.\n\n"
+                      "  tflite2circle net.tflite net.circle\n");
   if (input.empty() || output.empty())
     return tools::fail("needs INPUT.tflite and OUTPUT.circle; --help shows an example");
   PayloadStore store;
