@@ -209,10 +209,14 @@ llvm::Expected<Imported> loadInput(PayloadStore &store) {
 /// Models compiled for an accelerator hold its code: what is around it must stay as it was compiled.
 bool isCompiled(const Model &model) {
   static const llvm::StringRef customCodes[] = {"DISPATCH_OP", "edgetpu-custom-op", "ethos-u"};
-  auto compiled = [](const MetadataEntry &entry) { return entry.name == "NPU_BYTE_CODE"; };
-  return llvm::any_of(model.metadata, compiled) || llvm::any_of(model.opcodes, [](const Model::OpcodeRow &row) {
-           return row.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, row.customCode);
-         });
+  for (const MetadataEntry &entry : model.metadata)
+    if (entry.name == "NPU_BYTE_CODE")
+      return true;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode))
+        return true;
+  return false;
 }
 
 llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
