@@ -1,5 +1,6 @@
 #include "ir/ConstantView.h"
 #include "passes/Match.h"
+#include "passes/Movement.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -74,8 +75,7 @@ RewriteResult mergeTransposes(Operator &outer, Rewriter &rw) {
   return rw.replace(rw.clone(outer).operand(0, x).operand(1, permutation).bitExact());
 }
 
-/// A strided slice with positive strides keeps the order of what it keeps.
-static bool keepsOrder(const Operator &op) {
+bool keepsOrder(const Operator &op) {
   if (op.code == BuiltinOperator::TRANSPOSE) {
     auto permutation = readConstant<int32_t>(op.operand(1));
     if (!permutation || permutation->size() != op.operand(0)->shape.size())

@@ -40,8 +40,6 @@ const Pass *findPass(llvm::StringRef name);
 // The rules, one idea a file.
 RewriteResult removeNeutralArithmetic(Operator &op, Rewriter &rw);
 RewriteResult removeShapeIdentity(Operator &op, Rewriter &rw);
-RewriteResult removeStridedSlice(Operator &op, Rewriter &rw);
-RewriteResult removeTranspose(Operator &op, Rewriter &rw);
 RewriteResult removeCast(Operator &op, Rewriter &rw);
 RewriteResult removeSplit(Operator &op, Rewriter &rw);
 void mergeDuplicateConstants(Rewriter &rw);

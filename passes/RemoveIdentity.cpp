@@ -1,5 +1,6 @@
 #include "passes/Linear.h"
 #include "passes/Match.h"
+#include "passes/Movement.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -70,50 +71,17 @@ RewriteResult removeNeutralArithmetic(Operator &op, Rewriter &rw) {
   return rw.replaceWithValue(x, Fate::Identity, exact);
 }
 
-/// reshape, slice, pad, tile, … that keep a static shape keep the value, for they keep the order of the elements.
+/// reshape, slice, transpose, pad, … that keep a static shape and the order of the elements keep the value.
 RewriteResult removeShapeIdentity(Operator &op, Rewriter &rw) {
   if (op.results().size() != 1 || !keepsShape(op))
     return decline("changes the shape, or it is not known before run time");
+  if (!keepsOrder(op))
+    return decline("moves elements, or what tells is not constant");
   if (op.code == BuiltinOperator::CONCATENATION && op.numOperands() != 1)
     return decline("joins several tensors");
   if (fusedActivation(op) != ActivationFunctionType::NONE)
     return decline("has a fused activation");
   return rw.replaceWithValue(op.operand(0), Fate::Identity);
-}
-
-/// A strided slice keeps the order of the elements unless a stride is negative.
-RewriteResult removeStridedSlice(Operator &op, Rewriter &rw) {
-  Value *strides = op.operand(3);
-  if (!match(strides, rw, m_Constant(strides)) || strides->type != TensorType::INT32)
-    return decline("the strides are not constant");
-  llvm::ArrayRef<uint8_t> bytes = strides->payload().bytes();
-  for (size_t i = 0; i + 4 <= bytes.size(); i += 4)
-    if (bytes[i + 3] & 0x80) // the sign of a little-endian int32
-      return decline("a negative stride");
-  return removeShapeIdentity(op, rw);
-}
-
-/// transpose(x) → x where only dimensions of size 1 move.
-RewriteResult removeTranspose(Operator &op, Rewriter &rw) {
-  Value *x = op.operand(0), *permutation = op.operand(1);
-  if (!match(permutation, rw, m_Constant(permutation)) || permutation->type != TensorType::INT32 || !keepsShape(op))
-    return decline("changes the shape, or the permutation is not constant");
-  llvm::ArrayRef<uint8_t> bytes = permutation->payload().bytes();
-  if (bytes.size() != x->shape.size() * 4)
-    return decline("the permutation does not fit the shape");
-  int32_t last = -1;
-  for (size_t i = 0; i < x->shape.size(); ++i) {
-    int32_t axis;
-    std::memcpy(&axis, bytes.data() + 4 * i, 4);
-    if (axis < 0 || axis >= x->rank())
-      return decline("the permutation does not fit the shape");
-    if (x->shape[axis] == 1)
-      continue;
-    if (axis <= last)
-      return decline("moves elements");
-    last = axis;
-  }
-  return rw.replaceWithValue(x, Fate::Identity);
 }
 
 /// cast(x) → x where the types are equal.
