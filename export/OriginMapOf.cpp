@@ -159,12 +159,12 @@ private:
       row.outputs.push_back(id < 0 ? std::string() : listing.tensors[id - listing.firstTensor].name);
     row.origins = members(op.origins);
     for (llvm::StringRef pass : model.passLists.get(op.passes))
-      row.passes.push_back(pass.str());
+      row.passes.push_back(pass);
     if (op.synthetic && row.origins.empty()) {
-      row.syntheticReason = op.synthetic->reason.str();
+      row.syntheticReason = op.synthetic->reason;
       row.serves = members(op.synthetic->serves);
     }
-    row.wide = op.wide.str();
+    row.wide = op.wide.get();
     row.calls = members(op.calls);
     return row;
   }
@@ -177,7 +177,7 @@ private:
     if (row.constant) {
       row.tensors = members(value.sourceTensors);
       row.operators = members(value.sourceOperators);
-      row.syntheticReason = value.synthetic.str();
+      row.syntheticReason = value.synthetic;
     }
     size_t droppedBefore = dropped.size();
     for (const Relation &relation : value.relations) {
@@ -189,7 +189,7 @@ private:
       row.relations.push_back({relation.tensor, std::move(*steps), relation.exact && !taint(value)});
     }
     if (row.relations.empty())
-      row.reason = !value.noRelation.empty()        ? value.noRelation.str()
+      row.reason = !value.noRelation.empty()        ? value.noRelation
                    : dropped.size() > droppedBefore ? "approximated"
                    : !value.synthetic.empty()       ? "synthetic"
                                                     : "new-intermediate";
@@ -247,10 +247,10 @@ private:
       origin::LedgerRow row;
       row.isTensor = true;
       row.id = id;
-      row.fate = fateName(Fate::FusedAway).str();
+      row.fate = fateName(Fate::FusedAway);
       if (const Operator *producer = value->producer())
         if (auto passes = model.passLists.get(producer->passes); !passes.empty())
-          row.pass = passes.back().str();
+          row.pass = passes.back();
       row.run = model.run;
       row.tensors.push_back({value->subgraph()->index, value->index});
       map.ledger.push_back(std::move(row));
@@ -262,14 +262,14 @@ private:
 
   void writeLedger(origin::OriginMap &map) {
     llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-    for (const LedgerRow &row : model.ledger(lost)) {
+    model.ledger(lost, [&](const LedgerRow &row) {
       origin::LedgerRow out;
       out.isTensor = row.isTensor;
       out.id = row.id;
-      out.fate = fateName(row.fate).str();
+      out.fate = fateName(row.fate);
       if (row.was != Fate::Unknown)
-        out.was = fateName(row.was).str();
-      out.pass = row.pass.str();
+        out.was = fateName(row.was);
+      out.pass = row.pass;
       out.run = row.run;
       out.rewrite = row.rewrite;
       for (const Operator *op : row.operators)
@@ -277,7 +277,7 @@ private:
       for (const Value *value : row.values)
         out.tensors.push_back({value->subgraph()->index, value->index});
       map.ledger.push_back(std::move(out));
-    }
+    });
     addDroppedTensors(map);
     if (lost.empty())
       return;

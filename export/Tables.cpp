@@ -389,7 +389,7 @@ private:
     if (value.sparsity)
       sparsity = copyShared(sparsityType, reinterpret_cast<const flatbuffers::Table *>(value.sparsity), {});
     Offset<void> signature = vectorOrNone(value.shapeSignature);
-    if (!value.variants.empty())
+    if (!value.variants->empty())
       variants = buildVariants(value.variants);
 
     uoffset_t start = builder.StartTable();
@@ -446,8 +446,8 @@ private:
     Offset<void> inputs = indices(operands), outputs = indices(op.results());
     Offset<void> builtin = buildOptions(op.options, "BuiltinOptions");
     Offset<void> builtin2 = buildOptions(op.options2, "BuiltinOptions2");
-    Offset<void> mutating = vectorOrNone(op.mutatingVariableInputs);
-    Offset<void> intermediates = op.intermediates.empty() ? Offset<void>() : indices(op.intermediates);
+    Offset<void> mutating = vectorOrNone(op.mutatingVariableInputs.get());
+    Offset<void> intermediates = op.intermediates->empty() ? Offset<void>() : indices(op.intermediates.get());
     Offset<void> custom;
     const Payload &payload = op.customOptions;
     bool copied = !payload.empty() && !op.largeCustomOptions && payload.size() <= bigCustomOptions;

@@ -165,7 +165,7 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
                                 .pass = origin::oneOpTable,
                                 .run = 0,
                                 .rewrite = 0,
-                                .into = {}});
+                                .into = nullptr});
   appendThisFile({}, origin::fingerprint(view));
   imported.notes.push_back("origins continue from ONE_op_table, which knows operators only: tensors have no relations");
   return true;

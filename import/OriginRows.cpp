@@ -67,11 +67,12 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
   if (!row.syntheticReason.empty() && row.serves.empty())
     return bad(place() + " is synthetic and serves nothing");
   op.origins = model.sets.of(row.origins);
-  for (const std::string &pass : row.passes)
+  for (const origin::Word &pass : row.passes)
     op.passes = model.passLists.add(op.passes, intern(pass));
   if (!row.syntheticReason.empty())
     op.synthetic = model.create<Synthetic>({intern(row.syntheticReason), model.sets.of(row.serves)});
-  op.wide = intern(row.wide);
+  if (!row.wide.empty())
+    op.wide = intern(row.wide);
   op.calls = model.sets.of(row.calls);
   return Error::success();
 }
@@ -193,6 +194,7 @@ Error MapReader::ledgerRow(const origin::LedgerRow &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
     return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
                ", which the source does not have");
+  Successors *into = model.addSuccessors();
   Tombstone stone{.ofTensors = row.isTensor,
                   .fate = fateFromName(row.fate),
                   .was = fateFromName(row.was),
@@ -200,18 +202,18 @@ Error MapReader::ledgerRow(const origin::LedgerRow &row) {
                   .pass = intern(row.pass),
                   .run = row.run,
                   .rewrite = row.rewrite,
-                  .into = {}};
+                  .into = into};
   for (auto [graph, index] : row.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");
-    stone.into.operators.push_back(operators[graph][index]);
+    into->entries.push_back(operators[graph][index]);
   }
   for (auto [graph, index] : row.tensors) {
     if (graph >= model.subgraphs.size() || index >= model.subgraphs[graph]->values.size())
       return bad("its ledger leads to a tensor that is not there");
-    stone.into.values.push_back(model.subgraphs[graph]->values[index]);
+    into->entries.push_back(model.subgraphs[graph]->values[index]);
   }
-  model.tombstones.push_back(std::move(stone));
+  model.tombstones.push_back(stone);
   return Error::success();
 }
 
@@ -230,7 +232,7 @@ Error MapReader::nothingLost() {
                                 .pass = {},
                                 .run = 0,
                                 .rewrite = 0,
-                                .into = {}});
+                                .into = nullptr});
   }
   return Error::success();
 }

@@ -152,7 +152,8 @@ void Builder::operators(const circle::SubGraph &wire, Subgraph &graph) {
     const Model::OpcodeRow &opcode = model.opcodes[op->opcode_index()];
     Operator &built = model.addOperator(graph, opcode.code, values(graph, op->inputs()), values(graph, op->outputs()));
     built.version = opcode.version;
-    built.customCode = opcode.customCode;
+    if (!opcode.customCode.empty())
+      built.customCode = opcode.customCode;
     built.options = options(static_cast<uint8_t>(op->builtin_options_type()), op->builtin_options(), members);
     built.options2 = options(static_cast<uint8_t>(op->builtin_options_2_type()), op->builtin_options_2(), members2);
     built.customOptionsFormat = static_cast<int8_t>(op->custom_options_format());
@@ -165,7 +166,8 @@ void Builder::operators(const circle::SubGraph &wire, Subgraph &graph) {
     }
     built.debugMetadata = op->debug_metadata_index();
     if (length(op->mutating_variable_inputs()))
-      built.mutatingVariableInputs = {op->mutating_variable_inputs()->data(), op->mutating_variable_inputs()->size()};
+      built.mutatingVariableInputs =
+          llvm::ArrayRef<uint8_t>(op->mutating_variable_inputs()->data(), op->mutating_variable_inputs()->size());
     if (length(op->intermediates()))
       model.setIntermediates(built, values(graph, op->intermediates()));
   }

@@ -3,6 +3,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/bit.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -11,7 +12,12 @@ namespace origo {
 namespace {
 /// The bits of `key` above `bit`.
 uint32_t above(uint32_t key, uint32_t bit) { return key & ~(bit | (bit - 1)); }
-uint64_t word(uint32_t low, uint32_t high) { return uint64_t(high) << 32 | low; }
+uint64_t bitsOf(uint32_t low, uint32_t high) { return uint64_t(high) << 32 | low; }
+/// The ids [begin, end) of one word; `end` is at most the end of the word.
+uint64_t bitsBetween(uint32_t begin, uint32_t end) {
+  uint64_t bits = ~uint64_t(0) << begin % 64;
+  return end % 64 ? bits & ((uint64_t(1) << end % 64) - 1) : bits;
+}
 } // namespace
 
 IdSets::IdSets() : nodes(1), table(64) {}
@@ -31,7 +37,7 @@ void IdSets::grow() {
 }
 
 uint32_t IdSets::intern(Node node) {
-  if (nodes.size() * 2 > table.size())
+  if (nodes.size() * 4 > table.size() * 3)
     grow();
   size_t slot = llvm::hash_combine(node.prefix, node.bit, node.low, node.high) & (table.size() - 1);
   for (; table[slot]; slot = (slot + 1) & (table.size() - 1))
@@ -42,25 +48,57 @@ uint32_t IdSets::intern(Node node) {
   return table[slot];
 }
 
-uint32_t IdSets::leaf(uint32_t key, uint64_t bits) {
-  return bits ? intern({key, 0, uint32_t(bits), uint32_t(bits >> 32)}) : 0;
+IdSets::Run IdSets::runOf(uint32_t handle) const {
+  if (handle & isSingle)
+    return {handle & ~isSingle, (handle & ~isSingle) + 1};
+  const Node &n = nodes[handle];
+  return n.bit == isRun ? Run{n.low, n.high} : Run{};
+}
+
+uint32_t IdSets::contiguous(uint32_t begin, uint32_t end) {
+  assert(begin < end && end <= isSingle);
+  return end - begin == 1 ? begin | isSingle : intern({0, isRun, begin, end});
+}
+
+uint32_t IdSets::bitmap(uint32_t key, uint64_t bits) {
+  if (!bits)
+    return 0;
+  unsigned first = llvm::countr_zero(bits), last = 63 - llvm::countl_zero(bits);
+  if (static_cast<unsigned>(llvm::popcount(bits)) == last - first + 1)
+    return contiguous(key * 64 + first, key * 64 + last + 1);
+  return intern({key, 0, uint32_t(bits), uint32_t(bits >> 32)});
+}
+
+uint32_t IdSets::branch(uint32_t prefix, uint32_t bit, uint32_t low, uint32_t high) {
+  if (!low || !high)
+    return low | high;
+  Run a = runOf(low), b = runOf(high);
+  if (a && b && a.end == b.begin)
+    return contiguous(a.begin, b.end);
+  return intern({prefix, bit, low, high});
 }
 
 /// The branch over two nodes with different keys.
-uint32_t IdSets::branch(uint32_t a, uint32_t b) {
-  if (!a || !b)
-    return a | b;
-  uint32_t ka = nodes[a].prefix, kb = nodes[b].prefix;
-  uint32_t bit = llvm::bit_floor(ka ^ kb);
-  if (ka & bit)
+uint32_t IdSets::fork(uint32_t a, uint32_t keyA, uint32_t b, uint32_t keyB) {
+  uint32_t bit = llvm::bit_floor(keyA ^ keyB);
+  if (keyA & bit)
     std::swap(a, b);
-  return intern({above(ka, bit), bit, a, b});
+  return branch(above(keyA, bit), bit, a, b);
 }
 
-uint32_t IdSets::rebuild(const Node &node, uint32_t low, uint32_t high) {
-  if (!low || !high)
-    return low | high;
-  return intern({node.prefix, node.bit, low, high});
+/// The node as the word or branch that it would be if runs were nothing special.
+IdSets::Node IdSets::open(uint32_t handle) {
+  Run run = runOf(handle);
+  if (!run)
+    return nodes[handle];
+  uint32_t first = run.begin / 64, last = (run.end - 1) / 64;
+  if (first == last) {
+    uint64_t bits = bitsBetween(run.begin, run.end);
+    return {first, 0, uint32_t(bits), uint32_t(bits >> 32)};
+  }
+  uint32_t bit = llvm::bit_floor(first ^ last), middle = (last & ~(bit - 1)) * 64;
+  uint32_t low = contiguous(run.begin, middle);
+  return {above(first, bit), bit, low, contiguous(middle, run.end)};
 }
 
 uint32_t IdSets::joinNodes(uint32_t a, uint32_t b) {
@@ -68,18 +106,24 @@ uint32_t IdSets::joinNodes(uint32_t a, uint32_t b) {
     return a;
   if (!a)
     return b;
-  if (nodes[a].bit < nodes[b].bit)
+  if (Run p = runOf(a), q = runOf(b); p && q && p.begin <= q.end && q.begin <= p.end)
+    return contiguous(std::min(p.begin, q.begin), std::max(p.end, q.end));
+  Node x = open(a), y = open(b);
+  if (x.bit < y.bit) {
     std::swap(a, b);
-  const Node x = nodes[a], y = nodes[b]; // interning moves `nodes`
+    std::swap(x, y);
+  }
   if (x.bit == 0)
-    return x.prefix == y.prefix ? leaf(x.prefix, word(x.low, x.high) | word(y.low, y.high)) : branch(a, b);
+    return x.prefix == y.prefix ? bitmap(x.prefix, bitsOf(x.low, x.high) | bitsOf(y.low, y.high))
+                                : fork(a, x.prefix, b, y.prefix);
   if (x.bit == y.bit && x.prefix == y.prefix) {
     uint32_t low = joinNodes(x.low, y.low);
-    return rebuild(x, low, joinNodes(x.high, y.high));
+    return branch(x.prefix, x.bit, low, joinNodes(x.high, y.high));
   }
   if (x.bit == y.bit || above(y.prefix, x.bit) != x.prefix)
-    return branch(a, b);
-  return y.prefix & x.bit ? rebuild(x, x.low, joinNodes(x.high, b)) : rebuild(x, joinNodes(x.low, b), x.high);
+    return fork(a, x.prefix, b, y.prefix);
+  return y.prefix & x.bit ? branch(x.prefix, x.bit, x.low, joinNodes(x.high, b))
+                          : branch(x.prefix, x.bit, joinNodes(x.low, b), x.high);
 }
 
 uint32_t IdSets::minusNodes(uint32_t a, uint32_t b) {
@@ -87,58 +131,51 @@ uint32_t IdSets::minusNodes(uint32_t a, uint32_t b) {
     return 0;
   if (!b)
     return a;
-  const Node x = nodes[a], y = nodes[b];
+  if (Run p = runOf(a), q = runOf(b); p && q) {
+    if (q.end <= p.begin || p.end <= q.begin)
+      return a;
+    uint32_t before = p.begin < q.begin ? contiguous(p.begin, q.begin) : 0;
+    uint32_t behind = q.end < p.end ? contiguous(q.end, p.end) : 0;
+    return joinNodes(before, behind);
+  }
+  const Node x = open(a), y = open(b);
   if (x.bit == 0 && y.bit == 0)
-    return x.prefix == y.prefix ? leaf(x.prefix, word(x.low, x.high) & ~word(y.low, y.high)) : a;
+    return x.prefix == y.prefix ? bitmap(x.prefix, bitsOf(x.low, x.high) & ~bitsOf(y.low, y.high)) : a;
   if (x.bit == y.bit) {
     if (x.prefix != y.prefix)
       return a;
     uint32_t low = minusNodes(x.low, y.low);
-    return rebuild(x, low, minusNodes(x.high, y.high));
+    return branch(x.prefix, x.bit, low, minusNodes(x.high, y.high));
   }
   if (x.bit > y.bit) {
     if (above(y.prefix, x.bit) != x.prefix)
       return a;
-    return y.prefix & x.bit ? rebuild(x, x.low, minusNodes(x.high, b)) : rebuild(x, minusNodes(x.low, b), x.high);
+    return y.prefix & x.bit ? branch(x.prefix, x.bit, x.low, minusNodes(x.high, b))
+                            : branch(x.prefix, x.bit, minusNodes(x.low, b), x.high);
   }
   if (above(x.prefix, y.bit) != y.prefix)
     return a;
   return minusNodes(a, x.prefix & y.bit ? y.high : y.low);
 }
 
-IdSet IdSets::single(uint32_t id) { return {leaf(id / 64, uint64_t(1) << id % 64)}; }
-
-IdSet IdSets::range(uint32_t begin, uint32_t end) {
-  uint32_t set = 0;
-  while (begin < end) {
-    uint32_t key = begin / 64, stop = end < (uint64_t(key) + 1) * 64 ? end : (key + 1) * 64;
-    uint64_t bits = ~uint64_t(0) << begin % 64;
-    if (stop % 64)
-      bits &= (uint64_t(1) << stop % 64) - 1;
-    set = joinNodes(set, leaf(key, bits));
-    begin = stop;
-  }
-  return {set};
-}
-
 IdSet IdSets::of(llvm::ArrayRef<uint32_t> ids) {
-  uint32_t set = 0;
+  IdSet set;
   for (uint32_t id : ids)
-    set = joinNodes(set, single(id).node);
-  return {set};
+    set = join(set, single(id));
+  return set;
 }
-
-IdSet IdSets::join(IdSet a, IdSet b) { return {joinNodes(a.node, b.node)}; }
-IdSet IdSets::minus(IdSet a, IdSet b) { return {minusNodes(a.node, b.node)}; }
 
 bool IdSets::contains(IdSet set, uint32_t id) const {
   uint32_t at = set.node, key = id / 64;
-  if (!at)
-    return false;
-  while (nodes[at].bit)
-    at = key & nodes[at].bit ? nodes[at].high : nodes[at].low;
-  const Node &n = nodes[at];
-  return n.prefix == key && word(n.low, n.high) >> id % 64 & 1;
+  while (at) {
+    if (Run run = runOf(at))
+      return run.begin <= id && id < run.end;
+    const Node &n = nodes[at];
+    if (!n.bit)
+      return n.prefix == key && bitsOf(n.low, n.high) >> id % 64 & 1;
+    at = key & n.bit ? n.high : n.low;
+  }
+  return false;
 }
 
 void IdSets::forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const {
@@ -146,13 +183,19 @@ void IdSets::forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const 
     return;
   llvm::SmallVector<uint32_t, 32> stack{set.node};
   while (!stack.empty()) {
-    const Node n = nodes[stack.pop_back_val()];
+    uint32_t at = stack.pop_back_val();
+    if (Run run = runOf(at)) {
+      for (uint32_t id = run.begin; id < run.end; ++id)
+        visit(id);
+      continue;
+    }
+    const Node n = nodes[at];
     if (n.bit) {
       stack.push_back(n.high);
       stack.push_back(n.low);
       continue;
     }
-    for (uint64_t bits = word(n.low, n.high); bits; bits &= bits - 1)
+    for (uint64_t bits = bitsOf(n.low, n.high); bits; bits &= bits - 1)
       visit(n.prefix * 64 + llvm::countr_zero(bits));
   }
 }

@@ -16,17 +16,18 @@ struct IdSet {
   bool operator==(const IdSet &) const = default;
 };
 
-/// All sets of one model. A set is a hash-consed Patricia tree over words of 64 ids, so that joining a set of n ids
-/// with a small one costs O(log n) time and memory whatever the order in which ids come, and shares the rest.
+/// All sets of one model. A set is a hash-consed Patricia tree over words of 64 ids in which whatever has no gaps is one
+/// node, so that joining a set of n ids with a small one costs O(log n) time and memory whatever the order in which ids
+/// come, and next to nothing where neighbours are joined, which is the rule. Ids are below 2^31.
 class IdSets {
 public:
   IdSets();
-  IdSet single(uint32_t id);
-  IdSet range(uint32_t begin, uint32_t end); ///< [begin, end)
+  IdSet single(uint32_t id) { return {contiguous(id, id + 1)}; }
+  IdSet range(uint32_t begin, uint32_t end) { return {begin < end ? contiguous(begin, end) : 0}; } ///< [begin, end)
   IdSet of(llvm::ArrayRef<uint32_t> ids);
-  IdSet join(IdSet a, IdSet b);
+  IdSet join(IdSet a, IdSet b) { return {joinNodes(a.node, b.node)}; }
   /// The members of `a` that are not in `b`.
-  IdSet minus(IdSet a, IdSet b);
+  IdSet minus(IdSet a, IdSet b) { return {minusNodes(a.node, b.node)}; }
   bool contains(IdSet set, uint32_t id) const;
   /// Calls `visit` for each member in ascending order.
   void forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const;
@@ -34,20 +35,30 @@ public:
   size_t bytes() const { return nodes.size() * sizeof(Node) + table.size() * sizeof(uint32_t); }
 
 private:
-  /// A leaf (bit 0) holds 64 ids, `low` and `high` being the two halves of its bitmap; a branch on `bit` holds two nodes.
+  /// A run holds the ids [low, high). A word (bit 0) holds 64 ids, `low` and `high` being the two halves of its bitmap; a
+  /// branch on `bit` holds two nodes. Neither of the latter is used for what is a run. A set of one id has no node: it is
+  /// the handle itself.
   struct Node {
-    uint32_t prefix; ///< leaf: id / 64; branch: the bits of the key above `bit`
-    uint32_t bit;    ///< 0: leaf
+    uint32_t prefix; ///< word: id / 64; branch: the bits of the key above `bit`
+    uint32_t bit;
     uint32_t low, high;
     bool operator==(const Node &) const = default;
   };
+  static constexpr uint32_t isSingle = 1u << 31, isRun = ~0u;
   std::vector<Node> nodes;
   std::vector<uint32_t> table; ///< open addressing over `nodes`, 0 = free
 
+  struct Run {
+    uint32_t begin = 0, end = 0;
+    explicit operator bool() const { return begin < end; }
+  };
+  Run runOf(uint32_t handle) const; ///< none for what has gaps
+  Node open(uint32_t handle);
   uint32_t intern(Node node);
-  uint32_t leaf(uint32_t key, uint64_t bits);
-  uint32_t branch(uint32_t a, uint32_t b);
-  uint32_t rebuild(const Node &node, uint32_t low, uint32_t high);
+  uint32_t contiguous(uint32_t begin, uint32_t end);
+  uint32_t bitmap(uint32_t key, uint64_t bits);
+  uint32_t branch(uint32_t prefix, uint32_t bit, uint32_t low, uint32_t high);
+  uint32_t fork(uint32_t a, uint32_t keyA, uint32_t b, uint32_t keyB);
   uint32_t joinNodes(uint32_t a, uint32_t b);
   uint32_t minusNodes(uint32_t a, uint32_t b);
   void grow();

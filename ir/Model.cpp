@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
+#include <utility>
 
 namespace origo {
 
@@ -149,14 +150,21 @@ Buffer &Model::addBuffer(Payload payload) {
 
 void Model::attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results) {
   op.operandCount = operands.size();
-  op.operandUses = arena.Allocate<Use>(operands.size());
+  if (op.operandCount > op.operandRoom) {
+    op.operandUses = arena.Allocate<Use>(operands.size());
+    op.operandRoom = operands.size();
+  }
   for (auto [i, value] : llvm::enumerate(operands)) {
     Use *use = new (&op.operandUses[i]) Use();
     use->owner = &op;
     use->set(value);
   }
   op.resultCount = results.size();
-  op.resultValues = copy(results).data();
+  if (op.resultCount > op.resultRoom) {
+    op.resultValues = arena.Allocate<Value *>(results.size());
+    op.resultRoom = results.size();
+  }
+  llvm::copy(results, op.resultValues);
   for (auto [i, value] : llvm::enumerate(results))
     if (value) {
       assert(!value->definer && "a value has one producer");
@@ -247,8 +255,9 @@ void Model::becomeSource() {
       op.origins = sets.single(sourceOperators++);
       op.passes = 0;
       op.synthetic = nullptr;
-      op.wide = {};
-      op.inexact = false;
+      op.wide.clear();
+      op.inexact = op.made = false;
+      op.successors = nullptr;
     }
     for (Value *value : graph->values) {
       uint32_t id = sourceTensors++;
@@ -262,33 +271,24 @@ void Model::becomeSource() {
 
 namespace {
 
-/// Marks of ids.
-struct Marks {
-  std::vector<bool> seen;
-  bool test(uint32_t id) const { return seen[id]; }
-  void set(uint32_t id) {
-    if (id < seen.size())
-      seen[id] = true;
-  }
-};
-
 /// Follows successors to what is live. A chain of single successors is walked once.
 class Follower {
 public:
-  void follow(const Successors &from, LedgerRow &row) {
+  void follow(const Successors *from, LedgerRow &row) {
     llvm::DenseSet<const void *> visited;
     llvm::SmallVector<Node> work;
-    push(from, work);
+    if (from)
+      push(*from, work);
     while (!work.empty()) {
       Node node = end(work.pop_back_val());
       if (!visited.insert(node.key()).second)
         continue;
-      if (!node.erased()) {
+      if (node.live()) {
         if (node.op)
           row.operators.push_back(node.op);
         else
           row.values.push_back(node.value);
-      } else if (const Successors *next = node.successors()) {
+      } else if (const Successors *next = node.way()) {
         push(*next, work);
       }
     }
@@ -300,33 +300,35 @@ private:
   struct Node {
     Operator *op = nullptr;
     Value *value = nullptr;
-    const void *key() const { return op ? static_cast<void *>(op) : value; }
-    bool erased() const { return op ? op->erased() : value->erased(); }
-    const Successors *successors() const { return op ? op->successors : value->successors; }
+    Successors *list = nullptr;
+    const void *key() const { return op ? static_cast<const void *>(op) : value ? static_cast<const void *>(value) : list; }
+    bool live() const { return op ? !op->erased() : value && !value->erased(); }
+    const Successors *way() const { return op ? op->successors : value ? value->successors : list; }
   };
   llvm::DenseMap<const void *, Node> shortcuts;
 
   template <class T> static bool before(const T *a, const T *b) {
     return std::pair(a->subgraph()->index, a->index) < std::pair(b->subgraph()->index, b->index);
   }
+  static Node nodeOf(llvm::PointerUnion<Operator *, Value *, Successors *> entry) {
+    return {llvm::dyn_cast<Operator *>(entry), llvm::dyn_cast<Value *>(entry), llvm::dyn_cast<Successors *>(entry)};
+  }
   static void push(const Successors &s, llvm::SmallVectorImpl<Node> &work) {
-    for (Operator *op : s.operators)
-      work.push_back({op, nullptr});
-    for (Value *value : s.values)
-      work.push_back({nullptr, value});
+    for (auto entry : s.entries)
+      work.push_back(nodeOf(entry));
   }
   Node end(Node node) {
     llvm::SmallVector<const void *> path;
-    while (node.erased()) {
+    while (!node.live()) {
       if (auto it = shortcuts.find(node.key()); it != shortcuts.end()) {
         node = it->second;
         continue;
       }
-      const Successors *next = node.successors();
-      if (!next || next->operators.size() + next->values.size() != 1)
+      const Successors *next = node.way();
+      if (!next || next->entries.size() != 1)
         break;
       path.push_back(node.key());
-      node = next->operators.empty() ? Node{nullptr, next->values.front()} : Node{next->operators.front(), nullptr};
+      node = nodeOf(next->entries.front());
     }
     for (const void *key : path)
       shortcuts[key] = node;
@@ -340,50 +342,54 @@ bool leadsSomewhere(Fate fate) {
 
 } // namespace
 
-std::vector<LedgerRow> Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost) {
+void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
+                   llvm::function_ref<void(const LedgerRow &)> visit) {
   number();
-  Marks operators{std::vector<bool>(sourceOperators)}, tensors{std::vector<bool>(sourceTensors)};
+  constexpr uint32_t live = ~0u, unknown = ~0u - 1;
+  std::vector<uint32_t> operators(sourceOperators, unknown), tensors(sourceTensors, unknown); // else a tombstone
+  auto mark = [](std::vector<uint32_t> &ids, uint32_t id) {
+    if (id < ids.size())
+      ids[id] = live;
+  };
   llvm::DenseSet<uint32_t> seenSets;
   for (auto &graph : subgraphs) {
     for (Operator &op : graph->operators)
       if (seenSets.insert(op.origins.node).second)
-        sets.forEach(op.origins, [&](uint32_t id) { operators.set(id); });
+        sets.forEach(op.origins, [&](uint32_t id) { mark(operators, id); });
     for (Value *value : graph->values) {
       for (const Relation &relation : value->relations)
-        tensors.set(relation.tensor);
+        mark(tensors, relation.tensor);
       if (value->isConstant())
-        sets.forEach(value->sourceTensors, [&](uint32_t id) { tensors.set(id); });
+        sets.forEach(value->sourceTensors, [&](uint32_t id) { mark(tensors, id); });
     }
   }
-  std::vector<LedgerRow> rows;
-  Follower follower;
-  for (const Tombstone &stone : llvm::reverse(tombstones)) {
-    Marks &marks = stone.ofTensors ? tensors : operators;
-    std::optional<LedgerRow> prototype; // the way is followed once for all ids of a tombstone
-    sets.forEach(stone.ids, [&](uint32_t id) {
-      if (id >= marks.seen.size() || marks.test(id))
-        return;
-      marks.set(id);
-      if (!prototype) {
-        prototype = LedgerRow{stone.ofTensors, id, stone.fate, stone.was, stone.pass, stone.run, stone.rewrite, {}, {}};
-        follower.follow(stone.into, *prototype);
-        if (leadsSomewhere(stone.fate) && prototype->operators.empty() && prototype->values.empty()) {
-          prototype->was = stone.fate;
-          prototype->fate = Fate::Dead;
-        }
-      }
-      prototype->id = id;
-      rows.push_back(*prototype);
+  for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
+    sets.forEach(tombstones[stone].ids, [&](uint32_t id) {
+      std::vector<uint32_t> &ids = tombstones[stone].ofTensors ? tensors : operators;
+      if (id < ids.size() && ids[id] == unknown)
+        ids[id] = stone;
     });
-  }
-  for (auto [isTensor, marks] : {std::pair(false, &operators), std::pair(true, &tensors)})
-    for (size_t id = 0; id < marks->seen.size(); ++id)
-      if (!marks->seen[id])
-        lost.push_back({isTensor, static_cast<uint32_t>(id)});
-  llvm::sort(rows, [](const LedgerRow &a, const LedgerRow &b) {
-    return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
-  });
-  return rows;
+
+  Follower follower;
+  LedgerRow row;
+  uint32_t rowOf = unknown; // the way is followed once for neighbours of one tombstone
+  for (auto *ids : {&operators, &tensors})
+    for (auto [id, stone] : llvm::enumerate(*ids)) {
+      if (stone == unknown)
+        lost.push_back({ids == &tensors, static_cast<uint32_t>(id)});
+      if (stone == live || stone == unknown || !visit)
+        continue;
+      if (stone != rowOf) {
+        const Tombstone &from = tombstones[stone];
+        row = {from.ofTensors, 0, from.fate, from.was, from.pass, from.run, from.rewrite, {}, {}};
+        follower.follow(from.into, row);
+        if (leadsSomewhere(row.fate) && row.operators.empty() && row.values.empty())
+          row.was = std::exchange(row.fate, Fate::Dead);
+        rowOf = stone;
+      }
+      row.id = id;
+      visit(row);
+    }
 }
 
 void Model::number() {

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/PointerUnion.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/ilist_node.h"
@@ -22,12 +24,24 @@
 #include <optional>
 
 namespace origo {
+struct Successors;
+}
+
+/// Known before the type is complete, because such lists name each other.
+template <> struct llvm::PointerLikeTypeTraits<origo::Successors *> {
+  static void *getAsVoidPointer(origo::Successors *list) { return list; }
+  static origo::Successors *getFromVoidPointer(void *list) { return static_cast<origo::Successors *>(list); }
+  static constexpr int NumLowBitsAvailable = 3;
+};
+
+namespace origo {
 
 class Model;
 class Operator;
 class Rewriter;
 class Subgraph;
 class Value;
+struct Successors;
 
 using circle::BuiltinOperator;
 using circle::TensorType;
@@ -72,6 +86,29 @@ struct VariantType {
   bool hasRank;
 };
 
+/// A field that few objects have: a pointer for the others, for which it reads as a default T.
+template <class T> class Rare {
+public:
+  Rare &operator=(const Rare &other) {
+    set = other.set ? std::make_unique<T>(*other.set) : nullptr;
+    return *this;
+  }
+  Rare &operator=(T value) {
+    set = std::make_unique<T>(std::move(value));
+    return *this;
+  }
+  void clear() { set = nullptr; }
+  const T &get() const {
+    static const T none{};
+    return set ? *set : none;
+  }
+  operator const T &() const { return get(); }
+  const T *operator->() const { return &get(); }
+
+private:
+  std::unique_ptr<T> set;
+};
+
 /// One use of a value as an operand.
 class Use {
 public:
@@ -107,7 +144,7 @@ public:
   Buffer *buffer = nullptr;               ///< null: buffer 0
   const Quantization *quantization = nullptr;
   const circle::SparsityParameters *sparsity = nullptr;
-  llvm::ArrayRef<VariantType> variants;
+  Rare<llvm::ArrayRef<VariantType>> variants;
 
   Subgraph *subgraph() const { return parent; }
   Operator *producer() const { return definer; }
@@ -167,14 +204,14 @@ class Operator : public llvm::ilist_node<Operator> {
 public:
   BuiltinOperator code = BuiltinOperator::ADD;
   int32_t version = 1;
-  llvm::StringRef customCode;
+  Rare<llvm::StringRef> customCode;
   Options options, options2;
-  Payload customOptions;          ///< inline or large; `largeCustomOptions` says which it was
+  Rare<Payload> customOptions;          ///< inline or large; `largeCustomOptions` says which it was
   bool largeCustomOptions = false;
   int8_t customOptionsFormat = 0;
   int32_t debugMetadata = -1;
-  llvm::ArrayRef<uint8_t> mutatingVariableInputs;
-  llvm::ArrayRef<Value *> intermediates; ///< entries may be null (−1)
+  Rare<llvm::ArrayRef<uint8_t>> mutatingVariableInputs;
+  Rare<llvm::ArrayRef<Value *>> intermediates; ///< entries may be null (−1)
 
   const OperatorInfo *info() const { return operatorInfo(static_cast<int32_t>(code)); }
   std::string opName() const; ///< the schema's enumerator, or the decimal number outside it
@@ -194,13 +231,15 @@ public:
   IdSet origins;
   uint32_t passes = 0;
   const Synthetic *synthetic = nullptr;
-  llvm::StringRef wide; ///< reason of origins that the structure does not prove
+  Rare<llvm::StringRef> wide; ///< reason of origins that the structure does not prove
   bool inexact = false; ///< computes its results in another order of float operations than the source did
   IdSet calls;          ///< source ids of the calls it was inlined from
-  Successors *successors = nullptr; ///< of an erased operator
+  /// Of an erased operator: where its work went. Of one that a rewrite of this run made: the list that names it.
+  Successors *successors = nullptr;
 
   unsigned index = 0; ///< position in its subgraph; set by Model::number()
   bool queued = false; ///< on the Rewriter's worklist
+  bool made = false;   ///< by a rewrite of this run
 
 private:
   friend class Model;
@@ -210,7 +249,14 @@ private:
   Subgraph *parent = nullptr;
   Use *operandUses = nullptr;
   unsigned operandCount = 0, resultCount = 0;
+  unsigned operandRoom = 0, resultRoom = 0; ///< of the two arrays
   Value **resultValues = nullptr;
+};
+
+/// Where the work of what a rewrite erased went; followed to what is live when the ledger is written. An operator that
+/// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to it.
+struct alignas(8) Successors {
+  llvm::SmallVector<llvm::PointerUnion<Operator *, Value *, Successors *>, 1> entries;
 };
 
 class Subgraph {
@@ -252,7 +298,8 @@ struct MetadataEntry {
 };
 
 /// A model in memory. Owns everything it holds but the mapped files, which it keeps open. Operators and values are
-/// never freed before the model: an erased one stays readable, so that the ledger can be followed through it.
+/// never freed before the model: an erased one stays readable, so that the ledger can be followed through it. Only what
+/// a run itself has made and erased is used again.
 /// Construction (this class) is for import and the text form; changing a model is for the Rewriter.
 class Model {
 public:
@@ -320,9 +367,10 @@ public:
   bool provenanceDropped = false;                  ///< tests only: the map was not wanted
   /// Makes this model its own source: ids are numbered over all subgraphs in file order, every relation is identity.
   void becomeSource();
-  /// The ledger: a row for each source id that nothing live carries. An id that has neither is in `lost`, which is a
-  /// broken invariant.
-  std::vector<LedgerRow> ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost);
+  /// The ledger: calls `visit`, if there is one, for each source id that nothing live carries, operators first,
+  /// ascending. An id that has no row either goes to `lost` (true: of a tensor), which is a broken invariant.
+  void ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
+              llvm::function_ref<void(const LedgerRow &)> visit = nullptr);
 
   /// Drops erased values and buffers that went with them, and sets `index` in subgraphs, operators, values and buffers.
   void number();
@@ -337,6 +385,7 @@ private:
   std::deque<Quantization> quantizationStore;
   std::deque<Successors> successorStore;
   std::vector<std::shared_ptr<void>> kept;
+  std::vector<Operator *> spare; ///< erased, and named by nothing
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
 };
 

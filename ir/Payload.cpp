@@ -95,20 +95,20 @@ MappedFile::~MappedFile() {
 FileDescriptor::~FileDescriptor() { ::close(fd); }
 
 Payload::Payload(std::shared_ptr<MappedFile> file, uint64_t offset, uint64_t size)
-    : data(file->bytes().data() + offset), length(size), fileOffset(file->offset() + offset),
-      mapping(std::move(file)) {}
+    : data(file->bytes().data() + offset), length(size), mapping(file.get()), owner(std::move(file)) {}
 
 Payload Payload::owned(std::string bytes) {
   Payload p;
-  p.text = std::make_shared<std::string>(std::move(bytes));
-  p.data = reinterpret_cast<const uint8_t *>(p.text->data());
-  p.length = p.text->size();
+  auto text = std::make_shared<std::string>(std::move(bytes));
+  p.data = reinterpret_cast<const uint8_t *>(text->data());
+  p.length = text->size();
+  p.owner = std::move(text);
   return p;
 }
 
 Payload Payload::digest(std::string digest, uint64_t size) {
   Payload p;
-  p.text = std::make_shared<std::string>(std::move(digest));
+  p.owner = std::make_shared<std::string>(std::move(digest));
   p.length = size;
   return p;
 }
@@ -117,7 +117,6 @@ Payload Payload::slice(uint64_t offset, uint64_t size) const {
   assert(data && offset <= length && size <= length - offset);
   Payload part = *this;
   part.data += offset;
-  part.fileOffset += offset;
   part.length = size;
   return part;
 }

@@ -56,9 +56,9 @@ public:
   bool empty() const { return length == 0; }
   bool hasBytes() const { return length == 0 || data; }
   llvm::ArrayRef<uint8_t> bytes() const { return {data, data ? static_cast<size_t>(length) : 0}; } ///< any alignment
-  const MappedFile *file() const { return mapping.get(); } ///< null when owned
-  uint64_t offset() const { return fileOffset; }           ///< in file()
-  const std::string &digestText() const { return *text; }
+  const MappedFile *file() const { return mapping; } ///< null when owned
+  uint64_t offset() const { return mapping->offset() + (data - mapping->bytes().data()); } ///< in file()
+  const std::string &digestText() const { return *static_cast<const std::string *>(owner.get()); }
 
   /// A part of a payload that has bytes; shares them.
   Payload slice(uint64_t offset, uint64_t size) const;
@@ -68,9 +68,9 @@ public:
 
 private:
   const uint8_t *data = nullptr;
-  uint64_t length = 0, fileOffset = 0;
-  std::shared_ptr<MappedFile> mapping;
-  std::shared_ptr<std::string> text; ///< owned bytes, or the digest
+  uint64_t length = 0;
+  const MappedFile *mapping = nullptr;
+  std::shared_ptr<const void> owner; ///< the mapping; or a std::string: the bytes, or the digest
 };
 
 /// Where rewrites put the constants they compute. What is larger than `spillAbove` goes to one unlinked temporary file

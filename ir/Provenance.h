@@ -13,6 +13,7 @@ namespace origo {
 
 class Operator;
 class Value;
+struct Successors;
 
 /// What became of a source operator or tensor that nothing live carries any more. The closed list of the origin map.
 enum class Fate : uint8_t {
@@ -91,13 +92,6 @@ struct Synthetic {
   IdSet serves;           ///< never empty
 };
 
-/// Where an erased operator's or value's work went; followed to what is live when the ledger is written.
-struct Successors {
-  llvm::SmallVector<Operator *, 1> operators;
-  llvm::SmallVector<Value *, 1> values;
-  bool empty() const { return operators.empty() && values.empty(); }
-};
-
 /// The last carrier of `ids` may have gone. Those of them that nothing live carries in the end get a ledger row from
 /// the last tombstone that names them: appending is all that a rewrite pays.
 struct Tombstone {
@@ -108,7 +102,7 @@ struct Tombstone {
   llvm::StringRef pass;
   uint32_t run;     ///< position in the chain of runs
   uint32_t rewrite; ///< running number in that run
-  Successors into;
+  const Successors *into; ///< may be null
 };
 
 /// A ledger row with its way followed to the written model.

@@ -26,6 +26,8 @@ void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operato
   rule = ruleName;
   root = &op;
   consumed.assign({&op});
+  model.spare.insert(model.spare.end(), spent.begin(), spent.end());
+  spent.clear();
   pending.clear();
   newConstants.clear();
 }
@@ -152,8 +154,29 @@ RewriteResult Rewriter::fail(llvm::Error failure) {
   return decline("the environment failed");
 }
 
-Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several) {
-  Operator *op = new (model.operatorArena.Allocate()) Operator();
+/// One that this run has made and erased is used again, with the room that it has for operands and results.
+Operator *Rewriter::newOperator() {
+  if (model.spare.empty())
+    return new (model.operatorArena.Allocate()) Operator();
+  Operator *op = model.spare.back();
+  model.spare.pop_back();
+  Use *uses = op->operandUses;
+  Value **results = op->resultValues;
+  unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;
+  op->~Operator();
+  new (op) Operator();
+  op->operandUses = uses;
+  op->resultValues = results;
+  op->operandRoom = operandRoom;
+  op->resultRoom = resultRoom;
+  return op;
+}
+
+Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, Successors &into, bool several) {
+  Operator *op = newOperator();
+  into.entries.push_back(op);
+  op->successors = &into;
+  op->made = true;
   op->code = draft.code;
   op->options = draft.options;
   op->parent = root->parent;
@@ -186,7 +209,7 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bo
     op->passes = model.passLists.join(op->passes, from->passes);
     op->calls = model.sets.join(op->calls, from->calls);
     op->inexact |= from->inexact;
-    if (!from->wide.empty())
+    if (!from->wide->empty())
       op->wide = from->wide;
     if (from->synthetic) {
       serves = model.sets.join(serves, from->synthetic->serves);
@@ -217,14 +240,14 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
   Successors *into = model.addSuccessors();
   bool several = !pending.empty();
   for (Pending &p : pending)
-    into->operators.push_back(&make(p.draft, {p.result}, several));
+    make(p.draft, {p.result}, *into, several);
   llvm::SmallVector<Value *> results(root->results().begin(), root->results().end());
   for (unsigned i = 0; i < results.size(); ++i)
     if (results[i]) {
       results[i]->definer = nullptr;
       root->resultValues[i] = nullptr;
     }
-  into->operators.push_back(&make(draft, results, several));
+  make(draft, results, *into, several);
   return finish(Fate::FusedAway, into, std::move(event));
 }
 
@@ -273,7 +296,7 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, bool exact, So
   std::optional<RewriteEvent> event = describe(where);
   takeOver(*old, *value, exact && fate != Fate::QuantizationCancelled);
   Successors *into = model.addSuccessors();
-  into->values.push_back(value);
+  into->entries.push_back(value);
   return finish(fate, into, std::move(event));
 }
 
@@ -290,7 +313,7 @@ RewriteResult Rewriter::mergeInto(Operator &survivor, SourceLine where) {
   for (auto [from, to] : llvm::zip(root->results(), survivor.results()))
     if (from) {
       takeOver(*from, *to, true);
-      into->values.push_back(to);
+      into->entries.push_back(to);
     }
   survivor.origins = model.sets.join(survivor.origins, root->origins);
   survivor.calls = model.sets.join(survivor.calls, root->calls);
@@ -313,7 +336,7 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
   if (!survivor.sourceTensors.empty() || !survivor.sourceOperators.empty())
     survivor.synthetic = {};
   Successors *into = model.addSuccessors();
-  into->values.push_back(&survivor);
+  into->entries.push_back(&survivor);
   eraseValue(duplicate, Fate::DuplicateOf, into);
 }
 
@@ -341,14 +364,20 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
   root->resultValues[0] = nullptr;
   value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
-  into->values.push_back(value);
+  into->entries.push_back(value);
   return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 
 /// Erases what was consumed and is needed no more. `into`: the created operators, or the value that took over.
 RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<RewriteEvent> event) {
   ++model.rewrites;
-  for (Operator *op : into->operators) {
+  for (auto entry : into->entries) {
+    if (auto *value = llvm::dyn_cast<Value *>(entry)) {
+      if (value->producer())
+        push(*value->producer());
+      continue;
+    }
+    auto *op = llvm::cast<Operator *>(entry);
     for (Value *result : op->results())
       if (result)
         result->forEachUse([&](Use &use) { push(*use.owner); });
@@ -356,9 +385,6 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
       if (Value *v = use.get(); v && v->producer())
         push(*v->producer());
   }
-  for (Value *value : into->values)
-    if (value->producer())
-      push(*value->producer());
   erase(*root, fate, into);
   // Matchers may have come upon one before the other that uses it.
   for (bool again = true; std::exchange(again, false);)
@@ -374,8 +400,12 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
   if (event) {
     for (auto [before, op] : llvm::zip(event->before, consumed))
       before.kept = !op->erased();
-    event->created.assign(into->operators.begin(), into->operators.end());
-    event->value = into->values.empty() ? nullptr : into->values.front();
+    for (auto entry : into->entries) {
+      if (auto *op = llvm::dyn_cast<Operator *>(entry))
+        event->created.push_back(op);
+      else if (!event->value)
+        event->value = llvm::cast<Value *>(entry);
+    }
     onRewrite(*event);
   }
   return RewriteResult::applied();
@@ -384,19 +414,28 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
 void Rewriter::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
   if (!ids.empty())
     model.tombstones.push_back(
-        {tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into ? *into : Successors{}});
+        {tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into});
 }
 
 void Rewriter::erase(Operator &op, Fate fate, Successors *into) {
   if (fate != Fate::FusedAway) // what is fused lives on in the operators that were made
     bury(false, op.origins, fate, into);
-  op.successors = into;
+  Successors *home = std::exchange(op.successors, into);
+  if (op.made) {
+    auto *entry = llvm::find_if(home->entries, [&](auto e) { return llvm::dyn_cast<Operator *>(e) == &op; });
+    if (into)
+      *entry = into;
+    else
+      home->entries.erase(entry);
+    if (!op.queued)
+      spent.push_back(&op);
+  }
   for (unsigned i = 0; i < op.resultCount; ++i)
     if (Value *result = op.resultValues[i]) {
       result->definer = nullptr;
       eraseValue(*result, fate, into);
     }
-  for (Value *value : op.intermediates)
+  for (Value *value : op.intermediates.get())
     if (value) {
       --value->otherUses;
       release(value, fate, into);
@@ -555,6 +594,8 @@ Operator *Rewriter::popChanged() {
     op->queued = false;
     if (!op->erased())
       return op;
+    if (op->made)
+      model.spare.push_back(op);
   }
   return nullptr;
 }

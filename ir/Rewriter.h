@@ -166,13 +166,15 @@ private:
   llvm::SmallVector<Value *, 4> newConstants;
   std::deque<Operator *> worklist;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
+  llvm::SmallVector<Operator *> spent;  ///< erased in the last rewrite, which may still be looked at
 
   const char *refusal() const;
   const char *mergeRefusal(const Value &from, const Value &to) const;
   void takeOver(Value &from, Value &to, bool exact);
   RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
   std::optional<RewriteEvent> describe(SourceLine where) const;
-  Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);
+  Operator *newOperator();
+  Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, Successors &into, bool several);
   void erase(Operator &op, Fate fate, Successors *into);
   void eraseValue(Value &value, Fate fate, Successors *into);
   void release(Value *value, Fate fate, Successors *into);

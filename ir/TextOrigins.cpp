@@ -119,8 +119,8 @@ void printOrigins(llvm::raw_ostream &os, const Operator &op) {
     os << " called from ";
     printIds(os, model.sets, op.calls);
   }
-  if (!op.wide.empty())
-    os << " wide " << op.wide;
+  if (!op.wide->empty())
+    os << " wide " << op.wide.get();
   if (op.inexact)
     os << " inexact";
   for (const Value *result : op.results())
@@ -157,7 +157,7 @@ void printOrigins(llvm::raw_ostream &os, const Value &value) {
 
 void printLedger(Model &model, llvm::raw_ostream &os) {
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-  for (const LedgerRow &row : model.ledger(lost)) {
+  model.ledger(lost, [&](const LedgerRow &row) {
     os << "; " << (row.isTensor ? "tensor " : "operator ") << row.id << ' ' << fateName(row.fate);
     if (row.was != Fate::Unknown)
       os << " was " << fateName(row.was);
@@ -183,7 +183,7 @@ void printLedger(Model &model, llvm::raw_ostream &os) {
       text::printLabel(os, *value);
     }
     os << '\n';
-  }
+  });
   for (auto [isTensor, id] : lost)
     os << "; LOST " << (isTensor ? "tensor " : "operator ") << id << '\n';
 }

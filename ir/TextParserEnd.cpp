@@ -26,7 +26,7 @@ void Parser::addOpcodes() {
   llvm::StringMap<bool> seen;
   for (auto &graph : model->subgraphs)
     for (const Operator &op : graph->operators) {
-      std::string key = (Twine(static_cast<int32_t>(op.code)) + "." + Twine(op.version) + "." + op.customCode).str();
+      std::string key = (Twine(static_cast<int32_t>(op.code)) + "." + Twine(op.version) + "." + op.customCode.get()).str();
       if (seen.try_emplace(key, true).second)
         model->opcodes.push_back({op.code, op.version, op.customCode});
     }

@@ -81,7 +81,8 @@ bool Parser::operation(GraphState &graph, llvm::ArrayRef<Value *> results) {
     if (value && value->producer() == &op)
       return failAt(where, "the operator has its own result as an operand");
   op.version = opcodeRow.version;
-  op.customCode = opcodeRow.customCode;
+  if (!opcodeRow.customCode.empty())
+    op.customCode = opcodeRow.customCode;
   if (!attributes(graph, op))
     return false;
   if (row && !row->subgraphFields.empty() && (op.options.table || op.options2.table))
@@ -192,7 +193,11 @@ bool Parser::attribute(GraphState &graph, Operator &op, bool &ownTable) {
   if (atWord("custom") || atWord("large_custom")) {
     op.largeCustomOptions = atWord("large_custom");
     advance();
-    return data.bytes(op.customOptions);
+    Payload options;
+    if (!data.bytes(options))
+      return false;
+    op.customOptions = std::move(options);
+    return true;
   }
   if (acceptWord("custom_format"))
     return integer(op.customOptionsFormat, "a format");
@@ -213,7 +218,7 @@ bool Parser::attribute(GraphState &graph, Operator &op, bool &ownTable) {
   }
   if (acceptWord("intermediates")) {
     llvm::SmallVector<Value *> values;
-    if (!op.intermediates.empty())
+    if (!op.intermediates->empty())
       return fail("the intermediates are given twice");
     if (!list('(', ')', [&] { return optional(graph, values.emplace_back()); }))
       return false;

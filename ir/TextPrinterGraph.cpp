@@ -143,8 +143,8 @@ void Printer::declaration(const Value &value) {
     printTable(os, *wire::Schema::circle().table("SparsityParameters"),
                reinterpret_cast<const flatbuffers::Table &>(*value.sparsity));
   }
-  if (!value.variants.empty())
-    list(" variants[", value.variants, "]", [&](const VariantType &variant) {
+  if (!value.variants->empty())
+    list(" variants[", value.variants.get(), "]", [&](const VariantType &variant) {
       os << tensorTypeShortName(variant.type);
       dimensions(variant.shape);
       if (variant.hasRank)
@@ -257,17 +257,17 @@ void Printer::unionOf(const Operator &op, const Options &given, bool second) {
 void Printer::optionsOf(const Operator &op) {
   unionOf(op, op.options, false);
   unionOf(op, op.options2, true);
-  if (!op.customOptions.empty() || op.largeCustomOptions) {
+  if (!op.customOptions->empty() || op.largeCustomOptions) {
     os << (op.largeCustomOptions ? " large_custom " : " custom ");
     data.bytes(os, op.customOptions);
   }
   if (op.customOptionsFormat)
     os << " custom_format " << static_cast<int>(op.customOptionsFormat);
-  if (!op.mutatingVariableInputs.empty())
-    list(" mutating [", op.mutatingVariableInputs, "]",
+  if (!op.mutatingVariableInputs->empty())
+    list(" mutating [", op.mutatingVariableInputs.get(), "]",
          [&](uint8_t flag) { printNumber(os, numberKind(wire::Type::Bool), flag); });
-  if (!op.intermediates.empty())
-    list(" intermediates (", op.intermediates, ")", [&](const Value *value) { label(value); });
+  if (!op.intermediates->empty())
+    list(" intermediates (", op.intermediates.get(), ")", [&](const Value *value) { label(value); });
   if (op.debugMetadata != -1)
     os << " debug " << op.debugMetadata;
 }

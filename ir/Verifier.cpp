@@ -187,7 +187,7 @@ private:
       if (value->producer() && !done.contains(value->producer()))
         report(op, "uses \"" + printable(value->name) + "\" before it is computed");
     }
-    for (const Value *value : op.intermediates)
+    for (const Value *value : op.intermediates.get())
       if (value && checkReachable(op, value))
         ++counts[value].other;
     for (auto [i, value] : llvm::enumerate(op.results()))

@@ -50,9 +50,9 @@ static void checkSourceSubgraph(CheckContext &context, const FileGraph &file, si
   for (uint32_t i = 0; i < graph.operatorCount; ++i) {
     const SourceOperator &row = rows.operators[i];
     uint32_t op = graph.firstOperator + i;
-    if (file.operatorName(op) != row.op)
+    if (row.op != file.operatorName(op))
       report.add(4, [&] { return differ(context.sourceOperator(op), "kind", file.operatorName(op), row.op); });
-    if (!sameText(file.customCode(op), row.customCode))
+    if (!sameText(file.customCode(op), row.customCode.str()))
       report.add(
           4, [&] { return differ(context.sourceOperator(op), "custom code", file.customCode(op), row.customCode); });
     outputs.clear();
@@ -129,9 +129,9 @@ static void checkTargetSubgraph(CheckContext &context, size_t g) {
   for (uint32_t i = 0; i < std::min<size_t>(graph.operatorCount, rows.operators.size()); ++i) {
     const OperatorRow &row = rows.operators[i];
     uint32_t op = graph.firstOperator + i;
-    if (file.operatorName(op) != row.op)
+    if (row.op != file.operatorName(op))
       report.add(4, [&] { return differ(context.writtenOperator(op), "kind", file.operatorName(op), row.op); });
-    if (!sameText(file.customCode(op), row.customCode))
+    if (!sameText(file.customCode(op), row.customCode.str()))
       report.add(
           4, [&] { return differ(context.writtenOperator(op), "custom code", file.customCode(op), row.customCode); });
     size_t output = 0;

@@ -196,7 +196,7 @@ private:
     targetOperators.number(unsigned(synthetic) | unsigned(extra) << 1);
     ColumnWriter passes;
     passes.number(row.passes.size());
-    for (const std::string &pass : row.passes)
+    for (const Word &pass : row.passes)
       passes.number(string(pass));
     targetOperators.number(passLists.number(passes.bytes));
     targetOperators.ids(row.origins, next);

@@ -62,7 +62,7 @@ private:
   const embedded::OriginMap &from;
   ReadState &state;
   Listing &model; ///< of the target; its texts are moved into the map
-  std::vector<StringRef> strings{StringRef()};
+  std::vector<Word> strings{Word()};
   std::vector<std::vector<uint32_t>> passLists;
   std::vector<std::vector<Step>> stepLists;
   std::vector<uint64_t> stepListSizes;
@@ -79,10 +79,10 @@ private:
     return string ? StringRef(string->c_str(), string->size()) : StringRef();
   }
   std::string copy(StringRef text) { return state.charge(text.size()) ? text.str() : std::string(); }
-  std::string string(uint64_t number) {
+  Word string(uint64_t number) {
     if (number >= strings.size())
       state.failed = true;
-    return state.failed ? std::string() : copy(strings[number]);
+    return state.failed ? Word() : strings[number];
   }
 
   void digest(const flatbuffers::Vector<uint8_t> *bytes, Digest &digest) {
@@ -184,7 +184,7 @@ private:
       break;
     }
     case Step::Unknown:
-      step.unknown = string(in.number());
+      step.unknown = copy(string(in.number()));
       break;
     default:
       break;
@@ -344,8 +344,8 @@ private:
           const std::string &name = tensor < 0 ? std::string() : listed.tensors[tensor - listed.firstTensor].name;
           row.outputs.push_back(state.charge(sizeof(std::string)) ? copy(name) : std::string());
         }
-        row.op = std::move(op.op);
-        row.customCode = std::move(op.customCode);
+        row.op = op.op;
+        row.customCode = op.customCode;
         operatorRow(row, operators, nextOperator);
         if (state.failed)
           return;
@@ -371,7 +371,7 @@ private:
       return;
     }
     for (uint32_t pass : passLists[passes])
-      row.passes.push_back(state.charge(sizeof(std::string)) ? string(pass) : std::string());
+      row.passes.push_back(state.charge(sizeof(Word)) ? string(pass) : Word());
     row.origins = in.ids(next);
     if (head & 1) {
       row.syntheticReason = string(in.number());
@@ -443,8 +443,6 @@ private:
           return;
         }
         row = causes[cause];
-        state.charge(row.fate.size() + row.was.size() + row.pass.size() + row.partFile.size() +
-                     row.partFingerprint.size());
         row.isTensor = ofTensors;
         row.id = in.id(next);
         row.rewrite = in.id(lastRewrite);

@@ -54,7 +54,9 @@ public:
   }
   template <class T> bool getIfAny(const char *key, T &result) const { return !has(key) || get(key, result); }
 
-  template <class T> bool to(std::vector<T> &result) const {
+  template <class T> bool to(std::vector<T> &result) const { return elements(result); }
+  bool to(Places &result) const { return elements(result); }
+  template <class List> bool elements(List &result) const {
     if (!value.is_array())
       return fail("must be an array");
     result.resize(value.size());
@@ -70,6 +72,13 @@ public:
     if (items.size() != 2)
       return fail("must have two elements");
     result = {items[0], items[1]};
+    return true;
+  }
+  bool to(Word &result) const {
+    std::string text;
+    if (!to(text))
+      return false;
+    result = text;
     return true;
   }
   bool to(uint32_t &result) const { return integer(result); }
@@ -525,7 +534,7 @@ private:
     return true;
   }
 
-  static bool takeSynthetic(const Cursor &at, std::string &reason, std::vector<uint32_t> *serves) {
+  static bool takeSynthetic(const Cursor &at, Word &reason, std::vector<uint32_t> *serves) {
     return at.withMember("synthetic", [&](const Cursor &synthetic) {
       return synthetic.get("reason", reason) && (!serves || synthetic.get("serves", *serves));
     });

@@ -143,7 +143,7 @@ private:
   template <class T> void numbers(const std::vector<T> &numbers) {
     list(numbers, [&](T number) { os << number; });
   }
-  void texts(ArrayRef<std::string> texts) {
+  template <class Texts> void texts(const Texts &texts) {
     list(texts, [&](StringRef item) { text(item); });
   }
 

@@ -31,7 +31,7 @@ std::string nameOf(const Listing &source, const SourceSubgraph &graph, uint32_t 
         return name;
     }
   }
-  return op.op + "_" + std::to_string(graph.firstOperator + index);
+  return op.op.str() + "_" + std::to_string(graph.firstOperator + index);
 }
 
 /// Reads words and names; an error names the table.

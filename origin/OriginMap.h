@@ -1,5 +1,7 @@
 #pragma once
 
+#include "origin/Word.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -21,8 +23,8 @@ using Digest = std::array<uint8_t, 32>; ///< SHA-256
 
 /// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
 struct SourceOperator {
-  std::string op;                ///< schema enumerator, CUSTOM, or a decimal number
-  std::string customCode;        ///< of CUSTOM
+  Word op;                       ///< schema enumerator, CUSTOM, or a decimal number
+  Word customCode;               ///< of CUSTOM
   std::vector<int32_t> tensors;  ///< ids of the outputs over all subgraphs; −1: absent
 };
 
@@ -83,13 +85,13 @@ struct Relation {
 };
 
 struct OperatorRow {
-  std::string op, customCode;        ///< as in SourceOperator, of the written file
+  Word op, customCode;               ///< as in SourceOperator, of the written file
   std::vector<std::string> outputs;  ///< names
   std::vector<uint32_t> origins;     ///< ascending
-  std::vector<std::string> passes;
-  std::string syntheticReason;       ///< empty: not synthetic
+  std::vector<Word> passes;
+  Word syntheticReason;              ///< empty: not synthetic
   std::vector<uint32_t> serves;      ///< of a synthetic one
-  std::string wide;                  ///< reason; empty: not wide
+  Word wide;                         ///< reason; empty: not wide
   std::vector<uint32_t> calls;
 };
 
@@ -100,8 +102,8 @@ struct TensorRow {
   bool constant = false;
   std::vector<uint32_t> tensors, operators; ///< constants: the source constants and folded operators behind it
   std::vector<Relation> relations;
-  std::string reason;          ///< where `relations` is empty
-  std::string syntheticReason; ///< of an invented constant
+  Word reason;                 ///< where `relations` is empty
+  Word syntheticReason;        ///< of an invented constant
 };
 
 struct TargetSubgraph {
@@ -117,13 +119,16 @@ struct Target {
   std::vector<TargetSubgraph> subgraphs;
 };
 
+/// [subgraph, index] pairs of the written file; nearly always none or one.
+using Places = llvm::SmallVector<std::pair<uint32_t, uint32_t>, 1>;
+
 struct LedgerRow {
   bool isTensor = false;
   uint32_t id = 0;
-  std::string fate, was, pass; ///< names of the closed list; an unknown one is kept and shown
+  Word fate, was, pass; ///< names of the closed list; an unknown one is kept and shown
   uint32_t run = 0, rewrite = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< into: [subgraph, index]
-  std::string partFile, partFingerprint;                         ///< fate `elsewhere`
+  Places operators, tensors;      ///< into
+  Word partFile, partFingerprint; ///< fate `elsewhere`
 };
 
 struct ChainEntry {

@@ -12,7 +12,7 @@ namespace origo {
 static bool sameConstant(const Value &a, const Value &b) {
   return a.isConstant() && b.isConstant() && a.type == b.type && a.shape == b.shape && a.hasShape == b.hasShape &&
          a.shapeSignature == b.shapeSignature && !a.sparsity && !b.sparsity && !a.compression && !b.compression &&
-         !a.externalBuffer && !b.externalBuffer && a.variants.empty() && b.variants.empty() &&
+         !a.externalBuffer && !b.externalBuffer && a.variants->empty() && b.variants->empty() &&
          sameQuantization(a.quantization, b.quantization) && a.payload().sameBytes(b.payload());
 }
 
@@ -33,15 +33,15 @@ static bool sameOptions(const Options &a, const Options &b, llvm::StringRef unio
 }
 
 static bool sameWork(Operator &a, Operator &b) {
-  return a.code == b.code && a.version == b.version && a.customCode == b.customCode &&
-         a.numOperands() == b.numOperands() && a.results().size() == b.results().size() && a.intermediates.empty() &&
-         b.intermediates.empty() &&
+  return a.code == b.code && a.version == b.version && a.customCode.get() == b.customCode.get() &&
+         a.numOperands() == b.numOperands() && a.results().size() == b.results().size() && a.intermediates->empty() &&
+         b.intermediates->empty() &&
          llvm::equal(a.operands(), b.operands(),
                      [](const Use &x, const Use &y) {
                        return x.get() == y.get() || (x.get() && y.get() && sameConstant(*x.get(), *y.get()));
                      }) &&
          sameOptions(a.options, b.options, "BuiltinOptions") &&
-         sameOptions(a.options2, b.options2, "BuiltinOptions2") && a.customOptions.sameBytes(b.customOptions);
+         sameOptions(a.options2, b.options2, "BuiltinOptions2") && a.customOptions->sameBytes(b.customOptions);
 }
 
 /// f(x), f(x) → f(x). What else uses the first operand that is no constant is looked at, up to a limit: nobody computes

@@ -548,7 +548,8 @@ TEST(Import, MapsAreContinued) {
   EXPECT_EQ(model->sourceOperators, 2u);
   EXPECT_EQ(model->sourceTensors, 3u);
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-  auto rows = model->ledger(lost);
+  std::vector<LedgerRow> rows;
+  model->ledger(lost, [&](const LedgerRow &row) { rows.push_back(row); });
   EXPECT_TRUE(lost.empty());
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].fate, Fate::FusedAway);

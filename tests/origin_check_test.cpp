@@ -151,8 +151,7 @@ struct Case {
   }
   OperatorRow &op(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].operators[index]; }
   TensorRow &tensor(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].tensors[index]; }
-  void gone(bool isTensor, uint32_t id, const char *fate, std::vector<std::pair<uint32_t, uint32_t>> operators = {},
-            std::vector<std::pair<uint32_t, uint32_t>> tensors = {}) {
+  void gone(bool isTensor, uint32_t id, const char *fate, Places operators = {}, Places tensors = {}) {
     LedgerRow row;
     row.isTensor = isTensor;
     row.id = id;
@@ -569,7 +568,7 @@ TEST(OriginCheck, LetsMovedDataEqualWhatAnotherComputes) {
   target.operators[1] = {BuiltinOperator::NEG, {2}, {3}};
   Case lie({source}, {target});
   OriginMap &map = lie.map;
-  std::string op = lie.op(1).op;
+  Word op = lie.op(1).op;
   map.target.subgraphs = c.map.target.subgraphs;
   lie.op(1).op = op;
   map.ledger = c.map.ledger;

@@ -82,8 +82,7 @@ TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
   EXPECT_EQ(model->signatures.front().outputs.front().name, "d");
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
   unsigned removed = 0;
-  for (const LedgerRow &row : model->ledger(lost))
-    removed += row.fate == Fate::UserRemoved;
+  model->ledger(lost, [&](const LedgerRow &row) { removed += row.fate == Fate::UserRemoved; });
   EXPECT_EQ(removed, 4u) << "two operators and their results";
   EXPECT_TRUE(lost.empty());
 

@@ -203,7 +203,7 @@ void printOperator(const MapNames &names, uint32_t graph, uint32_t index, const 
   else
     os << "  was made by ";
   llvm::ListSeparator comma;
-  for (const std::string &pass : row.passes)
+  for (const Word &pass : row.passes)
     os << comma << printable(pass);
   if (!row.passes.empty())
     os << '\n';

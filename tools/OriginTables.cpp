@@ -83,7 +83,7 @@ std::string originsCell(const MapNames &names, const OperatorRow &row, bool full
 
 std::string passesCell(const OperatorRow &row) {
   Cells parts;
-  for (const std::string &pass : row.passes)
+  for (const Word &pass : row.passes)
     parts.push_back(printable(pass));
   return llvm::join(parts, ", ");
 }
@@ -163,11 +163,11 @@ void tools::printSummary(const MapNames &names, llvm::raw_ostream &os) {
       synthetic += !row.syntheticReason.empty();
       wide += !row.wide.empty();
       untouched += row.passes.empty();
-      for (const std::string &pass : row.passes)
-        ++passes[pass];
+      for (const Word &pass : row.passes)
+        ++passes[pass.str()];
     }
   for (const LedgerRow &row : map.ledger)
-    ++(row.isTensor ? tensorFates : operatorFates)[row.fate];
+    ++(row.isTensor ? tensorFates : operatorFates)[row.fate.str()];
 
   os << "source             " << fileWords(map.source.file, map.source.format) << '\n';
   for (const ChainEntry &entry : map.chain)
@@ -213,7 +213,7 @@ void tools::printCsv(const MapNames &names, llvm::raw_ostream &os) {
       const OperatorRow &row = graph.operators[i];
       os << g << ',' << i << ',' << csvField(row.op) << ',' << csvField(row.customCode) << ','
          << csvField(names.nameOf(row)) << ',' << joined(row.origins, " ") << ','
-         << csvField(llvm::join(row.passes, " ")) << ',' << csvField(row.syntheticReason) << ','
+         << csvField(llvm::join(llvm::map_range(row.passes, [](const Word &pass) { return pass.str(); }), " ")) << ',' << csvField(row.syntheticReason) << ','
          << joined(row.serves, " ") << ',' << csvField(row.wide) << ',' << joined(row.calls, " ") << '\n';
     }
   }

@@ -59,7 +59,7 @@ const TensorRow *MapNames::writtenTensor(uint32_t graph, uint32_t index) const {
   return row != rows.end() && row->index == index ? &*row : nullptr;
 }
 
-std::string MapNames::kind(const std::string &op, const std::string &customCode) const {
+std::string MapNames::kind(StringRef op, StringRef customCode) const {
   return printable(op) + (customCode.empty() ? "" : ":" + printable(customCode));
 }
 

@@ -23,8 +23,7 @@ public:
   const origin::OperatorRow *writtenOperator(uint32_t graph, uint32_t index) const;
   const origin::TensorRow *writtenTensor(uint32_t graph, uint32_t index) const;
 
-  std::string kind(const std::string &op,
-                   const std::string &customCode) const; ///< CONV_2D, CUSTOM:code
+  std::string kind(llvm::StringRef op, llvm::StringRef customCode) const; ///< CONV_2D, CUSTOM:code
   /// The name of the first output that has one, not escaped.
   llvm::StringRef nameOf(const origin::SourceOperator &op) const;
   static llvm::StringRef nameOf(const origin::OperatorRow &op);

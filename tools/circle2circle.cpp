@@ -214,7 +214,7 @@ bool isCompiled(const Model &model) {
       return true;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators)
-      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode))
+      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode.get()))
         return true;
   return false;
 }
