@@ -4,6 +4,7 @@
 #include "export/OriginMapOf.h"
 #include "export/Tables.h"
 #include "export/Writer.h"
+#include "ir/Mutation.h"
 
 #include "origin/Json.h"
 
@@ -103,6 +104,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       map->target.file = path == "-" ? std::string() : llvm::sys::path::filename(path).str();
       if (embed) {
         origin::OneTables one = origin::encodeOneTables(*map);
+        mutation::exported(one);
         mapPayloads = {Payload::owned(origin::encode(*map, options.embed)), Payload::owned(std::move(one.source)),
                        Payload::owned(std::move(one.op))};
       }

@@ -1,6 +1,7 @@
 #include "export/OriginMapOf.h"
 
 #include "export/Export.h"
+#include "ir/Mutation.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -120,6 +121,7 @@ public:
     for (auto [graph, source] : llvm::zip_equal(model.subgraphs, listing.subgraphs))
       map.target.subgraphs.push_back(subgraph(*graph, source));
     writeLedger(map);
+    mutation::exported(map);
     return map;
   }
 
@@ -279,7 +281,7 @@ private:
       map.ledger.push_back(std::move(out));
     });
     addDroppedTensors(map);
-    if (lost.empty())
+    if (lost.empty() || mutation::possible) // a mutant is written, for the laws to judge
       return;
     std::string text;
     llvm::raw_string_ostream os(text);

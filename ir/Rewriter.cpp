@@ -1,6 +1,7 @@
 #include "ir/Rewriter.h"
 
 #include "ir/Inference.h"
+#include "ir/Mutation.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -104,6 +105,8 @@ Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32
       relation.exact &= exact;
       value->relations.push_back(relation);
     }
+  mutation::derived(model, *value);
+  mutation::related(model, *value);
   if (value->relations.empty())
     value->noRelation = "approximated";
   if (value->sourceTensors.empty() && value->sourceOperators.empty())
@@ -216,6 +219,7 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, Su
       reason = from->synthetic->reason;
     }
   }
+  mutation::joined(model, op->origins);
   if (op->origins.empty())
     op->synthetic = model.create(Synthetic{reason, serves});
   op->passes = model.passLists.add(op->passes, pass);
@@ -246,6 +250,7 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
     if (results[i]) {
       results[i]->definer = nullptr;
       root->resultValues[i] = nullptr;
+      mutation::related(model, *results[i]);
     }
   make(draft, results, *into, several);
   return finish(Fate::FusedAway, into, std::move(event));
@@ -282,6 +287,7 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact) {
     relation.exact &= exact;
     to.relations.push_back(relation);
   }
+  mutation::related(model, to);
   if (!to.relations.empty())
     to.noRelation = {};
   from.relations.clear();
@@ -316,6 +322,7 @@ RewriteResult Rewriter::mergeInto(Operator &survivor, SourceLine where) {
       into->entries.push_back(to);
     }
   survivor.origins = model.sets.join(survivor.origins, root->origins);
+  mutation::joined(model, survivor.origins);
   survivor.calls = model.sets.join(survivor.calls, root->calls);
   survivor.passes = model.passLists.add(model.passLists.join(survivor.passes, root->passes), pass);
   survivor.inexact |= root->inexact;
@@ -333,6 +340,7 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
   takeOver(duplicate, survivor, true);
   survivor.sourceTensors = model.sets.join(survivor.sourceTensors, duplicate.sourceTensors);
   survivor.sourceOperators = model.sets.join(survivor.sourceOperators, duplicate.sourceOperators);
+  mutation::derived(model, survivor);
   if (!survivor.sourceTensors.empty() || !survivor.sourceOperators.empty())
     survivor.synthetic = {};
   Successors *into = model.addSuccessors();
@@ -355,8 +363,10 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
         value->sourceOperators = model.sets.join(value->sourceOperators, operand->sourceOperators);
       }
   }
+  mutation::derived(model, *value);
   for (Relation &relation : value->relations)
     relation.exact &= exact;
+  mutation::related(model, *value);
   if (value->sourceTensors.empty() && value->sourceOperators.empty())
     value->synthetic = "invented-constant";
   value->definer = nullptr;
@@ -412,13 +422,15 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
 }
 
 void Rewriter::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
-  if (!ids.empty())
-    model.tombstones.push_back(
-        {tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into});
+  if (ids.empty())
+    return;
+  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into});
+  mutation::buried(model);
 }
 
 void Rewriter::erase(Operator &op, Fate fate, Successors *into) {
-  if (fate != Fate::FusedAway) // what is fused lives on in the operators that were made
+  // What is fused lives on in the operators that were made, a duplicate in the one that stays.
+  if (fate != Fate::FusedAway && fate != Fate::DuplicateOf)
     bury(false, op.origins, fate, into);
   Successors *home = std::exchange(op.successors, into);
   if (op.made) {

@@ -206,7 +206,16 @@ void Printer::subgraph(const Subgraph &graph) {
     os << " name ";
     printQuoted(os, graph.name);
   }
-  os << " {\n";
+  os << " {";
+  if (options.origins)
+    for (const Value *input : graph.inputs)
+      if (input->relations.size() > 1) { // it took the place of another tensor
+        os << "  ; ";
+        label(input);
+        os << ' ';
+        printOrigins(os, *input);
+      }
+  os << '\n';
   std::string comment;
   auto end = [&](const auto &item) {
     if (options.origins) {

@@ -1,9 +1,11 @@
 #include "origin/CheckContext.h"
 #include "origin/SourceOrder.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
-/// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal.
+/// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
+/// or, where an output equals none, to one that what is computed from it equals.
 ///
 /// Every operator is on some path from a source constant, a graph input or an operator without operands, so what is
 /// left to show is that a path leads on from it to one of those tensors.
@@ -25,7 +27,7 @@ public:
         continue;
       if (!row->wide.empty())
         ++wide;
-      else if (allOutputsRelated(op))
+      else if (allOutputsRelated(op) || (!row->origins.empty() && findFurtherEnds(op)))
         askNearby(op, *row);
     }
     if (wide * 50 > rows)
@@ -45,7 +47,10 @@ public:
 private:
   CheckContext &context;
   SourceOrder order;
-  std::vector<uint32_t> member, visited;   ///< by node: op + 1 of the row whose search marked it
+  std::vector<uint32_t> member, visited;    ///< by node: op + 1 of the row whose search marked it
+  static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
+  std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
+  llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
   std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
 
   bool allOutputsRelated(uint32_t op) const {
@@ -62,14 +67,66 @@ private:
 
   /// Calls `visit` with the source operators that produce what the outputs of `op` are related to.
   void forEachEnd(uint32_t op, llvm::function_ref<void(uint32_t)> visit) const {
+    if (auto further = furtherEnds.find(op); further != furtherEnds.end()) {
+      llvm::for_each(further->second, visit);
+      return;
+    }
     context.target.forEachOutput(op, [&](int32_t tensor) {
-      if (tensor < 0)
-        return;
-      for (const Relation &relation : context.tensorRow[tensor]->relations)
-        if (context.knownTensor(relation.tensor))
-          if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
-            visit(static_cast<uint32_t>(producer));
+      if (tensor >= 0)
+        forEachProducer(tensor, visit);
     });
+  }
+
+  void forEachProducer(uint32_t tensor, llvm::function_ref<void(uint32_t)> visit) const {
+    for (const Relation &relation : context.tensorRow[tensor]->relations)
+      if (context.knownTensor(relation.tensor))
+        if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
+          visit(static_cast<uint32_t>(producer));
+  }
+
+  void findUsers() {
+    const FileGraph &target = context.target;
+    users.resize(target.tensors.size());
+    for (uint32_t op = 0; op < target.operators.size(); ++op)
+      target.forEachInput(op, [&](int32_t tensor) {
+        if (tensor >= 0)
+          users[tensor].push_back(op);
+      });
+    for (const FileSubgraph &graph : target.subgraphs)
+      if (auto *outputs = graph.table->outputs())
+        for (int32_t index : *outputs)
+          if (int32_t tensor = target.tensorId(graph, index); tensor >= 0)
+            users[tensor].push_back(outside);
+  }
+
+  /// Follows what is computed from `op` up to tensors that equal something. False: there are none, or not all of what
+  /// comes of it is seen, for it leaves the subgraph or goes far.
+  bool findFurtherEnds(uint32_t op) {
+    constexpr size_t farthest = 256;
+    if (users.empty())
+      findUsers();
+    llvm::SmallVector<uint32_t, 8> reached{op}, ends;
+    bool unseen = false;
+    for (size_t i = 0; i < reached.size() && !unseen; ++i) {
+      bool any = false;
+      context.target.forEachOutput(reached[i], [&](int32_t tensor) {
+        if (tensor < 0)
+          return;
+        any = true;
+        const TensorRow *row = context.tensorRow[tensor];
+        if (row && !row->relations.empty())
+          return forEachProducer(tensor, [&](uint32_t producer) { ends.push_back(producer); });
+        unseen |= users[tensor].empty() || llvm::is_contained(users[tensor], outside);
+        for (uint32_t user : users[tensor])
+          if (user != outside && !llvm::is_contained(reached, user))
+            reached.push_back(user);
+      });
+      unseen |= !any || reached.size() > farthest;
+    }
+    if (unseen || ends.empty())
+      return false;
+    furtherEnds[op].assign(ends.begin(), ends.end());
+    return true;
   }
 
   /// Looks around the ends of the paths, through the row's own origins and a few operators between them. What that does

@@ -5,6 +5,7 @@
 #include <tuple>
 
 /// Law 6, truth from structure: what produced the source tensor that an output equals is among the output's origins.
+/// Where data is only moved, so is each operator of the source between what the operator is given and what it makes.
 using namespace origo;
 using namespace origo::origin;
 
@@ -16,9 +17,7 @@ public:
       : context(context), target(context.target), visited(target.operators.size()),
         budget(64 * (uint64_t{target.operators.size()} + target.tensors.size()) + (1 << 20)) {
     for (const LedgerRow &row : context.map.ledger)
-      if (!row.isTensor &&
-          llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled"},
-                             llvm::StringRef(row.fate)))
+      if (!row.isTensor && isNothing(row))
         for (auto [graph, index] : row.tensors)
           handedOn.emplace_back(row.id, graph, index);
     llvm::sort(handedOn);
@@ -63,14 +62,79 @@ private:
     if (!output)
       return;
     for (const Relation &relation : output->relations) {
+      if (moves(target, op))
+        checkMovement(op, row, relation);
       auto origin = expectedOrigin(tensor, relation);
-      if (!origin || holds(row.origins, *origin) || (moves(op) && computedBefore(op, *origin)))
+      if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)))
         continue;
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
                context.sourceOperator(*origin) + ", which produced that, is not among its origins";
       });
     }
+  }
+
+  /// One operator moves data as several of the source do in a row: does it claim all of them?
+  void checkMovement(uint32_t op, const OperatorRow &row, const Relation &relation) {
+    if (!context.source || !context.knownTensor(relation.tensor))
+      return;
+    const FileGraph &source = *context.source;
+    llvm::SmallVector<uint32_t, 4> inputs, given, missing;
+    target.forEachInput(op, [&](int32_t input) {
+      const TensorRow *operand = input < 0 ? nullptr : context.tensorRow[input];
+      if (!operand || operand->constant)
+        return;
+      inputs.push_back(input);
+      for (const Relation &from : operand->relations)
+        given.push_back(from.tensor);
+    });
+    uint32_t at = relation.tensor;
+    while (!llvm::is_contained(given, at)) {
+      int32_t producer = source.producer[at], data = producer < 0 ? -1 : onlyData(source, producer);
+      if (data < 0 || !moves(source, producer) || budget == 0)
+        return;
+      --budget;
+      if (at != relation.tensor && !holds(row.origins, producer)) {
+        // Had it become nothing in front of this operator, the input would equal its result.
+        const LedgerRow *ledger = context.ledgerOfOperator(producer);
+        bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) { return leadsTo(*ledger, input); });
+        if (!elsewhere || !isNothing(*ledger))
+          missing.push_back(producer);
+        else if (llvm::StringRef(ledger->fate).ends_with("-cancelled"))
+          return; // so does another one on the way, which need not be gone
+      }
+      at = data;
+    }
+    for (uint32_t origin : missing)
+      context.report.add(6, [&] {
+        return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
+               context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
+               ", which is between them, is not among its origins";
+      });
+  }
+
+  bool leadsTo(const LedgerRow &row, uint32_t tensor) const {
+    uint32_t graph = target.subgraphOfTensor(tensor);
+    return llvm::is_contained(row.tensors, std::pair(graph, tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Is it in the ledger because it changed nothing, or nothing that was not there already?
+  static bool isNothing(const LedgerRow &row) {
+    return llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled"},
+                              llvm::StringRef(row.fate));
+  }
+
+  /// The operand that is no constant, if there is just one; else −1.
+  static int32_t onlyData(const FileGraph &file, uint32_t op) {
+    int32_t data = -1;
+    unsigned count = 0;
+    file.forEachInput(op, [&](int32_t input) {
+      if (input >= 0 && file.kind[input] != TensorKind::Constant) {
+        data = input;
+        ++count;
+      }
+    });
+    return count == 1 ? data : -1;
   }
 
   void checkConstant(uint32_t tensor, const TensorRow &row) {
@@ -88,8 +152,8 @@ private:
   }
 
   /// Does it only move, cast or (de)quantise data?
-  bool moves(uint32_t op) const {
-    const FileGraph::Opcode &row = target.opcode(op);
+  static bool moves(const FileGraph &file, uint32_t op) {
+    const FileGraph::Opcode &row = file.opcode(op);
     if (!row.info)
       return false;
     using enum circle::BuiltinOperator;
@@ -114,7 +178,7 @@ private:
           visited[from] = search;
           const OperatorRow *row = context.operatorRow[from];
           found = row && holds(row->origins, origin);
-          if (!found && moves(from))
+          if (!found && moves(target, from))
             pending.push_back(from);
         } else if (const TensorRow *row = context.tensorRow[tensor]; row && row->constant) {
           found = llvm::is_contained(row->operators, origin);
