@@ -104,14 +104,11 @@ inline std::vector<Sample> ownSamples(const Scratch &scratch) {
   return samples;
 }
 
-/// Those of the shared folder that are no bigger than `limit` bytes.
-inline std::vector<Sample> sharedSamples(uint64_t limit) {
+/// Those of the shared folder.
+inline std::vector<Sample> sharedSamples() {
   std::vector<Sample> samples;
-  for (const std::string &path : realModels()) {
-    uint64_t size = 0;
-    if (!llvm::sys::fs::file_size(path, size) && size <= limit)
-      samples.push_back({baseName(path), path});
-  }
+  for (const std::string &path : realModels())
+    samples.push_back({baseName(path), path});
   return samples;
 }
 
