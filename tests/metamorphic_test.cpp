@@ -412,7 +412,8 @@ TEST_P(Metamorphic, RunAgainMovesNothing) {
 }
 
 TEST_P(Metamorphic, OriginsOff) {
-  auto [first, second] = cutAt(everyPass().entries.size() / 2);
+  // Before the last pass much has been fused already.
+  auto [first, second] = cutAt(everyPass().entries.size() - 1);
   for (const Sample &sample : samples) {
     std::optional<Imported> imported = load(sample.path);
     ASSERT_TRUE(run(*imported, first));
