@@ -116,10 +116,18 @@ errors() {
   refuses facts_cpp "$root/README.md" "neither a circle nor a tflite model"
   refuses facts_c "$root/README.md" "neither a circle nor a tflite model"
 
-  "$programs/generate" "$to/full.circle" >"$to/generated"
-  grep -qF 'run_1(); /* FULLY_CONNECTED: product scaled shifted next_state */' "$to/generated" || fail "$(<"$to/generated")"
-  "$programs/generate_c" "$to/full.circle" >"$to/generated"
-  grep -qxF 'subgraph 2 operator 1 from 4 5 6 7' "$to/generated" || fail "$(<"$to/generated")"
+  # What the page shows is what is compiled here, and what that prints.
+  local page program source
+  page=$(<"$root/docs/reading-origins.md")
+  for source in generate.cpp generate.c; do
+    [[ $page == *"$(<"$here/$source")"* ]] || fail "docs/reading-origins.md shows another $source"
+  done
+  for program in generate generate_c; do
+    "$programs/$program" "$to/full.circle" >"$to/printed" || fail "$program: exit status $?"
+    (($(wc -l <"$to/printed") > 5)) || fail "$program prints too little"
+    [[ $page == *"\$ $program while.circle"$'\n'"$(sed 's/^/    /' "$to/printed")"* ]] ||
+      fail "docs/reading-origins.md shows another output of $program than $(<"$to/printed")"
+  done
   "$programs/hostile" "$to/full.circle" || fail "hostile: exit status $?"
 }
 
