@@ -433,7 +433,6 @@ private:
     };
     for (bool ofTensors : {false, true}) {
       size_t count = in.count(sizeof(LedgerRow));
-      map.ledger.reserve(map.ledger.size() + count);
       uint32_t next = 0, lastRewrite = 0;
       while (count-- && !state.failed) {
         LedgerRow &row = map.ledger.emplace_back();

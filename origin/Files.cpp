@@ -154,14 +154,6 @@ private:
 
 } // namespace
 
-uint32_t Listing::operatorCount() const {
-  return subgraphs.empty() ? 0 : subgraphs.back().firstOperator + subgraphs.back().operators.size();
-}
-
-uint32_t Listing::tensorCount() const {
-  return subgraphs.empty() ? 0 : subgraphs.back().firstTensor + subgraphs.back().tensors.size();
-}
-
 void origin::forEachTensor(const ModelView &view,
                            llvm::function_ref<void(const flatbuffers::Table &, TensorKind)> visit) {
   auto graphs = items(tables(view).subgraphs());

@@ -3,7 +3,10 @@
 #include "origin/OriginMap.h"
 
 #include "flatbuffers/flatbuffers.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 
 /// Reading what the map says about a model file from the bytes of that file. Works on the verified Model table of
 /// either format; nothing here depends on the graph in memory.

@@ -2,6 +2,7 @@
 
 #include "origin/OriginMap.h"
 
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace origo::origin {

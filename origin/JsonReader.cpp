@@ -54,9 +54,7 @@ public:
   }
   template <class T> bool getIfAny(const char *key, T &result) const { return !has(key) || get(key, result); }
 
-  template <class T> bool to(std::vector<T> &result) const { return elements(result); }
-  bool to(Places &result) const { return elements(result); }
-  template <class List> bool elements(List &result) const {
+  template <class T> bool to(std::vector<T> &result) const {
     if (!value.is_array())
       return fail("must be an array");
     result.resize(value.size());

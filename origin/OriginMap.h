@@ -2,30 +2,30 @@
 
 #include "origin/Word.h"
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/Error.h"
-
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 /// The origin map as data: what the side file (docs/origin-map.md) says, one struct a JSON object. It knows nothing of
-/// the graph in memory; export fills it in, the readers and the checker take it apart.
+/// the graph in memory; export fills it in, the readers and the checker take it apart. This header is installed and
+/// needs nothing but the standard library.
 namespace origo::origin {
 
 using Digest = std::array<uint8_t, 32>; ///< SHA-256
 
 /// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
 struct SourceOperator {
-  Word op;                       ///< schema enumerator, CUSTOM, or a decimal number
-  Word customCode;               ///< of CUSTOM
-  std::vector<int32_t> tensors;  ///< ids of the outputs over all subgraphs; −1: absent
+  Word op;                      ///< schema enumerator, CUSTOM, or a decimal number
+  Word customCode;              ///< of CUSTOM
+  std::vector<int32_t> tensors; ///< ids of the outputs over all subgraphs; −1: absent
 };
 
 enum class TensorKind : uint8_t { Input, Activation, Variable, Constant, Absent };
@@ -43,7 +43,10 @@ struct SourceSubgraph {
 };
 
 struct SourceSignature {
-  struct Entry { std::string name; int32_t tensor; }; ///< tensor: id over all subgraphs
+  struct Entry {
+    std::string name;
+    int32_t tensor;
+  }; ///< tensor: id over all subgraphs
   std::string key;
   uint32_t subgraph = 0;
   std::vector<Entry> inputs, outputs;
@@ -57,8 +60,37 @@ struct Listing {
   std::vector<SourceSubgraph> subgraphs;
   std::vector<SourceSignature> signatures;
   bool namesKnown = true; ///< false after reading a map that was embedded with ids only
-  uint32_t operatorCount() const;
-  uint32_t tensorCount() const;
+  uint32_t operatorCount() const {
+    return subgraphs.empty() ? 0 : subgraphs.back().firstOperator + uint32_t(subgraphs.back().operators.size());
+  }
+  uint32_t tensorCount() const {
+    return subgraphs.empty() ? 0 : subgraphs.back().firstTensor + uint32_t(subgraphs.back().tensors.size());
+  }
+  /// By id; null: there is none.
+  const SourceOperator *findOperator(uint32_t id) const {
+    return find(id, &SourceSubgraph::firstOperator, &SourceSubgraph::operators);
+  }
+  const SourceTensor *findTensor(uint32_t id) const {
+    return find(id, &SourceSubgraph::firstTensor, &SourceSubgraph::tensors);
+  }
+  /// The name of the first output that has one; empty: there is none.
+  std::string_view nameOf(const SourceOperator &op) const {
+    for (int32_t id : op.tensors)
+      if (const SourceTensor *tensor = id < 0 ? nullptr : findTensor(uint32_t(id)); tensor && !tensor->name.empty())
+        return tensor->name;
+    return {};
+  }
+
+private:
+  template <class Row>
+  const Row *find(uint32_t id, uint32_t SourceSubgraph::*first, std::vector<Row> SourceSubgraph::*rows) const {
+    auto behind = std::partition_point(subgraphs.begin(), subgraphs.end(),
+                                       [&](const SourceSubgraph &graph) { return graph.*first <= id; });
+    if (behind == subgraphs.begin())
+      return nullptr;
+    const SourceSubgraph &graph = *std::prev(behind);
+    return id - graph.*first < (graph.*rows).size() ? &(graph.*rows)[id - graph.*first] : nullptr;
+  }
 };
 
 struct Term { ///< of an affine step
@@ -85,13 +117,13 @@ struct Relation {
 };
 
 struct OperatorRow {
-  Word op, customCode;               ///< as in SourceOperator, of the written file
-  std::vector<std::string> outputs;  ///< names
-  std::vector<uint32_t> origins;     ///< ascending
+  Word op, customCode;              ///< as in SourceOperator, of the written file
+  std::vector<std::string> outputs; ///< names
+  std::vector<uint32_t> origins;    ///< ascending
   std::vector<Word> passes;
-  Word syntheticReason;              ///< empty: not synthetic
-  std::vector<uint32_t> serves;      ///< of a synthetic one
-  Word wide;                         ///< reason; empty: not wide
+  Word syntheticReason;         ///< empty: not synthetic
+  std::vector<uint32_t> serves; ///< of a synthetic one
+  Word wide;                    ///< reason; empty: not wide
   std::vector<uint32_t> calls;
 };
 
@@ -117,18 +149,33 @@ struct Target {
   std::string file, format;
   Digest fingerprint{}, content{};
   std::vector<TargetSubgraph> subgraphs;
-};
 
-/// [subgraph, index] pairs of the written file; nearly always none or one.
-using Places = llvm::SmallVector<std::pair<uint32_t, uint32_t>, 1>;
+  /// By subgraph and index in the file; null: there is none.
+  const OperatorRow *findOperator(uint32_t subgraph, uint32_t index) const {
+    if (subgraph >= subgraphs.size() || index >= subgraphs[subgraph].operators.size())
+      return nullptr;
+    return &subgraphs[subgraph].operators[index];
+  }
+  const TensorRow *findTensor(uint32_t subgraph, uint32_t index) const {
+    if (subgraph >= subgraphs.size())
+      return nullptr;
+    // Rows stand in file order, and a true map has one for each tensor.
+    const std::vector<TensorRow> &rows = subgraphs[subgraph].tensors;
+    if (index < rows.size() && rows[index].index == index)
+      return &rows[index];
+    auto row =
+        std::partition_point(rows.begin(), rows.end(), [&](const TensorRow &other) { return other.index < index; });
+    return row != rows.end() && row->index == index ? &*row : nullptr;
+  }
+};
 
 struct LedgerRow {
   bool isTensor = false;
   uint32_t id = 0;
   Word fate, was, pass; ///< names of the closed list; an unknown one is kept and shown
   uint32_t run = 0, rewrite = 0;
-  Places operators, tensors;      ///< into
-  Word partFile, partFingerprint; ///< fate `elsewhere`
+  std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< into: [subgraph, index]
+  Word partFile, partFingerprint;                                ///< fate `elsewhere`
 };
 
 struct ChainEntry {
@@ -140,7 +187,7 @@ struct OriginMap {
   std::string generator;
   Listing source;
   Target target;
-  std::vector<LedgerRow> ledger; ///< operators by id, then tensors by id
+  std::deque<LedgerRow> ledger; ///< operators by id, then tensors by id; a deque, for it may be long
   std::vector<ChainEntry> chain;
   bool retrained = false;
 };

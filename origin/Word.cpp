@@ -5,17 +5,12 @@
 
 using namespace origo::origin;
 
-const std::string &Word::none() {
-  static const std::string empty;
-  return empty;
-}
-
-Word::Word(llvm::StringRef from) {
+const std::string *Word::find(std::string_view from) {
   if (from.empty())
-    return;
+    return nullptr;
   static std::mutex mutex;
   static auto &vocabulary = *new std::set<std::string, std::less<>>; // outlives every static that holds a word
   std::lock_guard lock(mutex);
-  auto found = vocabulary.find(std::string_view(from));
-  text = &*(found != vocabulary.end() ? found : vocabulary.insert(from.str()).first);
+  auto found = vocabulary.find(from);
+  return &*(found != vocabulary.end() ? found : vocabulary.insert(std::string(from)).first);
 }

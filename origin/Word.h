@@ -1,8 +1,8 @@
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
-
+#include <concepts>
 #include <string>
+#include <string_view>
 
 namespace origo::origin {
 
@@ -11,23 +11,28 @@ namespace origo::origin {
 class Word {
 public:
   Word() = default; ///< the empty one
-  Word(llvm::StringRef text);
-  Word(const std::string &text) : Word(llvm::StringRef(text)) {}
-  Word(const char *text) : Word(llvm::StringRef(text)) {}
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::same_as<Text, Word>)
+  Word(const Text &text) : text(find(text)) {}
 
-  const std::string &str() const { return text ? *text : none(); }
-  operator llvm::StringRef() const { return str(); }
+  const std::string &str() const { return text ? *text : none; }
   operator std::string_view() const { return str(); }
+  /// Any other view of characters, such as llvm::StringRef.
+  template <std::constructible_from<const char *, size_t> View>
+    requires(!std::same_as<View, std::string>)
+  operator View() const {
+    return View(str().data(), str().size());
+  }
   bool empty() const { return !text; }
   bool operator==(const Word &) const = default;
   friend bool operator==(const Word &word, const std::string &other) { return word.str() == other; }
-  friend bool operator==(const Word &word, llvm::StringRef other) { return word.str() == other; }
   friend bool operator==(const Word &word, const char *other) { return word.str() == other; }
   friend std::string operator+(const std::string &text, const Word &word) { return text + word.str(); }
 
 private:
   const std::string *text = nullptr;
-  static const std::string &none();
+  inline static const std::string none;
+  static const std::string *find(std::string_view text);
 };
 
 } // namespace origo::origin

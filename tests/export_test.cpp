@@ -668,7 +668,7 @@ TEST_F(ExportTest, RelationsThroughAConstantNeedItAlive) {
   std::optional<Imported> model = imported(at("a.circle"));
   ASSERT_TRUE(model);
   Subgraph &graph = *model->model->subgraphs[0];
-  std::vector<origin::LedgerRow> ledger;
+  std::deque<origin::LedgerRow> ledger;
   auto relate = [&](const Value *constant) {
     Step step;
     step.kind = Step::Affine;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Includes run only downward (docs/architecture.md), and the JSON library shows in no header.
+# Includes run only downward (docs/architecture.md), the JSON library shows in no header, and installed headers need
+# nothing but the standard library and each other.
 # usage: include_direction.sh ROOT; names each offending file and line and exits with 1.
 set -euo pipefail
 
@@ -24,6 +25,8 @@ check() (
       header = $0
       sub(/^[^<"]*[<"]/, "", header)
       sub(/[>"].*/, "", header)
+      if (FILENAME ~ /^origin\/(OriginMap|Word|OriginReader|origin_reader)\.h$/ && header ~ /\// && header !~ /^origin\/(OriginMap|Word)\.h$/)
+        complain("an installed header may not include " header)
       target = header
       sub(/\/.*/, "", target)
       if (target in below) {
@@ -46,7 +49,9 @@ trap 'rm -rf "$lie"' EXIT
 mkdir "$lie/ir" "$lie/origin"
 echo '#include "import/Import.h"' >"$lie/ir/Up.h"
 echo '#include <nlohmann/json.hpp>' >"$lie/origin/Json.h"
-if said=$(check "$lie") || [[ $said != *"ir/Up.h:1: ir/ may not include import/Import.h"* || $said != *"origin/Json.h:1:"* ]]; then
+echo '#include "origin/Files.h"' >"$lie/origin/OriginMap.h"
+if said=$(check "$lie") || [[ $said != *"ir/Up.h:1: ir/ may not include import/Import.h"* ||
+  $said != *"origin/Json.h:1:"* || $said != *"origin/OriginMap.h:1: an installed header"* ]]; then
   echo "include_direction.sh does not see violations any more: $said"
   exit 1
 fi

@@ -276,7 +276,7 @@ void addTwin(Model &model) {
     twin.customOptionsFormat = op->customOptionsFormat;
     twin.debugMetadata = op->debugMetadata;
     twin.mutatingVariableInputs = op->mutatingVariableInputs;
-    model.setIntermediates(twin, twinsOf(op->intermediates));
+    model.setIntermediates(twin, twinsOf(op->intermediates.get()));
   }
   llvm::SmallVector<Value *> inputs = graph.inputs, outputs = graph.outputs;
   inputs.append(twinsOf(graph.inputs));

@@ -151,7 +151,8 @@ struct Case {
   }
   OperatorRow &op(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].operators[index]; }
   TensorRow &tensor(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].tensors[index]; }
-  void gone(bool isTensor, uint32_t id, const char *fate, Places operators = {}, Places tensors = {}) {
+  void gone(bool isTensor, uint32_t id, const char *fate, std::vector<std::pair<uint32_t, uint32_t>> operators = {},
+            std::vector<std::pair<uint32_t, uint32_t>> tensors = {}) {
     LedgerRow row;
     row.isTensor = isTensor;
     row.id = id;

@@ -104,7 +104,7 @@ std::string fileWords(StringRef file, StringRef format) {
 void tools::printTable(const MapNames &names, bool full, llvm::raw_ostream &os) {
   const OriginMap &map = names.map;
   os << fileWords(map.target.file, map.target.format) << " from " << fileWords(map.source.file, map.source.format)
-     << ": " << operatorCount(map) << " operators from " << names.sourceOperatorCount() << '\n';
+     << ": " << operatorCount(map) << " operators from " << names.map.source.operatorCount() << '\n';
   for (uint32_t g = 0; g < map.target.subgraphs.size(); ++g) {
     const TargetSubgraph &graph = map.target.subgraphs[g];
     os << "\nsubgraph " << g;
@@ -173,8 +173,8 @@ void tools::printSummary(const MapNames &names, llvm::raw_ostream &os) {
   for (const ChainEntry &entry : map.chain)
     os << "through            " << fileWords(entry.file, entry.format) << '\n';
   os << "written            " << fileWords(map.target.file, map.target.format) << '\n'
-     << "source operators   " << names.sourceOperatorCount() << '\n'
-     << "source tensors     " << names.sourceTensorCount() << '\n'
+     << "source operators   " << names.map.source.operatorCount() << '\n'
+     << "source tensors     " << names.map.source.tensorCount() << '\n'
      << "written operators  " << operatorCount(map) << '\n'
      << "  untouched        " << untouched << '\n'
      << "  from several     " << fused << '\n'
@@ -227,7 +227,7 @@ void tools::printDot(const MapNames &names, llvm::raw_ostream &os) {
        << "];\n";
   };
   os << "digraph origins {\n  rankdir=LR;\n  node [shape=box];\n";
-  std::vector<const LedgerRow *> gone(names.sourceOperatorCount());
+  std::vector<const LedgerRow *> gone(names.map.source.operatorCount());
   for (const LedgerRow &row : map.ledger)
     if (!row.isTensor && row.id < gone.size())
       gone[row.id] = &row;

@@ -12,30 +12,6 @@ using namespace origo::tools;
 using namespace origo::origin;
 using llvm::StringRef;
 
-MapNames::MapNames(const OriginMap &map) : map(map), firstOperator{0}, firstTensor{0} {
-  for (const SourceSubgraph &graph : map.source.subgraphs) {
-    firstOperator.push_back(firstOperator.back() + static_cast<uint32_t>(graph.operators.size()));
-    firstTensor.push_back(firstTensor.back() + static_cast<uint32_t>(graph.tensors.size()));
-  }
-}
-
-template <class Row>
-static const Row *find(llvm::ArrayRef<SourceSubgraph> graphs, llvm::ArrayRef<uint32_t> first, uint32_t id,
-                       std::vector<Row> SourceSubgraph::*rows) {
-  if (id >= first.back())
-    return nullptr;
-  size_t graph = llvm::partition_point(first, [&](uint32_t begin) { return begin <= id; }) - first.begin() - 1;
-  return &(graphs[graph].*rows)[id - first[graph]];
-}
-
-const SourceOperator *MapNames::sourceOperator(uint32_t id) const {
-  return find(map.source.subgraphs, firstOperator, id, &SourceSubgraph::operators);
-}
-
-const SourceTensor *MapNames::sourceTensor(uint32_t id) const {
-  return find(map.source.subgraphs, firstTensor, id, &SourceSubgraph::tensors);
-}
-
 std::string tools::shortened(llvm::ArrayRef<std::string> parts, bool full) {
   constexpr size_t enough = 8;
   if (full || parts.size() <= enough + 1)
@@ -43,31 +19,8 @@ std::string tools::shortened(llvm::ArrayRef<std::string> parts, bool full) {
   return llvm::join(parts.take_front(enough), ", ") + ", and " + std::to_string(parts.size() - enough) + " more";
 }
 
-const OperatorRow *MapNames::writtenOperator(uint32_t graph, uint32_t index) const {
-  auto &graphs = map.target.subgraphs;
-  return graph < graphs.size() && index < graphs[graph].operators.size() ? &graphs[graph].operators[index] : nullptr;
-}
-
-const TensorRow *MapNames::writtenTensor(uint32_t graph, uint32_t index) const {
-  if (graph >= map.target.subgraphs.size())
-    return nullptr;
-  // Rows stand in file order, and a true map has one for each tensor.
-  const auto &rows = map.target.subgraphs[graph].tensors;
-  if (index < rows.size() && rows[index].index == index)
-    return &rows[index];
-  auto row = llvm::partition_point(rows, [&](const TensorRow &r) { return r.index < index; });
-  return row != rows.end() && row->index == index ? &*row : nullptr;
-}
-
 std::string MapNames::kind(StringRef op, StringRef customCode) const {
   return printable(op) + (customCode.empty() ? "" : ":" + printable(customCode));
-}
-
-StringRef MapNames::nameOf(const SourceOperator &op) const {
-  for (int32_t id : op.tensors)
-    if (const SourceTensor *tensor = id < 0 ? nullptr : sourceTensor(id); tensor && !tensor->name.empty())
-      return tensor->name;
-  return {};
 }
 
 StringRef MapNames::nameOf(const OperatorRow &op) {

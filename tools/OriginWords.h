@@ -13,19 +13,21 @@ namespace origo::tools {
 /// Names what a map speaks of. Everything from the file is escaped.
 class MapNames {
 public:
-  explicit MapNames(const origin::OriginMap &map);
+  explicit MapNames(const origin::OriginMap &map) : map(map) {}
 
   const origin::OriginMap &map;
-  uint32_t sourceOperatorCount() const { return firstOperator.back(); }
-  uint32_t sourceTensorCount() const { return firstTensor.back(); }
-  const origin::SourceOperator *sourceOperator(uint32_t id) const; ///< null: there is none
-  const origin::SourceTensor *sourceTensor(uint32_t id) const;
-  const origin::OperatorRow *writtenOperator(uint32_t graph, uint32_t index) const;
-  const origin::TensorRow *writtenTensor(uint32_t graph, uint32_t index) const;
+  const origin::SourceOperator *sourceOperator(uint32_t id) const { return map.source.findOperator(id); }
+  const origin::SourceTensor *sourceTensor(uint32_t id) const { return map.source.findTensor(id); }
+  const origin::OperatorRow *writtenOperator(uint32_t graph, uint32_t index) const {
+    return map.target.findOperator(graph, index);
+  }
+  const origin::TensorRow *writtenTensor(uint32_t graph, uint32_t index) const {
+    return map.target.findTensor(graph, index);
+  }
 
   std::string kind(llvm::StringRef op, llvm::StringRef customCode) const; ///< CONV_2D, CUSTOM:code
   /// The name of the first output that has one, not escaped.
-  llvm::StringRef nameOf(const origin::SourceOperator &op) const;
+  llvm::StringRef nameOf(const origin::SourceOperator &op) const { return map.source.nameOf(op); }
   static llvm::StringRef nameOf(const origin::OperatorRow &op);
 
   // Words for a sentence.
@@ -37,11 +39,6 @@ public:
                         bool full) const; ///< empty if it leads to nothing
   std::string relationWords(const origin::Relation &relation,
                             uint32_t graph) const; ///< how it comes from its tensor
-
-private:
-  std::vector<uint32_t> firstOperator,
-      firstTensor; ///< ids by source subgraph, and their numbers at the end
-  std::vector<std::vector<const origin::TensorRow *>> tensorRows; ///< by subgraph and index
 };
 
 /// The first few of many, or all of them, with a count of those that are left

@@ -2,13 +2,16 @@
 /// its source went.
 
 #include "tools/Driver.h"
-#include "tools/OriginFile.h"
 #include "tools/OriginTables.h"
 #include "tools/OriginWords.h"
 
+#include "export/Export.h"
+#include "import/Import.h"
 #include "ir/Error.h"
 #include "origin/Check.h"
+#include "origin/Embedded.h"
 #include "origin/Json.h"
+#include "origin/OriginFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -65,7 +68,7 @@ cl::extrahelp examples("\nMODEL is a .circle or .tflite file, or a side file (MO
                        "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the "
                        "law.\n");
 
-int runCheck(const OriginFile &file) {
+int runCheck(const origin::OriginFile &file) {
   if (!file.model)
     return fail("--check needs the model; give its side file with --map");
   std::unique_ptr<origin::ModelFile> source;
@@ -87,7 +90,7 @@ int runCheck(const OriginFile &file) {
   return 0;
 }
 
-int runFingerprint(const OriginFile &file) {
+int runFingerprint(const origin::OriginFile &file) {
   auto print = [](const char *what, const origin::Digest &digest) {
     llvm::outs() << what << " sha256:" << origin::hex(digest) << '\n';
   };
@@ -99,6 +102,19 @@ int runFingerprint(const OriginFile &file) {
     print("content    ", file.map->target.content);
   }
   return 0;
+}
+
+/// The file of `path` without a map of any kind, as `--embed-origin=none` writes it.
+llvm::Error stripOrigins(llvm::StringRef path, llvm::StringRef output) {
+  ImportOptions options;
+  options.origin = OriginMode::Restart;
+  auto imported = importModel(path, options);
+  if (!imported)
+    return imported.takeError();
+  ExportOptions to;
+  to.format = imported->model->format;
+  to.embed = origin::Embed::None;
+  return exportModel(*imported->model, imported->lineage, output, to);
 }
 
 /// `--strip=OUTPUT MODEL`, or the two as words in either order, told apart by which of them is there.
@@ -132,10 +148,10 @@ int run() {
   if (!secondPath.empty())
     return fail("one MODEL at a time, and OUTPUT goes with --strip only");
 
-  auto opened = openOriginFile(modelPath, mapPath, check || showFingerprint);
+  auto opened = origin::openOriginFile(modelPath, mapPath, check || showFingerprint);
   if (!opened)
     return fail(opened.takeError());
-  OriginFile &file = *opened;
+  origin::OriginFile &file = *opened;
   for (const std::string &text : file.notes)
     note(text);
   if (showFingerprint)

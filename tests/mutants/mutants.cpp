@@ -8,7 +8,7 @@
 #include "tests/GoldenCases.h"
 #include "tests/RealModels.h"
 #include "tools/Driver.h"
-#include "tools/OriginFile.h"
+#include "origin/OriginFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -139,7 +139,7 @@ void judgeFile(const Subject &subject, const std::string &path, Outcome &outcome
   } else {
     outcome.core = coreOf(std::move(*map));
   }
-  auto file = tools::openOriginFile(path, "", /*acceptStale=*/true);
+  auto file = origin::openOriginFile(path, "", /*acceptStale=*/true);
   if (!file)
     return see(Reader, llvm::toString(file.takeError()));
   if (!file->map)

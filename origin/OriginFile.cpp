@@ -1,7 +1,4 @@
-#include "tools/OriginFile.h"
-
-#include "export/Export.h"
-#include "import/Import.h"
+#include "origin/OriginFile.h"
 #include "origin/Embedded.h"
 #include "origin/Json.h"
 
@@ -11,16 +8,19 @@
 #include "llvm/Support/Path.h"
 
 using namespace origo;
-using namespace origo::tools;
-using origin::Listing;
-using origin::ModelFile;
-using origin::OriginMap;
+using namespace origo::origin;
+
+static llvm::Error inFile(llvm::StringRef path, const llvm::Twine &message) {
+  return llvm::createStringError(path + ": " + message);
+}
+static llvm::Error inFile(llvm::StringRef path, llvm::Error error) {
+  return inFile(path, llvm::toString(std::move(error)));
+}
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return inFile(path, makeError(buffer.getError().message()));
+    return inFile(path, buffer.getError().message());
   return std::move(*buffer);
 }
 
@@ -28,7 +28,7 @@ static llvm::Expected<OriginMap> readSideFile(llvm::StringRef path) {
   auto buffer = readFile(path);
   if (!buffer)
     return buffer.takeError();
-  auto map = origin::readJson((*buffer)->getBuffer());
+  auto map = readJson((*buffer)->getBuffer());
   if (!map)
     return inFile(path, map.takeError());
   return map;
@@ -36,8 +36,8 @@ static llvm::Expected<OriginMap> readSideFile(llvm::StringRef path) {
 
 static bool looksLikeJson(llvm::StringRef text) { return text.ltrim(" \t\r\n").starts_with("{"); }
 
-/// A model starts with an offset and its identifier, so that what begins like
-/// JSON and has no identifier is a side file.
+/// A model starts with an offset and its identifier, so that what begins like JSON and has no identifier is a side
+/// file.
 static llvm::Expected<bool> isSideFile(llvm::StringRef path) {
   auto buffer = readFile(path);
   if (!buffer)
@@ -48,7 +48,7 @@ static llvm::Expected<bool> isSideFile(llvm::StringRef path) {
 }
 
 static bool sameCounts(const Listing &a, const Listing &b) {
-  return llvm::equal(a.subgraphs, b.subgraphs, [](const origin::SourceSubgraph &x, const origin::SourceSubgraph &y) {
+  return llvm::equal(a.subgraphs, b.subgraphs, [](const SourceSubgraph &x, const SourceSubgraph &y) {
     return x.operators.size() == y.operators.size() && x.tensors.size() == y.tensors.size();
   });
 }
@@ -64,20 +64,20 @@ static void takeNames(OriginFile &file, llvm::StringRef path) {
     return;
   }
   if (side->source.fingerprint != map.source.fingerprint || !sameCounts(side->source, map.source)) {
-    file.notes.push_back("no names, for " + printable(path) + " is about another source");
+    file.notes.push_back(("no names, for " + path + " is about another source").str());
     return;
   }
   map.source = std::move(side->source);
 }
 
-llvm::Expected<OriginFile> tools::openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale) {
+llvm::Expected<OriginFile> origin::openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale) {
   OriginFile file;
   auto sideFile = isSideFile(path);
   if (!sideFile)
     return sideFile.takeError();
   if (*sideFile) {
     if (!mapPath.empty())
-      return makeError("--map needs a model, and " + printable(path) + " is a side file");
+      return inFile(path, "this is a side file; --map needs a model");
     auto map = readSideFile(path);
     if (!map)
       return map.takeError();
@@ -90,16 +90,16 @@ llvm::Expected<OriginFile> tools::openOriginFile(llvm::StringRef path, llvm::Str
     return model.takeError(); // names the file
   file.model = std::move(*model);
   std::string beside = (path + ".origin.json").str();
-  auto embedded = file.model->metadata(origin::metadataName);
+  auto embedded = file.model->metadata(metadataName);
   if (!mapPath.empty() || (!embedded && llvm::sys::fs::exists(beside))) {
     if (mapPath.empty())
-      file.notes.push_back(printable(path) + " carries no origin map; this is " + printable(beside));
+      file.notes.push_back((path + " carries no origin map; this is " + beside).str());
     auto map = readSideFile(mapPath.empty() ? llvm::StringRef(beside) : mapPath);
     if (!map)
       return map.takeError();
     file.map = std::move(*map);
   } else if (embedded) {
-    auto map = origin::decode(*embedded, file.model->view());
+    auto map = decode(*embedded, file.model->view());
     if (!map)
       return inFile(path, map.takeError());
     file.map = std::move(*map);
@@ -108,20 +108,9 @@ llvm::Expected<OriginFile> tools::openOriginFile(llvm::StringRef path, llvm::Str
   } else {
     return file;
   }
-  if (!acceptStale && file.map->target.fingerprint != origin::fingerprint(file.model->view()))
-    return inFile(path, makeError("stale origin map: it leads to a model with the fingerprint " +
-                                  origin::hex(file.map->target.fingerprint) + ", not to this one"));
+  if (!acceptStale && file.map->target.fingerprint != fingerprint(file.model->view()))
+    return inFile(path, "stale origin map: it leads to a model with the fingerprint " +
+                            hex(file.map->target.fingerprint) +
+                            ", not to this one, which was changed by something that does not keep the map");
   return file;
-}
-
-llvm::Error tools::stripOrigins(llvm::StringRef path, llvm::StringRef output) {
-  ImportOptions options;
-  options.origin = OriginMode::Restart;
-  auto imported = importModel(path, options);
-  if (!imported)
-    return imported.takeError();
-  ExportOptions to;
-  to.format = imported->model->format;
-  to.embed = origin::Embed::None;
-  return exportModel(*imported->model, imported->lineage, output, to);
 }

@@ -1,0 +1,186 @@
+#pragma once
+
+#include "origin/Files.h"
+
+#include <iterator>
+#include <random>
+#include <set>
+
+namespace origo::test {
+
+using namespace origo::origin;
+
+/// Deterministic on every platform, unlike the standard distributions.
+struct Random {
+  std::mt19937 engine;
+  explicit Random(unsigned seed) : engine(seed) {}
+  uint32_t below(uint32_t limit) { return limit ? engine() % limit : 0; }
+  bool oneIn(uint32_t n) { return below(n) == 0; }
+  std::string name() {
+    static const char *const parts[] = {"model/", "block_", "conv/", "Relu;", "Ω", "\"q\"", "7", "\xFF", "\n", ""};
+    std::string result;
+    for (uint32_t i = below(6); i--;)
+      result += parts[below(std::size(parts))];
+    return result;
+  }
+  std::vector<uint32_t> ids(uint32_t limit, uint32_t most) {
+    std::set<uint32_t> result;
+    for (uint32_t i = below(most + 1); i--;)
+      result.insert(below(limit));
+    return {result.begin(), result.end()};
+  }
+  std::vector<int64_t> numbers() {
+    std::vector<int64_t> result(below(5));
+    for (int64_t &number : result)
+      number = oneIn(9) ? -int64_t(below(1000)) * 5000000000 : below(7);
+    return result;
+  }
+  Digest digest() {
+    Digest result;
+    for (uint8_t &byte : result)
+      byte = below(256);
+    return result;
+  }
+  Term term() {
+    Term result;
+    result.kind = Term::Kind(below(3));
+    if (result.kind == Term::Number)
+      result.number = oneIn(2) ? double(int32_t(engine())) / 1000 : below(10);
+    if (result.kind == Term::Constant)
+      result.constant = below(1000);
+    return result;
+  }
+  Step step() {
+    Step result;
+    result.kind = Step::Kind(below(8));
+    if (result.kind == Step::Permute || result.kind == Step::Slice || result.kind == Step::Placed)
+      result.first = numbers();
+    if (result.kind == Step::Slice || result.kind == Step::Placed)
+      result.second = numbers();
+    if (result.kind == Step::Affine) {
+      result.axis = int32_t(below(5)) - 1;
+      result.scale = term();
+      result.shift = term();
+    }
+    if (result.kind == Step::Unknown)
+      result.unknown = R"({"fft":{"axis":[1,2]}})";
+    return result;
+  }
+};
+
+/// A map that is well formed and makes no sense, with the rows of that target.
+inline OriginMap randomMap(unsigned seed, const ModelView &target) {
+  Random random(seed);
+  OriginMap map;
+  map.generator = "origo 0.1.0";
+  map.retrained = random.oneIn(2);
+  map.source.file = "source.tflite";
+  map.source.format = "tflite";
+  map.source.fingerprint = random.digest();
+  map.source.content = random.digest();
+  for (uint32_t g = random.below(4); g--;) {
+    SourceSubgraph graph;
+    graph.name = random.name();
+    graph.firstOperator = map.source.operatorCount();
+    graph.firstTensor = map.source.tensorCount();
+    graph.tensors.resize(random.below(60));
+    for (SourceTensor &tensor : graph.tensors)
+      tensor = {random.name(), TensorKind(random.below(5))};
+    graph.operators.resize(random.below(30));
+    for (SourceOperator &op : graph.operators) {
+      op.op = random.oneIn(5) ? "CUSTOM" : random.oneIn(5) ? "1234" : "CONV_2D";
+      op.customCode = op.op == "CUSTOM" ? random.name() : "";
+      for (uint32_t i = random.below(4); i--;)
+        op.tensors.push_back(int32_t(random.below(graph.tensors.size() + 1)) - 1);
+    }
+    map.source.subgraphs.push_back(graph);
+  }
+  for (uint32_t i = random.below(3); i--;) {
+    SourceSignature signature{random.name(), random.below(4), {}, {}};
+    for (uint32_t k = random.below(4); k--;)
+      (random.oneIn(2) ? signature.inputs : signature.outputs)
+          .push_back({random.name(), int32_t(random.below(50)) - 1});
+    map.source.signatures.push_back(signature);
+  }
+  uint32_t operators = map.source.operatorCount() + 1, tensors = map.source.tensorCount() + 1;
+  static const char *const passes[] = {"fuse", "fold", "quantize", "dce"};
+
+  Listing listing = describe(target);
+  map.target.format = listing.format;
+  map.target.fingerprint = listing.fingerprint;
+  map.target.content = listing.content;
+  for (const SourceSubgraph &graph : listing.subgraphs) {
+    TargetSubgraph to;
+    to.name = graph.name;
+    to.source = random.ids(4, 2);
+    for (const SourceOperator &op : graph.operators) {
+      OperatorRow row;
+      row.op = op.op;
+      row.customCode = op.customCode;
+      for (int32_t tensor : op.tensors)
+        row.outputs.push_back(tensor < 0 ? "" : graph.tensors[tensor - graph.firstTensor].name);
+      row.origins = random.ids(operators, 4);
+      if (row.origins.empty()) {
+        row.syntheticReason = "type-bridge";
+        row.serves = random.ids(operators, 3);
+      }
+      for (uint32_t i = random.below(4); i--;)
+        row.passes.push_back(passes[random.below(4)]);
+      row.wide = random.oneIn(8) ? "batch-matmul" : "";
+      if (random.oneIn(8))
+        row.calls = {random.below(operators), random.below(operators)};
+      to.operators.push_back(row);
+    }
+    for (const SourceTensor &tensor : graph.tensors) {
+      TensorRow row;
+      row.index = to.tensors.size();
+      row.name = tensor.name;
+      row.constant = tensor.kind == TensorKind::Constant;
+      row.relations.resize(random.oneIn(3) ? random.below(4) : 1);
+      for (Relation &relation : row.relations) {
+        relation.tensor = random.below(tensors);
+        relation.exact = random.oneIn(2);
+        if (random.oneIn(3))
+          for (uint32_t i = random.below(4); i--;)
+            relation.steps.push_back(random.step());
+      }
+      if (row.relations.empty())
+        row.reason = random.oneIn(2) ? "split-sum" : "something-new";
+      else if (row.constant)
+        row.tensors = {row.relations.front().tensor};
+      if (row.constant && random.oneIn(2)) {
+        row.tensors = random.ids(tensors, 3);
+        row.operators = random.ids(operators, 3);
+      }
+      if (row.constant && row.tensors.empty() && row.operators.empty())
+        row.syntheticReason = "invented-constant";
+      to.tensors.push_back(row);
+    }
+    map.target.subgraphs.push_back(to);
+  }
+  for (bool isTensor : {false, true})
+    for (uint32_t id : random.ids(isTensor ? tensors : operators, 20)) {
+      LedgerRow row;
+      row.isTensor = isTensor;
+      row.id = id;
+      row.fate = random.oneIn(5) ? "evaporated" : "dead";
+      row.was = random.oneIn(2) ? "identity" : "";
+      row.pass = passes[random.below(4)];
+      row.run = random.below(3);
+      row.rewrite = random.below(100000);
+      for (uint32_t i = random.below(3); i--;)
+        row.operators.push_back({random.below(2), random.below(500)});
+      for (uint32_t i = random.below(3); i--;)
+        row.tensors.push_back({random.below(2), random.below(500)});
+      if (random.oneIn(6)) {
+        row.partFile = "part1.circle";
+        row.partFingerprint = "sha256:" + hex(random.digest());
+      }
+      map.ledger.push_back(row);
+    }
+  for (uint32_t i = random.below(3); i--;)
+    map.chain.push_back({"step" + std::to_string(i) + ".circle", "circle", random.digest()});
+  return map;
+}
+
+} // namespace origo::test

@@ -1,0 +1,1 @@
+#include "facts.c" // the header as C++

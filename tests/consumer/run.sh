@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Installs Origo, builds this folder's project against what was installed and nothing else, and compares what its
+# programs read with the side file.
+# usage: run.sh BUILD C CXX SANITIZE samples   installs and builds, then the networks of res/, errors, and hostile bytes
+#        run.sh BUILD C CXX SANITIZE models    smaller models of the shared folder, with what `samples` has built
+# Exits with 77 (skipped) where there are no model files.
+set -uo pipefail
+build=$1 c=$2 cxx=$3 sanitize=$4 what=$5
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+top=$build/consumer
+# Installed trees are moved; so is this one.
+prefix=$top/moved
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED $*"; exit 1; }
+
+install_and_build() {
+  rm -rf "$top"
+  mkdir -p "$top"
+  cmake --install "$build" --prefix "$top/installed" >"$top/install.log" 2>&1 || fail "$(cat "$top/install.log")"
+  mv "$top/installed" "$prefix"
+  local flags= cache=
+  command -v ccache >/dev/null && cache="-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
+  [[ $sanitize == ON ]] && flags=-fsanitize=address,undefined
+  cmake -S "$here" -B "$top/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$c" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$flags" $cache >"$top/configure.log" 2>&1 ||
+    fail "$(cat "$top/configure.log")"
+  cmake --build "$top/build" >"$top/build.log" 2>&1 || fail "$(cat "$top/build.log")"
+  grep -rlE 'llvm|flatbuffers|nlohmann' "$prefix/include" "$prefix/lib/cmake" && fail "the installed headers and CMake files know LLVM"
+  local needed
+  needed=$(readelf -d "$prefix"/lib*/libOrigoOriginReader.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' |
+    grep -vE '^(libstdc\+\+|libc|libm|libgcc_s|ld-linux.*|lib(cl)?[au]b?san)\.') && fail "the library needs $needed"
+  needed=$(nm -DC --defined-only "$prefix"/lib*/libOrigoOriginReader.so | grep -E ' [TtWV] (llvm|flatbuffers|nlohmann)::') &&
+    fail "the library shows ${needed:0:300}"
+}
+
+programs=$top/build
+# facts PROGRAM FILE TO: the lines that the program reads.
+facts() { "$programs/$1" "$2" >"$3" 2>"$scratch/said" || fail "$1 $2: $(head -c 300 "$scratch/said")"; }
+same() { cmp -s "$1" "$2" || fail "$3: $(diff "$1" "$2" | head -5)"; }
+
+models=0 operators=0 origins=0 relations=0 ledger=0 refused=0
+# Optimises a model and compares all readers.
+compare() {
+  local name=$(basename "$1") out=$scratch/model.circle
+  rm -f "$out"*
+  if ! "$prefix/bin/circle2circle" -O1 "$1" "$out" >/dev/null 2>"$scratch/said"; then
+    refused=$((refused + 1))
+    return
+  fi
+  facts facts_cpp "$out" "$scratch/cpp"
+  facts facts_cpp "$out.origin.json" "$scratch/side"
+  facts facts_c "$out" "$scratch/c"
+  facts facts_c_as_cpp "$out" "$scratch/c_as_cpp"
+  "$prefix/bin/origin-dump" --json "$out" >"$scratch/dump.json" || fail "$name: origin-dump --json"
+  "$build/bin/json_facts" "$scratch/dump.json" >"$scratch/json" || fail "$name: json_facts"
+  "$build/bin/json_facts" "$out.origin.json" >"$scratch/written" || fail "$name: json_facts"
+  same "$scratch/written" "$scratch/json" "$name: side file, origin-dump --json"
+  same "$scratch/json" "$scratch/cpp" "$name: origin-dump --json, C++"
+  same "$scratch/json" "$scratch/side" "$name: origin-dump --json, C++ with the side file alone"
+  same "$scratch/json" "$scratch/c" "$name: origin-dump --json, C"
+  same "$scratch/json" "$scratch/c_as_cpp" "$name: origin-dump --json, C as C++"
+  models=$((models + 1))
+  operators=$((operators + $(grep -c '^operator ' "$scratch/json")))
+  origins=$((origins + $(grep -cE '^operator [0-9:]+ origins [0-9]' "$scratch/json")))
+  relations=$((relations + $(grep -c '^  is ' "$scratch/json")))
+  ledger=$((ledger + $(grep -c '^gone ' "$scratch/json")))
+}
+counts() {
+  echo "models: $models read alike by C++, C and JSON, $refused refused; $operators operators, $origins with origins," \
+    "$relations relations, $ledger ledger rows"
+  ((models > $1 && origins > 0 && origins <= operators && relations > 0 && ledger > 0)) || fail "that is too few"
+}
+
+# refuses PROGRAM FILE WORDS: exit status 1 and one line that names the file and has these words.
+refuses() {
+  "$programs/$1" "$2" >"$scratch/out" 2>"$scratch/said"
+  [[ $? == 1 && ! -s $scratch/out && $(wc -l <"$scratch/said") == 1 && $(<"$scratch/said") == *"$2: "*"$3"* ]] ||
+    fail "$1 should refuse $2 with \"$3\": $(head -c 300 "$scratch/said")"
+}
+
+errors() {
+  local to=$scratch/errors
+  mkdir "$to"
+  optimise() { "$prefix/bin/circle2circle" -O1 "$@" >/dev/null || fail "circle2circle $*"; }
+  optimise "$root/res/while.origo" "$to/full.circle"
+  optimise --embed-origin=ids "$root/res/while.origo" "$to/ids.circle"
+  optimise --embed-origin=none "$root/res/while.origo" "$to/none.circle"
+
+  # Names come from the side file, if it is about the same source.
+  facts facts_cpp "$to/full.circle" "$to/full.facts"
+  facts facts_cpp "$to/ids.circle" "$to/ids.facts"
+  same "$to/full.facts" "$to/ids.facts" "names from the side file"
+  facts facts_cpp "$to/none.circle" "$to/none.facts"
+  same "$to/full.facts" "$to/none.facts" "the map from the side file"
+  sed -E '/^source /s/"[^"]*"/""/' "$to/full.facts" >"$to/nameless.facts"
+  facts facts_c "$to/ids.circle" "$to/ids.facts"
+  same "$to/nameless.facts" "$to/ids.facts" "C without names"
+  sed 's/"fingerprint": "sha256:..../"fingerprint": "sha256:0000/' "$to/ids.circle.origin.json" >"$to/other.json"
+  mv "$to/other.json" "$to/ids.circle.origin.json"
+  facts facts_cpp "$to/ids.circle" "$to/ids.facts"
+  same "$to/nameless.facts" "$to/ids.facts" "names of another source"
+
+  cp "$to/ids.circle.origin.json" "$to/none.circle.origin.json"
+  refuses facts_cpp "$to/none.circle" "stale origin map"
+  rm "$to/none.circle.origin.json"
+  refuses facts_cpp "$to/none.circle" "carries no origin map, and there is no $to/none.circle.origin.json"
+  refuses facts_c "$to/none.circle" "carries no origin map"
+  sed 's/ORGM/ORGX/' "$to/full.circle" >"$to/damaged.circle"
+  refuses facts_cpp "$to/damaged.circle" "damaged origin map"
+  refuses facts_c "$to/damaged.circle" "damaged origin map"
+  refuses facts_cpp "$to/nothing.circle" "No such file"
+  refuses facts_c "$to/nothing.circle" "cannot be read"
+  refuses facts_cpp "$root/README.md" "neither a circle nor a tflite model"
+  refuses facts_c "$root/README.md" "neither a circle nor a tflite model"
+
+  # What the page shows is what is compiled here, and what that prints.
+  local page program source
+  page=$(<"$root/docs/reading-origins.md")
+  for source in generate.cpp generate.c; do
+    [[ $page == *"$(<"$here/$source")"* ]] || fail "docs/reading-origins.md shows another $source"
+  done
+  for program in generate generate_c; do
+    "$programs/$program" "$to/full.circle" >"$to/printed" || fail "$program: exit status $?"
+    (($(wc -l <"$to/printed") > 5)) || fail "$program prints too little"
+    [[ $page == *"\$ $program while.circle"$'\n'"$(sed 's/^/    /' "$to/printed")"* ]] ||
+      fail "docs/reading-origins.md shows another output of $program than $(<"$to/printed")"
+  done
+  "$programs/hostile" "$to/full.circle" || fail "hostile: exit status $?"
+}
+
+case $what in
+samples)
+  install_and_build
+  for file in "$root"/res/*.origo; do compare "$file"; done
+  counts 4
+  errors
+  ;;
+models)
+  shared=${ORIGO_SHARED:-$root/../shared}/models
+  if [[ ! -d $shared ]]; then
+    echo "models: skipped, there is no folder $shared (ORIGO_SHARED says where it is)"
+    exit 77
+  fi
+  # Larger ones say nothing new here.
+  while IFS= read -r file; do compare "$file"; done < <(find "$shared" -maxdepth 1 -name '*.tflite' -size -512k | sort)
+  counts 10
+  ;;
+*) fail "samples or models?" ;;
+esac

@@ -1,0 +1,239 @@
+#include "RandomMap.h"
+
+#include "origin/Embedded.h"
+#include "origin/Json.h"
+#include "origin/origin_reader.h"
+#include "schema/circle_generated.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "gtest/gtest.h"
+
+using namespace origo::origin;
+using origo::test::randomMap;
+
+namespace {
+
+/// Two subgraphs with named tensors; the map lies behind the tables, at an offset.
+std::string model(const std::string &map, uint64_t offset, uint64_t size) {
+  using namespace circle;
+  flatbuffers::FlatBufferBuilder b;
+  std::vector<flatbuffers::Offset<SubGraph>> graphs;
+  for (int g = 0; g < 2; ++g) {
+    std::vector<flatbuffers::Offset<Tensor>> tensors;
+    std::vector<flatbuffers::Offset<Operator>> operators;
+    std::vector<int32_t> shape = {4};
+    for (int i = 0; i < 12; ++i)
+      tensors.push_back(CreateTensorDirect(b, &shape, TensorType::FLOAT32, i % 3 ? 0 : 1,
+                                           ("block_" + std::to_string(g) + "/" + std::to_string(i)).c_str()));
+    for (int32_t i = 0; i < 7; ++i) {
+      std::vector<int32_t> inputs = {i}, outputs = {i + 1};
+      operators.push_back(CreateOperatorDirect(b, 0, &inputs, &outputs));
+    }
+    graphs.push_back(CreateSubGraphDirect(b, &tensors, nullptr, nullptr, &operators, "g"));
+  }
+  std::vector<flatbuffers::Offset<OperatorCode>> codes = {
+      CreateOperatorCodeDirect(b, 101, nullptr, 1, BuiltinOperator::ABS)};
+  std::vector<uint8_t> payload(16);
+  std::vector<flatbuffers::Offset<Buffer>> buffers = {CreateBuffer(b), CreateBufferDirect(b, &payload),
+                                                      CreateBuffer(b, 0, offset, size)};
+  std::vector<flatbuffers::Offset<Metadata>> metadata = {CreateMetadataDirect(b, metadataName, 2)};
+  FinishModelBuffer(b, CreateModelDirect(b, 3, &codes, &graphs, "", &buffers, nullptr, &metadata));
+  return std::string(reinterpret_cast<const char *>(b.GetBufferPointer()), b.GetSize()) + map;
+}
+
+std::string modelWith(const std::string &map) { return model(map, model("", 1000, 1000).size(), map.size()); }
+
+std::string json(const OriginMap &map) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeJson(map, os);
+  return text;
+}
+
+std::string text(origo_text text) { return {text.data, text.size}; }
+
+std::vector<uint32_t> list(origo_ids ids) {
+  std::vector<uint32_t> result;
+  for (uint32_t id; origo_next_id(&ids, &id);)
+    result.push_back(id);
+  return result;
+}
+
+std::vector<int64_t> list(origo_numbers numbers) {
+  std::vector<int64_t> result;
+  for (int64_t number; origo_next_number(&numbers, &number);)
+    result.push_back(number);
+  return result;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> list(origo_places places) {
+  std::vector<std::pair<uint32_t, uint32_t>> result;
+  for (origo_place place; origo_next_place(&places, &place);)
+    result.push_back({place.subgraph, place.index});
+  return result;
+}
+
+Term term(const origo_term &from) { return {Term::Kind(from.kind), from.number, from.constant}; }
+
+std::vector<Relation> list(origo_relations relations) {
+  std::vector<Relation> result;
+  for (origo_relation from; origo_next_relation(&relations, &from);) {
+    Relation &to = result.emplace_back();
+    to.tensor = from.tensor;
+    to.exact = from.exact;
+    for (origo_step step; origo_next_step(&from.steps, &step);)
+      to.steps.push_back({Step::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
+                          list(step.second), text(step.unknown)});
+  }
+  return result;
+}
+
+/// The map as the C header reads it. What it does not tell is taken from `known`.
+OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
+  auto operators = origo_operators(&from);
+  for (origo_operator row; origo_next_operator(&operators, &row);) {
+    OperatorRow &to = known.target.subgraphs.at(row.subgraph).operators.at(row.index);
+    to.origins = list(row.origins);
+    to.passes.clear();
+    for (origo_text pass; origo_next_pass(&row.passes, &pass);)
+      to.passes.push_back(text(pass));
+    to.syntheticReason = text(row.synthetic);
+    to.serves = list(row.serves);
+    to.wide = text(row.wide);
+    to.calls = list(row.calls);
+  }
+  auto tensors = origo_tensors(&from);
+  for (origo_tensor row; origo_next_tensor(&tensors, &row);) {
+    TensorRow &to = known.target.subgraphs.at(row.subgraph).tensors.at(row.index);
+    to.name = text(origo_tensor_name(&from, row.subgraph, row.index));
+    to.relations = list(row.relations);
+    to.reason = text(row.reason);
+    to.syntheticReason = text(row.synthetic);
+    to.tensors = list(row.tensors);
+    to.operators = list(row.operators);
+    if (!row.computed && to.constant && !to.relations.empty())
+      to.tensors = {to.relations.front().tensor};
+  }
+  auto sources = origo_source_operators(&from);
+  for (origo_source_operator row; origo_next_source_operator(&sources, &row);) {
+    SourceOperator &to = known.source.subgraphs.at(row.subgraph).operators.at(row.index);
+    to.op = text(row.op);
+    to.customCode = text(row.custom_code);
+    to.tensors.clear();
+    for (int32_t tensor; origo_next_output(&row.outputs, &tensor);)
+      to.tensors.push_back(tensor);
+  }
+  std::string buffer(capacity, '?');
+  auto names = origo_names(&from, buffer.data(), buffer.size());
+  uint32_t id = 0;
+  for (SourceSubgraph &graph : known.source.subgraphs)
+    for (SourceTensor &tensor : graph.tensors) {
+      uint64_t length;
+      if (origo_next_name(&names, &length))
+        tensor.name = buffer.substr(0, length);
+      tensor.kind = TensorKind(origo_source_tensor_kind(&from, id++));
+    }
+  known.ledger.clear();
+  auto ledger = origo_ledger(&from);
+  for (origo_gone row; origo_next_gone(&ledger, &row);)
+    known.ledger.push_back({bool(row.is_tensor), row.id, text(row.fate), text(row.was), text(row.pass), row.run,
+                            row.rewrite, list(row.operators), list(row.tensors), text(row.part_file),
+                            text(row.part_fingerprint)});
+  known.retrained = from.retrained;
+  return known;
+}
+
+llvm::Expected<OriginMap> decodeIn(const std::string &file) {
+  auto opened = ModelFile::fromBytes(llvm::arrayRefFromStringRef(file), "test");
+  if (!opened)
+    return opened.takeError();
+  return decode(*(*opened)->metadata(metadataName), (*opened)->view());
+}
+
+OriginMap someMap(unsigned seed) {
+  const std::string file = modelWith("");
+  return randomMap(seed, llvm::cantFail(ModelFile::fromBytes(llvm::arrayRefFromStringRef(file), "test"))->view());
+}
+
+} // namespace
+
+TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
+  size_t names = 0;
+  for (unsigned seed = 0; seed < 200; ++seed)
+    for (Embed embed : {Embed::Full, Embed::Ids}) {
+      const std::string file = modelWith(encode(someMap(seed), embed));
+      auto expected = decodeIn(file);
+      ASSERT_TRUE(bool(expected)) << llvm::toString(expected.takeError());
+      origo_map map;
+      ASSERT_EQ(origo_open(&map, file.data(), file.size()), ORIGO_OK) << seed;
+      ASSERT_EQ(json(readByC(map, *expected, 1000)), json(*expected)) << seed;
+      ASSERT_EQ(map.has_names != 0, embed == Embed::Full);
+      if (embed != Embed::Full)
+        continue;
+      // A short buffer gets the beginning of each name, and the whole length is told.
+      char buffer[5];
+      uint64_t length;
+      auto cursor = origo_names(&map, buffer, sizeof buffer);
+      for (const SourceSubgraph &graph : expected->source.subgraphs)
+        for (const SourceTensor &tensor : graph.tensors) {
+          ASSERT_TRUE(origo_next_name(&cursor, &length));
+          ASSERT_EQ(length, tensor.name.size());
+          ASSERT_EQ(std::string(buffer, std::min<size_t>(length, sizeof buffer)), tensor.name.substr(0, sizeof buffer));
+          ++names;
+        }
+      ASSERT_FALSE(origo_next_name(&cursor, &length));
+    }
+  EXPECT_GT(names, 1000u);
+}
+
+/// Where the C++ reader accepts what was damaged, the C reader accepts it and says the same. (The other way round it
+/// need not be: the C reader does not look at what it does not tell.)
+TEST(OriginReaderC, DamageIsReadAlike) {
+  size_t accepted = 0, refused = 0, told = 0;
+  for (unsigned seed = 0; seed < 2; ++seed) {
+    std::string file = modelWith(encode(someMap(seed), Embed::Full));
+    size_t tables = modelWith("").size();
+    for (size_t i = tables; i < file.size(); ++i)
+      for (uint8_t flip : {0x01, 0x80}) {
+        file[i] ^= flip;
+        // Memory of exactly the size, so that the sanitizers see the end.
+        std::vector<uint8_t> bytes(file.begin(), file.end());
+        origo_map map;
+        origo_status status = origo_open(&map, bytes.data(), bytes.size());
+        auto expected = decodeIn(file);
+        if (expected) {
+          ++accepted;
+          ASSERT_EQ(status, ORIGO_OK) << i;
+          ASSERT_EQ(json(readByC(map, *expected, 1000)), json(*expected)) << i;
+        } else {
+          ++refused;
+          llvm::consumeError(expected.takeError());
+          told += status != ORIGO_OK;
+        }
+        file[i] ^= flip;
+      }
+  }
+  EXPECT_GT(accepted, 200u);
+  EXPECT_GT(refused, 200u);
+  EXPECT_GT(told, refused / 2);
+}
+
+TEST(OriginReaderC, RefusesAMapThatLiesOutside) {
+  const std::string map = encode(someMap(1), Embed::Full);
+  const uint64_t at = modelWith("").size(), size = map.size();
+  auto status = [&](uint64_t offset, uint64_t size) {
+    const std::string text = model(map, offset, size);
+    std::vector<uint8_t> bytes(text.begin(), text.end());
+    origo_map map;
+    return origo_open(&map, bytes.data(), bytes.size());
+  };
+  EXPECT_EQ(status(at, size), ORIGO_OK);
+  for (auto [offset, size] : {std::pair<uint64_t, uint64_t>(at, size + 1),
+                              {at + 1, size},
+                              {~uint64_t(0), size},
+                              {at, ~uint64_t(0)},
+                              {~uint64_t(0) - size + 2, size}})
+    EXPECT_EQ(status(offset, size), ORIGO_DAMAGED) << offset << ' ' << size;
+}
