@@ -20,12 +20,6 @@ Result none(const char *&why, const char *reason) {
   return std::optional<Payload>();
 }
 
-/// Elements of whole bytes in one dense block.
-bool isDense(const Value *v, uint64_t size) {
-  return v && v->isConstant() && !v->sparsity && !v->compression && !v->externalBuffer && v->payload().hasBytes() &&
-         v->elementCount() && v->payload().size() == *v->elementCount() * size;
-}
-
 Shape strides(llvm::ArrayRef<int32_t> shape) {
   Shape strides(shape.size());
   uint64_t step = 1;
@@ -48,27 +42,25 @@ Result gather(PayloadStore &store, const Value &x, const Value &result, uint64_t
   return std::optional<Payload>(std::move(*payload));
 }
 
+Result walk(const Operator &op, PayloadStore &store, uint64_t size, const Walk &walk) {
+  llvm::Expected<Payload> payload = walkElements(op.operand(0)->payload(), size, op.result()->shape, walk, store);
+  if (!payload)
+    return payload.takeError();
+  return std::optional<Payload>(std::move(*payload));
+}
+
 Result transpose(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
   const Value &x = *op.operand(0), &result = *op.result();
   auto permutation = readConstant<int32_t>(op.operand(1));
   if (!permutation || permutation->size() != x.shape.size() || result.shape.size() != x.shape.size())
     return none(why, "the permutation is not constant");
-  Shape from = strides(x.shape), to = strides(result.shape), step(from.size());
-  for (size_t i = 0; i < from.size(); ++i) {
-    int32_t axis = (*permutation)[i];
-    if (axis < 0 || axis >= x.rank() || result.shape[i] != x.shape[axis])
-      return none(why, "the permutation does not fit the shapes");
-    step[i] = from[axis];
-  }
   auto axes = llvm::seq<int32_t>(0, x.rank());
   if (!std::is_permutation(permutation->begin(), permutation->end(), axes.begin()))
     return none(why, "not a permutation");
-  return gather(store, x, result, size, [&](uint64_t i) {
-    uint64_t at = 0;
-    for (size_t d = 0; d < to.size(); ++d)
-      at += i / to[d] % result.shape[d] * step[d];
-    return at;
-  });
+  for (size_t i = 0; i < permutation->size(); ++i)
+    if (result.shape[i] != x.shape[(*permutation)[i]])
+      return none(why, "the permutation does not fit the shapes");
+  return walk(op, store, size, permuting(x.shape, *permutation));
 }
 
 Result gatherAxis(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
@@ -115,13 +107,13 @@ Result slice(const Operator &op, PayloadStore &store, uint64_t size, const char 
   for (size_t d = 0; d < begin->size(); ++d)
     if ((*begin)[d] < 0 || (result.shape[d] > 0 && (*begin)[d] + (result.shape[d] - 1) * step[d] >= x.shape[d]))
       return none(why, "a slice out of range");
-  Shape from = strides(x.shape), to = strides(result.shape);
-  return gather(store, x, result, size, [&](uint64_t i) {
-    uint64_t at = 0;
-    for (size_t d = 0; d < to.size(); ++d)
-      at += ((*begin)[d] + i / to[d] % result.shape[d] * step[d]) * from[d];
-    return at;
-  });
+  Shape from = strides(x.shape);
+  Walk steps;
+  for (size_t d = 0; d < from.size(); ++d) {
+    steps.base += (*begin)[d] * from[d];
+    steps.steps.push_back(step[d] * from[d]);
+  }
+  return walk(op, store, size, steps);
 }
 
 /// Concatenation and Pack: equal outer parts of all operands, one behind the other.
@@ -172,6 +164,52 @@ Result join(const Operator &op, PayloadStore &store, uint64_t size, const char *
 }
 
 } // namespace
+
+bool isDense(const Value *v, uint64_t size) {
+  return v && v->isConstant() && !v->sparsity && !v->compression && !v->externalBuffer && v->payload().hasBytes() &&
+         v->elementCount() && v->payload().size() == *v->elementCount() * size;
+}
+
+llvm::Expected<Payload> walkElements(const Payload &elements, uint64_t size, llvm::ArrayRef<int32_t> shape,
+                                     const Walk &walk, PayloadStore &store) {
+  uint64_t count = size;
+  for (int32_t dimension : shape)
+    count *= dimension;
+  const uint8_t *data = elements.bytes().data();
+  Shape to = strides(shape);
+  return store.make(count, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    for (uint64_t i = 0; i < window.size() / size; ++i) {
+      uint64_t number = offset / size + i;
+      int64_t at = walk.base;
+      for (size_t d = 0; d < to.size(); ++d)
+        at += static_cast<int64_t>(number / to[d] % shape[d]) * walk.steps[d];
+      std::memcpy(window.data() + i * size, data + at * size, size);
+    }
+  });
+}
+
+Walk permuting(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> permutation) {
+  Shape from = strides(shape);
+  Walk walk;
+  for (int32_t axis : permutation)
+    walk.steps.push_back(from[axis]);
+  return walk;
+}
+
+std::optional<Walk> broadcasting(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> result) {
+  if (shape.size() > result.size())
+    return std::nullopt;
+  Shape from = strides(shape);
+  size_t missing = result.size() - shape.size();
+  Walk walk;
+  walk.steps.assign(missing, 0);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != 1 && shape[d] != result[missing + d])
+      return std::nullopt;
+    walk.steps.push_back(shape[d] == 1 ? 0 : from[d]);
+  }
+  return walk;
+}
 
 llvm::Expected<std::optional<Payload>> moveElements(const Operator &op, PayloadStore &store, const char *&why) {
   const Value *x = op.operand(0), *result = op.result();

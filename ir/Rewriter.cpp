@@ -84,6 +84,38 @@ Value *Rewriter::insertLike(Draft draft, const Value &like) {
   return value;
 }
 
+Value *Rewriter::insertUnmoved(Draft draft, const Value &of, const Value &shape, const Step &step) {
+  Value *value = insert(std::move(draft), of.type, shape.shape, of.quantization);
+  value->hasShape = shape.hasShape;
+  value->hasRank = shape.hasRank;
+  value->shapeSignature = shape.shapeSignature;
+  // What other rewrites brought to `of` may have been computed by operators that this one does not stand for.
+  if (root->passes == 0 && !of.relations.empty()) {
+    Relation relation = of.relations.front();
+    relation.steps = model.steps.append(relation.steps, step);
+    value->relations.push_back(relation);
+    value->noRelation = {};
+  }
+  return value;
+}
+
+Value *Rewriter::movedConstant(Payload payload, llvm::ArrayRef<int32_t> shape, Value &from,
+                               llvm::ArrayRef<Step> steps) {
+  Value *value = inventedConstant(std::move(payload), from.type, shape, from.name);
+  if (from.quantization)
+    model.setQuantization(*value, *from.quantization);
+  value->sourceTensors = from.sourceTensors;
+  value->sourceOperators = from.sourceOperators;
+  value->synthetic = from.synthetic;
+  value->noRelation = from.noRelation;
+  for (Relation relation : from.relations) {
+    for (const Step &step : steps)
+      relation.steps = model.steps.append(relation.steps, step);
+    value->relations.push_back(relation);
+  }
+  return value;
+}
+
 Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
                           const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
   Value *value = inventedConstant(std::move(payload), type, shape, from.front()->name);

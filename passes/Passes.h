@@ -49,6 +49,8 @@ RewriteResult mergeReshapes(Operator &outer, Rewriter &rw);
 RewriteResult cancelReshapes(Operator &outer, Rewriter &rw);
 RewriteResult mergeTransposes(Operator &outer, Rewriter &rw);
 RewriteResult substituteToReshape(Operator &op, Rewriter &rw);
+RewriteResult forwardReshape(Operator &root, Rewriter &rw);
+RewriteResult forwardTranspose(Operator &root, Rewriter &rw);
 RewriteResult recogniseRelu6(Operator &root, Rewriter &rw);
 RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw);
 RewriteResult fuseScaleIntoLinear(Operator &root, Rewriter &rw);
