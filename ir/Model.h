@@ -39,6 +39,7 @@ struct Buffer {
   Payload payload;
   uint32_t sourceIndex = ~0u; ///< position in the file it was read from; ~0u for one that is new
   unsigned index = 0;         ///< scratch of export and print
+  bool computed = false;      ///< by a rewrite, for one value only: the payload goes when the value goes
 };
 
 /// tflite's payloads in another file. Kept as they are where the target format has them.

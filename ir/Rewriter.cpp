@@ -149,6 +149,7 @@ Value *Rewriter::inventedConstant(Payload payload, TensorType type, llvm::ArrayR
   value.shape.assign(shape.begin(), shape.end());
   value.name = label;
   value.buffer = &model.addBuffer(std::move(payload));
+  value.buffer->computed = true;
   value.synthetic = "invented-constant";
   value.noRelation = "synthetic";
   newConstants.push_back(&value);
@@ -172,9 +173,17 @@ llvm::StringRef Rewriter::label(llvm::StringRef suffix) {
   return model.copy(llvm::StringRef((root->result()->name + "/" + suffix).str()));
 }
 
+/// A long chain of rewrites leaves behind as many constants as it has steps.
+static void dropPayload(Value &value) {
+  if (value.buffer && value.buffer->computed)
+    value.buffer->payload = {};
+}
+
 void Rewriter::abandon() {
-  for (Value *value : newConstants)
+  for (Value *value : newConstants) {
     value->parent = nullptr;
+    dropPayload(*value);
+  }
   for (Pending &p : pending)
     p.result->parent = nullptr;
 }
@@ -370,6 +379,7 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
     value->synthetic = "invented-constant";
   value->definer = nullptr;
   value->buffer = &model.addBuffer(std::move(payload));
+  value->buffer->computed = true;
   root->resultValues[0] = nullptr;
   value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
@@ -474,6 +484,7 @@ void Rewriter::eraseValue(Value &value, Fate fate, Successors *into) {
   value.successors = into;
   value.relations.clear();
   value.parent = nullptr;
+  dropPayload(value);
   if (const Quantization *q = value.quantization)
     for (Value *detail : {q->scales, q->zeroPoints})
       if (detail) {

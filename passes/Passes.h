@@ -51,6 +51,8 @@ RewriteResult mergeTransposes(Operator &outer, Rewriter &rw);
 RewriteResult substituteToReshape(Operator &op, Rewriter &rw);
 RewriteResult forwardReshape(Operator &root, Rewriter &rw);
 RewriteResult forwardTranspose(Operator &root, Rewriter &rw);
+RewriteResult expandBroadcastConstant(Operator &op, Rewriter &rw);
+RewriteResult mergeConstantArithmetic(Operator &outer, Rewriter &rw);
 RewriteResult recogniseRelu6(Operator &root, Rewriter &rw);
 RewriteResult decomposeHardSwish(Operator &op, Rewriter &rw);
 RewriteResult fuseScaleIntoLinear(Operator &root, Rewriter &rw);
