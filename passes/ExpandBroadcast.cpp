@@ -11,6 +11,8 @@ RewriteResult expandBroadcastConstant(Operator &op, Rewriter &rw) {
   const Value &result = *op.result();
   if (!result.isStatic() || result.elementCount() == 0)
     return decline("the shape of the result is not known before run time, or has no elements");
+  if (op.info()->has(Trait::Comparison) && result.type != TensorType::BOOL)
+    return decline("a comparison whose result is not bool");
   Draft draft = rw.clone(op).bitExact();
   bool expands = false;
   for (unsigned i = 0; i < op.numOperands(); ++i) {

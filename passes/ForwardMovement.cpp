@@ -32,7 +32,7 @@ static const char *resultRefusal(const Operator &root, const Value &moved) {
   const Value &result = *root.result();
   if (root.results().size() != 1 || root.info()->has(Trait::ShapeQuery))
     return "not a function of one element of each operand";
-  if (result.type != moved.type && result.type != TensorType::BOOL)
+  if (result.type != (root.info()->has(Trait::Comparison) ? TensorType::BOOL : moved.type))
     return "changes the type";
   if (!perTensor(result))
     return "the result is quantised by channel";
