@@ -1,3 +1,4 @@
+#include "ir/ConstantView.h"
 #include "ir/Text.h"
 #include "ir/Verifier.h"
 #include "passes/Pipeline.h"
@@ -69,6 +70,25 @@ TEST(Pipeline, StatisticsCountEveryAttempt) {
   EXPECT_EQ(tried, attempts);
   EXPECT_EQ(tried, applied + declined);
   EXPECT_EQ(applied, 2u);
+}
+
+TEST(Pipeline, LongChainBecomesOneOperator) {
+  constexpr unsigned length = 3000;
+  std::string text = "origo 1\nmodel circle version 0\nsubgraph @main(%t0: f32[2]) -> (%t" + std::to_string(length) +
+                     ") {\n  %one: f32[] = const [1]\n";
+  for (unsigned i = 1; i <= length; ++i)
+    text += "  %t" + std::to_string(i) + ": f32[2] = ADD(%t" + std::to_string(i - 1) + ", %one)\n";
+  std::unique_ptr<Model> model = parse(text + "}\n");
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  EXPECT_TRUE(verify(*model).empty());
+  ASSERT_EQ(model->operatorCount(), 1u);
+  const Operator &sum = model->subgraphs.front()->operators.front();
+  EXPECT_EQ(sum.result()->name, "t" + std::to_string(length));
+  unsigned origins = 0;
+  model->sets.forEach(sum.origins, [&](uint32_t) { ++origins; });
+  EXPECT_EQ(origins, length);
+  EXPECT_EQ(readConstant<float>(sum.operand(1), 1)->front(), static_cast<float>(length));
 }
 
 TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
