@@ -28,6 +28,7 @@ void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operato
   consumed.assign({&op});
   pending.clear();
   newConstants.clear();
+  standIns.clear();
 }
 
 void Rewriter::consume(Operator &op) {
@@ -213,6 +214,8 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, bo
   op->version = lowestVersion(*op);
 
   llvm::ArrayRef<Operator *> stands = draft.standsFor;
+  for (Operator *from : stands)
+    standIns.emplace_back(from, op);
   if (stands.empty()) {
     if (several && consumed.size() > 1)
       llvm::report_fatal_error(llvm::Twine(pass) + ": a rewrite that consumes and creates several operators must say "
@@ -387,6 +390,17 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
   return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 
+/// Where the work of a consumed operator went: to those that were said to stand for it, else to all that were made.
+Successors *Rewriter::successorsOf(const Operator &op, Successors *all) {
+  Successors *own = nullptr;
+  for (auto [from, created] : standIns)
+    if (from == &op) {
+      own = own ? own : model.addSuccessors();
+      own->operators.push_back(created);
+    }
+  return own ? own : all;
+}
+
 /// Erases what was consumed and is needed no more. `into`: the created operators, or the value that took over.
 RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<RewriteEvent> event) {
   ++model.rewrites;
@@ -401,12 +415,12 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
   for (Value *value : into->values)
     if (value->producer())
       push(*value->producer());
-  erase(*root, fate, into);
+  erase(*root, fate, successorsOf(*root, into));
   // Matchers may have come upon one before the other that uses it.
   for (bool again = true; std::exchange(again, false);)
     for (Operator *op : llvm::ArrayRef(consumed).drop_front())
       if (!op->erased() && allUnused(*op)) {
-        erase(*op, fate, into);
+        erase(*op, fate, successorsOf(*op, into));
         again = true;
       }
   eraseDoomed();

@@ -169,6 +169,7 @@ private:
   };
   llvm::SmallVector<Pending, 2> pending;
   llvm::SmallVector<Value *, 4> newConstants;
+  llvm::SmallVector<std::pair<Operator *, Operator *>, 4> standIns; ///< consumed, created: where drafts say so
   std::deque<Operator *> worklist;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
 
@@ -176,6 +177,7 @@ private:
   const char *mergeRefusal(const Value &from, const Value &to) const;
   void takeOver(Value &from, Value &to, bool exact);
   RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
+  Successors *successorsOf(const Operator &op, Successors *all);
   std::optional<RewriteEvent> describe(SourceLine where) const;
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, bool several);
   void erase(Operator &op, Fate fate, Successors *into);

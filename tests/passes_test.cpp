@@ -91,6 +91,26 @@ TEST(Pipeline, LongChainBecomesOneOperator) {
   EXPECT_EQ(readConstant<float>(sum.operand(1), 1)->front(), static_cast<float>(length));
 }
 
+TEST(Pipeline, WorkOfWhatIsMovedIsFoundInOnePlace) {
+  std::unique_ptr<Model> model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4]) -> (%y) {
+  %s: i32[2] = const [2, 2]
+  %a: f32[2,2] = RESHAPE(%x, %s)
+  %b: f32[2,2] = NEG(%a)
+  %c: f32[2,2] = EXP(%b)
+  %y: f32[2,2] = ABS(%c)
+}
+)");
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  std::vector<LedgerRow> rows = model->ledger(lost);
+  ASSERT_EQ(rows.size(), 1u) << "what the reshape made; the others are live before it";
+  ASSERT_EQ(rows[0].operators.size(), 1u);
+  EXPECT_EQ(rows[0].operators[0]->code, BuiltinOperator::RESHAPE);
+}
+
 TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
   std::unique_ptr<Model> model = parse(chain);
   PayloadStore store;
