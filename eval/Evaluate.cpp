@@ -1,5 +1,6 @@
 #include "eval/Evaluate.h"
 
+#include "eval/Filling.h"
 #include "eval/Movement.h"
 #include "ir/ConstantView.h"
 
@@ -168,10 +169,31 @@ Result shape(const Operator &op, PayloadStore &store, const char *&why) {
 
 llvm::ArrayRef<BuiltinOperator> evaluableOperators() {
   static const BuiltinOperator operators[] = {
-      BuiltinOperator::CAST,          BuiltinOperator::DEQUANTIZE,    BuiltinOperator::SHAPE,
-      BuiltinOperator::RESHAPE,       BuiltinOperator::SQUEEZE,       BuiltinOperator::EXPAND_DIMS,
-      BuiltinOperator::TRANSPOSE,     BuiltinOperator::GATHER,        BuiltinOperator::SLICE,
-      BuiltinOperator::STRIDED_SLICE, BuiltinOperator::CONCATENATION, BuiltinOperator::PACK,
+      BuiltinOperator::CAST,
+      BuiltinOperator::DEQUANTIZE,
+      BuiltinOperator::SHAPE,
+      BuiltinOperator::RESHAPE,
+      BuiltinOperator::SQUEEZE,
+      BuiltinOperator::EXPAND_DIMS,
+      BuiltinOperator::TRANSPOSE,
+      BuiltinOperator::GATHER,
+      BuiltinOperator::SLICE,
+      BuiltinOperator::STRIDED_SLICE,
+      BuiltinOperator::CONCATENATION,
+      BuiltinOperator::PACK,
+      BuiltinOperator::TILE,
+      BuiltinOperator::BROADCAST_TO,
+      BuiltinOperator::REVERSE_V2,
+      BuiltinOperator::DEPTH_TO_SPACE,
+      BuiltinOperator::SPACE_TO_DEPTH,
+      BuiltinOperator::GATHER_ND,
+      BuiltinOperator::PAD,
+      BuiltinOperator::PADV2,
+      BuiltinOperator::MIRROR_PAD,
+      BuiltinOperator::FILL,
+      BuiltinOperator::RANGE,
+      BuiltinOperator::RANK,
+      BuiltinOperator::ZEROS_LIKE,
   };
   return operators;
 }
@@ -188,6 +210,14 @@ llvm::Expected<std::optional<Payload>> evaluate(const Operator &op, PayloadStore
       return dequantize(op, store, why);
     case BuiltinOperator::SHAPE:
       return shape(op, store, why);
+    case BuiltinOperator::PAD:
+    case BuiltinOperator::PADV2:
+    case BuiltinOperator::MIRROR_PAD:
+    case BuiltinOperator::FILL:
+    case BuiltinOperator::RANGE:
+    case BuiltinOperator::RANK:
+    case BuiltinOperator::ZEROS_LIKE:
+      return fillElements(op, store, why);
     default:
       return moveElements(op, store, why);
     }

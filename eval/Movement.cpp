@@ -20,12 +20,6 @@ Result none(const char *&why, const char *reason) {
   return std::optional<Payload>();
 }
 
-/// Elements of whole bytes in one dense block.
-bool isDense(const Value *v, uint64_t size) {
-  return v && v->isConstant() && !v->sparsity && !v->compression && !v->externalBuffer && v->payload().hasBytes() &&
-         v->elementCount() && v->payload().size() == *v->elementCount() * size;
-}
-
 Shape strides(llvm::ArrayRef<int32_t> shape) {
   Shape strides(shape.size());
   uint64_t step = 1;
@@ -48,27 +42,26 @@ Result gather(PayloadStore &store, const Value &x, const Value &result, uint64_t
   return std::optional<Payload>(std::move(*payload));
 }
 
+/// `shape`: of the result, perhaps with a dimension taken apart.
+Result walk(const Operator &op, PayloadStore &store, uint64_t size, llvm::ArrayRef<int32_t> shape, const Walk &walk) {
+  llvm::Expected<Payload> payload = walkElements(op.operand(0)->payload(), size, shape, walk, store);
+  if (!payload)
+    return payload.takeError();
+  return std::optional<Payload>(std::move(*payload));
+}
+
 Result transpose(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
   const Value &x = *op.operand(0), &result = *op.result();
   auto permutation = readConstant<int32_t>(op.operand(1));
   if (!permutation || permutation->size() != x.shape.size() || result.shape.size() != x.shape.size())
     return none(why, "the permutation is not constant");
-  Shape from = strides(x.shape), to = strides(result.shape), step(from.size());
-  for (size_t i = 0; i < from.size(); ++i) {
-    int32_t axis = (*permutation)[i];
-    if (axis < 0 || axis >= x.rank() || result.shape[i] != x.shape[axis])
-      return none(why, "the permutation does not fit the shapes");
-    step[i] = from[axis];
-  }
   auto axes = llvm::seq<int32_t>(0, x.rank());
   if (!std::is_permutation(permutation->begin(), permutation->end(), axes.begin()))
     return none(why, "not a permutation");
-  return gather(store, x, result, size, [&](uint64_t i) {
-    uint64_t at = 0;
-    for (size_t d = 0; d < to.size(); ++d)
-      at += i / to[d] % result.shape[d] * step[d];
-    return at;
-  });
+  for (size_t i = 0; i < permutation->size(); ++i)
+    if (result.shape[i] != x.shape[(*permutation)[i]])
+      return none(why, "the permutation does not fit the shapes");
+  return walk(op, store, size, result.shape, permuting(x.shape, *permutation));
 }
 
 Result gatherAxis(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
@@ -115,13 +108,109 @@ Result slice(const Operator &op, PayloadStore &store, uint64_t size, const char 
   for (size_t d = 0; d < begin->size(); ++d)
     if ((*begin)[d] < 0 || (result.shape[d] > 0 && (*begin)[d] + (result.shape[d] - 1) * step[d] >= x.shape[d]))
       return none(why, "a slice out of range");
-  Shape from = strides(x.shape), to = strides(result.shape);
-  return gather(store, x, result, size, [&](uint64_t i) {
-    uint64_t at = 0;
-    for (size_t d = 0; d < to.size(); ++d)
-      at += ((*begin)[d] + i / to[d] % result.shape[d] * step[d]) * from[d];
-    return at;
-  });
+  Shape from = strides(x.shape);
+  Walk steps;
+  for (size_t d = 0; d < from.size(); ++d) {
+    steps.base += (*begin)[d] * from[d];
+    steps.steps.push_back(step[d] * from[d]);
+  }
+  return walk(op, store, size, result.shape, steps);
+}
+
+/// Tile: dimension d of the result is two, how often and where.
+Result tile(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto multiples = readIntegers(op.operand(1));
+  if (!multiples || multiples->size() != x.shape.size() || result.rank() != x.rank())
+    return none(why, "the multiples are not constant");
+  Shape from = strides(x.shape);
+  llvm::SmallVector<int32_t, 8> shape;
+  Walk steps;
+  for (size_t d = 0; d < from.size(); ++d) {
+    int64_t times = (*multiples)[d];
+    if (times < 0 || times > result.shape[d] || times * x.shape[d] != result.shape[d])
+      return none(why, "the result is not of the stated shape");
+    shape.append({static_cast<int32_t>(times), x.shape[d]});
+    steps.steps.append({0, static_cast<int64_t>(from[d])});
+  }
+  return walk(op, store, size, shape, steps);
+}
+
+Result reverse(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto axes = readIntegers(op.operand(1));
+  if (!axes || result.shape != x.shape)
+    return none(why, "the axes are not constant, or the shape changes");
+  Shape from = strides(x.shape);
+  Walk steps;
+  steps.steps.append(from.begin(), from.end());
+  for (int64_t axis : *axes) {
+    axis += axis < 0 ? x.rank() : 0;
+    if (axis < 0 || axis >= x.rank() || steps.steps[axis] < 0)
+      return none(why, "an axis does not fit the shape, or comes twice");
+    steps.base += (x.shape[axis] - 1) * steps.steps[axis];
+    steps.steps[axis] = -steps.steps[axis];
+  }
+  return walk(op, store, size, result.shape, steps);
+}
+
+/// DepthToSpace and SpaceToDepth: blocks of the bigger image are runs of channels of the deeper one.
+Result blocks(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  bool toSpace = op.code == BuiltinOperator::DEPTH_TO_SPACE;
+  int64_t block = 0;
+  if (auto *options = op.options.as<circle::DepthToSpaceOptions>(); options && toSpace)
+    block = options->block_size();
+  else if (auto *options = op.options.as<circle::SpaceToDepthOptions>(); options && !toSpace)
+    block = options->block_size();
+  const Value &image = toSpace ? result : x, &deep = toSpace ? x : result;
+  if (image.rank() != 4 || deep.rank() != 4 || block <= 0 || block > 1 << 15 || image.shape[0] != deep.shape[0] ||
+      image.shape[1] != deep.shape[1] * block || image.shape[2] != deep.shape[2] * block ||
+      deep.shape[3] != image.shape[3] * block * block)
+    return none(why, "the block does not fit the shapes");
+  int32_t b = static_cast<int32_t>(block), channels = image.shape[3];
+  int64_t pixel = channels, run = b * pixel, deepPixel = b * run;
+  if (toSpace) // in the order of the image: batch, row, row in the block, column, column in the block, channel
+    return walk(op, store, size, {deep.shape[0], deep.shape[1], b, deep.shape[2], b, channels},
+                {0, {deepPixel * deep.shape[1] * deep.shape[2], deep.shape[2] * deepPixel, run, deepPixel, pixel, 1}});
+  int64_t row = image.shape[2] * pixel;
+  return walk(op, store, size, {deep.shape[0], deep.shape[1], deep.shape[2], b, b, channels},
+              {0, {image.shape[1] * row, b * row, b * pixel, row, pixel, 1}});
+}
+
+Result broadcastTo(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  std::optional<Walk> steps = broadcasting(x.shape, result.shape);
+  if (!steps)
+    return none(why, "does not broadcast to the stated shape");
+  return walk(op, store, size, result.shape, *steps);
+}
+
+/// GatherNd: the last dimension of the indices is a position in the leading dimensions of the operand.
+Result gatherNd(const Operator &op, PayloadStore &store, uint64_t size, const char *&why) {
+  const Value &x = *op.operand(0), &result = *op.result();
+  auto indices = readIntegers(op.operand(1), 1 << 20);
+  if (!indices || op.operand(1)->shape.empty())
+    return none(why, "the indices are not constant");
+  int32_t depth = op.operand(1)->shape.back();
+  if (depth <= 0 || depth > x.rank())
+    return none(why, "the indices do not fit the shape");
+  Shape from = strides(x.shape);
+  uint64_t inner = from[depth - 1], count = indices->size() / depth;
+  llvm::SmallVector<uint64_t> begins;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t begin = 0;
+    for (int32_t d = 0; d < depth; ++d) {
+      int64_t at = (*indices)[i * depth + d];
+      if (at < 0 || at >= x.shape[d])
+        return none(why, "an index is out of range");
+      begin += at * from[d];
+    }
+    begins.push_back(begin);
+  }
+  if (*result.elementCount() != count * inner)
+    return none(why, "the result is not of the stated shape");
+  return gather(store, x, result, size, [&](uint64_t i) { return begins[i / inner] + i % inner; });
 }
 
 /// Concatenation and Pack: equal outer parts of all operands, one behind the other.
@@ -173,6 +262,52 @@ Result join(const Operator &op, PayloadStore &store, uint64_t size, const char *
 
 } // namespace
 
+bool isDense(const Value *v, uint64_t size) {
+  return v && v->isConstant() && !v->sparsity && !v->compression && !v->externalBuffer && v->payload().hasBytes() &&
+         v->elementCount() && v->payload().size() == *v->elementCount() * size;
+}
+
+llvm::Expected<Payload> walkElements(const Payload &elements, uint64_t size, llvm::ArrayRef<int32_t> shape,
+                                     const Walk &walk, PayloadStore &store) {
+  uint64_t count = size;
+  for (int32_t dimension : shape)
+    count *= dimension;
+  const uint8_t *data = elements.bytes().data();
+  Shape to = strides(shape);
+  return store.make(count, [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    for (uint64_t i = 0; i < window.size() / size; ++i) {
+      uint64_t number = offset / size + i;
+      int64_t at = walk.base;
+      for (size_t d = 0; d < to.size(); ++d)
+        at += static_cast<int64_t>(number / to[d] % shape[d]) * walk.steps[d];
+      std::memcpy(window.data() + i * size, data + at * size, size);
+    }
+  });
+}
+
+Walk permuting(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> permutation) {
+  Shape from = strides(shape);
+  Walk walk;
+  for (int32_t axis : permutation)
+    walk.steps.push_back(from[axis]);
+  return walk;
+}
+
+std::optional<Walk> broadcasting(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> result) {
+  if (shape.size() > result.size())
+    return std::nullopt;
+  Shape from = strides(shape);
+  size_t missing = result.size() - shape.size();
+  Walk walk;
+  walk.steps.assign(missing, 0);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != 1 && shape[d] != result[missing + d])
+      return std::nullopt;
+    walk.steps.push_back(shape[d] == 1 ? 0 : from[d]);
+  }
+  return walk;
+}
+
 llvm::Expected<std::optional<Payload>> moveElements(const Operator &op, PayloadStore &store, const char *&why) {
   const Value *x = op.operand(0), *result = op.result();
   std::optional<unsigned> bits = bitsPerElement(x->type);
@@ -193,6 +328,17 @@ llvm::Expected<std::optional<Payload>> moveElements(const Operator &op, PayloadS
   case BuiltinOperator::SLICE:
   case BuiltinOperator::STRIDED_SLICE:
     return slice(op, store, size, why);
+  case BuiltinOperator::TILE:
+    return tile(op, store, size, why);
+  case BuiltinOperator::BROADCAST_TO:
+    return broadcastTo(op, store, size, why);
+  case BuiltinOperator::REVERSE_V2:
+    return reverse(op, store, size, why);
+  case BuiltinOperator::DEPTH_TO_SPACE:
+  case BuiltinOperator::SPACE_TO_DEPTH:
+    return blocks(op, store, size, why);
+  case BuiltinOperator::GATHER_ND:
+    return gatherNd(op, store, size, why);
   default:
     return join(op, store, size, why);
   }

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace origo {
@@ -404,6 +405,54 @@ void Model::number() {
   }
   for (auto [i, buffer] : llvm::enumerate(buffers))
     buffer->index = i;
+}
+
+void Model::sortByUse() {
+  constexpr unsigned unseen = ~0u;
+  number();
+  std::vector<Buffer *> sorted;
+  auto addBuffer = [&](Buffer *buffer) {
+    if (!buffer || buffer->index == unseen)
+      return;
+    buffer->index = unseen;
+    sorted.push_back(buffer);
+  };
+  if (!buffers.empty())
+    addBuffer(buffers.front());
+  for (auto &graph : subgraphs) {
+    for (Value *value : graph->values)
+      value->index = unseen;
+    std::vector<Value *> values;
+    std::function<void(Value *)> add = [&](Value *value) {
+      if (!value || value->index != unseen)
+        return;
+      value->index = values.size();
+      values.push_back(value);
+      addBuffer(value->buffer);
+      if (const Quantization *q = value->quantization) {
+        add(q->scales);
+        add(q->zeroPoints);
+      }
+    };
+    for (Value *value : graph->inputs)
+      add(value);
+    for (Operator &op : graph->operators) {
+      for (Use &use : op.operands())
+        add(use.get());
+      for (Value *value : op.results())
+        add(value);
+      for (Value *value : op.intermediates.get())
+        add(value);
+    }
+    for (Value *value : graph->values) // what no operator uses
+      add(value);
+    graph->values = std::move(values);
+  }
+  for (Buffer *buffer : buffers) // of metadata
+    addBuffer(buffer);
+  buffers = std::move(sorted);
+  opcodes.clear();
+  number();
 }
 
 size_t Model::operatorCount() const {

@@ -53,6 +53,7 @@ struct Buffer {
   Payload payload;
   uint32_t sourceIndex = ~0u; ///< position in the file it was read from; ~0u for one that is new
   unsigned index = 0;         ///< scratch of export and print
+  bool computed = false;      ///< by a rewrite, for one value only: the payload goes when the value goes
 };
 
 /// tflite's payloads in another file. Kept as they are where the target format has them.
@@ -374,6 +375,9 @@ public:
 
   /// Drops erased values and buffers that went with them, and sets `index` in subgraphs, operators, values and buffers.
   void number();
+  /// Puts tensors, buffers and opcode rows in the order in which operators use them, so that a changed model does not
+  /// show in which order, or in how many runs, it was changed. Numbers.
+  void sortByUse();
   size_t operatorCount() const;
 
 private:

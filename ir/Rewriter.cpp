@@ -31,6 +31,8 @@ void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operato
   spent.clear();
   pending.clear();
   newConstants.clear();
+  standIns.clear();
+  created.clear();
 }
 
 void Rewriter::consume(Operator &op) {
@@ -87,6 +89,38 @@ Value *Rewriter::insertLike(Draft draft, const Value &like) {
   return value;
 }
 
+Value *Rewriter::insertUnmoved(Draft draft, const Value &of, const Value &shape, const Step &step) {
+  Value *value = insert(std::move(draft), of.type, shape.shape, of.quantization);
+  value->hasShape = shape.hasShape;
+  value->hasRank = shape.hasRank;
+  value->shapeSignature = shape.shapeSignature;
+  // What other rewrites brought to `of` may have been computed by operators that this one does not stand for.
+  if (root->passes == 0 && !of.relations.empty()) {
+    Relation relation = of.relations.front();
+    relation.steps = model.steps.append(relation.steps, step);
+    value->relations.push_back(relation);
+    value->noRelation = {};
+  }
+  return value;
+}
+
+Value *Rewriter::movedConstant(Payload payload, llvm::ArrayRef<int32_t> shape, Value &from,
+                               llvm::ArrayRef<Step> steps) {
+  Value *value = inventedConstant(std::move(payload), from.type, shape, from.name);
+  if (from.quantization)
+    model.setQuantization(*value, *from.quantization);
+  value->sourceTensors = from.sourceTensors;
+  value->sourceOperators = from.sourceOperators;
+  value->synthetic = from.synthetic;
+  value->noRelation = from.noRelation;
+  for (Relation relation : from.relations) {
+    for (const Step &step : steps)
+      relation.steps = model.steps.append(relation.steps, step);
+    value->relations.push_back(relation);
+  }
+  return value;
+}
+
 Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
                           const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact) {
   Value *value = inventedConstant(std::move(payload), type, shape, from.front()->name);
@@ -122,6 +156,7 @@ Value *Rewriter::inventedConstant(Payload payload, TensorType type, llvm::ArrayR
   value.shape.assign(shape.begin(), shape.end());
   value.name = label;
   value.buffer = &model.addBuffer(std::move(payload));
+  value.buffer->computed = true;
   value.synthetic = "invented-constant";
   value.noRelation = "synthetic";
   newConstants.push_back(&value);
@@ -145,9 +180,17 @@ llvm::StringRef Rewriter::label(llvm::StringRef suffix) {
   return model.copy(llvm::StringRef((root->result()->name + "/" + suffix).str()));
 }
 
+/// A long chain of rewrites leaves behind as many constants as it has steps.
+static void dropPayload(Value &value) {
+  if (value.buffer && value.buffer->computed)
+    value.buffer->payload = {};
+}
+
 void Rewriter::abandon() {
-  for (Value *value : newConstants)
+  for (Value *value : newConstants) {
     value->parent = nullptr;
+    dropPayload(*value);
+  }
   for (Pending &p : pending)
     p.result->parent = nullptr;
 }
@@ -175,11 +218,13 @@ Operator *Rewriter::newOperator() {
   return op;
 }
 
+/// `into`: the list that is to name it, and no other.
 Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, Successors &into, bool several) {
   Operator *op = newOperator();
   into.entries.push_back(op);
   op->successors = &into;
   op->made = true;
+  created.push_back(op);
   op->code = draft.code;
   op->options = draft.options;
   op->parent = root->parent;
@@ -198,6 +243,8 @@ Operator &Rewriter::make(const Draft &draft, llvm::ArrayRef<Value *> results, Su
   op->version = lowestVersion(*op);
 
   llvm::ArrayRef<Operator *> stands = draft.standsFor;
+  for (Operator *from : stands)
+    standIns.emplace_back(from, op);
   if (stands.empty()) {
     if (several && consumed.size() > 1)
       llvm::report_fatal_error(llvm::Twine(pass) + ": a rewrite that consumes and creates several operators must say "
@@ -243,8 +290,15 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
   std::optional<RewriteEvent> event = describe(where);
   Successors *into = model.addSuccessors();
   bool several = !pending.empty();
+  auto list = [&] {
+    if (!several)
+      return into;
+    Successors *own = model.addSuccessors();
+    into->entries.push_back(own);
+    return own;
+  };
   for (Pending &p : pending)
-    make(p.draft, {p.result}, *into, several);
+    make(p.draft, {p.result}, *list(), several);
   llvm::SmallVector<Value *> results(root->results().begin(), root->results().end());
   for (unsigned i = 0; i < results.size(); ++i)
     if (results[i]) {
@@ -252,7 +306,7 @@ RewriteResult Rewriter::replace(Draft draft, SourceLine where) {
       root->resultValues[i] = nullptr;
       mutation::related(model, *results[i]);
     }
-  make(draft, results, *into, several);
+  make(draft, results, *list(), several);
   return finish(Fate::FusedAway, into, std::move(event));
 }
 
@@ -371,6 +425,7 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
     value->synthetic = "invented-constant";
   value->definer = nullptr;
   value->buffer = &model.addBuffer(std::move(payload));
+  value->buffer->computed = true;
   root->resultValues[0] = nullptr;
   value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
@@ -378,16 +433,21 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
   return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 
+/// Where the work of a consumed operator went: to those that were said to stand for it, else to all that were made.
+Successors *Rewriter::successorsOf(const Operator &op, Successors *all) {
+  Successors *own = nullptr;
+  for (auto [from, standIn] : standIns)
+    if (from == &op) {
+      own = own ? own : model.addSuccessors();
+      own->entries.push_back(standIn->successors);
+    }
+  return own ? own : all;
+}
+
 /// Erases what was consumed and is needed no more. `into`: the created operators, or the value that took over.
 RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<RewriteEvent> event) {
   ++model.rewrites;
-  for (auto entry : into->entries) {
-    if (auto *value = llvm::dyn_cast<Value *>(entry)) {
-      if (value->producer())
-        push(*value->producer());
-      continue;
-    }
-    auto *op = llvm::cast<Operator *>(entry);
+  for (Operator *op : created) {
     for (Value *result : op->results())
       if (result)
         result->forEachUse([&](Use &use) { push(*use.owner); });
@@ -395,12 +455,15 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
       if (Value *v = use.get(); v && v->producer())
         push(*v->producer());
   }
-  erase(*root, fate, into);
+  for (auto entry : into->entries)
+    if (auto *value = llvm::dyn_cast<Value *>(entry); value && value->producer())
+      push(*value->producer());
+  erase(*root, fate, successorsOf(*root, into));
   // Matchers may have come upon one before the other that uses it.
   for (bool again = true; std::exchange(again, false);)
     for (Operator *op : llvm::ArrayRef(consumed).drop_front())
       if (!op->erased() && allUnused(*op)) {
-        erase(*op, fate, into);
+        erase(*op, fate, successorsOf(*op, into));
         again = true;
       }
   eraseDoomed();
@@ -410,12 +473,9 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
   if (event) {
     for (auto [before, op] : llvm::zip(event->before, consumed))
       before.kept = !op->erased();
-    for (auto entry : into->entries) {
-      if (auto *op = llvm::dyn_cast<Operator *>(entry))
-        event->created.push_back(op);
-      else if (!event->value)
-        event->value = llvm::cast<Value *>(entry);
-    }
+    event->created.assign(created.begin(), created.end());
+    if (created.empty())
+      event->value = llvm::cast<Value *>(into->entries.front());
     onRewrite(*event);
   }
   return RewriteResult::applied();
@@ -493,6 +553,7 @@ void Rewriter::eraseValue(Value &value, Fate fate, Successors *into) {
   value.successors = into;
   value.relations.clear();
   value.parent = nullptr;
+  dropPayload(value);
   if (const Quantization *q = value.quantization)
     for (Value *detail : {q->scales, q->zeroPoints})
       if (detail) {

@@ -102,11 +102,16 @@ public:
                 const Quantization *quantization = nullptr);
   /// The same, of the type and shape of `like`, dynamic dimensions included.
   Value *insertLike(Draft draft, const Value &like);
+  /// The result of a new operator that computes what `of`, the root's result, holds, but before a movement that the
+  /// rewrite puts behind it: of the type of `of` and the shape of `shape`. `step` leads from `of` to it.
+  Value *insertUnmoved(Draft draft, const Value &of, const Value &shape, const Step &step);
   /// A constant computed from the constants `from`. It carries on the label and the relations of `from[0]`, with
   /// `steps` appended; without steps it has no relation ("approximated"). `base`: the operator it is for; the other
   /// consumed operators are the ones folded into it.
   Value *constant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<Value *> from,
                   const Operator *base, std::optional<llvm::SmallVector<Step, 2>> steps, bool exact = false);
+  /// The elements of `from` in another shape or order, or repeated; quantised as it is. Nothing was folded into it.
+  Value *movedConstant(Payload payload, llvm::ArrayRef<int32_t> shape, Value &from, llvm::ArrayRef<Step> steps);
   /// A constant that stands for nothing in the source, for example a permutation that a new Transpose needs.
   Value *inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label);
 
@@ -164,6 +169,8 @@ private:
   };
   llvm::SmallVector<Pending, 2> pending;
   llvm::SmallVector<Value *, 4> newConstants;
+  llvm::SmallVector<Operator *, 2> created;
+  llvm::SmallVector<std::pair<Operator *, Operator *>, 4> standIns; ///< consumed, created: where drafts say so
   std::deque<Operator *> worklist;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
   llvm::SmallVector<Operator *> spent;  ///< erased in the last rewrite, which may still be looked at
@@ -172,6 +179,7 @@ private:
   const char *mergeRefusal(const Value &from, const Value &to) const;
   void takeOver(Value &from, Value &to, bool exact);
   RewriteResult finish(Fate fate, Successors *into, std::optional<RewriteEvent> event);
+  Successors *successorsOf(const Operator &op, Successors *all);
   std::optional<RewriteEvent> describe(SourceLine where) const;
   Operator *newOperator();
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, Successors &into, bool several);

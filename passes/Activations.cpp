@@ -25,29 +25,18 @@ static bool isFloatKeepingShape(const Value *x, const Value &result) {
 RewriteResult recogniseRelu6(Operator &root, Rewriter &rw) {
   Value *x = nullptr;
   Operator *inner = nullptr;
-  auto number = [](float n) { return m_Number(n); };
-  auto bounded = [&](BuiltinOperator code, float bound) {
-    // Either order of the operands of the inner one.
-    return match(root.code == BuiltinOperator::RELU ? root.operand(0) : nullptr, rw,
-                 m_OneUse(m_Op(code, inner, m_Value(x), number(bound)))) ||
-           match(root.code == BuiltinOperator::RELU ? root.operand(0) : nullptr, rw,
-                 m_OneUse(m_Op(code, inner, number(bound), m_Value(x))));
-  };
-  auto nested = [&](float outer, BuiltinOperator code, float bound) {
-    return match(root, rw, m_Commutative(m_OneUse(m_Op(code, inner, m_Value(x), number(bound))), number(outer))) ||
-           match(root, rw, m_Commutative(m_OneUse(m_Op(code, inner, number(bound), m_Value(x))), number(outer)));
-  };
+  using Op = BuiltinOperator;
   bool found = false;
   switch (root.code) {
-  case BuiltinOperator::RELU:
-    found = bounded(BuiltinOperator::MINIMUM, 6);
+  case Op::RELU:
+    found = match(root.operand(0), rw, m_OneUse(m_Op(Op::MINIMUM, inner, m_Value(x), m_Number(6))));
     break;
-  case BuiltinOperator::MAXIMUM:
-    found = nested(0, BuiltinOperator::MINIMUM, 6);
+  case Op::MAXIMUM:
+    found = match(root, rw, m_Commutative(m_OneUse(m_Op(Op::MINIMUM, inner, m_Value(x), m_Number(6))), m_Number(0)));
     break;
   default:
-    found = nested(6, BuiltinOperator::MAXIMUM, 0) ||
-            match(root, rw, m_Commutative(m_OneUse(m_Op(BuiltinOperator::RELU, inner, m_Value(x))), number(6)));
+    found = match(root, rw, m_Commutative(m_OneUse(m_Op(Op::MAXIMUM, inner, m_Value(x), m_Number(0))), m_Number(6))) ||
+            match(root, rw, m_Commutative(m_OneUse(m_Op(Op::RELU, inner, m_Value(x))), m_Number(6)));
   }
   if (!found)
     return decline("not a value bounded by 0 and 6");

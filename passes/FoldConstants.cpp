@@ -5,7 +5,7 @@ namespace origo {
 
 /// f(constants) → its value. What would make the model much bigger than what it replaces is left alone.
 RewriteResult foldConstants(Operator &op, Rewriter &rw) {
-  constexpr uint64_t always = 1 << 20, growth = 4; // float32 of int8 weights
+  constexpr uint64_t always = 4096, growth = 4; // float32 of int8 weights
   uint64_t before = 0;
   for (Use &use : op.operands())
     if (const Value *v = use.get(); v && v->isConstant())

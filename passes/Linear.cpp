@@ -39,7 +39,7 @@ Linear::Linear(Operator &op) : op(&op) {
   }
 }
 
-static bool isDenseFloatConstant(const Value *v) {
+bool isDenseFloatConstant(const Value *v) {
   return v && v->isConstant() && v->type == TensorType::FLOAT32 && !v->sparsity && !v->compression &&
          !v->externalBuffer && v->payload().hasBytes() && v->elementCount() &&
          v->payload().size() == *v->elementCount() * sizeof(float);

@@ -39,6 +39,8 @@ struct m_Linear {
 /// broadcasts along nothing but that.
 bool isPerChannel(const Value &constant, const Value &like, int32_t channels);
 
+bool isDenseFloatConstant(const Value *v);
+
 /// Element `i` of a float32 constant, whatever its alignment.
 float floatAt(const Value &constant, size_t i);
 

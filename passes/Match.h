@@ -10,6 +10,8 @@
 ///     Operator *conv; Value *scale;
 ///     if (!match(mul, rw, m_Commutative(m_OneUse(m_Op(BuiltinOperator::CONV_2D, conv)), m_Constant(scale))))
 ///       return decline("not a constant multiple of a convolution");
+///
+/// A matcher of one's own is a struct with `bool match(Value *value, Rewriter &rw) const`, and `value` may be null.
 namespace origo {
 
 /// Any value, absent ones excluded.
@@ -40,7 +42,24 @@ template <class Inner> struct m_OneUse {
   bool match(Value *value, Rewriter &rw) const { return value && value->hasOneUse() && inner.match(value, rw); }
 };
 
-/// The result of an operator of this code, whose operands match in order. Consumes it.
+/// Do the operands match, in order or, where there are two and the operator's row says that it is commutative, the
+/// other way round?
+template <class... Patterns> bool matchOperands(Operator &op, Rewriter &rw, const std::tuple<Patterns...> &patterns) {
+  size_t mark = rw.consumedCount();
+  unsigned i = 0;
+  if (std::apply([&](const auto &...pattern) { return (pattern.match(op.operand(i++), rw) && ...); }, patterns))
+    return true;
+  rw.unconsume(mark);
+  if constexpr (sizeof...(Patterns) == 2)
+    if (op.numOperands() == 2 && op.info()->has(Trait::Commutative) && std::get<0>(patterns).match(op.operand(1), rw) &&
+        std::get<1>(patterns).match(op.operand(0), rw))
+      return true;
+  rw.unconsume(mark);
+  return false;
+}
+
+/// The result of an operator of this code, whose leading operands match: two in either order if it is commutative.
+/// Consumes it.
 template <class... Operands> struct m_Op {
   BuiltinOperator code;
   Operator *&bind;
@@ -52,12 +71,26 @@ template <class... Operands> struct m_Op {
       return false;
     size_t mark = rw.consumedCount();
     rw.consume(*op);
-    unsigned i = 0;
-    if (!std::apply([&](const auto &...inner) { return (inner.match(op->operand(i++), rw) && ...); }, operands)) {
+    if (!matchOperands(*op, rw, operands)) {
       rw.unconsume(mark);
       return false;
     }
     bind = op;
+    return true;
+  }
+};
+
+/// The result of an operator that `accepts` says yes to. Consumes it.
+template <class Predicate> struct m_OpIf {
+  Predicate accepts;
+  Operator *&bind;
+  m_OpIf(Predicate accepts, Operator *&bind) : accepts(accepts), bind(bind) {}
+  bool match(Value *value, Rewriter &rw) const {
+    Operator *op = value ? value->producer() : nullptr;
+    if (!op || !accepts(*op))
+      return false;
+    bind = op;
+    rw.consume(*op);
     return true;
   }
 };
@@ -97,11 +130,7 @@ template <class A, class B> struct m_Commutative {
   B b;
   m_Commutative(A a, B b) : a(a), b(b) {}
   bool match(Operator &op, Rewriter &rw) const {
-    if (op.numOperands() != 2)
-      return false;
-    if (m_Operands<A, B>(a, b).match(op, rw))
-      return true;
-    return op.info()->has(Trait::Commutative) && m_Operands<B, A>(b, a).match(op, rw);
+    return op.numOperands() == 2 && matchOperands(op, rw, std::tuple<A, B>(a, b));
   }
 };
 

@@ -4,75 +4,77 @@
 #include "passes/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <algorithm>
 
 namespace origo {
 
-static bool onlyReshapes(BuiltinOperator code) {
-  return code == BuiltinOperator::RESHAPE || code == BuiltinOperator::SQUEEZE || code == BuiltinOperator::EXPAND_DIMS;
+bool onlyReshapes(const Operator &op) {
+  return op.code == BuiltinOperator::RESHAPE || op.code == BuiltinOperator::SQUEEZE ||
+         op.code == BuiltinOperator::EXPAND_DIMS;
 }
 
-/// One parameter for all elements, so that moving them changes nothing.
-static bool perTensor(const Value &value) {
+bool perTensor(const Value &value) {
   return !value.quantization ||
          (value.quantization->scale.size() <= 1 && value.quantization->details == Quantization::Details::None);
 }
 
-static std::string bytesOf(llvm::ArrayRef<int32_t> numbers) {
+std::string bytesOf(llvm::ArrayRef<int32_t> numbers) {
   return std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(int32_t));
+}
+
+bool m_Transposed::match(Value *value, Rewriter &rw) const {
+  Operator *op = value ? value->producer() : nullptr;
+  if (!op || op->code != BuiltinOperator::TRANSPOSE || !op->operand(0))
+    return false;
+  auto permutation = readConstant<int32_t>(op->operand(1));
+  size_t rank = op->operand(0)->shape.size();
+  if (!permutation || permutation->size() != rank || value->shape.size() != rank ||
+      !std::is_permutation(permutation->begin(), permutation->end(), llvm::seq<int32_t>(0, rank).begin()))
+    return false;
+  bind = {op, op->operand(0), *permutation};
+  rw.consume(*op);
+  return true;
 }
 
 /// reshape(reshape(x)) → reshape(x): the order of the elements is all that the inner one hands on.
 RewriteResult mergeReshapes(Operator &outer, Rewriter &rw) {
-  Value *middle = outer.operand(0);
-  Operator *inner = middle ? middle->producer() : nullptr;
-  if (!inner || !onlyReshapes(inner->code))
+  Operator *inner;
+  if (!match(outer.operand(0), rw, m_OpIf(onlyReshapes, inner)))
     return decline("the operand is not the result of a reshape");
   Value *x = inner->operand(0);
-  if (!x || !perTensor(*x) || !sameQuantization(x->quantization, middle->quantization))
+  if (!x || !perTensor(*x) || !sameQuantization(x->quantization, inner->result()->quantization))
     return decline("the inner reshape changes the quantisation");
-  rw.consume(*inner);
   return rw.replace(rw.clone(outer).operand(0, x).bitExact());
 }
 
 /// reshape(x) → x where an inner reshape is undone: reshape(reshape(x)) with the shape of x.
 RewriteResult cancelReshapes(Operator &outer, Rewriter &rw) {
-  Value *middle = outer.operand(0);
-  Operator *inner = middle ? middle->producer() : nullptr;
-  if (!inner || !onlyReshapes(inner->code))
+  Operator *inner;
+  if (!match(outer.operand(0), rw, m_OpIf(onlyReshapes, inner)))
     return decline("the operand is not the result of a reshape");
   Value *x = inner->operand(0);
   if (!x || !x->isStatic() || !outer.result()->isStatic() || x->shape != outer.result()->shape)
     return decline("the two do not undo each other");
-  rw.consume(*inner);
   return rw.replaceWithValue(x, Fate::LayoutCancelled);
 }
 
 /// transpose(transpose(x, p), q) → transpose(x, p∘q), or x where that is the identity.
 RewriteResult mergeTransposes(Operator &outer, Rewriter &rw) {
-  Value *middle = outer.operand(0);
-  Operator *inner = middle ? middle->producer() : nullptr;
-  if (!inner || inner->code != BuiltinOperator::TRANSPOSE)
-    return decline("the operand is not the result of a transpose");
-  Value *x = inner->operand(0);
-  auto p = readConstant<int32_t>(inner->operand(1)), q = readConstant<int32_t>(outer.operand(1));
-  if (!x || !p || !q || p->size() != q->size() || p->size() != x->shape.size())
-    return decline("a permutation is not constant");
-  if (!perTensor(*x) || !sameQuantization(x->quantization, middle->quantization))
+  Transposed inner, both;
+  if (!match(outer.operand(0), rw, m_Transposed(inner)) || !match(outer.result(), rw, m_Transposed(both)))
+    return decline("not two transposes in a row with constant permutations");
+  if (!perTensor(*inner.x) || !sameQuantization(inner.x->quantization, both.x->quantization))
     return decline("the inner transpose changes the quantisation");
   llvm::SmallVector<int32_t, 6> composed;
-  for (int32_t axis : *q) {
-    if (axis < 0 || axis >= static_cast<int32_t>(p->size()))
-      return decline("a permutation does not fit the shape");
-    composed.push_back((*p)[axis]);
-  }
-  rw.consume(*inner);
-  bool identity =
-      llvm::all_of(llvm::enumerate(composed), [](auto e) { return e.value() == static_cast<int32_t>(e.index()); });
-  if (identity)
-    return rw.replaceWithValue(x, Fate::LayoutCancelled);
+  for (int32_t axis : both.permutation)
+    composed.push_back(inner.permutation[axis]);
+  if (llvm::is_sorted(composed))
+    return rw.replaceWithValue(inner.x, Fate::LayoutCancelled);
   Value *permutation = rw.constant(Payload::owned(bytesOf(composed)), TensorType::INT32, outer.operand(1)->shape,
-                                   {outer.operand(1), inner->operand(1)}, &outer, std::nullopt);
-  return rw.replace(rw.clone(outer).operand(0, x).operand(1, permutation).bitExact());
+                                   {outer.operand(1), inner.op->operand(1)}, &outer, std::nullopt);
+  return rw.replace(rw.clone(outer).operand(0, inner.x).operand(1, permutation).bitExact());
 }
 
 bool keepsOrder(const Operator &op) {

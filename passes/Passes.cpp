@@ -17,6 +17,14 @@ static std::vector<Op> pureOperators() {
   return codes;
 }
 
+static std::vector<Op> withTraits(llvm::ArrayRef<Trait> any) {
+  std::vector<Op> codes;
+  for (const OperatorInfo &row : allOperators())
+    if (llvm::any_of(any, [&](Trait trait) { return row.has(trait); }))
+      codes.push_back(row.code);
+  return codes;
+}
+
 llvm::ArrayRef<Pass> allPasses() {
   // Identities go first: they stand between what the fusions look for. Scales and shifts go before activations, which
   // would stand between a linear operator and them.
@@ -81,6 +89,26 @@ llvm::ArrayRef<Pass> allPasses() {
        true,
        {{"remove_redundant_transpose", {}}},
        {{"merge", mergeTransposes, {Op::TRANSPOSE}}}},
+      {"forward-reshapes",
+       "unary(reshape(x)) -> reshape(unary(x))",
+       true,
+       {{"forward_reshape_to_unaryop", {}}},
+       {{"forward", forwardReshape, withTraits({Trait::Unary})}}},
+      {"forward-transposes",
+       "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f",
+       true,
+       {{"forward_transpose_op", {}}},
+       {{"forward", forwardTranspose, withTraits({Trait::Unary, Trait::Binary})}}},
+      {"expand-broadcast-constants",
+       "f(x, c) -> f(x, c repeated to the shape of the result), for back ends that do not broadcast",
+       false,
+       {{"expand_broadcast_const", {}}},
+       {{"expand", expandBroadcastConstant, withTraits({Trait::Binary})}}},
+      {"merge-constant-arithmetic",
+       "(x + c) + d -> x + (d+c), (x * c) * d -> x * (d*c); x - c too",
+       true,
+       {},
+       {{"merge", mergeConstantArithmetic, {Op::ADD, Op::SUB, Op::MUL}}}},
       {"recognise-relu6",
        "min(max(x, 0), 6), relu(min(x, 6)) -> relu6(x)",
        true,

@@ -143,7 +143,10 @@ llvm::Error Run::run() {
   if (llvm::Error error = removeDeadCode())
     return error;
   rw.pruneBuffers();
-  model.number();
+  if (model.rewrites != 0)
+    model.sortByUse();
+  else
+    model.number();
   if (options.statistics)
     options.statistics->assign(statistics.begin(), statistics.end());
   return llvm::Error::success();

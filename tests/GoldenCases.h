@@ -1,8 +1,11 @@
 #pragma once
 
-#include "ir/Text.h"
 #include "passes/Pipeline.h"
 
+#include "ir/Error.h"
+#include "ir/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -53,7 +56,10 @@ inline std::vector<Case> readCases(llvm::StringRef text) {
 }
 
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
-inline llvm::Expected<Pipeline> pipelineOf(llvm::StringRef options) {
+inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
+  llvm::StringRef options = item.run;
+  if (!options.consume_front("// RUN:"))
+    return makeError("the first line of a case has to be `// RUN: …`");
   Pipeline pipeline;
   llvm::SmallVector<llvm::StringRef> words;
   options.split(words, ' ', -1, /*KeepEmpty=*/false);
@@ -87,13 +93,16 @@ inline llvm::Expected<Pipeline> pipelineOf(llvm::StringRef options) {
   return pipeline;
 }
 
-/// A model as the outcome of a case shows it, but for the ledger behind it.
-inline void printGolden(Model &model, llvm::raw_ostream &os) {
+/// A model with its origins, as cases show it.
+inline std::string printed(Model &model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   PrintOptions print;
   print.origins = true;
   print.layout = false;
   print.inlineBytes = 1024;
   printText(model, os, print);
+  return text;
 }
 
 } // namespace origo::test

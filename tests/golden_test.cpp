@@ -30,10 +30,7 @@ void expectSound(Model &model, StringRef when) {
 }
 
 llvm::Expected<std::string> runCase(const Case &item) {
-  StringRef options = item.run;
-  if (!options.consume_front("// RUN:"))
-    return makeError("the first line of a case has to be `// RUN: …`");
-  llvm::Expected<Pipeline> pipeline = pipelineOf(options);
+  llvm::Expected<Pipeline> pipeline = pipelineOf(item);
   if (!pipeline)
     return pipeline.takeError();
   PayloadStore store;
@@ -48,13 +45,12 @@ llvm::Expected<std::string> runCase(const Case &item) {
     return llvm::Expected<std::string>(std::move(error));
   expectSound(**model, "after the passes");
 
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printGolden(**model, os);
+  std::string text = printed(**model);
   // What is shown is a model again.
   llvm::Expected<std::unique_ptr<Model>> back = parseText(text, goldenFolder(), store);
   if (!back)
     return back.takeError();
+  llvm::raw_string_ostream os(text);
   printLedger(**model, os);
   return text;
 }

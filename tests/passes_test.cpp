@@ -1,3 +1,4 @@
+#include "ir/ConstantView.h"
 #include "ir/Text.h"
 #include "ir/Verifier.h"
 #include "passes/Pipeline.h"
@@ -69,6 +70,46 @@ TEST(Pipeline, StatisticsCountEveryAttempt) {
   EXPECT_EQ(tried, attempts);
   EXPECT_EQ(tried, applied + declined);
   EXPECT_EQ(applied, 2u);
+}
+
+TEST(Pipeline, LongChainBecomesOneOperator) {
+  constexpr unsigned length = 3000;
+  std::string text = "origo 1\nmodel circle version 0\nsubgraph @main(%t0: f32[2]) -> (%t" + std::to_string(length) +
+                     ") {\n  %one: f32[] = const [1]\n";
+  for (unsigned i = 1; i <= length; ++i)
+    text += "  %t" + std::to_string(i) + ": f32[2] = ADD(%t" + std::to_string(i - 1) + ", %one)\n";
+  std::unique_ptr<Model> model = parse(text + "}\n");
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  EXPECT_TRUE(verify(*model).empty());
+  ASSERT_EQ(model->operatorCount(), 1u);
+  const Operator &sum = model->subgraphs.front()->operators.front();
+  EXPECT_EQ(sum.result()->name, "t" + std::to_string(length));
+  unsigned origins = 0;
+  model->sets.forEach(sum.origins, [&](uint32_t) { ++origins; });
+  EXPECT_EQ(origins, length);
+  EXPECT_EQ(readConstant<float>(sum.operand(1), 1)->front(), static_cast<float>(length));
+}
+
+TEST(Pipeline, WorkOfWhatIsMovedIsFoundInOnePlace) {
+  std::unique_ptr<Model> model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4]) -> (%y) {
+  %s: i32[2] = const [2, 2]
+  %a: f32[2,2] = RESHAPE(%x, %s)
+  %b: f32[2,2] = NEG(%a)
+  %c: f32[2,2] = EXP(%b)
+  %y: f32[2,2] = ABS(%c)
+}
+)");
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  std::vector<LedgerRow> rows;
+  model->ledger(lost, [&](const LedgerRow &row) { rows.push_back(row); });
+  ASSERT_EQ(rows.size(), 1u) << "what the reshape made; the others are live before it";
+  ASSERT_EQ(rows[0].operators.size(), 1u);
+  EXPECT_EQ(rows[0].operators[0]->code, BuiltinOperator::RESHAPE);
 }
 
 TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {

@@ -179,9 +179,9 @@ llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::Stri
 
 int listPasses() {
   for (const Pass &pass : allPasses()) {
-    llvm::outs() << llvm::left_justify(pass.name, 26) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
+    llvm::outs() << llvm::left_justify(pass.name, 28) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
     for (const PassFlag &flag : pass.flags)
-      llvm::outs() << llvm::left_justify("", 30) << "--" << flag.name << '\n';
+      llvm::outs() << llvm::left_justify("", 32) << "--" << flag.name << '\n';
   }
   return 0;
 }

@@ -183,8 +183,8 @@ llvm::Expected<Outcome> runOnce(const Subject &subject, std::optional<mutation::
     return error;
   verifyNow();
   if (!subject.goldenText.empty()) {
+    outcome.text = test::printed(model);
     llvm::raw_string_ostream os(outcome.text);
-    test::printGolden(model, os);
     printLedger(model, os);
     if (outcome.text != subject.goldenText)
       outcome.seen.set(Golden);
@@ -270,9 +270,7 @@ std::vector<Subject> subjects(unsigned &failures) {
     for (const test::Case &item : test::readCases(buffer ? (*buffer)->getBuffer() : "")) {
       Subject subject;
       subject.name = name + "/" + std::to_string(++number);
-      llvm::StringRef options = item.run;
-      options.consume_front("// RUN:");
-      llvm::Expected<Pipeline> pipeline = test::pipelineOf(options);
+      llvm::Expected<Pipeline> pipeline = test::pipelineOf(item);
       if (!pipeline) {
         llvm::consumeError(pipeline.takeError());
         continue;
