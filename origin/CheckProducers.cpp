@@ -76,7 +76,8 @@ private:
 
   /// One operator moves data as several of the source do in a row: does it claim all of them?
   void checkMovement(uint32_t op, const OperatorRow &row, const Relation &relation) {
-    if (!context.source || !context.knownTensor(relation.tensor))
+    // A tensor that stands for a source tensor by way of steps has not been through all that made that one.
+    if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
       return;
     const FileGraph &source = *context.source;
     llvm::SmallVector<uint32_t, 4> inputs, given, missing;
@@ -86,7 +87,8 @@ private:
         return;
       inputs.push_back(input);
       for (const Relation &from : operand->relations)
-        given.push_back(from.tensor);
+        if (from.steps.empty())
+          given.push_back(from.tensor);
     });
     uint32_t at = relation.tensor;
     while (!llvm::is_contained(given, at)) {

@@ -325,6 +325,9 @@ bool canBeSeen(Kind kind, const Subject &subject) {
 }
 
 /// What the laws have to see from outside, whatever else does.
+/// How many rows the ledger of a map has.
+size_t rowsOf(llvm::StringRef core) { return core.count("\"fate\": "); }
+
 bool needsLaw(Kind kind) { return kind == Kind::DropParent || kind == Kind::SwapParent || kind == Kind::LoseRow; }
 
 struct Score {
@@ -397,7 +400,9 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
         bool same = outcome && outcome->core == subject.core; // even if the verifier saw it on the way
         bool equivalent = seen.none() && same;
         bool survived = seen.none() && !equivalent, goldenOnly = seen.count() == 1 && seen[Golden];
-        if (needsLaw(kind) && !same && !byLaw(seen)) {
+        // An earlier row of the ledger may take the place of a lost one: then nothing is missing.
+        bool replaced = kind == Kind::LoseRow && outcome && rowsOf(outcome->core) == rowsOf(subject.core);
+        if (needsLaw(kind) && !same && !replaced && !byLaw(seen)) {
           llvm::errs() << mutant << ": no law sees it\n";
           ++failures;
         } else if (survived) {
