@@ -148,18 +148,22 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
   model.sourceOperators = count;
   for (auto &subgraph : model.subgraphs) {
     subgraph->sources = {0};
-    for (Value *value : subgraph->values)
+    for (Value *value : subgraph->values) {
       value->noRelation = "new-intermediate";
+      if (value->isConstant())
+        value->synthetic = "not-recorded";
+    }
   }
   IdSet live;
   for (auto &[index, ids] : tables->operators) {
     operators[index]->origins = model.sets.of(ids);
     live = model.sets.join(live, operators[index]->origins);
   }
-  // What became of the others, the tables do not say.
+  // No operator of this file does the work of the others, and the tables lead nowhere from them: that is what dead
+  // means.
   if (IdSet gone = model.sets.minus(model.sets.range(0, count), live); !gone.empty())
     model.tombstones.push_back({.ofTensors = false,
-                                .fate = Fate::Unknown,
+                                .fate = Fate::Dead,
                                 .was = Fate::Unknown,
                                 .ids = gone,
                                 .pass = origin::oneOpTable,

@@ -55,7 +55,9 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
       report.add(1, words(" is a constant that comes from nothing and is not marked synthetic"));
     if (derived && synthetic)
       report.add(1, words(" is a constant with a source and is marked synthetic at the same time"));
-    if (synthetic && !isSyntheticReason(row.syntheticReason))
+    // A map that goes on from ONE's tables, which say nothing of constants.
+    bool recorded = row.syntheticReason != "not-recorded";
+    if (synthetic && recorded && !isSyntheticReason(row.syntheticReason))
       report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   }
   // The reason `synthetic` for missing relations may stand in either member.

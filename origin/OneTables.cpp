@@ -31,6 +31,9 @@ std::string nameOf(const Listing &source, const SourceSubgraph &graph, uint32_t 
         return name;
     }
   }
+  // A source that is known from ONE's tables alone has no tensors, and their names in the place of codes.
+  if (graph.tensors.empty())
+    return op.op.str();
   return op.op.str() + "_" + std::to_string(graph.firstOperator + index);
 }
 

@@ -656,6 +656,15 @@ TEST(Import, OneTables) {
   ASSERT_EQ(imported.model->buffers.size(), 2u);
   EXPECT_EQ(imported.model->metadata[0].buffer->index, 1u);
 
+  EXPECT_TRUE(imported.model->tombstones.empty());
+
+  // What the tables do not lead to is gone as far as they know, and `unknown` is never written.
+  imported = withTables(words({1, 0, 1, 1}), names);
+  ASSERT_EQ(imported.model->tombstones.size(), 1u);
+  EXPECT_EQ(imported.model->tombstones[0].fate, Fate::Dead);
+  EXPECT_EQ(imported.model->tombstones[0].pass, "ONE_op_table");
+  EXPECT_EQ(imported.model->sets.members(imported.model->tombstones[0].ids), llvm::SmallVector<uint32_t>({0}));
+
   imported = withTables(words({0}), names);
   ASSERT_EQ(imported.notes.size(), 1u);
   EXPECT_NE(imported.notes[0].find("ONE_op_table is empty, a known defect"), std::string::npos);
