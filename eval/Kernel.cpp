@@ -43,7 +43,7 @@ llvm::Expected<Tensor *> KernelContext::output(unsigned i, llvm::ArrayRef<int32_
 
 llvm::Expected<Tensor *> KernelContext::outputOfSize(unsigned i, llvm::ArrayRef<int32_t> shape, uint64_t bytes) {
   assert(wants(i) && "a kernel makes results that the operator has");
-  auto room = allocate(i, bytes);
+  auto room = allocate(i, shape, bytes);
   if (!room)
     return room.takeError();
   Tensor &tensor = *outputs[i];

@@ -70,7 +70,8 @@ public:
 
 protected:
   /// Room for result `i`, or the reason why there is none.
-  virtual llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, uint64_t bytes) = 0;
+  virtual llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
+                                                                  uint64_t bytes) = 0;
 
 private:
   const flatbuffers::Table *optionsTable(uint8_t member) const;

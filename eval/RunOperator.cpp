@@ -2,6 +2,7 @@
 
 #include "schema/TensorTypes.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace origo::eval {
@@ -39,6 +40,33 @@ llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value) {
   return result;
 }
 
+llvm::Error checkQuantization(const Value &value) {
+  const Quantization *q = value.quantization;
+  if (!q || q->scale.empty())
+    return llvm::Error::success();
+  Place place;
+  place.tensor = static_cast<int>(value.index);
+  place.name = value.name.str();
+  if (value.subgraph())
+    place.subgraph = static_cast<int>(value.subgraph()->index);
+  auto refuse = [&](const llvm::Twine &message) {
+    return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
+  };
+  int64_t low = -(1 << 30), high = 1 << 30;
+  if (unsigned bits = bitsPerElement(value.type).value_or(32); bits <= 16) {
+    bool isSigned = value.type == TensorType::INT4 || value.type == TensorType::INT8 || value.type == TensorType::INT16;
+    low = isSigned ? -(int64_t(1) << (bits - 1)) : 0;
+    high = low + (int64_t(1) << bits) - 1;
+  }
+  for (int64_t zero : q->zeroPoint)
+    if (zero < low || zero > high)
+      return refuse("zero point " + llvm::Twine(zero) + " is out of the type's range");
+  for (float scale : q->scale)
+    if (!(scale > 0) || !std::isfinite(scale))
+      return refuse("a scale is not a number above zero");
+  return llvm::Error::success();
+}
+
 namespace {
 
 class SingleOperator : public KernelContext {
@@ -48,7 +76,8 @@ public:
   std::vector<OwnedTensor> results;
 
 protected:
-  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, uint64_t bytes) override {
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
+                                                          uint64_t bytes) override {
     if (bytes > left)
       return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1,
                        "the result would take " + llvm::Twine(bytes) + " bytes");
@@ -76,6 +105,8 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
     context.inputs.push_back(value ? &operands[i] : nullptr);
     if (!value)
       continue;
+    if (llvm::Error error = checkQuantization(*value))
+      return error;
     operands[i].type = value->type;
     operands[i].quantization = value->quantization;
     operands[i].value = value;
@@ -107,6 +138,8 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
     context.outputs.push_back(value ? &outputs[i] : nullptr);
     if (!value)
       continue;
+    if (llvm::Error error = checkQuantization(*value))
+      return error;
     outputs[i].type = value->type;
     outputs[i].quantization = value->quantization;
     outputs[i].value = value;

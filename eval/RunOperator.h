@@ -34,6 +34,9 @@ private:
   std::unique_ptr<uint8_t[]> copy;
 };
 
+/// Kernels rely on zero points within the range of their type, and on scales that are numbers above zero.
+llvm::Error checkQuantization(const Value &value);
+
 /// Computes one operator. `given[i]` is operand i; where it is null, the operand must be a constant or absent. Results
 /// are in the order of the operator's; an absent one is empty. More than `memoryLimit` bytes of results are refused.
 llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
