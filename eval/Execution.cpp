@@ -2,6 +2,8 @@
 
 #include "schema/TensorTypes.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 #include <cstring>
 #include <new>
 
@@ -47,13 +49,13 @@ private:
 } // namespace
 
 llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
-  if (bytes > options.memoryLimit || used > options.memoryLimit - bytes) {
+  if (bytes > options.memoryLimit || state.usedBytes > options.memoryLimit - bytes) {
     llvm::Twine limit(options.memoryLimit);
     std::string message = ("tensors would take more than the " + limit + " bytes that are allowed").str();
     return op ? evalError(ErrorCode::MemoryLimit, Phase::Run, *op, -1, message)
               : evalError(ErrorCode::MemoryLimit, Phase::Run, message);
   }
-  used += bytes;
+  state.usedBytes += bytes;
   return llvm::Error::success();
 }
 
@@ -65,12 +67,14 @@ llvm::Error Execution::checkTime(const Operator &op) const {
 
 llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   const Plan &plan = frame.plan;
-  if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
-    return error;
   if (!frame.arena && plan.arenaBytes) {
+    if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
+      return error;
     frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes]);
-    if (!frame.arena)
+    if (!frame.arena) {
+      release(plan.arenaBytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
+    }
   }
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot &slot = plan.slots[i];
@@ -85,24 +89,25 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       tensor.storage = slot.constant->bytes;
     } else if (slot.kind == Slot::Kind::Variable) {
       tensor.shape.assign(slot.value->shape.begin(), slot.value->shape.end());
-      auto [found, isNew] = state.variables.try_emplace(slot.value);
-      if (isNew) {
+      auto found = state.variables.find(slot.value);
+      if (found == state.variables.end()) {
         auto count = slot.value->elementCount();
         auto bytes = count ? payloadBytes(tensor.type, *count) : std::nullopt;
         if (!bytes)
           return evalError(ErrorCode::BadGraph, Phase::Run, "a variable tensor without a fixed size");
         if (llvm::Error error = reserve(*bytes, nullptr))
           return error;
-        found->second.assign(*bytes, tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0);
+        uint8_t zero = tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0;
+        found = state.variables.emplace(slot.value, std::vector<uint8_t>(*bytes, zero)).first;
       }
       tensor.storage = found->second;
     }
   }
-  for (size_t i = 0; i < plan.inputs.size(); ++i)
-    if (Tensor &tensor = frame.tensors[plan.inputs[i]]; true) {
-      tensor.shape = inputs[i].shape;
-      tensor.storage = inputs[i].storage;
-    }
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    Tensor &tensor = frame.tensors[plan.inputs[i]];
+    tensor.shape = inputs[i].shape;
+    tensor.storage = inputs[i].storage;
+  }
   for (const Step &step : plan.steps) {
     if (llvm::Error error = checkTime(*step.op))
       return error;
@@ -117,7 +122,6 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       frame.heap[slot] = {};
     }
   }
-  release(plan.arenaBytes);
   return llvm::Error::success();
 }
 
@@ -211,6 +215,8 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
 llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
   std::vector<Tensor> values;
   std::vector<std::vector<uint8_t>> bytes(step.operands.size());
+  uint64_t held = 0; // by `bytes`
+  auto letGo = llvm::make_scope_exit([&] { release(held); });
   for (int slot : step.operands)
     values.push_back(frame.tensors[slot]);
   for (;;) {
@@ -231,10 +237,16 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
     if (!next)
       return next.takeError();
     // All of them before any is overwritten: a body may hand through its inputs in another order.
+    uint64_t size = 0;
+    for (const Tensor &tensor : *next)
+      size += tensor.storage.size();
+    if (llvm::Error error = reserve(size, step.op))
+      return error;
     std::vector<std::vector<uint8_t>> copies;
     for (const Tensor &tensor : *next)
       copies.emplace_back(tensor.storage.begin(), tensor.storage.end());
     bytes = std::move(copies);
+    release(std::exchange(held, size));
     for (size_t i = 0; i < values.size(); ++i) {
       if ((*next)[i].type != values[i].type)
         return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, static_cast<int>(i), "changes its type in a round");

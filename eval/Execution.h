@@ -27,6 +27,7 @@ public:
   std::set<const Subgraph *> calledOnce;
   Resources resources;
   std::map<const Plan *, std::unique_ptr<Frame>> frames;
+  uint64_t usedBytes = 0; ///< of variables, and of frames
 };
 
 /// One run.
@@ -41,14 +42,14 @@ public:
 
   /// Counts bytes of tensors; an error, before anything is allocated, if they are too many.
   llvm::Error reserve(uint64_t bytes, const Operator *op);
-  void release(uint64_t bytes) { used -= bytes; }
+  void release(uint64_t bytes) { state.usedBytes -= bytes; }
 
 private:
   const CompileOptions &options;
   StateStore &state;
   const Observer &observer;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  uint64_t used = 0, iterations = 0;
+  uint64_t iterations = 0;
 
   llvm::Error runStep(Frame &frame, const Step &step);
   llvm::Error runKernel(Frame &frame, const Step &step);

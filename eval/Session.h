@@ -18,15 +18,15 @@ enum class Engine : uint8_t { Reference };
 
 struct CompileOptions {
   /// The signature to compile; empty: all of them, and subgraph 0 under the names of its tensors.
-  std::string signature;
+  std::string signature = {};
   /// Outputs by their name in the signature, or any tensors by theirs; what they do not need is not computed. Empty:
   /// the outputs of the graph.
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs = {};
   Engine engine = Engine::Reference;
-  unsigned threads = 1;                             ///< an upper bound; Engine::Reference uses one
-  uint64_t memoryLimit = uint64_t(4) << 30;         ///< bytes of tensors that live at the same time, constants aside
-  uint64_t iterationLimit = 1 << 20;                ///< rounds of all WHILE operators of a run
-  std::optional<std::chrono::milliseconds> timeout; ///< of a run; looked at between operators
+  unsigned threads = 1;                     ///< an upper bound; Engine::Reference uses one
+  uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, constants aside
+  uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
+  std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
 };
 
 /// What outlives a run: variable tensors, resources, and memory that is used again. For one run at a time.
@@ -65,8 +65,8 @@ using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
 using Observer = std::function<void(const Operator &op, const Value &value, const Tensor &tensor)>;
 
 struct RunOptions {
-  std::string signature;  ///< which of several; empty: the one that was compiled, or subgraph 0
-  State *state = nullptr; ///< null: a fresh one
+  std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
+  State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
 };
 
