@@ -69,4 +69,11 @@ llvm::Error evalError(ErrorCode code, Phase phase, const Operator &op, int opera
   return llvm::Error(std::move(error));
 }
 
+std::string shapeText(llvm::ArrayRef<int32_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? "," : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
+  return text + "]";
+}
+
 } // namespace origo::eval

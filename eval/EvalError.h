@@ -45,4 +45,7 @@ llvm::Error evalError(ErrorCode code, Phase phase, const llvm::Twine &message);
 llvm::Error evalError(ErrorCode code, Phase phase, const Operator &op, int operand, const llvm::Twine &message,
                       std::string expected = {}, std::string actual = {});
 
+/// "[1,?,3]" for messages.
+std::string shapeText(llvm::ArrayRef<int32_t> shape);
+
 } // namespace origo::eval

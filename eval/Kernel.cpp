@@ -117,4 +117,18 @@ llvm::Error KernelContext::wantRank(unsigned operand, int rank) const {
               has(operand) ? std::to_string(input(operand).rank()) : "none");
 }
 
+llvm::Error KernelContext::wantScales() const {
+  auto lacks = [](const Tensor *tensor) {
+    return tensor && bitsPerElement(tensor->type).value_or(32) <= 16 &&
+           (!tensor->quantization || tensor->quantization->scale.empty());
+  };
+  for (unsigned i = 0; i < inputs.size(); ++i)
+    if (lacks(inputs[i]))
+      return fail(i, "has no scale");
+  for (const Tensor *tensor : outputs)
+    if (lacks(tensor))
+      return fail("the result has no scale");
+  return llvm::Error::success();
+}
+
 } // namespace origo::eval

@@ -61,6 +61,9 @@ public:
   /// Refuses an operand of another rank.
   llvm::Error wantRank(unsigned operand, int rank) const;
 
+  /// Refuses operands and results of 8 and 16 bits without a scale: arithmetic on them means nothing.
+  llvm::Error wantScales() const;
+
   /// What lives from run to run; null where an operator is computed by itself.
   Resources *resources = nullptr;
 

@@ -156,8 +156,6 @@ const KernelRow *findKernel(const Operator &op) {
   return nullptr;
 }
 
-bool matchesTypes(const KernelRow &row, const Operator &op) { return matches(parseTypes(row.types), op); }
-
 std::string typesOf(const Operator &op) {
   std::string text;
   auto add = [&](const Value *value, bool first) {

@@ -10,9 +10,6 @@ llvm::ArrayRef<KernelRow> allKernels();
 /// The kernel for an operator by the types of its operands and results; null: none.
 const KernelRow *findKernel(const Operator &op);
 
-/// Does the row's list of types fit?
-bool matchesTypes(const KernelRow &row, const Operator &op);
-
 /// The types of an operator as a row would spell them, for messages and work lists.
 std::string typesOf(const Operator &op);
 

@@ -156,6 +156,12 @@ void Planner::placeInArena(Plan &plan) {
   for (const Value *value : plan.graph->inputs)
     inputs.push_back(ShapeRun::stated(*value));
   std::vector<Tensor> tensors = ShapeRun(options.memoryLimit).run(plan, inputs);
+  for (const Step &step : plan.steps)
+    for (int slot : step.results)
+      if (slot >= 0 && plan.slots[slot].value->isStatic() && tensors[slot].rankKnown &&
+          llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
+        add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
+                      shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
 
   struct Life {
     int slot, first, last;

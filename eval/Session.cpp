@@ -30,13 +30,6 @@ Port portOf(const Value &value, llvm::StringRef name) {
   return port;
 }
 
-std::string shapeText(llvm::ArrayRef<int32_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "," : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
-  return text + "]";
-}
-
 llvm::Error portError(ErrorCode code, Phase phase, const Port &port, const llvm::Twine &message,
                       std::string expected = {}, std::string actual = {}) {
   Place place;

@@ -28,6 +28,8 @@ llvm::Error reluFloat(KernelContext &ctx) {
 
 /// Requantises from the operand's scale to the result's and clamps.
 template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   auto output = ctx.output(0, ctx.input(0).shape);
   if (!output)
     return output.takeError();

@@ -180,6 +180,8 @@ llvm::Error logicalOr(KernelContext &ctx) {
 
 /// Both operands are brought to a common scale, twice the larger one, with `spare` bits to the right of the point.
 template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   auto shape = broadcastShape(a.shape, b.shape);
   if (!shape)
@@ -206,6 +208,8 @@ template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   auto shape = broadcastShape(a.shape, b.shape);
   if (!shape)

@@ -65,6 +65,8 @@ llvm::Error averageFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
@@ -90,6 +92,8 @@ llvm::Error maxFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();

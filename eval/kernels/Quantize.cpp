@@ -26,6 +26,8 @@ struct ChannelOf {
 
 /// real = scale · (q − zero point); a single scale is multiplied in double, several in float.
 template <class T> llvm::Error dequantize(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
@@ -53,6 +55,8 @@ llvm::Error widenHalf(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error quantize(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
@@ -74,6 +78,8 @@ template <class T> llvm::Error quantize(KernelContext &ctx) {
 }
 
 template <class In, class Out> llvm::Error requantize(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
