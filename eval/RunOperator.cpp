@@ -123,6 +123,9 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
         return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
                          std::to_string(*size), std::to_string(operands[i].storage.size()));
     } else if (value->isConstant()) {
+      if (value->sparsity && op.code != BuiltinOperator::DENSIFY)
+        return evalError(ErrorCode::Unsupported, Phase::Compile, op, static_cast<int>(i),
+                         "sparse weights have no kernel");
       auto bytes = ConstantBytes::of(*value);
       if (!bytes)
         return bytes.takeError();
