@@ -1,0 +1,263 @@
+#include "eval/Execution.h"
+
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+#include <cstring>
+#include <new>
+
+namespace origo::eval {
+
+namespace {
+
+class StepContext : public KernelContext {
+public:
+  StepContext(Execution &execution, Frame &frame, const Step &step)
+      : KernelContext(*step.op), execution(execution), frame(frame), step(step) {}
+
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> room(int slotIndex, uint64_t bytes) {
+    const Slot &slot = frame.plan.slots[slotIndex];
+    if (slot.offset >= 0 && bytes <= slot.plannedBytes)
+      return llvm::MutableArrayRef<uint8_t>(frame.arena.get() + slot.offset, static_cast<size_t>(bytes));
+    if (llvm::Error error = execution.reserve(bytes, step.op))
+      return error;
+    Frame::Block &block = frame.heap[slotIndex];
+    execution.release(block.bytes);
+    block = {};
+    block.data.reset(new (std::nothrow) uint8_t[std::max<uint64_t>(bytes, 1)]);
+    if (!block.data) {
+      execution.release(bytes);
+      return evalError(ErrorCode::MemoryLimit, Phase::Run, *step.op, -1, "there is no memory for its result");
+    }
+    block.bytes = bytes;
+    return llvm::MutableArrayRef<uint8_t>(block.data.get(), static_cast<size_t>(bytes));
+  }
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
+                                                          uint64_t bytes) override {
+    return room(step.results[i], bytes);
+  }
+
+private:
+  Execution &execution;
+  Frame &frame;
+  const Step &step;
+};
+
+} // namespace
+
+llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
+  if (bytes > options.memoryLimit || state.usedBytes > options.memoryLimit - bytes) {
+    llvm::Twine limit(options.memoryLimit);
+    std::string message = ("tensors would take more than the " + limit + " bytes that are allowed").str();
+    return op ? evalError(ErrorCode::MemoryLimit, Phase::Run, *op, -1, message)
+              : evalError(ErrorCode::MemoryLimit, Phase::Run, message);
+  }
+  state.usedBytes += bytes;
+  return llvm::Error::success();
+}
+
+llvm::Error Execution::checkTime(const Operator &op) const {
+  if (deadline && std::chrono::steady_clock::now() > *deadline)
+    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
+  return llvm::Error::success();
+}
+
+llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
+  const Plan &plan = frame.plan;
+  if (!frame.arena && plan.arenaBytes) {
+    if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
+      return error;
+    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes]);
+    if (!frame.arena) {
+      release(plan.arenaBytes);
+      return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
+    }
+  }
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot &slot = plan.slots[i];
+    Tensor &tensor = frame.tensors[i];
+    tensor.type = slot.value->type;
+    tensor.quantization = slot.value->quantization;
+    tensor.value = slot.value;
+    release(frame.heap[i].bytes);
+    frame.heap[i] = {};
+    if (slot.kind == Slot::Kind::Constant) {
+      tensor.shape.assign(slot.value->shape.begin(), slot.value->shape.end());
+      tensor.storage = slot.constant->bytes;
+    } else if (slot.kind == Slot::Kind::Variable) {
+      tensor.shape.assign(slot.value->shape.begin(), slot.value->shape.end());
+      auto found = state.variables.find(slot.value);
+      if (found == state.variables.end()) {
+        auto count = slot.value->elementCount();
+        auto bytes = count ? payloadBytes(tensor.type, *count) : std::nullopt;
+        if (!bytes)
+          return evalError(ErrorCode::BadGraph, Phase::Run, "a variable tensor without a fixed size");
+        if (llvm::Error error = reserve(*bytes, nullptr))
+          return error;
+        uint8_t zero = tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0;
+        found = state.variables.emplace(slot.value, std::vector<uint8_t>(*bytes, zero)).first;
+      }
+      tensor.storage = found->second;
+    }
+  }
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    Tensor &tensor = frame.tensors[plan.inputs[i]];
+    tensor.shape = inputs[i].shape;
+    tensor.storage = inputs[i].storage;
+  }
+  for (const Step &step : plan.steps) {
+    if (llvm::Error error = checkTime(*step.op))
+      return error;
+    if (llvm::Error error = runStep(frame, step))
+      return error;
+    if (observer)
+      for (int slot : step.results)
+        if (slot >= 0)
+          observer(*step.op, *plan.slots[slot].value, frame.tensors[slot]);
+    for (int slot : step.release) {
+      release(frame.heap[slot].bytes);
+      frame.heap[slot] = {};
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Execution::runStep(Frame &frame, const Step &step) {
+  return step.kernel ? runKernel(frame, step) : runControlFlow(frame, step);
+}
+
+llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
+  StepContext context(*this, frame, step);
+  context.resources = &state.resources;
+  for (int slot : step.operands)
+    context.inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
+  for (int slot : step.results)
+    context.outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
+  return step.kernel->run(context);
+}
+
+llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {
+  int slot = step.results[i];
+  if (slot < 0)
+    return llvm::Error::success();
+  Tensor &to = frame.tensors[slot];
+  if (to.type != from.type)
+    return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, -1, "what it calls gives another type",
+                     tensorTypeName(to.type).str(), tensorTypeName(from.type).str());
+  StepContext context(*this, frame, step);
+  auto room = context.room(slot, from.storage.size());
+  if (!room)
+    return room.takeError();
+  if (!room->empty())
+    std::memcpy(room->data(), from.storage.data(), room->size());
+  to.shape = from.shape;
+  to.storage = *room;
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Tensor>> Execution::call(Frame &frame, const Step &step, unsigned which,
+                                                    llvm::ArrayRef<Tensor> inputs) {
+  const Plan &plan = *step.callees[which];
+  for (size_t i = 0; i < plan.inputs.size(); ++i)
+    if (plan.slots[plan.inputs[i]].value->type != inputs[i].type)
+      return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, -1,
+                       "subgraph " + llvm::Twine(plan.graph->index) + " takes another type as input " + llvm::Twine(i),
+                       tensorTypeName(plan.slots[plan.inputs[i]].value->type).str(),
+                       tensorTypeName(inputs[i].type).str());
+  std::unique_ptr<Frame> &child = frame.children[{&step, which}];
+  if (!child)
+    child = std::make_unique<Frame>(plan);
+  if (llvm::Error error = run(*child, inputs))
+    return error;
+  std::vector<Tensor> outputs;
+  for (int slot : plan.outputs)
+    outputs.push_back(child->tensors[slot]);
+  return outputs;
+}
+
+llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
+  std::vector<Tensor> operands;
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    if (step.operands[i] < 0)
+      return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, static_cast<int>(i), "is missing");
+    operands.push_back(frame.tensors[step.operands[i]]);
+  }
+  unsigned which = 0;
+  llvm::ArrayRef<Tensor> arguments = operands;
+  switch (step.op->code) {
+  case BuiltinOperator::WHILE:
+    return runWhile(frame, step);
+  case BuiltinOperator::IF:
+    if (operands[0].type != TensorType::BOOL || operands[0].count() != 1)
+      return evalError(ErrorCode::BadOperand, Phase::Run, *step.op, 0, "is not a single truth value");
+    which = operands[0].as<uint8_t>()[0] ? 0 : 1;
+    arguments = arguments.drop_front();
+    break;
+  case BuiltinOperator::CALL_ONCE:
+    if (!state.calledOnce.insert(step.callees[0]->graph).second)
+      return llvm::Error::success();
+    break;
+  default:
+    break;
+  }
+  auto results = call(frame, step, which, arguments);
+  if (!results)
+    return results.takeError();
+  for (size_t i = 0; i < step.results.size(); ++i)
+    if (llvm::Error error = setResult(frame, step, i, (*results)[i]))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
+  std::vector<Tensor> values;
+  std::vector<std::vector<uint8_t>> bytes(step.operands.size());
+  uint64_t held = 0; // by `bytes`
+  auto letGo = llvm::make_scope_exit([&] { release(held); });
+  for (int slot : step.operands)
+    values.push_back(frame.tensors[slot]);
+  for (;;) {
+    auto condition = call(frame, step, 0, values);
+    if (!condition)
+      return condition.takeError();
+    const Tensor &flag = condition->front();
+    if (flag.type != TensorType::BOOL || flag.count() != 1)
+      return evalError(ErrorCode::BadOperand, Phase::Run, *step.op, -1, "the condition is not a single truth value");
+    if (!flag.as<uint8_t>()[0])
+      break;
+    if (++iterations > options.iterationLimit)
+      return evalError(ErrorCode::IterationLimit, Phase::Run, *step.op, -1,
+                       "more than the " + llvm::Twine(options.iterationLimit) + " rounds that are allowed");
+    if (llvm::Error error = checkTime(*step.op))
+      return error;
+    auto next = call(frame, step, 1, values);
+    if (!next)
+      return next.takeError();
+    // All of them before any is overwritten: a body may hand through its inputs in another order.
+    uint64_t size = 0;
+    for (const Tensor &tensor : *next)
+      size += tensor.storage.size();
+    if (llvm::Error error = reserve(size, step.op))
+      return error;
+    std::vector<std::vector<uint8_t>> copies;
+    for (const Tensor &tensor : *next)
+      copies.emplace_back(tensor.storage.begin(), tensor.storage.end());
+    bytes = std::move(copies);
+    release(std::exchange(held, size));
+    for (size_t i = 0; i < values.size(); ++i) {
+      if ((*next)[i].type != values[i].type)
+        return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, static_cast<int>(i), "changes its type in a round");
+      values[i].shape = (*next)[i].shape;
+      values[i].storage = bytes[i];
+    }
+  }
+  for (size_t i = 0; i < step.results.size(); ++i)
+    if (llvm::Error error = setResult(frame, step, i, values[i]))
+      return error;
+  return llvm::Error::success();
+}
+
+} // namespace origo::eval

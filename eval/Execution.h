@@ -1,0 +1,65 @@
+#pragma once
+
+#include "eval/Plan.h"
+#include "eval/Resources.h"
+
+#include <set>
+
+namespace origo::eval {
+
+/// The tensors of a plan while it runs. Kept from run to run for its memory.
+struct Frame {
+  explicit Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {}
+  struct Block {
+    std::unique_ptr<uint8_t[]> data;
+    uint64_t bytes = 0;
+  };
+  const Plan &plan;
+  std::unique_ptr<uint8_t[]> arena;
+  std::vector<Tensor> tensors;
+  std::vector<Block> heap;                                                      ///< of slots that are not in the arena
+  std::map<std::pair<const Step *, unsigned>, std::unique_ptr<Frame>> children; ///< of called subgraphs
+};
+
+class StateStore {
+public:
+  std::map<const Value *, std::vector<uint8_t>> variables;
+  std::set<const Subgraph *> calledOnce;
+  Resources resources;
+  std::map<const Plan *, std::unique_ptr<Frame>> frames;
+  uint64_t usedBytes = 0; ///< of variables, and of frames
+};
+
+/// One run.
+class Execution {
+public:
+  Execution(const CompileOptions &options, StateStore &state, const Observer &observer)
+      : options(options), state(state), observer(observer) {
+    if (options.timeout)
+      deadline = std::chrono::steady_clock::now() + *options.timeout;
+  }
+  llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
+
+  /// Counts bytes of tensors; an error, before anything is allocated, if they are too many.
+  llvm::Error reserve(uint64_t bytes, const Operator *op);
+  void release(uint64_t bytes) { state.usedBytes -= bytes; }
+
+private:
+  const CompileOptions &options;
+  StateStore &state;
+  const Observer &observer;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  uint64_t iterations = 0;
+
+  llvm::Error runStep(Frame &frame, const Step &step);
+  llvm::Error runKernel(Frame &frame, const Step &step);
+  llvm::Error runControlFlow(Frame &frame, const Step &step);
+  llvm::Error runWhile(Frame &frame, const Step &step);
+  /// Runs callee `which` and hands back its outputs, which live until it runs again.
+  llvm::Expected<std::vector<Tensor>> call(Frame &frame, const Step &step, unsigned which,
+                                           llvm::ArrayRef<Tensor> inputs);
+  llvm::Error setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from);
+  llvm::Error checkTime(const Operator &op) const;
+};
+
+} // namespace origo::eval

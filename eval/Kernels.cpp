@@ -1,0 +1,200 @@
+#include "eval/Kernels.h"
+
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <vector>
+
+namespace origo::eval {
+
+// The files of eval/kernels/, each with its rows. A new file needs its name here.
+#define KERNEL_FILES(FILE)                                                                                             \
+  FILE(activationKernels)                                                                                              \
+  FILE(binaryKernels)                                                                                                  \
+  FILE(castKernels)                                                                                                    \
+  FILE(convolutionKernels)                                                                                             \
+  FILE(fullyConnectedKernels)                                                                                          \
+  FILE(movementKernels)                                                                                                \
+  FILE(poolingKernels)                                                                                                 \
+  FILE(quantizeKernels)                                                                                                \
+  FILE(shapeKernels)                                                                                                   \
+  FILE(softmaxKernels)                                                                                                 \
+  FILE(unaryKernels)
+
+#define DECLARE(name) llvm::ArrayRef<KernelRow> name();
+KERNEL_FILES(DECLARE)
+#undef DECLARE
+
+namespace {
+
+/// What a row's text says of one operand or result.
+struct Slot {
+  uint64_t types = 0; ///< bits of bitOf
+  bool same = false, optional = false;
+  bool accepts(const Value *value, const Value *first) const;
+};
+
+/// The numbers of the types begin at −6.
+uint64_t bitOf(TensorType type) { return uint64_t(1) << (static_cast<int>(type) + 16); }
+
+struct TypeList {
+  llvm::SmallVector<Slot, 4> operands, results;
+  bool operandsRepeat = false, resultsRepeat = false;
+};
+
+uint64_t wholeByteTypes() {
+  uint64_t types = 0;
+  for (int number = -16; number < 48; ++number)
+    if (auto bits = bitsPerElement(static_cast<TensorType>(number)); bits && *bits % 8 == 0)
+      types |= bitOf(static_cast<TensorType>(number));
+  return types;
+}
+
+Slot parseSlot(llvm::StringRef text) {
+  Slot slot;
+  slot.optional = text.consume_back("?");
+  while (!text.empty()) {
+    auto [name, rest] = text.split('|');
+    text = rest;
+    if (name == "same")
+      slot.same = true;
+    else if (name == "any")
+      slot.types |= wholeByteTypes();
+    else if (auto type = tensorTypeFromShortName(name))
+      slot.types |= bitOf(*type);
+    else
+      llvm::report_fatal_error("a kernel's row names a type that does not exist: " + llvm::Twine(name));
+  }
+  return slot;
+}
+
+llvm::SmallVector<Slot, 4> parseSide(llvm::StringRef text, bool &repeats) {
+  llvm::SmallVector<Slot, 4> slots;
+  text = text.trim();
+  repeats = text.consume_back("...");
+  while (!text.empty()) {
+    auto [slot, rest] = text.split(',');
+    slots.push_back(parseSlot(slot.trim()));
+    text = rest;
+  }
+  return slots;
+}
+
+TypeList parseTypes(llvm::StringRef text) {
+  TypeList list;
+  auto [operands, results] = text.split("->");
+  list.operands = parseSide(operands, list.operandsRepeat);
+  list.results = parseSide(results, list.resultsRepeat);
+  return list;
+}
+
+bool Slot::accepts(const Value *value, const Value *first) const {
+  if (!value)
+    return optional;
+  int number = static_cast<int>(value->type);
+  if (same && first && value->type == first->type)
+    return true;
+  return number >= -16 && number < 48 && (types & bitOf(value->type));
+}
+
+bool fits(llvm::ArrayRef<Slot> slots, bool repeat, llvm::ArrayRef<const Value *> values, const Value *first,
+          bool mayBeAbsent) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i >= slots.size() && (!repeat || slots.empty()))
+      return false;
+    if (!values[i] && mayBeAbsent)
+      continue;
+    if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], first))
+      return false;
+  }
+  for (size_t i = values.size(); i < slots.size(); ++i)
+    if (!slots[i].optional && !mayBeAbsent)
+      return false;
+  return true;
+}
+
+struct Registry {
+  std::vector<KernelRow> rows;
+  std::vector<TypeList> lists;
+};
+
+const Registry &registry() {
+  static const Registry result = [] {
+    Registry made;
+#define APPEND(name) llvm::append_range(made.rows, name());
+    KERNEL_FILES(APPEND)
+#undef APPEND
+    llvm::stable_sort(made.rows, [](const KernelRow &a, const KernelRow &b) { return a.code < b.code; });
+    for (const KernelRow &row : made.rows)
+      made.lists.push_back(parseTypes(row.types));
+    return made;
+  }();
+  return result;
+}
+
+bool matches(const TypeList &list, const Operator &op) {
+  llvm::SmallVector<const Value *, 8> operands, results(op.results().begin(), op.results().end());
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    operands.push_back(op.operand(i));
+  const Value *first = operands.empty() ? nullptr : operands[0];
+  return fits(list.operands, list.operandsRepeat, operands, first, false) &&
+         fits(list.results, list.resultsRepeat, results, first, true);
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> allKernels() { return registry().rows; }
+
+const KernelRow *findKernel(const Operator &op) {
+  llvm::ArrayRef<KernelRow> rows = allKernels();
+  for (const KernelRow *row = llvm::lower_bound(rows, op.code, [](auto &r, auto code) { return r.code < code; });
+       row != rows.end() && row->code == op.code; ++row)
+    if (matches(registry().lists[row - rows.begin()], op))
+      return row;
+  return nullptr;
+}
+
+std::string typesOf(const Operator &op) {
+  std::string text;
+  auto add = [&](const Value *value, bool first) {
+    llvm::StringRef name = value ? tensorTypeShortName(value->type) : "-";
+    text += (first ? "" : ", ") + (name.empty() ? "?" : name.str());
+  };
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    add(op.operand(i), i == 0);
+  text += " -> ";
+  for (unsigned i = 0; i < op.results().size(); ++i)
+    add(op.result(i), i == 0);
+  return text;
+}
+
+bool isControlFlow(BuiltinOperator code) {
+  switch (code) {
+  case BuiltinOperator::IF:
+  case BuiltinOperator::WHILE:
+  case BuiltinOperator::CALL:
+  case BuiltinOperator::CALL_ONCE:
+  case BuiltinOperator::STABLEHLO_COMPOSITE:
+    return true;
+  default:
+    return false;
+  }
+}
+
+std::string supportTable() {
+  std::string text;
+  auto line = [&](BuiltinOperator code, llvm::StringRef types) {
+    const OperatorInfo *info = operatorInfo(code);
+    text += ((info ? info->name : llvm::StringRef("?")) + "\t" + types + "\n").str();
+  };
+  for (const KernelRow &row : allKernels())
+    line(row.code, row.types);
+  for (const OperatorInfo &info : allOperators())
+    if (isControlFlow(info.code))
+      line(info.code, "by its subgraphs");
+  return text;
+}
+
+} // namespace origo::eval

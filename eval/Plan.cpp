@@ -1,0 +1,217 @@
+#include "eval/Plan.h"
+
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::eval {
+
+namespace {
+
+/// Operators that the outputs need, in order; what changes state is needed always.
+std::vector<const Operator *> needed(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
+  llvm::DenseSet<const Value *> wanted(outputs.begin(), outputs.end());
+  std::vector<const Operator *> order;
+  for (const Operator &op : llvm::reverse(graph.operators)) {
+    bool writes = op.effects() & (uint8_t(Effect::WritesState) | uint8_t(Effect::Unknown));
+    if (!writes && llvm::none_of(op.results(), [&](const Value *v) { return v && wanted.contains(v); }))
+      continue;
+    order.push_back(&op);
+    for (unsigned i = 0; i < op.numOperands(); ++i)
+      wanted.insert(op.operand(i));
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+/// Numbers of arguments and results of what an operator calls.
+llvm::Error checkCall(const Operator &op, llvm::ArrayRef<Subgraph *> callees) {
+  size_t operands = op.numOperands(), results = op.results().size();
+  auto check = [&](const Subgraph &graph, size_t in, size_t out) -> llvm::Error {
+    if (graph.inputs.size() == in && graph.outputs.size() == out)
+      return llvm::Error::success();
+    return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1,
+                     "subgraph " + llvm::Twine(graph.index) + " has another number of inputs or outputs",
+                     llvm::Twine(in).concat(" and ").concat(llvm::Twine(out)).str(),
+                     llvm::Twine(graph.inputs.size()).concat(" and ").concat(llvm::Twine(graph.outputs.size())).str());
+  };
+  size_t wanted = op.code == BuiltinOperator::IF || op.code == BuiltinOperator::WHILE ? 2 : 1;
+  if (callees.size() != wanted || llvm::is_contained(callees, nullptr))
+    return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "calls a subgraph that does not exist");
+  switch (op.code) {
+  case BuiltinOperator::IF:
+    if (operands == 0)
+      return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "has no condition");
+    return llvm::joinErrors(check(*callees[0], operands - 1, results), check(*callees[1], operands - 1, results));
+  case BuiltinOperator::WHILE:
+    if (operands != results)
+      return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "has another number of results than of operands");
+    return llvm::joinErrors(check(*callees[0], operands, 1), check(*callees[1], operands, operands));
+  default:
+    return check(*callees[0], operands, results);
+  }
+}
+
+} // namespace
+
+llvm::Error Planner::takeErrors() {
+  llvm::Error all = llvm::Error::success();
+  for (llvm::Error &error : errors)
+    all = llvm::joinErrors(std::move(all), std::move(error));
+  errors.clear();
+  return all;
+}
+
+const Plan *Planner::plan(const Subgraph &graph) {
+  auto found = called.find(&graph);
+  if (found != called.end())
+    return found->second;
+  llvm::SmallVector<Value *> outputs(graph.outputs.begin(), graph.outputs.end());
+  const Plan *made = plan(graph, outputs);
+  called[&graph] = made;
+  return made;
+}
+
+const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
+  if (llvm::is_contained(inProgress, &graph)) {
+    add(evalError(ErrorCode::BadGraph, Phase::Compile, "subgraph " + llvm::Twine(graph.index) + " calls itself"));
+    return nullptr;
+  }
+  inProgress.push_back(&graph);
+  Plan made;
+  made.graph = &graph;
+  llvm::DenseMap<const Value *, int> slots;
+  auto slotOf = [&](const Value *value) -> int {
+    if (!value)
+      return -1;
+    auto [found, isNew] = slots.try_emplace(value, static_cast<int>(made.slots.size()));
+    if (!isNew)
+      return found->second;
+    Slot slot{value};
+    add(checkQuantization(*value));
+    if (value->isVariable) {
+      slot.kind = Slot::Kind::Variable;
+    } else if (value->isGraphInput) {
+      slot.kind = Slot::Kind::Input;
+    } else if (value->isConstant()) {
+      slot.kind = Slot::Kind::Constant;
+      if (auto bytes = ConstantBytes::of(*value))
+        slot.constant = std::move(*bytes);
+      else
+        add(bytes.takeError());
+    }
+    made.slots.push_back(std::move(slot));
+    return found->second;
+  };
+  for (const Value *input : graph.inputs)
+    made.inputs.push_back(slotOf(input));
+  for (const Operator *op : needed(graph, outputs)) {
+    Step step{op, nullptr, {}, {}, {}, {}};
+    for (unsigned i = 0; i < op->numOperands(); ++i)
+      step.operands.push_back(slotOf(op->operand(i)));
+    for (const Value *result : op->results())
+      step.results.push_back(slotOf(result));
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      if (step.operands[i] < 0)
+        continue;
+      const Value &value = *made.slots[step.operands[i]].value;
+      if (made.slots[step.operands[i]].kind == Slot::Kind::Computed && !value.producer())
+        add(evalError(ErrorCode::BadGraph, Phase::Compile, *op, static_cast<int>(i), "is computed by nothing"));
+      if (value.sparsity && op->code != BuiltinOperator::DENSIFY)
+        add(evalError(ErrorCode::Unsupported, Phase::Compile, *op, static_cast<int>(i),
+                      "sparse weights have no kernel"));
+    }
+    if (isControlFlow(op->code)) {
+      auto callees = op->callees();
+      if (llvm::Error error = checkCall(*op, callees)) {
+        add(std::move(error));
+        continue;
+      }
+      for (const Subgraph *callee : callees)
+        step.callees.push_back(plan(*callee));
+    } else if (!(step.kernel = findKernel(*op))) {
+      add(evalError(ErrorCode::Unsupported, Phase::Compile, *op, -1, "no kernel for " + typesOf(*op)));
+    }
+    made.steps.push_back(std::move(step));
+  }
+  for (const Value *output : outputs) {
+    int slot = slotOf(output);
+    if (slot < 0 || (made.slots[slot].kind == Slot::Kind::Computed && !output->producer()))
+      add(evalError(ErrorCode::BadGraph, Phase::Compile,
+                    "an output of subgraph " + llvm::Twine(graph.index) + " is computed by nothing"));
+    else
+      made.outputs.push_back(slot);
+  }
+  inProgress.pop_back();
+  plans.push_back(std::move(made));
+  // Shapes can only be looked for where nothing is missing.
+  if (errors.empty())
+    placeInArena(plans.back());
+  return &plans.back();
+}
+
+void Planner::placeInArena(Plan &plan) {
+  std::vector<Tensor> inputs;
+  for (const Value *value : plan.graph->inputs)
+    inputs.push_back(ShapeRun::stated(*value));
+  std::vector<Tensor> tensors = ShapeRun(options.memoryLimit).run(plan, inputs);
+  for (const Step &step : plan.steps)
+    for (int slot : step.results)
+      if (slot >= 0 && plan.slots[slot].value->isStatic() && tensors[slot].rankKnown &&
+          llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
+        add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
+                      shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
+
+  struct Life {
+    int slot, first, last;
+    uint64_t bytes;
+  };
+  int end = static_cast<int>(plan.steps.size());
+  std::vector<int> last(plan.slots.size(), -1);
+  std::vector<Life> lives;
+  for (int s = 0; s < end; ++s)
+    for (llvm::ArrayRef<int> used :
+         {llvm::ArrayRef<int>(plan.steps[s].operands), llvm::ArrayRef<int>(plan.steps[s].results)})
+      for (int slot : used)
+        if (slot >= 0)
+          last[slot] = s;
+  for (int slot : plan.outputs)
+    last[slot] = end;
+  for (int s = 0; s < end; ++s)
+    for (int slot : plan.steps[s].results) {
+      if (slot < 0 || plan.slots[slot].kind != Slot::Kind::Computed)
+        continue;
+      if (last[slot] < end)
+        plan.steps[last[slot]].release.push_back(slot);
+      auto bytes = payloadBytes(tensors[slot].type, static_cast<uint64_t>(tensors[slot].count()));
+      // What has no fixed size is not planned; nor is what could not be allocated at all.
+      if (tensors[slot].rankKnown && bytes && *bytes <= options.memoryLimit)
+        lives.push_back({slot, s, last[slot], (*bytes + 63) / 64 * 64});
+    }
+  // The largest first, each at the lowest place that is free during its life.
+  llvm::stable_sort(lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });
+  std::vector<Life> placed; // by offset
+  for (const Life &life : lives) {
+    uint64_t offset = 0;
+    for (const Life &other : placed) {
+      uint64_t begin = static_cast<uint64_t>(plan.slots[other.slot].offset);
+      if (other.first > life.last || other.last < life.first)
+        continue;
+      if (begin >= offset + life.bytes)
+        break;
+      offset = std::max(offset, begin + other.bytes);
+    }
+    Slot &slot = plan.slots[life.slot];
+    slot.offset = static_cast<int64_t>(offset);
+    slot.plannedBytes = life.bytes;
+    plan.arenaBytes = std::max(plan.arenaBytes, offset + life.bytes);
+    placed.insert(llvm::upper_bound(placed, offset,
+                                    [&](uint64_t at, const Life &l) {
+                                      return at < static_cast<uint64_t>(plan.slots[l.slot].offset);
+                                    }),
+                  life);
+  }
+}
+
+} // namespace origo::eval

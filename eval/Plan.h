@@ -1,0 +1,86 @@
+#pragma once
+
+#include "eval/Session.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <deque>
+
+namespace origo::eval {
+
+/// A tensor of a plan.
+struct Slot {
+  enum class Kind : uint8_t { Input, Constant, Variable, Computed };
+  const Value *value = nullptr;
+  Kind kind = Kind::Computed;
+  std::optional<ConstantBytes> constant = std::nullopt;
+  int64_t offset = -1;       ///< in the arena; −1: its size is not known before it is computed
+  uint64_t plannedBytes = 0; ///< room that it has there
+};
+
+struct Step {
+  const Operator *op;
+  const KernelRow *kernel;            ///< null: control flow
+  llvm::SmallVector<int, 4> operands; ///< slots; −1: absent
+  llvm::SmallVector<int, 2> results;  ///< likewise
+  llvm::SmallVector<int, 2> release;  ///< slots that nothing reads after this step
+  llvm::SmallVector<const Plan *, 2> callees;
+};
+
+/// What a subgraph does, in order, and where its tensors lie.
+struct Plan {
+  const Subgraph *graph = nullptr;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  llvm::SmallVector<int> inputs, outputs;
+  uint64_t arenaBytes = 0;
+};
+
+/// Makes plans of subgraphs and of what they call.
+class Planner {
+public:
+  explicit Planner(const CompileOptions &options) : options(options) {}
+  /// The plan that computes `outputs`. What goes wrong is added to `errors`.
+  const Plan *plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs);
+  /// The same for a called subgraph: all its outputs, once for all callers.
+  const Plan *plan(const Subgraph &graph);
+
+  void add(llvm::Error error) {
+    if (error)
+      errors.push_back(std::move(error));
+  }
+  /// Everything that was added, as one error.
+  llvm::Error takeErrors();
+
+  std::deque<Plan> plans;
+
+private:
+  const CompileOptions &options;
+  llvm::DenseMap<const Subgraph *, const Plan *> called;
+  llvm::SmallVector<const Subgraph *> inProgress;
+  std::vector<llvm::Error> errors;
+  void placeInArena(Plan &plan);
+};
+
+/// Shapes, and values where they are few and follow from constants, without running the rest. The kernels themselves
+/// say the shapes.
+class ShapeRun {
+public:
+  explicit ShapeRun(uint64_t memoryLimit) : memoryLimit(memoryLimit) {}
+  /// A tensor for each slot. `rankKnown` is false where the shape depends on what is not known.
+  std::vector<Tensor> run(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
+  /// What a graph says of an input.
+  static Tensor stated(const Value &value);
+
+private:
+  uint64_t memoryLimit;
+  std::deque<std::vector<uint8_t>> values;
+  std::deque<std::unique_ptr<uint8_t, decltype(&std::free)>> zeros;
+  uint64_t zeroBytes = 0;
+  uint8_t *zerosOf(uint64_t bytes);
+  void runStep(const Step &step, std::vector<Tensor> &tensors);
+  void runCall(const Step &step, std::vector<Tensor> &tensors);
+  std::vector<Tensor> call(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
+};
+
+} // namespace origo::eval

@@ -1,0 +1,159 @@
+#include "eval/RunOperator.h"
+
+#include "schema/TensorTypes.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace origo::eval {
+
+llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value) {
+  Place place;
+  place.tensor = static_cast<int>(value.index);
+  place.name = value.name.str();
+  if (value.subgraph())
+    place.subgraph = static_cast<int>(value.subgraph()->index);
+  auto refuse = [&](const llvm::Twine &message) {
+    return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
+  };
+  if (value.compression || value.externalBuffer || !value.payload().hasBytes())
+    return refuse("the constant is compressed, or its bytes are not in the file");
+  llvm::ArrayRef<uint8_t> bytes = value.payload().bytes();
+  std::optional<uint64_t> count = value.elementCount();
+  if (!count)
+    return refuse("a constant of dynamic shape");
+  if (!value.sparsity && value.type != TensorType::STRING) {
+    std::optional<uint64_t> size = payloadBytes(value.type, *count);
+    if (!size || *size != bytes.size())
+      return refuse("the constant has " + llvm::Twine(bytes.size()) + " bytes and not those of its shape");
+  }
+  ConstantBytes result;
+  unsigned bits = bitsPerElement(value.type).value_or(8);
+  uintptr_t alignment = std::max(1u, std::min(bits / 8, 8u));
+  auto *data = const_cast<uint8_t *>(bytes.data());
+  if (reinterpret_cast<uintptr_t>(data) % alignment) {
+    result.copy = std::make_unique<uint8_t[]>(bytes.size());
+    std::memcpy(result.copy.get(), data, bytes.size());
+    data = result.copy.get();
+  }
+  result.bytes = {data, bytes.size()};
+  return result;
+}
+
+llvm::Error checkQuantization(const Value &value) {
+  const Quantization *q = value.quantization;
+  if (!q || q->scale.empty())
+    return llvm::Error::success();
+  Place place;
+  place.tensor = static_cast<int>(value.index);
+  place.name = value.name.str();
+  if (value.subgraph())
+    place.subgraph = static_cast<int>(value.subgraph()->index);
+  auto refuse = [&](const llvm::Twine &message) {
+    return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
+  };
+  int64_t low = -(1 << 30), high = 1 << 30;
+  if (unsigned bits = bitsPerElement(value.type).value_or(32); bits <= 16) {
+    bool isSigned = value.type == TensorType::INT4 || value.type == TensorType::INT8 || value.type == TensorType::INT16;
+    low = isSigned ? -(int64_t(1) << (bits - 1)) : 0;
+    high = low + (int64_t(1) << bits) - 1;
+  }
+  for (int64_t zero : q->zeroPoint)
+    if (zero < low || zero > high)
+      return refuse("zero point " + llvm::Twine(zero) + " is out of the type's range");
+  for (float scale : q->scale)
+    if (!(scale > 0) || !std::isfinite(scale))
+      return refuse("a scale is not a number above zero");
+  return llvm::Error::success();
+}
+
+namespace {
+
+class SingleOperator : public KernelContext {
+public:
+  SingleOperator(const Operator &op, uint64_t limit) : KernelContext(op), left(limit), results(op.results().size()) {}
+  uint64_t left;
+  std::vector<OwnedTensor> results;
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
+                                                          uint64_t bytes) override {
+    if (bytes > left)
+      return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1,
+                       "the result would take " + llvm::Twine(bytes) + " bytes");
+    left -= bytes;
+    results[i].bytes.resize(bytes);
+    return llvm::MutableArrayRef<uint8_t>(results[i].bytes);
+  }
+};
+
+} // namespace
+
+llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
+                                                     uint64_t memoryLimit) {
+  const KernelRow *kernel = findKernel(op);
+  if (!kernel)
+    return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
+  SingleOperator context(op, memoryLimit);
+  llvm::SmallVector<Tensor, 6> operands(op.numOperands());
+  llvm::SmallVector<Tensor, 2> outputs(op.results().size());
+  std::vector<ConstantBytes> constants;
+  std::vector<std::vector<uint8_t>> copies;
+  constants.reserve(op.numOperands());
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    context.inputs.push_back(value ? &operands[i] : nullptr);
+    if (!value)
+      continue;
+    if (llvm::Error error = checkQuantization(*value))
+      return error;
+    operands[i].type = value->type;
+    operands[i].quantization = value->quantization;
+    operands[i].value = value;
+    if (i < given.size() && given[i]) {
+      if (given[i]->type != value->type)
+        return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "has another type",
+                         tensorTypeName(value->type).str(), tensorTypeName(given[i]->type).str());
+      operands[i].shape = given[i]->shape;
+      // A copy, because operands may be updated in place and lie anywhere.
+      copies.emplace_back(given[i]->bytes.begin(), given[i]->bytes.end());
+      operands[i].storage = copies.back();
+      auto size = payloadBytes(value->type, static_cast<uint64_t>(operands[i].count()));
+      if (size && *size != operands[i].storage.size())
+        return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
+                         std::to_string(*size), std::to_string(operands[i].storage.size()));
+    } else if (value->isConstant()) {
+      if (value->sparsity && op.code != BuiltinOperator::DENSIFY)
+        return evalError(ErrorCode::Unsupported, Phase::Compile, op, static_cast<int>(i),
+                         "sparse weights have no kernel");
+      auto bytes = ConstantBytes::of(*value);
+      if (!bytes)
+        return bytes.takeError();
+      constants.push_back(std::move(*bytes));
+      operands[i].shape.assign(value->shape.begin(), value->shape.end());
+      operands[i].storage = constants.back().bytes;
+    } else {
+      return evalError(ErrorCode::MissingInput, Phase::Run, op, static_cast<int>(i), "is not known");
+    }
+  }
+  for (unsigned i = 0; i < op.results().size(); ++i) {
+    const Value *value = op.result(i);
+    context.outputs.push_back(value ? &outputs[i] : nullptr);
+    if (!value)
+      continue;
+    if (llvm::Error error = checkQuantization(*value))
+      return error;
+    outputs[i].type = value->type;
+    outputs[i].quantization = value->quantization;
+    outputs[i].value = value;
+  }
+  if (llvm::Error error = kernel->run(context))
+    return error;
+  for (unsigned i = 0; i < op.results().size(); ++i) {
+    context.results[i].type = outputs[i].type;
+    context.results[i].shape = outputs[i].shape;
+  }
+  return std::move(context.results);
+}
+
+} // namespace origo::eval

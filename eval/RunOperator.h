@@ -1,0 +1,45 @@
+#pragma once
+
+#include "eval/Kernels.h"
+
+#include <memory>
+
+namespace origo::eval {
+
+/// A tensor that owns its bytes.
+struct OwnedTensor {
+  TensorType type = TensorType::FLOAT32;
+  Shape shape;
+  std::vector<uint8_t> bytes;
+};
+
+/// A tensor in the caller's memory.
+struct TensorRef {
+  TensorType type = TensorType::FLOAT32;
+  Shape shape = {};
+  llvm::ArrayRef<uint8_t> bytes = {};
+  TensorRef() = default;
+  TensorRef(TensorType type, Shape shape, llvm::ArrayRef<uint8_t> bytes)
+      : type(type), shape(std::move(shape)), bytes(bytes) {}
+  TensorRef(const OwnedTensor &tensor) : type(tensor.type), shape(tensor.shape), bytes(tensor.bytes) {}
+};
+
+/// Bytes of a constant at an address where its elements can be read; copied only if they lie elsewhere. An error if
+/// they do not fit its shape or cannot be read directly (sparse, compressed, in another file).
+class ConstantBytes {
+public:
+  static llvm::Expected<ConstantBytes> of(const Value &value);
+  llvm::MutableArrayRef<uint8_t> bytes; ///< never written to
+private:
+  std::unique_ptr<uint8_t[]> copy;
+};
+
+/// Kernels rely on zero points within the range of their type, and on scales that are numbers above zero.
+llvm::Error checkQuantization(const Value &value);
+
+/// Computes one operator. `given[i]` is operand i; where it is null, the operand must be a constant or absent. Results
+/// are in the order of the operator's; an absent one is empty. More than `memoryLimit` bytes of results are refused.
+llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
+                                                     uint64_t memoryLimit = uint64_t(1) << 32);
+
+} // namespace origo::eval

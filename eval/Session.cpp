@@ -1,0 +1,339 @@
+#include "eval/Session.h"
+
+#include "eval/Execution.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::eval {
+
+State::State() : store(std::make_unique<StateStore>()) {}
+State::~State() = default;
+State::State(State &&) noexcept = default;
+State &State::operator=(State &&) noexcept = default;
+void State::reset() { store = std::make_unique<StateStore>(); }
+
+namespace {
+
+struct Entry {
+  std::string name; ///< of the signature; empty: subgraph 0 itself
+  const Plan *plan = nullptr;
+  std::vector<Port> inputs, outputs;
+};
+
+Port portOf(const Value &value, llvm::StringRef name) {
+  Port port{name.str(), value.type, {}, value.isStatic() || !value.shape.empty(), &value};
+  for (size_t i = 0; i < value.shape.size(); ++i) {
+    bool dynamic = i < value.shapeSignature.size() && value.shapeSignature[i] < 0;
+    port.shape.push_back(dynamic ? -1 : value.shape[i]);
+  }
+  return port;
+}
+
+llvm::Error portError(ErrorCode code, Phase phase, const Port &port, const llvm::Twine &message,
+                      std::string expected = {}, std::string actual = {}) {
+  Place place;
+  place.tensor = static_cast<int>(port.value->index);
+  place.name = port.name;
+  if (port.value->subgraph())
+    place.subgraph = static_cast<int>(port.value->subgraph()->index);
+  std::string text = message.str();
+  if (!expected.empty())
+    text += "; expected " + expected + (actual.empty() ? "" : ", is " + actual);
+  auto error = std::make_unique<EvalError>(code, phase, std::move(place), std::move(text));
+  error->expected = std::move(expected);
+  error->actual = std::move(actual);
+  return llvm::Error(std::move(error));
+}
+
+/// The caller's tensor as what it feeds; its bytes are not written to.
+llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shapeOnly) {
+  if (given.type != port.type)
+    return portError(ErrorCode::BadInput, Phase::Run, port, "another type", tensorTypeName(port.type).str(),
+                     tensorTypeName(given.type).str());
+  bool fits = !port.rankKnown || given.shape.size() == port.shape.size();
+  for (size_t i = 0; fits && port.rankKnown && i < port.shape.size(); ++i)
+    fits = given.shape[i] >= 0 && (port.shape[i] < 0 || port.shape[i] == given.shape[i]);
+  if (!fits || llvm::any_of(given.shape, [](int32_t d) { return d < 0; }))
+    return portError(ErrorCode::BadInput, Phase::Run, port, "another shape", shapeText(port.shape),
+                     shapeText(given.shape));
+  Tensor tensor = ShapeRun::stated(*port.value);
+  tensor.shape = given.shape;
+  tensor.rankKnown = true;
+  tensor.known = !shapeOnly || !given.bytes.empty();
+  if (!tensor.known)
+    return tensor;
+  uint64_t count = 1;
+  for (int32_t dim : given.shape)
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
+      return portError(ErrorCode::BadInput, Phase::Run, port, "an impossible shape");
+  auto bytes = payloadBytes(port.type, count);
+  if (bytes && *bytes != given.bytes.size())
+    return portError(ErrorCode::BadInput, Phase::Run, port, "another number of bytes", std::to_string(*bytes),
+                     std::to_string(given.bytes.size()));
+  tensor.storage = {const_cast<uint8_t *>(given.bytes.data()), given.bytes.size()};
+  return tensor;
+}
+
+} // namespace
+
+struct Session::Compiled {
+  explicit Compiled(const CompileOptions &options) : options(options), planner(this->options) {}
+  CompileOptions options;
+  Planner planner;
+  std::deque<Entry> entries;
+
+  llvm::Expected<const Entry *> entry(llvm::StringRef name) const {
+    for (const Entry &entry : entries)
+      if (entry.name == name)
+        return &entry;
+    if (name.empty() && entries.size() == 1)
+      return &entries.front();
+    return evalError(ErrorCode::UnknownName, Phase::Run, "there is no signature \"" + printable(name) + "\"");
+  }
+
+  llvm::Expected<llvm::SmallVector<TensorRef>> byPosition(const Entry &entry, const Inputs &inputs) const {
+    llvm::SmallVector<TensorRef> list;
+    for (const Port &port : entry.inputs) {
+      auto found = inputs.find(port.name);
+      if (found == inputs.end())
+        return portError(ErrorCode::MissingInput, Phase::Run, port, "this input is not given");
+      list.push_back(found->second);
+    }
+    for (const auto &[name, tensor] : inputs)
+      if (llvm::none_of(entry.inputs, [&, &name = name](const Port &port) { return port.name == name; }))
+        return evalError(ErrorCode::UnknownName, Phase::Run, "there is no input \"" + printable(name) + "\"");
+    return list;
+  }
+
+  /// Runs and calls `take` with the outputs, which are gone afterwards.
+  llvm::Error run(const Entry &entry, llvm::ArrayRef<TensorRef> inputs, StateStore &store, const Observer &observer,
+                  llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
+    if (inputs.size() != entry.inputs.size())
+      return evalError(ErrorCode::MissingInput, Phase::Run,
+                       "the graph has " + llvm::Twine(entry.inputs.size()) + " inputs, given are " +
+                           llvm::Twine(inputs.size()));
+    std::vector<Tensor> fed;
+    std::vector<std::vector<uint8_t>> aligned;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      auto tensor = feed(entry.inputs[i], inputs[i], false);
+      if (!tensor)
+        return tensor.takeError();
+      if (reinterpret_cast<uintptr_t>(tensor->storage.data()) % 8) {
+        aligned.emplace_back(tensor->storage.begin(), tensor->storage.end());
+        tensor->storage = aligned.back();
+      }
+      fed.push_back(std::move(*tensor));
+    }
+    std::vector<Tensor> arguments; // in the order of the subgraph's inputs
+    for (const Value *value : entry.plan->graph->inputs) {
+      auto port = llvm::find_if(entry.inputs, [&](const Port &p) { return p.value == value; });
+      if (port == entry.inputs.end())
+        return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
+      arguments.push_back(fed[port - entry.inputs.begin()]);
+    }
+    std::unique_ptr<Frame> &frame = store.frames[entry.plan];
+    if (!frame)
+      frame = std::make_unique<Frame>(*entry.plan);
+    if (llvm::Error error = Execution(options, store, observer).run(*frame, arguments))
+      return error;
+    std::vector<Tensor> outputs;
+    for (int slot : entry.plan->outputs)
+      outputs.push_back(frame->tensors[slot]);
+    return take(outputs);
+  }
+};
+
+Session::Session() = default;
+Session::~Session() = default;
+Session::Session(Session &&) noexcept = default;
+
+llvm::Expected<llvm::ArrayRef<Port>> Session::inputs(llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (!entry)
+    return entry.takeError();
+  return llvm::ArrayRef<Port>((*entry)->inputs);
+}
+
+llvm::Expected<llvm::ArrayRef<Port>> Session::outputs(llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (!entry)
+    return entry.takeError();
+  return llvm::ArrayRef<Port>((*entry)->outputs);
+}
+
+std::vector<std::string> Session::signatures() const {
+  std::vector<std::string> names;
+  for (const Entry &entry : compiled->entries)
+    if (!entry.name.empty())
+      names.push_back(entry.name);
+  return names;
+}
+
+llvm::Expected<std::vector<NamedTensor>> Session::run(llvm::ArrayRef<TensorRef> inputs,
+                                                      const RunOptions &options) const {
+  auto entry = compiled->entry(options.signature);
+  if (!entry)
+    return entry.takeError();
+  std::optional<State> fresh;
+  StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
+  std::vector<NamedTensor> results;
+  llvm::Error error =
+      compiled->run(**entry, inputs, store, options.observer, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
+        for (size_t i = 0; i < outputs.size(); ++i)
+          results.push_back(
+              {(*entry)->outputs[i].name,
+               {outputs[i].type, outputs[i].shape, {outputs[i].storage.begin(), outputs[i].storage.end()}}});
+        return llvm::Error::success();
+      });
+  if (error)
+    return error;
+  return results;
+}
+
+llvm::Expected<std::vector<NamedTensor>> Session::run(const Inputs &inputs, const RunOptions &options) const {
+  auto entry = compiled->entry(options.signature);
+  if (!entry)
+    return entry.takeError();
+  auto list = compiled->byPosition(**entry, inputs);
+  if (!list)
+    return list.takeError();
+  return run(llvm::ArrayRef<TensorRef>(*list), options);
+}
+
+llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options) const {
+  auto entry = compiled->entry(options.signature);
+  if (!entry)
+    return entry.takeError();
+  auto list = compiled->byPosition(**entry, inputs);
+  if (!list)
+    return list.takeError();
+  for (const auto &[name, memory] : outputs)
+    if (llvm::none_of((*entry)->outputs, [&, &name = name](const Port &port) { return port.name == name; }))
+      return evalError(ErrorCode::UnknownName, Phase::Run, "there is no output \"" + printable(name) + "\"");
+  std::optional<State> fresh;
+  StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
+  return compiled->run(**entry, *list, store, options.observer, [&](llvm::ArrayRef<Tensor> made) -> llvm::Error {
+    // Nothing is written unless everything fits.
+    for (bool write : {false, true})
+      for (size_t i = 0; i < made.size(); ++i) {
+        auto memory = outputs.find((*entry)->outputs[i].name);
+        if (memory == outputs.end())
+          continue;
+        if (memory->second.size() != made[i].storage.size())
+          return portError(ErrorCode::BadOutput, Phase::Run, (*entry)->outputs[i],
+                           "the buffer is not as large as the output", std::to_string(made[i].storage.size()),
+                           std::to_string(memory->second.size()));
+        if (write)
+          llvm::copy(made[i].storage, memory->second.begin());
+      }
+    return llvm::Error::success();
+  });
+}
+
+llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (!entry)
+    return entry.takeError();
+  auto list = compiled->byPosition(**entry, inputs);
+  if (!list)
+    return list.takeError();
+  std::vector<Tensor> arguments;
+  for (const Value *value : (*entry)->plan->graph->inputs) {
+    arguments.push_back(ShapeRun::stated(*value));
+    for (size_t i = 0; i < list->size(); ++i)
+      if ((*entry)->inputs[i].value == value) {
+        auto tensor = feed((*entry)->inputs[i], (*list)[i], true);
+        if (!tensor)
+          return tensor.takeError();
+        arguments.back() = std::move(*tensor);
+      }
+  }
+  std::vector<Tensor> tensors = ShapeRun(compiled->options.memoryLimit).run(*(*entry)->plan, arguments);
+  std::vector<Port> ports = (*entry)->outputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const Tensor &tensor = tensors[(*entry)->plan->outputs[i]];
+    ports[i].rankKnown = tensor.rankKnown;
+    ports[i].shape = tensor.rankKnown ? tensor.shape : Shape();
+  }
+  return ports;
+}
+
+llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
+  model.number();
+  Session session;
+  session.compiled = std::make_unique<Session::Compiled>(options);
+  Session::Compiled &compiled = *session.compiled;
+  auto add = [&](llvm::Error error) { compiled.planner.add(std::move(error)); };
+
+  auto addEntry = [&](Entry entry, const Subgraph &graph, std::vector<Port> outputs) {
+    if (!options.outputs.empty()) {
+      std::vector<Port> chosen;
+      for (const std::string &name : options.outputs) {
+        auto port = llvm::find_if(outputs, [&](const Port &p) { return p.name == name; });
+        if (port != outputs.end()) {
+          chosen.push_back(*port);
+          continue;
+        }
+        auto value = llvm::find_if(graph.values, [&](const Value *v) { return v->name == name; });
+        if (value != graph.values.end())
+          chosen.push_back(portOf(**value, name));
+        else
+          add(evalError(ErrorCode::UnknownName, Phase::Compile, "there is no tensor \"" + printable(name) + "\""));
+      }
+      outputs = std::move(chosen);
+    }
+    llvm::SmallVector<Value *> wanted;
+    for (const Port &port : outputs)
+      wanted.push_back(const_cast<Value *>(port.value));
+    entry.outputs = std::move(outputs);
+    entry.plan = compiled.planner.plan(graph, wanted);
+    compiled.entries.push_back(std::move(entry));
+  };
+
+  if (options.signature.empty() && !model.subgraphs.empty()) {
+    const Subgraph &graph = *model.subgraphs[0];
+    Entry entry;
+    std::vector<Port> outputs;
+    for (const Value *value : graph.inputs)
+      entry.inputs.push_back(portOf(*value, value->name));
+    for (const Value *value : graph.outputs)
+      outputs.push_back(portOf(*value, value->name));
+    addEntry(std::move(entry), graph, std::move(outputs));
+  }
+  bool found = options.signature.empty();
+  // Chosen tensors are those of one graph; signatures beside it would not have them.
+  if (!options.signature.empty() || options.outputs.empty())
+    for (const Signature &signature : model.signatures) {
+      if (!options.signature.empty() && signature.key != options.signature)
+        continue;
+      found = true;
+      bool whole = signature.subgraph;
+      for (const auto *list : {&signature.inputs, &signature.outputs})
+        for (const Signature::Entry &named : *list)
+          whole &= named.value != nullptr;
+      if (!whole) {
+        add(evalError(ErrorCode::BadGraph, Phase::Compile,
+                      "signature \"" + printable(signature.key) + "\" names tensors that do not exist"));
+        continue;
+      }
+      Entry entry;
+      entry.name = signature.key.str();
+      std::vector<Port> outputs;
+      for (const Signature::Entry &named : signature.inputs)
+        entry.inputs.push_back(portOf(*named.value, named.name));
+      for (const Signature::Entry &named : signature.outputs)
+        outputs.push_back(portOf(*named.value, named.name));
+      addEntry(std::move(entry), *signature.subgraph, std::move(outputs));
+    }
+  if (!found)
+    add(evalError(ErrorCode::UnknownName, Phase::Compile,
+                  "there is no signature \"" + printable(options.signature) + "\""));
+  if (model.subgraphs.empty())
+    add(evalError(ErrorCode::BadGraph, Phase::Compile, "the model has no subgraph"));
+  if (llvm::Error errors = compiled.planner.takeErrors())
+    return errors;
+  return session;
+}
+
+} // namespace origo::eval

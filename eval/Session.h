@@ -1,0 +1,105 @@
+#pragma once
+
+#include "eval/RunOperator.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace origo::eval {
+
+struct Plan;
+class StateStore;
+
+/// Which kernels compute.
+enum class Engine : uint8_t { Reference };
+
+struct CompileOptions {
+  /// The signature to compile; empty: all of them, and subgraph 0 under the names of its tensors.
+  std::string signature = {};
+  /// Outputs by their name in the signature, or any tensors by theirs; what they do not need is not computed. Empty:
+  /// the outputs of the graph.
+  std::vector<std::string> outputs = {};
+  Engine engine = Engine::Reference;
+  unsigned threads = 1;                     ///< an upper bound; Engine::Reference uses one
+  uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, constants aside
+  uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
+  std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
+};
+
+/// What outlives a run: variable tensors, resources, and memory that is used again. For one run at a time.
+class State {
+public:
+  State();
+  ~State();
+  State(State &&) noexcept;
+  State &operator=(State &&) noexcept;
+  /// As before the first run.
+  void reset();
+
+private:
+  friend class Session;
+  std::unique_ptr<StateStore> store;
+};
+
+/// An input or an output of a graph. −1 in `shape`: known at run time only.
+struct Port {
+  std::string name;
+  TensorType type = TensorType::FLOAT32;
+  Shape shape;
+  bool rankKnown = true;
+  const Value *value = nullptr;
+};
+
+struct NamedTensor {
+  std::string name;
+  OwnedTensor tensor;
+};
+
+using Inputs = std::map<std::string, TensorRef>;
+/// Memory of the caller, for outputs by name.
+using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
+/// Sees each tensor that an operator has computed, in called subgraphs too.
+using Observer = std::function<void(const Operator &op, const Value &value, const Tensor &tensor)>;
+
+struct RunOptions {
+  std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
+  State *state = nullptr;     ///< null: a fresh one
+  Observer observer = {};
+};
+
+/// A compiled model. It does not change, so several threads may run it, each with its own State. The model must outlive
+/// it and stay as it is.
+class Session {
+public:
+  ~Session();
+  Session(Session &&) noexcept;
+
+  llvm::Expected<llvm::ArrayRef<Port>> inputs(llvm::StringRef signature = {}) const;
+  llvm::Expected<llvm::ArrayRef<Port>> outputs(llvm::StringRef signature = {}) const;
+  std::vector<std::string> signatures() const;
+
+  /// All outputs, in the order of outputs().
+  llvm::Expected<std::vector<NamedTensor>> run(const Inputs &inputs, const RunOptions &options = {}) const;
+  /// The same with inputs in the order of inputs(); names may be empty or repeated.
+  llvm::Expected<std::vector<NamedTensor>> run(llvm::ArrayRef<TensorRef> inputs, const RunOptions &options = {}) const;
+  /// Into the caller's memory, which must be as large as the outputs are; the error says how large that is.
+  llvm::Error run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options = {}) const;
+
+  /// The outputs' shapes for these inputs, without running. An input without bytes has a shape only.
+  llvm::Expected<std::vector<Port>> inferShapes(const Inputs &inputs, llvm::StringRef signature = {}) const;
+
+private:
+  friend llvm::Expected<Session> compile(Model &model, const CompileOptions &options);
+  Session();
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled;
+};
+
+/// Plans the model; only numbers of operators and tensors in it are set anew. The error holds everything that has no
+/// kernel.
+llvm::Expected<Session> compile(Model &model, const CompileOptions &options = {});
+
+} // namespace origo::eval

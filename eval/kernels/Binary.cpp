@@ -1,0 +1,296 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+
+/// Elementwise operators of two operands, which broadcast.
+namespace origo::eval {
+
+namespace {
+
+using circle::ActivationFunctionType;
+
+/// output = f(a, b) element by element; f may refuse numbers by setting its third argument to a reason.
+template <class In, class Out, class F> llvm::Error zip(KernelContext &ctx, F f) {
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  auto shape = broadcastShape(a.shape, b.shape);
+  if (!shape)
+    return ctx.fail("the operands' shapes do not broadcast");
+  auto output = ctx.output(0, *shape);
+  if (!output)
+    return output.takeError();
+  auto x = a.as<In>(), y = b.as<In>();
+  auto out = (*output)->template as<Out>();
+  const char *refused = nullptr;
+  size_t i = 0;
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
+    out[i++] = f(x[at.index(0)], y[at.index(1)], refused);
+  return refused ? ctx.fail(refused) : llvm::Error::success();
+}
+
+ActivationFunctionType fusedActivation(const KernelContext &ctx) {
+  switch (ctx.op.code) {
+  case BuiltinOperator::ADD:
+    return ctx.options<circle::AddOptions>().fused_activation_function();
+  case BuiltinOperator::SUB:
+    return ctx.options<circle::SubOptions>().fused_activation_function();
+  case BuiltinOperator::MUL:
+    return ctx.options<circle::MulOptions>().fused_activation_function();
+  case BuiltinOperator::DIV:
+    return ctx.options<circle::DivOptions>().fused_activation_function();
+  default:
+    return ActivationFunctionType::NONE;
+  }
+}
+
+/// The four of arithmetic, with a fused activation; integers wrap.
+template <class T> llvm::Error arithmetic(KernelContext &ctx) {
+  ActivationFunctionType activation = fusedActivation(ctx);
+  auto zipWith = [&](auto f) {
+    return zip<T, T>(ctx, [&](T x, T y, const char *&refused) -> T {
+      T result = f(x, y, refused);
+      if constexpr (std::is_floating_point_v<T>)
+        return activate(result, activation);
+      if (activation == ActivationFunctionType::NONE)
+        return result;
+      auto [low, high] = activationRange(activation);
+      return static_cast<double>(result) < low    ? static_cast<T>(low)
+             : static_cast<double>(result) > high ? static_cast<T>(high)
+                                                  : result;
+    });
+  };
+  constexpr bool real = std::is_floating_point_v<T>;
+  switch (ctx.op.code) {
+  case BuiltinOperator::ADD:
+    return zipWith([](T x, T y, const char *&) {
+      if constexpr (real)
+        return x + y;
+      else
+        return wrappingAdd(x, y);
+    });
+  case BuiltinOperator::SUB:
+    return zipWith([](T x, T y, const char *&) {
+      if constexpr (real)
+        return x - y;
+      else
+        return wrappingSub(x, y);
+    });
+  case BuiltinOperator::MUL:
+    return zipWith([](T x, T y, const char *&) {
+      if constexpr (real)
+        return x * y;
+      else
+        return wrappingMul(x, y);
+    });
+  default:
+    return zipWith([](T x, T y, const char *&refused) -> T {
+      if constexpr (!real) {
+        if (y == 0) {
+          refused = "division by zero";
+          return 0;
+        }
+        if (std::is_signed_v<T> && y == static_cast<T>(-1))
+          return wrappingSub<T>(0, x);
+      }
+      return x / y;
+    });
+  }
+}
+
+template <class T> llvm::Error maximum(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T x, T y, const char *&) { return x > y ? x : y; });
+}
+template <class T> llvm::Error minimum(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T x, T y, const char *&) { return x < y ? x : y; });
+}
+
+template <class T> llvm::Error squaredDifference(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T x, T y, const char *&) -> T {
+    if constexpr (std::is_floating_point_v<T>)
+      return (x - y) * (x - y);
+    else
+      return wrappingMul(wrappingSub(x, y), wrappingSub(x, y));
+  });
+}
+
+llvm::Error powerFloat(KernelContext &ctx) {
+  return zip<float, float>(ctx, [](float x, float y, const char *&) { return std::pow(x, y); });
+}
+
+/// Rounded towards minus infinity.
+template <class T> llvm::Error floorDiv(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T x, T y, const char *&refused) -> T {
+    if (y == 0) {
+      refused = "division by zero";
+      return 0;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::floor(x / y);
+    } else {
+      if (y == -1)
+        return wrappingSub<T>(0, x);
+      T quotient = x / y;
+      return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+    }
+  });
+}
+
+/// The remainder that has the divisor's sign.
+template <class T> llvm::Error floorMod(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T x, T y, const char *&refused) -> T {
+    if constexpr (std::is_floating_point_v<T>) {
+      T rest = std::fmod(x, y);
+      return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+    } else {
+      if (y == 0)
+        refused = "division by zero";
+      if (y == 0 || y == -1)
+        return 0;
+      T rest = x % y;
+      return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+    }
+  });
+}
+
+template <class T> llvm::Error compare(KernelContext &ctx) {
+  auto zipWith = [&](auto f) {
+    return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t { return f(x, y); });
+  };
+  switch (ctx.op.code) {
+  case BuiltinOperator::EQUAL:
+    return zipWith(std::equal_to<T>());
+  case BuiltinOperator::NOT_EQUAL:
+    return zipWith(std::not_equal_to<T>());
+  case BuiltinOperator::LESS:
+    return zipWith(std::less<T>());
+  case BuiltinOperator::LESS_EQUAL:
+    return zipWith(std::less_equal<T>());
+  case BuiltinOperator::GREATER:
+    return zipWith(std::greater<T>());
+  default:
+    return zipWith(std::greater_equal<T>());
+  }
+}
+
+llvm::Error logicalAnd(KernelContext &ctx) {
+  return zip<uint8_t, uint8_t>(ctx, [](uint8_t x, uint8_t y, const char *&) -> uint8_t { return x && y; });
+}
+llvm::Error logicalOr(KernelContext &ctx) {
+  return zip<uint8_t, uint8_t>(ctx, [](uint8_t x, uint8_t y, const char *&) -> uint8_t { return x || y; });
+}
+
+/// Both operands are brought to a common scale, twice the larger one, with `spare` bits to the right of the point.
+template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  auto shape = broadcastShape(a.shape, b.shape);
+  if (!shape)
+    return ctx.fail("the operands' shapes do not broadcast");
+  auto output = ctx.output(0, *shape);
+  if (!output)
+    return output.takeError();
+  Tensor &result = **output;
+  double common = 2.0 * static_cast<double>(std::max(a.scale(), b.scale()));
+  Multiplier ofA = quantizeMultiplier(a.scale() / common), ofB = quantizeMultiplier(b.scale() / common);
+  Multiplier back = quantizeMultiplier(common / ((1 << spare) * static_cast<double>(result.scale())));
+  auto [low, high] = quantizedActivationRange<T>(fusedActivation(ctx), result);
+  bool subtract = ctx.op.code == BuiltinOperator::SUB;
+  auto x = a.as<T>(), y = b.as<T>();
+  auto out = result.as<T>();
+  size_t i = 0;
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+    int32_t left = multiply(wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), 1 << spare), ofA);
+    int32_t right = multiply(wrappingMul<int32_t>(y[at.index(1)] - b.zeroPoint(), 1 << spare), ofB);
+    int32_t sum = subtract ? wrappingSub(left, right) : wrappingAdd(left, right);
+    out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(sum, back), result.zeroPoint()), low, high));
+  }
+  return llvm::Error::success();
+}
+
+template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  auto shape = broadcastShape(a.shape, b.shape);
+  if (!shape)
+    return ctx.fail("the operands' shapes do not broadcast");
+  auto output = ctx.output(0, *shape);
+  if (!output)
+    return output.takeError();
+  Tensor &result = **output;
+  // In float, as the runtime does.
+  Multiplier factor = quantizeMultiplier(static_cast<double>(a.scale() * b.scale() / result.scale()));
+  auto [low, high] = quantizedActivationRange<T>(fusedActivation(ctx), result);
+  auto x = a.as<T>(), y = b.as<T>();
+  auto out = result.as<T>();
+  size_t i = 0;
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+    int32_t product = wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), y[at.index(1)] - b.zeroPoint());
+    out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(product, factor), result.zeroPoint()), low, high));
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> binaryKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::ADD, "f32, f32 -> f32", arithmetic<float>},
+      {Op::ADD, "i32, i32 -> i32", arithmetic<int32_t>},
+      {Op::ADD, "i64, i64 -> i64", arithmetic<int64_t>},
+      {Op::ADD, "i8, i8 -> i8", addQuantized<int8_t, 20>},
+      {Op::ADD, "u8, u8 -> u8", addQuantized<uint8_t, 20>},
+      {Op::SUB, "f32, f32 -> f32", arithmetic<float>},
+      {Op::SUB, "i32, i32 -> i32", arithmetic<int32_t>},
+      {Op::SUB, "i64, i64 -> i64", arithmetic<int64_t>},
+      {Op::SUB, "i8, i8 -> i8", addQuantized<int8_t, 20>},
+      {Op::SUB, "u8, u8 -> u8", addQuantized<uint8_t, 20>},
+      {Op::MUL, "f32, f32 -> f32", arithmetic<float>},
+      {Op::MUL, "i32, i32 -> i32", arithmetic<int32_t>},
+      {Op::MUL, "i64, i64 -> i64", arithmetic<int64_t>},
+      {Op::MUL, "i8, i8 -> i8", multiplyQuantized<int8_t>},
+      {Op::MUL, "u8, u8 -> u8", multiplyQuantized<uint8_t>},
+      {Op::MUL, "i16, i16 -> i16", multiplyQuantized<int16_t>},
+      {Op::DIV, "f32, f32 -> f32", arithmetic<float>},
+      {Op::DIV, "i32, i32 -> i32", arithmetic<int32_t>},
+      {Op::MAXIMUM, "f32, f32 -> f32", maximum<float>},
+      {Op::MAXIMUM, "i32, i32 -> i32", maximum<int32_t>},
+      {Op::MAXIMUM, "i64, i64 -> i64", maximum<int64_t>},
+      {Op::MAXIMUM, "i8, i8 -> i8", maximum<int8_t>},
+      {Op::MAXIMUM, "u8, u8 -> u8", maximum<uint8_t>},
+      {Op::MAXIMUM, "i16, i16 -> i16", maximum<int16_t>},
+      {Op::MINIMUM, "f32, f32 -> f32", minimum<float>},
+      {Op::MINIMUM, "i32, i32 -> i32", minimum<int32_t>},
+      {Op::MINIMUM, "i64, i64 -> i64", minimum<int64_t>},
+      {Op::MINIMUM, "i8, i8 -> i8", minimum<int8_t>},
+      {Op::MINIMUM, "u8, u8 -> u8", minimum<uint8_t>},
+      {Op::MINIMUM, "i16, i16 -> i16", minimum<int16_t>},
+      {Op::SQUARED_DIFFERENCE, "f32, f32 -> f32", squaredDifference<float>},
+      {Op::SQUARED_DIFFERENCE, "i32, i32 -> i32", squaredDifference<int32_t>},
+      {Op::POW, "f32, f32 -> f32", powerFloat},
+      {Op::FLOOR_DIV, "f32, f32 -> f32", floorDiv<float>},
+      {Op::FLOOR_DIV, "i32, i32 -> i32", floorDiv<int32_t>},
+      {Op::FLOOR_DIV, "i64, i64 -> i64", floorDiv<int64_t>},
+      {Op::FLOOR_MOD, "f32, f32 -> f32", floorMod<float>},
+      {Op::FLOOR_MOD, "i32, i32 -> i32", floorMod<int32_t>},
+      {Op::FLOOR_MOD, "i64, i64 -> i64", floorMod<int64_t>},
+#define COMPARISON(code)                                                                                               \
+  {Op::code, "f32, f32 -> bool", compare<float>}, {Op::code, "i32, i32 -> bool", compare<int32_t>},                    \
+      {Op::code, "i64, i64 -> bool", compare<int64_t>}
+      COMPARISON(EQUAL),
+      COMPARISON(NOT_EQUAL),
+      COMPARISON(LESS),
+      COMPARISON(LESS_EQUAL),
+      COMPARISON(GREATER),
+      COMPARISON(GREATER_EQUAL),
+#undef COMPARISON
+      {Op::EQUAL, "bool, bool -> bool", compare<uint8_t>},
+      {Op::NOT_EQUAL, "bool, bool -> bool", compare<uint8_t>},
+      {Op::LOGICAL_AND, "bool, bool -> bool", logicalAnd},
+      {Op::LOGICAL_OR, "bool, bool -> bool", logicalOr},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

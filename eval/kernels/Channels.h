@@ -1,0 +1,52 @@
+#pragma once
+
+#include "eval/FixedPoint.h"
+#include "eval/Kernel.h"
+
+namespace origo::eval {
+
+/// From the sums of a quantised convolution or matrix product to its output: input scale · filter scale / output scale
+/// for each output channel, or once for all.
+struct ChannelScales {
+  /// How the runtime computes that factor: the first product in double, or rounded to float.
+  enum class Product { Double, Float };
+  bool roundOnce = false;
+  llvm::SmallVector<Multiplier, 0> factors;
+  int32_t inputZero = 0, filterZero = 0, outputZero = 0, low = 0, high = 0;
+
+  template <class T>
+  static llvm::Expected<ChannelScales> of(KernelContext &ctx, const Tensor &input, const Tensor &filter,
+                                          const Tensor &output, int32_t channels,
+                                          circle::ActivationFunctionType activation, Product precision) {
+    if (llvm::Error error = ctx.wantScales())
+      return error;
+    if (filter.perChannel() && filter.quantization->scale.size() != static_cast<size_t>(channels))
+      return ctx.fail(1, "does not have a scale for each output channel", std::to_string(channels),
+                      std::to_string(filter.quantization->scale.size()));
+    ChannelScales made;
+    made.inputZero = input.zeroPoint();
+    // Filters with a scale for each channel are symmetric.
+    made.filterZero = filter.perChannel() ? 0 : filter.zeroPoint();
+    made.outputZero = output.zeroPoint();
+    std::tie(made.low, made.high) = quantizedActivationRange<T>(activation, output);
+    size_t count = filter.perChannel() ? channels : 1;
+    for (size_t c = 0; c < count; ++c) {
+      double product = precision == Product::Double
+                           ? static_cast<double>(input.scale()) * static_cast<double>(filter.scaleOf(c))
+                           : static_cast<double>(input.scale() * filter.scaleOf(c));
+      made.factors.push_back(quantizeMultiplier(product / static_cast<double>(output.scale())));
+    }
+    return made;
+  }
+
+  template <class T, class Acc> T scaled(Acc sum, int64_t channel) const {
+    Multiplier factor = factors[factors.size() == 1 ? 0 : channel];
+    int32_t value = multiply(sum, factor);
+    if constexpr (std::is_same_v<Acc, int32_t>)
+      if (roundOnce)
+        value = multiplyRoundingOnce(sum, factor);
+    return static_cast<T>(std::clamp(wrappingAdd(value, outputZero), low, high));
+  }
+};
+
+} // namespace origo::eval

@@ -1,0 +1,231 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+#include "eval/kernels/Channels.h"
+
+namespace origo::eval {
+
+namespace {
+
+/// A 2-D convolution with its operands: input and output [batch, height, width, channels].
+struct Conv {
+  const Tensor *input, *filter, *bias;
+  Tensor *output;
+  circle::Padding padding;
+  int strideH, strideW, dilationH, dilationW;
+  circle::ActivationFunctionType activation;
+  Window vertical, horizontal;
+};
+
+/// Reads operands and options, and makes the output. `outputChannels` is the filter's dimension that has them.
+template <class Options> llvm::Expected<Conv> prepare(KernelContext &ctx, int outputChannels) {
+  if (llvm::Error error = ctx.wantRank(0, 4))
+    return error;
+  if (llvm::Error error = ctx.wantRank(1, 4))
+    return error;
+  const auto &options = ctx.options<Options>();
+  Conv conv{&ctx.input(0),
+            &ctx.input(1),
+            ctx.optional(2),
+            nullptr,
+            options.padding(),
+            options.stride_h(),
+            options.stride_w(),
+            options.dilation_h_factor(),
+            options.dilation_w_factor(),
+            options.fused_activation_function(),
+            {},
+            {}};
+  const Tensor &in = *conv.input, &filter = *conv.filter;
+  auto vertical = slide(conv.padding, in.dim(1), filter.dim(1), conv.strideH, conv.dilationH);
+  auto horizontal = slide(conv.padding, in.dim(2), filter.dim(2), conv.strideW, conv.dilationW);
+  if (!vertical || !horizontal)
+    return ctx.fail("strides, dilations or the filter's size are impossible");
+  conv.vertical = *vertical;
+  conv.horizontal = *horizontal;
+  int32_t channels = filter.dim(outputChannels);
+  if (conv.bias && conv.bias->count() != channels)
+    return ctx.fail(2, "does not have a number for each output channel", std::to_string(channels),
+                    std::to_string(conv.bias->count()));
+  auto output = ctx.output(
+      0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), channels});
+  if (!output)
+    return output.takeError();
+  conv.output = *output;
+  return conv;
+}
+
+/// uint8 is the older scheme, with one scale for all channels.
+template <class T>
+constexpr auto precisionFor =
+    std::is_same_v<T, uint8_t> ? ChannelScales::Product::Float : ChannelScales::Product::Double;
+
+/// For each output element: `add(sum, input index, filter index)` is called for each filter position inside the image,
+/// `end(sum, channel)` gives the element.
+template <class Acc, class Out, class Add, class End>
+void convolve(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
+  const Tensor &in = *c.input, &filter = *c.filter;
+  int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3);
+  int64_t filterDepth = filter.dim(3), channels = c.output->dim(3), perGroup = channels / (depth / filterDepth);
+  size_t at = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    for (int64_t oy = 0; oy < c.vertical.count; ++oy)
+      for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
+        for (int64_t channel = 0; channel < channels; ++channel) {
+          Acc sum = 0;
+          int64_t group = channel / perGroup;
+          for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
+            int64_t y = oy * c.strideH - c.vertical.before + fy * c.dilationH;
+            if (y < 0 || y >= height)
+              continue;
+            for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
+              int64_t x = ox * c.strideW - c.horizontal.before + fx * c.dilationW;
+              if (x < 0 || x >= width)
+                continue;
+              int64_t i = ((batch * height + y) * width + x) * depth + group * filterDepth;
+              int64_t f = ((channel * filter.dim(1) + fy) * filter.dim(2) + fx) * filterDepth;
+              for (int64_t k = 0; k < filterDepth; ++k)
+                add(sum, i + k, f + k);
+            }
+          }
+          out[at++] = end(sum, channel);
+        }
+}
+
+llvm::Expected<Conv> prepareConv(KernelContext &ctx) {
+  auto conv = prepare<circle::Conv2DOptions>(ctx, 0);
+  if (!conv)
+    return conv.takeError();
+  int64_t depth = conv->input->dim(3), filterDepth = conv->filter->dim(3);
+  // Groups: the filter is as deep as one group of the input's channels.
+  if (filterDepth == 0 || depth % filterDepth || depth == 0 || conv->filter->dim(0) % (depth / filterDepth))
+    return ctx.fail(1, "its depth does not fit the input's channels");
+  return conv;
+}
+
+llvm::Error convFloat(KernelContext &ctx) {
+  auto conv = prepareConv(ctx);
+  if (!conv)
+    return conv.takeError();
+  auto in = conv->input->as<float>(), filter = conv->filter->as<float>();
+  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
+  convolve<float>(
+      *conv, conv->output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv->activation); });
+  return llvm::Error::success();
+}
+
+/// Acc: the type of sums and bias.
+template <class T, class W, class Acc> llvm::Error convQuantized(KernelContext &ctx) {
+  auto conv = prepareConv(ctx);
+  if (!conv)
+    return conv.takeError();
+  auto channels = ChannelScales::of<T>(ctx, *conv->input, *conv->filter, *conv->output, conv->output->dim(3),
+                                       conv->activation, precisionFor<T>);
+  if (!channels)
+    return channels.takeError();
+  channels->roundOnce = std::is_same_v<T, int8_t>;
+  auto in = conv->input->as<T>();
+  auto filter = conv->filter->as<W>();
+  auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
+  convolve<Acc>(
+      *conv, conv->output->as<T>(),
+      [&](Acc &sum, int64_t i, int64_t f) {
+        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZero));
+      },
+      [&](Acc sum, int64_t channel) {
+        return channels->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
+      });
+  return llvm::Error::success();
+}
+
+/// As `convolve`, but each input channel has its own filters: output channel = input channel · multiplier + m.
+template <class Acc, class Out, class Add, class End>
+void convolveDepthwise(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
+  const Tensor &in = *c.input, &filter = *c.filter;
+  int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3), channels = filter.dim(3);
+  int64_t multiplier = channels / depth;
+  size_t at = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    for (int64_t oy = 0; oy < c.vertical.count; ++oy)
+      for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
+        for (int64_t channel = 0; channel < channels; ++channel) {
+          Acc sum = 0;
+          for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
+            int64_t y = oy * c.strideH - c.vertical.before + fy * c.dilationH;
+            if (y < 0 || y >= height)
+              continue;
+            for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
+              int64_t x = ox * c.strideW - c.horizontal.before + fx * c.dilationW;
+              if (x >= 0 && x < width)
+                add(sum, ((batch * height + y) * width + x) * depth + channel / multiplier,
+                    (fy * filter.dim(2) + fx) * channels + channel);
+            }
+          }
+          out[at++] = end(sum, channel);
+        }
+}
+
+llvm::Expected<Conv> prepareDepthwise(KernelContext &ctx) {
+  auto conv = prepare<circle::DepthwiseConv2DOptions>(ctx, 3);
+  if (!conv)
+    return conv.takeError();
+  int32_t depth = conv->input->dim(3);
+  if (depth == 0 || conv->filter->dim(3) % depth || conv->filter->dim(0) != 1)
+    return ctx.fail(1, "its channels are no multiple of the input's");
+  return conv;
+}
+
+llvm::Error depthwiseFloat(KernelContext &ctx) {
+  auto conv = prepareDepthwise(ctx);
+  if (!conv)
+    return conv.takeError();
+  auto in = conv->input->as<float>(), filter = conv->filter->as<float>();
+  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
+  convolveDepthwise<float>(
+      *conv, conv->output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv->activation); });
+  return llvm::Error::success();
+}
+
+template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelContext &ctx) {
+  auto conv = prepareDepthwise(ctx);
+  if (!conv)
+    return conv.takeError();
+  auto channels = ChannelScales::of<T>(ctx, *conv->input, *conv->filter, *conv->output, conv->output->dim(3),
+                                       conv->activation, precisionFor<T>);
+  if (!channels)
+    return channels.takeError();
+  auto in = conv->input->as<T>();
+  auto filter = conv->filter->as<W>();
+  auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
+  convolveDepthwise<Acc>(
+      *conv, conv->output->as<T>(),
+      [&](Acc &sum, int64_t i, int64_t f) {
+        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZero));
+      },
+      [&](Acc sum, int64_t channel) {
+        return channels->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
+      });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> convolutionKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::CONV_2D, "f32, f32, f32? -> f32", convFloat},
+      {Op::CONV_2D, "i8, i8, i32? -> i8", convQuantized<int8_t, int8_t, int32_t>},
+      {Op::CONV_2D, "u8, u8, i32? -> u8", convQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::CONV_2D, "i16, i8, i64? -> i16", convQuantized<int16_t, int8_t, int64_t>},
+      {Op::CONV_2D, "i16, i8, i32 -> i16", convQuantized<int16_t, int8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "f32, f32, f32? -> f32", depthwiseFloat},
+      {Op::DEPTHWISE_CONV_2D, "i8, i8, i32? -> i8", depthwiseQuantized<int8_t, int8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "u8, u8, i32? -> u8", depthwiseQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "i16, i8, i64? -> i16", depthwiseQuantized<int16_t, int8_t, int64_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

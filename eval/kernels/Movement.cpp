@@ -1,0 +1,395 @@
+#include "eval/Kernels.h"
+#include "eval/kernels/Move.h"
+
+#include "llvm/Support/MathExtras.h"
+
+/// Operators that move, join and cut, whatever the elements are.
+namespace origo::eval {
+
+namespace {
+
+/// The same elements in another shape.
+llvm::Error copyAs(KernelContext &ctx, llvm::ArrayRef<int32_t> shape) {
+  const Tensor &in = ctx.input(0);
+  if (product(shape) != in.count())
+    return ctx.fail(0, "has " + llvm::Twine(in.count()) + " elements, the new shape " + llvm::Twine(product(shape)));
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  if (!in.bytes().empty())
+    std::memcpy((*output)->storage.data(), in.bytes().data(), in.bytes().size());
+  return llvm::Error::success();
+}
+
+llvm::Error reshape(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  llvm::SmallVector<int64_t, 8> dims;
+  if (ctx.has(1)) {
+    auto numbers = ctx.integers(1);
+    if (!numbers)
+      return numbers.takeError();
+    dims = std::move(*numbers);
+  } else if (const auto *shape = ctx.options<circle::ReshapeOptions>().new_shape()) {
+    dims.assign(shape->begin(), shape->end());
+    // How older converters spelled a scalar.
+    if (dims.size() == 1 && dims[0] == 0 && in.count() == 1)
+      dims.clear();
+  }
+  int64_t rest = in.count(), stretched = -1, others = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == -1 && stretched < 0)
+      stretched = static_cast<int64_t>(i);
+    else if (dims[i] < 0 || llvm::MulOverflow(others, dims[i], others))
+      return ctx.fail("the new shape is impossible");
+  }
+  if (stretched >= 0)
+    dims[stretched] = others == 0 ? 0 : rest / others;
+  Shape shape;
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    if (dim > std::numeric_limits<int32_t>::max() || llvm::MulOverflow(count, dim, count))
+      return ctx.fail("the new shape is impossible");
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  return copyAs(ctx, shape);
+}
+
+llvm::Error squeeze(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  const auto *dims = ctx.options<circle::SqueezeOptions>().squeeze_dims();
+  llvm::SmallVector<bool, 6> drop(in.rank(), false);
+  if (!dims || dims->size() == 0)
+    for (int d = 0; d < in.rank(); ++d)
+      drop[d] = in.dim(d) == 1;
+  else
+    for (int32_t given : *dims) {
+      auto axis = ctx.axis(given, in.rank());
+      if (!axis)
+        return axis.takeError();
+      if (in.dim(*axis) != 1)
+        return ctx.fail(0, "dimension " + llvm::Twine(*axis) + " is not 1");
+      drop[*axis] = true;
+    }
+  Shape shape;
+  for (int d = 0; d < in.rank(); ++d)
+    if (!drop[d])
+      shape.push_back(in.dim(d));
+  return copyAs(ctx, shape);
+}
+
+llvm::Error expandDims(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto given = ctx.integer(1);
+  if (!given)
+    return given.takeError();
+  auto axis = ctx.axis(*given, in.rank() + 1);
+  if (!axis)
+    return axis.takeError();
+  Shape shape = in.shape;
+  shape.insert(shape.begin() + *axis, 1);
+  return copyAs(ctx, shape);
+}
+
+llvm::Error transpose(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto permutation = ctx.integers(1);
+  if (!permutation)
+    return permutation.takeError();
+  if (permutation->size() != in.shape.size())
+    return ctx.fail(1, "does not name each dimension", std::to_string(in.rank()), std::to_string(permutation->size()));
+  auto strides = stridesOf(in.shape);
+  llvm::SmallVector<int64_t, 6> steps;
+  llvm::SmallVector<bool, 6> seen(in.rank(), false);
+  Shape shape;
+  for (int64_t given : *permutation) {
+    auto axis = ctx.axis(given, in.rank());
+    if (!axis)
+      return axis.takeError();
+    if (std::exchange(seen[*axis], true))
+      return ctx.fail(1, "names a dimension twice");
+    shape.push_back(in.dim(*axis));
+    steps.push_back(strides[*axis]);
+  }
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  copyStrided(in.bytes().data(), 0, steps, shape, elementSize(in), (*output)->storage.data());
+  return llvm::Error::success();
+}
+
+/// Parts one behind the other along an axis: `outer` rows of each part's own length.
+void joinRows(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, int64_t outer, Tensor &output) {
+  uint8_t *to = output.storage.data();
+  for (int64_t row = 0; row < outer; ++row)
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::memcpy(to, parts[i]->bytes().data() + row * rowBytes[i], rowBytes[i]);
+      to += rowBytes[i];
+    }
+}
+
+llvm::Error concatenate(KernelContext &ctx) {
+  const auto &options = ctx.options<circle::ConcatenationOptions>();
+  const Tensor &first = ctx.input(0);
+  auto axis = ctx.axis(options.axis(), first.rank());
+  if (!axis)
+    return axis.takeError();
+  if (options.fused_activation_function() != circle::ActivationFunctionType::NONE)
+    return ctx.fail("a fused activation has no kernel");
+  Shape shape = first.shape;
+  int64_t length = 0;
+  for (unsigned i = 0; i < ctx.numInputs(); ++i) {
+    const Tensor &part = ctx.input(i);
+    if (part.rank() != first.rank() || part.type != first.type)
+      return ctx.fail(i, "has another rank or type than the first");
+    for (int d = 0; d < first.rank(); ++d)
+      if (d != *axis && part.dim(d) != first.dim(d))
+        return ctx.fail(i, "differs from the first in dimension " + llvm::Twine(d));
+    length += part.dim(*axis);
+  }
+  if (length > std::numeric_limits<int32_t>::max())
+    return ctx.fail("the result is too long");
+  shape[*axis] = static_cast<int32_t>(length);
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  llvm::SmallVector<int64_t> rowBytes;
+  for (const Tensor *part : ctx.inputs)
+    rowBytes.push_back(product(part->shape, *axis, part->rank()) * elementSize(*part));
+  joinRows(ctx.inputs, rowBytes, product(shape, 0, *axis), **output);
+  return llvm::Error::success();
+}
+
+llvm::Error pack(KernelContext &ctx) {
+  const Tensor &first = ctx.input(0);
+  auto axis = ctx.axis(ctx.options<circle::PackOptions>().axis(), first.rank() + 1);
+  if (!axis)
+    return axis.takeError();
+  for (unsigned i = 0; i < ctx.numInputs(); ++i)
+    if (ctx.input(i).shape != first.shape || ctx.input(i).type != first.type)
+      return ctx.fail(i, "has another shape or type than the first");
+  Shape shape = first.shape;
+  shape.insert(shape.begin() + *axis, static_cast<int32_t>(ctx.numInputs()));
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  llvm::SmallVector<int64_t> rowBytes(ctx.numInputs(), product(first.shape, *axis, first.rank()) * elementSize(first));
+  joinRows(ctx.inputs, rowBytes, product(first.shape, 0, *axis), **output);
+  return llvm::Error::success();
+}
+
+/// Output i is the part of the input that begins at `begins[i]` along the axis.
+llvm::Error cut(KernelContext &ctx, const Tensor &in, int axis, llvm::ArrayRef<int64_t> lengths, bool keepAxis) {
+  llvm::SmallVector<Tensor *> parts;
+  for (unsigned i = 0; i < ctx.numOutputs(); ++i) {
+    Shape shape = in.shape;
+    if (keepAxis)
+      shape[axis] = static_cast<int32_t>(lengths[i]);
+    else
+      shape.erase(shape.begin() + axis);
+    parts.push_back(nullptr);
+    if (!ctx.wants(i))
+      continue;
+    auto output = ctx.output(i, shape);
+    if (!output)
+      return output.takeError();
+    parts.back() = *output;
+  }
+  int64_t inner = product(in.shape, axis + 1, in.rank()) * elementSize(in), outer = product(in.shape, 0, axis);
+  const uint8_t *from = in.bytes().data();
+  for (int64_t row = 0; row < outer; ++row)
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] && inner * lengths[i] != 0)
+        std::memcpy(parts[i]->storage.data() + row * inner * lengths[i], from, inner * lengths[i]);
+      from += inner * lengths[i];
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error unpack(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto axis = ctx.axis(ctx.options<circle::UnpackOptions>().axis(), in.rank());
+  if (!axis)
+    return axis.takeError();
+  if (in.dim(*axis) != static_cast<int32_t>(ctx.numOutputs()))
+    return ctx.fail(0, "is not as long as there are results", std::to_string(ctx.numOutputs()),
+                    std::to_string(in.dim(*axis)));
+  return cut(ctx, in, *axis, llvm::SmallVector<int64_t>(ctx.numOutputs(), 1), false);
+}
+
+llvm::Error split(KernelContext &ctx) {
+  const Tensor &in = ctx.input(1);
+  auto given = ctx.integer(0);
+  if (!given)
+    return given.takeError();
+  auto axis = ctx.axis(*given, in.rank());
+  if (!axis)
+    return axis.takeError();
+  unsigned count = ctx.numOutputs();
+  if (count == 0 || in.dim(*axis) % static_cast<int32_t>(count))
+    return ctx.fail(1, "does not divide into equal parts");
+  return cut(ctx, in, *axis, llvm::SmallVector<int64_t>(count, in.dim(*axis) / static_cast<int32_t>(count)), true);
+}
+
+llvm::Error splitV(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto lengths = ctx.integers(1);
+  if (!lengths)
+    return lengths.takeError();
+  auto given = ctx.integer(2);
+  if (!given)
+    return given.takeError();
+  auto axis = ctx.axis(*given, in.rank());
+  if (!axis)
+    return axis.takeError();
+  int64_t left = in.dim(*axis), *rest = nullptr;
+  for (int64_t &length : *lengths) {
+    if (length == -1 && !rest)
+      rest = &length;
+    else if (length < 0 || length > left)
+      return ctx.fail(1, "the parts do not fit");
+    else
+      left -= length;
+  }
+  if (rest)
+    *rest = std::exchange(left, 0);
+  if (left != 0 || lengths->size() != ctx.numOutputs())
+    return ctx.fail(1, "the parts do not fit");
+  return cut(ctx, in, *axis, *lengths, true);
+}
+
+llvm::Error slice(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto begin = ctx.integers(1), size = ctx.integers(2);
+  if (!begin || !size)
+    return llvm::joinErrors(begin.takeError(), size.takeError());
+  if (begin->size() != in.shape.size() || size->size() != in.shape.size())
+    return ctx.fail("begin and size must have a number for each dimension");
+  Shape shape;
+  auto strides = stridesOf(in.shape);
+  int64_t offset = 0;
+  for (int d = 0; d < in.rank(); ++d) {
+    int64_t length = (*size)[d] == -1 ? in.dim(d) - (*begin)[d] : (*size)[d];
+    if ((*begin)[d] < 0 || length < 0 || (*begin)[d] > in.dim(d) || length > in.dim(d) - (*begin)[d])
+      return ctx.fail("dimension " + llvm::Twine(d) + " is cut beyond its end");
+    shape.push_back(static_cast<int32_t>(length));
+    offset += (*begin)[d] * strides[d];
+  }
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  copyStrided(in.bytes().data(), offset, strides, shape, elementSize(in), (*output)->storage.data());
+  return llvm::Error::success();
+}
+
+/// The axis and the batch dimensions of `indices` into `params`.
+llvm::Error gather(KernelContext &ctx) {
+  const auto &options = ctx.options<circle::GatherOptions>();
+  const Tensor &params = ctx.input(0), &indices = ctx.input(1);
+  auto axis = ctx.axis(options.axis(), params.rank());
+  if (!axis)
+    return axis.takeError();
+  int batches = options.batch_dims() < 0 ? options.batch_dims() + indices.rank() : options.batch_dims();
+  if (batches < 0 || batches > indices.rank() || batches > *axis)
+    return ctx.fail("batch_dims is out of range");
+  Shape shape(params.shape.begin(), params.shape.begin() + *axis);
+  for (int d = 0; d < batches; ++d)
+    if (params.dim(d) != indices.dim(d))
+      return ctx.fail(1, "differs from the operand in a batch dimension");
+  shape.append(indices.shape.begin() + batches, indices.shape.end());
+  shape.append(params.shape.begin() + *axis + 1, params.shape.end());
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  auto at = ctx.integers(1);
+  if (!at)
+    return at.takeError();
+  int64_t inner = product(params.shape, *axis + 1, params.rank()) * elementSize(params), length = params.dim(*axis);
+  int64_t batch = product(params.shape, 0, batches), outer = product(params.shape, batches, *axis);
+  int64_t picks = product(indices.shape, batches, indices.rank());
+  const uint8_t *from = params.bytes().data();
+  uint8_t *to = (*output)->storage.data();
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t row = 0; row < outer; ++row)
+      for (int64_t p = 0; p < picks; ++p, to += inner) {
+        int64_t index = (*at)[b * picks + p];
+        if (index < 0 || index >= length)
+          return ctx.fail(1, "index " + llvm::Twine(index) + " of " + llvm::Twine(length) + " elements");
+        if (inner)
+          std::memcpy(to, from + ((b * outer + row) * length + index) * inner, inner);
+      }
+  return llvm::Error::success();
+}
+
+/// PAD and PADV2: the input in the middle of a constant; zero, or for quantised tensors the zero point, unless given.
+llvm::Error pad(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto amounts = ctx.integers(1);
+  if (!amounts)
+    return amounts.takeError();
+  if (amounts->size() != in.shape.size() * 2)
+    return ctx.fail(1, "does not have two numbers for each dimension");
+  Shape shape;
+  int64_t offset = 0;
+  for (int d = 0; d < in.rank(); ++d) {
+    int64_t before = (*amounts)[2 * d], after = (*amounts)[2 * d + 1], dim = before + in.dim(d) + after;
+    if (before < 0 || after < 0 || before > std::numeric_limits<int32_t>::max() ||
+        after > std::numeric_limits<int32_t>::max() || dim > std::numeric_limits<int32_t>::max())
+      return ctx.fail(1, "an amount is negative or too large");
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  if (ctx.has(2) && ctx.input(2).count() != 1)
+    return ctx.fail(2, "must be a single element");
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  int64_t size = elementSize(in);
+  llvm::SmallVector<uint8_t, 16> filler(size, 0);
+  if (ctx.has(2))
+    std::memcpy(filler.data(), ctx.input(2).bytes().data(), size);
+  else if (in.type == TensorType::INT8 || in.type == TensorType::UINT8)
+    filler[0] = static_cast<uint8_t>((*output)->zeroPoint());
+  auto out = (*output)->as<uint8_t>();
+  for (size_t i = 0; i < out.size(); i += size)
+    std::memcpy(out.data() + i, filler.data(), size);
+  auto steps = stridesOf(shape);
+  for (int d = 0; d < in.rank(); ++d)
+    offset += (*amounts)[2 * d] * steps[d];
+  // Row by row: only the innermost dimension lies in one piece in both.
+  int64_t row = in.rank() ? in.dim(in.rank() - 1) : 1, rows = row ? in.count() / row : 0;
+  Shape position(in.rank(), 0);
+  for (int64_t r = 0; r < rows; ++r) {
+    std::memcpy(out.data() + offset * size, in.bytes().data() + r * row * size, row * size);
+    for (int d = in.rank() - 1; d-- > 0;) {
+      offset += steps[d];
+      if (++position[d] < in.dim(d))
+        break;
+      offset -= steps[d] * in.dim(d);
+      position[d] = 0;
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> movementKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::RESHAPE, "any, i32? -> same", reshape},
+      {Op::SQUEEZE, "any -> same", squeeze},
+      {Op::EXPAND_DIMS, "any, i32|i64 -> same", expandDims},
+      {Op::TRANSPOSE, "any, i32 -> same", transpose},
+      {Op::CONCATENATION, "any... -> same", concatenate},
+      {Op::PACK, "any... -> same", pack},
+      {Op::UNPACK, "any -> same...", unpack},
+      {Op::SPLIT, "i32, any -> any...", split},
+      {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
+      {Op::SLICE, "any, i32|i64, i32|i64 -> same", slice},
+      {Op::GATHER, "any, i32|i64|i16 -> same", gather},
+      {Op::PAD, "any, i32|i64, any? -> same", pad},
+      {Op::PADV2, "any, i32|i64, any? -> same", pad},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,124 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+
+namespace origo::eval {
+
+namespace {
+
+struct Pool {
+  const Tensor *input;
+  Tensor *output;
+  Window vertical, horizontal;
+  const circle::Pool2DOptions *options;
+};
+
+llvm::Expected<Pool> prepare(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantRank(0, 4))
+    return error;
+  const Tensor &in = ctx.input(0);
+  const auto &options = ctx.options<circle::Pool2DOptions>();
+  auto vertical = slide(options.padding(), in.dim(1), options.filter_height(), options.stride_h());
+  auto horizontal = slide(options.padding(), in.dim(2), options.filter_width(), options.stride_w());
+  if (!vertical || !horizontal)
+    return ctx.fail("strides or the filter's size are impossible");
+  auto output = ctx.output(
+      0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), in.dim(3)});
+  if (!output)
+    return output.takeError();
+  return Pool{&in, *output, *vertical, *horizontal, &options};
+}
+
+/// output = end(the sum by add over the window's part inside the image, the number of its elements)
+template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc start, Add add, End end) {
+  const Tensor &in = *p.input;
+  int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3);
+  auto x = in.as<T>();
+  auto out = p.output->template as<T>();
+  size_t at = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    for (int64_t oy = 0; oy < p.vertical.count; ++oy)
+      for (int64_t ox = 0; ox < p.horizontal.count; ++ox) {
+        int64_t top = oy * p.options->stride_h() - p.vertical.before;
+        int64_t left = ox * p.options->stride_w() - p.horizontal.before;
+        int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + p.options->filter_height(), height);
+        int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + p.options->filter_width(), width);
+        for (int64_t channel = 0; channel < depth; ++channel) {
+          Acc sum = start;
+          for (int64_t iy = y0; iy < y1; ++iy)
+            for (int64_t ix = x0; ix < x1; ++ix)
+              sum = add(sum, x[((batch * height + iy) * width + ix) * depth + channel]);
+          out[at++] = end(sum, std::max<int64_t>(0, y1 - y0) * std::max<int64_t>(0, x1 - x0));
+        }
+      }
+}
+
+llvm::Error averageFloat(KernelContext &ctx) {
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto activation = p->options->fused_activation_function();
+  pool<float>(
+      *p, 0.f, [](float sum, float x) { return sum + x; },
+      [&](float sum, int64_t count) { return activate(count ? sum / static_cast<float>(count) : 0, activation); });
+  return llvm::Error::success();
+}
+
+template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto [low, high] = quantizedActivationRange<T>(p->options->fused_activation_function(), *p->output);
+  pool<T>(
+      *p, int64_t(0), [](int64_t sum, T x) { return sum + x; },
+      [low = low, high = high](int64_t sum, int64_t count) -> T {
+        int64_t rounded = count == 0 ? 0 : (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+        return static_cast<T>(std::clamp<int64_t>(rounded, low, high));
+      });
+  return llvm::Error::success();
+}
+
+llvm::Error maxFloat(KernelContext &ctx) {
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto activation = p->options->fused_activation_function();
+  pool<float>(
+      *p, std::numeric_limits<float>::lowest(), [](float most, float x) { return std::max(most, x); },
+      [&](float most, int64_t) { return activate(most, activation); });
+  return llvm::Error::success();
+}
+
+template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto [low, high] = quantizedActivationRange<T>(p->options->fused_activation_function(), *p->output);
+  pool<T>(
+      *p, std::numeric_limits<T>::lowest(), [](T most, T x) { return std::max(most, x); },
+      [low = low, high = high](T most, int64_t) { return static_cast<T>(std::clamp<int32_t>(most, low, high)); });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> poolingKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::AVERAGE_POOL_2D, "f32 -> f32", averageFloat},
+      {Op::AVERAGE_POOL_2D, "i8 -> i8", averageQuantized<int8_t>},
+      {Op::AVERAGE_POOL_2D, "u8 -> u8", averageQuantized<uint8_t>},
+      {Op::AVERAGE_POOL_2D, "i16 -> i16", averageQuantized<int16_t>},
+      {Op::MAX_POOL_2D, "f32 -> f32", maxFloat},
+      {Op::MAX_POOL_2D, "i8 -> i8", maxQuantized<int8_t>},
+      {Op::MAX_POOL_2D, "u8 -> u8", maxQuantized<uint8_t>},
+      {Op::MAX_POOL_2D, "i16 -> i16", maxQuantized<int16_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,37 @@
+#include "eval/Kernels.h"
+
+/// Operators whose results are shapes, or depend on nothing else.
+namespace origo::eval {
+
+namespace {
+
+template <class T> llvm::Error shapeOf(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto output = ctx.output(0, {in.rank()});
+  if (!output)
+    return output.takeError();
+  llvm::copy(in.shape, (*output)->as<T>().begin());
+  return llvm::Error::success();
+}
+
+llvm::Error rankOf(KernelContext &ctx) {
+  auto output = ctx.output(0, {});
+  if (!output)
+    return output.takeError();
+  (*output)->as<int32_t>()[0] = ctx.input(0).rank();
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> shapeKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::SHAPE, "any|str -> i32", shapeOf<int32_t>},
+      {Op::SHAPE, "any|str -> i64", shapeOf<int64_t>},
+      {Op::RANK, "any|str -> i32", rankOf},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

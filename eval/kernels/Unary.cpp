@@ -1,0 +1,86 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+
+/// Elementwise operators of one operand.
+namespace origo::eval {
+
+namespace {
+
+/// output[i] = f(x[i])
+template <class In, class Out, class F> llvm::Error map(KernelContext &ctx, F f) {
+  auto output = ctx.output(0, ctx.input(0).shape);
+  if (!output)
+    return output.takeError();
+  auto x = ctx.input(0).as<In>();
+  auto out = (*output)->template as<Out>();
+  for (size_t i = 0; i < x.size(); ++i)
+    out[i] = f(x[i]);
+  return llvm::Error::success();
+}
+
+template <float (*f)(float)> llvm::Error mapFloat(KernelContext &ctx) { return map<float, float>(ctx, f); }
+
+float square(float x) { return x * x; }
+float reciprocalRoot(float x) { return 1.f / std::sqrt(x); }
+float negate(float x) { return -x; }
+float sign(float x) { return x > 0 ? 1.f : x < 0 ? -1.f : 0.f; }
+/// Half to even, whatever the rounding mode.
+float roundHalfToEven(float x) {
+  float low = std::floor(x), rest = x - low;
+  if (rest < 0.5f)
+    return low;
+  if (rest > 0.5f)
+    return low + 1.f;
+  return std::fmod(low, 2.f) == 0 ? low : low + 1.f;
+}
+
+float abs1(float x) { return std::fabs(x); }
+float ceil1(float x) { return std::ceil(x); }
+float floor1(float x) { return std::floor(x); }
+float exp1(float x) { return std::exp(x); }
+float log1(float x) { return std::log(x); }
+float sqrt1(float x) { return std::sqrt(x); }
+float sin1(float x) { return std::sin(x); }
+float cos1(float x) { return std::cos(x); }
+
+template <class T> llvm::Error negateInteger(KernelContext &ctx) {
+  return map<T, T>(ctx, [](T x) { return wrappingSub<T>(0, x); });
+}
+template <class T> llvm::Error absInteger(KernelContext &ctx) {
+  return map<T, T>(ctx, [](T x) { return x < 0 ? wrappingSub<T>(0, x) : x; });
+}
+template <class T> llvm::Error squareInteger(KernelContext &ctx) {
+  return map<T, T>(ctx, [](T x) { return wrappingMul(x, x); });
+}
+llvm::Error logicalNot(KernelContext &ctx) {
+  return map<uint8_t, uint8_t>(ctx, [](uint8_t x) -> uint8_t { return !x; });
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> unaryKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::ABS, "f32 -> f32", mapFloat<abs1>},
+      {Op::ABS, "i32 -> i32", absInteger<int32_t>},
+      {Op::CEIL, "f32 -> f32", mapFloat<ceil1>},
+      {Op::COS, "f32 -> f32", mapFloat<cos1>},
+      {Op::EXP, "f32 -> f32", mapFloat<exp1>},
+      {Op::FLOOR, "f32 -> f32", mapFloat<floor1>},
+      {Op::LOG, "f32 -> f32", mapFloat<log1>},
+      {Op::LOGICAL_NOT, "bool -> bool", logicalNot},
+      {Op::NEG, "f32 -> f32", mapFloat<negate>},
+      {Op::NEG, "i32 -> i32", negateInteger<int32_t>},
+      {Op::NEG, "i64 -> i64", negateInteger<int64_t>},
+      {Op::ROUND, "f32 -> f32", mapFloat<roundHalfToEven>},
+      {Op::RSQRT, "f32 -> f32", mapFloat<reciprocalRoot>},
+      {Op::SIGN, "f32 -> f32", mapFloat<sign>},
+      {Op::SIN, "f32 -> f32", mapFloat<sin1>},
+      {Op::SQRT, "f32 -> f32", mapFloat<sqrt1>},
+      {Op::SQUARE, "f32 -> f32", mapFloat<square>},
+      {Op::SQUARE, "i32 -> i32", squareInteger<int32_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval
