@@ -396,7 +396,11 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
 void Model::number() {
   for (auto [g, graph] : llvm::enumerate(subgraphs)) {
     graph->index = g;
-    llvm::erase_if(graph->values, [](Value *v) { return v->erased(); });
+    llvm::erase_if(graph->values, [](Value *v) {
+      if (v->erased())
+        v->index = Value::unlisted;
+      return v->erased();
+    });
     for (auto [i, value] : llvm::enumerate(graph->values))
       value->index = i;
     unsigned next = 0;

@@ -177,9 +177,11 @@ public:
   IdSet sourceTensors, sourceOperators;     ///< of a constant: what it was computed from
   llvm::StringRef synthetic;                ///< reason of a constant that a pass invented
   Successors *successors = nullptr;         ///< of an erased value
+  mutable bool named = false;               ///< by a step or a list of successors, perhaps for longer than it lives
 
   bool erased() const { return parent == nullptr; }
-  unsigned index = 0; ///< position in the file; set by Model::number()
+  static constexpr unsigned unlisted = ~0u;
+  unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
 
 private:
   friend class Use;
@@ -390,6 +392,8 @@ private:
   std::deque<Successors> successorStore;
   std::vector<std::shared_ptr<void>> kept;
   std::vector<Operator *> spare; ///< erased, and named by nothing
+  /// The same of constants that rewrites computed, with their subgraph.
+  std::vector<std::pair<Subgraph *, Value *>> spareConstants;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
 };
 

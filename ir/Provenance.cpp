@@ -1,5 +1,7 @@
 #include "ir/Provenance.h"
 
+#include "ir/Model.h"
+
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
@@ -37,10 +39,10 @@ static bool merge(Step &last, const Step &next) {
   case Step::Quantize:
     return true;
   case Step::Permute: {
-    llvm::SmallVector<int64_t, 4> composed;
+    llvm::SmallVector<int64_t, 0> composed;
     for (int64_t axis : next.first)
       composed.push_back(last.first[axis]);
-    last.first = isIdentityPermutation(composed) ? llvm::SmallVector<int64_t, 4>{} : composed;
+    last.first = isIdentityPermutation(composed) ? llvm::SmallVector<int64_t, 0>{} : composed;
     return true;
   }
   case Step::Affine: {
@@ -70,6 +72,9 @@ static bool isIdentity(const Step &s) {
 }
 
 uint32_t StepLists::append(uint32_t steps, const Step &step) {
+  for (const Step::Term *term : {&step.scale, &step.shift})
+    if (term->constant)
+      term->constant->named = true;
   if (isIdentity(step))
     return steps;
   if (!lists[steps].empty()) {
@@ -87,32 +92,6 @@ uint32_t StepLists::append(uint32_t steps, const Step &step) {
   lists.push_back(std::move(list));
   parents.push_back(steps);
   return lists.size() - 1;
-}
-
-uint32_t PassLists::add(uint32_t list, llvm::StringRef pass) {
-  for (uint32_t at = list; at; at = nodes[at].previous)
-    if (nodes[at].pass == pass)
-      return list;
-  auto [it, fresh] = index.try_emplace({list, pass}, nodes.size());
-  if (fresh)
-    nodes.push_back({list, pass});
-  return it->second;
-}
-
-uint32_t PassLists::join(uint32_t a, uint32_t b) {
-  if (a == b || !b)
-    return a;
-  for (llvm::StringRef pass : get(b))
-    a = add(a, pass);
-  return a;
-}
-
-llvm::SmallVector<llvm::StringRef> PassLists::get(uint32_t list) const {
-  llvm::SmallVector<llvm::StringRef> passes;
-  for (; list; list = nodes[list].previous)
-    passes.push_back(nodes[list].pass);
-  std::reverse(passes.begin(), passes.end());
-  return passes;
 }
 
 } // namespace origo

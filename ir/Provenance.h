@@ -47,8 +47,8 @@ struct Step {
   Kind kind = Reshape;
   int axis = -1;                            ///< Affine
   Term scale = {}, shift = {};              ///< Affine
-  llvm::SmallVector<int64_t, 4> first = {};  ///< Permute: permutation; Slice, Placed: begin
-  llvm::SmallVector<int64_t, 4> second = {}; ///< Slice, Placed: size
+  llvm::SmallVector<int64_t, 0> first = {};  ///< Permute: permutation; Slice, Placed: begin
+  llvm::SmallVector<int64_t, 0> second = {}; ///< Slice, Placed: size
   bool operator==(const Step &) const = default;
 };
 

@@ -29,6 +29,9 @@ void Rewriter::begin(llvm::StringRef passName, llvm::StringRef ruleName, Operato
   consumed.assign({&op});
   model.spare.insert(model.spare.end(), spent.begin(), spent.end());
   spent.clear();
+  llvm::copy_if(spentConstants, std::back_inserter(model.spareConstants),
+                [](auto &spare) { return !spare.second->named; });
+  spentConstants.clear();
   pending.clear();
   newConstants.clear();
   standIns.clear();
@@ -148,15 +151,34 @@ Value *Rewriter::constant(Payload payload, TensorType type, llvm::ArrayRef<int32
   return value;
 }
 
+/// One that this run has made and erased is used again, with its buffer.
+Value &Rewriter::newConstant(Payload payload) {
+  if (model.spareConstants.empty() || model.spareConstants.back().first != root->parent) {
+    Value &value = model.addValue(*root->subgraph());
+    value.buffer = &model.addBuffer(std::move(payload));
+    value.buffer->computed = true;
+    return value;
+  }
+  Value *value = model.spareConstants.back().second;
+  model.spareConstants.pop_back();
+  Buffer *buffer = value->buffer;
+  if (value->index == Value::unlisted)
+    root->parent->values.push_back(value);
+  value->~Value();
+  new (value) Value();
+  value->parent = root->parent;
+  value->buffer = buffer;
+  buffer->payload = std::move(payload);
+  return *value;
+}
+
 Value *Rewriter::inventedConstant(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape,
                                   llvm::StringRef label) {
-  Value &value = model.addValue(*root->subgraph());
+  Value &value = newConstant(std::move(payload));
   value.type = type;
   value.hasShape = true;
   value.shape.assign(shape.begin(), shape.end());
   value.name = label;
-  value.buffer = &model.addBuffer(std::move(payload));
-  value.buffer->computed = true;
   value.synthetic = "invented-constant";
   value.noRelation = "synthetic";
   newConstants.push_back(&value);
@@ -188,7 +210,7 @@ static void dropPayload(Value &value) {
 
 void Rewriter::abandon() {
   for (Value *value : newConstants) {
-    value->parent = nullptr;
+    spentConstants.emplace_back(std::exchange(value->parent, nullptr), value);
     dropPayload(*value);
   }
   for (Pending &p : pending)
@@ -209,12 +231,14 @@ Operator *Rewriter::newOperator() {
   Use *uses = op->operandUses;
   Value **results = op->resultValues;
   unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;
+  bool queued = op->queued; // the worklist has it already
   op->~Operator();
   new (op) Operator();
   op->operandUses = uses;
   op->resultValues = results;
   op->operandRoom = operandRoom;
   op->resultRoom = resultRoom;
+  op->queued = queued;
   return op;
 }
 
@@ -357,6 +381,7 @@ RewriteResult Rewriter::replaceWithValue(Value *value, Fate fate, bool exact, So
   takeOver(*old, *value, exact && fate != Fate::QuantizationCancelled);
   Successors *into = model.addSuccessors();
   into->entries.push_back(value);
+  value->named = true;
   return finish(fate, into, std::move(event));
 }
 
@@ -374,6 +399,7 @@ RewriteResult Rewriter::mergeInto(Operator &survivor, SourceLine where) {
     if (from) {
       takeOver(*from, *to, true);
       into->entries.push_back(to);
+      to->named = true;
     }
   survivor.origins = model.sets.join(survivor.origins, root->origins);
   mutation::joined(model, survivor.origins);
@@ -399,6 +425,7 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
     survivor.synthetic = {};
   Successors *into = model.addSuccessors();
   into->entries.push_back(&survivor);
+  survivor.named = true;
   eraseValue(duplicate, Fate::DuplicateOf, into);
 }
 
@@ -430,6 +457,7 @@ RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceL
   value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
   into->entries.push_back(value);
+  value->named = true;
   return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 
@@ -499,8 +527,7 @@ void Rewriter::erase(Operator &op, Fate fate, Successors *into) {
       *entry = into;
     else
       home->entries.erase(entry);
-    if (!op.queued)
-      spent.push_back(&op);
+    spent.push_back(&op);
   }
   for (unsigned i = 0; i < op.resultCount; ++i)
     if (Value *result = op.resultValues[i]) {
@@ -546,6 +573,7 @@ void Rewriter::eraseDoomed(Fate fate) {
 }
 
 void Rewriter::eraseValue(Value &value, Fate fate, Successors *into) {
+  Subgraph *graph = value.parent;
   llvm::SmallVector<uint32_t, 4> ids;
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
@@ -554,6 +582,8 @@ void Rewriter::eraseValue(Value &value, Fate fate, Successors *into) {
   value.relations.clear();
   value.parent = nullptr;
   dropPayload(value);
+  if (value.buffer && value.buffer->computed && !value.quantization)
+    spentConstants.emplace_back(graph, &value);
   if (const Quantization *q = value.quantization)
     for (Value *detail : {q->scales, q->zeroPoints})
       if (detail) {
@@ -667,8 +697,6 @@ Operator *Rewriter::popChanged() {
     op->queued = false;
     if (!op->erased())
       return op;
-    if (op->made)
-      model.spare.push_back(op);
   }
   return nullptr;
 }

@@ -173,7 +173,8 @@ private:
   llvm::SmallVector<std::pair<Operator *, Operator *>, 4> standIns; ///< consumed, created: where drafts say so
   std::deque<Operator *> worklist;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
-  llvm::SmallVector<Operator *> spent;  ///< erased in the last rewrite, which may still be looked at
+  llvm::SmallVector<Operator *> spent;  ///< made in this run and erased in the last rewrite, which may still be looked at
+  llvm::SmallVector<std::pair<Subgraph *, Value *>> spentConstants;
 
   const char *refusal() const;
   const char *mergeRefusal(const Value &from, const Value &to) const;
@@ -182,6 +183,7 @@ private:
   Successors *successorsOf(const Operator &op, Successors *all);
   std::optional<RewriteEvent> describe(SourceLine where) const;
   Operator *newOperator();
+  Value &newConstant(Payload payload);
   Operator &make(const Draft &draft, llvm::ArrayRef<Value *> results, Successors &into, bool several);
   void erase(Operator &op, Fate fate, Successors *into);
   void eraseValue(Value &value, Fate fate, Successors *into);

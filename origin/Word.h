@@ -17,12 +17,13 @@ public:
 
   const std::string &str() const { return text ? *text : none; }
   operator std::string_view() const { return str(); }
-  /// Any other view of characters, such as llvm::StringRef.
+  /// Any other view of characters.
   template <std::constructible_from<const char *, size_t> View>
     requires(!std::same_as<View, std::string>)
   operator View() const {
     return View(str().data(), str().size());
   }
+  const char *c_str() const { return str().c_str(); }
   bool empty() const { return !text; }
   bool operator==(const Word &) const = default;
   friend bool operator==(const Word &word, const std::string &other) { return word.str() == other; }

@@ -90,8 +90,6 @@ const char *const missingFlags[] = {
     "fold_fully_connected",
     "fold_mul",
     "fold_sparse_to_dense",
-    "forward_reshape_to_unaryop",
-    "forward_transpose_op",
     "fuse_horizontal_fc_layers",
     "fuse_add_to_fullyconnected_bias",
     "fuse_bcq",
@@ -127,8 +125,6 @@ const char *const missingFlags[] = {
     "replace_non_const_fc_with_batch_matmul",
     "substitute_padv2_to_pad",
     "substitute_splitv_to_split",
-
-    "expand_broadcast_const",
     "unroll_unidirseqlstm",
     "convert_nchw_to_nhwc",
     "nchw_to_nhwc_input_shape",

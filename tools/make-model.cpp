@@ -21,10 +21,11 @@ static cl::opt<uint64_t> weights("weights", cl::cat(category), cl::desc("bytes o
 static cl::opt<bool> withMul("mul", cl::cat(category),
                              cl::desc("a Mul by a constant a channel behind each FullyConnected"));
 static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::desc("of the weights (default: 1)"), cl::init(1));
-enum class Chain { Relu, Add, Reshape };
+enum class Chain { Relu, Pair, Add, Reshape };
 static cl::opt<Chain> chain("chain", cl::cat(category), cl::desc("what the operators without weights are"),
                             cl::init(Chain::Relu),
                             cl::values(clEnumValN(Chain::Relu, "relu", "Relu (default)"),
+                                       clEnumValN(Chain::Pair, "pair", "Add of a shared constant, then Relu"),
                                        clEnumValN(Chain::Add, "add", "Add of a shared constant"),
                                        clEnumValN(Chain::Reshape, "reshape", "Reshape to and fro")));
 static cl::opt<std::string> output(cl::Positional, cl::Required, cl::cat(category),
@@ -65,7 +66,7 @@ public:
   }
   llvm::Error fill(Chain kind, uint64_t count) {
     Value *shared[2] = {};
-    if (kind == Chain::Add) {
+    if (kind == Chain::Add || kind == Chain::Pair) {
       llvm::Expected<Value *> addend = constant("addend", {1}, 1, 0.5f);
       if (!addend)
         return addend.takeError();
@@ -81,6 +82,9 @@ public:
       switch (kind) {
       case Chain::Relu:
         append(BuiltinOperator::RELU, {}, false);
+        break;
+      case Chain::Pair:
+        append(i % 2 ? BuiltinOperator::RELU : BuiltinOperator::ADD, i % 2 ? llvm::ArrayRef<Value *>() : shared[0], false);
         break;
       case Chain::Add:
         append(BuiltinOperator::ADD, shared[0], false);

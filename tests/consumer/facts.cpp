@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
       std::printf("operator %u:%u", g, i);
       print("origins", row.origins);
       std::printf(" passes");
-      for (const std::string &pass : row.passes)
+      for (const auto &pass : row.passes)
         std::printf(" %s", pass.c_str());
       std::printf(" synthetic %s", row.syntheticReason.c_str());
       print("serves", row.serves);
