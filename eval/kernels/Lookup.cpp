@@ -50,8 +50,9 @@ llvm::Error embeddingLookup(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// A table of quantised rows, with one scale or one for each row.
-template <class T> llvm::Error embeddingDequantized(KernelContext &ctx) {
+/// A table of quantised rows, with one scale or one for each row, and no zero point. The numbers are signed ones, even
+/// where the type says otherwise.
+llvm::Error embeddingDequantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
   const Tensor &table = ctx.input(1);
@@ -61,7 +62,7 @@ template <class T> llvm::Error embeddingDequantized(KernelContext &ctx) {
   if (!output)
     return output.takeError();
   auto out = (*output)->as<float>();
-  auto x = table.as<T>();
+  auto x = table.as<int8_t>();
   size_t to = 0;
   int64_t length = product(table.shape, 1, table.rank());
   for (int32_t row : ctx.input(0).as<int32_t>())
@@ -184,8 +185,7 @@ llvm::Error hashtableLookup(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> lookupKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::EMBEDDING_LOOKUP, "i32, i8 -> f32", embeddingDequantized<int8_t>},
-      {Op::EMBEDDING_LOOKUP, "i32, u8 -> f32", embeddingDequantized<uint8_t>},
+      {Op::EMBEDDING_LOOKUP, "i32, i8|u8 -> f32", embeddingDequantized},
       {Op::EMBEDDING_LOOKUP, "i32, any -> any", embeddingLookup},
       {Op::EMBEDDING_LOOKUP_SPARSE, "i32, i32, i32, f32, f32 -> f32", embeddingSparse},
       {Op::HASHTABLE_LOOKUP, "i32, i32, any -> any, u8", hashtableLookup},

@@ -3,6 +3,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 /// Operators that move, join and cut, whatever the elements are.
 namespace origo::eval {
 
@@ -127,6 +129,24 @@ void joinRows(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, 
     }
 }
 
+/// 8 bit parts that are quantised in another way than the result, in float as in the runtime.
+void joinRescaled(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, int64_t outer, Tensor &output) {
+  uint8_t *to = output.storage.data();
+  float inverse = 1.f / output.scale();
+  for (int64_t row = 0; row < outer; ++row)
+    for (size_t i = 0; i < parts.size(); ++i) {
+      float scale = parts[i]->scale() * inverse, bias = static_cast<float>(-parts[i]->zeroPoint()) * scale;
+      for (uint8_t q : parts[i]->bytes().slice(row * rowBytes[i], rowBytes[i])) {
+        float rounded = std::round(static_cast<float>(q) * scale + bias) + static_cast<float>(output.zeroPoint());
+        *to++ = static_cast<uint8_t>(std::clamp(rounded, 0.f, 255.f));
+      }
+    }
+}
+
+bool sameQuantization(const Tensor &a, const Tensor &b) {
+  return a.scale() == b.scale() && a.zeroPoint() == b.zeroPoint();
+}
+
 llvm::Error concatenate(KernelContext &ctx) {
   const auto &options = ctx.options<circle::ConcatenationOptions>();
   const Tensor &first = ctx.input(0);
@@ -155,7 +175,18 @@ llvm::Error concatenate(KernelContext &ctx) {
   llvm::SmallVector<int64_t> rowBytes;
   for (const Tensor *part : ctx.inputs)
     rowBytes.push_back(product(part->shape, *axis, part->rank()) * elementSize(*part));
-  joinRows(ctx.inputs, rowBytes, product(shape, 0, *axis), **output);
+  if ((*output)->storage.empty())
+    return llvm::Error::success();
+  int64_t outer = product(shape, 0, *axis);
+  bool same = llvm::all_of(ctx.inputs, [&](const Tensor *part) { return sameQuantization(*part, **output); });
+  // The runtime refuses int8 parts of another scale, too; it does not look at the scales of int16.
+  if (same || (first.type != TensorType::INT8 && first.type != TensorType::UINT8)) {
+    joinRows(ctx.inputs, rowBytes, outer, **output);
+    return llvm::Error::success();
+  }
+  if (first.type == TensorType::INT8)
+    return ctx.fail("the parts are quantised in another way than the result");
+  joinRescaled(ctx.inputs, rowBytes, outer, **output);
   return llvm::Error::success();
 }
 

@@ -2,6 +2,8 @@
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 
+#include "llvm/Support/MathExtras.h"
+
 /// Sums, means, products, extremes and truth of the elements along axes.
 namespace origo::eval {
 
@@ -139,9 +141,25 @@ template <class T> T clampTo(int32_t value, int32_t zeroPoint) {
       std::clamp<int32_t>(wrappingAdd(value, zeroPoint), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
-bool sameScale(const Tensor &a, const Tensor &b) { return a.scale() == b.scale() && a.zeroPoint() == b.zeroPoint(); }
+template <class T> std::vector<int32_t> rawSums(const Reduction &reduction, const Tensor &in) {
+  return reduction.fold<int32_t, T>(in, 0, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
+}
 
-/// input scale / output scale / count as one factor, from the sum of q − zero point to the mean.
+/// Nearest, ties away from zero; numbers that do not fit are cut off.
+int32_t roundToInt(float value) {
+  return std::isnan(value) ? 0 : saturate32(static_cast<int64_t>(std::clamp(std::round(value), -1e10f, 1e10f)));
+}
+
+/// The mean over height and width of 8 bit images, their dimensions kept. Here the runtime scales the sum with its zero
+/// points, and takes away what they make afterwards.
+bool isImageMean(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto axes = ctx.input(1).as<int32_t>();
+  bool bothAxes = axes.size() == 2 && axes[0] != axes[1] && llvm::all_of(axes, [](int a) { return a == 1 || a == 2; });
+  return bothAxes && in.rank() == 4 && in.type != TensorType::INT16 &&
+         ctx.options<circle::ReducerOptions>().keep_dims();
+}
+
 template <class T> llvm::Error meanQuantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
@@ -150,26 +168,32 @@ template <class T> llvm::Error meanQuantized(KernelContext &ctx) {
     return reduction.takeError();
   const Tensor &in = ctx.input(0);
   Tensor &output = *reduction->output;
-  auto sums = reduction->fold<int32_t, T>(in, 0, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
-  if (reduction->count == 0 && !sums.empty())
-    return ctx.fail(0, "the mean of no elements");
-  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(output.scale()));
-  // As many bits of the quotient as fit.
-  int shift = 0;
-  while (shift < 32 && reduction->count >> (shift + 1))
-    ++shift;
-  shift = std::min(shift, 31 + factor.shift);
-  Multiplier each{
-      reduction->count ? static_cast<int32_t>((static_cast<int64_t>(factor.mantissa) << shift) / reduction->count) : 0,
-      factor.shift - shift};
-  int32_t zeros = wrappingMul(static_cast<int32_t>(reduction->count), in.zeroPoint());
+  auto sums = rawSums<T>(*reduction, in);
+  if (sums.empty())
+    return llvm::Error::success();
+  int64_t count = reduction->count;
+  if (count == 0 || count > std::numeric_limits<int32_t>::max())
+    return ctx.fail(0, "the mean of no elements, or of too many");
   auto out = output.as<T>();
+  if (isImageMean(ctx)) {
+    float scale = in.scale() / (static_cast<float>(count) * output.scale());
+    int32_t zeros = roundToInt(static_cast<float>(in.zeroPoint()) * in.scale() / output.scale());
+    int32_t bias = wrappingSub(output.zeroPoint(), zeros);
+    for (size_t i = 0; i < sums.size(); ++i)
+      out[i] = clampTo<T>(multiply(sums[i], quantizeMultiplier(static_cast<double>(scale))), bias);
+    return llvm::Error::success();
+  }
+  // input scale / output scale / count as one factor, with as many bits of the quotient as fit.
+  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(output.scale()));
+  int shift = std::min(static_cast<int>(llvm::Log2_64(static_cast<uint64_t>(count))), 31 + factor.shift);
+  Multiplier each{static_cast<int32_t>((static_cast<int64_t>(factor.mantissa) << shift) / count), factor.shift - shift};
+  int32_t zeros = wrappingMul(static_cast<int32_t>(count), in.zeroPoint());
   for (size_t i = 0; i < sums.size(); ++i)
     out[i] = clampTo<T>(multiply(wrappingSub(sums[i], zeros), each), output.zeroPoint());
   return llvm::Error::success();
 }
 
-/// Without a change of scale the runtime adds up in the narrow type, zero points and all.
+/// The runtime does this one in float.
 template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
@@ -178,16 +202,12 @@ template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
     return reduction.takeError();
   const Tensor &in = ctx.input(0);
   Tensor &output = *reduction->output;
-  auto sums = reduction->fold<int32_t, T>(in, 0, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
+  auto sums = rawSums<T>(*reduction, in);
+  float scale = in.scale() / output.scale();
+  float bias = static_cast<float>(-in.zeroPoint()) * scale * static_cast<float>(reduction->count);
   auto out = output.as<T>();
-  if (sameScale(in, output)) {
-    llvm::transform(sums, out.begin(), [](int32_t sum) { return static_cast<T>(sum); });
-    return llvm::Error::success();
-  }
-  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(output.scale()));
-  int32_t zeros = wrappingMul(static_cast<int32_t>(reduction->count), in.zeroPoint());
   for (size_t i = 0; i < sums.size(); ++i)
-    out[i] = clampTo<T>(multiply(wrappingSub(sums[i], zeros), factor), output.zeroPoint());
+    out[i] = clampTo<T>(roundToInt(static_cast<float>(sums[i]) * scale + bias), output.zeroPoint());
   return llvm::Error::success();
 }
 
