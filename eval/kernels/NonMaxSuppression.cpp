@@ -2,7 +2,7 @@
 #include "eval/Shapes.h"
 
 #include <cmath>
-#include <queue>
+#include <vector>
 
 /// The best of boxes that overlap.
 namespace origo::eval {
@@ -28,9 +28,38 @@ struct Candidate {
   int32_t index;
   float score;
   size_t compared; ///< up to here it was compared with what is selected
-  /// Worse; among equal ones the later.
-  bool operator<(const Candidate &other) const {
-    return score < other.score || (score == other.score && index > other.index);
+};
+
+/// A binary heap with the best on top. Not std::priority_queue, because the order among equal scores, which quantised
+/// ones often are, follows from how the heap is kept: here as in the runtime's library.
+class Queue {
+public:
+  bool empty() const { return heap.empty(); }
+  void push(Candidate candidate) {
+    heap.push_back(candidate);
+    rise(heap.size() - 1);
+  }
+  /// The better child moves up all the way; the last element takes the place that is left, and rises from there.
+  Candidate pop() {
+    Candidate best = heap.front();
+    size_t hole = 0;
+    for (size_t child; (child = 2 * hole + 1) < heap.size(); hole = child) {
+      if (child + 1 < heap.size() && heap[child].score < heap[child + 1].score)
+        ++child;
+      heap[hole] = heap[child];
+    }
+    heap[hole] = heap.back();
+    heap.pop_back();
+    if (hole < heap.size())
+      rise(hole);
+    return best;
+  }
+
+private:
+  std::vector<Candidate> heap;
+  void rise(size_t at) {
+    for (size_t parent; at > 0 && heap[parent = (at - 1) / 2].score < heap[at].score; at = parent)
+      std::swap(heap[parent], heap[at]);
   }
 };
 
@@ -67,14 +96,13 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
     return ctx.fail(5, "is negative");
   auto box = boxes.as<float>();
   auto score = scores.as<float>();
-  std::priority_queue<Candidate> queue;
+  Queue queue;
   for (size_t i = 0; i < score.size(); ++i)
     if (score[i] > scoreLimit)
       queue.push({static_cast<int32_t>(i), score[i], 0});
   std::vector<Candidate> selected;
   while (static_cast<int64_t>(selected.size()) < *most && !queue.empty()) {
-    Candidate next = queue.top();
-    queue.pop();
+    Candidate next = queue.pop();
     float before = next.score;
     bool dropped = false;
     for (size_t j = selected.size(); j-- > next.compared;) {
@@ -92,7 +120,8 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
       continue;
     if (next.score == before)
       selected.push_back(next);
-    else if (next.score > scoreLimit)
+    // What is selected comes back, too, and is dropped because it overlaps itself: the runtime does so.
+    if (next.score > scoreLimit)
       queue.push(next);
   }
   // What is not needed is zero.
