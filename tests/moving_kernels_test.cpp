@@ -124,6 +124,17 @@ TEST(MovingKernels, ComputeQuantized) {
             "[2,2] 6.000000e+00 -8.000000e+00 5.000000e-01 -1.000000e+00");
 }
 
+TEST(MovingKernels, GatherStrings) {
+  auto result = compute(R"(%x: str[3] = const ["one", "", "three"]; %i: i32[4] = const [2, 1, 0, 2]
+      %p: str[4] = GATHER(%x, %i); %s: i32[2] = const [2, 2]
+      %y: str[2,2] = RESHAPE(%p, %s))");
+  ASSERT_TRUE(static_cast<bool>(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(result->shape, (Shape{2, 2}));
+  std::string bytes(result->bytes.begin(), result->bytes.end());
+  EXPECT_EQ(bytes.substr(0, 24), std::string("\4\0\0\0\x18\0\0\0\x1d\0\0\0\x1d\0\0\0\x20\0\0\0\x25\0\0\0", 24));
+  EXPECT_EQ(bytes.substr(24), "threeonethree");
+}
+
 TEST(MovingKernels, RefuseWhatIsImpossible) {
   const char *cases[] = {
       "%x: i32[2] = const [1, 2]; %b: i32[1] = const [0]; %s: i32[1] = const [0]\n"
@@ -158,6 +169,8 @@ TEST(MovingKernels, RefuseWhatIsImpossible) {
       "%x: f32[2] = const [1, 2]; %i: i32[2] = const [0, 2]; %n: i32 = const [2]\n"
       "%y: f32[2] = UNSORTED_SEGMENT_SUM(%x, %i, %n)",
       "%a: f32 = const [0]; %b: f32 = const [1]\n%y: f32[1] = RANGE(%a, %b, %a)",
+      "%x: str[2] = const hex\"02000000100000001100000040000000\"; %i: i32[1] = const [0]\n"
+      "%y: str[1] = GATHER(%x, %i)",
       "%l: i32[1] = const [2]; %v: f32[2,1] = const [1, 2]\n%y: f32[1,1] = EMBEDDING_LOOKUP(%l, %v)",
       "%a: i8[1] q{scale=1, zero_point=0} = const [1]\n%b: i8[1] q{scale=2, zero_point=0} = const [1]\n"
       "%y: i8[2] q{scale=1, zero_point=0} = CONCATENATION(%a, %b) {axis=0}",

@@ -66,8 +66,8 @@ template <class T, class Index> llvm::Error largest(KernelContext &ctx) {
       results[i] = *output;
     }
   auto x = in.as<T>();
-  std::vector<Index> order(static_cast<size_t>(length));
   int64_t rows = *k == 0 ? 0 : static_cast<int64_t>(x.size()) / length;
+  std::vector<Index> order(rows ? static_cast<size_t>(length) : 0);
   for (int64_t row = 0; row < rows; ++row) {
     const T *from = x.data() + row * length;
     std::iota(order.begin(), order.end(), Index(0));
