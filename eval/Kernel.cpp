@@ -31,10 +31,13 @@ llvm::Expected<Tensor *> KernelContext::variable(unsigned i) {
 }
 
 llvm::Expected<Tensor *> KernelContext::output(unsigned i, llvm::ArrayRef<int32_t> shape) {
-  int64_t count = 1;
-  for (int32_t dim : shape)
-    if (dim < 0 || llvm::MulOverflow<int64_t>(count, dim, count))
+  int64_t count = 1, room = 1;
+  for (int32_t dim : shape) {
+    // Without the zeros, so that parts of the shape can be multiplied, too.
+    if (dim < 0 || llvm::MulOverflow<int64_t>(room, std::max(dim, 1), room))
       return fail("the result would have an impossible shape");
+    count *= dim;
+  }
   std::optional<uint64_t> bytes = payloadBytes(outputType(i), static_cast<uint64_t>(count));
   if (!bytes)
     return fail("the result is of a type without a fixed size");

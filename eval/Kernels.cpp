@@ -12,16 +12,31 @@ namespace origo::eval {
 // The files of eval/kernels/, each with its rows. A new file needs its name here.
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
+  FILE(argMinMaxKernels)                                                                                               \
   FILE(binaryKernels)                                                                                                  \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
   FILE(fullyConnectedKernels)                                                                                          \
+  FILE(gatherScatterKernels)                                                                                           \
+  FILE(generateKernels)                                                                                                \
+  FILE(lookupKernels)                                                                                                  \
+  FILE(matrixDiagKernels)                                                                                              \
+  FILE(mirrorPadKernels)                                                                                               \
   FILE(movementKernels)                                                                                                \
+  FILE(nonMaxSuppressionKernels)                                                                                       \
   FILE(poolingKernels)                                                                                                 \
   FILE(quantizeKernels)                                                                                                \
+  FILE(reduceKernels)                                                                                                  \
+  FILE(reverseKernels)                                                                                                 \
+  FILE(segmentKernels)                                                                                                 \
+  FILE(selectKernels)                                                                                                  \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
-  FILE(unaryKernels)
+  FILE(spaceBatchKernels)                                                                                              \
+  FILE(stridedSliceKernels)                                                                                            \
+  FILE(tileKernels)                                                                                                    \
+  FILE(unaryKernels)                                                                                                   \
+  FILE(uniqueKernels)
 
 #define DECLARE(name) llvm::ArrayRef<KernelRow> name();
 KERNEL_FILES(DECLARE)

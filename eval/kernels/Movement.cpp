@@ -1,7 +1,10 @@
 #include "eval/Kernels.h"
 #include "eval/kernels/Move.h"
+#include "eval/kernels/Strings.h"
 
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 /// Operators that move, join and cut, whatever the elements are.
 namespace origo::eval {
@@ -13,7 +16,8 @@ llvm::Error copyAs(KernelContext &ctx, llvm::ArrayRef<int32_t> shape) {
   const Tensor &in = ctx.input(0);
   if (product(shape) != in.count())
     return ctx.fail(0, "has " + llvm::Twine(in.count()) + " elements, the new shape " + llvm::Twine(product(shape)));
-  auto output = ctx.output(0, shape);
+  bool strings = in.type == TensorType::STRING;
+  auto output = strings ? ctx.outputOfSize(0, shape, in.bytes().size()) : ctx.output(0, shape);
   if (!output)
     return output.takeError();
   if (!in.bytes().empty())
@@ -119,12 +123,33 @@ llvm::Error transpose(KernelContext &ctx) {
 
 /// Parts one behind the other along an axis: `outer` rows of each part's own length.
 void joinRows(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, int64_t outer, Tensor &output) {
+  if (output.storage.empty())
+    return;
   uint8_t *to = output.storage.data();
   for (int64_t row = 0; row < outer; ++row)
     for (size_t i = 0; i < parts.size(); ++i) {
-      std::memcpy(to, parts[i]->bytes().data() + row * rowBytes[i], rowBytes[i]);
+      if (rowBytes[i])
+        std::memcpy(to, parts[i]->bytes().data() + row * rowBytes[i], rowBytes[i]);
       to += rowBytes[i];
     }
+}
+
+/// 8 bit parts that are quantised in another way than the result, in float as in the runtime.
+void joinRescaled(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, int64_t outer, Tensor &output) {
+  uint8_t *to = output.storage.data();
+  float inverse = 1.f / output.scale();
+  for (int64_t row = 0; row < outer; ++row)
+    for (size_t i = 0; i < parts.size(); ++i) {
+      float scale = parts[i]->scale() * inverse, bias = static_cast<float>(-parts[i]->zeroPoint()) * scale;
+      for (uint8_t q : parts[i]->bytes().slice(row * rowBytes[i], rowBytes[i])) {
+        float rounded = std::round(static_cast<float>(q) * scale + bias) + static_cast<float>(output.zeroPoint());
+        *to++ = static_cast<uint8_t>(std::clamp(rounded, 0.f, 255.f));
+      }
+    }
+}
+
+bool sameQuantization(const Tensor &a, const Tensor &b) {
+  return a.scale() == b.scale() && a.zeroPoint() == b.zeroPoint();
 }
 
 llvm::Error concatenate(KernelContext &ctx) {
@@ -155,7 +180,16 @@ llvm::Error concatenate(KernelContext &ctx) {
   llvm::SmallVector<int64_t> rowBytes;
   for (const Tensor *part : ctx.inputs)
     rowBytes.push_back(product(part->shape, *axis, part->rank()) * elementSize(*part));
-  joinRows(ctx.inputs, rowBytes, product(shape, 0, *axis), **output);
+  int64_t outer = (*output)->storage.empty() ? 0 : product(shape, 0, *axis);
+  bool same = llvm::all_of(ctx.inputs, [&](const Tensor *part) { return sameQuantization(*part, **output); });
+  // The runtime refuses int8 parts of another scale, too; it does not look at the scales of int16.
+  if (same || (first.type != TensorType::INT8 && first.type != TensorType::UINT8)) {
+    joinRows(ctx.inputs, rowBytes, outer, **output);
+    return llvm::Error::success();
+  }
+  if (first.type == TensorType::INT8)
+    return ctx.fail("the parts are quantised in another way than the result");
+  joinRescaled(ctx.inputs, rowBytes, outer, **output);
   return llvm::Error::success();
 }
 
@@ -194,6 +228,8 @@ llvm::Error cut(KernelContext &ctx, const Tensor &in, int axis, llvm::ArrayRef<i
       return output.takeError();
     parts.back() = *output;
   }
+  if (in.bytes().empty())
+    return llvm::Error::success();
   int64_t inner = product(in.shape, axis + 1, in.rank()) * elementSize(in), outer = product(in.shape, 0, axis);
   const uint8_t *from = in.bytes().data();
   for (int64_t row = 0; row < outer; ++row)
@@ -281,43 +317,95 @@ llvm::Error slice(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// The axis and the batch dimensions of `indices` into `params`.
+/// Which slices of the first operand the indices of the second one pick.
+struct Picks {
+  Shape shape; ///< of the result
+  int64_t batch = 1, outer = 1, length = 1, picks = 1, inner = 1;
+
+  static llvm::Expected<Picks> of(KernelContext &ctx) {
+    const auto &options = ctx.options<circle::GatherOptions>();
+    const Tensor &params = ctx.input(0), &indices = ctx.input(1);
+    auto axis = ctx.axis(options.axis(), params.rank());
+    if (!axis)
+      return axis.takeError();
+    int batches = options.batch_dims() < 0 ? options.batch_dims() + indices.rank() : options.batch_dims();
+    if (batches < 0 || batches > indices.rank() || batches > *axis)
+      return ctx.fail("batch_dims is out of range");
+    for (int d = 0; d < batches; ++d)
+      if (params.dim(d) != indices.dim(d))
+        return ctx.fail(1, "differs from the operand in a batch dimension");
+    Picks made;
+    made.shape.assign(params.shape.begin(), params.shape.begin() + *axis);
+    made.shape.append(indices.shape.begin() + batches, indices.shape.end());
+    made.shape.append(params.shape.begin() + *axis + 1, params.shape.end());
+    made.length = params.dim(*axis);
+    made.inner = product(params.shape, *axis + 1, params.rank());
+    made.batch = product(params.shape, 0, batches);
+    made.outer = product(params.shape, batches, *axis);
+    made.picks = product(indices.shape, batches, indices.rank());
+    return made;
+  }
+  /// f(which slice) in the order of the result.
+  template <class F> llvm::Error forEach(KernelContext &ctx, F f) const {
+    if (product(shape) == 0)
+      return llvm::Error::success();
+    auto at = ctx.integers(1);
+    if (!at)
+      return at.takeError();
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t row = 0; row < outer; ++row)
+        for (int64_t p = 0; p < picks; ++p) {
+          int64_t index = (*at)[b * picks + p];
+          if (index < 0 || index >= length)
+            return ctx.fail(1, "index " + llvm::Twine(index) + " of " + llvm::Twine(length) + " elements");
+          f((b * outer + row) * length + index);
+        }
+    return llvm::Error::success();
+  }
+};
+
 llvm::Error gather(KernelContext &ctx) {
-  const auto &options = ctx.options<circle::GatherOptions>();
-  const Tensor &params = ctx.input(0), &indices = ctx.input(1);
-  auto axis = ctx.axis(options.axis(), params.rank());
-  if (!axis)
-    return axis.takeError();
-  int batches = options.batch_dims() < 0 ? options.batch_dims() + indices.rank() : options.batch_dims();
-  if (batches < 0 || batches > indices.rank() || batches > *axis)
-    return ctx.fail("batch_dims is out of range");
-  Shape shape(params.shape.begin(), params.shape.begin() + *axis);
-  for (int d = 0; d < batches; ++d)
-    if (params.dim(d) != indices.dim(d))
-      return ctx.fail(1, "differs from the operand in a batch dimension");
-  shape.append(indices.shape.begin() + batches, indices.shape.end());
-  shape.append(params.shape.begin() + *axis + 1, params.shape.end());
-  auto output = ctx.output(0, shape);
+  const Tensor &params = ctx.input(0);
+  auto picks = Picks::of(ctx);
+  if (!picks)
+    return picks.takeError();
+  auto output = ctx.output(0, picks->shape);
   if (!output)
     return output.takeError();
-  auto at = ctx.integers(1);
-  if (!at)
-    return at.takeError();
-  int64_t inner = product(params.shape, *axis + 1, params.rank()) * elementSize(params), length = params.dim(*axis);
-  int64_t batch = product(params.shape, 0, batches), outer = product(params.shape, batches, *axis);
-  int64_t picks = product(indices.shape, batches, indices.rank());
-  const uint8_t *from = params.bytes().data();
+  int64_t size = picks->inner * elementSize(params);
   uint8_t *to = (*output)->storage.data();
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t row = 0; row < outer; ++row)
-      for (int64_t p = 0; p < picks; ++p, to += inner) {
-        int64_t index = (*at)[b * picks + p];
-        if (index < 0 || index >= length)
-          return ctx.fail(1, "index " + llvm::Twine(index) + " of " + llvm::Twine(length) + " elements");
-        if (inner)
-          std::memcpy(to, from + ((b * outer + row) * length + index) * inner, inner);
-      }
-  return llvm::Error::success();
+  return picks->forEach(ctx, [&](int64_t slice) {
+    std::memcpy(to, params.bytes().data() + slice * size, size);
+    to += size;
+  });
+}
+
+llvm::Error gatherStrings(KernelContext &ctx) {
+  auto picks = Picks::of(ctx);
+  if (!picks)
+    return picks.takeError();
+  auto strings = Strings::of(ctx, 0);
+  if (!strings)
+    return strings.takeError();
+  // The size depends on which strings there are.
+  uint64_t count = 0, characters = 0;
+  auto add = [&](int64_t slice) {
+    for (int64_t i = 0; i < picks->inner; ++i, ++count)
+      characters += (*strings)[slice * picks->inner + i].size();
+  };
+  if (llvm::Error error = picks->forEach(ctx, add))
+    return error;
+  uint64_t size = Strings::packedSize(count, characters);
+  if (size > std::numeric_limits<int32_t>::max())
+    return ctx.fail("the result is too long");
+  auto output = ctx.outputOfSize(0, picks->shape, size);
+  if (!output)
+    return output.takeError();
+  StringWriter writer((*output)->storage, static_cast<uint32_t>(count));
+  return picks->forEach(ctx, [&](int64_t slice) {
+    for (int64_t i = 0; i < picks->inner; ++i)
+      writer.append((*strings)[slice * picks->inner + i]);
+  });
 }
 
 /// PAD and PADV2: the input in the middle of a constant; zero, or for quantised tensors the zero point, unless given.
@@ -375,9 +463,9 @@ llvm::Error pad(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> movementKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::RESHAPE, "any, i32? -> same", reshape},
-      {Op::SQUEEZE, "any -> same", squeeze},
-      {Op::EXPAND_DIMS, "any, i32|i64 -> same", expandDims},
+      {Op::RESHAPE, "any|str, i32? -> same", reshape},
+      {Op::SQUEEZE, "any|str -> same", squeeze},
+      {Op::EXPAND_DIMS, "any|str, i32|i64 -> same", expandDims},
       {Op::TRANSPOSE, "any, i32 -> same", transpose},
       {Op::CONCATENATION, "any... -> same", concatenate},
       {Op::PACK, "any... -> same", pack},
@@ -386,6 +474,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", slice},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
+      {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
       {Op::PAD, "any, i32|i64, any? -> same", pad},
       {Op::PADV2, "any, i32|i64, any? -> same", pad},
   };

@@ -1,0 +1,196 @@
+#include "eval/Kernels.h"
+#include "eval/kernels/Move.h"
+
+#include <cmath>
+
+/// Rows of tables by their number or their key.
+namespace origo::eval {
+
+namespace {
+
+/// Refuses row numbers that the table does not have.
+llvm::Error checkRows(KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> rows, const Tensor &table) {
+  for (int32_t row : rows)
+    if (row < 0 || row >= table.dim(0))
+      return ctx.fail(operand, "row " + llvm::Twine(row) + " of " + llvm::Twine(table.dim(0)));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Tensor *> embeddingOutput(KernelContext &ctx) {
+  const Tensor &table = ctx.input(1);
+  if (llvm::Error error = ctx.wantRank(0, 1))
+    return error;
+  if (table.rank() < 2)
+    return ctx.fail(1, "is not a table");
+  Shape shape = table.shape;
+  shape[0] = ctx.input(0).dim(0);
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
+    return error;
+  return output;
+}
+
+llvm::Error embeddingLookup(KernelContext &ctx) {
+  const Tensor &table = ctx.input(1);
+  if (table.type != ctx.outputType())
+    return ctx.fail("the result has another type than the table");
+  auto output = embeddingOutput(ctx);
+  if (!output)
+    return output.takeError();
+  int64_t size = product(table.shape, 1, table.rank()) * elementSize(table);
+  uint8_t *to = (*output)->storage.data();
+  if ((*output)->storage.empty())
+    return llvm::Error::success();
+  for (int32_t row : ctx.input(0).as<int32_t>()) {
+    std::memcpy(to, table.bytes().data() + row * size, size);
+    to += size;
+  }
+  return llvm::Error::success();
+}
+
+/// A table of quantised rows, with one scale or one for each row, and no zero point. The numbers are signed ones, even
+/// where the type says otherwise.
+llvm::Error embeddingDequantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &table = ctx.input(1);
+  if (table.perChannel() && (table.rank() == 0 || table.quantization->scale.size() != size_t(table.dim(0))))
+    return ctx.fail(1, "does not have a scale for each row");
+  auto output = embeddingOutput(ctx);
+  if (!output)
+    return output.takeError();
+  auto out = (*output)->as<float>();
+  auto x = table.as<int8_t>();
+  size_t to = 0;
+  int64_t length = product(table.shape, 1, table.rank());
+  for (int32_t row : ctx.input(0).as<int32_t>())
+    for (int64_t i = 0; i < length && to < out.size(); ++i)
+      out[to++] = static_cast<float>(x[row * length + i]) * table.scaleOf(row);
+  return llvm::Error::success();
+}
+
+/// EMBEDDING_LOOKUP_SPARSE: rows of the table, weighted and added up by all but the last coordinate of their place.
+llvm::Error embeddingSparse(KernelContext &ctx) {
+  const Tensor &ids = ctx.input(0), &places = ctx.input(1), &dense = ctx.input(2), &weights = ctx.input(3);
+  const Tensor &table = ctx.input(4);
+  for (unsigned i : {0u, 2u, 3u})
+    if (llvm::Error error = ctx.wantRank(i, 1))
+      return error;
+  if (llvm::Error error = ctx.wantRank(1, 2))
+    return error;
+  if (table.rank() < 2)
+    return ctx.fail(4, "is not a table");
+  int32_t rank = places.dim(1);
+  if (rank < 1 || dense.dim(0) != rank || places.dim(0) != ids.dim(0) || weights.dim(0) != ids.dim(0))
+    return ctx.fail("ids, indices, weights and shape do not fit each other");
+  auto dims = ctx.integers(2);
+  if (!dims)
+    return dims.takeError();
+  Shape shape;
+  for (int64_t dim : llvm::ArrayRef(*dims).drop_back()) {
+    if (dim < 0)
+      return ctx.fail(2, "is not a shape");
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  size_t leading = shape.size();
+  shape.append(table.shape.begin() + 1, table.shape.end());
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  auto rows = ids.as<int32_t>(), at = places.as<int32_t>();
+  if (llvm::Error error = checkRows(ctx, 0, rows, table))
+    return error;
+  for (size_t i = 0; i < at.size(); ++i)
+    if (at[i] < 0 || at[i] >= (*dims)[i % rank])
+      return ctx.fail(1, "index " + llvm::Twine(at[i]) + " of " + llvm::Twine((*dims)[i % rank]) + " elements");
+  auto out = (*output)->as<float>();
+  std::fill(out.begin(), out.end(), 0.f);
+  if (out.empty() || rows.empty())
+    return llvm::Error::success();
+
+  auto combiner = ctx.options<circle::EmbeddingLookupSparseOptions>().combiner();
+  int64_t length = product(table.shape, 1, table.rank()), buckets = product(shape, 0, leading);
+  auto strides = stridesOf(llvm::ArrayRef(shape).take_front(leading));
+  auto weight = weights.as<float>(), x = table.as<float>();
+  std::vector<float> total(buckets, 0.f);
+  std::vector<bool> used(buckets, false);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    int64_t bucket = 0;
+    for (size_t d = 0; d < leading; ++d)
+      bucket += at[i * rank + d] * strides[d];
+    used[bucket] = true;
+    total[bucket] += combiner == circle::CombinerType::SQRTN ? weight[i] * weight[i] : weight[i];
+    for (int64_t j = 0; j < length; ++j)
+      out[bucket * length + j] += x[rows[i] * length + j] * weight[i];
+  }
+  if (combiner == circle::CombinerType::SUM)
+    return llvm::Error::success();
+  for (int64_t bucket = 0; bucket < buckets; ++bucket) {
+    float by = combiner == circle::CombinerType::SQRTN ? std::sqrt(total[bucket]) : total[bucket];
+    for (int64_t j = 0; used[bucket] && j < length; ++j)
+      out[bucket * length + j] /= by;
+  }
+  return llvm::Error::success();
+}
+
+/// HASHTABLE_LOOKUP: rows by rising keys; zeros, and no hit, for a key that is not there.
+llvm::Error hashtableLookup(KernelContext &ctx) {
+  const Tensor &table = ctx.input(2);
+  for (unsigned i : {0u, 1u})
+    if (llvm::Error error = ctx.wantRank(i, 1))
+      return error;
+  if (table.rank() < 1 || table.dim(0) != ctx.input(1).dim(0))
+    return ctx.fail(2, "does not have a row for each key");
+  Shape shape = table.shape;
+  shape[0] = ctx.input(0).dim(0);
+  Tensor *rows = nullptr, *hits = nullptr;
+  if (ctx.wants(0)) {
+    if (table.type != ctx.outputType())
+      return ctx.fail("the result has another type than the table");
+    auto output = ctx.output(0, shape);
+    if (!output)
+      return output.takeError();
+    rows = *output;
+  }
+  if (ctx.wants(1)) {
+    auto output = ctx.output(1, {shape[0]});
+    if (!output)
+      return output.takeError();
+    hits = *output;
+  }
+  auto wanted = ctx.input(0).as<int32_t>(), keys = ctx.input(1).as<int32_t>();
+  if (!llvm::is_sorted(keys))
+    return ctx.fail(1, "the keys do not rise");
+  int64_t size = product(table.shape, 1, table.rank()) * elementSize(table);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int32_t *found = llvm::lower_bound(keys, wanted[i]);
+    bool hit = found != keys.end() && *found == wanted[i];
+    if (hits)
+      hits->as<uint8_t>()[i] = hit;
+    if (!rows || size == 0)
+      continue;
+    uint8_t *to = rows->storage.data() + i * size;
+    if (hit)
+      std::memcpy(to, table.bytes().data() + (found - keys.begin()) * size, size);
+    else
+      std::memset(to, 0, size);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> lookupKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::EMBEDDING_LOOKUP, "i32, i8|u8 -> f32", embeddingDequantized},
+      {Op::EMBEDDING_LOOKUP, "i32, any -> any", embeddingLookup},
+      {Op::EMBEDDING_LOOKUP_SPARSE, "i32, i32, i32, f32, f32 -> f32", embeddingSparse},
+      {Op::HASHTABLE_LOOKUP, "i32, i32, any -> any, u8", hashtableLookup},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,297 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+/// Sums, means, products, extremes and truth of the elements along axes.
+namespace origo::eval {
+
+namespace {
+
+/// Which elements of the input belong to which element of the output.
+struct Reduction {
+  Tensor *output = nullptr;
+  llvm::SmallVector<int64_t, 6> steps; ///< in the output, for a step along each dimension of the input; 0: reduced
+  int64_t count = 1;                   ///< elements that each output is made of
+
+  /// Also makes room for the output.
+  static llvm::Expected<Reduction> of(KernelContext &ctx) {
+    const Tensor &in = ctx.input(0);
+    auto axes = ctx.integers(1);
+    if (!axes)
+      return axes.takeError();
+    llvm::SmallVector<bool, 6> reduced(in.rank(), false);
+    // The runtime takes any axis of a scalar.
+    if (in.rank() != 0)
+      for (int64_t given : *axes) {
+        auto axis = ctx.axis(given, in.rank());
+        if (!axis)
+          return axis.takeError();
+        reduced[*axis] = true;
+      }
+    bool keep = ctx.options<circle::ReducerOptions>().keep_dims();
+    Reduction made;
+    Shape shape, kept;
+    for (int d = 0; d < in.rank(); ++d) {
+      kept.push_back(reduced[d] ? 1 : in.dim(d));
+      if (!reduced[d] || keep)
+        shape.push_back(kept.back());
+      if (reduced[d])
+        made.count *= in.dim(d);
+    }
+    made.steps = stridesOf(kept);
+    for (int d = 0; d < in.rank(); ++d)
+      if (reduced[d])
+        made.steps[d] = 0;
+    auto output = ctx.output(0, shape);
+    if (!output)
+      return output.takeError();
+    made.output = *output;
+    return made;
+  }
+
+  /// f(element of the output, element of the input), for the input's elements in order.
+  template <class F> void forEach(const Tensor &in, F f) const {
+    Shape position(in.rank(), 0);
+    int64_t to = 0;
+    for (int64_t i = 0, count = in.count(); i < count; ++i) {
+      f(to, i);
+      for (int d = in.rank(); d-- > 0;) {
+        to += steps[d];
+        if (++position[d] < in.dim(d))
+          break;
+        to -= steps[d] * in.dim(d);
+        position[d] = 0;
+      }
+    }
+  }
+
+  /// All elements folded with f, beginning from `start`.
+  template <class Sum, class T, class F> std::vector<Sum> fold(const Tensor &in, Sum start, F f) const {
+    std::vector<Sum> sums(static_cast<size_t>(output->count()), start);
+    auto x = in.as<T>();
+    forEach(in, [&](int64_t to, int64_t from) { sums[to] = f(sums[to], x[from]); });
+    return sums;
+  }
+};
+
+template <class T> struct Sum {
+  static constexpr T start() { return 0; }
+  static T next(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a + b;
+    else
+      return wrappingAdd(a, b);
+  }
+};
+template <class T> struct Product {
+  static constexpr T start() { return 1; }
+  static T next(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a * b;
+    else
+      return wrappingMul(a, b);
+  }
+};
+template <class T> struct Maximum {
+  static constexpr T start() { return std::numeric_limits<T>::lowest(); }
+  static T next(T a, T b) { return b > a ? b : a; }
+};
+template <class T> struct Minimum {
+  static constexpr T start() { return std::numeric_limits<T>::max(); }
+  static T next(T a, T b) { return b < a ? b : a; }
+};
+struct Any {
+  static constexpr uint8_t start() { return 0; }
+  static uint8_t next(uint8_t a, uint8_t b) { return a || b; }
+};
+struct All {
+  static constexpr uint8_t start() { return 1; }
+  static uint8_t next(uint8_t a, uint8_t b) { return a && b; }
+};
+
+/// Sums are kept in the type itself, as the runtime does.
+template <class T, class F> llvm::Error reduce(KernelContext &ctx) {
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  auto results = reduction->fold<T, T>(ctx.input(0), F::start(), F::next);
+  llvm::copy(results, reduction->output->as<T>().begin());
+  return llvm::Error::success();
+}
+
+/// Integers are added up in 64 bits and the quotient is rounded towards zero.
+template <class T> llvm::Error mean(KernelContext &ctx) {
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  auto sums = reduction->fold<Wide, T>(ctx.input(0), Wide(0), [](Wide a, T b) { return Sum<Wide>::next(a, b); });
+  if (reduction->count == 0 && !std::is_floating_point_v<T> && !sums.empty())
+    return ctx.fail(0, "the mean of no elements");
+  auto out = reduction->output->as<T>();
+  for (size_t i = 0; i < sums.size(); ++i)
+    out[i] = static_cast<T>(sums[i] / static_cast<Wide>(reduction->count));
+  return llvm::Error::success();
+}
+
+template <class T> T clampTo(int32_t value, int32_t zeroPoint) {
+  return static_cast<T>(
+      std::clamp<int32_t>(wrappingAdd(value, zeroPoint), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+template <class T> std::vector<int32_t> rawSums(const Reduction &reduction, const Tensor &in) {
+  return reduction.fold<int32_t, T>(in, 0, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
+}
+
+/// Nearest, ties away from zero; numbers that do not fit are cut off.
+int32_t roundToInt(float value) {
+  return std::isnan(value) ? 0 : saturate32(static_cast<int64_t>(std::clamp(std::round(value), -1e10f, 1e10f)));
+}
+
+/// The mean over height and width of 8 bit images, their dimensions kept. Here the runtime scales the sum with its zero
+/// points, and takes away what they make afterwards.
+bool isImageMean(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto axes = ctx.input(1).as<int32_t>();
+  bool bothAxes = axes.size() == 2 && axes[0] != axes[1] && llvm::all_of(axes, [](int a) { return a == 1 || a == 2; });
+  return bothAxes && in.rank() == 4 && in.type != TensorType::INT16 &&
+         ctx.options<circle::ReducerOptions>().keep_dims();
+}
+
+template <class T> llvm::Error meanQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  const Tensor &in = ctx.input(0);
+  Tensor &output = *reduction->output;
+  auto sums = rawSums<T>(*reduction, in);
+  if (sums.empty())
+    return llvm::Error::success();
+  int64_t count = reduction->count;
+  if (count == 0 || count > std::numeric_limits<int32_t>::max())
+    return ctx.fail(0, "the mean of no elements, or of too many");
+  auto out = output.as<T>();
+  if (isImageMean(ctx)) {
+    float scale = in.scale() / (static_cast<float>(count) * output.scale());
+    int32_t zeros = roundToInt(static_cast<float>(in.zeroPoint()) * in.scale() / output.scale());
+    int32_t bias = wrappingSub(output.zeroPoint(), zeros);
+    for (size_t i = 0; i < sums.size(); ++i)
+      out[i] = clampTo<T>(multiply(sums[i], quantizeMultiplier(static_cast<double>(scale))), bias);
+    return llvm::Error::success();
+  }
+  // input scale / output scale / count as one factor, with as many bits of the quotient as fit.
+  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(output.scale()));
+  int shift = std::min(static_cast<int>(llvm::Log2_64(static_cast<uint64_t>(count))), 31 + factor.shift);
+  Multiplier each{static_cast<int32_t>((static_cast<int64_t>(factor.mantissa) << shift) / count), factor.shift - shift};
+  int32_t zeros = wrappingMul(static_cast<int32_t>(count), in.zeroPoint());
+  for (size_t i = 0; i < sums.size(); ++i)
+    out[i] = clampTo<T>(multiply(wrappingSub(sums[i], zeros), each), output.zeroPoint());
+  return llvm::Error::success();
+}
+
+/// The runtime does this one in float.
+template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  const Tensor &in = ctx.input(0);
+  Tensor &output = *reduction->output;
+  auto sums = rawSums<T>(*reduction, in);
+  float scale = in.scale() / output.scale();
+  float bias = static_cast<float>(-in.zeroPoint()) * scale * static_cast<float>(reduction->count);
+  auto out = output.as<T>();
+  for (size_t i = 0; i < sums.size(); ++i)
+    out[i] = clampTo<T>(roundToInt(static_cast<float>(sums[i]) * scale + bias), output.zeroPoint());
+  return llvm::Error::success();
+}
+
+/// Scaled after each factor, so that the product stays small: by input scale / the count-th root of the output scale.
+template <class T> llvm::Error productQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  const Tensor &in = ctx.input(0);
+  Tensor &output = *reduction->output;
+  if (reduction->count == 0)
+    return ctx.fail(0, "the product of no elements");
+  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) /
+                                         std::pow(static_cast<double>(output.scale()), 1.0 / reduction->count));
+  if (factor.shift > 14)
+    return ctx.fail("the scales are too far apart");
+  auto x = in.as<T>();
+  std::vector<int32_t> products(static_cast<size_t>(output.count()));
+  std::vector<bool> begun(products.size(), false);
+  reduction->forEach(in, [&](int64_t to, int64_t from) {
+    int32_t value = x[from] - in.zeroPoint();
+    if (!begun[to])
+      products[to] = value;
+    else
+      products[to] = multiply(static_cast<int64_t>(products[to]) * value, factor);
+    begun[to] = true;
+  });
+  auto out = output.as<T>();
+  for (size_t i = 0; i < products.size(); ++i)
+    out[i] = clampTo<T>(multiply(static_cast<int64_t>(products[i]), factor), output.zeroPoint());
+  return llvm::Error::success();
+}
+
+/// The order of quantised numbers is that of the real ones, as long as the scale stays.
+template <class T, class F> llvm::Error extremeQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Value &result = *ctx.op.result(0), &operand = *ctx.op.operand(0);
+  if (result.quantization->scale[0] != operand.quantization->scale[0] ||
+      ctx.outputs[0]->zeroPoint() != ctx.input(0).zeroPoint())
+    return ctx.fail("the result is quantised in another way than the operand");
+  return reduce<T, F>(ctx);
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> reduceKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::MEAN, "f32, i32 -> f32", mean<float>},
+      {Op::MEAN, "i32, i32 -> i32", mean<int32_t>},
+      {Op::MEAN, "i64, i32 -> i64", mean<int64_t>},
+      {Op::MEAN, "i8, i32 -> i8", meanQuantized<int8_t>},
+      {Op::MEAN, "u8, i32 -> u8", meanQuantized<uint8_t>},
+      {Op::MEAN, "i16, i32 -> i16", meanQuantized<int16_t>},
+      {Op::SUM, "f32, i32 -> f32", reduce<float, Sum<float>>},
+      {Op::SUM, "i32, i32 -> i32", reduce<int32_t, Sum<int32_t>>},
+      {Op::SUM, "i64, i32 -> i64", reduce<int64_t, Sum<int64_t>>},
+      {Op::SUM, "i8, i32 -> i8", sumQuantized<int8_t>},
+      {Op::SUM, "u8, i32 -> u8", sumQuantized<uint8_t>},
+      {Op::SUM, "i16, i32 -> i16", sumQuantized<int16_t>},
+      {Op::REDUCE_PROD, "f32, i32 -> f32", reduce<float, Product<float>>},
+      {Op::REDUCE_PROD, "i32, i32 -> i32", reduce<int32_t, Product<int32_t>>},
+      {Op::REDUCE_PROD, "i64, i32 -> i64", reduce<int64_t, Product<int64_t>>},
+      {Op::REDUCE_PROD, "i8, i32 -> i8", productQuantized<int8_t>},
+      {Op::REDUCE_PROD, "i16, i32 -> i16", productQuantized<int16_t>},
+      {Op::REDUCE_MAX, "f32, i32 -> f32", reduce<float, Maximum<float>>},
+      {Op::REDUCE_MAX, "i32, i32 -> i32", reduce<int32_t, Maximum<int32_t>>},
+      {Op::REDUCE_MAX, "i64, i32 -> i64", reduce<int64_t, Maximum<int64_t>>},
+      {Op::REDUCE_MAX, "i8, i32 -> i8", extremeQuantized<int8_t, Maximum<int8_t>>},
+      {Op::REDUCE_MAX, "u8, i32 -> u8", extremeQuantized<uint8_t, Maximum<uint8_t>>},
+      {Op::REDUCE_MAX, "i16, i32 -> i16", extremeQuantized<int16_t, Maximum<int16_t>>},
+      {Op::REDUCE_MIN, "f32, i32 -> f32", reduce<float, Minimum<float>>},
+      {Op::REDUCE_MIN, "i32, i32 -> i32", reduce<int32_t, Minimum<int32_t>>},
+      {Op::REDUCE_MIN, "i64, i32 -> i64", reduce<int64_t, Minimum<int64_t>>},
+      {Op::REDUCE_MIN, "i8, i32 -> i8", extremeQuantized<int8_t, Minimum<int8_t>>},
+      {Op::REDUCE_MIN, "u8, i32 -> u8", extremeQuantized<uint8_t, Minimum<uint8_t>>},
+      {Op::REDUCE_MIN, "i16, i32 -> i16", extremeQuantized<int16_t, Minimum<int16_t>>},
+      {Op::REDUCE_ANY, "bool, i32 -> bool", reduce<uint8_t, Any>},
+      {Op::REDUCE_ALL, "bool, i32 -> bool", reduce<uint8_t, All>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval
