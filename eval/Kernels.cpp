@@ -16,12 +16,19 @@ namespace origo::eval {
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
   FILE(fullyConnectedKernels)                                                                                          \
+  FILE(gruKernels)                                                                                                     \
+  FILE(hashTableKernels)                                                                                               \
+  FILE(lstmIntegerKernels)                                                                                             \
+  FILE(lstmKernels)                                                                                                    \
   FILE(movementKernels)                                                                                                \
   FILE(poolingKernels)                                                                                                 \
   FILE(quantizeKernels)                                                                                                \
+  FILE(rnnKernels)                                                                                                     \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
-  FILE(unaryKernels)
+  FILE(svdfKernels)                                                                                                    \
+  FILE(unaryKernels)                                                                                                   \
+  FILE(variableKernels)
 
 #define DECLARE(name) llvm::ArrayRef<KernelRow> name();
 KERNEL_FILES(DECLARE)
