@@ -51,13 +51,18 @@ struct Gate {
   Multiplier peepholeFactor, normFactor;
   int32_t leastVariance = 1;
 
-  std::vector<int16_t> sum(llvm::ArrayRef<int8_t> x, llvm::ArrayRef<int8_t> h, llvm::ArrayRef<int16_t> c) const {
+  /// `first` counts the cells before c, `peepholes` those that look at their cell: the runtime takes the number of
+  /// outputs for that of cells there, which makes a difference behind a projection.
+  std::vector<int16_t> sum(llvm::ArrayRef<int8_t> x, llvm::ArrayRef<int8_t> h, llvm::ArrayRef<int16_t> c, int64_t first,
+                           int64_t peepholes) const {
     std::vector<int16_t> y(c.size());
     for (size_t i = 0; i < y.size(); ++i) {
       y[i] = saturate16(input.at(i, x));
       y[i] = saturate16(int64_t(recurrent.at(i, h)) + y[i]);
-      if (!peephole.empty())
-        y[i] = saturate16(int64_t(multiply(int32_t(peephole[i]) * c[i], peepholeFactor)) + y[i]);
+      if (int64_t at = first + static_cast<int64_t>(i); !peephole.empty() && at < peepholes) {
+        int32_t product = int32_t(peephole[at % static_cast<int64_t>(h.size())]) * c[i];
+        y[i] = saturate16(int64_t(multiply(product, peepholeFactor)) + y[i]);
+      }
     }
     if (!norm.empty())
       normalize(y);
@@ -116,10 +121,12 @@ struct Cell {
   int16_t cellClip = 0;
   int8_t projectionClip = 0;
 
-  void step(llvm::ArrayRef<int8_t> x, llvm::MutableArrayRef<int8_t> h, llvm::MutableArrayRef<int16_t> c) const {
-    std::vector<int16_t> in, forget = gates[Forget].sum(x, h, c), fresh = gates[Candidate].sum(x, h, c);
+  void step(llvm::ArrayRef<int8_t> x, llvm::MutableArrayRef<int8_t> h, llvm::MutableArrayRef<int16_t> c, int64_t first,
+            int64_t peepholes) const {
+    auto sum = [&](unsigned which) { return gates[which].sum(x, h, c, first, peepholes); };
+    std::vector<int16_t> in, forget = sum(Forget), fresh = sum(Candidate);
     if (!coupled)
-      in = gates[In].sum(x, h, c);
+      in = sum(In);
     for (size_t i = 0; i < c.size(); ++i) {
       int16_t keep = logistic(forget[i]), take = static_cast<int16_t>(coupled ? 32767 - keep : logistic(in[i]));
       int32_t kept = productOf(keep, c[i], 15), taken = productOf(take, tanhWith(3, fresh[i]), 30 + cellShift);
@@ -127,7 +134,7 @@ struct Cell {
       if (cellClip > 0)
         c[i] = std::clamp<int16_t>(c[i], -cellClip, cellClip);
     }
-    std::vector<int16_t> out = gates[Out].sum(x, h, c);
+    std::vector<int16_t> out = sum(Out);
     std::vector<int8_t> hidden(c.size());
     for (size_t i = 0; i < c.size(); ++i) {
       int32_t product = logistic(out[i]) * tanhWith(15 + cellShift, c[i]);
@@ -176,6 +183,8 @@ llvm::Error readGate(const KernelContext &ctx, unsigned which, const Sizes &size
   if (at.peephole != none && ctx.has(at.peephole)) {
     if (llvm::Error error = want(at.peephole, TensorType::INT16, {sizes.cell}))
       return error;
+    if (sizes.output > sizes.cell)
+      return ctx.fail(at.peephole, "peepholes before a projection to more outputs than cells have no kernel");
     gate.peephole = ctx.input(at.peephole).as<int16_t>();
     gate.peepholeFactor = quantizeMultiplier(std::ldexp(1.f, cell.cellShift) * scaleOf(ctx, at.peephole) / scale);
   }
@@ -271,11 +280,14 @@ llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projec
     return llvm::Error::success();
   auto states = outputs->begin();
   auto memories = cells->begin();
+  // All batches of a moment at once, or one sequence behind the other.
+  bool together = sequence->timeMajor || ctx.input(0).rank() == 2;
   for (int32_t b = 0; b < sequence->batches; ++b)
     for (int32_t t = 0; t < sequence->times; ++t) {
-      int64_t row = sequence->row(t, b);
+      int64_t row = sequence->row(t, b), first = together ? int64_t(b) * sizes.cell : 0;
       auto h = states.slice(int64_t(b) * sizes.output, sizes.output);
-      cell->step(in.slice(row * sizes.input, sizes.input), h, memories.slice(int64_t(b) * sizes.cell, sizes.cell));
+      cell->step(in.slice(row * sizes.input, sizes.input), h, memories.slice(int64_t(b) * sizes.cell, sizes.cell),
+                 first, int64_t(together ? sequence->batches : 1) * sizes.output);
       llvm::copy(h, out.begin() + row * sizes.output);
     }
   return llvm::Error::success();
