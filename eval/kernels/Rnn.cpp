@@ -120,22 +120,20 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   auto sequence = Sequence::of(ctx, Input, options.time_major());
   if (!sequence)
     return sequence.takeError();
-  // A second input without weights of its own is what the backward direction reads instead of the first one.
   const Tensor *second = ctx.optional(Auxiliary);
   bool weighted = ctx.has(ForwardAuxiliary);
-  if (weighted && !second)
-    return ctx.fail(Auxiliary, "is missing");
+  // Runtimes disagree on whether the backward direction then reads it instead of the first one.
+  if (weighted != (second != nullptr))
+    return ctx.fail(Auxiliary, "a second input without weights of its own has no kernel");
   if (second && (second->type != TensorType::FLOAT32 || second->rank() != 3 ||
                  second->dim(0) != ctx.input(Input).dim(0) || second->dim(1) != ctx.input(Input).dim(1)))
     return ctx.fail(Auxiliary, "is no sequence of floats as long as the input");
   int32_t weightedDepth = weighted ? second->dim(2) : 0;
-  const Tensor &backwardInput = second && !weighted ? *second : ctx.input(Input);
   bool asymmetric = options.asymmetric_quantize_inputs();
   auto fw = readCell(ctx, Forward, sequence->depth, weighted ? int(ForwardAuxiliary) : -1, weightedDepth, asymmetric);
   if (!fw)
     return fw.takeError();
-  auto bw =
-      readCell(ctx, Backward, backwardInput.dim(2), weighted ? int(BackwardAuxiliary) : -1, weightedDepth, asymmetric);
+  auto bw = readCell(ctx, Backward, sequence->depth, weighted ? int(BackwardAuxiliary) : -1, weightedDepth, asymmetric);
   if (!bw)
     return bw.takeError();
   fw->activation = bw->activation = options.fused_activation_function();
@@ -162,8 +160,8 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
   runCell(*fw, *fwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? both : fw->units, 0);
-  runCell(*bw, *bwState, *sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true, out[merged ? 0 : 1],
-          merged ? both : bw->units, merged ? fw->units : 0);
+  runCell(*bw, *bwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
+          out[merged ? 0 : 1], merged ? both : bw->units, merged ? fw->units : 0);
   return llvm::Error::success();
 }
 
