@@ -13,8 +13,10 @@ namespace origo::eval {
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
   FILE(binaryKernels)                                                                                                  \
+  FILE(bitKernels)                                                                                                     \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
+  FILE(dilateKernels)                                                                                                  \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(gruKernels)                                                                                                     \
   FILE(hashTableKernels)                                                                                               \
@@ -23,9 +25,11 @@ namespace origo::eval {
   FILE(movementKernels)                                                                                                \
   FILE(poolingKernels)                                                                                                 \
   FILE(quantizeKernels)                                                                                                \
+  FILE(randomKernels)                                                                                                  \
   FILE(rnnKernels)                                                                                                     \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
+  FILE(stringKernels)                                                                                                  \
   FILE(svdfKernels)                                                                                                    \
   FILE(unaryKernels)                                                                                                   \
   FILE(variableKernels)

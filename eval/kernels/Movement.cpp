@@ -13,7 +13,7 @@ llvm::Error copyAs(KernelContext &ctx, llvm::ArrayRef<int32_t> shape) {
   const Tensor &in = ctx.input(0);
   if (product(shape) != in.count())
     return ctx.fail(0, "has " + llvm::Twine(in.count()) + " elements, the new shape " + llvm::Twine(product(shape)));
-  auto output = ctx.output(0, shape);
+  auto output = ctx.outputOfSize(0, shape, in.storage.size());
   if (!output)
     return output.takeError();
   if (!in.bytes().empty())
@@ -375,7 +375,7 @@ llvm::Error pad(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> movementKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::RESHAPE, "any, i32? -> same", reshape},
+      {Op::RESHAPE, "any|str, i32? -> same", reshape},
       {Op::SQUEEZE, "any -> same", squeeze},
       {Op::EXPAND_DIMS, "any, i32|i64 -> same", expandDims},
       {Op::TRANSPOSE, "any, i32 -> same", transpose},
