@@ -49,7 +49,7 @@ private:
 } // namespace
 
 llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
-  if (bytes > options.memoryLimit || state.usedBytes > options.memoryLimit - bytes) {
+  if (bytes > options.memoryLimit || state.usedBytes + state.resources.used > options.memoryLimit - bytes) {
     llvm::Twine limit(options.memoryLimit);
     std::string message = ("tensors would take more than the " + limit + " bytes that are allowed").str();
     return op ? evalError(ErrorCode::MemoryLimit, Phase::Run, *op, -1, message)
@@ -132,6 +132,8 @@ llvm::Error Execution::runStep(Frame &frame, const Step &step) {
 llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
   StepContext context(*this, frame, step);
   context.resources = &state.resources;
+  uint64_t used = state.usedBytes + state.resources.used;
+  state.resources.room = used < options.memoryLimit ? options.memoryLimit - used : 0;
   for (int slot : step.operands)
     context.inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   for (int slot : step.results)
@@ -197,7 +199,7 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
     arguments = arguments.drop_front();
     break;
   case BuiltinOperator::CALL_ONCE:
-    if (!state.calledOnce.insert(step.callees[0]->graph).second)
+    if (state.calledOnce.contains(step.callees[0]->graph))
       return llvm::Error::success();
     break;
   default:
@@ -206,6 +208,8 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
   auto results = call(frame, step, which, arguments);
   if (!results)
     return results.takeError();
+  if (step.op->code == BuiltinOperator::CALL_ONCE)
+    state.calledOnce.insert(step.callees[0]->graph); // what failed is tried again in the next run
   for (size_t i = 0; i < step.results.size(); ++i)
     if (llvm::Error error = setResult(frame, step, i, (*results)[i]))
       return error;

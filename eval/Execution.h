@@ -27,7 +27,7 @@ public:
   std::set<const Subgraph *> calledOnce;
   Resources resources;
   std::map<const Plan *, std::unique_ptr<Frame>> frames;
-  uint64_t usedBytes = 0; ///< of variables, and of frames
+  uint64_t usedBytes = 0; ///< of variable tensors and of frames; resources count theirs
 };
 
 /// One run.

@@ -14,29 +14,40 @@ namespace origo::eval {
   FILE(activationKernels)                                                                                              \
   FILE(argMinMaxKernels)                                                                                               \
   FILE(binaryKernels)                                                                                                  \
+  FILE(bitKernels)                                                                                                     \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
+  FILE(dilateKernels)                                                                                                  \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(gatherScatterKernels)                                                                                           \
   FILE(generateKernels)                                                                                                \
+  FILE(gruKernels)                                                                                                     \
+  FILE(hashTableKernels)                                                                                               \
   FILE(lookupKernels)                                                                                                  \
+  FILE(lstmIntegerKernels)                                                                                             \
+  FILE(lstmKernels)                                                                                                    \
   FILE(matrixDiagKernels)                                                                                              \
   FILE(mirrorPadKernels)                                                                                               \
   FILE(movementKernels)                                                                                                \
   FILE(nonMaxSuppressionKernels)                                                                                       \
   FILE(poolingKernels)                                                                                                 \
   FILE(quantizeKernels)                                                                                                \
+  FILE(randomKernels)                                                                                                  \
   FILE(reduceKernels)                                                                                                  \
   FILE(reverseKernels)                                                                                                 \
+  FILE(rnnKernels)                                                                                                     \
   FILE(segmentKernels)                                                                                                 \
   FILE(selectKernels)                                                                                                  \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
   FILE(spaceBatchKernels)                                                                                              \
   FILE(stridedSliceKernels)                                                                                            \
+  FILE(stringKernels)                                                                                                  \
+  FILE(svdfKernels)                                                                                                    \
   FILE(tileKernels)                                                                                                    \
   FILE(unaryKernels)                                                                                                   \
-  FILE(uniqueKernels)
+  FILE(uniqueKernels)                                                                                                  \
+  FILE(variableKernels)
 
 #define DECLARE(name) llvm::ArrayRef<KernelRow> name();
 KERNEL_FILES(DECLARE)

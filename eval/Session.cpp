@@ -1,6 +1,7 @@
 #include "eval/Session.h"
 
 #include "eval/Execution.h"
+#include "eval/Strings.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -71,6 +72,8 @@ llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shape
   if (bytes && *bytes != given.bytes.size())
     return portError(ErrorCode::BadInput, Phase::Run, port, "another number of bytes", std::to_string(*bytes),
                      std::to_string(given.bytes.size()));
+  if (port.type == TensorType::STRING && !unpackStrings(given.bytes, static_cast<int64_t>(count)))
+    return portError(ErrorCode::BadInput, Phase::Run, port, "the bytes do not hold as many strings as the shape says");
   tensor.storage = {const_cast<uint8_t *>(given.bytes.data()), given.bytes.size()};
   return tensor;
 }

@@ -3,41 +3,16 @@
 #include "eval/Numbers.h"
 #include "eval/Session.h"
 #include "eval/Shapes.h"
-#include "ir/Text.h"
+#include "tests/Sessions.h"
 
 #include <gtest/gtest.h>
 
 using namespace origo;
 using namespace origo::eval;
+using namespace origo::test;
 using Op = BuiltinOperator;
 
 namespace {
-
-std::unique_ptr<Model> parse(llvm::StringRef text) {
-  PayloadStore store;
-  auto parsed = parseText(text, "", store);
-  EXPECT_TRUE(static_cast<bool>(parsed)) << llvm::toString(parsed.takeError());
-  return parsed ? std::move(*parsed) : nullptr;
-}
-
-TensorRef floats(Shape shape, llvm::ArrayRef<float> elements) {
-  return {TensorType::FLOAT32,
-          std::move(shape),
-          {reinterpret_cast<const uint8_t *>(elements.data()), elements.size() * sizeof(float)}};
-}
-
-std::vector<float> floatsOf(const OwnedTensor &tensor) {
-  std::vector<float> elements(tensor.bytes.size() / sizeof(float));
-  std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
-  return elements;
-}
-
-/// The EvalErrors that an error consists of.
-std::vector<std::unique_ptr<EvalError>> errorsOf(llvm::Error error) {
-  std::vector<std::unique_ptr<EvalError>> list;
-  llvm::handleAllErrors(std::move(error), [&](std::unique_ptr<EvalError> e) { list.push_back(std::move(e)); });
-  return list;
-}
 
 /// y = relu(x + 1), z = −y
 const char *small = R"(origo 1

@@ -54,8 +54,10 @@ llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position) {
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
       count = UINT64_MAX;
   auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8 || count > (uint64_t(1) << 32))
-    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type or size");
+  if (!bits || *bits < 8)
+    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type");
+  if (count > CompileOptions().memoryLimit / (*bits / 8))
+    return makeError("input " + llvm::Twine(position) + ": it would take more memory than a run may");
   tensor.bytes.resize(count * *bits / 8);
   Random random(seed, position);
   for (size_t i = 0; i < count; ++i) {

@@ -181,7 +181,9 @@ Verdict compare(const OwnedTensor &got, const OwnedTensor &want) {
 }
 
 Verdict judge(const Operator &op, Taps *tapped) {
-  if (isControlFlow(op.code))
+  auto isResource = [](const Value *value) { return value && value->type == TensorType::RESOURCE; };
+  // What works on a state is judged by whole models.
+  if (isControlFlow(op.code) || isResource(op.operand(0)) || isResource(op.result()))
     return {"control", ""};
   if (!findKernel(op))
     return {"unsupported", ""};

@@ -1,0 +1,85 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+#include "eval/kernels/Move.h"
+
+/// What looks at numbers as bits, and SIGN.
+namespace origo::eval {
+
+namespace {
+
+/// The same bytes as elements of another size: smaller ones get a dimension of their own, larger ones take the last.
+llvm::Error bitcast(KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  int64_t from = elementSize(in), to = bitsPerElement(ctx.outputType()).value_or(8) / 8;
+  Shape shape = in.shape;
+  if (from > to)
+    shape.push_back(static_cast<int32_t>(from / to));
+  if (from < to) {
+    if (shape.empty() || shape.back() != to / from)
+      return ctx.fail(0, "its last dimension does not fill elements of the result");
+    shape.pop_back();
+  }
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  llvm::copy(in.bytes(), (*output)->as<uint8_t>().begin());
+  return llvm::Error::success();
+}
+
+template <class T, class F> llvm::Error combine(KernelContext &ctx, F f) {
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  auto shape = broadcastShape(a.shape, b.shape);
+  if (!shape)
+    return ctx.fail("the shapes of its operands do not fit");
+  auto output = ctx.output(0, *shape);
+  if (!output)
+    return output.takeError();
+  auto x = a.as<T>(), y = b.as<T>();
+  auto out = (*output)->template as<T>();
+  size_t i = 0;
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
+    out[i++] = f(x[at.index(0)], y[at.index(1)]);
+  return llvm::Error::success();
+}
+
+template <class T> llvm::Error exclusiveOr(KernelContext &ctx) {
+  return combine<T>(ctx, [](T x, T y) { return static_cast<T>(x ^ y); });
+}
+/// What is shifted out entirely leaves the sign.
+template <class T> llvm::Error rightShift(KernelContext &ctx) {
+  return combine<T>(ctx, [](T x, T y) {
+    constexpr T most = sizeof(T) * 8 - 1;
+    return static_cast<T>(x >> std::clamp<T>(y, 0, most));
+  });
+}
+
+template <class T> llvm::Error sign(KernelContext &ctx) {
+  auto output = ctx.output(0, ctx.input(0).shape);
+  if (!output)
+    return output.takeError();
+  llvm::transform(ctx.input(0).as<T>(), (*output)->template as<T>().begin(),
+                  [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> bitKernels() {
+  using Op = BuiltinOperator;
+#define INTEGERS(code, function)                                                                                       \
+  {Op::code, "i8, i8 -> i8", function<int8_t>}, {Op::code, "u8, u8 -> u8", function<uint8_t>},                         \
+      {Op::code, "i16, i16 -> i16", function<int16_t>}, {Op::code, "u16, u16 -> u16", function<uint16_t>},             \
+      {Op::code, "i32, i32 -> i32", function<int32_t>}, {                                                              \
+    Op::code, "u32, u32 -> u32", function<uint32_t>                                                                    \
+  }
+  static const KernelRow rows[] = {
+      {Op::BITCAST, "any -> any", bitcast},   INTEGERS(BITWISE_XOR, exclusiveOr),
+      INTEGERS(RIGHT_SHIFT, rightShift),      {Op::SIGN, "i32 -> i32", sign<int32_t>},
+      {Op::SIGN, "f64 -> f64", sign<double>},
+  };
+#undef INTEGERS
+  return rows;
+}
+
+} // namespace origo::eval

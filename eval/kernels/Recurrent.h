@@ -1,0 +1,189 @@
+#pragma once
+
+#include "eval/FixedPoint.h"
+#include "eval/Kernel.h"
+#include "schema/TensorTypes.h"
+
+/// What the kernels with a state have in common.
+namespace origo::eval {
+
+/// Rows of a sequence: [time, batch, depth] or [batch, time, depth]; [batch, depth] is one moment.
+struct Sequence {
+  int32_t times = 1, batches = 1, depth = 0;
+  bool timeMajor = false;
+  int64_t row(int32_t time, int32_t batch) const {
+    return timeMajor ? int64_t(time) * batches + batch : int64_t(batch) * times + time;
+  }
+  /// The shape with other rows.
+  Shape shape(const Tensor &input, int32_t depth) const {
+    Shape shape = input.shape;
+    shape.back() = depth;
+    return shape;
+  }
+  static llvm::Expected<Sequence> of(const KernelContext &ctx, unsigned operand, bool timeMajor) {
+    const Tensor &in = ctx.input(operand);
+    if (in.rank() == 2)
+      return Sequence{1, in.dim(0), in.dim(1), false};
+    if (in.rank() != 3)
+      return ctx.fail(operand, "has another rank", "2 or 3", std::to_string(in.rank()));
+    return Sequence{in.dim(timeMajor ? 0 : 1), in.dim(timeMajor ? 1 : 0), in.dim(2), timeMajor};
+  }
+};
+
+/// Refuses an operand that is absent or does not have this type and shape.
+inline llvm::Error wantTensor(const KernelContext &ctx, unsigned operand, llvm::ArrayRef<TensorType> types,
+                              llvm::ArrayRef<int32_t> shape) {
+  const Tensor *tensor = ctx.optional(operand);
+  if (!tensor)
+    return ctx.fail(operand, "is missing");
+  if (!llvm::is_contained(types, tensor->type))
+    return ctx.fail(operand, "has another type", tensorTypeName(types[0]).str(), tensorTypeName(tensor->type).str());
+  if (llvm::ArrayRef<int32_t>(tensor->shape) != shape)
+    return ctx.fail(operand, "has another shape", shapeText(shape), shapeText(tensor->shape));
+  return llvm::Error::success();
+}
+
+/// A vector of floats, one that is absent, or one of int8 (or of uint8, which old files have in its place) with a
+/// scale.
+class Vector {
+public:
+  static llvm::Expected<Vector> of(const KernelContext &ctx, unsigned operand, int32_t count, bool required = false) {
+    Vector made;
+    if (!ctx.has(operand) && !required)
+      return made;
+    if (llvm::Error error =
+            wantTensor(ctx, operand, {TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, {count}))
+      return error;
+    made.tensor = ctx.optional(operand);
+    return made;
+  }
+  explicit operator bool() const { return tensor; }
+  float operator[](size_t i) const {
+    return tensor->type == TensorType::FLOAT32 ? tensor->as<float>()[i]
+                                               : static_cast<float>(tensor->as<int8_t>()[i]) * tensor->scale();
+  }
+
+private:
+  const Tensor *tensor = nullptr;
+};
+
+/// A matrix of floats, or of int8 with a scale. In the latter case the vector that it is multiplied with is rounded to
+/// int8, too, with a scale of its own.
+class Matrix {
+public:
+  /// Of `rows` × `columns` elements; empty if it is absent and need not be there.
+  static llvm::Expected<Matrix> of(const KernelContext &ctx, unsigned operand, int32_t rows, int32_t columns,
+                                   bool asymmetric, bool required = true) {
+    Matrix made;
+    if (!ctx.has(operand) && !required)
+      return made;
+    if (llvm::Error error =
+            wantTensor(ctx, operand, {TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, {rows, columns}))
+      return error;
+    made.tensor = ctx.optional(operand);
+    if (made.tensor->perChannel())
+      return ctx.fail(operand, "a scale for each row has no kernel");
+    made.rows = rows;
+    made.columns = columns;
+    made.asymmetric = asymmetric;
+    return made;
+  }
+  explicit operator bool() const { return tensor; }
+  /// y += this · x
+  void addProduct(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> y) const {
+    if (tensor->type == TensorType::FLOAT32) {
+      const float *weights = tensor->as<float>().data();
+      for (int64_t r = 0; r < rows; ++r) {
+        float sum = 0;
+        for (int64_t c = 0; c < columns; ++c)
+          sum += weights[r * columns + c] * x[c];
+        y[r] += sum;
+      }
+      return;
+    }
+    const int8_t *weights = tensor->as<int8_t>().data();
+    auto [rounded, scale, zero] = asymmetric ? roundAsymmetric(x) : roundSymmetric(x);
+    for (int64_t r = 0; r < rows; ++r) {
+      int32_t sum = 0;
+      for (int64_t c = 0; c < columns; ++c)
+        sum = wrappingAdd(sum, weights[r * columns + c] * (rounded[c] - zero));
+      y[r] += static_cast<float>(sum) * (scale * tensor->scale());
+    }
+  }
+
+private:
+  const Tensor *tensor = nullptr;
+  int64_t rows = 0, columns = 0;
+  bool asymmetric = false;
+
+  struct Rounded {
+    std::vector<int8_t> numbers;
+    float scale = 1;
+    int32_t zero = 0;
+  };
+  static int8_t nearest(float x, float low) { return static_cast<int8_t>(std::clamp(std::round(x), low, 127.f)); }
+  static std::pair<float, float> range(llvm::ArrayRef<float> x) {
+    float low = 0, high = 0;
+    for (float number : x) {
+      low = std::min(low, number);
+      high = std::max(high, number);
+    }
+    return {low, high};
+  }
+  static Rounded roundSymmetric(llvm::ArrayRef<float> x) {
+    auto [low, high] = range(x);
+    float most = std::max(-low, high);
+    Rounded made{std::vector<int8_t>(x.size()), 1, 0};
+    if (most == 0 || !std::isfinite(most))
+      return made;
+    made.scale = most / 127;
+    for (size_t i = 0; i < x.size(); ++i)
+      made.numbers[i] = std::isnan(x[i]) ? 0 : nearest(x[i] * (127 / most), -127.f);
+    return made;
+  }
+  static Rounded roundAsymmetric(llvm::ArrayRef<float> x) {
+    auto [low, high] = range(x);
+    Rounded made{std::vector<int8_t>(x.size()), 1, 0};
+    if (low == high || !std::isfinite(high - low))
+      return made;
+    double scale = (static_cast<double>(high) - low) / 255;
+    // The zero point from the end that rounds less.
+    double fromLow = -128 - low / scale, fromHigh = 127 - high / scale;
+    bool lowIsBetter = 128 + std::fabs(low / scale) < 127 + std::fabs(high / scale);
+    made.zero = static_cast<int32_t>(std::round(std::clamp(lowIsBetter ? fromLow : fromHigh, -128.0, 127.0)));
+    made.scale = static_cast<float>(scale);
+    for (size_t i = 0; i < x.size(); ++i)
+      made.numbers[i] = std::isnan(x[i]) ? 0 : nearest(static_cast<float>(made.zero) + x[i] * (1 / made.scale), -128.f);
+    return made;
+  }
+};
+
+/// A state: a variable, which is updated in place, or a tensor that only says where a run begins.
+template <class T> class StateOf {
+public:
+  static llvm::Expected<StateOf> of(const KernelContext &ctx, unsigned operand, TensorType type, int64_t count) {
+    if (!ctx.has(operand))
+      return ctx.fail(operand, "is missing");
+    Tensor &tensor = *ctx.inputs[operand];
+    if (tensor.type != type)
+      return ctx.fail(operand, "has another type", tensorTypeName(type).str(), tensorTypeName(tensor.type).str());
+    if (tensor.count() != count)
+      return ctx.fail(operand, "has another number of elements", std::to_string(count), std::to_string(tensor.count()));
+    return StateOf(tensor);
+  }
+  /// To be called when all outputs have been asked for.
+  llvm::MutableArrayRef<T> begin() {
+    auto elements = tensor->as<T>();
+    if (tensor->value && tensor->value->isVariable)
+      return elements;
+    copy.assign(elements.begin(), elements.end());
+    return copy;
+  }
+
+private:
+  explicit StateOf(Tensor &tensor) : tensor(&tensor) {}
+  Tensor *tensor;
+  std::vector<T> copy;
+};
+
+} // namespace origo::eval

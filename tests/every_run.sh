@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Runs files that are made to break whoever runs them: nothing crashes or hangs, and what is refused says why.
+# usage: every_run.sh BIN
+# Files of hostile/ may run or be refused; those that an operator must refuse (mini/*_Neg*, see the README there) must
+# not run. Exits with 77 (skipped) where there are no model files.
+set -uo pipefail
+bin=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+models=${ORIGO_SHARED:-$root/../shared}/models
+if [[ ! -d $models/hostile ]]; then
+  echo "runs: skipped, there is no folder $models/hostile (ORIGO_SHARED says where it is)"
+  exit 77
+fi
+models=$(cd "$models" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export bin models scratch
+export ASAN_OPTIONS=exitcode=99:hard_rss_limit_mb=4096:allocator_may_return_null=1:${ASAN_OPTIONS-}
+export UBSAN_OPTIONS=exitcode=99:halt_on_error=1:${UBSAN_OPTIONS-}
+
+# Prints "VERDICT FILE: why".
+one() {
+  local file=$1 out=$scratch/$BASHPID status said
+  local name=${file#"$models/"}
+  mkdir "$out"
+  timeout 120 "$bin/circle-interpreter" --seed 1 --timeout 30 "$file" "$out/result" >"$out/stdout" 2>"$out/stderr"
+  status=$?
+  said=$(head -c 300 "$out/stderr" | tr '\n' ' ')
+  if ((status == 1)); then
+    if [[ ! -s $out/stderr ]] || grep -qv '^circle-interpreter: error: .' "$out/stderr"; then
+      echo "FAILED $name: refused without a reason: $said"
+    elif [[ -n $(ls "$out" | grep -v '^std') ]]; then
+      echo "FAILED $name: refused, but there is output"
+    else
+      echo "refused $name: $said"
+    fi
+  elif ((status != 0)); then
+    echo "FAILED $name: exit status $status: $said"
+  elif [[ $name == mini/* ]]; then
+    echo "FAILED $name: runs, although an operator in it must be refused"
+  else
+    echo "ran $name"
+  fi
+  rm -rf "$out"
+}
+export -f one
+
+find "$models/hostile" "$models/mini" -type f \( -path '*/hostile/*' -o -name '*_Neg*' \) \
+  \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z |
+  xargs -0 -P "$(nproc)" -I{} bash -c 'one "$1"' _ {} >"$scratch/verdicts"
+
+count() { grep -c "^$1 " "$scratch/verdicts"; }
+grep '^FAILED ' "$scratch/verdicts" | sort
+files=$(wc -l <"$scratch/verdicts")
+echo "runs: $files files: $(count ran) ran, $(count refused) refused, $(count FAILED) failed"
+(($(count ran) > 0 && $(count refused) > 0 && $(count FAILED) == 0))
