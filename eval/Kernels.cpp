@@ -12,12 +12,14 @@ namespace origo::eval {
 // The files of eval/kernels/, each with its rows. A new file needs its name here.
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
+  FILE(activationQuantizedKernels)                                                                                     \
   FILE(binaryKernels)                                                                                                  \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(movementKernels)                                                                                                \
   FILE(poolingKernels)                                                                                                 \
+  FILE(preluKernels)                                                                                                   \
   FILE(quantizeKernels)                                                                                                \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \

@@ -1,6 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
+#include "eval/kernels/Elementwise.h"
 
 /// Elementwise operators of two operands, which broadcast.
 namespace origo::eval {
@@ -8,24 +9,6 @@ namespace origo::eval {
 namespace {
 
 using circle::ActivationFunctionType;
-
-/// output = f(a, b) element by element; f may refuse numbers by setting its third argument to a reason.
-template <class In, class Out, class F> llvm::Error zip(KernelContext &ctx, F f) {
-  const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  auto x = a.as<In>(), y = b.as<In>();
-  auto out = (*output)->template as<Out>();
-  const char *refused = nullptr;
-  size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
-    out[i++] = f(x[at.index(0)], y[at.index(1)], refused);
-  return refused ? ctx.fail(refused) : llvm::Error::success();
-}
 
 ActivationFunctionType fusedActivation(const KernelContext &ctx) {
   switch (ctx.op.code) {

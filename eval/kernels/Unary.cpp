@@ -1,22 +1,11 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "eval/kernels/Elementwise.h"
 
 /// Elementwise operators of one operand.
 namespace origo::eval {
 
 namespace {
-
-/// output[i] = f(x[i])
-template <class In, class Out, class F> llvm::Error map(KernelContext &ctx, F f) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
-  auto x = ctx.input(0).as<In>();
-  auto out = (*output)->template as<Out>();
-  for (size_t i = 0; i < x.size(); ++i)
-    out[i] = f(x[i]);
-  return llvm::Error::success();
-}
 
 template <float (*f)(float)> llvm::Error mapFloat(KernelContext &ctx) { return map<float, float>(ctx, f); }
 
