@@ -23,7 +23,9 @@ namespace origo::eval {
   FILE(quantizeKernels)                                                                                                \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
-  FILE(unaryKernels)
+  FILE(softmaxQuantizedKernels)                                                                                        \
+  FILE(unaryKernels)                                                                                                   \
+  FILE(unaryQuantizedKernels)
 
 #define DECLARE(name) llvm::ArrayRef<KernelRow> name();
 KERNEL_FILES(DECLARE)

@@ -37,21 +37,20 @@ template <class T, class F> llvm::Error mapByTable8(KernelContext &ctx, F f) {
   return llvm::Error::success();
 }
 
-/// f at 513 places of the 16 bit range, each moved by half the error that a straight line has in the middle of its
-/// interval.
-class Table16 {
+/// Real: what the places are computed in. f at 513 places of the 16 bit range, each moved by half the error that a
+/// straight line has in the middle of its interval.
+template <class Real> class Table16 {
 public:
-  template <class F> Table16(float inScale, int32_t inZero, float outScale, int32_t outZero, F f) {
-    float inLow = inScale * static_cast<float>(low - inZero), inHigh = inScale * static_cast<float>(high - inZero);
-    float outLow = outScale * static_cast<float>(low - outZero),
-          outHigh = outScale * static_cast<float>(high - outZero);
-    float step = (inHigh - inLow) / steps, inverse = static_cast<float>(high - low + 1) / (outHigh - outLow);
+  template <class F> Table16(Real inScale, int32_t inZero, Real outScale, int32_t outZero, F f) {
+    Real inLow = inScale * static_cast<Real>(low - inZero), inHigh = inScale * static_cast<Real>(high - inZero);
+    Real outLow = outScale * static_cast<Real>(low - outZero), outHigh = outScale * static_cast<Real>(high - outZero);
+    Real step = (inHigh - inLow) / steps, inverse = static_cast<Real>(high - low + 1) / (outHigh - outLow);
     for (int i = 0; i < steps; ++i) {
-      float at = inLow + static_cast<float>(i) * step;
-      float value = std::round(f(at) * inverse);
-      float next = f(inLow + static_cast<float>(i + 1) * step) * inverse;
-      float middle = std::round(f(at + step / 2) * inverse);
-      float error = std::round((next + value) / 2) - middle;
+      Real at = inLow + static_cast<Real>(i) * step;
+      Real value = std::round(f(at) * inverse);
+      Real next = f(inLow + static_cast<Real>(i + 1) * step) * inverse;
+      Real middle = std::round(f(at + step / 2) * inverse);
+      Real error = std::round((next + value) / 2) - middle;
       numbers[i] = saturated(value - std::round(error / 2));
     }
     numbers[steps] = saturated(std::round(f(inHigh) * inverse));
@@ -64,8 +63,8 @@ public:
 
 private:
   static constexpr int low = -32768, high = 32767, steps = 512;
-  static int16_t saturated(float value) {
-    return std::isnan(value) ? int16_t(0) : static_cast<int16_t>(std::clamp(value, -32768.f, 32767.f));
+  static int16_t saturated(Real value) {
+    return std::isnan(value) ? int16_t(0) : static_cast<int16_t>(std::clamp<Real>(value, low, high));
   }
   std::array<int16_t, steps + 1> numbers;
 };
@@ -77,7 +76,7 @@ template <class F> llvm::Error mapByTable16(KernelContext &ctx, F f) {
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
-  Table16 table(in.scale(), in.zeroPoint(), (*output)->scale(), (*output)->zeroPoint(), f);
+  Table16<float> table(in.scale(), in.zeroPoint(), (*output)->scale(), (*output)->zeroPoint(), f);
   auto x = in.as<int16_t>();
   auto out = (*output)->as<int16_t>();
   for (size_t i = 0; i < x.size(); ++i)
