@@ -16,6 +16,7 @@ namespace origo::eval {
   FILE(binaryKernels)                                                                                                  \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
+  FILE(densifyKernels)                                                                                                 \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(movementKernels)                                                                                                \
   FILE(poolingKernels)                                                                                                 \
