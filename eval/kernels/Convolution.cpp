@@ -257,7 +257,7 @@ llvm::ArrayRef<KernelRow> convolutionKernels() {
       {Op::CONV_2D, "i16, i8, i64? -> i16", convQuantized<int16_t, int8_t, int64_t>},
       {Op::CONV_2D, "i16, i8, i32 -> i16", convQuantized<int16_t, int8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "f32, f32, f32? -> f32", depthwiseFloat},
-      {Op::DEPTHWISE_CONV_2D, "f32, i8|i4, f32? -> f32", depthwiseHybrid},
+      {Op::DEPTHWISE_CONV_2D, "f32, i8, f32? -> f32", depthwiseHybrid},
       {Op::DEPTHWISE_CONV_2D, "i8, i8|i4, i32? -> i8", depthwiseQuantized<int8_t, int8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "u8, u8, i32? -> u8", depthwiseQuantized<uint8_t, uint8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "i16, i8, i64? -> i16", depthwiseQuantized<int16_t, int8_t, int64_t>},

@@ -104,7 +104,10 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
                                         (weights[u * p->depth + k] - scales->filterZero));
-      out[b * p->units + u] = scales->template scaled<Out>(bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]), u);
+      sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
+      // With a scale for each unit, the runtime scales sums of 64 bits as if they had 32.
+      out[b * p->units + u] = p->weights->perChannel() ? scales->template scaled<Out>(static_cast<int32_t>(sum), u)
+                                                       : scales->template scaled<Out>(sum, u);
     }
   return llvm::Error::success();
 }
@@ -116,7 +119,9 @@ llvm::Error runHybrid(KernelContext &ctx) {
     return p.takeError();
   if (llvm::Error error = wantFilterScales(ctx, *p->weights, p->units))
     return error;
-  bool asymmetric = ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs();
+  // Beside weights of 4 bits the runtime ignores the option.
+  bool asymmetric =
+      ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs() && p->weights->type != TensorType::INT4;
   HybridRows rows(p->input->as<float>(), p->batches, asymmetric);
   auto weights = weightsOf<int8_t>(*p->weights);
   auto bias = p->bias ? p->bias->as<float>() : llvm::ArrayRef<float>();
