@@ -13,6 +13,7 @@ namespace origo::eval {
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
   FILE(activationQuantizedKernels)                                                                                     \
+  FILE(batchMatMulKernels)                                                                                             \
   FILE(binaryKernels)                                                                                                  \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
@@ -22,9 +23,11 @@ namespace origo::eval {
   FILE(poolingKernels)                                                                                                 \
   FILE(preluKernels)                                                                                                   \
   FILE(quantizeKernels)                                                                                                \
+  FILE(resizeKernels)                                                                                                  \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
   FILE(softmaxQuantizedKernels)                                                                                        \
+  FILE(transposeConvKernels)                                                                                           \
   FILE(unaryKernels)                                                                                                   \
   FILE(unaryQuantizedKernels)
 
