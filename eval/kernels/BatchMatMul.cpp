@@ -55,7 +55,7 @@ llvm::Expected<MatMul> prepare(KernelContext &ctx) {
   return m;
 }
 
-/// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row)` gives the element.
+/// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
 template <class Acc, class Out, class Add, class End> void multiplyAll(const MatMul &m, Add add, End end) {
   auto out = m.output->as<Out>();
   size_t at = 0;
@@ -67,7 +67,7 @@ template <class Acc, class Out, class Add, class End> void multiplyAll(const Mat
         int64_t y = batch.index(1) * m.right.size + column * m.right.columnStep;
         for (int64_t k = 0; k < m.left.columns; ++k)
           add(sum, x + k * m.left.columnStep, y + k * m.right.rowStep);
-        out[at++] = end(sum, batch.index(0) * m.left.rows + row);
+        out[at++] = end(sum, batch.index(0) * m.left.rows + row, column);
       }
 }
 
@@ -77,7 +77,8 @@ llvm::Error multiplyFloat(KernelContext &ctx) {
     return m.takeError();
   auto x = ctx.input(0).as<float>(), y = ctx.input(1).as<float>();
   multiplyAll<float, float>(
-      *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; }, [](float sum, int64_t) { return sum; });
+      *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      [](float sum, int64_t, int64_t) { return sum; });
   return llvm::Error::success();
 }
 
@@ -85,10 +86,10 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
   auto m = prepare(ctx);
   if (!m)
     return m.takeError();
-  if (ctx.input(1).perChannel())
-    return ctx.fail(1, "may have only one scale");
-  auto scales = ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m->output, 1,
-                                     circle::ActivationFunctionType::NONE, ChannelScales::Product::Float);
+  auto scales =
+      ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m->output, static_cast<int32_t>(m->right.columns),
+                           circle::ActivationFunctionType::NONE,
+                           ctx.input(1).perChannel() ? ChannelScales::Product::Double : ChannelScales::Product::Float);
   if (!scales)
     return scales.takeError();
   auto x = ctx.input(0).as<T>();
@@ -98,7 +99,7 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
       [&](Acc &sum, int64_t i, int64_t j) {
         sum = wrappingAdd<Acc>(sum, (x[i] - scales->inputZero) * (y[j] - scales->filterZero));
       },
-      [&](Acc sum, int64_t) { return scales->template scaled<T>(sum, 0); });
+      [&](Acc sum, int64_t, int64_t column) { return scales->template scaled<T>(sum, column); });
   return llvm::Error::success();
 }
 
@@ -109,7 +110,7 @@ llvm::Error multiplyIntegers(KernelContext &ctx) {
   auto x = ctx.input(0).as<int8_t>(), y = ctx.input(1).as<int8_t>();
   multiplyAll<int32_t, int32_t>(
       *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
-      [](int32_t sum, int64_t) { return sum; });
+      [](int32_t sum, int64_t, int64_t) { return sum; });
   return llvm::Error::success();
 }
 
@@ -118,7 +119,7 @@ llvm::Error multiplyHybrid(KernelContext &ctx) {
   auto m = prepare(ctx);
   if (!m)
     return m.takeError();
-  if (llvm::Error error = wantFilterScales(ctx, ctx.input(1), 1))
+  if (llvm::Error error = wantFilterScales(ctx, ctx.input(1), m->right.columns))
     return error;
   // In the order of rows, whatever the operand's.
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
@@ -134,11 +135,10 @@ llvm::Error multiplyHybrid(KernelContext &ctx) {
   m->left.columnStep = 1;
   int64_t count = m->left.columns ? static_cast<int64_t>(x.size()) / m->left.columns : 0;
   HybridRows quantised(rows, count, options.asymmetric_quantize_inputs());
-  float scale = ctx.input(1).scale();
   multiplyAll<int32_t, float>(
       *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
-      [&](int32_t sum, int64_t row) {
-        return count ? static_cast<float>(sum) * (quantised.scales[row] * scale) : 0.f;
+      [&](int32_t sum, int64_t row, int64_t column) {
+        return count ? static_cast<float>(sum) * (quantised.scales[row] * ctx.input(1).scaleOf(column)) : 0.f;
       });
   return llvm::Error::success();
 }

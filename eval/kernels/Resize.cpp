@@ -33,7 +33,7 @@ template <class Options> llvm::Expected<Resize> prepare(KernelContext &ctx) {
            static_cast<int32_t>((*size)[1]),
            options.align_corners(),
            options.half_pixel_centers()};
-  if (r.alignCorners && r.halfPixel)
+  if (ctx.op.code == BuiltinOperator::RESIZE_BILINEAR && r.alignCorners && r.halfPixel)
     return ctx.fail("corners cannot be aligned with centres at half a pixel");
   if (in.dim(1) == 0 || in.dim(2) == 0)
     return ctx.fail(0, "has no pixels");
@@ -103,9 +103,10 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
     return r.takeError();
   bilinear<T>(*r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
-                float sum = static_cast<float>(upperLeft) * (1 - v) * (1 - h) +
-                            static_cast<float>(lowerLeft) * v * (1 - h) + static_cast<float>(upperRight) * (1 - v) * h +
-                            static_cast<float>(lowerRight) * v * h;
+                // The runtime's order of products and sums, which shows in the last bit.
+                float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
+                            static_cast<float>(upperRight) * ((1 - v) * h) +
+                            static_cast<float>(lowerLeft) * (v * (1 - h)) + static_cast<float>(lowerRight) * (v * h);
                 return static_cast<T>(sum + (std::is_integral_v<T> ? 0.5f : 0.f));
               });
   return llvm::Error::success();

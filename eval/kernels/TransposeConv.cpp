@@ -63,27 +63,31 @@ llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
   return c;
 }
 
-/// The sums of all output elements: `add(sum, input index, filter index)`.
-template <class Acc, class Add> std::vector<Acc> scatter(const TransposedConv &c, Add add) {
+/// For each output element: `add(sum, input index, filter index)` for each input element that reaches it, in the
+/// input's order, `end(sum, channel)` gives the element.
+template <class Acc, class Out, class Add, class End> void gather(const TransposedConv &c, Add add, End end) {
   const Tensor &in = *c.input, &filter = *c.filter;
-  int64_t height = c.output->dim(1), width = c.output->dim(2), channels = c.output->dim(3), depth = in.dim(3);
-  std::vector<Acc> sums(static_cast<size_t>(c.output->count()), 0);
+  int64_t depth = in.dim(3), filterHeight = filter.dim(1), filterWidth = filter.dim(2);
+  auto firstReaching = [](int64_t place, int64_t size, int64_t stride) {
+    return place < size ? 0 : (place - size) / stride + 1;
+  };
+  auto out = c.output->as<Out>();
+  size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    for (int64_t iy = 0; iy < in.dim(1); ++iy)
-      for (int64_t ix = 0; ix < in.dim(2); ++ix)
-        for (int64_t k = 0; k < depth; ++k) {
-          int64_t i = ((batch * in.dim(1) + iy) * in.dim(2) + ix) * depth + k;
-          for (int64_t fy = 0; fy < filter.dim(1); ++fy)
-            for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
-              int64_t y = iy * c.strideH - c.top + fy, x = ix * c.strideW - c.left + fx;
-              if (y < 0 || y >= height || x < 0 || x >= width)
-                continue;
-              for (int64_t channel = 0; channel < channels; ++channel)
-                add(sums[((batch * height + y) * width + x) * channels + channel], i,
-                    ((channel * filter.dim(1) + fy) * filter.dim(2) + fx) * depth + k);
+    for (int64_t y = c.top; y < c.top + c.output->dim(1); ++y)
+      for (int64_t x = c.left; x < c.left + c.output->dim(2); ++x)
+        for (int64_t channel = 0; channel < c.output->dim(3); ++channel) {
+          Acc sum = 0;
+          for (int64_t iy = firstReaching(y, filterHeight, c.strideH); iy < in.dim(1) && iy * c.strideH <= y; ++iy)
+            for (int64_t ix = firstReaching(x, filterWidth, c.strideW); ix < in.dim(2) && ix * c.strideW <= x; ++ix) {
+              int64_t i = ((batch * in.dim(1) + iy) * in.dim(2) + ix) * depth;
+              int64_t fy = y - iy * c.strideH, fx = x - ix * c.strideW;
+              int64_t f = ((channel * filterHeight + fy) * filterWidth + fx) * depth;
+              for (int64_t k = 0; k < depth; ++k)
+                add(sum, i + k, f + k);
             }
+          out[at++] = end(sum, channel);
         }
-  return sums;
 }
 
 llvm::Error transposeFloat(KernelContext &ctx) {
@@ -92,10 +96,9 @@ llvm::Error transposeFloat(KernelContext &ctx) {
     return c.takeError();
   auto in = c->input->as<float>(), filter = c->filter->as<float>();
   auto bias = c->bias ? c->bias->as<float>() : llvm::ArrayRef<float>();
-  auto sums = scatter<float>(*c, [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; });
-  auto out = c->output->as<float>();
-  for (size_t i = 0; i < sums.size(); ++i)
-    out[i] = activate(sums[i] + (bias.empty() ? 0 : bias[i % bias.size()]), c->activation);
+  gather<float, float>(
+      *c, [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), c->activation); });
   return llvm::Error::success();
 }
 
@@ -104,7 +107,6 @@ template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelCont
   auto c = prepare(ctx);
   if (!c)
     return c.takeError();
-  size_t channels = static_cast<size_t>(c->output->dim(3));
   auto scales =
       ChannelScales::of<T>(ctx, *c->input, *c->filter, *c->output, c->output->dim(3), c->activation,
                            std::is_same_v<T, uint8_t> ? ChannelScales::Product::Float : ChannelScales::Product::Double);
@@ -113,14 +115,14 @@ template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelCont
   auto in = c->input->as<T>();
   auto filter = weightsOf<W>(*c->filter);
   auto bias = c->bias ? c->bias->as<Acc>() : llvm::ArrayRef<Acc>();
-  auto sums = scatter<Acc>(*c, [&](Acc &sum, int64_t i, int64_t f) {
-    sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZero));
-  });
-  auto out = c->output->as<T>();
-  for (size_t i = 0; i < sums.size(); ++i) {
-    size_t channel = i % channels;
-    out[i] = scales->template scaled<T>(bias.empty() ? sums[i] : wrappingAdd(sums[i], bias[channel]), channel);
-  }
+  gather<Acc, T>(
+      *c,
+      [&](Acc &sum, int64_t i, int64_t f) {
+        sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZero));
+      },
+      [&](Acc sum, int64_t channel) {
+        return scales->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
+      });
   return llvm::Error::success();
 }
 
