@@ -2,6 +2,8 @@
 
 #include "eval/FixedPoint.h"
 
+#include "llvm/ADT/bit.h"
+
 /// Functions on fixed-point numbers of 16 or 32 bits (T), by the same steps as the runtime's reference kernels. "With n
 /// integer bits": a number is its raw value · 2^(n − the bits right of the sign).
 namespace origo::eval {
@@ -75,5 +77,12 @@ private:
     return x;
   }
 };
+
+/// 1 / x as a mantissa without integer bits and how many bits x has beyond one; x is above 0, with `integerBits`.
+inline std::pair<int32_t, int> reciprocalOf(int32_t x, int integerBits) {
+  int headroom = llvm::countl_zero(static_cast<uint32_t>(x));
+  auto rest = static_cast<int32_t>((static_cast<uint32_t>(x) << std::min(headroom, 31)) - (1u << 31));
+  return {Fixed<int32_t>::inverseOfOnePlus(rest), integerBits - headroom};
+}
 
 } // namespace origo::eval

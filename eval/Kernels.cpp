@@ -15,6 +15,7 @@ namespace origo::eval {
   FILE(activationQuantizedKernels)                                                                                     \
   FILE(batchMatMulKernels)                                                                                             \
   FILE(binaryKernels)                                                                                                  \
+  FILE(binaryQuantizedKernels)                                                                                         \
   FILE(castKernels)                                                                                                    \
   FILE(convolutionKernels)                                                                                             \
   FILE(densifyKernels)                                                                                                 \

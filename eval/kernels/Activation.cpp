@@ -26,7 +26,9 @@ template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   Tensor &result = **output;
   Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(result.scale()));
-  auto [low, high] = quantizedActivationRange<T>(boundsOf(ctx.op.code), result);
+  auto [low, high] = ctx.op.code == BuiltinOperator::RELU_0_TO_1
+                         ? quantizedRange<T>(0.f, 1.f, result)
+                         : quantizedActivationRange<T>(boundsOf(ctx.op.code), result);
   auto x = in.as<T>();
   auto out = result.as<T>();
   for (size_t i = 0; i < x.size(); ++i)
@@ -56,6 +58,10 @@ llvm::Error hardSwishFloat(KernelContext &ctx) {
   return map<float, float>(ctx, [](float x) { return x * std::min(6.f, std::max(0.f, x + 3.f)) / 6.f; });
 }
 
+llvm::Error relu0To1Float(KernelContext &ctx) {
+  return map<float, float>(ctx, [](float x) { return std::min(std::max(x, 0.f), 1.f); });
+}
+
 } // namespace
 
 llvm::ArrayRef<KernelRow> activationKernels() {
@@ -72,6 +78,9 @@ llvm::ArrayRef<KernelRow> activationKernels() {
       {Op::RELU_N1_TO_1, "f32 -> f32", reluFloat},
       {Op::RELU_N1_TO_1, "i8 -> i8", reluQuantized<int8_t>},
       {Op::RELU_N1_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
+      {Op::RELU_0_TO_1, "f32 -> f32", relu0To1Float},
+      {Op::RELU_0_TO_1, "i8 -> i8", reluQuantized<int8_t>},
+      {Op::RELU_0_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
       {Op::TANH, "f32 -> f32", tanhFloat},
       {Op::LOGISTIC, "f32 -> f32", logisticFloat},
       {Op::LEAKY_RELU, "f32 -> f32", leakyReluFloat},

@@ -38,12 +38,6 @@ const std::array<uint16_t, 256> &logisticTable() {
   return table;
 }
 
-/// log2 of a scale that is (nearly) a power of two.
-std::optional<int> exponentOf(float scale) {
-  double power = std::log2(static_cast<double>(scale)), rounded = std::round(power);
-  return std::fabs(power - rounded) < 1e-3 ? std::optional(static_cast<int>(rounded)) : std::nullopt;
-}
-
 /// A 16 bit operand in steps of the table's 1 / (3 · 4096).
 class TableScale {
 public:

@@ -53,10 +53,8 @@ template <class T> llvm::Error softmax8(KernelContext &ctx) {
     for (int64_t i = 0; i < rows->depth; ++i)
       if (x[i] - largest >= -radius)
         sum = wrappingAdd(sum, Fixed32::scaled(exponential(x[i] - largest), -12));
-    int headroom = llvm::countl_zero(static_cast<uint32_t>(sum));
-    int32_t rest = static_cast<int32_t>((static_cast<uint32_t>(sum) << std::min(headroom, 31)) - (1u << 31));
-    int32_t inverse = Fixed32::inverseOfOnePlus(rest);
-    int shift = 12 - headroom + 31 - static_cast<int>(8 * sizeof(T));
+    auto [inverse, bitsOverOne] = reciprocalOf(sum, 12);
+    int shift = bitsOverOne + 31 - static_cast<int>(8 * sizeof(T));
     for (int64_t i = 0; i < rows->depth; ++i) {
       int32_t value = 0;
       if (x[i] - largest >= -radius && shift >= 0 && shift < 31)
