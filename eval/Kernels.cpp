@@ -17,10 +17,13 @@ namespace origo::eval {
   FILE(binaryKernels)                                                                                                  \
   FILE(binaryQuantizedKernels)                                                                                         \
   FILE(castKernels)                                                                                                    \
+  FILE(complexKernels)                                                                                                 \
   FILE(convolutionKernels)                                                                                             \
+  FILE(convolution3DKernels)                                                                                           \
   FILE(densifyKernels)                                                                                                 \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(movementKernels)                                                                                                \
+  FILE(normalizeKernels)                                                                                               \
   FILE(poolingKernels)                                                                                                 \
   FILE(preluKernels)                                                                                                   \
   FILE(quantizeKernels)                                                                                                \

@@ -1,4 +1,5 @@
 #include "eval/Kernels.h"
+#include "eval/RunOperator.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
@@ -112,11 +113,57 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
   return llvm::Error::success();
 }
 
+/// As below, but each block of a unit's weights has a scale of its own.
+llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<float> scales) {
+  int64_t size = p.weights->quantization->blockSize, blocks = p.depth / size;
+  HybridRows rows(p.input->as<float>(), p.batches,
+                  ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs());
+  auto weights = weightsOf<int8_t>(*p.weights);
+  auto bias = p.bias ? p.bias->as<float>() : llvm::ArrayRef<float>();
+  auto out = p.output->as<float>();
+  for (int64_t b = 0; b < p.batches; ++b)
+    for (int64_t u = 0; u < p.units; ++u) {
+      float real = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        int32_t sum = 0;
+        for (int64_t k = block * size; k < (block + 1) * size; ++k)
+          sum = wrappingAdd(sum, rows.elements[b * p.depth + k] * weights[u * p.depth + k]);
+        real += static_cast<float>(sum) * scales[u * blocks + block];
+      }
+      out[b * p.units + u] = activate(real * rows.scales[b] + (bias.empty() ? 0 : bias[u]), p.activation);
+    }
+  return llvm::Error::success();
+}
+
+/// Scales of blocks of the weights, one after another in each unit's row; nothing if the weights have others.
+llvm::Expected<std::vector<float>> blockScales(KernelContext &ctx, const Product &p) {
+  std::vector<float> scales;
+  const Quantization *q = p.weights->quantization;
+  if (!q || q->details != Quantization::Details::Blockwise)
+    return scales;
+  if (!q->scales || !q->scales->isConstant() || q->scales->type != TensorType::FLOAT16 || q->zeroPoints)
+    return ctx.fail(1, "has scales for blocks that are no float16 constant, or zero points");
+  auto halves = ConstantBytes::of(*q->scales, std::numeric_limits<uint64_t>::max());
+  if (!halves)
+    return halves.takeError();
+  int64_t blocks = q->blockSize > 0 ? p.depth / q->blockSize : 0;
+  if (blocks == 0 || p.depth % q->blockSize || halves->bytes.size() / 2 != static_cast<size_t>(p.units * blocks))
+    return ctx.fail(1, "does not have a scale for each block");
+  for (size_t i = 0; i < halves->bytes.size(); i += 2)
+    scales.push_back(halfToFloat(static_cast<uint16_t>(halves->bytes[i] | halves->bytes[i + 1] << 8)));
+  return scales;
+}
+
 /// Float input and narrow weights: each row is quantised by its own range, sums are integers.
 llvm::Error runHybrid(KernelContext &ctx) {
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
+  auto blocks = blockScales(ctx, *p);
+  if (!blocks)
+    return blocks.takeError();
+  if (!blocks->empty())
+    return runBlockwise(ctx, *p, *blocks);
   if (llvm::Error error = wantFilterScales(ctx, *p->weights, p->units))
     return error;
   // Beside weights of 4 bits the runtime ignores the option.
