@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 /// The integer arithmetic of quantised kernels, rounded exactly as in TFLite's reference kernels.
@@ -99,6 +100,12 @@ inline int32_t multiply(int64_t x, Multiplier by) {
   return static_cast<int32_t>(product >> shift);
 }
 
+/// log2 of a scale that is (nearly) a power of two.
+inline std::optional<int> exponentOf(float scale) {
+  double power = std::log2(static_cast<double>(scale)), rounded = std::round(power);
+  return std::fabs(power - rounded) < 1e-3 ? std::optional(static_cast<int>(rounded)) : std::nullopt;
+}
+
 /// Bounds that a fused activation puts on real numbers; all of them where there is none.
 inline std::pair<float, float> activationRange(circle::ActivationFunctionType activation) {
   switch (activation) {
@@ -128,20 +135,25 @@ inline float activate(float x, circle::ActivationFunctionType activation) {
   }
 }
 
-/// The same bounds on the numbers of a quantised type T.
-template <class T>
-std::pair<int32_t, int32_t> quantizedActivationRange(circle::ActivationFunctionType activation, const Tensor &output) {
+/// Bounds on real numbers as bounds on those of a quantised type T.
+template <class T> std::pair<int32_t, int32_t> quantizedRange(float realLow, float realHigh, const Tensor &output) {
   int32_t low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
   auto quantize = [&](float real) {
     return output.zeroPoint() +
            saturate32(static_cast<int64_t>(std::clamp(std::round(real / output.scale()), -1e9f, 1e9f)));
   };
-  auto [realLow, realHigh] = activationRange(activation);
   if (std::isfinite(realLow))
     low = std::max(low, quantize(realLow));
   if (std::isfinite(realHigh))
     high = std::min(high, quantize(realHigh));
   return {low, high};
+}
+
+/// The bounds of a fused activation, likewise.
+template <class T>
+std::pair<int32_t, int32_t> quantizedActivationRange(circle::ActivationFunctionType activation, const Tensor &output) {
+  auto [low, high] = activationRange(activation);
+  return quantizedRange<T>(low, high, output);
 }
 
 } // namespace origo::eval

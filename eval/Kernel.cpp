@@ -122,7 +122,7 @@ llvm::Error KernelContext::wantRank(unsigned operand, int rank) const {
 
 llvm::Error KernelContext::wantScales() const {
   auto lacks = [](const Tensor *tensor) {
-    return tensor && bitsPerElement(tensor->type).value_or(32) <= 16 &&
+    return tensor && tensor->type != TensorType::BOOL && bitsPerElement(tensor->type).value_or(32) <= 16 &&
            (!tensor->quantization || tensor->quantization->scale.empty());
   };
   for (unsigned i = 0; i < inputs.size(); ++i)

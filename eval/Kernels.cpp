@@ -12,11 +12,17 @@ namespace origo::eval {
 // The files of eval/kernels/, each with its rows. A new file needs its name here.
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
+  FILE(activationQuantizedKernels)                                                                                     \
   FILE(argMinMaxKernels)                                                                                               \
+  FILE(batchMatMulKernels)                                                                                             \
   FILE(binaryKernels)                                                                                                  \
+  FILE(binaryQuantizedKernels)                                                                                         \
   FILE(bitKernels)                                                                                                     \
   FILE(castKernels)                                                                                                    \
+  FILE(complexKernels)                                                                                                 \
+  FILE(convolution3DKernels)                                                                                           \
   FILE(convolutionKernels)                                                                                             \
+  FILE(densifyKernels)                                                                                                 \
   FILE(dilateKernels)                                                                                                  \
   FILE(fullyConnectedKernels)                                                                                          \
   FILE(gatherScatterKernels)                                                                                           \
@@ -30,22 +36,28 @@ namespace origo::eval {
   FILE(mirrorPadKernels)                                                                                               \
   FILE(movementKernels)                                                                                                \
   FILE(nonMaxSuppressionKernels)                                                                                       \
+  FILE(normalizeKernels)                                                                                               \
   FILE(poolingKernels)                                                                                                 \
+  FILE(preluKernels)                                                                                                   \
   FILE(quantizeKernels)                                                                                                \
   FILE(randomKernels)                                                                                                  \
   FILE(reduceKernels)                                                                                                  \
+  FILE(resizeKernels)                                                                                                  \
   FILE(reverseKernels)                                                                                                 \
   FILE(rnnKernels)                                                                                                     \
   FILE(segmentKernels)                                                                                                 \
   FILE(selectKernels)                                                                                                  \
   FILE(shapeKernels)                                                                                                   \
   FILE(softmaxKernels)                                                                                                 \
+  FILE(softmaxQuantizedKernels)                                                                                        \
   FILE(spaceBatchKernels)                                                                                              \
   FILE(stridedSliceKernels)                                                                                            \
   FILE(stringKernels)                                                                                                  \
   FILE(svdfKernels)                                                                                                    \
   FILE(tileKernels)                                                                                                    \
+  FILE(transposeConvKernels)                                                                                           \
   FILE(unaryKernels)                                                                                                   \
+  FILE(unaryQuantizedKernels)                                                                                          \
   FILE(uniqueKernels)                                                                                                  \
   FILE(variableKernels)
 

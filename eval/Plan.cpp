@@ -96,10 +96,13 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       slot.kind = Slot::Kind::Input;
     } else if (value->isConstant()) {
       slot.kind = Slot::Kind::Constant;
-      if (auto bytes = ConstantBytes::of(*value))
+      if (auto bytes = ConstantBytes::of(*value, sparseBytesLeft)) {
         slot.constant = std::move(*bytes);
-      else
+        if (value->sparsity)
+          sparseBytesLeft -= slot.constant->bytes.size();
+      } else {
         add(bytes.takeError());
+      }
     }
     made.slots.push_back(std::move(slot));
     return found->second;
@@ -118,9 +121,6 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       const Value &value = *made.slots[step.operands[i]].value;
       if (made.slots[step.operands[i]].kind == Slot::Kind::Computed && !value.producer())
         add(evalError(ErrorCode::BadGraph, Phase::Compile, *op, static_cast<int>(i), "is computed by nothing"));
-      if (value.sparsity && op->code != BuiltinOperator::DENSIFY)
-        add(evalError(ErrorCode::Unsupported, Phase::Compile, *op, static_cast<int>(i),
-                      "sparse weights have no kernel"));
     }
     if (isControlFlow(op->code)) {
       auto callees = op->callees();

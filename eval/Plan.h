@@ -39,7 +39,7 @@ struct Plan {
 /// Makes plans of subgraphs and of what they call.
 class Planner {
 public:
-  explicit Planner(const CompileOptions &options) : options(options) {}
+  explicit Planner(const CompileOptions &options) : options(options), sparseBytesLeft(options.memoryLimit) {}
   /// The plan that computes `outputs`. What goes wrong is added to `errors`.
   const Plan *plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs);
   /// The same for a called subgraph: all its outputs, once for all callers.
@@ -59,6 +59,7 @@ private:
   llvm::DenseMap<const Subgraph *, const Plan *> called;
   llvm::SmallVector<const Subgraph *> inProgress;
   std::vector<llvm::Error> errors;
+  uint64_t sparseBytesLeft; ///< what sparse constants may still grow to
   void placeInArena(Plan &plan);
 };
 

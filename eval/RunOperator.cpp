@@ -1,5 +1,6 @@
 #include "eval/RunOperator.h"
 
+#include "eval/Sparse.h"
 #include "schema/TensorTypes.h"
 
 #include <cmath>
@@ -7,7 +8,7 @@
 
 namespace origo::eval {
 
-llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value) {
+llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t memoryLimit) {
   Place place;
   place.tensor = static_cast<int>(value.index);
   place.name = value.name.str();
@@ -22,8 +23,22 @@ llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value) {
   std::optional<uint64_t> count = value.elementCount();
   if (!count)
     return refuse("a constant of dynamic shape");
-  if (!value.sparsity && value.type != TensorType::STRING) {
-    std::optional<uint64_t> size = payloadBytes(value.type, *count);
+  std::optional<uint64_t> size = payloadBytes(value.type, *count);
+  if (value.sparsity) {
+    unsigned bits = bitsPerElement(value.type).value_or(0);
+    if (!size || bits % 8 || bits == 0)
+      return refuse("the type of a sparse constant is not supported");
+    if (*size > memoryLimit)
+      return refuse("the constant would take " + llvm::Twine(*size) + " bytes without its sparsity");
+    auto dense = densify(*value.sparsity, value.shape, bytes, bits / 8);
+    if (!dense)
+      return refuse(llvm::toString(dense.takeError()));
+    ConstantBytes result;
+    result.copy = std::move(*dense);
+    result.bytes = {result.copy.get(), *size};
+    return result;
+  }
+  if (value.type != TensorType::STRING) {
     if (!size || *size != bytes.size())
       return refuse("the constant has " + llvm::Twine(bytes.size()) + " bytes and not those of its shape");
   }
@@ -123,10 +138,7 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
         return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
                          std::to_string(*size), std::to_string(operands[i].storage.size()));
     } else if (value->isConstant()) {
-      if (value->sparsity && op.code != BuiltinOperator::DENSIFY)
-        return evalError(ErrorCode::Unsupported, Phase::Compile, op, static_cast<int>(i),
-                         "sparse weights have no kernel");
-      auto bytes = ConstantBytes::of(*value);
+      auto bytes = ConstantBytes::of(*value, context.left);
       if (!bytes)
         return bytes.takeError();
       constants.push_back(std::move(*bytes));

@@ -24,11 +24,12 @@ struct TensorRef {
   TensorRef(const OwnedTensor &tensor) : type(tensor.type), shape(tensor.shape), bytes(tensor.bytes) {}
 };
 
-/// Bytes of a constant at an address where its elements can be read; copied only if they lie elsewhere. An error if
-/// they do not fit its shape or cannot be read directly (sparse, compressed, in another file).
+/// Bytes of a constant at an address where its elements can be read; copied only if they lie elsewhere, or are sparse:
+/// no kernel sees a sparse tensor. An error if they do not fit its shape or cannot be read (compressed, in another
+/// file), or if a sparse one would take more than `memoryLimit` bytes.
 class ConstantBytes {
 public:
-  static llvm::Expected<ConstantBytes> of(const Value &value);
+  static llvm::Expected<ConstantBytes> of(const Value &value, uint64_t memoryLimit);
   llvm::MutableArrayRef<uint8_t> bytes; ///< never written to
 private:
   std::unique_ptr<uint8_t[]> copy;

@@ -1,20 +1,10 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "eval/kernels/Elementwise.h"
 
 namespace origo::eval {
 
 namespace {
-
-template <class F> llvm::Error mapFloats(KernelContext &ctx, F f) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
-  auto x = ctx.input(0).as<float>();
-  auto out = (*output)->as<float>();
-  for (size_t i = 0; i < x.size(); ++i)
-    out[i] = f(x[i]);
-  return llvm::Error::success();
-}
 
 circle::ActivationFunctionType boundsOf(BuiltinOperator code) {
   return code == BuiltinOperator::RELU    ? circle::ActivationFunctionType::RELU
@@ -23,7 +13,7 @@ circle::ActivationFunctionType boundsOf(BuiltinOperator code) {
 }
 
 llvm::Error reluFloat(KernelContext &ctx) {
-  return mapFloats(ctx, [&](float x) { return activate(x, boundsOf(ctx.op.code)); });
+  return map<float, float>(ctx, [&](float x) { return activate(x, boundsOf(ctx.op.code)); });
 }
 
 /// Requantises from the operand's scale to the result's and clamps.
@@ -36,7 +26,9 @@ template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   Tensor &result = **output;
   Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(result.scale()));
-  auto [low, high] = quantizedActivationRange<T>(boundsOf(ctx.op.code), result);
+  auto [low, high] = ctx.op.code == BuiltinOperator::RELU_0_TO_1
+                         ? quantizedRange<T>(0.f, 1.f, result)
+                         : quantizedActivationRange<T>(boundsOf(ctx.op.code), result);
   auto x = in.as<T>();
   auto out = result.as<T>();
   for (size_t i = 0; i < x.size(); ++i)
@@ -46,24 +38,28 @@ template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
 }
 
 llvm::Error tanhFloat(KernelContext &ctx) {
-  return mapFloats(ctx, [](float x) { return std::tanh(x); });
+  return map<float, float>(ctx, [](float x) { return std::tanh(x); });
 }
 
 llvm::Error logisticFloat(KernelContext &ctx) {
-  return mapFloats(ctx, [](float x) { return 1.f / (1.f + std::exp(-x)); });
+  return map<float, float>(ctx, [](float x) { return 1.f / (1.f + std::exp(-x)); });
 }
 
 llvm::Error leakyReluFloat(KernelContext &ctx) {
   float alpha = ctx.options<circle::LeakyReluOptions>().alpha();
-  return mapFloats(ctx, [&](float x) { return x > 0 ? x : x * alpha; });
+  return map<float, float>(ctx, [&](float x) { return x > 0 ? x : x * alpha; });
 }
 
 llvm::Error eluFloat(KernelContext &ctx) {
-  return mapFloats(ctx, [](float x) { return x < 0 ? std::expm1(x) : x; });
+  return map<float, float>(ctx, [](float x) { return x < 0 ? std::expm1(x) : x; });
 }
 
 llvm::Error hardSwishFloat(KernelContext &ctx) {
-  return mapFloats(ctx, [](float x) { return x * std::min(6.f, std::max(0.f, x + 3.f)) / 6.f; });
+  return map<float, float>(ctx, [](float x) { return x * std::min(6.f, std::max(0.f, x + 3.f)) / 6.f; });
+}
+
+llvm::Error relu0To1Float(KernelContext &ctx) {
+  return map<float, float>(ctx, [](float x) { return std::min(std::max(x, 0.f), 1.f); });
 }
 
 } // namespace
@@ -82,6 +78,9 @@ llvm::ArrayRef<KernelRow> activationKernels() {
       {Op::RELU_N1_TO_1, "f32 -> f32", reluFloat},
       {Op::RELU_N1_TO_1, "i8 -> i8", reluQuantized<int8_t>},
       {Op::RELU_N1_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
+      {Op::RELU_0_TO_1, "f32 -> f32", relu0To1Float},
+      {Op::RELU_0_TO_1, "i8 -> i8", reluQuantized<int8_t>},
+      {Op::RELU_0_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
       {Op::TANH, "f32 -> f32", tanhFloat},
       {Op::LOGISTIC, "f32 -> f32", logisticFloat},
       {Op::LEAKY_RELU, "f32 -> f32", leakyReluFloat},

@@ -1,6 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
+#include "eval/kernels/Elementwise.h"
 
 /// Elementwise operators of two operands, which broadcast.
 namespace origo::eval {
@@ -8,24 +9,6 @@ namespace origo::eval {
 namespace {
 
 using circle::ActivationFunctionType;
-
-/// output = f(a, b) element by element; f may refuse numbers by setting its third argument to a reason.
-template <class In, class Out, class F> llvm::Error zip(KernelContext &ctx, F f) {
-  const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  auto x = a.as<In>(), y = b.as<In>();
-  auto out = (*output)->template as<Out>();
-  const char *refused = nullptr;
-  size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
-    out[i++] = f(x[at.index(0)], y[at.index(1)], refused);
-  return refused ? ctx.fail(refused) : llvm::Error::success();
-}
 
 ActivationFunctionType fusedActivation(const KernelContext &ctx) {
   switch (ctx.op.code) {
@@ -109,6 +92,19 @@ template <class T> llvm::Error squaredDifference(KernelContext &ctx) {
       return (x - y) * (x - y);
     else
       return wrappingMul(wrappingSub(x, y), wrappingSub(x, y));
+  });
+}
+
+/// Wrapping, by squaring.
+llvm::Error powerInteger(KernelContext &ctx) {
+  return zip<int32_t, int32_t>(ctx, [](int32_t x, int32_t y, const char *&refused) {
+    if (y < 0)
+      refused = "an integer to a negative power";
+    int32_t result = 1;
+    for (; y > 0; y >>= 1, x = wrappingMul(x, x))
+      if (y & 1)
+        result = wrappingMul(result, x);
+    return result;
   });
 }
 
@@ -207,6 +203,27 @@ template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
+/// Where all scales are powers of two and nothing forbids it, one operand is shifted to the other's scale.
+llvm::Error addInt16(KernelContext &ctx) {
+  bool subtract = ctx.op.code == BuiltinOperator::SUB;
+  bool allowed = subtract ? ctx.options<circle::SubOptions>().pot_scale_int16()
+                          : ctx.options<circle::AddOptions>().pot_scale_int16();
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &result = *ctx.outputs[0];
+  auto a = exponentOf(ctx.input(0).scale()), b = exponentOf(ctx.input(1).scale()), out = exponentOf(result.scale());
+  if (!allowed || !a || !b || !out)
+    return addQuantized<int16_t, 15>(ctx);
+  int rightA = *out - *a, rightB = *out - *b;
+  if (rightA < 0 || rightB < 0 || (rightA && rightB) || rightA + rightB > 15)
+    return ctx.fail("the operands' scales must not be larger than the result's, and one must be equal to it");
+  auto [low, high] = quantizedActivationRange<int16_t>(fusedActivation(ctx), result);
+  return zip<int16_t, int16_t>(ctx, [&, low = low, high = high](int16_t x, int16_t y, const char *&) {
+    int32_t left = roundingDivideByPOT(x, rightA), right = roundingDivideByPOT(y, rightB);
+    return static_cast<int16_t>(std::clamp(subtract ? left - right : left + right, low, high));
+  });
+}
+
 template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
@@ -241,6 +258,8 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::ADD, "i64, i64 -> i64", arithmetic<int64_t>},
       {Op::ADD, "i8, i8 -> i8", addQuantized<int8_t, 20>},
       {Op::ADD, "u8, u8 -> u8", addQuantized<uint8_t, 20>},
+      {Op::ADD, "i16, i16 -> i16", addInt16},
+      {Op::SUB, "i16, i16 -> i16", addInt16},
       {Op::SUB, "f32, f32 -> f32", arithmetic<float>},
       {Op::SUB, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::SUB, "i64, i64 -> i64", arithmetic<int64_t>},
@@ -254,6 +273,7 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::MUL, "i16, i16 -> i16", multiplyQuantized<int16_t>},
       {Op::DIV, "f32, f32 -> f32", arithmetic<float>},
       {Op::DIV, "i32, i32 -> i32", arithmetic<int32_t>},
+      {Op::DIV, "i64, i64 -> i64", arithmetic<int64_t>},
       {Op::MAXIMUM, "f32, f32 -> f32", maximum<float>},
       {Op::MAXIMUM, "i32, i32 -> i32", maximum<int32_t>},
       {Op::MAXIMUM, "i64, i64 -> i64", maximum<int64_t>},
@@ -269,15 +289,21 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::SQUARED_DIFFERENCE, "f32, f32 -> f32", squaredDifference<float>},
       {Op::SQUARED_DIFFERENCE, "i32, i32 -> i32", squaredDifference<int32_t>},
       {Op::POW, "f32, f32 -> f32", powerFloat},
+      {Op::POW, "i32, i32 -> i32", powerInteger},
+      {Op::FLOOR_DIV, "i8, i8 -> i8", floorDiv<int8_t>},
+      {Op::FLOOR_DIV, "i16, i16 -> i16", floorDiv<int16_t>},
+      {Op::FLOOR_MOD, "i8, i8 -> i8", floorMod<int8_t>},
+      {Op::FLOOR_MOD, "i16, i16 -> i16", floorMod<int16_t>},
       {Op::FLOOR_DIV, "f32, f32 -> f32", floorDiv<float>},
       {Op::FLOOR_DIV, "i32, i32 -> i32", floorDiv<int32_t>},
       {Op::FLOOR_DIV, "i64, i64 -> i64", floorDiv<int64_t>},
       {Op::FLOOR_MOD, "f32, f32 -> f32", floorMod<float>},
       {Op::FLOOR_MOD, "i32, i32 -> i32", floorMod<int32_t>},
       {Op::FLOOR_MOD, "i64, i64 -> i64", floorMod<int64_t>},
+// 16 bit integers are compared as such, whatever their scales: so does the runtime.
 #define COMPARISON(code)                                                                                               \
   {Op::code, "f32, f32 -> bool", compare<float>}, {Op::code, "i32, i32 -> bool", compare<int32_t>},                    \
-      {Op::code, "i64, i64 -> bool", compare<int64_t>}
+      {Op::code, "i64, i64 -> bool", compare<int64_t>}, {Op::code, "i16, i16 -> bool", compare<int16_t>}
       COMPARISON(EQUAL),
       COMPARISON(NOT_EQUAL),
       COMPARISON(LESS),

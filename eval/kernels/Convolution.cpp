@@ -2,6 +2,7 @@
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
+#include "eval/kernels/Hybrid.h"
 
 namespace origo::eval {
 
@@ -126,7 +127,7 @@ template <class T, class W, class Acc> llvm::Error convQuantized(KernelContext &
     return channels.takeError();
   channels->roundOnce = std::is_same_v<T, int8_t>;
   auto in = conv->input->as<T>();
-  auto filter = conv->filter->as<W>();
+  auto filter = weightsOf<W>(*conv->filter);
   auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
   convolve<Acc>(
       *conv, conv->output->as<T>(),
@@ -197,7 +198,7 @@ template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelCont
   if (!channels)
     return channels.takeError();
   auto in = conv->input->as<T>();
-  auto filter = conv->filter->as<W>();
+  auto filter = weightsOf<W>(*conv->filter);
   auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
   convolveDepthwise<Acc>(
       *conv, conv->output->as<T>(),
@@ -210,18 +211,54 @@ template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelCont
   return llvm::Error::success();
 }
 
+/// Float input and narrow weights: each picture is quantised by its own range, sums are integers.
+template <class Prepare, class Convolve>
+llvm::Error hybrid(KernelContext &ctx, Prepare prepared, Convolve convolveWith, bool alwaysByChannel) {
+  llvm::Expected<Conv> conv = prepared(ctx);
+  if (!conv)
+    return conv.takeError();
+  const Tensor &in = *conv->input, &filter = *conv->filter;
+  int32_t channels = conv->output->dim(3);
+  if (llvm::Error error = wantFilterScales(ctx, filter, channels))
+    return error;
+  HybridRows rows(in.as<float>(), in.dim(0), alwaysByChannel || filter.perChannel());
+  auto weights = weightsOf<int8_t>(filter);
+  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
+  int64_t perPicture = in.dim(0) ? conv->output->count() / in.dim(0) : 0, done = 0;
+  convolveWith(
+      *conv, conv->output->as<float>(),
+      [&](int32_t &sum, int64_t i, int64_t f) { sum = wrappingAdd(sum, rows.elements[i] * weights[f]); },
+      [&](int32_t sum, int64_t channel) {
+        float scale = rows.scales[done++ / perPicture];
+        float real = static_cast<float>(sum) * filter.scaleOf(channel) * scale;
+        return activate(real + (bias.empty() ? 0 : bias[channel]), conv->activation);
+      });
+  return llvm::Error::success();
+}
+
+llvm::Error convHybrid(KernelContext &ctx) {
+  return hybrid(
+      ctx, prepareConv, [](auto &&...args) { convolve<int32_t>(args...); }, false);
+}
+llvm::Error depthwiseHybrid(KernelContext &ctx) {
+  return hybrid(
+      ctx, prepareDepthwise, [](auto &&...args) { convolveDepthwise<int32_t>(args...); }, true);
+}
+
 } // namespace
 
 llvm::ArrayRef<KernelRow> convolutionKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::CONV_2D, "f32, f32, f32? -> f32", convFloat},
-      {Op::CONV_2D, "i8, i8, i32? -> i8", convQuantized<int8_t, int8_t, int32_t>},
+      {Op::CONV_2D, "f32, i8|i4, f32? -> f32", convHybrid},
+      {Op::CONV_2D, "i8, i8|i4, i32? -> i8", convQuantized<int8_t, int8_t, int32_t>},
       {Op::CONV_2D, "u8, u8, i32? -> u8", convQuantized<uint8_t, uint8_t, int32_t>},
       {Op::CONV_2D, "i16, i8, i64? -> i16", convQuantized<int16_t, int8_t, int64_t>},
       {Op::CONV_2D, "i16, i8, i32 -> i16", convQuantized<int16_t, int8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "f32, f32, f32? -> f32", depthwiseFloat},
-      {Op::DEPTHWISE_CONV_2D, "i8, i8, i32? -> i8", depthwiseQuantized<int8_t, int8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "f32, i8, f32? -> f32", depthwiseHybrid},
+      {Op::DEPTHWISE_CONV_2D, "i8, i8|i4, i32? -> i8", depthwiseQuantized<int8_t, int8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "u8, u8, i32? -> u8", depthwiseQuantized<uint8_t, uint8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "i16, i8, i64? -> i16", depthwiseQuantized<int16_t, int8_t, int64_t>},
   };

@@ -1,6 +1,8 @@
 #include "eval/Kernels.h"
+#include "eval/RunOperator.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
+#include "eval/kernels/Hybrid.h"
 
 namespace origo::eval {
 
@@ -11,21 +13,45 @@ struct Product {
   Tensor *output;
   int64_t batches, depth, units;
   circle::ActivationFunctionType activation;
+  circle::FullyConnectedOptionsWeightsFormat format;
 };
 
+/// Where element (unit, k) of the weights lies.
+int64_t placeOf(const Product &p, int64_t unit, int64_t k) {
+  switch (p.format) {
+  case circle::FullyConnectedOptionsWeightsFormat::SHUFFLED4x16INT8:
+    return unit / 4 * 4 * p.depth + k / 16 * 64 + unit % 4 * 16 + k % 16;
+  case circle::FullyConnectedOptionsWeightsFormat::SHUFFLED16x1FLOAT32:
+    return unit / 16 * 16 * p.depth + k * 16 + unit % 16;
+  default:
+    return unit * p.depth + k;
+  }
+}
+
 /// output[b, u] = Σ input[b, k] · weights[u, k] + bias[u]
-llvm::Expected<Product> prepare(KernelContext &ctx) {
+using Format = circle::FullyConnectedOptionsWeightsFormat;
+llvm::Expected<Product> prepare(KernelContext &ctx, Format shuffled = Format::DEFAULT) {
   if (llvm::Error error = ctx.wantRank(1, 2))
     return error;
   const auto &options = ctx.options<circle::FullyConnectedOptions>();
-  if (options.weights_format() != circle::FullyConnectedOptionsWeightsFormat::DEFAULT)
-    return ctx.fail(1, "shuffled weights have no kernel");
+  if (options.weights_format() != Format::DEFAULT && options.weights_format() != shuffled)
+    return ctx.fail(1, "there is no kernel for this order of weights");
   const Tensor &in = ctx.input(0), &weights = ctx.input(1);
-  Product p{&in, &weights,       ctx.optional(2), nullptr,
-            0,   weights.dim(1), weights.dim(0),  options.fused_activation_function()};
+  Product p{&in,
+            &weights,
+            ctx.optional(2),
+            nullptr,
+            0,
+            weights.dim(1),
+            weights.dim(0),
+            options.fused_activation_function(),
+            options.weights_format()};
   if (p.depth == 0 || in.count() % p.depth)
     return ctx.fail(0, "its elements do not fill rows as long as those of the weights");
   p.batches = in.count() / p.depth;
+  if ((p.format == Format::SHUFFLED4x16INT8 && (p.units % 4 || p.depth % 16)) ||
+      (p.format == Format::SHUFFLED16x1FLOAT32 && p.units % 16))
+    return ctx.fail(1, "does not fill the blocks that its elements are shuffled in");
   if (p.bias && p.bias->count() != p.units)
     return ctx.fail(2, "does not have a number for each unit", std::to_string(p.units),
                     std::to_string(p.bias->count()));
@@ -44,7 +70,7 @@ llvm::Expected<Product> prepare(KernelContext &ctx) {
 }
 
 llvm::Error runFloat(KernelContext &ctx) {
-  auto p = prepare(ctx);
+  auto p = prepare(ctx, Format::SHUFFLED16x1FLOAT32);
   if (!p)
     return p.takeError();
   auto in = p->input->as<float>(), weights = p->weights->as<float>();
@@ -54,7 +80,7 @@ llvm::Error runFloat(KernelContext &ctx) {
     for (int64_t u = 0; u < p->units; ++u) {
       float sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
-        sum += in[b * p->depth + k] * weights[u * p->depth + k];
+        sum += in[b * p->depth + k] * weights[placeOf(*p, u, k)];
       out[b * p->units + u] = activate(sum + (bias.empty() ? 0 : bias[u]), p->activation);
     }
   return llvm::Error::success();
@@ -70,7 +96,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
   if (!scales)
     return scales.takeError();
   auto in = p->input->as<T>();
-  auto weights = p->weights->as<W>();
+  auto weights = weightsOf<W>(*p->weights);
   auto bias = p->bias ? p->bias->as<Bias>() : llvm::ArrayRef<Bias>();
   auto out = p->output->as<Out>();
   for (int64_t b = 0; b < p->batches; ++b)
@@ -79,7 +105,113 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
                                         (weights[u * p->depth + k] - scales->filterZero));
-      out[b * p->units + u] = scales->template scaled<Out>(bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]), u);
+      sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
+      // With a scale for each unit, the runtime scales sums of 64 bits as if they had 32.
+      out[b * p->units + u] = p->weights->perChannel() ? scales->template scaled<Out>(static_cast<int32_t>(sum), u)
+                                                       : scales->template scaled<Out>(sum, u);
+    }
+  return llvm::Error::success();
+}
+
+/// As below, but each block of a unit's weights has a scale of its own.
+llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<float> scales) {
+  int64_t size = p.weights->quantization->blockSize, blocks = p.depth / size;
+  HybridRows rows(p.input->as<float>(), p.batches,
+                  ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs());
+  auto weights = weightsOf<int8_t>(*p.weights);
+  auto bias = p.bias ? p.bias->as<float>() : llvm::ArrayRef<float>();
+  auto out = p.output->as<float>();
+  for (int64_t b = 0; b < p.batches; ++b)
+    for (int64_t u = 0; u < p.units; ++u) {
+      float real = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        int32_t sum = 0;
+        for (int64_t k = block * size; k < (block + 1) * size; ++k)
+          sum = wrappingAdd(sum, rows.elements[b * p.depth + k] * weights[u * p.depth + k]);
+        real += static_cast<float>(sum) * scales[u * blocks + block];
+      }
+      out[b * p.units + u] = activate(real * rows.scales[b] + (bias.empty() ? 0 : bias[u]), p.activation);
+    }
+  return llvm::Error::success();
+}
+
+/// Scales of blocks of the weights, one after another in each unit's row; nothing if the weights have others.
+llvm::Expected<std::vector<float>> blockScales(KernelContext &ctx, const Product &p) {
+  std::vector<float> scales;
+  const Quantization *q = p.weights->quantization;
+  if (!q || q->details != Quantization::Details::Blockwise)
+    return scales;
+  if (!q->scales || !q->scales->isConstant() || q->scales->type != TensorType::FLOAT16 || q->zeroPoints)
+    return ctx.fail(1, "has scales for blocks that are no float16 constant, or zero points");
+  auto halves = ConstantBytes::of(*q->scales, std::numeric_limits<uint64_t>::max());
+  if (!halves)
+    return halves.takeError();
+  int64_t blocks = q->blockSize > 0 ? p.depth / q->blockSize : 0;
+  if (blocks == 0 || p.depth % q->blockSize || halves->bytes.size() / 2 != static_cast<size_t>(p.units * blocks))
+    return ctx.fail(1, "does not have a scale for each block");
+  for (size_t i = 0; i < halves->bytes.size(); i += 2)
+    scales.push_back(halfToFloat(static_cast<uint16_t>(halves->bytes[i] | halves->bytes[i + 1] << 8)));
+  return scales;
+}
+
+/// Float input and narrow weights: each row is quantised by its own range, sums are integers.
+llvm::Error runHybrid(KernelContext &ctx) {
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto blocks = blockScales(ctx, *p);
+  if (!blocks)
+    return blocks.takeError();
+  if (!blocks->empty())
+    return runBlockwise(ctx, *p, *blocks);
+  if (llvm::Error error = wantFilterScales(ctx, *p->weights, p->units))
+    return error;
+  // Beside weights of 4 bits the runtime ignores the option.
+  bool asymmetric =
+      ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs() && p->weights->type != TensorType::INT4;
+  HybridRows rows(p->input->as<float>(), p->batches, asymmetric);
+  auto weights = weightsOf<int8_t>(*p->weights);
+  auto bias = p->bias ? p->bias->as<float>() : llvm::ArrayRef<float>();
+  auto out = p->output->as<float>();
+  for (int64_t b = 0; b < p->batches; ++b)
+    for (int64_t u = 0; u < p->units; ++u) {
+      int32_t sum = 0;
+      for (int64_t k = 0; k < p->depth; ++k)
+        sum = wrappingAdd(sum, rows.elements[b * p->depth + k] * weights[u * p->depth + k]);
+      float real = static_cast<float>(sum) * (rows.scales[b] * p->weights->scaleOf(u));
+      out[b * p->units + u] = activate((bias.empty() ? 0 : bias[u]) + real, p->activation);
+    }
+  return llvm::Error::success();
+}
+
+/// The older scheme with weights in blocks: input and weights are uint8 around 128, the second result is room for the
+/// runtime to work in.
+llvm::Error runShuffled(KernelContext &ctx) {
+  auto p = prepare(ctx, Format::SHUFFLED4x16INT8);
+  if (!p)
+    return p.takeError();
+  if (p->format != Format::SHUFFLED4x16INT8)
+    return ctx.fail(1, "its elements are not shuffled");
+  auto scales = ChannelScales::of<int16_t>(ctx, *p->input, *p->weights, *p->output, static_cast<int32_t>(p->units),
+                                           p->activation, ChannelScales::Product::Float);
+  if (!scales)
+    return scales.takeError();
+  if (ctx.wants(1)) {
+    auto room = ctx.output(1, p->input->shape);
+    if (!room)
+      return room.takeError();
+    llvm::copy(p->input->bytes(), (*room)->as<uint8_t>().begin());
+  }
+  auto in = p->input->as<uint8_t>();
+  auto weights = p->weights->as<int8_t>(); // stored with the sign of int8
+  auto bias = p->bias->as<int32_t>();
+  auto out = p->output->as<int16_t>();
+  for (int64_t b = 0; b < p->batches; ++b)
+    for (int64_t u = 0; u < p->units; ++u) {
+      int32_t sum = bias[u];
+      for (int64_t k = 0; k < p->depth; ++k)
+        sum = wrappingAdd(sum, (in[b * p->depth + k] - 128) * weights[placeOf(*p, u, k)]);
+      out[b * p->units + u] = scales->scaled<int16_t>(sum, u);
     }
   return llvm::Error::success();
 }
@@ -90,7 +222,9 @@ llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::FULLY_CONNECTED, "f32, f32, f32? -> f32", runFloat},
-      {Op::FULLY_CONNECTED, "i8, i8, i32? -> i8", runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>},
+      {Op::FULLY_CONNECTED, "f32, i8|i4, f32? -> f32", runHybrid},
+      {Op::FULLY_CONNECTED, "u8, u8, i32 -> i16, u8", runShuffled},
+      {Op::FULLY_CONNECTED, "i8, i8|i4, i32? -> i8", runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>},
       {Op::FULLY_CONNECTED, "u8, u8, i32? -> u8", runQuantized<uint8_t, uint8_t, uint8_t, int32_t, int32_t>},
       {Op::FULLY_CONNECTED, "u8, u8, i32? -> i16", runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>},
       {Op::FULLY_CONNECTED, "i16, i8, i64? -> i16", runQuantized<int16_t, int8_t, int16_t, int64_t, int64_t>},

@@ -64,6 +64,20 @@ llvm::Error averageFloat(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
+/// The root of the mean square.
+llvm::Error l2Float(KernelContext &ctx) {
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  auto activation = p->options->fused_activation_function();
+  pool<float>(
+      *p, 0.f, [](float sum, float x) { return sum + x * x; },
+      [&](float sum, int64_t count) {
+        return activate(count ? std::sqrt(sum / static_cast<float>(count)) : 0, activation);
+      });
+  return llvm::Error::success();
+}
+
 template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
@@ -113,6 +127,7 @@ llvm::ArrayRef<KernelRow> poolingKernels() {
       {Op::AVERAGE_POOL_2D, "i8 -> i8", averageQuantized<int8_t>},
       {Op::AVERAGE_POOL_2D, "u8 -> u8", averageQuantized<uint8_t>},
       {Op::AVERAGE_POOL_2D, "i16 -> i16", averageQuantized<int16_t>},
+      {Op::L2_POOL_2D, "f32 -> f32", l2Float},
       {Op::MAX_POOL_2D, "f32 -> f32", maxFloat},
       {Op::MAX_POOL_2D, "i8 -> i8", maxQuantized<int8_t>},
       {Op::MAX_POOL_2D, "u8 -> u8", maxQuantized<uint8_t>},

@@ -2,6 +2,7 @@
 #include "eval/Kernels.h"
 #include "eval/Numbers.h"
 #include "eval/Shapes.h"
+#include "eval/kernels/Hybrid.h"
 
 namespace origo::eval {
 
@@ -35,9 +36,9 @@ template <class T> llvm::Error dequantize(KernelContext &ctx) {
   auto channel = ChannelOf::of(ctx, in, in);
   if (!channel)
     return channel.takeError();
-  auto x = in.as<T>();
+  auto x = weightsOf<T>(in);
   auto out = (*output)->as<float>();
-  for (size_t i = 0; i < x.size(); ++i) {
+  for (size_t i = 0; i < out.size(); ++i) {
     int64_t c = (*channel)(i);
     out[i] = in.perChannel()
                  ? in.scaleOf(c) * static_cast<float>(x[i] - in.zeroPointOf(c))
@@ -105,6 +106,7 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::DEQUANTIZE, "u8 -> f32", dequantize<uint8_t>},
       {Op::DEQUANTIZE, "i16 -> f32", dequantize<int16_t>},
       {Op::DEQUANTIZE, "i32 -> f32", dequantize<int32_t>},
+      {Op::DEQUANTIZE, "i4 -> f32", dequantize<int8_t>},
       {Op::DEQUANTIZE, "f16 -> f32", widenHalf},
       {Op::QUANTIZE, "f32 -> i8", quantize<int8_t>},
       {Op::QUANTIZE, "f32 -> u8", quantize<uint8_t>},
@@ -116,6 +118,10 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::QUANTIZE, "i16 -> i16", requantize<int16_t, int16_t>},
       {Op::QUANTIZE, "i16 -> i8", requantize<int16_t, int8_t>},
       {Op::QUANTIZE, "i8 -> i16", requantize<int8_t, int16_t>},
+      {Op::QUANTIZE, "u8 -> i16", requantize<uint8_t, int16_t>},
+      {Op::QUANTIZE, "i16 -> i32", requantize<int16_t, int32_t>},
+      {Op::QUANTIZE, "i32 -> i8", requantize<int32_t, int8_t>},
+      {Op::QUANTIZE, "i32 -> i16", requantize<int32_t, int16_t>},
   };
   return rows;
 }

@@ -1,22 +1,11 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "eval/kernels/Elementwise.h"
 
 /// Elementwise operators of one operand.
 namespace origo::eval {
 
 namespace {
-
-/// output[i] = f(x[i])
-template <class In, class Out, class F> llvm::Error map(KernelContext &ctx, F f) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
-  auto x = ctx.input(0).as<In>();
-  auto out = (*output)->template as<Out>();
-  for (size_t i = 0; i < x.size(); ++i)
-    out[i] = f(x[i]);
-  return llvm::Error::success();
-}
 
 template <float (*f)(float)> llvm::Error mapFloat(KernelContext &ctx) { return map<float, float>(ctx, f); }
 
@@ -56,6 +45,43 @@ llvm::Error logicalNot(KernelContext &ctx) {
   return map<uint8_t, uint8_t>(ctx, [](uint8_t x) -> uint8_t { return !x; });
 }
 
+template <class T> llvm::Error signOf(KernelContext &ctx) {
+  return map<T, T>(ctx, [](T x) -> T { return static_cast<T>((x > 0) - (x < 0)); });
+}
+
+/// How many of the sorted boundaries an element is not below.
+template <class T> llvm::Error bucketize(KernelContext &ctx) {
+  const auto *boundaries = ctx.options<circle::BucketizeOptions>().boundaries();
+  llvm::SmallVector<float> sorted;
+  if (boundaries)
+    sorted.assign(boundaries->begin(), boundaries->end());
+  if (!std::is_sorted(sorted.begin(), sorted.end()))
+    return ctx.fail("the boundaries are not sorted");
+  return map<T, int32_t>(ctx, [&](T x) {
+    return static_cast<int32_t>(
+        std::upper_bound(sorted.begin(), sorted.end(), x, [](T a, float b) { return a < static_cast<T>(b); }) -
+        sorted.begin());
+  });
+}
+
+/// Rounded to the numbers that a quantised type would have, with its range moved so that 0 is one of them.
+llvm::Error fakeQuant(KernelContext &ctx) {
+  const auto &options = ctx.options<circle::FakeQuantOptions>();
+  int bits = options.num_bits();
+  if (bits < 2 || bits > 16)
+    return ctx.fail("has an impossible number of bits");
+  if (!(options.min() < options.max()) || !std::isfinite(options.max() - options.min()))
+    return ctx.fail("has an impossible range");
+  float low = options.narrow_range() ? 1 : 0, high = static_cast<float>((1 << bits) - 1);
+  float scale = (options.max() - options.min()) / (high - low);
+  float zero = std::clamp(std::round(low - options.min() / scale), low, high);
+  float least = (low - zero) * scale, most = (high - zero) * scale, inverse = 1 / scale;
+  return map<float, float>(ctx, [&](float x) {
+    float inside = std::min(most, std::max(least, x));
+    return std::round((inside - least) * inverse) * scale + least;
+  });
+}
+
 } // namespace
 
 llvm::ArrayRef<KernelRow> unaryKernels() {
@@ -75,6 +101,13 @@ llvm::ArrayRef<KernelRow> unaryKernels() {
       {Op::ROUND, "f32 -> f32", mapFloat<roundHalfToEven>},
       {Op::RSQRT, "f32 -> f32", mapFloat<reciprocalRoot>},
       {Op::SIGN, "f32 -> f32", mapFloat<sign>},
+      {Op::SIGN, "i32 -> i32", signOf<int32_t>},
+      {Op::SIGN, "f64 -> f64", signOf<double>},
+      {Op::BUCKETIZE, "f32 -> i32", bucketize<float>},
+      {Op::BUCKETIZE, "f64 -> i32", bucketize<double>},
+      {Op::BUCKETIZE, "i32 -> i32", bucketize<int32_t>},
+      {Op::BUCKETIZE, "i64 -> i32", bucketize<int64_t>},
+      {Op::FAKE_QUANT, "f32 -> f32", fakeQuant},
       {Op::SIN, "f32 -> f32", mapFloat<sin1>},
       {Op::SQRT, "f32 -> f32", mapFloat<sqrt1>},
       {Op::SQUARE, "f32 -> f32", mapFloat<square>},

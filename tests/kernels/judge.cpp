@@ -117,6 +117,7 @@ template <class T> double number(const uint8_t *bytes, size_t i) {
 double numberAt(TensorType type, const uint8_t *bytes, size_t i) {
   switch (type) {
   case TensorType::FLOAT32:
+  case TensorType::COMPLEX64: // real and imaginary parts by turns
     return number<float>(bytes, i);
   case TensorType::FLOAT64:
     return number<double>(bytes, i);
@@ -152,8 +153,9 @@ Verdict compare(const OwnedTensor &got, const OwnedTensor &want) {
     return {"exact", ""};
   if (got.bytes.size() != want.bytes.size())
     return {"failed", "size in bytes"};
-  bool real = want.type == TensorType::FLOAT32 || want.type == TensorType::FLOAT64;
-  size_t count = static_cast<size_t>(product(want.shape)), wrong = 0, worst = 0;
+  bool isComplex = want.type == TensorType::COMPLEX64;
+  bool real = want.type == TensorType::FLOAT32 || want.type == TensorType::FLOAT64 || isComplex;
+  size_t count = static_cast<size_t>(product(want.shape)) * (isComplex ? 2 : 1), wrong = 0, worst = 0;
   double low = INFINITY, high = -INFINITY, most = 0;
   for (size_t i = 0; i < count; ++i) {
     double expected = numberAt(want.type, want.bytes.data(), i), actual = numberAt(got.type, got.bytes.data(), i);

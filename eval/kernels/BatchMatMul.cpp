@@ -1,0 +1,161 @@
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+#include "eval/kernels/Channels.h"
+#include "eval/kernels/Hybrid.h"
+
+namespace origo::eval {
+
+namespace {
+
+/// How a matrix of a stack lies: element (row, column) is at row · rowStep + column · columnStep.
+struct Stack {
+  int64_t rows, columns, rowStep, columnStep, size;
+  llvm::ArrayRef<int32_t> batches;
+  Stack(const Tensor &tensor, bool transposed) {
+    llvm::ArrayRef<int32_t> shape = tensor.shape;
+    batches = shape.drop_back(2);
+    rows = shape[shape.size() - 2];
+    columns = shape.back();
+    rowStep = columns;
+    columnStep = 1;
+    size = rows * columns;
+    if (transposed) {
+      std::swap(rows, columns);
+      std::swap(rowStep, columnStep);
+    }
+  }
+};
+
+struct MatMul {
+  Stack left, right;
+  Tensor *output;
+  Shape batches;
+};
+
+llvm::Expected<MatMul> prepare(KernelContext &ctx) {
+  const auto &options = ctx.options<circle::BatchMatMulOptions>();
+  const Tensor &x = ctx.input(0), &y = ctx.input(1);
+  for (unsigned i : {0u, 1u})
+    if (ctx.input(i).rank() < 2)
+      return ctx.fail(i, "is no matrix");
+  MatMul m{Stack(x, options.adjoint_lhs()), Stack(y, options.adjoint_rhs()), nullptr, {}};
+  if (m.left.columns != m.right.rows)
+    return ctx.fail(1, "does not have as many rows as the first has columns", std::to_string(m.left.columns),
+                    std::to_string(m.right.rows));
+  auto batches = broadcastShape(m.left.batches, m.right.batches);
+  if (!batches)
+    return ctx.fail("the stacks of matrices do not broadcast");
+  m.batches = *batches;
+  batches->push_back(static_cast<int32_t>(m.left.rows));
+  batches->push_back(static_cast<int32_t>(m.right.columns));
+  auto output = ctx.output(0, *batches);
+  if (!output)
+    return output.takeError();
+  m.output = *output;
+  return m;
+}
+
+/// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
+template <class Acc, class Out, class Add, class End> void multiplyAll(const MatMul &m, Add add, End end) {
+  auto out = m.output->as<Out>();
+  size_t at = 0;
+  for (Broadcast batch(m.batches, {m.left.batches, m.right.batches}); !batch.done(); batch.next())
+    for (int64_t row = 0; row < m.left.rows; ++row)
+      for (int64_t column = 0; column < m.right.columns; ++column) {
+        Acc sum = 0;
+        int64_t x = batch.index(0) * m.left.size + row * m.left.rowStep;
+        int64_t y = batch.index(1) * m.right.size + column * m.right.columnStep;
+        for (int64_t k = 0; k < m.left.columns; ++k)
+          add(sum, x + k * m.left.columnStep, y + k * m.right.rowStep);
+        out[at++] = end(sum, batch.index(0) * m.left.rows + row, column);
+      }
+}
+
+llvm::Error multiplyFloat(KernelContext &ctx) {
+  auto m = prepare(ctx);
+  if (!m)
+    return m.takeError();
+  auto x = ctx.input(0).as<float>(), y = ctx.input(1).as<float>();
+  multiplyAll<float, float>(
+      *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      [](float sum, int64_t, int64_t) { return sum; });
+  return llvm::Error::success();
+}
+
+template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelContext &ctx) {
+  auto m = prepare(ctx);
+  if (!m)
+    return m.takeError();
+  auto scales =
+      ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m->output, static_cast<int32_t>(m->right.columns),
+                           circle::ActivationFunctionType::NONE,
+                           ctx.input(1).perChannel() ? ChannelScales::Product::Double : ChannelScales::Product::Float);
+  if (!scales)
+    return scales.takeError();
+  auto x = ctx.input(0).as<T>();
+  auto y = ctx.input(1).as<Y>();
+  multiplyAll<Acc, T>(
+      *m,
+      [&](Acc &sum, int64_t i, int64_t j) {
+        sum = wrappingAdd<Acc>(sum, (x[i] - scales->inputZero) * (y[j] - scales->filterZero));
+      },
+      [&](Acc sum, int64_t, int64_t column) { return scales->template scaled<T>(sum, column); });
+  return llvm::Error::success();
+}
+
+llvm::Error multiplyIntegers(KernelContext &ctx) {
+  auto m = prepare(ctx);
+  if (!m)
+    return m.takeError();
+  auto x = ctx.input(0).as<int8_t>(), y = ctx.input(1).as<int8_t>();
+  multiplyAll<int32_t, int32_t>(
+      *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
+      [](int32_t sum, int64_t, int64_t) { return sum; });
+  return llvm::Error::success();
+}
+
+/// Float times int8: the rows of the float operand are quantised, each by its own range.
+llvm::Error multiplyHybrid(KernelContext &ctx) {
+  auto m = prepare(ctx);
+  if (!m)
+    return m.takeError();
+  if (llvm::Error error = wantFilterScales(ctx, ctx.input(1), m->right.columns))
+    return error;
+  // In the order of rows, whatever the operand's.
+  const auto &options = ctx.options<circle::BatchMatMulOptions>();
+  auto x = ctx.input(0).as<float>();
+  auto y = ctx.input(1).as<int8_t>();
+  llvm::SmallVector<float, 0> rows(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    int64_t inside = static_cast<int64_t>(i) % m->left.size, matrix = static_cast<int64_t>(i) - inside;
+    int64_t row = inside / m->left.columns, column = inside % m->left.columns;
+    rows[i] = x[matrix + row * m->left.rowStep + column * m->left.columnStep];
+  }
+  m->left.rowStep = m->left.columns;
+  m->left.columnStep = 1;
+  int64_t count = m->left.columns ? static_cast<int64_t>(x.size()) / m->left.columns : 0;
+  HybridRows quantised(rows, count, options.asymmetric_quantize_inputs());
+  multiplyAll<int32_t, float>(
+      *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
+      [&](int32_t sum, int64_t row, int64_t column) {
+        return count ? static_cast<float>(sum) * (quantised.scales[row] * ctx.input(1).scaleOf(column)) : 0.f;
+      });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> batchMatMulKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::BATCH_MATMUL, "f32, f32 -> f32", multiplyFloat},
+      {Op::BATCH_MATMUL, "f32, i8 -> f32", multiplyHybrid},
+      {Op::BATCH_MATMUL, "i8, i8 -> i8", multiplyQuantized<int8_t, int8_t, int32_t>},
+      {Op::BATCH_MATMUL, "i8, i8 -> i32", multiplyIntegers},
+      {Op::BATCH_MATMUL, "i16, i16 -> i16", multiplyQuantized<int16_t, int16_t, int64_t>},
+      {Op::BATCH_MATMUL, "i16, i8 -> i16", multiplyQuantized<int16_t, int8_t, int64_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

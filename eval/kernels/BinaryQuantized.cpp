@@ -1,0 +1,104 @@
+#include "eval/FixedPointFunctions.h"
+#include "eval/Kernels.h"
+#include "eval/kernels/Elementwise.h"
+
+/// Elementwise operators of two quantised operands that need more than ADD and MUL do.
+namespace origo::eval {
+
+namespace {
+
+/// Compares real numbers, in steps of 1/256 of them.
+template <class T> llvm::Error compareQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  Multiplier ofA = quantizeMultiplier(static_cast<double>(a.scale()));
+  Multiplier ofB = quantizeMultiplier(static_cast<double>(b.scale()));
+  auto zipWith = [&](auto f) {
+    return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t {
+      return f(multiply((x - a.zeroPoint()) * 256, ofA), multiply((y - b.zeroPoint()) * 256, ofB));
+    });
+  };
+  switch (ctx.op.code) {
+  case BuiltinOperator::EQUAL:
+    return zipWith(std::equal_to<int32_t>());
+  case BuiltinOperator::NOT_EQUAL:
+    return zipWith(std::not_equal_to<int32_t>());
+  case BuiltinOperator::LESS:
+    return zipWith(std::less<int32_t>());
+  case BuiltinOperator::LESS_EQUAL:
+    return zipWith(std::less_equal<int32_t>());
+  case BuiltinOperator::GREATER:
+    return zipWith(std::greater<int32_t>());
+  default:
+    return zipWith(std::greater_equal<int32_t>());
+  }
+}
+
+template <class T> llvm::Error squaredDifferenceQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  constexpr int spare = 7;
+  const Tensor &a = ctx.input(0), &b = ctx.input(1), &result = *ctx.outputs[0];
+  double common = 2.0 * static_cast<double>(std::max(a.scale(), b.scale()));
+  Multiplier ofA = quantizeMultiplier(static_cast<double>(a.scale()) / common);
+  Multiplier ofB = quantizeMultiplier(static_cast<double>(b.scale()) / common);
+  Multiplier back = quantizeMultiplier(common * common / ((1 << 2 * spare) * static_cast<double>(result.scale())));
+  return zip<T, T>(ctx, [&](T x, T y, const char *&) {
+    int32_t left = multiply((x - a.zeroPoint()) * (1 << spare), ofA);
+    int32_t right = multiply((y - b.zeroPoint()) * (1 << spare), ofB);
+    int32_t difference = wrappingSub(left, right);
+    return saturate<T>(wrappingAdd(multiply(wrappingMul(difference, difference), back), result.zeroPoint()));
+  });
+}
+
+template <class T> llvm::Error divideQuantized(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &a = ctx.input(0), &b = ctx.input(1), &result = *ctx.outputs[0];
+  Multiplier factor = quantizeMultiplier(static_cast<double>(a.scale() / (b.scale() * result.scale())));
+  auto [low, high] = quantizedActivationRange<T>(ctx.options<circle::DivOptions>().fused_activation_function(), result);
+  return zip<T, T>(ctx, [&, low = low, high = high](T x, T y, const char *&refused) -> T {
+    int32_t dividend = x - a.zeroPoint(), divisor = y - b.zeroPoint();
+    if (divisor == 0) {
+      refused = "division by zero";
+      return 0;
+    }
+    if (divisor < 0) {
+      dividend = -dividend;
+      divisor = -divisor;
+    }
+    auto [inverse, bitsOverOne] = reciprocalOf(divisor, 31);
+    // The dividend fills its 32 bits, the sign aside.
+    int headroom = llvm::countl_zero(static_cast<uint32_t>(dividend < 0 ? ~dividend : dividend)) - 1;
+    int32_t quotient =
+        saturatingRoundingDoublingHighMul(static_cast<int32_t>(static_cast<uint32_t>(dividend) << headroom), inverse);
+    Multiplier scaled{factor.mantissa, factor.shift - bitsOverOne - headroom};
+    int32_t value = scaled.shift < -31 ? 0 : multiply(quotient, {scaled.mantissa, std::min(scaled.shift, 30)});
+    return static_cast<T>(std::clamp(wrappingAdd(value, result.zeroPoint()), low, high));
+  });
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> binaryQuantizedKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+#define COMPARISON(code)                                                                                               \
+  {Op::code, "i8, i8 -> bool", compareQuantized<int8_t>}, {Op::code, "u8, u8 -> bool", compareQuantized<uint8_t>}
+      COMPARISON(EQUAL),
+      COMPARISON(NOT_EQUAL),
+      COMPARISON(LESS),
+      COMPARISON(LESS_EQUAL),
+      COMPARISON(GREATER),
+      COMPARISON(GREATER_EQUAL),
+#undef COMPARISON
+      {Op::SQUARED_DIFFERENCE, "i8, i8 -> i8", squaredDifferenceQuantized<int8_t>},
+      {Op::DIV, "u8, u8 -> u8", divideQuantized<uint8_t>},
+      {Op::DIV, "i8, i8 -> i8", divideQuantized<int8_t>},
+      {Op::DIV, "i16, i16 -> i16", divideQuantized<int16_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,178 @@
+#include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+
+#include <array>
+
+/// Convolutions over depth, height and width: input and output [batch, depth, height, width, channels].
+namespace origo::eval {
+
+namespace {
+
+using Three = std::array<int64_t, 3>;
+
+struct Conv3D {
+  const Tensor *input, *filter, *bias;
+  Tensor *output = nullptr;
+  Three strides, dilations, before{};
+  circle::ActivationFunctionType activation;
+};
+
+/// `input` and `bias` are operands; `outputChannels` and `inputChannels` are dimensions of the filter.
+llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias, int outputChannels, int inputChannels) {
+  for (unsigned i : {1u, input})
+    if (llvm::Error error = ctx.wantRank(i, 5))
+      return error;
+  const auto &options = ctx.options<circle::Conv3DOptions>();
+  Conv3D c{&ctx.input(input),
+           &ctx.input(1),
+           ctx.optional(bias),
+           nullptr,
+           {options.stride_d(), options.stride_h(), options.stride_w()},
+           {options.dilation_d_factor(), options.dilation_h_factor(), options.dilation_w_factor()},
+           {},
+           options.fused_activation_function()};
+  if (c.filter->dim(inputChannels) != c.input->dim(4))
+    return ctx.fail(1, "its depth is not the input's channels", std::to_string(c.input->dim(4)),
+                    std::to_string(c.filter->dim(inputChannels)));
+  if (c.bias && c.bias->count() != c.filter->dim(outputChannels))
+    return ctx.fail(bias, "does not have a number for each output channel",
+                    std::to_string(c.filter->dim(outputChannels)), std::to_string(c.bias->count()));
+  return c;
+}
+
+float finish(const Conv3D &c, float sum, int64_t channel) {
+  return activate(sum + (c.bias ? c.bias->as<float>()[channel] : 0), c.activation);
+}
+
+/// Calls f with each place of the output, batch aside, in order.
+template <class F> void forEachPlace(const Tensor &tensor, F f) {
+  for (int64_t z = 0; z < tensor.dim(1); ++z)
+    for (int64_t y = 0; y < tensor.dim(2); ++y)
+      for (int64_t x = 0; x < tensor.dim(3); ++x)
+        f(Three{z, y, x});
+}
+
+/// Where the pixel at this place begins.
+int64_t pixel(const Tensor &tensor, int64_t batch, const Three &at) {
+  return (((batch * tensor.dim(1) + at[0]) * tensor.dim(2) + at[1]) * tensor.dim(3) + at[2]) * tensor.dim(4);
+}
+
+/// Calls f with each place of the filter and the one that `place` gives for it, where that is inside of `tensor`.
+template <class Place, class F> void forEachFilter(const Tensor &filter, const Tensor &tensor, Place place, F f) {
+  for (int64_t fz = 0; fz < filter.dim(0); ++fz)
+    for (int64_t fy = 0; fy < filter.dim(1); ++fy)
+      for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
+        Three at{fz, fy, fx}, there;
+        bool inside = true;
+        for (int d = 0; d < 3; ++d)
+          inside &= place(d, at[d], there[d]) && there[d] >= 0 && there[d] < tensor.dim(d + 1);
+        if (inside)
+          f((fz * filter.dim(1) + fy) * filter.dim(2) + fx, there);
+      }
+}
+
+/// Filter [depth, height, width, input channels, output channels].
+llvm::Error convolve(KernelContext &ctx) {
+  auto c = read(ctx, 0, 2, 4, 3);
+  if (!c)
+    return c.takeError();
+  const Tensor &in = *c->input, &filter = *c->filter;
+  Shape shape{in.dim(0), 0, 0, 0, filter.dim(4)};
+  for (int d = 0; d < 3; ++d) {
+    auto window = slide(ctx.options<circle::Conv3DOptions>().padding(), in.dim(d + 1), filter.dim(d), c->strides[d],
+                        c->dilations[d]);
+    if (!window)
+      return ctx.fail("strides, dilations or the filter's size are impossible");
+    shape[d + 1] = static_cast<int32_t>(window->count);
+    c->before[d] = window->before;
+  }
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  auto x = in.as<float>(), weights = filter.as<float>();
+  auto out = (*output)->as<float>();
+  int64_t depth = in.dim(4), channels = filter.dim(4);
+  size_t element = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    forEachPlace(**output, [&](const Three &at) {
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        float sum = 0;
+        auto place = [&](int d, int64_t f, int64_t &there) {
+          there = at[d] * c->strides[d] - c->before[d] + f * c->dilations[d];
+          return true;
+        };
+        forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
+          int64_t i = pixel(in, batch, there);
+          for (int64_t k = 0; k < depth; ++k)
+            sum += x[i + k] * weights[(f * depth + k) * channels + channel];
+        });
+        out[element++] = finish(*c, sum, channel);
+      }
+    });
+  return llvm::Error::success();
+}
+
+/// Filter [depth, height, width, output channels, input channels]; operand 0 is the output's shape.
+llvm::Error convolveTransposed(KernelContext &ctx) {
+  auto c = read(ctx, 2, 3, 3, 4);
+  if (!c)
+    return c.takeError();
+  auto size = ctx.integers(0);
+  if (!size)
+    return size.takeError();
+  const Tensor &in = *c->input, &filter = *c->filter;
+  if (size->size() != 5 || (*size)[0] != in.dim(0) || (*size)[4] != filter.dim(3))
+    return ctx.fail(0, "does not have the input's batches and the filter's channels");
+  Shape shape;
+  for (int64_t dim : *size) {
+    if (dim < 0 || dim > std::numeric_limits<int32_t>::max())
+      return ctx.fail(0, "is an impossible shape");
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  for (int d = 0; d < 3; ++d) {
+    auto window = slide(ctx.options<circle::Conv3DOptions>().padding(), shape[d + 1], filter.dim(d), c->strides[d],
+                        c->dilations[d]);
+    if (!window)
+      return ctx.fail("strides, dilations or the filter's size are impossible");
+    c->before[d] = window->before;
+  }
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  auto x = in.as<float>(), weights = filter.as<float>();
+  auto out = (*output)->as<float>();
+  int64_t depth = in.dim(4), channels = filter.dim(3);
+  size_t element = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    forEachPlace(**output, [&](const Three &at) {
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        float sum = 0;
+        auto place = [&](int d, int64_t f, int64_t &there) {
+          int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
+          there = reached / c->strides[d];
+          return reached >= 0 && reached % c->strides[d] == 0;
+        };
+        forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
+          int64_t i = pixel(in, batch, there);
+          for (int64_t k = 0; k < depth; ++k)
+            sum += x[i + k] * weights[(f * channels + channel) * depth + k];
+        });
+        out[element++] = finish(*c, sum, channel);
+      }
+    });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> convolution3DKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::CONV_3D, "f32, f32, f32? -> f32", convolve},
+      {Op::CONV_3D_TRANSPOSE, "i32, f32, f32, f32? -> f32", convolveTransposed},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

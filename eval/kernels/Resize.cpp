@@ -1,0 +1,169 @@
+#include "eval/Kernels.h"
+#include "eval/kernels/Move.h"
+
+#include <cmath>
+
+namespace origo::eval {
+
+namespace {
+
+struct Resize {
+  const Tensor *in;
+  Tensor *out;
+  int32_t height, width;
+  bool alignCorners, halfPixel;
+};
+
+template <class Options> llvm::Expected<Resize> prepare(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantRank(0, 4))
+    return error;
+  auto size = ctx.integers(1);
+  if (!size)
+    return size.takeError();
+  if (size->size() != 2)
+    return ctx.fail(1, "must be a height and a width");
+  for (int64_t number : *size)
+    if (number <= 0 || number > std::numeric_limits<int32_t>::max())
+      return ctx.fail(1, "has an impossible size");
+  const Tensor &in = ctx.input(0);
+  const auto &options = ctx.options<Options>();
+  Resize r{&in,
+           nullptr,
+           static_cast<int32_t>((*size)[0]),
+           static_cast<int32_t>((*size)[1]),
+           options.align_corners(),
+           options.half_pixel_centers()};
+  if (ctx.op.code == BuiltinOperator::RESIZE_BILINEAR && r.alignCorners && r.halfPixel)
+    return ctx.fail("corners cannot be aligned with centres at half a pixel");
+  if (in.dim(1) == 0 || in.dim(2) == 0)
+    return ctx.fail(0, "has no pixels");
+  auto output = ctx.output(0, {in.dim(0), r.height, r.width, in.dim(3)});
+  if (!output)
+    return output.takeError();
+  r.out = *output;
+  return r;
+}
+
+/// The two elements that a result lies between, and how far it is from the first.
+template <class Number> struct Between {
+  int64_t first, second;
+  Number rest;
+};
+
+llvm::SmallVector<Between<float>, 0> places(const Resize &r, int32_t from, int32_t to) {
+  float scale = r.alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
+                                         : static_cast<float>(from) / static_cast<float>(to);
+  llvm::SmallVector<Between<float>, 0> list;
+  for (int32_t i = 0; i < to; ++i) {
+    float at = r.halfPixel ? (static_cast<float>(i) + 0.5f) * scale - 0.5f : static_cast<float>(i) * scale;
+    int64_t first = std::clamp<int64_t>(static_cast<int64_t>(std::floor(at)), 0, from - 1);
+    int64_t second = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(at)), 0, from - 1);
+    list.push_back({first, second, at - static_cast<float>(first)});
+  }
+  return list;
+}
+
+/// In steps of 1/1024, for signed integers.
+llvm::SmallVector<Between<int64_t>, 0> integerPlaces(const Resize &r, int64_t from, int64_t to) {
+  bool aligned = r.alignCorners && to > 1;
+  int64_t scale = aligned ? ((from - 1) * 1024 + (to - 1) / 2) / (to - 1) : (from * 1024 + to / 2) / to;
+  llvm::SmallVector<Between<int64_t>, 0> list;
+  for (int64_t i = 0; i < to; ++i) {
+    int64_t at = r.halfPixel ? i * scale + scale / 2 - 512 : i * scale;
+    int64_t first = std::clamp<int64_t>(at / 1024, 0, from - 1);
+    int64_t second = std::clamp<int64_t>((at + 1023) / 1024, 0, from - 1);
+    list.push_back({first, second, at - first * 1024});
+  }
+  return list;
+}
+
+/// `mix(upper left, lower left, upper right, lower right, vertical rest, horizontal rest)` gives each element.
+template <class T, class Places, class Mix>
+void bilinear(const Resize &r, Places vertical, Places horizontal, Mix mix) {
+  int64_t height = r.in->dim(1), width = r.in->dim(2), depth = r.in->dim(3);
+  auto x = r.in->as<T>();
+  auto out = r.out->template as<T>();
+  size_t at = 0;
+  for (int64_t batch = 0; batch < r.in->dim(0); ++batch)
+    for (const auto &v : vertical)
+      for (const auto &h : horizontal)
+        for (int64_t channel = 0; channel < depth; ++channel) {
+          auto pixel = [&](int64_t row, int64_t column) {
+            return x[((batch * height + row) * width + column) * depth + channel];
+          };
+          out[at++] = mix(pixel(v.first, h.first), pixel(v.second, h.first), pixel(v.first, h.second),
+                          pixel(v.second, h.second), v.rest, h.rest);
+        }
+}
+
+/// Unsigned integers are rounded, too.
+template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
+  auto r = prepare<circle::ResizeBilinearOptions>(ctx);
+  if (!r)
+    return r.takeError();
+  bilinear<T>(*r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
+              [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
+                // The runtime's order of products and sums, which shows in the last bit.
+                float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
+                            static_cast<float>(upperRight) * ((1 - v) * h) +
+                            static_cast<float>(lowerLeft) * (v * (1 - h)) + static_cast<float>(lowerRight) * (v * h);
+                return static_cast<T>(sum + (std::is_integral_v<T> ? 0.5f : 0.f));
+              });
+  return llvm::Error::success();
+}
+
+template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
+  auto r = prepare<circle::ResizeBilinearOptions>(ctx);
+  if (!r)
+    return r.takeError();
+  bilinear<T>(*r, integerPlaces(*r, r->in->dim(1), r->height), integerPlaces(*r, r->in->dim(2), r->width),
+              [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
+                int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
+                              upperRight * (1024 - v) * h + lowerRight * v * h;
+                return static_cast<T>((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
+              });
+  return llvm::Error::success();
+}
+
+int64_t nearestPlace(const Resize &r, int32_t i, int32_t from, int32_t to) {
+  float scale = r.alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
+                                         : static_cast<float>(from) / static_cast<float>(to);
+  float at = (static_cast<float>(i) + (r.halfPixel ? 0.5f : 0.f)) * scale;
+  return std::clamp<int64_t>(static_cast<int64_t>(r.alignCorners ? std::round(at) : std::floor(at)), 0, from - 1);
+}
+
+llvm::Error nearest(KernelContext &ctx) {
+  auto r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
+  if (!r)
+    return r.takeError();
+  int64_t height = r->in->dim(1), width = r->in->dim(2), pixel = r->in->dim(3) * elementSize(*r->in);
+  const uint8_t *x = r->in->bytes().data();
+  uint8_t *out = r->out->as<uint8_t>().data();
+  for (int64_t batch = 0; batch < r->in->dim(0); ++batch)
+    for (int32_t row = 0; row < r->height; ++row)
+      for (int32_t column = 0; column < r->width && pixel; ++column, out += pixel) {
+        int64_t y = nearestPlace(*r, row, r->in->dim(1), r->height);
+        std::memcpy(out, x + ((batch * height + y) * width + nearestPlace(*r, column, r->in->dim(2), r->width)) * pixel,
+                    pixel);
+      }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> resizeKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::RESIZE_BILINEAR, "f32, i32 -> f32", bilinearByFloat<float>},
+      {Op::RESIZE_BILINEAR, "u8, i32 -> u8", bilinearByFloat<uint8_t>},
+      {Op::RESIZE_BILINEAR, "i8, i32 -> i8", bilinearByIntegers<int8_t>},
+      {Op::RESIZE_BILINEAR, "i16, i32 -> i16", bilinearByIntegers<int16_t>},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "f32, i32 -> f32", nearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "u8, i32 -> u8", nearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i8, i32 -> i8", nearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i16, i32 -> i16", nearest},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,170 @@
+#include "eval/FixedPointFunctions.h"
+#include "eval/Kernels.h"
+#include "eval/kernels/LookupTable.h"
+
+#include "llvm/ADT/bit.h"
+
+/// SOFTMAX and LOG_SOFTMAX of quantised numbers, along the last axis.
+namespace origo::eval {
+
+namespace {
+
+struct Rows {
+  const Tensor *in;
+  Tensor *out;
+  int64_t depth, count;
+};
+
+llvm::Expected<Rows> prepare(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  const Tensor &in = ctx.input(0);
+  if (in.rank() == 0)
+    return ctx.fail(0, "has no dimension to go along");
+  auto output = ctx.output(0, in.shape);
+  if (!output)
+    return output.takeError();
+  int64_t depth = in.shape.back();
+  return Rows{&in, *output, depth, depth ? in.count() / depth : 0};
+}
+
+using Fixed32 = Fixed<int32_t>;
+
+/// Differences from the largest element have five integer bits, sums of exponentials twelve.
+template <class T> llvm::Error softmax8(KernelContext &ctx) {
+  auto rows = prepare(ctx);
+  if (!rows)
+    return rows.takeError();
+  double beta = static_cast<double>(ctx.options<circle::SoftmaxOptions>().beta());
+  double real = std::min(beta * static_cast<double>(rows->in->scale()) * (1 << 26), 2147483647.0);
+  Multiplier factor = quantizeMultiplier(real);
+  if (!(real > 1) || factor.shift < 0)
+    return ctx.fail("beta times the operand's scale is too small");
+  // Differences beyond this have no representation: their exponential counts as 0.
+  double radius = std::floor(31.0 * (1 << 26) / static_cast<double>(int64_t(1) << factor.shift));
+  const T *x = rows->in->as<T>().data();
+  T *out = rows->out->template as<T>().data();
+  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+    int32_t largest = *std::max_element(x, x + rows->depth), sum = 0;
+    auto exponential = [&](int32_t difference) {
+      int32_t shifted = static_cast<int32_t>(static_cast<uint32_t>(difference) << factor.shift);
+      return Fixed32::expOfNegative(saturatingRoundingDoublingHighMul(shifted, factor.mantissa), 5);
+    };
+    for (int64_t i = 0; i < rows->depth; ++i)
+      if (x[i] - largest >= -radius)
+        sum = wrappingAdd(sum, Fixed32::scaled(exponential(x[i] - largest), -12));
+    auto [inverse, bitsOverOne] = reciprocalOf(sum, 12);
+    int shift = bitsOverOne + 31 - static_cast<int>(8 * sizeof(T));
+    for (int64_t i = 0; i < rows->depth; ++i) {
+      int32_t value = 0;
+      if (x[i] - largest >= -radius && shift >= 0 && shift < 31)
+        value = roundingDivideByPOT(Fixed32::multiply(inverse, exponential(x[i] - largest)), shift);
+      out[i] = saturate<T>(value + std::numeric_limits<T>::min());
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// By tables of exp on [−10, 0] and of 1 / (1 + x) on [0, 1].
+llvm::Error softmax16(KernelContext &ctx) {
+  auto rows = prepare(ctx);
+  if (!rows)
+    return rows.takeError();
+  static const Table16<double> exponential(10.0 / 65535, 32767, 2.0 / 65535, 0, [](double x) { return std::exp(x); });
+  static const Table16<double> inverse(1.0 / 65535, -32768, 2.0 / 65535, 0, [](double x) { return 1 / (1 + x); });
+  float beta = ctx.options<circle::SoftmaxOptions>().beta();
+  Multiplier factor = quantizeMultiplier(static_cast<double>(rows->in->scale() * beta) / (10.0 / 65535));
+  const int16_t *x = rows->in->as<int16_t>().data();
+  int16_t *out = rows->out->as<int16_t>().data();
+  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+    int32_t largest = *std::max_element(x, x + rows->depth), sum = 0;
+    for (int64_t i = 0; i < rows->depth; ++i) {
+      int32_t place = wrappingAdd(multiply(x[i] - largest, factor), 32767);
+      out[i] = exponential[saturate<int16_t>(place)];
+      sum = wrappingAdd<int32_t>(sum, out[i]);
+    }
+    int headroom = llvm::countl_zero(static_cast<uint32_t>(sum));
+    if (headroom < 1 || headroom > 30)
+      return ctx.fail("the sum of the exponentials overflows");
+    auto normal =
+        static_cast<int32_t>(((int64_t(sum) << (headroom - 1)) + (1 << 13)) >> 14); // 1 to 2 in steps of 2^−16
+    int32_t reciprocal = inverse[saturate<int16_t>(normal - (1 << 15) - (1 << 16))];
+    int shift = 31 - headroom;
+    for (int64_t i = 0; i < rows->depth; ++i) {
+      int64_t value = (int64_t(out[i]) * reciprocal + (int64_t(1) << (shift - 1))) >> shift;
+      out[i] = static_cast<int16_t>(std::clamp<int64_t>(value, 0, 32767));
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// exp(−i · step) for all differences of 8 bits.
+std::array<float, 256> exponentials(float step) {
+  std::array<float, 256> table;
+  for (int i = 0; i < 256; ++i)
+    table[i] = std::exp(-step * static_cast<float>(i));
+  return table;
+}
+
+/// The runtime computes what has more bits than its operand in float.
+template <class In> llvm::Error softmaxWiden(KernelContext &ctx) {
+  auto rows = prepare(ctx);
+  if (!rows)
+    return rows.takeError();
+  auto table = exponentials(rows->in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
+  const In *x = rows->in->as<In>().data();
+  int16_t *out = rows->out->as<int16_t>().data();
+  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+    int largest = *std::max_element(x, x + rows->depth);
+    float sum = 0;
+    for (int64_t i = 0; i < rows->depth; ++i)
+      sum += table[largest - x[i]];
+    float inverse = 1 / (sum * rows->out->scale());
+    for (int64_t i = 0; i < rows->depth; ++i) {
+      float value = std::min(table[largest - x[i]] * inverse + 0.5f, 1e6f);
+      out[i] = saturate<int16_t>(static_cast<int32_t>(std::isnan(value) ? 0 : value) + rows->out->zeroPoint());
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// In float, with a table of exponentials.
+template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
+  auto rows = prepare(ctx);
+  if (!rows)
+    return rows.takeError();
+  float inScale = rows->in->scale(), outScale = rows->out->scale();
+  auto exponential = exponentials(inScale);
+  const T *x = rows->in->as<T>().data();
+  T *out = rows->out->template as<T>().data();
+  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+    int largest = *std::max_element(x, x + rows->depth);
+    float sum = 0;
+    for (int64_t i = 0; i < rows->depth; ++i)
+      sum += exponential[largest - x[i]];
+    float base = (inScale * static_cast<float>(largest) + std::log(sum)) / outScale;
+    for (int64_t i = 0; i < rows->depth; ++i) {
+      float value = std::rint(inScale / outScale * static_cast<float>(x[i]) - base);
+      out[i] = saturate<T>(static_cast<int32_t>(std::clamp(value, -1e6f, 1e6f)) + rows->out->zeroPoint());
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> softmaxQuantizedKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::SOFTMAX, "i8 -> i8", softmax8<int8_t>},
+      {Op::SOFTMAX, "u8 -> u8", softmax8<uint8_t>},
+      {Op::SOFTMAX, "i8 -> i16", softmaxWiden<int8_t>},
+      {Op::SOFTMAX, "u8 -> i16", softmaxWiden<uint8_t>},
+      {Op::SOFTMAX, "i16 -> i16", softmax16},
+      {Op::LOG_SOFTMAX, "i8 -> i8", logSoftmax8<int8_t>},
+      {Op::LOG_SOFTMAX, "u8 -> u8", logSoftmax8<uint8_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,142 @@
+#include "eval/Kernels.h"
+#include "eval/Shapes.h"
+#include "eval/kernels/Channels.h"
+#include "eval/kernels/Hybrid.h"
+
+namespace origo::eval {
+
+namespace {
+
+/// The gradient of a 2-D convolution: output [batch, height, width, channels] of a given shape, filter
+/// [channels, height, width, input channels].
+struct TransposedConv {
+  const Tensor *input, *filter, *bias;
+  Tensor *output;
+  int strideH, strideW;
+  int64_t top, left;
+  circle::ActivationFunctionType activation;
+};
+
+llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
+  for (unsigned i : {1u, 2u})
+    if (llvm::Error error = ctx.wantRank(i, 4))
+      return error;
+  auto size = ctx.integers(0);
+  if (!size)
+    return size.takeError();
+  const auto &options = ctx.options<circle::TransposeConvOptions>();
+  const Tensor &filter = ctx.input(1), &in = ctx.input(2);
+  TransposedConv c{&in,
+                   &filter,
+                   ctx.optional(3),
+                   nullptr,
+                   options.stride_h(),
+                   options.stride_w(),
+                   0,
+                   0,
+                   options.fused_activation_function()};
+  if (size->size() != 4)
+    return ctx.fail(0, "must be a shape of four dimensions");
+  Shape shape;
+  for (int64_t dim : *size) {
+    if (dim < 0 || dim > std::numeric_limits<int32_t>::max())
+      return ctx.fail(0, "is an impossible shape");
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  if (shape[0] != in.dim(0) || shape[3] != filter.dim(0))
+    return ctx.fail(0, "does not have the input's batches and the filter's channels");
+  if (filter.dim(3) != in.dim(3))
+    return ctx.fail(1, "its depth is not the input's", std::to_string(in.dim(3)), std::to_string(filter.dim(3)));
+  auto vertical = slide(options.padding(), shape[1], filter.dim(1), c.strideH);
+  auto horizontal = slide(options.padding(), shape[2], filter.dim(2), c.strideW);
+  if (!vertical || !horizontal)
+    return ctx.fail("strides or the filter's size are impossible");
+  c.top = vertical->before;
+  c.left = horizontal->before;
+  if (c.bias && c.bias->count() != filter.dim(0))
+    return ctx.fail(3, "does not have a number for each output channel", std::to_string(filter.dim(0)),
+                    std::to_string(c.bias->count()));
+  auto output = ctx.output(0, shape);
+  if (!output)
+    return output.takeError();
+  c.output = *output;
+  return c;
+}
+
+/// For each output element: `add(sum, input index, filter index)` for each input element that reaches it, in the
+/// input's order, `end(sum, channel)` gives the element.
+template <class Acc, class Out, class Add, class End> void gather(const TransposedConv &c, Add add, End end) {
+  const Tensor &in = *c.input, &filter = *c.filter;
+  int64_t depth = in.dim(3), filterHeight = filter.dim(1), filterWidth = filter.dim(2);
+  auto firstReaching = [](int64_t place, int64_t size, int64_t stride) {
+    return place < size ? 0 : (place - size) / stride + 1;
+  };
+  auto out = c.output->as<Out>();
+  size_t at = 0;
+  for (int64_t batch = 0; batch < in.dim(0); ++batch)
+    for (int64_t y = c.top; y < c.top + c.output->dim(1); ++y)
+      for (int64_t x = c.left; x < c.left + c.output->dim(2); ++x)
+        for (int64_t channel = 0; channel < c.output->dim(3); ++channel) {
+          Acc sum = 0;
+          for (int64_t iy = firstReaching(y, filterHeight, c.strideH); iy < in.dim(1) && iy * c.strideH <= y; ++iy)
+            for (int64_t ix = firstReaching(x, filterWidth, c.strideW); ix < in.dim(2) && ix * c.strideW <= x; ++ix) {
+              int64_t i = ((batch * in.dim(1) + iy) * in.dim(2) + ix) * depth;
+              int64_t fy = y - iy * c.strideH, fx = x - ix * c.strideW;
+              int64_t f = ((channel * filterHeight + fy) * filterWidth + fx) * depth;
+              for (int64_t k = 0; k < depth; ++k)
+                add(sum, i + k, f + k);
+            }
+          out[at++] = end(sum, channel);
+        }
+}
+
+llvm::Error transposeFloat(KernelContext &ctx) {
+  auto c = prepare(ctx);
+  if (!c)
+    return c.takeError();
+  auto in = c->input->as<float>(), filter = c->filter->as<float>();
+  auto bias = c->bias ? c->bias->as<float>() : llvm::ArrayRef<float>();
+  gather<float, float>(
+      *c, [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), c->activation); });
+  return llvm::Error::success();
+}
+
+/// Acc: the type of sums and bias.
+template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelContext &ctx) {
+  auto c = prepare(ctx);
+  if (!c)
+    return c.takeError();
+  auto scales =
+      ChannelScales::of<T>(ctx, *c->input, *c->filter, *c->output, c->output->dim(3), c->activation,
+                           std::is_same_v<T, uint8_t> ? ChannelScales::Product::Float : ChannelScales::Product::Double);
+  if (!scales)
+    return scales.takeError();
+  auto in = c->input->as<T>();
+  auto filter = weightsOf<W>(*c->filter);
+  auto bias = c->bias ? c->bias->as<Acc>() : llvm::ArrayRef<Acc>();
+  gather<Acc, T>(
+      *c,
+      [&](Acc &sum, int64_t i, int64_t f) {
+        sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZero));
+      },
+      [&](Acc sum, int64_t channel) {
+        return scales->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
+      });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::ArrayRef<KernelRow> transposeConvKernels() {
+  using Op = BuiltinOperator;
+  static const KernelRow rows[] = {
+      {Op::TRANSPOSE_CONV, "i32, f32, f32, f32? -> f32", transposeFloat},
+      {Op::TRANSPOSE_CONV, "i32, u8, u8, i32? -> u8", transposeQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8|i4, i8, i32? -> i8", transposeQuantized<int8_t, int8_t, int32_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8, i16, i64? -> i16", transposeQuantized<int16_t, int8_t, int64_t>},
+  };
+  return rows;
+}
+
+} // namespace origo::eval
