@@ -71,27 +71,38 @@ static bool isIdentity(const Step &s) {
          (s.kind == Step::Affine && isNeutral(s.scale, 1) && isNeutral(s.shift, 0));
 }
 
+/// Where a list is, or would be.
+size_t StepLists::slotOf(uint32_t parent, const Step &last) const {
+  size_t slot = llvm::hash_combine(parent, hashStep(last)) & (table.size() - 1);
+  while (table[slot] && (lists[table[slot]].parent != parent || lists[table[slot]].steps.back() != last))
+    slot = (slot + 1) & (table.size() - 1);
+  return slot;
+}
+
 uint32_t StepLists::append(uint32_t steps, const Step &step) {
   for (const Step::Term *term : {&step.scale, &step.shift})
     if (term->constant)
       term->constant->named = true;
   if (isIdentity(step))
     return steps;
-  if (!lists[steps].empty()) {
-    Step last = lists[steps].back();
+  if (!lists[steps].steps.empty()) {
+    Step last = lists[steps].steps.back();
     if (merge(last, step))
-      return isIdentity(last) ? parents[steps] : append(parents[steps], last);
+      return isIdentity(last) ? lists[steps].parent : append(lists[steps].parent, last);
   }
-  auto &candidates = successors[{steps, hashStep(step)}];
-  for (uint32_t candidate : candidates)
-    if (lists[candidate].back() == step)
-      return candidate;
-  llvm::SmallVector<Step, 1> list = lists[steps];
-  list.push_back(step);
-  candidates.push_back(lists.size());
-  lists.push_back(std::move(list));
-  parents.push_back(steps);
-  return lists.size() - 1;
+  size_t slot = slotOf(steps, step);
+  if (table[slot])
+    return table[slot];
+  uint32_t made = lists.size();
+  List &list = lists.emplace_back(List{steps, lists[steps].steps});
+  list.steps.push_back(step);
+  table[slot] = made;
+  if (lists.size() * 4 > table.size() * 3) {
+    table.assign(table.size() * 2, 0);
+    for (uint32_t i = 1; i < lists.size(); ++i)
+      table[slotOf(lists[i].parent, lists[i].steps.back())] = i;
+  }
+  return made;
 }
 
 } // namespace origo

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace origo {
@@ -62,14 +63,19 @@ struct Relation {
 /// Interned lists of steps in normal form (adjacent permutes composed, reshapes collapsed, identities dropped).
 class StepLists {
 public:
-  StepLists() : lists(1), parents(1) {}
+  StepLists() : lists(1), table(64) {}
   uint32_t append(uint32_t steps, const Step &step);
-  llvm::ArrayRef<Step> get(uint32_t steps) const { return lists[steps]; }
+  llvm::ArrayRef<Step> get(uint32_t steps) const { return lists[steps].steps; }
 
 private:
-  std::vector<llvm::SmallVector<Step, 1>> lists;
-  std::vector<uint32_t> parents;
-  llvm::DenseMap<std::pair<uint32_t, unsigned>, llvm::SmallVector<uint32_t, 1>> successors; ///< by list and hash
+  struct List {
+    uint32_t parent = 0; ///< the list without the last step
+    llvm::SmallVector<Step, 1> steps;
+  };
+  std::deque<List> lists;      ///< [0] is the empty one
+  std::vector<uint32_t> table; ///< open addressing over `lists`, 0 = free
+
+  size_t slotOf(uint32_t parent, const Step &last) const;
 };
 
 /// Interned lists of pass names in order of application, without repeats. The names must outlive it.

@@ -26,6 +26,7 @@ optimise=("$bin/circle2circle" -O1 --common_subexpression_elimination --remove_d
 run() {
   case $1 in
   "again") "${optimise[@]}" "$2" "$3" ;;
+  "with four threads") "${optimise[@]}" --threads=4 "$2" "$3" ;;
   "without address randomisation") env BIG="$big" setarch -R "${optimise[@]}" "$2" "$3" ;;
   "with another heap") env MALLOC_PERTURB_=165 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=4096 "${optimise[@]}" "$2" "$3" ;;
   "from another directory") cd "$scratch/second/deeper" && "${optimise[@]}" "$(realpath --relative-to=. "$2")" "../$(basename "$3")" ;;
@@ -41,7 +42,7 @@ for file in "$models"/*.tflite "$models"/*.circle "$root"/res/*.origo; do
   first=$scratch/first/model.$format
   run first "$file" "$first" 2>/dev/null || continue # every_model.sh looks at these
   ((++files))
-  for way in "again" "without address randomisation" "with another heap" "from another directory" "under another name"; do
+  for way in "again" "with four threads" "without address randomisation" "with another heap" "from another directory" "under another name"; do
     second=$scratch/second/model.$format
     [[ $way == *name ]] && second=$scratch/second/other.$format
     rm -f "$scratch"/second/*.*

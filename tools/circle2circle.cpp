@@ -38,6 +38,9 @@ cl::list<std::string> changeOutputs("change_outputs", cl::CommaSeparated, cl::va
 cl::opt<bool> printPipeline("print-pipeline", cl::desc("Print the passes that would run, and stop"), cl::cat(general));
 cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the model and its origins after each rewrite"),
                          cl::cat(general));
+cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
+                          cl::desc("At most so many threads; rewriting needs one, and the result never depends on it"),
+                          cl::cat(general));
 cl::opt<bool> verbose("verbose", cl::desc("Say what is done"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
 
