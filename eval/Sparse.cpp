@@ -39,6 +39,7 @@ public:
         return makeError("a block of its sparsity is of no dimension");
     llvm::SmallVector<bool> seen(count, false);
     llvm::SmallVector<int64_t> blockSize(rank, 1);
+    llvm::SmallVector<bool> hasBlock(rank, false);
     for (size_t i = 0; i < count; ++i) {
       int32_t place = order->Get(i);
       if (place < 0 || static_cast<size_t>(place) >= count || seen[place])
@@ -56,8 +57,9 @@ public:
         level.indices = list(data.array_indices_type(), data.array_indices());
       }
       if (inner) {
-        if (level.sparse || level.size <= 0 || level.size > shape[level.dimension] || blockSize[level.dimension] != 1)
+        if (level.sparse || level.size <= 0 || level.size > shape[level.dimension] || hasBlock[level.dimension])
           return makeError("its sparsity has an impossible block");
+        hasBlock[level.dimension] = true;
         blockSize[level.dimension] = level.size;
       }
       levels.push_back(std::move(level));

@@ -58,6 +58,8 @@ llvm::Expected<MatMul> prepare(KernelContext &ctx) {
 /// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
 template <class Acc, class Out, class Add, class End> void multiplyAll(const MatMul &m, Add add, End end) {
   auto out = m.output->as<Out>();
+  if (out.empty())
+    return;
   size_t at = 0;
   for (Broadcast batch(m.batches, {m.left.batches, m.right.batches}); !batch.done(); batch.next())
     for (int64_t row = 0; row < m.left.rows; ++row)

@@ -32,7 +32,7 @@ llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias, i
            {options.dilation_d_factor(), options.dilation_h_factor(), options.dilation_w_factor()},
            {},
            options.fused_activation_function()};
-  if (c.filter->dim(inputChannels) != c.input->dim(4))
+  if (c.filter->dim(inputChannels) != c.input->dim(4) || c.input->dim(4) == 0)
     return ctx.fail(1, "its depth is not the input's channels", std::to_string(c.input->dim(4)),
                     std::to_string(c.filter->dim(inputChannels)));
   if (c.bias && c.bias->count() != c.filter->dim(outputChannels))
@@ -47,6 +47,8 @@ float finish(const Conv3D &c, float sum, int64_t channel) {
 
 /// Calls f with each place of the output, batch aside, in order.
 template <class F> void forEachPlace(const Tensor &tensor, F f) {
+  if (tensor.count() == 0)
+    return;
   for (int64_t z = 0; z < tensor.dim(1); ++z)
     for (int64_t y = 0; y < tensor.dim(2); ++y)
       for (int64_t x = 0; x < tensor.dim(3); ++x)

@@ -143,7 +143,7 @@ llvm::Expected<std::vector<float>> blockScales(KernelContext &ctx, const Product
     return scales;
   if (!q->scales || !q->scales->isConstant() || q->scales->type != TensorType::FLOAT16 || q->zeroPoints)
     return ctx.fail(1, "has scales for blocks that are no float16 constant, or zero points");
-  auto halves = ConstantBytes::of(*q->scales, std::numeric_limits<uint64_t>::max());
+  auto halves = ConstantBytes::of(*q->scales, static_cast<uint64_t>(p.units * p.depth) * 2);
   if (!halves)
     return halves.takeError();
   int64_t blocks = q->blockSize > 0 ? p.depth / q->blockSize : 0;
@@ -187,11 +187,11 @@ llvm::Error runHybrid(KernelContext &ctx) {
 /// The older scheme with weights in blocks: input and weights are uint8 around 128, the second result is room for the
 /// runtime to work in.
 llvm::Error runShuffled(KernelContext &ctx) {
+  if (ctx.options<circle::FullyConnectedOptions>().weights_format() == Format::DEFAULT)
+    return runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>(ctx);
   auto p = prepare(ctx, Format::SHUFFLED4x16INT8);
   if (!p)
     return p.takeError();
-  if (p->format != Format::SHUFFLED4x16INT8)
-    return ctx.fail(1, "its elements are not shuffled");
   auto scales = ChannelScales::of<int16_t>(ctx, *p->input, *p->weights, *p->output, static_cast<int32_t>(p->units),
                                            p->activation, ChannelScales::Product::Float);
   if (!scales)

@@ -35,6 +35,8 @@ template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc
   int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3);
   auto x = in.as<T>();
   auto out = p.output->template as<T>();
+  if (out.empty())
+    return;
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     for (int64_t oy = 0; oy < p.vertical.count; ++oy)

@@ -101,6 +101,8 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
   auto r = prepare<circle::ResizeBilinearOptions>(ctx);
   if (!r)
     return r.takeError();
+  if (r->out->count() == 0)
+    return llvm::Error::success();
   bilinear<T>(*r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
                 // The runtime's order of products and sums, which shows in the last bit.
@@ -116,6 +118,8 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
   auto r = prepare<circle::ResizeBilinearOptions>(ctx);
   if (!r)
     return r.takeError();
+  if (r->out->count() == 0)
+    return llvm::Error::success();
   bilinear<T>(*r, integerPlaces(*r, r->in->dim(1), r->height), integerPlaces(*r, r->in->dim(2), r->width),
               [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
                 int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
@@ -136,12 +140,14 @@ llvm::Error nearest(KernelContext &ctx) {
   auto r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
   if (!r)
     return r.takeError();
+  if (r->out->count() == 0)
+    return llvm::Error::success();
   int64_t height = r->in->dim(1), width = r->in->dim(2), pixel = r->in->dim(3) * elementSize(*r->in);
   const uint8_t *x = r->in->bytes().data();
   uint8_t *out = r->out->as<uint8_t>().data();
   for (int64_t batch = 0; batch < r->in->dim(0); ++batch)
     for (int32_t row = 0; row < r->height; ++row)
-      for (int32_t column = 0; column < r->width && pixel; ++column, out += pixel) {
+      for (int32_t column = 0; column < r->width; ++column, out += pixel) {
         int64_t y = nearestPlace(*r, row, r->in->dim(1), r->height);
         std::memcpy(out, x + ((batch * height + y) * width + nearestPlace(*r, column, r->in->dim(2), r->width)) * pixel,
                     pixel);

@@ -145,7 +145,8 @@ template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
     float base = (inScale * static_cast<float>(largest) + std::log(sum)) / outScale;
     for (int64_t i = 0; i < rows->depth; ++i) {
       float value = std::rint(inScale / outScale * static_cast<float>(x[i]) - base);
-      out[i] = saturate<T>(static_cast<int32_t>(std::clamp(value, -1e6f, 1e6f)) + rows->out->zeroPoint());
+      out[i] = saturate<T>(static_cast<int32_t>(std::isnan(value) ? 0 : std::clamp(value, -1e6f, 1e6f)) +
+                           rows->out->zeroPoint());
     }
   }
   return llvm::Error::success();

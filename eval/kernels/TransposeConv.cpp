@@ -45,7 +45,7 @@ llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
   }
   if (shape[0] != in.dim(0) || shape[3] != filter.dim(0))
     return ctx.fail(0, "does not have the input's batches and the filter's channels");
-  if (filter.dim(3) != in.dim(3))
+  if (filter.dim(3) != in.dim(3) || in.dim(3) == 0)
     return ctx.fail(1, "its depth is not the input's", std::to_string(in.dim(3)), std::to_string(filter.dim(3)));
   auto vertical = slide(options.padding(), shape[1], filter.dim(1), c.strideH);
   auto horizontal = slide(options.padding(), shape[2], filter.dim(2), c.strideW);
@@ -72,6 +72,8 @@ template <class Acc, class Out, class Add, class End> void gather(const Transpos
     return place < size ? 0 : (place - size) / stride + 1;
   };
   auto out = c.output->as<Out>();
+  if (out.empty())
+    return;
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     for (int64_t y = c.top; y < c.top + c.output->dim(1); ++y)

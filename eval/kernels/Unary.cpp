@@ -59,7 +59,8 @@ template <class T> llvm::Error bucketize(KernelContext &ctx) {
     return ctx.fail("the boundaries are not sorted");
   return map<T, int32_t>(ctx, [&](T x) {
     return static_cast<int32_t>(
-        std::upper_bound(sorted.begin(), sorted.end(), x, [](T a, float b) { return a < static_cast<T>(b); }) -
+        std::upper_bound(sorted.begin(), sorted.end(), x,
+                         [](T a, float b) { return static_cast<double>(a) < static_cast<double>(b); }) -
         sorted.begin());
   });
 }
