@@ -6,7 +6,7 @@ set -euo pipefail
 
 check() (
   cd "$1"
-  find schema origin ir eval import export passes tools tests \
+  find schema origin ir eval import export passes report tools tests \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -print0 2>/dev/null | sort -z | xargs -0 awk '
     BEGIN {
       below["schema"] = "schema"
@@ -16,7 +16,8 @@ check() (
       below["import"] = "schema origin ir import"
       below["export"] = "schema origin ir export"
       below["passes"] = "schema ir eval passes"
-      below["tools"] = "schema origin ir eval import export passes tools"
+      below["report"] = "schema origin ir eval import report"
+      below["tools"] = "schema origin ir eval import export passes report tools"
       below["tests"] = below["tools"] " tests"
     }
     function complain(what) { print FILENAME ":" FNR ": " what; bad = 1 }

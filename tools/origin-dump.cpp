@@ -2,8 +2,8 @@
 /// its source went.
 
 #include "tools/Driver.h"
-#include "tools/OriginTables.h"
-#include "tools/OriginWords.h"
+#include "report/OriginTables.h"
+#include "report/OriginWords.h"
 
 #include "export/Export.h"
 #include "import/Import.h"
@@ -19,6 +19,7 @@
 
 using namespace origo;
 using namespace origo::tools;
+using namespace origo::report;
 namespace cl = llvm::cl;
 
 namespace {

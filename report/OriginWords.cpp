@@ -1,4 +1,4 @@
-#include "tools/OriginWords.h"
+#include "report/OriginWords.h"
 
 #include "ir/Error.h"
 #include "origin/Files.h"
@@ -8,11 +8,11 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
-std::string tools::shortened(llvm::ArrayRef<std::string> parts, bool full) {
+std::string report::shortened(llvm::ArrayRef<std::string> parts, bool full) {
   constexpr size_t enough = 8;
   if (full || parts.size() <= enough + 1)
     return llvm::join(parts, ", ");

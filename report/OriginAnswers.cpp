@@ -1,4 +1,4 @@
-#include "tools/OriginWords.h"
+#include "report/OriginWords.h"
 
 #include "ir/Error.h"
 #include "origin/CheckGraph.h"
@@ -9,7 +9,7 @@
 #include <map>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
@@ -211,7 +211,7 @@ void printOperator(const MapNames &names, uint32_t graph, uint32_t index, const 
 
 } // namespace
 
-bool tools::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
+bool report::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
   Where where(names, what, full);
   where.print(os);
   return !where.empty();
@@ -228,7 +228,7 @@ static void printConstant(const MapNames &names, uint32_t graph, const TensorRow
   printRelations(names, graph, row, os);
 }
 
-bool tools::printFrom(const MapNames &names, const ModelView *model, StringRef what, llvm::raw_ostream &os) {
+bool report::printFrom(const MapNames &names, const ModelView *model, StringRef what, llvm::raw_ostream &os) {
   std::optional<FileGraph> file;
   if (model)
     file.emplace(*model);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tools/OriginWords.h"
+#include "report/OriginWords.h"
 
-namespace origo::tools {
+namespace origo::report {
 
 /// One line an operator of the written file, in columns; with `full`, nothing
 /// is shortened.
@@ -13,4 +13,4 @@ void printCsv(const MapNames &names, llvm::raw_ostream &os);
 /// Source operators, written operators, and an edge for each origin.
 void printDot(const MapNames &names, llvm::raw_ostream &os);
 
-} // namespace origo::tools
+} // namespace origo::report

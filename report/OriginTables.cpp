@@ -1,4 +1,6 @@
-#include "tools/OriginTables.h"
+#include "report/OriginTables.h"
+
+#include "report/Columns.h"
 
 #include "ir/Error.h"
 #include "origin/Files.h"
@@ -6,45 +8,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Unicode.h"
 
 #include <map>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
 namespace {
-
-using Cells = std::vector<std::string>;
-
-int width(StringRef text) {
-  int columns = llvm::sys::unicode::columnWidthUTF8(text);
-  return columns < 0 ? static_cast<int>(text.size()) : columns;
-}
-
-/// Prints rows in columns. `row` makes the cells of a row; it is asked twice,
-/// so that a million rows need not be kept.
-void printColumns(const Cells &head, size_t count, llvm::function_ref<Cells(size_t)> row, llvm::raw_ostream &os) {
-  std::vector<int> widths;
-  for (const std::string &cell : head)
-    widths.push_back(width(cell));
-  for (size_t i = 0; i < count; ++i)
-    for (auto [column, cell] : llvm::zip(widths, row(i)))
-      column = std::max(column, width(cell));
-  auto print = [&](const Cells &cells) {
-    std::string line;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      line += cells[i];
-      line.append(widths[i] - width(cells[i]) + 2, ' ');
-    }
-    os << StringRef(line).rtrim(' ') << '\n';
-  };
-  print(head);
-  for (size_t i = 0; i < count; ++i)
-    print(row(i));
-}
 
 std::string label(StringRef name, bool full) { return printable(name, full ? ~size_t{0} : 40); }
 
@@ -101,7 +73,7 @@ std::string fileWords(StringRef file, StringRef format) {
 
 } // namespace
 
-void tools::printTable(const MapNames &names, bool full, llvm::raw_ostream &os) {
+void report::printTable(const MapNames &names, bool full, llvm::raw_ostream &os) {
   const OriginMap &map = names.map;
   os << fileWords(map.target.file, map.target.format) << " from " << fileWords(map.source.file, map.source.format)
      << ": " << operatorCount(map) << " operators from " << names.map.source.operatorCount() << '\n';
@@ -124,7 +96,7 @@ void tools::printTable(const MapNames &names, bool full, llvm::raw_ostream &os) 
   }
 }
 
-void tools::printLedger(const MapNames &names, bool full, llvm::raw_ostream &os) {
+void report::printLedger(const MapNames &names, bool full, llvm::raw_ostream &os) {
   const auto &ledger = names.map.ledger;
   printColumns(
       {"WHAT", "ID", "NAME", "FATE", "PASS", "RUN", "REWRITE", "INTO"}, ledger.size(),
@@ -153,7 +125,7 @@ void tools::printLedger(const MapNames &names, bool full, llvm::raw_ostream &os)
       os);
 }
 
-void tools::printSummary(const MapNames &names, llvm::raw_ostream &os) {
+void report::printSummary(const MapNames &names, llvm::raw_ostream &os) {
   const OriginMap &map = names.map;
   size_t fused = 0, synthetic = 0, wide = 0, untouched = 0;
   std::map<std::string, size_t> operatorFates, tensorFates, passes;
@@ -188,38 +160,31 @@ void tools::printSummary(const MapNames &names, llvm::raw_ostream &os) {
     os << title << '\n';
     int widest = 0;
     for (auto &[name, count] : counts)
-      widest = std::max(widest, width(printable(name)));
+      widest = std::max(widest, columnWidth(printable(name)));
     for (auto &[name, count] : counts)
-      os << "  " << printable(name) << std::string(widest - width(printable(name)) + 2, ' ') << count << '\n';
+      os << "  " << printable(name) << std::string(widest - columnWidth(printable(name)) + 2, ' ') << count << '\n';
   };
   list("operators in the ledger", operatorFates);
   list("tensors in the ledger", tensorFates);
   list("written operators by pass", passes);
 }
 
-static std::string csvField(StringRef text) {
-  std::string escaped = printable(text, ~size_t{0}), result = "\"";
-  for (char c : escaped)
-    result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + "\"";
-}
-
-void tools::printCsv(const MapNames &names, llvm::raw_ostream &os) {
+void report::printCsv(const MapNames &names, llvm::raw_ostream &os) {
   os << "subgraph,index,operator,custom_code,name,origins,passes,synthetic,"
         "serves,wide,calls\n";
   for (uint32_t g = 0; g < names.map.target.subgraphs.size(); ++g) {
     const TargetSubgraph &graph = names.map.target.subgraphs[g];
     for (size_t i = 0; i < graph.operators.size(); ++i) {
       const OperatorRow &row = graph.operators[i];
-      os << g << ',' << i << ',' << csvField(row.op) << ',' << csvField(row.customCode) << ','
-         << csvField(names.nameOf(row)) << ',' << joined(row.origins, " ") << ','
-         << csvField(llvm::join(llvm::map_range(row.passes, [](const Word &pass) { return pass.str(); }), " ")) << ',' << csvField(row.syntheticReason) << ','
-         << joined(row.serves, " ") << ',' << csvField(row.wide) << ',' << joined(row.calls, " ") << '\n';
+      os << g << ',' << i << ',' << csvText(row.op) << ',' << csvText(row.customCode) << ','
+         << csvText(names.nameOf(row)) << ',' << joined(row.origins, " ") << ','
+         << csvText(llvm::join(llvm::map_range(row.passes, [](const Word &pass) { return pass.str(); }), " ")) << ',' << csvText(row.syntheticReason) << ','
+         << joined(row.serves, " ") << ',' << csvText(row.wide) << ',' << joined(row.calls, " ") << '\n';
     }
   }
 }
 
-void tools::printDot(const MapNames &names, llvm::raw_ostream &os) {
+void report::printDot(const MapNames &names, llvm::raw_ostream &os) {
   const OriginMap &map = names.map;
   // printable() escapes quotes and backslashes the way DOT wants them.
   auto node = [&](const std::string &id, const std::string &kind, StringRef name, const char *more) {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace origo::tools {
+namespace origo::report {
 
 /// Names what a map speaks of. Everything from the file is escaped.
 class MapNames {
@@ -53,4 +53,4 @@ bool printWhere(const MapNames &names, llvm::StringRef what, bool full, llvm::ra
 /// be null: then an operator's outputs are told by their names.
 bool printFrom(const MapNames &names, const origin::ModelView *model, llvm::StringRef what, llvm::raw_ostream &os);
 
-} // namespace origo::tools
+} // namespace origo::report

@@ -1,0 +1,45 @@
+#include "report/Columns.h"
+
+#include "ir/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Unicode.h"
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+
+int report::columnWidth(StringRef text) {
+  int columns = llvm::sys::unicode::columnWidthUTF8(text);
+  return columns < 0 ? static_cast<int>(text.size()) : columns;
+}
+
+void report::printColumns(const Cells &head, size_t count, llvm::function_ref<Cells(size_t)> row, llvm::raw_ostream &os,
+                          llvm::ArrayRef<size_t> rightAligned) {
+  std::vector<int> widths;
+  for (const std::string &cell : head)
+    widths.push_back(columnWidth(cell));
+  for (size_t i = 0; i < count; ++i)
+    for (auto [column, cell] : llvm::zip(widths, row(i)))
+      column = std::max(column, columnWidth(cell));
+  auto print = [&](const Cells &cells) {
+    std::string line;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      std::string pad(widths[i] - columnWidth(cells[i]), ' ');
+      line += (llvm::is_contained(rightAligned, i) ? pad + cells[i] : cells[i] + pad) + "  ";
+    }
+    os << StringRef(line).rtrim(' ') << '\n';
+  };
+  print(head);
+  for (size_t i = 0; i < count; ++i)
+    print(row(i));
+}
+
+std::string report::csvText(StringRef text) {
+  std::string result = "\"";
+  if (!text.empty() && StringRef("=+-@\t\r").contains(text.front()))
+    result += '\'';
+  for (char c : printable(text, ~size_t{0}))
+    result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + '"';
+}
