@@ -13,6 +13,13 @@ State::State(State &&) noexcept = default;
 State &State::operator=(State &&) noexcept = default;
 void State::reset() { store = std::make_unique<StateStore>(); }
 
+std::optional<llvm::ArrayRef<uint8_t>> State::variable(const Value &value) const {
+  auto found = store->variables.find(&value);
+  if (found == store->variables.end())
+    return std::nullopt;
+  return llvm::ArrayRef<uint8_t>(found->second);
+}
+
 namespace {
 
 struct Entry {

@@ -1,67 +1,22 @@
-#include "ir/Text.h"
 #include "ir/Verifier.h"
-#include "passes/Pipeline.h"
+#include "tests/GoldenCases.h"
+#include "tests/Numerics.h"
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include "gtest/gtest.h"
 
 #include <cstdlib>
 
-/// Text in, passes, text out. Each file of golden/ has cases with a line `-----` between them. A case is
-///
-///     // RUN: --passes=fuse-activation
-///     origo 1
-///     …
-///     =>
-///     the whole output with origins, then the ledger; or `error: …`
-///
-/// With ORIGO_BLESS=1 in the environment the files are rewritten with what comes out.
+/// Text in, passes, text out: the cases of GoldenCases.h, which are also executed before and after. With ORIGO_BLESS=1
+/// in the environment their files are rewritten with what comes out.
 
 using namespace origo;
+using namespace origo::test;
 using llvm::StringRef;
 
 namespace {
-
-struct Case {
-  std::string run, input, expected;
-};
-
-std::string goldenFolder() { return ORIGO_SOURCE_DIR "/tests/golden"; }
-
-std::vector<std::string> goldenFiles() {
-  std::vector<std::string> files;
-  std::error_code ec;
-  for (llvm::sys::fs::directory_iterator it(goldenFolder(), ec), end; it != end && !ec; it.increment(ec))
-    if (StringRef(it->path()).ends_with(".txt"))
-      files.push_back(llvm::sys::path::stem(it->path()).str());
-  llvm::sort(files);
-  return files;
-}
-
-std::string lines(StringRef text) {
-  StringRef trimmed = text.trim('\n');
-  return trimmed.empty() ? std::string() : trimmed.str() + "\n";
-}
-
-std::vector<Case> readCases(StringRef text) {
-  std::vector<Case> cases;
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, "\n-----\n");
-  for (StringRef part : parts) {
-    Case &item = cases.emplace_back();
-    auto [first, rest] = part.ltrim('\n').split('\n');
-    auto [input, expected] = rest.split("\n=>");
-    item.run = first.str();
-    item.input = lines(input);
-    item.expected = lines(expected);
-  }
-  return cases;
-}
 
 std::string writeCases(llvm::ArrayRef<Case> cases) {
   std::string text;
@@ -70,51 +25,13 @@ std::string writeCases(llvm::ArrayRef<Case> cases) {
   return text;
 }
 
-/// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
-llvm::Expected<Pipeline> pipelineOf(StringRef options) {
-  Pipeline pipeline;
-  llvm::SmallVector<StringRef> words;
-  options.split(words, ' ', -1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
-    if (word == "-O1") {
-      pipeline = Pipeline::o1();
-      continue;
-    }
-    bool found = false;
-    if (word.consume_front("--passes=")) {
-      llvm::SmallVector<StringRef> names;
-      word.split(names, ',');
-      for (StringRef name : names) {
-        const Pass *pass = findPass(name);
-        if (!pass)
-          return makeError("no such pass: " + name);
-        pipeline.add(*pass);
-        found = true;
-      }
-    } else if (word.consume_front("--")) {
-      for (const Pass &pass : allPasses())
-        for (const PassFlag &flag : pass.flags)
-          if (flag.name == word) {
-            pipeline.add(pass, flag.scopes);
-            found = true;
-          }
-    }
-    if (!found)
-      return makeError("no such option: " + word);
-  }
-  return pipeline;
-}
-
 void expectSound(Model &model, StringRef when) {
   for (const std::string &violation : verify(model))
     ADD_FAILURE() << when.str() << ": " << violation;
 }
 
 llvm::Expected<std::string> runCase(const Case &item) {
-  StringRef options = item.run;
-  if (!options.consume_front("// RUN:"))
-    return makeError("the first line of a case has to be `// RUN: …`");
-  llvm::Expected<Pipeline> pipeline = pipelineOf(options);
+  llvm::Expected<Pipeline> pipeline = pipelineOf(item);
   if (!pipeline)
     return pipeline.takeError();
   PayloadStore store;
@@ -128,18 +45,19 @@ llvm::Expected<std::string> runCase(const Case &item) {
   if (llvm::Error error = runPipeline(**model, *pipeline, store, run))
     return llvm::Expected<std::string>(std::move(error));
   expectSound(**model, "after the passes");
+  llvm::Expected<std::unique_ptr<Model>> before = parseText(item.input, goldenFolder(), store);
+  if (!before)
+    return before.takeError();
+  (*before)->becomeSource();
+  NumericTally tally;
+  expectSameNumbers(**before, **model, tally);
 
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  PrintOptions print;
-  print.origins = true;
-  print.layout = false;
-  print.inlineBytes = 1024;
-  printText(**model, os, print);
+  std::string text = printed(**model);
   // What is shown is a model again.
   llvm::Expected<std::unique_ptr<Model>> back = parseText(text, goldenFolder(), store);
   if (!back)
     return back.takeError();
+  llvm::raw_string_ostream os(text);
   printLedger(**model, os);
   return text;
 }

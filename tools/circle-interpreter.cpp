@@ -1,4 +1,4 @@
-#include "eval/Session.h"
+#include "eval/RandomInput.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 
@@ -6,8 +6,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cstring>
 
 using namespace origo;
 using namespace origo::eval;
@@ -24,74 +22,6 @@ static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many s
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
 
 namespace {
-
-/// The generator of docs/kernels.md, so that other runtimes can be given the same numbers.
-class Random {
-public:
-  Random(uint32_t seed, uint32_t input) : state(seed * 0x9E3779B1u + input * 0x85EBCA6Bu) {}
-  uint32_t next() {
-    state += 0x6D2B79F5u;
-    uint32_t t = (state ^ state >> 15) * (state | 1);
-    t ^= t + (t ^ t >> 7) * (t | 61);
-    return t ^ t >> 14;
-  }
-
-private:
-  uint32_t state;
-};
-
-template <class T> void put(std::vector<uint8_t> &bytes, size_t i, T value) {
-  std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-}
-
-/// Dimensions that are not known are 1. Integers are 0 or 1, because most are indices.
-llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position) {
-  OwnedTensor tensor{port.type, port.shape, {}};
-  for (int32_t &dim : tensor.shape)
-    dim = dim < 0 ? 1 : dim;
-  uint64_t count = 1;
-  for (int32_t dim : tensor.shape)
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
-      count = UINT64_MAX;
-  auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8 || count > (uint64_t(1) << 32))
-    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type or size");
-  tensor.bytes.resize(count * *bits / 8);
-  Random random(seed, position);
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t u = random.next();
-    switch (port.type) {
-    case TensorType::FLOAT32:
-      put(tensor.bytes, i, static_cast<float>(u >> 8) / 8388608.f - 1.f);
-      break;
-    case TensorType::FLOAT64:
-      put(tensor.bytes, i, u / 2147483648.0 - 1.0);
-      break;
-    case TensorType::INT8:
-    case TensorType::UINT8:
-      put(tensor.bytes, i, static_cast<uint8_t>((u >> 24) - (port.type == TensorType::INT8 ? 128 : 0)));
-      break;
-    case TensorType::INT16:
-    case TensorType::UINT16:
-      put(tensor.bytes, i, static_cast<uint16_t>((u >> 16) - (port.type == TensorType::INT16 ? 32768 : 0)));
-      break;
-    case TensorType::BOOL:
-      put(tensor.bytes, i, static_cast<uint8_t>(u >> 31));
-      break;
-    case TensorType::INT32:
-    case TensorType::UINT32:
-      put(tensor.bytes, i, u % 2);
-      break;
-    case TensorType::INT64:
-    case TensorType::UINT64:
-      put(tensor.bytes, i, static_cast<uint64_t>(u % 2));
-      break;
-    default:
-      return makeError("input " + llvm::Twine(position) + ": no random numbers for " + tensorTypeName(port.type));
-    }
-  }
-  return tensor;
-}
 
 /// A dimension that is not known is what the size of the file makes it.
 llvm::Expected<OwnedTensor> readInput(const Port &port, const std::string &path) {
@@ -145,7 +75,7 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     return ports.takeError();
   for (const Port &port : *ports) {
     unsigned position = static_cast<unsigned>(inputs.size());
-    auto input = inPrefix.empty() ? randomInput(port, position) : readInput(port, inPrefix + std::to_string(position));
+    auto input = inPrefix.empty() ? randomInput(port, position, seed) : readInput(port, inPrefix + std::to_string(position));
     if (!input)
       return input.takeError();
     inputs.push_back(std::move(*input));

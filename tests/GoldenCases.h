@@ -1,0 +1,108 @@
+#pragma once
+
+#include "passes/Pipeline.h"
+
+#include "ir/Error.h"
+#include "ir/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+/// The cases of tests/golden. Each file has several with a line `-----` between them. A case is
+///
+///     // RUN: --passes=fuse-activation
+///     origo 1
+///     …
+///     =>
+///     the whole output with origins, then the ledger; or `error: …`
+namespace origo::test {
+
+struct Case {
+  std::string run, input, expected;
+};
+
+inline std::string goldenFolder() { return ORIGO_SOURCE_DIR "/tests/golden"; }
+
+inline std::vector<std::string> goldenFiles() {
+  std::vector<std::string> files;
+  std::error_code ec;
+  for (llvm::sys::fs::directory_iterator it(goldenFolder(), ec), end; it != end && !ec; it.increment(ec))
+    if (llvm::StringRef(it->path()).ends_with(".txt"))
+      files.push_back(llvm::sys::path::stem(it->path()).str());
+  llvm::sort(files);
+  return files;
+}
+
+inline std::string lines(llvm::StringRef text) {
+  llvm::StringRef trimmed = text.trim('\n');
+  return trimmed.empty() ? std::string() : trimmed.str() + "\n";
+}
+
+inline std::vector<Case> readCases(llvm::StringRef text) {
+  std::vector<Case> cases;
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, "\n-----\n");
+  for (llvm::StringRef part : parts) {
+    Case &item = cases.emplace_back();
+    auto [first, rest] = part.ltrim('\n').split('\n');
+    auto [input, expected] = rest.split("\n=>");
+    item.run = first.str();
+    item.input = lines(input);
+    item.expected = lines(expected);
+  }
+  return cases;
+}
+
+/// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
+inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
+  llvm::StringRef options = item.run;
+  if (!options.consume_front("// RUN:"))
+    return makeError("the first line of a case has to be `// RUN: …`");
+  Pipeline pipeline;
+  llvm::SmallVector<llvm::StringRef> words;
+  options.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words) {
+    if (word == "-O1") {
+      pipeline = Pipeline::o1();
+      continue;
+    }
+    bool found = false;
+    if (word.consume_front("--passes=")) {
+      llvm::SmallVector<llvm::StringRef> names;
+      word.split(names, ',');
+      for (llvm::StringRef name : names) {
+        const Pass *pass = findPass(name);
+        if (!pass)
+          return makeError("no such pass: " + name);
+        pipeline.add(*pass);
+        found = true;
+      }
+    } else if (word.consume_front("--")) {
+      for (const Pass &pass : allPasses())
+        for (const PassFlag &flag : pass.flags)
+          if (flag.name == word) {
+            pipeline.add(pass, flag.scopes);
+            found = true;
+          }
+    }
+    if (!found)
+      return makeError("no such option: " + word);
+  }
+  return pipeline;
+}
+
+/// A model with its origins, as cases show it.
+inline std::string printed(Model &model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  PrintOptions print;
+  print.origins = true;
+  print.layout = false;
+  print.inlineBytes = 1024;
+  printText(model, os, print);
+  return text;
+}
+
+} // namespace origo::test

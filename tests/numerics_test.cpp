@@ -1,0 +1,188 @@
+#include "tests/GoldenCases.h"
+#include "tests/Numerics.h"
+
+#include "ir/ConstantView.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
+#include <cstring>
+
+/// Execution of models before and after passes, and of relations.
+
+using namespace origo;
+using namespace origo::eval;
+using namespace origo::test;
+
+namespace {
+
+std::unique_ptr<Model> sourceOf(llvm::StringRef text) {
+  PayloadStore store;
+  llvm::Expected<std::unique_ptr<Model>> model = parseText(text, goldenFolder(), store);
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return nullptr;
+  }
+  (*model)->becomeSource();
+  return std::move(*model);
+}
+
+/// A tensor with bytes of its own.
+struct Numbers {
+  template <class T> Numbers(Shape shape, std::vector<T> elements, const Quantization *quantization = nullptr) {
+    bytes.resize(elements.size() * sizeof(T));
+    std::memcpy(bytes.data(), elements.data(), bytes.size());
+    tensor.type = tensorTypeOf<T>;
+    tensor.shape = std::move(shape);
+    tensor.quantization = quantization;
+    tensor.storage = bytes;
+  }
+  std::vector<uint8_t> bytes;
+  Tensor tensor;
+};
+
+Verdict::Kind check(const Numbers &source, std::vector<Step> steps, const Numbers &result, bool exact = true) {
+  return checkRelation(source.tensor, steps, exact, result.tensor).kind;
+}
+
+Step stepOf(Step::Kind kind, llvm::ArrayRef<int64_t> first = {}, llvm::ArrayRef<int64_t> second = {}) {
+  Step step;
+  step.kind = kind;
+  step.first.assign(first.begin(), first.end());
+  step.second.assign(second.begin(), second.end());
+  return step;
+}
+
+Step affine(double scale, double shift, int axis = -1) {
+  Step step;
+  step.kind = Step::Affine;
+  step.axis = axis;
+  step.scale = {Step::Term::Number, scale, nullptr};
+  step.shift = {Step::Term::Number, shift, nullptr};
+  return step;
+}
+
+const auto equal = Verdict::Equal, within = Verdict::Within, deviates = Verdict::Deviates,
+           unchecked = Verdict::Unchecked;
+
+TEST(Relations, Movement) {
+  Numbers x({2, 3}, std::vector<float>{0, 1, 2, 3, 4, 5});
+  Numbers turned({3, 2}, std::vector<float>{0, 3, 1, 4, 2, 5}), flat({3, 2}, std::vector<float>{0, 1, 2, 3, 4, 5});
+  Step turn = stepOf(Step::Permute, {1, 0}), reshape = stepOf(Step::Reshape);
+  EXPECT_EQ(check(x, {turn}, turned), equal);
+  EXPECT_EQ(check(x, {turn}, flat), deviates);
+  EXPECT_EQ(check(x, {reshape}, flat), equal);
+  EXPECT_EQ(check(x, {reshape}, turned), deviates);
+  EXPECT_EQ(check(x, {}, flat), deviates) << "another shape";
+  EXPECT_EQ(check(x, {stepOf(Step::Permute, {0, 0})}, turned), deviates) << "not a permutation";
+  // What stands before the last permutation follows from the result's shape; between two reshapes nothing does.
+  EXPECT_EQ(check(x, {reshape, turn}, Numbers({2, 3}, std::vector<float>{0, 2, 4, 1, 3, 5})), equal);
+  EXPECT_EQ(check(x, {turn, reshape}, Numbers({6}, std::vector<float>{0, 3, 1, 4, 2, 5})), equal);
+  EXPECT_EQ(check(x, {reshape, turn, reshape}, flat), unchecked);
+}
+
+TEST(Relations, Parts) {
+  Numbers x({2, 3}, std::vector<int32_t>{0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(check(x, {stepOf(Step::Slice, {0, 1}, {2, 2})}, Numbers({2, 2}, std::vector<int32_t>{1, 2, 4, 5})), equal);
+  EXPECT_EQ(check(x, {stepOf(Step::Slice, {0, 0}, {2, 2})}, Numbers({2, 2}, std::vector<int32_t>{1, 2, 4, 5})),
+            deviates);
+  EXPECT_EQ(check(x, {stepOf(Step::Slice, {0, 2}, {2, 2})}, Numbers({2, 2}, std::vector<int32_t>{1, 2, 4, 5})),
+            deviates)
+      << "out of range";
+  // Beside what was placed anything may stand.
+  Step placed = stepOf(Step::Placed, {1, 0}, {2, 3});
+  EXPECT_EQ(check(x, {placed}, Numbers({3, 3}, std::vector<int32_t>{9, 9, 9, 0, 1, 2, 3, 4, 5})), equal);
+  EXPECT_EQ(check(x, {placed}, Numbers({3, 3}, std::vector<int32_t>{9, 9, 9, 0, 1, 2, 3, 4, 6})), deviates);
+  EXPECT_EQ(check(x, {placed}, Numbers({2, 3}, std::vector<int32_t>{0, 1, 2, 3, 4, 5})), deviates);
+}
+
+TEST(Relations, Arithmetic) {
+  Numbers x({2, 2}, std::vector<float>{0, 1, 2, 3});
+  EXPECT_EQ(check(x, {affine(2, 1)}, Numbers({2, 2}, std::vector<float>{1, 3, 5, 7})), equal);
+  EXPECT_EQ(check(x, {affine(2, 1)}, Numbers({2, 2}, std::vector<float>{1, 3, 5, 8}), false), deviates);
+  EXPECT_EQ(check(x, {affine(2, 1, 7)}, Numbers({2, 2}, std::vector<float>{1, 3, 5, 7})), deviates) << "no such axis";
+  std::unique_ptr<Model> model = sourceOf("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[2]) -> (%y) {\n"
+                                          "  %c: f32[2] = const [10, 100]\n"
+                                          "  %y: f32[2] = ADD(%x, %c)\n}\n");
+  ASSERT_TRUE(model);
+  Step scale;
+  scale.kind = Step::Affine;
+  scale.scale = {Step::Term::Constant, 0, model->subgraphs[0]->operators.front().operand(1)};
+  for (int axis : {0, 1}) {
+    scale.axis = axis;
+    EXPECT_EQ(check(x, {scale}, Numbers({2, 2}, std::vector<float>{0, 10, 200, 300})), axis == 0 ? equal : deviates);
+    EXPECT_EQ(check(x, {scale}, Numbers({2, 2}, std::vector<float>{0, 100, 20, 300})), axis == 1 ? equal : deviates);
+  }
+}
+
+TEST(Relations, Types) {
+  Numbers x({3}, std::vector<float>{-1.25f, 0.5f, 300});
+  Quantization eighth, quarters;
+  float scales[] = {0.25f}, finer[] = {0.125f};
+  int64_t zeros[] = {-10};
+  quarters.scale = scales;
+  eighth.scale = finer;
+  quarters.zeroPoint = eighth.zeroPoint = zeros;
+  Step cast = stepOf(Step::Cast), quantize = stepOf(Step::Quantize);
+  EXPECT_EQ(check(x, {cast}, Numbers({3}, std::vector<int32_t>{-1, 0, 300})), equal);
+  EXPECT_EQ(check(x, {cast}, Numbers({3}, std::vector<int32_t>{-1, 1, 300}), false), deviates);
+  EXPECT_EQ(check(x, {}, Numbers({3}, std::vector<int32_t>{-1, 0, 300})), deviates) << "no step says so";
+  EXPECT_EQ(check(x, {cast, cast}, x), unchecked);
+  EXPECT_EQ(check(x, {quantize}, Numbers({3}, std::vector<int8_t>{-15, -8, 127}, &quarters)), equal);
+  EXPECT_EQ(check(x, {quantize}, Numbers({3}, std::vector<int8_t>{-15, -7, 127}, &quarters)), deviates);
+  EXPECT_EQ(check(x, {quantize}, x), deviates) << "not quantised";
+  // The same real numbers at another scale.
+  EXPECT_EQ(check(Numbers({2}, std::vector<int8_t>{-8, -6}, &quarters), {},
+                  Numbers({2}, std::vector<int8_t>{-6, -2}, &eighth)),
+            equal);
+  EXPECT_EQ(check(Numbers({2}, std::vector<int8_t>{-8, -6}, &quarters), {},
+                  Numbers({2}, std::vector<int8_t>{-8, -6}, &eighth)),
+            deviates);
+}
+
+TEST(Relations, ExactIsTakenAtItsWord) {
+  Numbers x({2}, std::vector<float>{0, 1});
+  Numbers close({2}, std::vector<float>{0, 1.000001f}), minus({2}, std::vector<float>{-0.f, 1});
+  EXPECT_EQ(check(x, {}, close), deviates);
+  EXPECT_EQ(check(x, {}, close, false), within);
+  EXPECT_EQ(check(x, {}, Numbers({2}, std::vector<float>{0, 1.0001f}), false), deviates);
+  EXPECT_EQ(check(x, {}, minus), deviates) << "equal, but not the same bits";
+  EXPECT_EQ(check(x, {}, minus, false), equal);
+  EXPECT_EQ(check(Numbers({1}, std::vector<int64_t>{(int64_t(1) << 53) + 1}), {},
+                  Numbers({1}, std::vector<int64_t>{int64_t(1) << 53}), false),
+            deviates);
+  Numbers nan({2}, std::vector<float>{NAN, 1}), infinite({2}, std::vector<float>{INFINITY, INFINITY});
+  EXPECT_EQ(check(nan, {affine(1, 1)}, Numbers({2}, std::vector<float>{NAN, 2}), false), equal);
+  EXPECT_EQ(check(nan, {}, x, false), deviates);
+  EXPECT_EQ(check(infinite, {}, x, false), deviates);
+}
+
+/// What cannot be executed must not become more unseen.
+TEST(Numerics, GoldenCases) {
+  NumericTally tally;
+  for (const std::string &name : goldenFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + name + ".txt");
+    ASSERT_TRUE(bool(buffer)) << name;
+    for (const Case &item : readCases((*buffer)->getBuffer())) {
+      SCOPED_TRACE(name + ": " + item.run + "\n" + item.input);
+      llvm::Expected<Pipeline> pipeline = pipelineOf(item);
+      ASSERT_TRUE(bool(pipeline));
+      std::unique_ptr<Model> before = sourceOf(item.input), after = sourceOf(item.input);
+      if (!before)
+        continue; // a case about an error
+      PayloadStore store;
+      if (llvm::Error error = runPipeline(*after, *pipeline, store)) {
+        llvm::consumeError(std::move(error));
+        continue;
+      }
+      expectSameNumbers(*before, *after, tally);
+    }
+  }
+  tally.print("golden cases");
+  EXPECT_GE(tally.executed, 76u);
+  EXPECT_LE(tally.models - tally.executed, 18u) << "more cases cannot be executed: add kernels, or raise the bound";
+  EXPECT_LE(tally.sum(tally.unchecked), 26u);
+  EXPECT_GE(tally.within, 1u);
+}
+
+} // namespace
