@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Path.h"
 
 #include <utility>
 
@@ -11,6 +12,15 @@ namespace origo {
 
 static bool allUnused(const Operator &op) {
   return llvm::all_of(op.results(), [](Value *v) { return !v || v->unused(); });
+}
+
+std::string RewriteEvent::text() const {
+  std::string line = ("rewrite " + llvm::Twine(number) + " (" + pass + " / " + rule + ", " +
+                      llvm::sys::path::filename(where.file) + ":" + llvm::Twine(where.line) + ")")
+                         .str();
+  for (const Before &op : before)
+    line += ", " + op.op + " \"" + printable(op.name) + '"';
+  return line;
 }
 
 Rewriter::~Rewriter() {
@@ -314,7 +324,10 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
     survivor.synthetic = {};
   Successors *into = model.addSuccessors();
   into->values.push_back(&survivor);
+  Subgraph *graph = duplicate.parent;
   eraseValue(duplicate, Fate::DuplicateOf, into);
+  if (onRewrite)
+    onRewrite({model.rewrites, pass, "equal", SourceLine::current(), graph, {}, {}, &survivor});
 }
 
 RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceLine where) {

@@ -1,6 +1,9 @@
 #include "tests/GoldenCases.h"
 #include "tests/Numerics.h"
 
+#include "passes/Match.h"
+#include "passes/VerifyNumerics.h"
+
 #include "ir/ConstantView.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -183,6 +186,62 @@ TEST(Numerics, GoldenCases) {
   EXPECT_LE(tally.models - tally.executed, 18u) << "more cases cannot be executed: add kernels, or raise the bound";
   EXPECT_LE(tally.sum(tally.unchecked), 26u);
   EXPECT_GE(tally.within, 1u);
+}
+
+/// x · c → x + c, which is wrong but for c = 2, x = 2.
+RewriteResult addInsteadOfMultiply(Operator &op, Rewriter &rw) {
+  Value *x, *constant;
+  if (!match(op, rw, m_Commutative(m_Value(x), m_Constant(constant))))
+    return decline("no constant");
+  return rw.replace(rw.draft(BuiltinOperator::ADD, {x, constant}));
+}
+
+const char *const twoProducts = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4]) -> (%y) {
+  %zero: f32[1] = const [0]
+  %two: f32[1] = const [2]
+  %a: f32[4] = ADD(%x, %zero)
+  %b: f32[4] = ABS(%a)
+  %c: f32[4] = MUL(%b, %two)
+  %d: f32[4] = ADD(%c, %c)
+  %e: f32[4] = RELU(%d)
+  %y: f32[4] = NEG(%e)
+}
+)";
+
+TEST(VerifyNumerics, NamesTheWrongRewrite) {
+  Pass wrongPass{"wrong", "x * c -> x + c", false, {}, {{"add", addInsteadOfMultiply, {BuiltinOperator::MUL}}}};
+  auto load = [] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(twoProducts)); };
+  PayloadStore store;
+  auto find = [&](const Pipeline &pipeline) {
+    auto wrong = findWrongRewrite(load, pipeline, store);
+    EXPECT_TRUE(static_cast<bool>(wrong)) << llvm::toString(wrong.takeError());
+    return wrong ? *wrong : std::nullopt;
+  };
+  EXPECT_FALSE(find(Pipeline::o1()));
+  Pipeline pipeline = Pipeline::o1();
+  pipeline.add(wrongPass);
+  std::optional<WrongRewrite> wrong = find(pipeline);
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->number, 2u) << "the sum with zero is removed before, the activation fused behind";
+  EXPECT_TRUE(llvm::StringRef(wrong->text).starts_with("rewrite 2 (wrong / add, numerics_test.cpp:")) << wrong->text;
+  EXPECT_NE(wrong->text.find("MUL \"c\": tensor \"c\", which is source tensor 5: 4 of 4 elements deviate"),
+            std::string::npos)
+      << wrong->text;
+}
+
+TEST(VerifyNumerics, SaysWhatCannotBeExecuted) {
+  auto load = [] {
+    return llvm::Expected<std::unique_ptr<Model>>(
+        sourceOf("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[2]) -> (%y) {\n"
+                 "  %y: f32[2] = CUSTOM \"what\"(%x)\n}\n"));
+  };
+  PayloadStore store;
+  ASSERT_TRUE(*load());
+  auto wrong = findWrongRewrite(load, Pipeline::o1(), store);
+  ASSERT_FALSE(static_cast<bool>(wrong));
+  EXPECT_NE(llvm::toString(wrong.takeError()).find("CUSTOM"), std::string::npos);
 }
 
 } // namespace
