@@ -65,11 +65,15 @@ using Inputs = std::map<std::string, TensorRef>;
 using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
 /// Sees each tensor that an operator has computed, in called subgraphs too; what it writes there, later operators read.
 using Observer = std::function<void(const Operator &op, const Value &value, Tensor &tensor)>;
+/// Told when each operator ran, one that calls subgraphs after what it called.
+using Timer = std::function<void(const Operator &op, std::chrono::steady_clock::time_point begin,
+                                 std::chrono::steady_clock::time_point end)>;
 
 struct RunOptions {
   std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
+  Timer timer = {};
 };
 
 /// A compiled model. It does not change, so several threads may run it, each with its own State. The model must outlive
