@@ -79,8 +79,10 @@ llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position, uin
       count = UINT64_MAX;
   }
   auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8 || count > (uint64_t(1) << 32))
-    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type or size");
+  if (!bits || *bits < 8)
+    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type");
+  if (count > CompileOptions().memoryLimit / (*bits / 8))
+    return makeError("input " + llvm::Twine(position) + ": it would take more memory than a run may");
   tensor.bytes.resize(count * *bits / 8);
   if (!fillRandom(port.type, tensor.bytes, seed, position))
     return makeError("input " + llvm::Twine(position) + ": no random numbers for " + tensorTypeName(port.type));
