@@ -111,8 +111,11 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   for (const Step &step : plan.steps) {
     if (llvm::Error error = checkTime(*step.op))
       return error;
+    auto begin = timer ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     if (llvm::Error error = runStep(frame, step))
       return error;
+    if (timer)
+      timer(*step.op, begin, std::chrono::steady_clock::now());
     if (observer)
       for (int slot : step.results)
         if (slot >= 0)

@@ -33,8 +33,8 @@ public:
 /// One run.
 class Execution {
 public:
-  Execution(const CompileOptions &options, StateStore &state, const Observer &observer)
-      : options(options), state(state), observer(observer) {
+  Execution(const CompileOptions &options, StateStore &state, const RunOptions &run)
+      : options(options), state(state), observer(run.observer), timer(run.timer) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
   }
@@ -48,6 +48,7 @@ private:
   const CompileOptions &options;
   StateStore &state;
   const Observer &observer;
+  const Timer &timer;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
 

@@ -14,6 +14,13 @@ State::State(State &&) noexcept = default;
 State &State::operator=(State &&) noexcept = default;
 void State::reset() { store = std::make_unique<StateStore>(); }
 
+std::optional<llvm::ArrayRef<uint8_t>> State::variable(const Value &value) const {
+  auto found = store->variables.find(&value);
+  if (found == store->variables.end())
+    return std::nullopt;
+  return llvm::ArrayRef<uint8_t>(found->second);
+}
+
 namespace {
 
 struct Entry {
@@ -110,7 +117,7 @@ struct Session::Compiled {
   }
 
   /// Runs and calls `take` with the outputs, which are gone afterwards.
-  llvm::Error run(const Entry &entry, llvm::ArrayRef<TensorRef> inputs, StateStore &store, const Observer &observer,
+  llvm::Error run(const Entry &entry, llvm::ArrayRef<TensorRef> inputs, StateStore &store, const RunOptions &runOptions,
                   llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
     if (inputs.size() != entry.inputs.size())
       return evalError(ErrorCode::MissingInput, Phase::Run,
@@ -138,7 +145,7 @@ struct Session::Compiled {
     std::unique_ptr<Frame> &frame = store.frames[entry.plan];
     if (!frame)
       frame = std::make_unique<Frame>(*entry.plan);
-    if (llvm::Error error = Execution(options, store, observer).run(*frame, arguments))
+    if (llvm::Error error = Execution(options, store, runOptions).run(*frame, arguments))
       return error;
     std::vector<Tensor> outputs;
     for (int slot : entry.plan->outputs)
@@ -182,7 +189,7 @@ llvm::Expected<std::vector<NamedTensor>> Session::run(llvm::ArrayRef<TensorRef> 
   StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
   std::vector<NamedTensor> results;
   llvm::Error error =
-      compiled->run(**entry, inputs, store, options.observer, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
+      compiled->run(**entry, inputs, store, options, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
         for (size_t i = 0; i < outputs.size(); ++i)
           results.push_back(
               {(*entry)->outputs[i].name,
@@ -216,7 +223,7 @@ llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const Run
       return evalError(ErrorCode::UnknownName, Phase::Run, "there is no output \"" + printable(name) + "\"");
   std::optional<State> fresh;
   StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
-  return compiled->run(**entry, *list, store, options.observer, [&](llvm::ArrayRef<Tensor> made) -> llvm::Error {
+  return compiled->run(**entry, *list, store, options, [&](llvm::ArrayRef<Tensor> made) -> llvm::Error {
     // Nothing is written unless everything fits.
     for (bool write : {false, true})
       for (size_t i = 0; i < made.size(); ++i) {

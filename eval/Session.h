@@ -38,6 +38,8 @@ public:
   State &operator=(State &&) noexcept;
   /// As before the first run.
   void reset();
+  /// What a variable tensor holds; none: no run has used it yet.
+  std::optional<llvm::ArrayRef<uint8_t>> variable(const Value &value) const;
 
 private:
   friend class Session;
@@ -61,13 +63,17 @@ struct NamedTensor {
 using Inputs = std::map<std::string, TensorRef>;
 /// Memory of the caller, for outputs by name.
 using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
-/// Sees each tensor that an operator has computed, in called subgraphs too.
-using Observer = std::function<void(const Operator &op, const Value &value, const Tensor &tensor)>;
+/// Sees each tensor that an operator has computed, in called subgraphs too; what it writes there, later operators read.
+using Observer = std::function<void(const Operator &op, const Value &value, Tensor &tensor)>;
+/// Told when each operator ran, one that calls subgraphs after what it called.
+using Timer = std::function<void(const Operator &op, std::chrono::steady_clock::time_point begin,
+                                 std::chrono::steady_clock::time_point end)>;
 
 struct RunOptions {
   std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
+  Timer timer = {};
 };
 
 /// A compiled model. It does not change, so several threads may run it, each with its own State. The model must outlive

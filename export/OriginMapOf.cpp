@@ -2,6 +2,7 @@
 
 #include "export/Export.h"
 #include "ir/Mutation.h"
+#include "ir/Taint.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -10,93 +11,6 @@
 namespace origo {
 
 namespace {
-
-/// Which values an operator that computes in another order of float operations has had a part in.
-class Taint {
-public:
-  explicit Taint(const Model &model)
-      : model(model), inexactInside(model.subgraphs.size()), inputsTainted(model.subgraphs.size()) {
-    for (auto &graph : model.subgraphs)
-      values.emplace_back(graph->values.size());
-    if (markInexactSubgraphs())
-      while (pass())
-        ;
-  }
-  bool operator()(const Value &value) const { return values[value.subgraph()->index][value.index]; }
-
-private:
-  const Model &model;
-  std::vector<std::vector<bool>> values;
-  std::vector<bool> inexactInside; ///< has an inexact operator, or calls a subgraph that has
-  std::vector<bool> inputsTainted; ///< is called with a tainted operand
-  bool stateTainted = false;       ///< a tainted value was written to a variable
-
-  /// False if there is no inexact operator at all.
-  bool markInexactSubgraphs() {
-    std::vector<llvm::SmallVector<unsigned, 2>> callers(model.subgraphs.size());
-    std::vector<unsigned> work;
-    for (auto &graph : model.subgraphs) {
-      for (const Operator &op : graph->operators) {
-        if (op.inexact && !inexactInside[graph->index]) {
-          inexactInside[graph->index] = true;
-          work.push_back(graph->index);
-        }
-        for (Subgraph *callee : op.callees())
-          callers[callee->index].push_back(graph->index);
-      }
-    }
-    bool any = !work.empty();
-    while (!work.empty()) {
-      unsigned callee = work.back();
-      work.pop_back();
-      for (unsigned caller : callers[callee])
-        if (!inexactInside[caller]) {
-          inexactInside[caller] = true;
-          work.push_back(caller);
-        }
-    }
-    return any;
-  }
-
-  /// All operators once, and again those subgraphs whose inputs turned out to be tainted. True if taint has reached
-  /// the state, which operators before it may read in the next run.
-  bool pass() {
-    bool stateBefore = stateTainted;
-    std::vector<unsigned> work;
-    for (unsigned i = 0; i < model.subgraphs.size(); ++i)
-      work.push_back(i);
-    while (!work.empty()) {
-      const Subgraph &graph = *model.subgraphs[work.back()];
-      work.pop_back();
-      if (inputsTainted[graph.index])
-        for (const Value *input : graph.inputs)
-          values[graph.index][input->index] = true;
-      for (const Operator &op : graph.operators)
-        visit(op, work);
-    }
-    return stateTainted != stateBefore;
-  }
-
-  void visit(const Operator &op, std::vector<unsigned> &work) {
-    bool fromOperand = llvm::any_of(op.operands(), [&](const Use &use) { return use.get() && (*this)(*use.get()); });
-    bool tainted = op.inexact || fromOperand;
-    for (Subgraph *callee : op.callees()) {
-      tainted |= inexactInside[callee->index];
-      if (fromOperand && !inputsTainted[callee->index]) {
-        inputsTainted[callee->index] = true;
-        work.push_back(callee->index);
-      }
-    }
-    uint8_t effects = op.effects();
-    tainted |= stateTainted && (effects & uint8_t(Effect::ReadsState));
-    if (!tainted)
-      return;
-    stateTainted |= (effects & (uint8_t(Effect::WritesState) | uint8_t(Effect::ReadsState))) != 0;
-    for (const Value *result : op.results())
-      if (result)
-        values[result->subgraph()->index][result->index] = true;
-  }
-};
 
 static_assert(int(Step::Permute) == int(origin::Step::Permute) && int(Step::Quantize) == int(origin::Step::Quantize) &&
               int(Step::Affine) == int(origin::Step::Affine));

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Path.h"
 
 #include <utility>
 
@@ -12,6 +13,15 @@ namespace origo {
 
 static bool allUnused(const Operator &op) {
   return llvm::all_of(op.results(), [](Value *v) { return !v || v->unused(); });
+}
+
+std::string RewriteEvent::text() const {
+  std::string line = ("rewrite " + llvm::Twine(number) + " (" + pass + " / " + rule + ", " +
+                      llvm::sys::path::filename(where.file) + ":" + llvm::Twine(where.line) + ")")
+                         .str();
+  for (const Before &op : before)
+    line += ", " + op.op + " \"" + printable(op.name) + '"';
+  return line;
 }
 
 Rewriter::~Rewriter() {
@@ -426,7 +436,10 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
   Successors *into = model.addSuccessors();
   into->entries.push_back(&survivor);
   survivor.named = true;
+  Subgraph *graph = duplicate.parent;
   eraseValue(duplicate, Fate::DuplicateOf, into);
+  if (onRewrite)
+    onRewrite({model.rewrites, pass, "equal", SourceLine::current(), graph, {}, {}, &survivor});
 }
 
 RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceLine where) {

@@ -72,6 +72,9 @@ struct RewriteEvent {
   llvm::SmallVector<Before, 4> before; ///< the root first
   llvm::SmallVector<Operator *, 2> created;
   Value *value = nullptr; ///< what took the root's place where no operator was created
+
+  /// `rewrite 3 (pass / rule, File.cpp:7), MUL "m", ADD "a"`
+  std::string text() const;
 };
 
 /// The only way to change a model. A rule matches (telling which operators it consumes), makes drafts and constants,

@@ -13,9 +13,14 @@ namespace origo {
 using Clock = std::chrono::steady_clock;
 
 void Pipeline::add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes) {
-  auto *known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; }).base();
-  if (known == entries.end().base()) {
-    entries.push_back({&pass, {scopes.begin(), scopes.end()}});
+  // In the table's order, whatever the order on the command line; behind it what is not in the table.
+  auto place = [](const Pass *pass) {
+    return std::find_if(allPasses().begin(), allPasses().end(), [&](const Pass &p) { return &p == pass; });
+  };
+  auto known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; });
+  if (known == entries.end()) {
+    auto next = llvm::find_if(entries, [&](const Entry &e) { return place(e.pass) > place(&pass); });
+    entries.insert(next, {&pass, {scopes.begin(), scopes.end()}});
   } else if (scopes.empty()) {
     known->scopes.clear();
   } else if (!known->scopes.empty()) {
@@ -66,14 +71,12 @@ private:
 Run::Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
     : model(model), pipeline(pipeline), options(options), rw(model, store) {
   rw.onRewrite = options.onRewrite;
-  for (const Pass &pass : allPasses()) // in the table's order, whatever the order on the command line
-    for (const Pipeline::Entry &entry : pipeline.entries)
-      if (entry.pass == &pass)
-        for (const Rule &rule : pass.rules) {
-          statistics.push_back({pass.name, rule.name});
-          for (BuiltinOperator root : rule.roots)
-            candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &statistics.back()});
-        }
+  for (const Pipeline::Entry &entry : pipeline.entries)
+    for (const Rule &rule : entry.pass->rules) {
+      statistics.push_back({entry.pass->name, rule.name});
+      for (BuiltinOperator root : rule.roots)
+        candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &statistics.back()});
+    }
 }
 
 llvm::Error Run::check(llvm::StringRef pass) {
@@ -129,13 +132,12 @@ llvm::Error Run::run() {
   model.number();
   if (llvm::Error error = removeDeadCode())
     return error;
-  for (const Pass &pass : allPasses())
-    for (const Pipeline::Entry &entry : pipeline.entries)
-      if (entry.pass == &pass && pass.once && !outOfFuel()) {
-        pass.once(rw);
-        if (llvm::Error error = check(pass.name))
-          return error;
-      }
+  for (const Pipeline::Entry &entry : pipeline.entries)
+    if (entry.pass->once && !outOfFuel()) {
+      entry.pass->once(rw);
+      if (llvm::Error error = check(entry.pass->name))
+        return error;
+    }
   rw.pushAll();
   while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
     if (llvm::Error error = visit(*op))

@@ -15,7 +15,7 @@ struct Pipeline {
   std::vector<Entry> entries;
 
   bool empty() const { return entries.empty(); }
-  /// Adds a pass, or widens the scopes it runs with.
+  /// Adds a pass, which need not be one of allPasses(), or widens the scopes it runs with.
   void add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes = {});
   void remove(llvm::StringRef pass);
   /// All passes of -O1.

@@ -1,5 +1,6 @@
 #include "ir/Verifier.h"
 #include "tests/GoldenCases.h"
+#include "tests/Numerics.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -8,8 +9,8 @@
 
 #include <cstdlib>
 
-/// Text in, passes, text out: the cases of GoldenCases.h. With ORIGO_BLESS=1 in the environment their files are
-/// rewritten with what comes out.
+/// Text in, passes, text out: the cases of GoldenCases.h, which are also executed before and after. With ORIGO_BLESS=1
+/// in the environment their files are rewritten with what comes out.
 
 using namespace origo;
 using namespace origo::test;
@@ -44,6 +45,12 @@ llvm::Expected<std::string> runCase(const Case &item) {
   if (llvm::Error error = runPipeline(**model, *pipeline, store, run))
     return llvm::Expected<std::string>(std::move(error));
   expectSound(**model, "after the passes");
+  llvm::Expected<std::unique_ptr<Model>> before = parseText(item.input, goldenFolder(), store);
+  if (!before)
+    return before.takeError();
+  (*before)->becomeSource();
+  NumericTally tally;
+  expectSameNumbers(**before, **model, tally);
 
   std::string text = printed(**model);
   // What is shown is a model again.

@@ -1,102 +1,45 @@
-#include "eval/Session.h"
+#include "eval/Npy.h"
+#include "eval/RandomInput.h"
+#include "eval/RealNumbers.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
+#include "tools/Profile.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cstring>
 
 using namespace origo;
 using namespace origo::eval;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory general("General");
-static cl::list<std::string> arguments(cl::Positional, cl::desc("MODEL [IN_PREFIX] OUT_PREFIX"), cl::cat(general));
-static cl::opt<unsigned> seed("seed", cl::desc("Random inputs instead of files: no IN_PREFIX then"), cl::cat(general));
-static cl::opt<std::string> tap("tap",
-                                cl::desc("Writes the bytes of every tensor that is computed to DIR/SUBGRAPH_TENSOR"),
-                                cl::value_desc("DIR"), cl::cat(general));
+static cl::list<std::string> arguments(cl::Positional, cl::desc("MODEL [IN_PREFIX] [OUT_PREFIX]"), cl::cat(general));
+static cl::opt<std::string>
+    inputsFolder("inputs", cl::value_desc("DIR"), cl::cat(general),
+                 cl::desc("Reads inputs from .npy files there, named like the input (/ becomes _) or 0.npy, 1.npy, …"));
+static cl::opt<unsigned> seed("seed", cl::value_desc("N"), cl::desc("Random inputs instead of files"),
+                              cl::cat(general));
+static cl::opt<std::string> outputsFolder("outputs", cl::value_desc("DIR"), cl::cat(general),
+                                          cl::desc("Writes outputs as .npy files there, named like inputs"));
+static cl::opt<std::string>
+    tap("tap", cl::value_desc("DIR"), cl::cat(general),
+        cl::desc("Writes every tensor that is computed to DIR/SUBGRAPH_TENSOR, as .npy where inputs or outputs are"));
+static cl::opt<std::string> profile("profile", cl::ValueOptional, cl::value_desc("FILE.json"), cl::cat(general),
+                                    cl::desc("Prints the time that each operator takes and its origins, or writes a "
+                                             "trace for chrome://tracing"));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
 
 namespace {
 
-/// The generator of docs/kernels.md, so that other runtimes can be given the same numbers.
-class Random {
-public:
-  Random(uint32_t seed, uint32_t input) : state(seed * 0x9E3779B1u + input * 0x85EBCA6Bu) {}
-  uint32_t next() {
-    state += 0x6D2B79F5u;
-    uint32_t t = (state ^ state >> 15) * (state | 1);
-    t ^= t + (t ^ t >> 7) * (t | 61);
-    return t ^ t >> 14;
-  }
-
-private:
-  uint32_t state;
-};
-
-template <class T> void put(std::vector<uint8_t> &bytes, size_t i, T value) {
-  std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-}
-
-/// Dimensions that are not known are 1. Integers are 0 or 1, because most are indices.
-llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position) {
-  OwnedTensor tensor{port.type, port.shape, {}};
-  for (int32_t &dim : tensor.shape)
-    dim = dim < 0 ? 1 : dim;
-  uint64_t count = 1;
-  for (int32_t dim : tensor.shape)
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
-      count = UINT64_MAX;
-  auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8)
-    return makeError("input " + llvm::Twine(position) + ": no random numbers for its type");
-  if (count > CompileOptions().memoryLimit / (*bits / 8))
-    return makeError("input " + llvm::Twine(position) + ": it would take more memory than a run may");
-  tensor.bytes.resize(count * *bits / 8);
-  Random random(seed, position);
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t u = random.next();
-    switch (port.type) {
-    case TensorType::FLOAT32:
-      put(tensor.bytes, i, static_cast<float>(u >> 8) / 8388608.f - 1.f);
-      break;
-    case TensorType::FLOAT64:
-      put(tensor.bytes, i, u / 2147483648.0 - 1.0);
-      break;
-    case TensorType::INT8:
-    case TensorType::UINT8:
-      put(tensor.bytes, i, static_cast<uint8_t>((u >> 24) - (port.type == TensorType::INT8 ? 128 : 0)));
-      break;
-    case TensorType::INT16:
-    case TensorType::UINT16:
-      put(tensor.bytes, i, static_cast<uint16_t>((u >> 16) - (port.type == TensorType::INT16 ? 32768 : 0)));
-      break;
-    case TensorType::BOOL:
-      put(tensor.bytes, i, static_cast<uint8_t>(u >> 31));
-      break;
-    case TensorType::INT32:
-    case TensorType::UINT32:
-      put(tensor.bytes, i, u % 2);
-      break;
-    case TensorType::INT64:
-    case TensorType::UINT64:
-      put(tensor.bytes, i, static_cast<uint64_t>(u % 2));
-      break;
-    default:
-      return makeError("input " + llvm::Twine(position) + ": no random numbers for " + tensorTypeName(port.type));
-    }
-  }
-  return tensor;
-}
-
 /// A dimension that is not known is what the size of the file makes it.
-llvm::Expected<OwnedTensor> readInput(const Port &port, const std::string &path) {
+llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, false, false);
   if (!file)
     return makeError(printable(path) + ": " + file.getError().message());
@@ -118,10 +61,11 @@ llvm::Expected<OwnedTensor> readInput(const Port &port, const std::string &path)
   return tensor;
 }
 
-llvm::Error writeFile(const std::string &path, llvm::ArrayRef<uint8_t> bytes) {
+llvm::Error writeFile(const std::string &path, llvm::StringRef header, llvm::ArrayRef<uint8_t> bytes) {
   std::error_code ec;
   llvm::raw_fd_ostream out(path, ec);
   if (!ec) {
+    out << header;
     out.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
     out.close();
     ec = out.error();
@@ -130,6 +74,103 @@ llvm::Error writeFile(const std::string &path, llvm::ArrayRef<uint8_t> bytes) {
   return ec ? makeError(printable(path) + ": " + ec.message()) : llvm::Error::success();
 }
 
+llvm::Error writeNpy(const std::string &path, TensorType type, const Shape &shape, llvm::ArrayRef<uint8_t> bytes) {
+  return writeFile(path + ".npy", npyHeader(type, shape, bytes.size()), bytes);
+}
+
+llvm::Error makeFolder(const std::string &path) {
+  if (std::error_code ec = llvm::sys::fs::create_directories(path))
+    return makeError(printable(path) + ": " + ec.message());
+  return llvm::Error::success();
+}
+
+/// The name of a tensor as that of a file; none where it cannot be one.
+std::optional<std::string> fileName(const Port &port) {
+  std::string name = port.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  bool plain =
+      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || llvm::StringRef("._-+:;,=@ ()[]").contains(c); });
+  if (name.empty() || name.size() > 200 || name[0] == '.' || !plain)
+    return std::nullopt;
+  return name;
+}
+
+llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) {
+  std::string folder = inputsFolder + "/", index = folder + std::to_string(position) + ".npy";
+  auto name = fileName(port);
+  std::string path = name && llvm::sys::fs::exists(folder + *name + ".npy") ? folder + *name + ".npy" : index;
+  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  if (!file)
+    return makeError("input " + llvm::Twine(position) + " \"" + printable(port.name) + "\": there is no " +
+                     (name ? printable(folder + *name + ".npy") + " and no " : "") + printable(index) + ": " +
+                     file.getError().message());
+  llvm::StringRef bytes = (*file)->getBuffer();
+  auto tensor = readNpy({bytes.bytes_begin(), bytes.size()});
+  if (!tensor)
+    return inFile(path, tensor.takeError());
+  if (tensor->type != port.type)
+    return makeError(printable(path) + ": is " + tensorTypeName(tensor->type) + ", the input is " +
+                     tensorTypeName(port.type));
+  bool fits = !port.rankKnown || tensor->shape.size() == port.shape.size();
+  for (size_t i = 0; fits && port.rankKnown && i < port.shape.size(); ++i)
+    fits = port.shape[i] < 0 || port.shape[i] == tensor->shape[i];
+  if (!fits)
+    return makeError(printable(path) + ": is of shape " + shapeText(tensor->shape) + ", the input of " +
+                     shapeText(port.shape));
+  return tensor;
+}
+
+llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) {
+  if (llvm::Error error = makeFolder(outputsFolder))
+    return error;
+  llvm::StringMap<unsigned> count;
+  for (const Port &port : ports)
+    if (auto name = fileName(port))
+      ++count[*name];
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    auto name = fileName(ports[i]);
+    const OwnedTensor &tensor = outputs[i].tensor;
+    std::string path = outputsFolder + "/" + (name && count[*name] == 1 ? *name : std::to_string(i));
+    if (llvm::Error error = writeNpy(path, tensor.type, tensor.shape, tensor.bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// A line an output, for those who want to see that it runs.
+void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    OwnedTensor copy = outputs[i].tensor;
+    Tensor tensor;
+    tensor.type = copy.type;
+    tensor.shape = copy.shape;
+    tensor.quantization = ports[i].value->quantization;
+    tensor.storage = copy.bytes;
+    llvm::outs() << "output " << i << " \"" << printable(ports[i].name) << "\" " << tensorTypeShortName(copy.type)
+                 << shapeText(copy.shape);
+    if (auto numbers = realNumbers(tensor); numbers && !numbers->empty()) {
+      auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
+      llvm::outs() << llvm::format(" from %g to %g:", *low, *high);
+      for (double number : llvm::ArrayRef(*numbers).take_front(8))
+        llvm::outs() << llvm::format(" %g", number);
+      llvm::outs() << (numbers->size() > 8 ? " …" : "");
+    }
+    llvm::outs() << '\n';
+  }
+}
+
+llvm::Error writeProfile(const tools::Profile &times) {
+  if (profile.empty()) {
+    times.printTable(llvm::outs());
+    return llvm::Error::success();
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  times.writeTrace(os);
+  return writeFile(profile, text, {});
+}
+
+/// Empty prefixes: inputs are random or of `inputsFolder`, outputs go to `outputsFolder` or are shown.
 llvm::Error interpret(const std::string &model, const std::string &inPrefix, const std::string &outPrefix) {
   PayloadStore store;
   llvm::Expected<Imported> imported = tools::load(model, {}, store);
@@ -142,12 +183,14 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   if (!session)
     return inFile(model, session.takeError());
   std::vector<OwnedTensor> inputs;
-  auto ports = session->inputs();
-  if (!ports)
-    return ports.takeError();
+  auto ports = session->inputs(), results = session->outputs();
+  if (!ports || !results)
+    return llvm::joinErrors(ports.takeError(), results.takeError());
   for (const Port &port : *ports) {
     unsigned position = static_cast<unsigned>(inputs.size());
-    auto input = inPrefix.empty() ? randomInput(port, position) : readInput(port, inPrefix + std::to_string(position));
+    auto input = !inputsFolder.empty()      ? readNpyInput(port, position)
+                 : seed.getNumOccurrences() ? randomInput(port, position, seed)
+                                            : readRaw(port, inPrefix + std::to_string(position));
     if (!input)
       return input.takeError();
     inputs.push_back(std::move(*input));
@@ -155,22 +198,36 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   RunOptions run;
   llvm::Error tapError = llvm::Error::success();
   if (!tap.empty()) {
-    if (std::error_code ec = llvm::sys::fs::create_directories(tap))
-      return makeError(printable(tap) + ": " + ec.message());
+    if (llvm::Error error = makeFolder(tap))
+      return llvm::joinErrors(std::move(error), std::move(tapError));
     run.observer = [&](const Operator &op, const Value &value, const Tensor &tensor) {
-      std::string name = std::to_string(op.subgraph()->index) + "_" + std::to_string(value.index);
-      if (!tapError)
-        tapError = writeFile(tap + "/" + name, tensor.bytes());
+      if (tapError)
+        return;
+      std::string path = tap + "/" + std::to_string(op.subgraph()->index) + "_" + std::to_string(value.index);
+      tapError = inputsFolder.empty() && outputsFolder.empty()
+                     ? writeFile(path, {}, tensor.bytes())
+                     : writeNpy(path, tensor.type, tensor.shape, tensor.bytes());
     };
   }
+  tools::Profile times(imported->lineage.source);
+  if (profile.getNumOccurrences())
+    run.timer = times.timer();
   std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  tools::phase("executing");
   auto outputs = session->run(refs, run);
-  if (!outputs)
+  if (!outputs || tapError)
     return llvm::joinErrors(inFile(model, outputs.takeError()), std::move(tapError));
-  for (size_t i = 0; i < outputs->size(); ++i)
-    if (llvm::Error error = writeFile(outPrefix + std::to_string(i), (*outputs)[i].tensor.bytes))
-      return llvm::joinErrors(std::move(error), std::move(tapError));
-  return tapError;
+  if (!outputsFolder.empty()) {
+    if (llvm::Error error = writeNpyOutputs(*results, *outputs))
+      return error;
+  } else if (outPrefix.empty()) {
+    summarise(*results, *outputs);
+  }
+  if (!outPrefix.empty())
+    for (size_t i = 0; i < outputs->size(); ++i)
+      if (llvm::Error error = writeFile(outPrefix + std::to_string(i), {}, (*outputs)[i].tensor.bytes))
+        return error;
+  return profile.getNumOccurrences() ? writeProfile(times) : llvm::Error::success();
 }
 
 } // namespace
@@ -181,19 +238,30 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-interpreter (origo) " ORIGO_VERSION "\n"; });
   tools::parseOptions(
       argc, argv,
-      "Runs a .circle, .tflite or .origo model. Input n of subgraph 0 is read from the file IN_PREFIX\n"
-      "followed by n, output n is written to OUT_PREFIX followed by n: the elements and nothing else.\n\n"
-      "  circle-interpreter net.circle in out\n"
-      "  circle-interpreter --seed=1 --tap=tensors net.circle out\n");
+      "Runs a .circle, .tflite or .origo model.\n\n"
+      "  circle-interpreter --seed=1 net.circle                     random inputs; shows the outputs\n"
+      "  circle-interpreter --inputs=in --outputs=out net.circle    in/image.npy or in/0.npy to out/scores.npy\n"
+      "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
+      "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
+      "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
+      "  circle-interpreter net.circle in out                       ONE's way: input n is read from the file in<n>,\n"
+      "                                                             output n written to out<n>: bare elements\n");
   if (kernels) {
     llvm::outs() << supportTable();
     return 0;
   }
-  bool random = seed.getNumOccurrences();
-  if (arguments.size() != (random ? 2u : 3u))
-    return tools::fail("needs MODEL, IN_PREFIX (unless --seed is given) and OUT_PREFIX; --help shows an example");
-  if (llvm::Error error =
-          interpret(arguments[0], random ? std::string() : arguments[1], arguments[arguments.size() - 1]))
+  bool hasInputs = seed.getNumOccurrences() || !inputsFolder.empty();
+  if (seed.getNumOccurrences() && !inputsFolder.empty())
+    return tools::fail("--seed and --inputs are two sources of inputs; give one");
+  std::vector<std::string> words(arguments.begin(), arguments.end());
+  size_t before = hasInputs ? 1 : 2; // OUT_PREFIX
+  bool hasPrefix = words.size() > before;
+  if (words.size() < before || words.size() > before + 1 || (hasPrefix && !outputsFolder.empty()) ||
+      (!hasPrefix && !hasInputs && outputsFolder.empty()))
+    return tools::fail("needs MODEL, IN_PREFIX (unless --seed or --inputs is given) and OUT_PREFIX (unless --outputs "
+                       "is); --help shows examples");
+  std::string inPrefix = hasInputs ? "" : words[1], outPrefix = hasPrefix ? words.back() : "";
+  if (llvm::Error error = interpret(words[0], inPrefix, outPrefix))
     return tools::fail(std::move(error));
   return 0;
 }

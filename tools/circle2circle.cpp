@@ -1,5 +1,5 @@
 #include "origin/Json.h"
-#include "passes/Pipeline.h"
+#include "passes/VerifyNumerics.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
 
@@ -41,6 +41,9 @@ cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the model and its origi
 cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
                           cl::desc("At most so many threads; rewriting needs one, and the result never depends on it"),
                           cl::cat(general));
+cl::opt<bool> verifyNumerics("verify-numerics",
+                             cl::desc("Execute the model after each pass; a wrong rewrite is named, exit status 2"),
+                             cl::cat(general));
 cl::opt<bool> verbose("verbose", cl::desc("Say what is done"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
 
@@ -253,6 +256,27 @@ void writeReproducer(const Pipeline &pipeline, llvm::StringRef directory) {
   tools::note("reproduce with: circle2circle --verify-each --passes=" + names + " " + path + " out.circle");
 }
 
+/// Executes the model while it is rewritten. A wrong rewrite ends the program: it is the answer to the question.
+llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
+  tools::phase("executing");
+  auto load = [&]() -> llvm::Expected<std::unique_ptr<Model>> {
+    llvm::Expected<Imported> imported = loadInput(store);
+    if (!imported)
+      return imported.takeError();
+    if (llvm::Error error = applyChangeOutputs(*imported->model, store))
+      return error;
+    return std::move(imported->model);
+  };
+  auto wrong = findWrongRewrite(load, pipeline, store, runOptions().fuel);
+  if (!wrong)
+    return inFile(input, wrong.takeError());
+  if (*wrong) {
+    tools::fail(inFile(input, makeError("computes something else after " + (*wrong)->text)));
+    exit(2);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error run(const Pipeline &pipeline) {
   // Computed constants are spilled where there must be room anyway.
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
@@ -278,6 +302,9 @@ llvm::Error run(const Pipeline &pipeline) {
   bool compiled = isCompiled(model) && !pipeline.empty();
   if (compiled)
     tools::note("the model is compiled for an accelerator already and is passed through as it is");
+  if (verifyNumerics && !compiled)
+    if (llvm::Error error = checkNumerics(pipeline, store))
+      return error;
   if (llvm::Error error = runPipeline(model, compiled ? Pipeline() : pipeline, store, options)) {
     if (verifyEach)
       writeReproducer(pipeline, directory);
@@ -314,13 +341,7 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
     return imported.takeError();
   RunOptions options = runOptions();
   options.fuel = amount;
-  options.onRewrite = [&](const RewriteEvent &event) {
-    last = (llvm::Twine("rewrite ") + llvm::Twine(event.number) + " (" + event.pass + " / " + event.rule + ", " +
-            llvm::sys::path::filename(event.where.file) + ":" + llvm::Twine(event.where.line) + ")")
-               .str();
-    for (const RewriteEvent::Before &op : event.before)
-      last += ", " + op.op + " \"" + printable(op.name) + '"';
-  };
+  options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
   if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
     return error;
   rewrites = imported->model->rewrites;

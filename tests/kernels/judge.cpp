@@ -1,4 +1,4 @@
-#include "eval/RunOperator.h"
+#include "eval/Npy.h"
 #include "import/Import.h"
 #include "schema/TensorTypes.h"
 
@@ -25,29 +25,18 @@ static cl::opt<std::string> only("op", cl::desc("Only this operator"));
 
 namespace {
 
-/// A .npy file whose type is known already.
-std::optional<OwnedTensor> readNpy(const std::string &path, TensorType type) {
+std::optional<OwnedTensor> readTap(const std::string &path, TensorType type) {
   auto file = llvm::MemoryBuffer::getFile(path, false, false);
   if (!file)
     return std::nullopt;
-  llvm::StringRef all = (*file)->getBuffer();
-  if (!all.starts_with("\x93NUMPY\x01") || all.size() < 10)
+  llvm::StringRef bytes = (*file)->getBuffer();
+  auto tensor = readNpy({bytes.bytes_begin(), bytes.size()});
+  if (!tensor) {
+    llvm::consumeError(tensor.takeError());
     return std::nullopt;
-  size_t length = static_cast<uint8_t>(all[8]) | static_cast<uint8_t>(all[9]) << 8;
-  llvm::StringRef head = all.substr(10, length), dims = head.split("'shape': (").second.split(')').first;
-  OwnedTensor tensor;
-  tensor.type = type;
-  while (!dims.trim().empty()) {
-    auto [dim, rest] = dims.split(',');
-    int32_t number;
-    if (dim.trim().getAsInteger(10, number))
-      return std::nullopt;
-    tensor.shape.push_back(number);
-    dims = rest;
   }
-  llvm::StringRef data = all.substr(10 + length);
-  tensor.bytes.assign(data.bytes_begin(), data.bytes_end());
-  return tensor;
+  tensor->type = type;
+  return std::move(*tensor);
 }
 
 class Taps {
@@ -86,7 +75,7 @@ public:
     if (isNew) {
       auto name = names.find(value);
       std::string file = name != names.end() ? name->second : "tensor_" + std::to_string(value->index);
-      found->second = readNpy(taps + "/" + file + ".npy", value->type);
+      found->second = readTap(taps + "/" + file + ".npy", value->type);
       if (!found->second && value->isVariable)
         found->second = reset(*value);
     }

@@ -1,0 +1,106 @@
+#include "eval/RealNumbers.h"
+
+#include "eval/Numbers.h"
+
+namespace origo::eval {
+
+bool isFloat(TensorType type) {
+  return type == TensorType::FLOAT32 || type == TensorType::FLOAT64 || type == TensorType::FLOAT16 ||
+         type == TensorType::BFLOAT16;
+}
+
+bool isQuantized(const Tensor &tensor) {
+  return !isFloat(tensor.type) && tensor.quantization && !tensor.quantization->scale.empty();
+}
+
+namespace {
+
+template <class T, class Widen> void widen(const Tensor &tensor, std::vector<double> &numbers, Widen make) {
+  auto elements = tensor.as<T>();
+  for (size_t i = 0; i < numbers.size() && i < elements.size(); ++i)
+    numbers[i] = make(elements[i]);
+}
+
+template <class T> void widen(const Tensor &tensor, std::vector<double> &numbers) {
+  widen<T>(tensor, numbers, [](T x) { return static_cast<double>(x); });
+}
+
+} // namespace
+
+std::optional<std::vector<double>> storedNumbers(const Tensor &tensor) {
+  std::vector<double> numbers(tensor.count());
+  switch (tensor.type) {
+  case TensorType::FLOAT32:
+    widen<float>(tensor, numbers);
+    break;
+  case TensorType::FLOAT64:
+    widen<double>(tensor, numbers);
+    break;
+  case TensorType::FLOAT16:
+    widen<uint16_t>(tensor, numbers, halfToFloat);
+    break;
+  case TensorType::BFLOAT16:
+    widen<uint16_t>(tensor, numbers, [](uint16_t x) { return llvm::bit_cast<float>(uint32_t(x) << 16); });
+    break;
+  case TensorType::INT8:
+    widen<int8_t>(tensor, numbers);
+    break;
+  case TensorType::UINT8:
+    widen<uint8_t>(tensor, numbers);
+    break;
+  case TensorType::INT16:
+    widen<int16_t>(tensor, numbers);
+    break;
+  case TensorType::UINT16:
+    widen<uint16_t>(tensor, numbers);
+    break;
+  case TensorType::INT32:
+    widen<int32_t>(tensor, numbers);
+    break;
+  case TensorType::UINT32:
+    widen<uint32_t>(tensor, numbers);
+    break;
+  case TensorType::INT64:
+    widen<int64_t>(tensor, numbers);
+    break;
+  case TensorType::UINT64:
+    widen<uint64_t>(tensor, numbers);
+    break;
+  case TensorType::BOOL:
+    widen<uint8_t>(tensor, numbers, [](uint8_t x) { return x ? 1. : 0.; });
+    break;
+  case TensorType::INT4:
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = int4At(tensor.storage.data(), static_cast<int64_t>(i));
+    break;
+  default:
+    return std::nullopt;
+  }
+  return numbers;
+}
+
+Channels::Channels(const Tensor &tensor) {
+  if (!tensor.perChannel())
+    return;
+  int32_t axis = tensor.quantization->dimension;
+  fit = axis >= 0 && axis < tensor.rank() && static_cast<size_t>(tensor.dim(axis)) == tensor.quantization->scale.size();
+  if (!fit)
+    return;
+  inner = product(tensor.shape, axis + 1, tensor.shape.size());
+  count = tensor.dim(axis);
+}
+
+std::optional<std::vector<double>> realNumbers(const Tensor &tensor) {
+  auto numbers = storedNumbers(tensor);
+  Channels channels(tensor);
+  if (!numbers || !channels.fit)
+    return std::nullopt;
+  if (isQuantized(tensor))
+    for (size_t i = 0; i < numbers->size(); ++i) {
+      size_t channel = channels.of(i);
+      (*numbers)[i] = ((*numbers)[i] - tensor.zeroPointOf(channel)) * tensor.scaleOf(channel);
+    }
+  return numbers;
+}
+
+} // namespace origo::eval

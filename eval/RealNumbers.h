@@ -1,0 +1,30 @@
+#pragma once
+
+#include "eval/Tensor.h"
+
+#include <optional>
+#include <vector>
+
+namespace origo::eval {
+
+bool isFloat(TensorType type);
+/// Are its elements integers that stand for real numbers?
+bool isQuantized(const Tensor &tensor);
+
+/// The elements as they are stored; none for types that are not numbers.
+std::optional<std::vector<double>> storedNumbers(const Tensor &tensor);
+/// The real numbers that a tensor stands for.
+std::optional<std::vector<double>> realNumbers(const Tensor &tensor);
+
+/// Tells the channel of each element of a tensor that is quantised by channel; else all are channel 0.
+class Channels {
+public:
+  explicit Channels(const Tensor &tensor);
+  size_t of(size_t element) const { return element / inner % count; }
+  bool fit = true; ///< the channels are those of the shape
+
+private:
+  size_t inner = 1, count = 1;
+};
+
+} // namespace origo::eval

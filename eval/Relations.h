@@ -1,0 +1,31 @@
+#pragma once
+
+#include "eval/Tensor.h"
+
+#include <string>
+
+namespace origo::eval {
+
+/// What became of comparing two tensors.
+struct Verdict {
+  enum Kind : uint8_t {
+    Equal,     ///< bit for bit, or as real numbers where the type differs
+    Within,    ///< floats within the tolerance
+    Deviates,  ///< `text` says where and how far
+    Unchecked, ///< cannot be compared; `text` is the reason
+  } kind = Equal;
+  std::string text = {};
+};
+
+/// How far floats of another order of operations may be off, in parts of the tensor's range.
+inline constexpr double floatTolerance = 1e-5;
+
+/// Does `result` hold what a relation says: `source` with the steps applied in order? Constants that steps refer to are
+/// read from the model. `exact`: bit for bit. Integers and quantised numbers always are.
+Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, bool exact, const Tensor &result);
+
+/// For steps that only move elements, each of the source to one place: `result` becomes `source` with them applied.
+/// False for other steps. `inverse`: `source` becomes what `result` says it was.
+bool moveAlong(Tensor &source, llvm::ArrayRef<Step> steps, Tensor &result, bool inverse = false);
+
+} // namespace origo::eval

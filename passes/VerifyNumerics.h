@@ -1,0 +1,20 @@
+#pragma once
+
+#include "passes/Pipeline.h"
+
+namespace origo {
+
+/// A rewrite after which a tensor does not hold any more what it should.
+struct WrongRewrite {
+  uint32_t number;
+  std::string text; ///< the rewrite; then the tensor and how it deviates
+};
+
+/// Runs a pipeline on the model that `load` gives, each time anew, and executes it in between: with random inputs, and
+/// compared with what the model computed before. After each pass, which is when another one has its turn; where
+/// something deviates, once more after each rewrite. None: nothing deviates. `fuel`: only so many rewrites.
+llvm::Expected<std::optional<WrongRewrite>>
+findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
+                 PayloadStore &store, std::optional<uint32_t> fuel = {});
+
+} // namespace origo

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# circle-interpreter and circle2circle --verify-numerics as command lines.
+# usage: interpreter.sh BIN
+set -euo pipefail
+bin=$(cd "$1" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+# Expects exit status 1 and one line on stderr that holds a text.
+refused() {
+  local text=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  ((status == 1)) || fail "$*: exit status $status"
+  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line about \"$text\": $(<stderr)"
+}
+
+cat >net.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%"in/x": f32[2,3]) -> (%"out/y") {
+  %zero: f32[1] = const [0]
+  %a: f32[2,3] = ADD(%"in/x", %zero)
+  %b: f32[2,3] = RELU(%a)
+  %c: f32[2,3] = SUB(%b, %a)
+  %d: f32[2,3] = SUB(%c, %b)
+  %"out/y": f32[2,3] = MUL(%d, %"one")
+  %"one": f32[1] = const [1]
+}
+END
+run="$bin/circle-interpreter"
+
+# y = −x, so running twice gives the input back; .npy and bare elements are the same numbers.
+"$run" --seed=7 --outputs=first net.origo
+mkdir in
+cp first/out_y.npy in/in_x.npy
+"$run" --inputs=in --outputs=second net.origo
+mv second/out_y.npy in/0.npy
+rm in/in_x.npy
+"$run" --inputs=in --outputs=third net.origo
+cmp first/out_y.npy third/out_y.npy || fail "running twice is not the identity"
+"$run" --seed=7 net.origo raw
+tail -c 24 first/out_y.npy | cmp - raw0 || fail "the two forms of outputs differ"
+"$run" net.origo raw back
+tail -c 24 in/0.npy | cmp - back0 || fail "the two forms of inputs differ"
+[[ $("$run" --seed=7 net.origo) == 'output 0 "out/y" f32[2,3] from -'*': '* ]] || fail "no summary"
+
+"$run" --seed=7 --tap=tap --outputs=first net.origo
+cmp first/out_y.npy "$(ls tap/*.npy | tail -n 1)" || fail "the last tensor is not the output"
+[[ $(ls tap | wc -l) == 5 ]] || fail "not all tensors are tapped"
+"$run" --seed=7 --profile net.origo >profile
+[[ $(grep -c '0:[0-4] ' profile) == 5 ]] || fail "not a line an operator: $(<profile)"
+grep -q '0:2 SUB  *c  <-  2 SUB c$' profile || fail "no origins: $(<profile)"
+"$run" --seed=7 --profile=trace.json net.origo shown
+grep -qF '"args":{"subgraph":0,"operator":2,"output":"c","origins":[2],"sources":["SUB c"]}' trace.json ||
+  fail "no origins in the trace: $(<trace.json)"
+
+refused 'there is no nowhere/in_x.npy and no nowhere/0.npy' "$run" --inputs=nowhere --outputs=out net.origo
+mkdir bad
+head -c 100 first/out_y.npy >bad/0.npy
+refused 'bad/0.npy: ends in its .npy header' "$run" --inputs=bad --outputs=out net.origo
+sed 's/(2,3,)/(3,2,)/' first/out_y.npy >bad/0.npy
+refused 'bad/0.npy: is of shape [3,2], the input of [2,3]' "$run" --inputs=bad --outputs=out net.origo
+sed 's/<f4/<i4/' first/out_y.npy >bad/0.npy
+refused 'bad/0.npy: is INT32, the input is FLOAT32' "$run" --inputs=bad --outputs=out net.origo
+refused 'two sources of inputs' "$run" --inputs=in --seed=1 net.origo
+refused 'needs MODEL' "$run" net.origo
+refused 'needs MODEL' "$run" --seed=1 --outputs=out net.origo too
+
+"$bin/circle2circle" -O1 --verify-numerics net.origo net.circle
+[[ -s net.circle ]] || fail "nothing is written"
+"$run" --seed=7 --outputs=optimised net.circle
+cmp first/out_y.npy optimised/out_y.npy || fail "optimising changed the output"
+sed 's/ = RELU/ = CUSTOM "unheard"/' net.origo >custom.origo
+refused 'CUSTOM' "$bin/circle2circle" -O1 --verify-numerics custom.origo custom.circle
+[[ ! -e custom.circle ]] || fail "written although it could not be verified"
+echo "interpreter: fine"

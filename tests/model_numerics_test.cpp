@@ -1,0 +1,139 @@
+#include "import/Import.h"
+#include "ir/Text.h"
+#include "passes/Pipeline.h"
+#include "tests/Intervention.h"
+#include "tests/Numerics.h"
+#include "tests/RealModels.h"
+
+#include <cstdlib>
+
+/// Executes real models before and after -O1. With ORIGO_THOROUGH=1 in the environment all of them, and for several
+/// inputs; otherwise what takes about a minute.
+
+using namespace origo;
+using namespace origo::eval;
+using namespace origo::test;
+
+namespace {
+
+/// Where the map of an earlier run names tensors that the file has not, there is nothing to compare with.
+std::unique_ptr<Model> importAsSource(const std::string &path) {
+  ImportOptions options;
+  options.origin = OriginMode::Restart;
+  auto imported = importModel(path, options);
+  if (!imported) {
+    llvm::consumeError(imported.takeError());
+    return nullptr;
+  }
+  return std::move(imported->model);
+}
+
+/// About how many multiplications a run takes: each element of a result meets the constant's elements of its channel.
+double workOf(const Model &model) {
+  double work = 0;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Value *result : op.results())
+        if (result && !result->shape.empty()) {
+          double each = 1;
+          for (const Use &use : op.operands())
+            if (const Value *filter = use.get(); filter && filter->isConstant() && filter->rank() > 1)
+              each = std::max(each, double(filter->elementCount().value_or(1)) / std::max(1, result->shape.back()));
+          work += each * double(result->elementCount().value_or(1));
+        }
+  return work;
+}
+
+bool isThorough() { return std::getenv("ORIGO_THOROUGH") != nullptr; }
+
+/// Calls `visit` with each model and what -O1 makes of it.
+void forEachModel(double mostWork, unsigned &tooBig, llvm::function_ref<void(Model &before, Model &after)> visit) {
+  for (const std::string &file : realModels()) {
+    SCOPED_TRACE(file);
+    std::unique_ptr<Model> before = importAsSource(file), after = importAsSource(file);
+    if (!before)
+      continue; // docs/refused-models.md
+    if (workOf(*before) > mostWork && !isThorough()) {
+      ++tooBig;
+      continue;
+    }
+    PayloadStore store;
+    if (llvm::Error error = runPipeline(*after, Pipeline::o1(), store)) {
+      ADD_FAILURE() << llvm::toString(std::move(error));
+      continue;
+    }
+    visit(*before, *after);
+  }
+}
+
+TEST(Numerics, RealModels) {
+  if (realModels().empty())
+    GTEST_SKIP() << "there is no folder of models (ORIGO_SHARED says where it is)";
+  NumericTally tally;
+  unsigned tooBig = 0;
+  std::vector<uint32_t> seeds{1};
+  if (isThorough())
+    seeds = {1, 2, 3};
+  forEachModel(1e8, tooBig, [&](Model &before, Model &after) { expectSameNumbers(before, after, tally, seeds); });
+  tally.print("models");
+  llvm::outs() << "models: " << tooBig << " left out because they take long; ORIGO_THOROUGH=1 runs them\n";
+  EXPECT_GE(tally.executed, 250u);
+}
+
+TEST(Intervention, RealModels) {
+  if (realModels().empty())
+    GTEST_SKIP() << "there is no folder of models (ORIGO_SHARED says where it is)";
+  InterventionTally tally;
+  unsigned tooBig = 0;
+  forEachModel(1e7, tooBig,
+               [&](Model &before, Model &after) { expectSameEffects(before, after, tally, isThorough() ? ~0u : 8); });
+  tally.print("models");
+  llvm::outs() << "models: " << tooBig << " left out because they take long; ORIGO_THOROUGH=1 runs them\n";
+  EXPECT_GE(tally.models, 250u);
+  EXPECT_GE(tally.tried, 400u);
+}
+
+/// Two tensors that always hold the same, and are used in different ways.
+const char *const twins = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4]) -> (%y, %z) {
+  %one: f32[] = const [1]
+  %a: f32[4] = ABS(%x)
+  %b: f32[4] = ABS(%x)
+  %c: f32[4] = MUL(%a, %one)
+  %y: f32[4] = NEG(%c)
+  %z: f32[4] = EXP(%b)
+}
+)";
+
+TEST(Intervention, FindsTwoSimilarTensorsThatWereMistaken) {
+  auto parse = [] {
+    PayloadStore store;
+    auto model = llvm::cantFail(parseText(twins, "", store));
+    model->becomeSource();
+    return model;
+  };
+  for (bool mistaken : {false, true}) {
+    std::unique_ptr<Model> before = parse(), after = parse();
+    PayloadStore store;
+    Pipeline pipeline;
+    pipeline.add(*findPass("remove-identity"));
+    ASSERT_FALSE(bool(runPipeline(*after, pipeline, store)));
+    Value *a = nullptr, *b = nullptr;
+    for (Operator &op : after->subgraphs.front()->operators)
+      if (op.code == BuiltinOperator::ABS)
+        (a ? b : a) = op.result();
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(a->relations.size(), 2u) << "what was multiplied by one";
+    if (mistaken)
+      std::swap(a->relations, b->relations);
+    NumericTally tally;
+    expectSameNumbers(*before, *after, tally); // which does not see it
+    auto result = Intervention::run(*before, *after);
+    ASSERT_TRUE(static_cast<bool>(result)) << llvm::toString(result.takeError());
+    EXPECT_EQ(result->tried, 4u);
+    EXPECT_EQ(result->wrong.size(), mistaken ? 2u : 0u);
+  }
+}
+
+} // namespace
