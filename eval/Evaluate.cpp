@@ -1,10 +1,15 @@
 #include "eval/Evaluate.h"
 
 #include "eval/Filling.h"
+#include "eval/Kernels.h"
 #include "eval/Movement.h"
+#include "eval/RunOperator.h"
 #include "ir/ConstantView.h"
+#include "schema/TensorTypes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <cstring>
@@ -165,10 +170,30 @@ Result shape(const Operator &op, PayloadStore &store, const char *&why) {
   return none(why, "no kernel for the type");
 }
 
-} // namespace
+/// By the kernels that move, widen or repeat elements without holding the result in memory.
+Result evaluateInWindows(const Operator &op, PayloadStore &store, const char *&why) {
+  switch (op.code) {
+  case BuiltinOperator::CAST:
+    return cast(op, store, why);
+  case BuiltinOperator::DEQUANTIZE:
+    return dequantize(op, store, why);
+  case BuiltinOperator::SHAPE:
+    return shape(op, store, why);
+  case BuiltinOperator::PAD:
+  case BuiltinOperator::PADV2:
+  case BuiltinOperator::MIRROR_PAD:
+  case BuiltinOperator::FILL:
+  case BuiltinOperator::RANGE:
+  case BuiltinOperator::RANK:
+  case BuiltinOperator::ZEROS_LIKE:
+    return fillElements(op, store, why);
+  default:
+    return moveElements(op, store, why);
+  }
+}
 
-llvm::ArrayRef<BuiltinOperator> evaluableOperators() {
-  static const BuiltinOperator operators[] = {
+bool hasWindowKernel(BuiltinOperator code) {
+  static const BuiltinOperator codes[] = {
       BuiltinOperator::CAST,
       BuiltinOperator::DEQUANTIZE,
       BuiltinOperator::SHAPE,
@@ -195,40 +220,81 @@ llvm::ArrayRef<BuiltinOperator> evaluableOperators() {
       BuiltinOperator::RANK,
       BuiltinOperator::ZEROS_LIKE,
   };
-  return operators;
+  return llvm::is_contained(codes, code);
 }
 
-llvm::Expected<std::optional<Payload>> evaluate(const Operator &op, PayloadStore &store, const char *&why) {
-  const Value *result = op.result();
-  if (op.results().size() != 1 || !result || !op.operand(0) || !result->isStatic())
-    return none(why, "the result's shape is not known before run time");
-  llvm::Expected<std::optional<Payload>> payload = [&]() -> Result {
-    switch (op.code) {
-    case BuiltinOperator::CAST:
-      return cast(op, store, why);
-    case BuiltinOperator::DEQUANTIZE:
-      return dequantize(op, store, why);
-    case BuiltinOperator::SHAPE:
-      return shape(op, store, why);
-    case BuiltinOperator::PAD:
-    case BuiltinOperator::PADV2:
-    case BuiltinOperator::MIRROR_PAD:
-    case BuiltinOperator::FILL:
-    case BuiltinOperator::RANGE:
-    case BuiltinOperator::RANK:
-    case BuiltinOperator::ZEROS_LIKE:
-      return fillElements(op, store, why);
-    default:
-      return moveElements(op, store, why);
-    }
-  }();
+/// Multiplications, or elements that are looked at; a bound of what is worth to be done now rather than at run time.
+uint64_t workOf(const Operator &op) {
+  uint64_t elements = 0, work = 1;
+  auto add = [&](const Value *value) {
+    elements = std::max(elements, value ? value->elementCount().value_or(UINT64_MAX) : 0);
+  };
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    add(op.operand(i));
+  for (const Value *value : op.results())
+    add(value);
+  // Of a matrix or a window, each element of the result looks at no more than all weights of its column.
+  const OperatorInfo *info = op.info();
+  const Value *weights = op.operand(1);
+  if (info && weights && (info->has(Trait::Linear) || op.code == BuiltinOperator::BATCH_MATMUL))
+    work = weights->elementCount().value_or(UINT64_MAX);
+  return llvm::SaturatingMultiply(elements, std::max<uint64_t>(work, 1));
+}
+
+} // namespace
+
+llvm::Expected<llvm::SmallVector<Payload, 1>> evaluate(const Operator &op, PayloadStore &store, const char *&why) {
+  using Payloads = llvm::SmallVector<Payload, 1>;
+  constexpr uint64_t longest = uint64_t(1) << 28;
+  auto none = [&](const char *reason) {
+    why = reason;
+    return Payloads();
+  };
+  for (const Value *result : op.results())
+    if (!result || !result->isStatic())
+      return none("the result's shape is not known before run time");
   // What the model states of the result is what its users rely on.
-  if (payload && *payload) {
-    std::optional<uint64_t> bits = bitsPerElement(result->type), count = result->elementCount();
-    if (!bits || !count || (*payload)->size() != *count * *bits / 8)
-      return none(why, "the result is not of the stated shape");
+  auto fits = [](const Value &result, uint64_t size) {
+    std::optional<uint64_t> count = result.elementCount();
+    std::optional<uint64_t> stated = count ? payloadBytes(result.type, *count) : std::nullopt;
+    return stated && *stated == size;
+  };
+  why = "no kernel for the types";
+  if (op.results().size() == 1 && op.operand(0) && hasWindowKernel(op.code)) {
+    auto payload = evaluateInWindows(op, store, why);
+    if (!payload)
+      return payload.takeError();
+    Payloads payloads;
+    if (*payload && !fits(*op.result(), (*payload)->size()))
+      return none("the result is not of the stated shape");
+    if (*payload)
+      payloads.push_back(std::move(**payload));
+    return llvm::Expected<Payloads>(std::move(payloads));
   }
-  return payload;
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *operand = op.operand(i); operand && !operand->isConstant())
+      return none("not a dense constant");
+  if (!eval::findKernel(op))
+    return none("no kernel for the types");
+  if (workOf(op) > longest)
+    return none("it takes too long to compute");
+  auto results = eval::runOperator(op, {});
+  if (!results) {
+    llvm::consumeError(results.takeError());
+    return none("the operands have no result that is defined");
+  }
+  Payloads payloads;
+  for (auto [result, tensor] : llvm::zip(op.results(), *results)) {
+    if (!fits(*result, tensor.bytes.size()) || !llvm::equal(result->shape, tensor.shape))
+      return none("the result is not of the stated shape");
+    auto payload = store.make(tensor.bytes.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+      std::memcpy(window.data(), tensor.bytes.data() + offset, window.size());
+    });
+    if (!payload)
+      return payload.takeError();
+    payloads.push_back(std::move(*payload));
+  }
+  return llvm::Expected<Payloads>(std::move(payloads));
 }
 
 } // namespace origo

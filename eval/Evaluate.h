@@ -4,12 +4,10 @@
 
 namespace origo {
 
-/// Computes the only result of an operator from its constant operands, as TFLite's reference kernels do, bit for bit.
-/// None, with the reason in `why`: there is no kernel for these types, an operand is not constant, or a number of it
-/// has no defined result (a float out of the integer's range). Big results are made window by window in `store`.
-llvm::Expected<std::optional<Payload>> evaluate(const Operator &op, PayloadStore &store, const char *&why);
-
-/// Operators that evaluate() has a kernel for.
-llvm::ArrayRef<BuiltinOperator> evaluableOperators();
+/// Computes the results of an operator from its constant operands, as TFLite's reference kernels do. Empty, with the
+/// reason in `why`: there is no kernel for these types, an operand is not constant, it takes too long, or a number has
+/// no defined result (a float out of the integer's range). What only moves, widens or repeats elements is made window by
+/// window in `store`, so that big weights need no memory.
+llvm::Expected<llvm::SmallVector<Payload, 1>> evaluate(const Operator &op, PayloadStore &store, const char *&why);
 
 } // namespace origo

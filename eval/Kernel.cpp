@@ -31,6 +31,8 @@ llvm::Expected<Tensor *> KernelContext::variable(unsigned i) {
 }
 
 llvm::Expected<Tensor *> KernelContext::output(unsigned i, llvm::ArrayRef<int32_t> shape) {
+  if (!wants(i))
+    return fail("result " + llvm::Twine(i) + " is left out");
   int64_t count = 1, room = 1;
   for (int32_t dim : shape) {
     // Without the zeros, so that parts of the shape can be multiplied, too.

@@ -186,9 +186,12 @@ bool matches(const TypeList &list, const Operator &op) {
 llvm::ArrayRef<KernelRow> allKernels() { return registry().rows; }
 
 const KernelRow *findKernel(const Operator &op) {
+  if (!op.results().empty() && !op.result(0)) // kernels look at its type
+    return nullptr;
   llvm::ArrayRef<KernelRow> rows = allKernels();
-  for (const KernelRow *row = llvm::lower_bound(rows, op.code, [](auto &r, auto code) { return r.code < code; });
-       row != rows.end() && row->code == op.code; ++row)
+  BuiltinOperator wanted = op.builtinMeant();
+  for (const KernelRow *row = llvm::lower_bound(rows, wanted, [](auto &r, auto code) { return r.code < code; });
+       row != rows.end() && row->code == wanted; ++row)
     if (matches(registry().lists[row - rows.begin()], op))
       return row;
   return nullptr;

@@ -111,8 +111,12 @@ uint8_t Subgraph::effects() const {
   return static_cast<uint8_t>(knownEffects);
 }
 
+BuiltinOperator Operator::builtinMeant() const {
+  return code == BuiltinOperator::CUSTOM && customCode.get() == "AddV2" ? BuiltinOperator::ADD : code;
+}
+
 uint8_t Operator::effects() const {
-  const OperatorInfo *row = info();
+  const OperatorInfo *row = builtinMeant() == code ? info() : operatorInfo(builtinMeant());
   if (!row)
     return static_cast<uint8_t>(Effect::Unknown);
   uint8_t effects = row->effects;

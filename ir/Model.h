@@ -229,6 +229,8 @@ public:
   llvm::SmallVector<Subgraph *, 2> callees() const;
   /// A bit set of Effect, those of called subgraphs included.
   uint8_t effects() const;
+  /// The code, but for a custom operator that is a builtin one under another name (converters write AddV2 of int64).
+  BuiltinOperator builtinMeant() const;
 
   // Provenance.
   IdSet origins;

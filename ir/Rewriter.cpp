@@ -442,35 +442,42 @@ void Rewriter::mergeConstants(llvm::StringRef name, Value &survivor, Value &dupl
     onRewrite({model.rewrites, pass, "equal", SourceLine::current(), graph, {}, {}, &survivor});
 }
 
-RewriteResult Rewriter::replaceWithConstant(Payload payload, bool exact, SourceLine where) {
+RewriteResult Rewriter::replaceWithConstants(llvm::MutableArrayRef<Payload> payloads, bool exact, SourceLine where) {
   if (const char *why = refusal())
     return decline(why);
-  Value *value = root->result();
-  if (value->isInterface())
-    return decline("a graph output would become a constant");
+  for (Value *value : root->results())
+    if (value && value->isInterface())
+      return decline("a graph output would become a constant");
   std::optional<RewriteEvent> event = describe(where);
-  for (Operator *op : consumed) {
-    value->sourceOperators = model.sets.join(value->sourceOperators, op->origins);
-    for (Use &use : op->operands())
-      if (Value *operand = use.get(); operand && operand->isConstant()) {
-        value->sourceTensors = model.sets.join(value->sourceTensors, operand->sourceTensors);
-        value->sourceOperators = model.sets.join(value->sourceOperators, operand->sourceOperators);
-      }
-  }
-  mutation::derived(model, *value);
-  for (Relation &relation : value->relations)
-    relation.exact &= exact;
-  mutation::related(model, *value);
-  if (value->sourceTensors.empty() && value->sourceOperators.empty())
-    value->synthetic = "invented-constant";
-  value->definer = nullptr;
-  value->buffer = &model.addBuffer(std::move(payload));
-  value->buffer->computed = true;
-  root->resultValues[0] = nullptr;
-  value->forEachUse([&](Use &use) { push(*use.owner); });
   Successors *into = model.addSuccessors();
-  into->entries.push_back(value);
-  value->named = true;
+  for (unsigned i = 0; i < root->results().size(); ++i) {
+    Value *value = root->result(i);
+    if (!value || value->unused())
+      continue;
+    for (Operator *op : consumed) {
+      value->sourceOperators = model.sets.join(value->sourceOperators, op->origins);
+      for (Use &use : op->operands())
+        if (Value *operand = use.get(); operand && operand->isConstant()) {
+          value->sourceTensors = model.sets.join(value->sourceTensors, operand->sourceTensors);
+          value->sourceOperators = model.sets.join(value->sourceOperators, operand->sourceOperators);
+        }
+    }
+    mutation::derived(model, *value);
+    for (Relation &relation : value->relations)
+      relation.exact &= exact;
+    mutation::related(model, *value);
+    if (value->sourceTensors.empty() && value->sourceOperators.empty())
+      value->synthetic = "invented-constant";
+    value->definer = nullptr;
+    value->buffer = &model.addBuffer(std::move(payloads[i]));
+    value->buffer->computed = true;
+    root->resultValues[i] = nullptr;
+    value->forEachUse([&](Use &use) { push(*use.owner); });
+    into->entries.push_back(value);
+    value->named = true;
+  }
+  if (into->entries.empty())
+    return decline("nothing uses it");
   return finish(Fate::FoldedToConstant, into, std::move(event));
 }
 

@@ -122,8 +122,10 @@ public:
   RewriteResult replace(Draft draft, SourceLine where = SourceLine::current());
   /// The root's only result is `value` already; `fate` says in which way; `exact`: bit for bit.
   RewriteResult replaceWithValue(Value *value, Fate fate, bool exact = true, SourceLine where = SourceLine::current());
-  /// The root's only result is this constant, computed from its operands; `exact`: bit for bit as at run time.
-  RewriteResult replaceWithConstant(Payload payload, bool exact, SourceLine where = SourceLine::current());
+  /// Each used result of the root, none of them an output of the graph, is this constant, computed from the operands;
+  /// `exact`: bit for bit as at run time.
+  RewriteResult replaceWithConstants(llvm::MutableArrayRef<Payload> payloads, bool exact,
+                                     SourceLine where = SourceLine::current());
 
   /// The root computes what `survivor`, an earlier operator, computes: its users take the survivor's results, and its
   /// origins join the survivor's.

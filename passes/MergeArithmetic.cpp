@@ -66,9 +66,10 @@ RewriteResult merge(Operator &outer, Rewriter &rw, Operator &inner, Value *x, Va
     if (product) {
       step.scale = number(floatAt(other, 0));
     } else {
-      if (&base == &c && sign < 0)
+      bool first = &base == &c; // which may be d as well
+      if (first && sign < 0)
         step.scale = number(-1);
-      step.shift = number((&base == &d ? sign : 1) * floatAt(other, 0));
+      step.shift = number((first ? 1 : sign) * floatAt(other, 0));
     }
     steps = {step};
     if (llvm::ArrayRef(*shape) != llvm::ArrayRef(base.shape))

@@ -17,6 +17,13 @@ static std::vector<Op> pureOperators() {
   return codes;
 }
 
+/// Some custom operators are pure too.
+static std::vector<Op> foldableOperators() {
+  std::vector<Op> codes = pureOperators();
+  codes.push_back(Op::CUSTOM);
+  return codes;
+}
+
 static std::vector<Op> withTraits(llvm::ArrayRef<Trait> any) {
   std::vector<Op> codes;
   for (const OperatorInfo &row : allOperators())
@@ -62,13 +69,19 @@ llvm::ArrayRef<Pass> allPasses() {
       {"fold-constants",
        "an operator whose operands are constant, or a shape that is known -> its value",
        true,
-       {{"fold_cast", {{Op::CAST, {}}}},
+       {{"fold_add_v2", {{Op::CUSTOM, {}}}},
+        {"fold_cast", {{Op::CAST, {}}}},
+        {"fold_densify", {{Op::DENSIFY, {}}}},
         {"fold_dequantize", {{Op::DEQUANTIZE, {}}}},
+        {"fold_dwconv", {{Op::DEPTHWISE_CONV_2D, {}}}},
+        {"fold_fully_connected", {{Op::FULLY_CONNECTED, {}}}},
         {"fold_gather", {{Op::GATHER, {}}}},
+        {"fold_mul", {{Op::MUL, {}}}},
         {"fold_reshape", {{Op::RESHAPE, {}}}},
         {"fold_shape", {{Op::SHAPE, {}}}},
+        {"fold_sparse_to_dense", {{Op::SPARSE_TO_DENSE, {}}}},
         {"fold_squeeze", {{Op::SQUEEZE, {}}}}},
-       {{"evaluate", foldConstants, evaluableOperators()}}},
+       {{"evaluate", foldConstants, foldableOperators()}}},
       {"substitute-to-reshape",
        "an expand_dims, squeeze, pack of one, transpose or strided_slice that moves no element -> reshape",
        true,

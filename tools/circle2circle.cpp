@@ -90,12 +90,6 @@ const char *const settledFlags[] = {"mute_warnings", "disable_validation", "gene
 
 /// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
 const char *const missingFlags[] = {
-    "fold_add_v2",
-    "fold_densify",
-    "fold_dwconv",
-    "fold_fully_connected",
-    "fold_mul",
-    "fold_sparse_to_dense",
     "fuse_horizontal_fc_layers",
     "fuse_add_to_fullyconnected_bias",
     "fuse_bcq",

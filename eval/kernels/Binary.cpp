@@ -42,7 +42,7 @@ template <class T> llvm::Error arithmetic(KernelContext &ctx) {
     });
   };
   constexpr bool real = std::is_floating_point_v<T>;
-  switch (ctx.op.code) {
+  switch (ctx.op.builtinMeant()) {
   case BuiltinOperator::ADD:
     return zipWith([](T x, T y, const char *&) {
       if constexpr (real)
@@ -151,7 +151,7 @@ template <class T> llvm::Error compare(KernelContext &ctx) {
   auto zipWith = [&](auto f) {
     return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t { return f(x, y); });
   };
-  switch (ctx.op.code) {
+  switch (ctx.op.builtinMeant()) {
   case BuiltinOperator::EQUAL:
     return zipWith(std::equal_to<T>());
   case BuiltinOperator::NOT_EQUAL:
