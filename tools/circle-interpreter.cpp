@@ -1,4 +1,5 @@
 #include "eval/Session.h"
+#include "eval/Strings.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 
@@ -44,6 +45,15 @@ template <class T> void put(std::vector<uint8_t> &bytes, size_t i, T value) {
   std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
 }
 
+/// Words of up to three letters.
+std::vector<uint8_t> randomStrings(Random random, uint64_t count) {
+  std::vector<std::string> words(count);
+  for (std::string &word : words)
+    for (uint32_t left = random.next() % 4; left > 0; --left)
+      word += static_cast<char>('a' + random.next() % 26);
+  return packStrings(std::vector<llvm::StringRef>(words.begin(), words.end()));
+}
+
 /// Dimensions that are not known are 1. Integers are 0 or 1, because most are indices.
 llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position) {
   OwnedTensor tensor{port.type, port.shape, {}};
@@ -53,13 +63,25 @@ llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position) {
   for (int32_t dim : tensor.shape)
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
       count = UINT64_MAX;
+  if (port.type == TensorType::STRING && count <= 1 << 20) {
+    tensor.bytes = randomStrings(Random(seed, position), count);
+    return tensor;
+  }
   auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8)
+  if (!bits)
     return makeError("input " + llvm::Twine(position) + ": no random numbers for its type");
-  if (count > CompileOptions().memoryLimit / (*bits / 8))
+  auto bytes = payloadBytes(port.type, count);
+  if (!bytes || *bytes > CompileOptions().memoryLimit)
     return makeError("input " + llvm::Twine(position) + ": it would take more memory than a run may");
-  tensor.bytes.resize(count * *bits / 8);
+  tensor.bytes.resize(*bytes);
   Random random(seed, position);
+  if (*bits < 8) {
+    for (uint8_t &byte : tensor.bytes)
+      byte = static_cast<uint8_t>(random.next() >> 24);
+    if (count % 2)
+      tensor.bytes.back() &= 0xf; // nothing behind the last element
+    return tensor;
+  }
   for (size_t i = 0; i < count; ++i) {
     uint32_t u = random.next();
     switch (port.type) {

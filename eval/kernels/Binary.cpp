@@ -112,6 +112,10 @@ llvm::Error powerFloat(KernelContext &ctx) {
   return zip<float, float>(ctx, [](float x, float y, const char *&) { return std::pow(x, y); });
 }
 
+template <class T> llvm::Error atan2(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T y, T x, const char *&) { return std::atan2(y, x); });
+}
+
 /// Rounded towards minus infinity.
 template <class T> llvm::Error floorDiv(KernelContext &ctx) {
   return zip<T, T>(ctx, [](T x, T y, const char *&refused) -> T {
@@ -194,7 +198,7 @@ template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
   auto x = a.as<T>(), y = b.as<T>();
   auto out = result.as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
     int32_t left = multiply(wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), 1 << spare), ofA);
     int32_t right = multiply(wrappingMul<int32_t>(y[at.index(1)] - b.zeroPoint(), 1 << spare), ofB);
     int32_t sum = subtract ? wrappingSub(left, right) : wrappingAdd(left, right);
@@ -241,7 +245,7 @@ template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
   auto x = a.as<T>(), y = b.as<T>();
   auto out = result.as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
     int32_t product = wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), y[at.index(1)] - b.zeroPoint());
     out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(product, factor), result.zeroPoint()), low, high));
   }
@@ -290,6 +294,8 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::SQUARED_DIFFERENCE, "i32, i32 -> i32", squaredDifference<int32_t>},
       {Op::POW, "f32, f32 -> f32", powerFloat},
       {Op::POW, "i32, i32 -> i32", powerInteger},
+      {Op::ATAN2, "f32, f32 -> f32", atan2<float>},
+      {Op::ATAN2, "f64, f64 -> f64", atan2<double>},
       {Op::FLOOR_DIV, "i8, i8 -> i8", floorDiv<int8_t>},
       {Op::FLOOR_DIV, "i16, i16 -> i16", floorDiv<int16_t>},
       {Op::FLOOR_MOD, "i8, i8 -> i8", floorMod<int8_t>},

@@ -95,10 +95,11 @@ llvm::Error convolve(KernelContext &ctx) {
   auto x = in.as<float>(), weights = filter.as<float>();
   auto out = (*output)->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(4);
+  uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     forEachPlace(**output, [&](const Three &at) {
-      for (int64_t channel = 0; channel < channels; ++channel) {
+      for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
         float sum = 0;
         auto place = [&](int d, int64_t f, int64_t &there) {
           there = at[d] * c->strides[d] - c->before[d] + f * c->dilations[d];
@@ -145,10 +146,11 @@ llvm::Error convolveTransposed(KernelContext &ctx) {
   auto x = in.as<float>(), weights = filter.as<float>();
   auto out = (*output)->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(3);
+  uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     forEachPlace(**output, [&](const Three &at) {
-      for (int64_t channel = 0; channel < channels; ++channel) {
+      for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
         float sum = 0;
         auto place = [&](int d, int64_t f, int64_t &there) {
           int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
