@@ -1,7 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
-#include "eval/kernels/Elementwise.h"
+#include "eval/kernels/Compare.h"
 
 /// Elementwise operators of two operands, which broadcast.
 namespace origo::eval {
@@ -152,23 +152,8 @@ template <class T> llvm::Error floorMod(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error compare(KernelContext &ctx) {
-  auto zipWith = [&](auto f) {
-    return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t { return f(x, y); });
-  };
-  switch (ctx.op.code) {
-  case BuiltinOperator::EQUAL:
-    return zipWith(std::equal_to<T>());
-  case BuiltinOperator::NOT_EQUAL:
-    return zipWith(std::not_equal_to<T>());
-  case BuiltinOperator::LESS:
-    return zipWith(std::less<T>());
-  case BuiltinOperator::LESS_EQUAL:
-    return zipWith(std::less_equal<T>());
-  case BuiltinOperator::GREATER:
-    return zipWith(std::greater<T>());
-  default:
-    return zipWith(std::greater_equal<T>());
-  }
+  auto same = [](T x) { return x; };
+  return compareAs<T, T>(ctx, same, same);
 }
 
 llvm::Error logicalAnd(KernelContext &ctx) {
