@@ -25,11 +25,14 @@ const flatbuffers::Table *KernelContext::options2Table(uint8_t member) const {
 }
 
 bool KernelContext::lookAtClock() {
-  // Some hundredths of a second, even of slow steps.
-  patience = deadline ? uint64_t(1) << 20 : ~uint64_t(0);
-  if (!deadline || std::chrono::steady_clock::now() <= *deadline)
+  constexpr auto passed = std::chrono::steady_clock::time_point::min(); // which needs no clock any more
+  if (!deadline || (*deadline != passed && std::chrono::steady_clock::now() <= *deadline)) {
+    // Some hundredths of a second, even of slow steps.
+    patience = deadline ? uint64_t(1) << 20 : ~uint64_t(0);
     return false;
+  }
   patience = 0;
+  deadline = passed;
   return true;
 }
 
