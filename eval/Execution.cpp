@@ -141,7 +141,10 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
     context.inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   for (int slot : step.results)
     context.outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
-  return step.kernel->run(context);
+  context.setDeadline(deadline);
+  if (llvm::Error error = step.kernel->run(context))
+    return error;
+  return context.checkTime();
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {

@@ -79,7 +79,7 @@ template <class T> T roundingDivideByPOT(T x, int exponent) {
 
 /// x · factor. The product with 2^shift wraps, as it does in the reference kernels.
 inline int32_t multiply(int32_t x, Multiplier by) {
-  int left = std::max(by.shift, 0), right = std::max(-by.shift, 0);
+  int left = std::clamp(by.shift, 0, 31), right = std::clamp(-by.shift, 0, 31);
   int32_t shifted = static_cast<int32_t>(static_cast<uint32_t>(x) << left);
   return roundingDivideByPOT(saturatingRoundingDoublingHighMul(shifted, by.mantissa), right);
 }
@@ -91,10 +91,10 @@ inline int32_t multiplyRoundingOnce(int32_t x, Multiplier by) {
   return static_cast<int32_t>((static_cast<int64_t>(x) * by.mantissa + (int64_t(1) << (shift - 1))) >> shift);
 }
 
-/// The same for sums of 48 bits (16 bit activations), with 16 bits of the mantissa.
+/// The same for sums of 48 bits (16 bit activations), with 16 bits of the mantissa. Factors are below 2^15.
 inline int32_t multiply(int64_t x, Multiplier by) {
   int32_t reduced = by.mantissa < 0x7FFF0000 ? (by.mantissa + (1 << 15)) >> 16 : 0x7FFF;
-  int shift = 15 - by.shift;
+  int shift = 15 - std::min(by.shift, 14);
   int64_t product = static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(int64_t(reduced)) +
                                          (uint64_t(1) << (shift - 1)));
   return static_cast<int32_t>(product >> shift);
@@ -146,7 +146,7 @@ template <class T> std::pair<int32_t, int32_t> quantizedRange(float realLow, flo
     low = std::max(low, quantize(realLow));
   if (std::isfinite(realHigh))
     high = std::min(high, quantize(realHigh));
-  return {low, high};
+  return {low, std::max(low, high)};
 }
 
 /// The bounds of a fused activation, likewise.

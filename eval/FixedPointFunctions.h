@@ -24,7 +24,7 @@ public:
     return integerBits == 0 ? std::numeric_limits<T>::max() : static_cast<T>(T(1) << (bits - integerBits));
   }
 
-  /// exp(a) without integer bits, for a ≤ 0 with `integerBits` of them, at most 5.
+  /// exp(a) without integer bits, for a ≤ 0 with `integerBits` of them, at most 7.
   static T expOfNegative(T a, int integerBits) {
     const int fraction = bits - integerBits;
     const T quarter = static_cast<T>(T(1) << (fraction - 2));
@@ -33,10 +33,28 @@ public:
     T quarters = wrappingSub(rest, a);
     // exp(−1/4), exp(−1/2), exp(−1) … exp(−16)
     static constexpr int32_t powers[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
-    for (int exponent = -2; exponent < integerBits; ++exponent)
+    for (int exponent = -2; exponent < std::min(integerBits, 5); ++exponent)
       if (quarters & static_cast<T>(T(1) << (fraction + exponent)))
         result = multiply(result, constant(powers[exponent + 2]));
+    if (integerBits > 5 && a < -(int64_t(32) << fraction))
+      return 0;
     return a == 0 ? std::numeric_limits<T>::max() : result;
+  }
+
+  /// tanh(a) without integer bits, for a with at most 6 of them.
+  static T tanh(T a, int integerBits) {
+    if (a == 0)
+      return 0;
+    // exp(2a): the same raw number with one integer bit more.
+    T result = oneMinusOverOnePlus(expOfNegative(a < 0 ? a : wrappingSub<T>(0, a), integerBits + 1));
+    return a < 0 ? wrappingSub<T>(0, result) : result;
+  }
+  /// 1 / (1 + exp(−a)) without integer bits.
+  static T logistic(T a, int integerBits) {
+    if (a == 0)
+      return static_cast<T>(T(1) << (bits - 1));
+    T result = inverseOfOnePlus(expOfNegative(a < 0 ? a : wrappingSub<T>(0, a), integerBits));
+    return a > 0 ? result : wrappingSub(one(0), result);
   }
 
   /// 1 / (1 + a) for a in [0, 1], neither with integer bits.

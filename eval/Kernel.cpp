@@ -24,6 +24,24 @@ const flatbuffers::Table *KernelContext::options2Table(uint8_t member) const {
   return op.options2.table && op.options2.member == member ? op.options2.table : emptyTable();
 }
 
+bool KernelContext::lookAtClock() {
+  constexpr auto passed = std::chrono::steady_clock::time_point::min(); // which needs no clock any more
+  if (!deadline || (*deadline != passed && std::chrono::steady_clock::now() <= *deadline)) {
+    // Some hundredths of a second, even of slow steps.
+    patience = deadline ? uint64_t(1) << 20 : ~uint64_t(0);
+    return false;
+  }
+  patience = 0;
+  deadline = passed;
+  return true;
+}
+
+llvm::Error KernelContext::checkTime() const {
+  if (deadline && std::chrono::steady_clock::now() > *deadline)
+    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
+  return llvm::Error::success();
+}
+
 llvm::Expected<Tensor *> KernelContext::variable(unsigned i) {
   if (!has(i) || !inputs[i]->value || !inputs[i]->value->isVariable)
     return fail(i, "is not a variable tensor");

@@ -5,6 +5,9 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <chrono>
+#include <optional>
+
 namespace origo::eval {
 
 class Resources;
@@ -64,6 +67,22 @@ public:
   /// Refuses operands and results of 8 and 16 bits without a scale: arithmetic on them means nothing.
   llvm::Error wantScales() const;
 
+  /// For loops that may take more than a second: true when the run has taken longer than allowed. What the kernel does
+  /// then with its results does not matter, as long as it returns. `work`: about how many steps are done between calls.
+  bool late(uint64_t work = 1) {
+    if (work < patience) {
+      patience -= work;
+      return false;
+    }
+    return lookAtClock();
+  }
+  /// Refuses where `late` has been true, or would be now.
+  llvm::Error checkTime() const;
+  void setDeadline(std::optional<std::chrono::steady_clock::time_point> at) {
+    deadline = at;
+    patience = at ? 0 : ~uint64_t(0);
+  }
+
   /// What lives from run to run; null where an operator is computed by itself.
   Resources *resources = nullptr;
 
@@ -77,6 +96,9 @@ protected:
                                                                   uint64_t bytes) = 0;
 
 private:
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  uint64_t patience = ~uint64_t(0); ///< steps until somebody looks at the clock
+  bool lookAtClock();
   const flatbuffers::Table *optionsTable(uint8_t member) const;
   const flatbuffers::Table *options2Table(uint8_t member) const;
 };

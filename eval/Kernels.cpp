@@ -13,8 +13,10 @@ namespace origo::eval {
 #define KERNEL_FILES(FILE)                                                                                             \
   FILE(activationKernels)                                                                                              \
   FILE(activationQuantizedKernels)                                                                                     \
+  FILE(addNKernels)                                                                                                    \
   FILE(argMinMaxKernels)                                                                                               \
   FILE(batchMatMulKernels)                                                                                             \
+  FILE(bcqKernels)                                                                                                     \
   FILE(binaryKernels)                                                                                                  \
   FILE(binaryQuantizedKernels)                                                                                         \
   FILE(bitKernels)                                                                                                     \
@@ -52,7 +54,6 @@ namespace origo::eval {
   FILE(softmaxQuantizedKernels)                                                                                        \
   FILE(spaceBatchKernels)                                                                                              \
   FILE(stridedSliceKernels)                                                                                            \
-  FILE(stringKernels)                                                                                                  \
   FILE(svdfKernels)                                                                                                    \
   FILE(tileKernels)                                                                                                    \
   FILE(transposeConvKernels)                                                                                           \

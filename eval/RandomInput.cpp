@@ -1,6 +1,7 @@
 #include "eval/RandomInput.h"
 
 #include "eval/Numbers.h"
+#include "eval/Strings.h"
 #include "schema/TensorTypes.h"
 
 #include <cstring>
@@ -34,6 +35,16 @@ template <class Make> void fill(llvm::MutableArrayRef<uint8_t> bytes, uint32_t s
 
 float signedUnit(uint32_t u) { return static_cast<float>(u >> 8) / 8388608.f - 1.f; }
 
+/// Words of up to three letters.
+std::vector<uint8_t> randomStrings(uint64_t count, uint32_t seed, uint32_t stream) {
+  Random random(seed, stream);
+  std::vector<std::string> words(count);
+  for (std::string &word : words)
+    for (uint32_t left = random.next() % 4; left > 0; --left)
+      word += static_cast<char>('a' + random.next() % 26);
+  return packStrings(std::vector<llvm::StringRef>(words.begin(), words.end()));
+}
+
 } // namespace
 
 bool fillRandom(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, uint32_t seed, uint32_t stream) {
@@ -51,6 +62,8 @@ bool fillRandom(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, uint32_t 
   case TensorType::INT8:
     return with([](uint32_t u) { return static_cast<uint8_t>((u >> 24) - 128); });
   case TensorType::UINT8:
+  case TensorType::INT4:
+  case TensorType::UINT4:
     return with([](uint32_t u) { return static_cast<uint8_t>(u >> 24); });
   case TensorType::INT16:
     return with([](uint32_t u) { return static_cast<uint16_t>((u >> 16) - 32768); });
@@ -78,14 +91,20 @@ llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position, uin
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
       count = UINT64_MAX;
   }
-  auto bits = bitsPerElement(port.type);
-  if (!bits || *bits < 8)
+  if (port.type == TensorType::STRING && count <= 1 << 20) {
+    tensor.bytes = randomStrings(count, seed, position);
+    return tensor;
+  }
+  auto bytes = payloadBytes(port.type, count);
+  if (!bytes)
     return makeError("input " + llvm::Twine(position) + ": no random numbers for its type");
-  if (count > CompileOptions().memoryLimit / (*bits / 8))
+  if (*bytes > CompileOptions().memoryLimit)
     return makeError("input " + llvm::Twine(position) + ": it would take more memory than a run may");
-  tensor.bytes.resize(count * *bits / 8);
+  tensor.bytes.resize(*bytes);
   if (!fillRandom(port.type, tensor.bytes, seed, position))
     return makeError("input " + llvm::Twine(position) + ": no random numbers for " + tensorTypeName(port.type));
+  if (bitsPerElement(port.type) == 4u && count % 2)
+    tensor.bytes.back() &= 0xf; // nothing behind the last element
   return tensor;
 }
 

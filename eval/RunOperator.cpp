@@ -72,6 +72,9 @@ llvm::Error checkQuantization(const Value &value) {
     bool isSigned = value.type == TensorType::INT4 || value.type == TensorType::INT8 || value.type == TensorType::INT16;
     low = isSigned ? -(int64_t(1) << (bits - 1)) : 0;
     high = low + (int64_t(1) << bits) - 1;
+    // There are files of uint8 with int8's zero points, and the runtime takes them as they are.
+    if (value.type == TensorType::UINT8)
+      low = -128;
   }
   for (int64_t zero : q->zeroPoint)
     if (zero < low || zero > high)

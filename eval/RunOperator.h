@@ -35,7 +35,8 @@ private:
   std::unique_ptr<uint8_t[]> copy;
 };
 
-/// Kernels rely on zero points within the range of their type, and on scales that are numbers above zero.
+/// Kernels rely on zero points within the range of their type (uint8: or of int8), and on scales that are numbers above
+/// zero.
 llvm::Error checkQuantization(const Value &value);
 
 /// Computes one operator. `given[i]` is operand i; where it is null, the operand must be a constant or absent. Results

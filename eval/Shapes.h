@@ -25,7 +25,7 @@ inline std::optional<Shape> broadcastShape(llvm::ArrayRef<int32_t> a, llvm::Arra
 inline llvm::SmallVector<int64_t, 6> stridesOf(llvm::ArrayRef<int32_t> shape) {
   llvm::SmallVector<int64_t, 6> strides(shape.size());
   int64_t step = 1;
-  for (size_t i = shape.size(); i-- > 0; step *= shape[i])
+  for (size_t i = shape.size(); i-- > 0; step = times(step, shape[i]))
     strides[i] = step;
   return strides;
 }

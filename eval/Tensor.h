@@ -2,15 +2,24 @@
 
 #include "ir/Model.h"
 
+#include <limits>
+
 namespace origo::eval {
 
 using Shape = llvm::SmallVector<int32_t, 6>;
 
-/// The product of the dimensions from `begin` up to `end`. No overflow: a tensor's bytes were allocated by its shape.
+/// The largest number instead of one that does not fit. That happens beside a dimension of 0 only: other tensors were
+/// allocated by their shape.
+inline int64_t times(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<int64_t>::max() : result;
+}
+
+/// The product of the dimensions from `begin` up to `end`.
 inline int64_t product(llvm::ArrayRef<int32_t> shape, size_t begin, size_t end) {
   int64_t count = 1;
   for (size_t i = begin; i < end; ++i)
-    count *= shape[i];
+    count = shape[i] == 0 ? 0 : times(count, shape[i]);
   return count;
 }
 inline int64_t product(llvm::ArrayRef<int32_t> shape) { return product(shape, 0, shape.size()); }

@@ -1,4 +1,4 @@
-#include "eval/FixedFunctions.h"
+#include "eval/kernels/InverseRoot.h"
 #include "tests/Sessions.h"
 
 #include <cmath>
@@ -142,14 +142,14 @@ TEST(Dilate, PutsElementsApartAndChecksItsOperands) {
 TEST(FixedFunctions, AreNearTheRealOnes) {
   unsigned count = 0;
   for (int32_t raw = -32768; raw < 32768; ++raw, ++count) {
-    auto x = Fixed<int16_t, 3>{static_cast<int16_t>(raw)};
+    auto x = static_cast<int16_t>(raw);
     float real = static_cast<float>(raw) / 4096;
-    ASSERT_NEAR(static_cast<float>(tanhOf(x).raw) / 32768, std::tanh(real), 5e-4) << raw;
-    ASSERT_NEAR(static_cast<float>(logisticOf(x).raw) / 32768, sigmoid(real), 5e-4) << raw;
+    ASSERT_NEAR(static_cast<float>(Fixed<int16_t>::tanh(x, 3)) / 32768, std::tanh(real), 5e-4) << raw;
+    ASSERT_NEAR(static_cast<float>(Fixed<int16_t>::logistic(x, 3)) / 32768, sigmoid(real), 5e-4) << raw;
   }
   EXPECT_EQ(count, 65536u);
   for (int32_t x : {2, 3, 1000, 1 << 20, std::numeric_limits<int32_t>::max()}) {
-    Multiplier by = inverseSquareRoot(x);
+    Multiplier by = inverseRoot(x);
     EXPECT_NEAR(std::ldexp(by.mantissa, by.shift - 31) * std::sqrt(x), 1, 1e-5) << x;
   }
 }

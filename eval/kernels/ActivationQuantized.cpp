@@ -75,13 +75,7 @@ llvm::Error logisticInt16(KernelContext &ctx) {
     return error;
   TableScale scale(ctx.input(0).scale());
   if (exponentOf(ctx.input(0).scale()) == -12)
-    return map<int16_t, int16_t>(ctx, [](int16_t x) -> int16_t {
-      if (x == 0)
-        return 1 << 14;
-      int16_t below = x > 0 ? wrappingSub<int16_t>(0, x) : x;
-      int16_t result = Fixed16::inverseOfOnePlus(Fixed16::expOfNegative(below, 3));
-      return x > 0 ? result : static_cast<int16_t>(Fixed16::one(0) - result);
-    });
+    return map<int16_t, int16_t>(ctx, [](int16_t x) { return Fixed16::logistic(x, 3); });
   return map<int16_t, int16_t>(ctx, [&](int16_t x) {
     int64_t scaled = scale(x);
     int32_t result = lookUp(scaled, 9, 0x7fff << 10);
@@ -95,15 +89,7 @@ llvm::Error tanhInt16(KernelContext &ctx) {
   TableScale scale(ctx.input(0).scale());
   std::optional<int> exponent = exponentOf(ctx.input(0).scale());
   if (exponent == -12 || exponent == -11)
-    return map<int16_t, int16_t>(ctx, [&](int16_t x) -> int16_t {
-      x = Fixed16::scaled(x, *exponent + 12);
-      if (x == 0)
-        return 0;
-      int16_t below = x > 0 ? wrappingSub<int16_t>(0, x) : x;
-      // exp(2x): the same raw number with one integer bit more.
-      int16_t result = Fixed16::oneMinusOverOnePlus(Fixed16::expOfNegative(below, 4));
-      return x > 0 ? result : wrappingSub<int16_t>(0, result);
-    });
+    return map<int16_t, int16_t>(ctx, [&](int16_t x) { return Fixed16::tanh(Fixed16::scaled(x, *exponent + 12), 3); });
   return map<int16_t, int16_t>(ctx, [&](int16_t x) {
     int64_t scaled = scale(x);
     int32_t result = lookUp(scaled, 8, 0xffff << 8);

@@ -2,6 +2,7 @@
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
+#include "eval/kernels/Uint4.h"
 
 namespace origo::eval {
 
@@ -56,7 +57,8 @@ llvm::Expected<MatMul> prepare(KernelContext &ctx) {
 }
 
 /// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
-template <class Acc, class Out, class Add, class End> void multiplyAll(const MatMul &m, Add add, End end) {
+template <class Acc, class Out, class Add, class End>
+void multiplyAll(KernelContext &ctx, const MatMul &m, Add add, End end) {
   auto out = m.output->as<Out>();
   if (out.empty())
     return;
@@ -64,6 +66,8 @@ template <class Acc, class Out, class Add, class End> void multiplyAll(const Mat
   for (Broadcast batch(m.batches, {m.left.batches, m.right.batches}); !batch.done(); batch.next())
     for (int64_t row = 0; row < m.left.rows; ++row)
       for (int64_t column = 0; column < m.right.columns; ++column) {
+        if (ctx.late(static_cast<uint64_t>(m.left.columns)))
+          return;
         Acc sum = 0;
         int64_t x = batch.index(0) * m.left.size + row * m.left.rowStep;
         int64_t y = batch.index(1) * m.right.size + column * m.right.columnStep;
@@ -79,7 +83,7 @@ llvm::Error multiplyFloat(KernelContext &ctx) {
     return m.takeError();
   auto x = ctx.input(0).as<float>(), y = ctx.input(1).as<float>();
   multiplyAll<float, float>(
-      *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      ctx, *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
       [](float sum, int64_t, int64_t) { return sum; });
   return llvm::Error::success();
 }
@@ -97,7 +101,7 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
   auto x = ctx.input(0).as<T>();
   auto y = ctx.input(1).as<Y>();
   multiplyAll<Acc, T>(
-      *m,
+      ctx, *m,
       [&](Acc &sum, int64_t i, int64_t j) {
         sum = wrappingAdd<Acc>(sum, (x[i] - scales->inputZero) * (y[j] - scales->filterZero));
       },
@@ -111,8 +115,26 @@ llvm::Error multiplyIntegers(KernelContext &ctx) {
     return m.takeError();
   auto x = ctx.input(0).as<int8_t>(), y = ctx.input(1).as<int8_t>();
   multiplyAll<int32_t, int32_t>(
-      *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
+      ctx, *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
       [](int32_t sum, int64_t, int64_t) { return sum; });
+  return llvm::Error::success();
+}
+
+llvm::Error multiplyUint4(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto m = prepare(ctx);
+  if (!m)
+    return m.takeError();
+  std::vector<double> x = realsOf(ctx.input(0)), y = realsOf(ctx.input(1));
+  std::vector<double> out(static_cast<size_t>(m->output->count()));
+  Tensor reals;
+  reals.storage = {reinterpret_cast<uint8_t *>(out.data()), out.size() * sizeof(double)};
+  Tensor &output = *std::exchange(m->output, &reals);
+  multiplyAll<double, double>(
+      ctx, *m, [&](double &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      [](double sum, int64_t, int64_t) { return sum; });
+  setReals(output, out);
   return llvm::Error::success();
 }
 
@@ -138,7 +160,7 @@ llvm::Error multiplyHybrid(KernelContext &ctx) {
   int64_t count = m->left.columns ? static_cast<int64_t>(x.size()) / m->left.columns : 0;
   HybridRows quantised(rows, count, options.asymmetric_quantize_inputs());
   multiplyAll<int32_t, float>(
-      *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
+      ctx, *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
       [&](int32_t sum, int64_t row, int64_t column) {
         return count ? static_cast<float>(sum) * (quantised.scales[row] * ctx.input(1).scaleOf(column)) : 0.f;
       });
@@ -151,6 +173,7 @@ llvm::ArrayRef<KernelRow> batchMatMulKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::BATCH_MATMUL, "f32, f32 -> f32", multiplyFloat},
+      {Op::BATCH_MATMUL, "u4, u4 -> u4", multiplyUint4},
       {Op::BATCH_MATMUL, "f32, i8 -> f32", multiplyHybrid},
       {Op::BATCH_MATMUL, "i8, i8 -> i8", multiplyQuantized<int8_t, int8_t, int32_t>},
       {Op::BATCH_MATMUL, "i8, i8 -> i32", multiplyIntegers},

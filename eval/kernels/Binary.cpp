@@ -1,7 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
-#include "eval/kernels/Elementwise.h"
+#include "eval/kernels/Compare.h"
 
 /// Elementwise operators of two operands, which broadcast.
 namespace origo::eval {
@@ -112,6 +112,10 @@ llvm::Error powerFloat(KernelContext &ctx) {
   return zip<float, float>(ctx, [](float x, float y, const char *&) { return std::pow(x, y); });
 }
 
+template <class T> llvm::Error atan2(KernelContext &ctx) {
+  return zip<T, T>(ctx, [](T y, T x, const char *&) { return std::atan2(y, x); });
+}
+
 /// Rounded towards minus infinity.
 template <class T> llvm::Error floorDiv(KernelContext &ctx) {
   return zip<T, T>(ctx, [](T x, T y, const char *&refused) -> T {
@@ -148,23 +152,8 @@ template <class T> llvm::Error floorMod(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error compare(KernelContext &ctx) {
-  auto zipWith = [&](auto f) {
-    return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t { return f(x, y); });
-  };
-  switch (ctx.op.builtinMeant()) {
-  case BuiltinOperator::EQUAL:
-    return zipWith(std::equal_to<T>());
-  case BuiltinOperator::NOT_EQUAL:
-    return zipWith(std::not_equal_to<T>());
-  case BuiltinOperator::LESS:
-    return zipWith(std::less<T>());
-  case BuiltinOperator::LESS_EQUAL:
-    return zipWith(std::less_equal<T>());
-  case BuiltinOperator::GREATER:
-    return zipWith(std::greater<T>());
-  default:
-    return zipWith(std::greater_equal<T>());
-  }
+  auto same = [](T x) { return x; };
+  return compareAs<T, T>(ctx, same, same);
 }
 
 llvm::Error logicalAnd(KernelContext &ctx) {
@@ -194,7 +183,7 @@ template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
   auto x = a.as<T>(), y = b.as<T>();
   auto out = result.as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
     int32_t left = multiply(wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), 1 << spare), ofA);
     int32_t right = multiply(wrappingMul<int32_t>(y[at.index(1)] - b.zeroPoint(), 1 << spare), ofB);
     int32_t sum = subtract ? wrappingSub(left, right) : wrappingAdd(left, right);
@@ -241,7 +230,7 @@ template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
   auto x = a.as<T>(), y = b.as<T>();
   auto out = result.as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next()) {
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
     int32_t product = wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), y[at.index(1)] - b.zeroPoint());
     out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(product, factor), result.zeroPoint()), low, high));
   }
@@ -290,6 +279,8 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::SQUARED_DIFFERENCE, "i32, i32 -> i32", squaredDifference<int32_t>},
       {Op::POW, "f32, f32 -> f32", powerFloat},
       {Op::POW, "i32, i32 -> i32", powerInteger},
+      {Op::ATAN2, "f32, f32 -> f32", atan2<float>},
+      {Op::ATAN2, "f64, f64 -> f64", atan2<double>},
       {Op::FLOOR_DIV, "i8, i8 -> i8", floorDiv<int8_t>},
       {Op::FLOOR_DIV, "i16, i16 -> i16", floorDiv<int16_t>},
       {Op::FLOOR_MOD, "i8, i8 -> i8", floorMod<int8_t>},

@@ -1,6 +1,6 @@
 #include "eval/FixedPointFunctions.h"
 #include "eval/Kernels.h"
-#include "eval/kernels/Elementwise.h"
+#include "eval/kernels/Compare.h"
 
 /// Elementwise operators of two quantised operands that need more than ADD and MUL do.
 namespace origo::eval {
@@ -14,25 +14,9 @@ template <class T> llvm::Error compareQuantized(KernelContext &ctx) {
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   Multiplier ofA = quantizeMultiplier(static_cast<double>(a.scale()));
   Multiplier ofB = quantizeMultiplier(static_cast<double>(b.scale()));
-  auto zipWith = [&](auto f) {
-    return zip<T, uint8_t>(ctx, [&](T x, T y, const char *&) -> uint8_t {
-      return f(multiply((x - a.zeroPoint()) * 256, ofA), multiply((y - b.zeroPoint()) * 256, ofB));
-    });
-  };
-  switch (ctx.op.code) {
-  case BuiltinOperator::EQUAL:
-    return zipWith(std::equal_to<int32_t>());
-  case BuiltinOperator::NOT_EQUAL:
-    return zipWith(std::not_equal_to<int32_t>());
-  case BuiltinOperator::LESS:
-    return zipWith(std::less<int32_t>());
-  case BuiltinOperator::LESS_EQUAL:
-    return zipWith(std::less_equal<int32_t>());
-  case BuiltinOperator::GREATER:
-    return zipWith(std::greater<int32_t>());
-  default:
-    return zipWith(std::greater_equal<int32_t>());
-  }
+  return compareAs<T, int32_t>(
+      ctx, [&](T x) { return multiply((x - a.zeroPoint()) * 256, ofA); },
+      [&](T y) { return multiply((y - b.zeroPoint()) * 256, ofB); });
 }
 
 template <class T> llvm::Error squaredDifferenceQuantized(KernelContext &ctx) {

@@ -38,7 +38,7 @@ template <class T, class F> llvm::Error combine(KernelContext &ctx, F f) {
   auto x = a.as<T>(), y = b.as<T>();
   auto out = (*output)->template as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next())
     out[i++] = f(x[at.index(0)], y[at.index(1)]);
   return llvm::Error::success();
 }

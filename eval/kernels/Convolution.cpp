@@ -10,6 +10,7 @@ namespace {
 
 /// A 2-D convolution with its operands: input and output [batch, height, width, channels].
 struct Conv {
+  KernelContext *ctx;
   const Tensor *input, *filter, *bias;
   Tensor *output;
   circle::Padding padding;
@@ -25,7 +26,8 @@ template <class Options> llvm::Expected<Conv> prepare(KernelContext &ctx, int ou
   if (llvm::Error error = ctx.wantRank(1, 4))
     return error;
   const auto &options = ctx.options<Options>();
-  Conv conv{&ctx.input(0),
+  Conv conv{&ctx,
+            &ctx.input(0),
             &ctx.input(1),
             ctx.optional(2),
             nullptr,
@@ -68,11 +70,14 @@ void convolve(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
   const Tensor &in = *c.input, &filter = *c.filter;
   int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3);
   int64_t filterDepth = filter.dim(3), channels = c.output->dim(3), perGroup = channels / (depth / filterDepth);
+  uint64_t work = static_cast<uint64_t>(product(filter.shape, 1, 4));
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     for (int64_t oy = 0; oy < c.vertical.count; ++oy)
       for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
         for (int64_t channel = 0; channel < channels; ++channel) {
+          if (c.ctx->late(work))
+            return;
           Acc sum = 0;
           int64_t group = channel / perGroup;
           for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
@@ -146,11 +151,14 @@ void convolveDepthwise(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, E
   const Tensor &in = *c.input, &filter = *c.filter;
   int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3), channels = filter.dim(3);
   int64_t multiplier = channels / depth;
+  uint64_t work = static_cast<uint64_t>(product(filter.shape, 1, 3));
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     for (int64_t oy = 0; oy < c.vertical.count; ++oy)
       for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
         for (int64_t channel = 0; channel < channels; ++channel) {
+          if (c.ctx->late(work))
+            return;
           Acc sum = 0;
           for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
             int64_t y = oy * c.strideH - c.vertical.before + fy * c.dilationH;

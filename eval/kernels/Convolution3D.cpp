@@ -45,14 +45,15 @@ float finish(const Conv3D &c, float sum, int64_t channel) {
   return activate(sum + (c.bias ? c.bias->as<float>()[channel] : 0), c.activation);
 }
 
-/// Calls f with each place of the output, batch aside, in order.
-template <class F> void forEachPlace(const Tensor &tensor, F f) {
+/// Calls f with each place of the output in order, until the run is late.
+template <class F> void forEachPlace(KernelContext &ctx, const Tensor &tensor, F f) {
   if (tensor.count() == 0)
     return;
-  for (int64_t z = 0; z < tensor.dim(1); ++z)
-    for (int64_t y = 0; y < tensor.dim(2); ++y)
-      for (int64_t x = 0; x < tensor.dim(3); ++x)
-        f(Three{z, y, x});
+  for (int64_t batch = 0; batch < tensor.dim(0); ++batch)
+    for (int64_t z = 0; z < tensor.dim(1); ++z)
+      for (int64_t y = 0; y < tensor.dim(2); ++y)
+        for (int64_t x = 0; x < tensor.dim(3) && !ctx.late(); ++x)
+          f(batch, Three{z, y, x});
 }
 
 /// Where the pixel at this place begins.
@@ -95,23 +96,23 @@ llvm::Error convolve(KernelContext &ctx) {
   auto x = in.as<float>(), weights = filter.as<float>();
   auto out = (*output)->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(4);
+  uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
-  for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    forEachPlace(**output, [&](const Three &at) {
-      for (int64_t channel = 0; channel < channels; ++channel) {
-        float sum = 0;
-        auto place = [&](int d, int64_t f, int64_t &there) {
-          there = at[d] * c->strides[d] - c->before[d] + f * c->dilations[d];
-          return true;
-        };
-        forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
-          int64_t i = pixel(in, batch, there);
-          for (int64_t k = 0; k < depth; ++k)
-            sum += x[i + k] * weights[(f * depth + k) * channels + channel];
-        });
-        out[element++] = finish(*c, sum, channel);
-      }
-    });
+  forEachPlace(ctx, **output, [&](int64_t batch, const Three &at) {
+    for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
+      float sum = 0;
+      auto place = [&](int d, int64_t f, int64_t &there) {
+        there = at[d] * c->strides[d] - c->before[d] + f * c->dilations[d];
+        return true;
+      };
+      forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
+        int64_t i = pixel(in, batch, there);
+        for (int64_t k = 0; k < depth; ++k)
+          sum += x[i + k] * weights[(f * depth + k) * channels + channel];
+      });
+      out[element++] = finish(*c, sum, channel);
+    }
+  });
   return llvm::Error::success();
 }
 
@@ -145,24 +146,24 @@ llvm::Error convolveTransposed(KernelContext &ctx) {
   auto x = in.as<float>(), weights = filter.as<float>();
   auto out = (*output)->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(3);
+  uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
-  for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    forEachPlace(**output, [&](const Three &at) {
-      for (int64_t channel = 0; channel < channels; ++channel) {
-        float sum = 0;
-        auto place = [&](int d, int64_t f, int64_t &there) {
-          int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
-          there = reached / c->strides[d];
-          return reached >= 0 && reached % c->strides[d] == 0;
-        };
-        forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
-          int64_t i = pixel(in, batch, there);
-          for (int64_t k = 0; k < depth; ++k)
-            sum += x[i + k] * weights[(f * channels + channel) * depth + k];
-        });
-        out[element++] = finish(*c, sum, channel);
-      }
-    });
+  forEachPlace(ctx, **output, [&](int64_t batch, const Three &at) {
+    for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
+      float sum = 0;
+      auto place = [&](int d, int64_t f, int64_t &there) {
+        int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
+        there = reached / c->strides[d];
+        return reached >= 0 && reached % c->strides[d] == 0;
+      };
+      forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
+        int64_t i = pixel(in, batch, there);
+        for (int64_t k = 0; k < depth; ++k)
+          sum += x[i + k] * weights[(f * channels + channel) * depth + k];
+      });
+      out[element++] = finish(*c, sum, channel);
+    }
+  });
   return llvm::Error::success();
 }
 

@@ -15,7 +15,7 @@ template <class In, class Out, class F> llvm::Error map(KernelContext &ctx, F f)
     return output.takeError();
   auto x = ctx.input(0).as<In>();
   auto out = (*output)->template as<Out>();
-  for (size_t i = 0; i < x.size(); ++i)
+  for (size_t i = 0; i < x.size() && !ctx.late(); ++i)
     out[i] = f(x[i]);
   return llvm::Error::success();
 }
@@ -34,7 +34,7 @@ template <class In, class Out, class F> llvm::Error zip(KernelContext &ctx, F f)
   auto out = (*output)->template as<Out>();
   const char *refused = nullptr;
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done(); at.next())
+  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next())
     out[i++] = f(x[at.index(0)], y[at.index(1)], refused);
   return refused ? ctx.fail(refused) : llvm::Error::success();
 }

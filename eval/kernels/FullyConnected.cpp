@@ -3,6 +3,7 @@
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
+#include "eval/kernels/Uint4.h"
 
 namespace origo::eval {
 
@@ -77,7 +78,7 @@ llvm::Error runFloat(KernelContext &ctx) {
   auto bias = p->bias ? p->bias->as<float>() : llvm::ArrayRef<float>();
   auto out = p->output->as<float>();
   for (int64_t b = 0; b < p->batches; ++b)
-    for (int64_t u = 0; u < p->units; ++u) {
+    for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
       float sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
         sum += in[b * p->depth + k] * weights[placeOf(*p, u, k)];
@@ -100,7 +101,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
   auto bias = p->bias ? p->bias->as<Bias>() : llvm::ArrayRef<Bias>();
   auto out = p->output->as<Out>();
   for (int64_t b = 0; b < p->batches; ++b)
-    for (int64_t u = 0; u < p->units; ++u) {
+    for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
       Acc sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
@@ -122,7 +123,7 @@ llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<fl
   auto bias = p.bias ? p.bias->as<float>() : llvm::ArrayRef<float>();
   auto out = p.output->as<float>();
   for (int64_t b = 0; b < p.batches; ++b)
-    for (int64_t u = 0; u < p.units; ++u) {
+    for (int64_t u = 0; u < p.units && !ctx.late(p.depth); ++u) {
       float real = 0;
       for (int64_t block = 0; block < blocks; ++block) {
         int32_t sum = 0;
@@ -154,7 +155,8 @@ llvm::Expected<std::vector<float>> blockScales(KernelContext &ctx, const Product
   return scales;
 }
 
-/// Float input and narrow weights: each row is quantised by its own range, sums are integers.
+/// Float input and narrow weights: each row is quantised by its own range, sums are integers. Weights that are called
+/// uint8 are int8 there: old files have them so.
 llvm::Error runHybrid(KernelContext &ctx) {
   auto p = prepare(ctx);
   if (!p)
@@ -174,13 +176,33 @@ llvm::Error runHybrid(KernelContext &ctx) {
   auto bias = p->bias ? p->bias->as<float>() : llvm::ArrayRef<float>();
   auto out = p->output->as<float>();
   for (int64_t b = 0; b < p->batches; ++b)
-    for (int64_t u = 0; u < p->units; ++u) {
+    for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
       int32_t sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd(sum, rows.elements[b * p->depth + k] * weights[u * p->depth + k]);
       float real = static_cast<float>(sum) * (rows.scales[b] * p->weights->scaleOf(u));
       out[b * p->units + u] = activate((bias.empty() ? 0 : bias[u]) + real, p->activation);
     }
+  return llvm::Error::success();
+}
+
+llvm::Error runUint4(KernelContext &ctx) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto p = prepare(ctx);
+  if (!p)
+    return p.takeError();
+  std::vector<double> in = realsOf(*p->input), weights = realsOf(*p->weights), bias, out;
+  if (p->bias)
+    bias = realsOf(*p->bias);
+  for (int64_t b = 0; b < p->batches; ++b)
+    for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
+      double sum = bias.empty() ? 0 : bias[u];
+      for (int64_t k = 0; k < p->depth; ++k)
+        sum += in[b * p->depth + k] * weights[u * p->depth + k];
+      out.push_back(static_cast<double>(activate(static_cast<float>(sum), p->activation)));
+    }
+  setReals(*p->output, out);
   return llvm::Error::success();
 }
 
@@ -207,7 +229,7 @@ llvm::Error runShuffled(KernelContext &ctx) {
   auto bias = p->bias->as<int32_t>();
   auto out = p->output->as<int16_t>();
   for (int64_t b = 0; b < p->batches; ++b)
-    for (int64_t u = 0; u < p->units; ++u) {
+    for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
       int32_t sum = bias[u];
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd(sum, (in[b * p->depth + k] - 128) * weights[placeOf(*p, u, k)]);
@@ -222,7 +244,9 @@ llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::FULLY_CONNECTED, "f32, f32, f32? -> f32", runFloat},
-      {Op::FULLY_CONNECTED, "f32, i8|i4, f32? -> f32", runHybrid},
+      {Op::FULLY_CONNECTED, "f32, i8|i4|u8, f32? -> f32", runHybrid},
+      {Op::FULLY_CONNECTED, "u4, u4, u4? -> u4", runUint4},
+      {Op::FULLY_CONNECTED, "f32, u4, f32? -> f32", runUint4},
       {Op::FULLY_CONNECTED, "u8, u8, i32 -> i16, u8", runShuffled},
       {Op::FULLY_CONNECTED, "i8, i8|i4, i32? -> i8", runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>},
       {Op::FULLY_CONNECTED, "u8, u8, i32? -> u8", runQuantized<uint8_t, uint8_t, uint8_t, int32_t, int32_t>},

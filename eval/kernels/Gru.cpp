@@ -2,8 +2,8 @@
 #include "eval/kernels/Recurrent.h"
 
 /// circle's GRU: the gates z, r and n stand in one matrix for the state and one for the input,
-/// z = σ(Hz + Xz), r = σ(Hr + Xr), n = tanh(Xn + r∘Hn), h = z∘h + (1 − z)∘n; the result is the last h. Nothing is kept
-/// from run to run.
+/// z = σ(Hz + Xz), r = σ(Hr + Xr), n = tanh(Xn + r∘Hn), h = z∘h + (1 − z)∘n; the result is the last h, or each. Nothing
+/// is kept from run to run.
 namespace origo::eval {
 
 namespace {
@@ -11,37 +11,47 @@ namespace {
 float sigmoid(float x) { return 1.f / (1.f + std::exp(-x)); }
 
 llvm::Error gru(KernelContext &ctx) {
-  enum { Input, StateWeights, StateBias, InputWeights, InputBias, State };
+  enum { Input, First, FirstBias, Second, SecondBias, State };
   const auto &options = ctx.options<circle::GRUOptions>();
-  if (options.return_sequences() || options.fused_activation_function() != circle::ActivationFunctionType::NONE)
-    return ctx.fail("return_sequences and a fused activation have no kernel");
+  if (options.fused_activation_function() != circle::ActivationFunctionType::NONE)
+    return ctx.fail("a fused activation has no kernel");
   if (llvm::Error error = ctx.wantRank(Input, 3))
     return error;
-  if (llvm::Error error = ctx.wantRank(StateWeights, 2))
-    return error;
+  for (unsigned weights : {First, Second})
+    if (llvm::Error error = ctx.wantRank(weights, 2))
+      return error;
   // Files say time_major = false whatever the order is: it is always [time, batch, depth].
   const Tensor &input = ctx.input(Input);
-  int32_t times = input.dim(0), batches = input.dim(1), depth = input.dim(2), units = ctx.input(StateWeights).dim(1);
+  int32_t times = input.dim(0), batches = input.dim(1), depth = input.dim(2);
+  // Some files have the input's weights first. Only their shapes tell, where units and depth differ.
+  int32_t rows = ctx.input(First).dim(0);
+  bool swapped = ctx.input(First).dim(1) == depth && int64_t(ctx.input(Second).dim(1)) * 3 == rows &&
+                 int64_t(ctx.input(First).dim(1)) * 3 != rows;
+  unsigned stateWeights = swapped ? Second : First, stateBias = swapped ? SecondBias : FirstBias;
+  unsigned inputWeights = swapped ? First : Second, inputBias = swapped ? FirstBias : SecondBias;
+  int32_t units = ctx.input(stateWeights).dim(1);
   if (units > std::numeric_limits<int32_t>::max() / 3)
-    return ctx.fail(StateWeights, "has an impossible shape");
-  auto hidden = Matrix::of(ctx, StateWeights, 3 * units, units, false);
+    return ctx.fail(stateWeights, "has an impossible shape");
+  auto hidden = Matrix::of(ctx, stateWeights, 3 * units, units, false);
   if (!hidden)
     return hidden.takeError();
-  auto weights = Matrix::of(ctx, InputWeights, 3 * units, depth, false);
+  auto weights = Matrix::of(ctx, inputWeights, 3 * units, depth, false);
   if (!weights)
     return weights.takeError();
-  for (unsigned operand : {StateBias, InputBias})
+  for (unsigned operand : {stateBias, inputBias})
     if (ctx.has(operand) && ctx.input(operand).count() != 3 * units)
       return ctx.fail(operand, "does not have a number for each row of the weights");
   if (ctx.input(State).count() != int64_t(batches) * units)
     return ctx.fail(State, "has another number of elements", std::to_string(int64_t(batches) * units),
                     std::to_string(ctx.input(State).count()));
-  auto output = ctx.output(0, {1, batches, units});
+  bool each = options.return_sequences();
+  auto output = ctx.output(0, {each ? times : 1, batches, units});
   if (!output)
     return output.takeError();
   auto out = (*output)->as<float>();
   auto x = input.as<float>();
-  llvm::copy(ctx.input(State).as<float>(), out.begin());
+  auto state = ctx.input(State).as<float>();
+  std::vector<float> h(state.begin(), state.end());
   std::vector<float> fromState(3 * units), fromInput(3 * units);
   auto product = [&](const Matrix &matrix, unsigned bias, llvm::ArrayRef<float> of, std::vector<float> &sums) {
     for (size_t i = 0; i < sums.size(); ++i)
@@ -49,16 +59,20 @@ llvm::Error gru(KernelContext &ctx) {
     matrix.addProduct(of, sums);
   };
   for (int64_t t = 0; t < times && !out.empty(); ++t)
-    for (int64_t b = 0; b < batches; ++b) {
-      auto h = out.slice(b * units, units);
-      product(*hidden, StateBias, h, fromState);
-      product(*weights, InputBias, x.slice((t * batches + b) * depth, depth), fromInput);
+    for (int64_t b = 0; b < batches && !ctx.late(static_cast<uint64_t>(units) * (units + depth)); ++b) {
+      float *last = h.data() + b * units;
+      product(*hidden, stateBias, {last, static_cast<size_t>(units)}, fromState);
+      product(*weights, inputBias, x.slice((t * batches + b) * depth, depth), fromInput);
       for (int32_t i = 0; i < units; ++i) {
         float z = sigmoid(fromState[i] + fromInput[i]), r = sigmoid(fromState[units + i] + fromInput[units + i]);
         float n = std::tanh(fromInput[2 * units + i] + r * fromState[2 * units + i]);
-        h[i] = z * h[i] + (1 - z) * n;
+        last[i] = z * last[i] + (1 - z) * n;
       }
+      if (each)
+        std::copy(last, last + units, out.begin() + (t * batches + b) * units);
     }
+  if (!each)
+    llvm::copy(h, out.begin());
   return llvm::Error::success();
 }
 

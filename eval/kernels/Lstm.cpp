@@ -181,9 +181,9 @@ struct States {
 };
 
 /// Goes through the sequence, backward if wanted, and writes behind `offset` in each row of `out`.
-void runCell(const Cell &cell, States &states, const Sequence &sequence, llvm::ArrayRef<float> input,
-             llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward, llvm::MutableArrayRef<float> out,
-             int64_t rowSize, int64_t offset) {
+void runCell(KernelContext &ctx, const Cell &cell, States &states, const Sequence &sequence,
+             llvm::ArrayRef<float> input, llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward,
+             llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset) {
   if (out.empty())
     return;
   auto h = states.output.begin(), c = states.cell.begin();
@@ -191,7 +191,7 @@ void runCell(const Cell &cell, States &states, const Sequence &sequence, llvm::A
   for (int32_t b = 0; b < sequence.batches; ++b) {
     auto state = h.slice(int64_t(b) * sizes.output, sizes.output);
     auto memory = c.slice(int64_t(b) * sizes.cell, sizes.cell);
-    for (int32_t t = 0; t < sequence.times; ++t) {
+    for (int32_t t = 0; t < sequence.times && !ctx.late(1 << 12); ++t) {
       int64_t row = sequence.row(backward ? sequence.times - 1 - t : t, b);
       cell.step(input.slice(row * sizes.input, sizes.input),
                 auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), state,
@@ -225,8 +225,8 @@ llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout a
   auto output = ctx.output(0, sequence->shape(ctx.input(0), cell->sizes.output));
   if (!output)
     return output.takeError();
-  runCell(*cell, *states, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(), cell->sizes.output,
-          0);
+  runCell(ctx, *cell, *states, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(),
+          cell->sizes.output, 0);
   return llvm::Error::success();
 }
 
@@ -367,9 +367,9 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   }
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
   int32_t weightedDepth = weighted ? secondDepth : 0;
-  runCell(*fw, *fwStates, *sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, *fw, *fwStates, *sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? fwSize + bwSize : fwSize, 0);
-  runCell(*bw, *bwStates, *sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, *bw, *bwStates, *sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
           merged ? out[0] : out[1], merged ? fwSize + bwSize : bwSize, merged ? fwSize : 0);
   return llvm::Error::success();
 }

@@ -1,6 +1,6 @@
-#include "eval/FixedFunctions.h"
 #include "eval/Kernels.h"
 #include "eval/RunOperator.h"
+#include "eval/kernels/InverseRoot.h"
 #include "eval/kernels/Recurrent.h"
 
 /// LSTM of integers: input and output of 8 bits, cell and gates of 16.
@@ -80,7 +80,7 @@ private:
     int32_t mean = static_cast<int32_t>(sum * 1024 / count);
     int64_t variance = squares * ((1 << 20) / count) - int64_t(mean) * mean;
     int32_t bounded = saturate32(variance / (1 << 20));
-    Multiplier inverse = inverseSquareRoot(bounded < 1 ? leastVariance : bounded);
+    Multiplier inverse = inverseRoot(bounded < 1 ? leastVariance : bounded);
     for (size_t i = 0; i < y.size(); ++i) {
       int32_t scaled = multiply(1024 * y[i] - mean, inverse);
       int64_t weighted = wrappingAdd(wrappingMul(scaled, int32_t(norm[i])), bias[i]);
@@ -90,25 +90,8 @@ private:
   }
 };
 
-/// tanh of a number that has `bits` bits before the point.
-int16_t tanhWith(int bits, int16_t x) {
-  switch (bits) {
-#define CASE(n)                                                                                                        \
-  case n:                                                                                                              \
-    return tanhOf(Fixed<int16_t, n>{x}).raw
-    CASE(0);
-    CASE(1);
-    CASE(2);
-    CASE(3);
-    CASE(4);
-    CASE(5);
-    CASE(6);
-#undef CASE
-  default:
-    return 0; // refused before
-  }
-}
-int16_t logistic(int16_t x) { return logisticOf(Fixed<int16_t, 3>{x}).raw; }
+using Fixed16 = Fixed<int16_t>;
+int16_t logistic(int16_t x) { return Fixed16::logistic(x, 3); }
 int16_t productOf(int32_t a, int32_t b, int shift) { return static_cast<int16_t>(roundingDivideByPOT(a * b, shift)); }
 
 struct Cell {
@@ -129,7 +112,7 @@ struct Cell {
       in = sum(In);
     for (size_t i = 0; i < c.size(); ++i) {
       int16_t keep = logistic(forget[i]), take = static_cast<int16_t>(coupled ? 32767 - keep : logistic(in[i]));
-      int32_t kept = productOf(keep, c[i], 15), taken = productOf(take, tanhWith(3, fresh[i]), 30 + cellShift);
+      int32_t kept = productOf(keep, c[i], 15), taken = productOf(take, Fixed16::tanh(fresh[i], 3), 30 + cellShift);
       c[i] = saturate16(kept + taken);
       if (cellClip > 0)
         c[i] = std::clamp<int16_t>(c[i], -cellClip, cellClip);
@@ -137,7 +120,7 @@ struct Cell {
     std::vector<int16_t> out = sum(Out);
     std::vector<int8_t> hidden(c.size());
     for (size_t i = 0; i < c.size(); ++i) {
-      int32_t product = logistic(out[i]) * tanhWith(15 + cellShift, c[i]);
+      int32_t product = logistic(out[i]) * Fixed16::tanh(c[i], 15 + cellShift);
       hidden[i] =
           static_cast<int8_t>(std::clamp<int64_t>(int64_t(multiply(product, hiddenFactor)) + hiddenZero, -128, 127));
     }
@@ -283,7 +266,7 @@ llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projec
   // All batches of a moment at once, or one sequence behind the other.
   bool together = sequence->timeMajor || ctx.input(0).rank() == 2;
   for (int32_t b = 0; b < sequence->batches; ++b)
-    for (int32_t t = 0; t < sequence->times; ++t) {
+    for (int32_t t = 0; t < sequence->times && !ctx.late(1 << 12); ++t) {
       int64_t row = sequence->row(t, b), first = together ? int64_t(b) * sizes.cell : 0;
       auto h = states.slice(int64_t(b) * sizes.output, sizes.output);
       cell->step(in.slice(row * sizes.input, sizes.input), h, memories.slice(int64_t(b) * sizes.cell, sizes.cell),

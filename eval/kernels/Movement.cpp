@@ -1,6 +1,6 @@
 #include "eval/Kernels.h"
+#include "eval/Strings.h"
 #include "eval/kernels/Move.h"
-#include "eval/kernels/Strings.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -359,6 +359,8 @@ struct Picks {
           if (index < 0 || index >= length)
             return ctx.fail(1, "index " + llvm::Twine(index) + " of " + llvm::Twine(length) + " elements");
           f((b * outer + row) * length + index);
+          if (ctx.late(static_cast<uint64_t>(inner)))
+            return llvm::Error::success();
         }
     return llvm::Error::success();
   }
@@ -384,28 +386,19 @@ llvm::Error gatherStrings(KernelContext &ctx) {
   auto picks = Picks::of(ctx);
   if (!picks)
     return picks.takeError();
-  auto strings = Strings::of(ctx, 0);
+  auto strings = stringsOf(ctx, 0);
   if (!strings)
     return strings.takeError();
-  // The size depends on which strings there are.
-  uint64_t count = 0, characters = 0;
+  if (product(picks->shape) > std::numeric_limits<int32_t>::max() / 4)
+    return ctx.fail("the result would have more strings than offsets can count");
+  std::vector<llvm::StringRef> chosen;
   auto add = [&](int64_t slice) {
-    for (int64_t i = 0; i < picks->inner; ++i, ++count)
-      characters += (*strings)[slice * picks->inner + i].size();
+    for (int64_t i = 0; i < picks->inner; ++i)
+      chosen.push_back((*strings)[slice * picks->inner + i]);
   };
   if (llvm::Error error = picks->forEach(ctx, add))
     return error;
-  uint64_t size = Strings::packedSize(count, characters);
-  if (size > std::numeric_limits<int32_t>::max())
-    return ctx.fail("the result is too long");
-  auto output = ctx.outputOfSize(0, picks->shape, size);
-  if (!output)
-    return output.takeError();
-  StringWriter writer((*output)->storage, static_cast<uint32_t>(count));
-  return picks->forEach(ctx, [&](int64_t slice) {
-    for (int64_t i = 0; i < picks->inner; ++i)
-      writer.append((*strings)[slice * picks->inner + i]);
-  });
+  return setStrings(ctx, 0, picks->shape, chosen);
 }
 
 /// PAD and PADV2: the input in the middle of a constant; zero, or for quantised tensors the zero point, unless given.
@@ -465,7 +458,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
   static const KernelRow rows[] = {
       {Op::RESHAPE, "any|str, i32? -> same", reshape},
       {Op::SQUEEZE, "any|str -> same", squeeze},
-      {Op::EXPAND_DIMS, "any|str, i32|i64 -> same", expandDims},
+      {Op::EXPAND_DIMS, "any|str, i32|i64|i16 -> same", expandDims},
       {Op::TRANSPOSE, "any, i32 -> same", transpose},
       {Op::CONCATENATION, "any... -> same", concatenate},
       {Op::PACK, "any... -> same", pack},

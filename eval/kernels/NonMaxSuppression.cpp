@@ -101,7 +101,7 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
     if (score[i] > scoreLimit)
       queue.push({static_cast<int32_t>(i), score[i], 0});
   std::vector<Candidate> selected;
-  while (static_cast<int64_t>(selected.size()) < *most && !queue.empty()) {
+  while (static_cast<int64_t>(selected.size()) < *most && !queue.empty() && !ctx.late(selected.size())) {
     Candidate next = queue.pop();
     float before = next.score;
     bool dropped = false;

@@ -85,7 +85,7 @@ llvm::Error localResponse(KernelContext &ctx) {
   const float *x = rows->in->as<float>().data();
   float *out = rows->out->as<float>().data();
   for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth)
-    for (int64_t i = 0; i < rows->depth; ++i) {
+    for (int64_t i = 0; i < rows->depth && !ctx.late(static_cast<uint64_t>(std::min(radius, rows->depth))); ++i) {
       float sum = 0;
       for (int64_t k = std::max<int64_t>(0, i - radius); k < std::min(rows->depth, i + radius + 1); ++k)
         sum += x[k] * x[k];
@@ -182,7 +182,7 @@ llvm::Error rotaryEmbedding(KernelContext &ctx) {
   auto x = rows->in->as<float>(), sine = ctx.input(1).as<float>(), cosine = ctx.input(2).as<float>();
   auto out = rows->out->as<float>();
   int64_t half = rows->depth / 2, i = 0;
-  for (Broadcast at(shape, {ctx.input(1).shape, ctx.input(2).shape}); !at.done(); at.next(), ++i) {
+  for (Broadcast at(shape, {ctx.input(1).shape, ctx.input(2).shape}); !at.done() && !ctx.late(); at.next(), ++i) {
     bool first = halves ? i % rows->depth < half : i % 2 == 0;
     int64_t step = halves ? half : 1;
     float rotated = first ? -x[i + step] : x[i - step];

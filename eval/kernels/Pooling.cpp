@@ -7,6 +7,7 @@ namespace origo::eval {
 namespace {
 
 struct Pool {
+  KernelContext *ctx;
   const Tensor *input;
   Tensor *output;
   Window vertical, horizontal;
@@ -26,7 +27,7 @@ llvm::Expected<Pool> prepare(KernelContext &ctx) {
       0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), in.dim(3)});
   if (!output)
     return output.takeError();
-  return Pool{&in, *output, *vertical, *horizontal, &options};
+  return Pool{&ctx, &in, *output, *vertical, *horizontal, &options};
 }
 
 /// output = end(the sum by add over the window's part inside the image, the number of its elements)
@@ -45,7 +46,10 @@ template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc
         int64_t left = ox * p.options->stride_w() - p.horizontal.before;
         int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + p.options->filter_height(), height);
         int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + p.options->filter_width(), width);
+        auto work = static_cast<uint64_t>(1 + std::max<int64_t>(0, y1 - y0) * std::max<int64_t>(0, x1 - x0));
         for (int64_t channel = 0; channel < depth; ++channel) {
+          if (p.ctx->late(work))
+            return;
           Acc sum = start;
           for (int64_t iy = y0; iy < y1; ++iy)
             for (int64_t ix = x0; ix < x1; ++ix)

@@ -11,6 +11,7 @@ namespace {
 
 /// Which elements of the input belong to which element of the output.
 struct Reduction {
+  KernelContext *ctx = nullptr;
   Tensor *output = nullptr;
   llvm::SmallVector<int64_t, 6> steps; ///< in the output, for a step along each dimension of the input; 0: reduced
   int64_t count = 1;                   ///< elements that each output is made of
@@ -32,6 +33,7 @@ struct Reduction {
       }
     bool keep = ctx.options<circle::ReducerOptions>().keep_dims();
     Reduction made;
+    made.ctx = &ctx;
     Shape shape, kept;
     for (int d = 0; d < in.rank(); ++d) {
       kept.push_back(reduced[d] ? 1 : in.dim(d));
@@ -55,7 +57,7 @@ struct Reduction {
   template <class F> void forEach(const Tensor &in, F f) const {
     Shape position(in.rank(), 0);
     int64_t to = 0;
-    for (int64_t i = 0, count = in.count(); i < count; ++i) {
+    for (int64_t i = 0, count = in.count(); i < count && !ctx->late(); ++i) {
       f(to, i);
       for (int d = in.rank(); d-- > 0;) {
         to += steps[d];

@@ -79,7 +79,7 @@ llvm::SmallVector<Between<int64_t>, 0> integerPlaces(const Resize &r, int64_t fr
 
 /// `mix(upper left, lower left, upper right, lower right, vertical rest, horizontal rest)` gives each element.
 template <class T, class Places, class Mix>
-void bilinear(const Resize &r, Places vertical, Places horizontal, Mix mix) {
+void bilinear(KernelContext &ctx, const Resize &r, Places vertical, Places horizontal, Mix mix) {
   int64_t height = r.in->dim(1), width = r.in->dim(2), depth = r.in->dim(3);
   auto x = r.in->as<T>();
   auto out = r.out->template as<T>();
@@ -88,6 +88,8 @@ void bilinear(const Resize &r, Places vertical, Places horizontal, Mix mix) {
     for (const auto &v : vertical)
       for (const auto &h : horizontal)
         for (int64_t channel = 0; channel < depth; ++channel) {
+          if (ctx.late())
+            return;
           auto pixel = [&](int64_t row, int64_t column) {
             return x[((batch * height + row) * width + column) * depth + channel];
           };
@@ -103,7 +105,7 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
     return r.takeError();
   if (r->out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(*r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
+  bilinear<T>(ctx, *r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
                 // The runtime's order of products and sums, which shows in the last bit.
                 float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
@@ -120,7 +122,7 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
     return r.takeError();
   if (r->out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(*r, integerPlaces(*r, r->in->dim(1), r->height), integerPlaces(*r, r->in->dim(2), r->width),
+  bilinear<T>(ctx, *r, integerPlaces(*r, r->in->dim(1), r->height), integerPlaces(*r, r->in->dim(2), r->width),
               [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
                 int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
                               upperRight * (1024 - v) * h + lowerRight * v * h;

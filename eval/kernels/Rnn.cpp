@@ -54,15 +54,15 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, unsigned at, int32_t dep
   return cell;
 }
 
-void runCell(const Cell &cell, StateOf<float> &state, const Sequence &sequence, llvm::ArrayRef<float> input,
-             llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward, llvm::MutableArrayRef<float> out,
-             int64_t rowSize, int64_t offset) {
+void runCell(KernelContext &ctx, const Cell &cell, StateOf<float> &state, const Sequence &sequence,
+             llvm::ArrayRef<float> input, llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward,
+             llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset) {
   if (out.empty())
     return;
   auto states = state.begin();
   for (int32_t b = 0; b < sequence.batches; ++b) {
     auto h = states.slice(int64_t(b) * cell.units, cell.units);
-    for (int32_t t = 0; t < sequence.times; ++t) {
+    for (int32_t t = 0; t < sequence.times && !ctx.late(1 << 12); ++t) {
       int64_t row = sequence.row(backward ? sequence.times - 1 - t : t, b);
       cell.step(input.slice(row * cell.depth, cell.depth),
                 auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), h);
@@ -88,7 +88,8 @@ llvm::Error runOneDirection(KernelContext &ctx, int rank, bool timeMajor, circle
   auto output = ctx.output(0, sequence->shape(ctx.input(0), cell->units));
   if (!output)
     return output.takeError();
-  runCell(*cell, *state, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(), cell->units, 0);
+  runCell(ctx, *cell, *state, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(), cell->units,
+          0);
   return llvm::Error::success();
 }
 
@@ -158,9 +159,9 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     out[i] = (*output)->as<float>();
   }
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
-  runCell(*fw, *fwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, *fw, *fwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? both : fw->units, 0);
-  runCell(*bw, *bwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, *bw, *bwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
           out[merged ? 0 : 1], merged ? both : bw->units, merged ? fw->units : 0);
   return llvm::Error::success();
 }

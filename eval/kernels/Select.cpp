@@ -40,7 +40,7 @@ llvm::Error selectBroadcast(KernelContext &ctx) {
   auto holds = condition.as<uint8_t>();
   const uint8_t *a = yes.bytes().data(), *b = no.bytes().data();
   uint8_t *to = (*output)->storage.data();
-  for (Broadcast at(*shape, {condition.shape, yes.shape, no.shape}); !at.done(); at.next(), to += size)
+  for (Broadcast at(*shape, {condition.shape, yes.shape, no.shape}); !at.done() && !ctx.late(); at.next(), to += size)
     std::memcpy(to, holds[at.index(0)] ? a + at.index(1) * size : b + at.index(2) * size, size);
   return llvm::Error::success();
 }

@@ -10,6 +10,7 @@ namespace {
 /// The gradient of a 2-D convolution: output [batch, height, width, channels] of a given shape, filter
 /// [channels, height, width, input channels].
 struct TransposedConv {
+  KernelContext *ctx;
   const Tensor *input, *filter, *bias;
   Tensor *output;
   int strideH, strideW;
@@ -26,7 +27,8 @@ llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
     return size.takeError();
   const auto &options = ctx.options<circle::TransposeConvOptions>();
   const Tensor &filter = ctx.input(1), &in = ctx.input(2);
-  TransposedConv c{&in,
+  TransposedConv c{&ctx,
+                   &in,
                    &filter,
                    ctx.optional(3),
                    nullptr,
@@ -74,11 +76,14 @@ template <class Acc, class Out, class Add, class End> void gather(const Transpos
   auto out = c.output->as<Out>();
   if (out.empty())
     return;
+  uint64_t work = static_cast<uint64_t>(product(filter.shape, 1, 4));
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
     for (int64_t y = c.top; y < c.top + c.output->dim(1); ++y)
       for (int64_t x = c.left; x < c.left + c.output->dim(2); ++x)
         for (int64_t channel = 0; channel < c.output->dim(3); ++channel) {
+          if (c.ctx->late(work))
+            return;
           Acc sum = 0;
           for (int64_t iy = firstReaching(y, filterHeight, c.strideH); iy < in.dim(1) && iy * c.strideH <= y; ++iy)
             for (int64_t ix = firstReaching(x, filterWidth, c.strideW); ix < in.dim(2) && ix * c.strideW <= x; ++ix) {

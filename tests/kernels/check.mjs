@@ -1,0 +1,98 @@
+// check.mjs BIN ORACLE SCRATCH DOCUMENT MODELS: what run.sh does, once the runtimes are there.
+import fs from 'node:fs';
+import path from 'node:path';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { documentOf, isNear, measure, readDocument } from './accuracy.mjs';
+import { eachOf, judgeModels, operatorsOf } from './judge.mjs';
+import { answerOf, modelsOf, tap } from './taps.mjs';
+
+const [bin, oracle, scratch, document, root] = process.argv.slice(2);
+const all = process.env.ORIGO_KERNELS === 'all' || process.env.ORIGO_BLESS === '1';
+const tool = name => path.join(bin, name), taps = path.join(scratch, 'taps');
+
+// Of each model its name as in the document, and the file that the runtime can read.
+const models = ['', 'mini', 'recipes'].flatMap(folder => modelsOf([path.join(root, folder)], ['.tflite', '.circle'])
+  .map(file => ({ name: path.join(folder, path.basename(file)), file, size: fs.statSync(file).size })));
+const results = {};
+async function export_(model) {
+  if (model.file.endsWith('.tflite')) return;
+  const folder = path.join(scratch, 'exported', path.dirname(model.name) === '.' ? 'models' : path.dirname(model.name));
+  const made = path.join(folder, `${path.basename(model.name)}.tflite`);
+  fs.mkdirSync(folder, { recursive: true });
+  try {
+    const fresh = made.replace(/tflite$/, 'new.tflite');
+    await promisify(execFile)(tool('circle2circle'), ['-O0', '--origin=ignore', '--embed-origin=none', '--no-origin-json', model.file, fresh]);
+    // One that is the same keeps its age, and with it its taps.
+    if (fs.existsSync(made) && fs.readFileSync(made).equals(fs.readFileSync(fresh))) fs.rmSync(fresh);
+    else fs.renameSync(fresh, made);
+    model.file = made;
+  } catch (error) {
+    if (error.code !== 1) throw error;
+    results[model.name] = { unjudged: 'no .tflite file can say what they do' };
+  }
+}
+
+// Which operators with which types there are.
+await eachOf(models, async model => {
+  const lines = await operatorsOf(tool('kernel_judge'), model.file);
+  if (!lines) results[model.name] = { unjudged: 'refused by import' };
+  model.keys = new Set((lines ?? []).filter(line => line.verdict !== 'control').map(({ op, types }) => `${op}\t${types}`));
+});
+
+// The smallest models that together have all of them; where the runtime refuses one, others are looked for.
+const open = new Set(models.flatMap(model => [...model.keys])), every = open.size;
+const judged = { exact: 0, within: 0, unsupported: 0, failed: [], operators: 0 };
+let left = models.filter(model => !results[model.name]).sort((a, b) => a.size - b.size || (a.name < b.name ? -1 : 1));
+let ran = 0, chosen = [];
+for (let round = 0; round < (all ? 1 : 3); ++round) {
+  const wanted = new Set(open);
+  const picked = all ? left : left.filter(model => [...model.keys].filter(key => wanted.delete(key)).length);
+  left = left.filter(model => !picked.includes(model));
+  await eachOf(picked, export_);
+  const runnable = picked.filter(model => !results[model.name]);
+  ran += await tap(oracle, taps, runnable.map(model => model.file));
+  const { rows, failures } = await judgeModels(tool('kernel_judge'), taps, runnable.map(model => model.file));
+  for (const [key, row] of rows) {
+    if (row.exact + row.within) open.delete(key);
+    for (const word of ['exact', 'within', 'unsupported']) judged[word] += row[word];
+  }
+  judged.failed.push(...failures);
+  chosen.push(...runnable);
+}
+
+// Whole models.
+await eachOf(chosen, async model => {
+  results[model.name] = answerOf(taps, model.file).ok
+    ? await measure(tool('circle-interpreter'), taps, model.file, scratch)
+    : { unjudged: 'because no runtime runs them' };
+});
+
+// What docs/kernels.md says of accidents of the runtime, and of quantised tensors without a scale, which it takes for 0.
+const isExplained = text => /has no scale$/.test(text) || /^SLICE\t.* (is cut beyond its end|must have a number for each dimension)$/.test(text) ||
+  /^BATCH_MATMUL\ti16, i8 -> i16\t.* instead of 0\.00$/.test(text);
+const explained = judged.failed.filter(isExplained).length;
+const problems = judged.failed.filter(text => !isExplained(text)).map(text => `operator: ${text}`);
+if (process.env.ORIGO_BLESS === '1') {
+  fs.writeFileSync(`${document}.new`, documentOf(results));
+  fs.renameSync(`${document}.new`, document);
+}
+const recorded = readDocument(fs.readFileSync(document, 'utf8'));
+for (const [name, result] of Object.entries(results)) {
+  const is = result.bound ?? (result.refused ? 'refused' : 'unjudged');
+  if (recorded[name] === 'different') continue; // docs/kernels.md says why; some of it is chance
+  if (!recorded[name] || !isNear(recorded[name], is))
+    problems.push(`${name}: ${is}${result.refused ? ` (${result.refused})` : ''}, ${document} says ${recorded[name] ?? 'nothing'}; ORIGO_BLESS=1 tests/kernels/run.sh writes it`);
+}
+for (const name of all ? Object.keys(recorded).filter(name => !results[name]) : []) problems.push(`${name}: is in ${document}, and no model`);
+
+for (const problem of problems.sort()) console.log(`FAILED ${problem}`);
+const covered = every - open.size;
+console.log(`models: ${chosen.length} in the real runtime (${ran} anew), ${judged.exact} operators exact, ${judged.within} within their bound, ` +
+  `${judged.unsupported} without a kernel, ${explained} accidents of the runtime; ${covered} of ${every} operators with their types judged, ${Object.values(results).filter(r => r.bound).length} models end to end`);
+// What no runtime shows (foreign operators, types of circle) stays open.
+if (covered < 200 || judged.exact < 1000) {
+  console.log('FAILED: too few operators were judged');
+  problems.push('');
+}
+process.exitCode = problems.length ? 1 : 0;

@@ -1,0 +1,64 @@
+#include "eval/Kernels.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+/// docs/operators.md is the registry of kernels as a table. With ORIGO_BLESS=1 in the environment it is written anew.
+
+using namespace origo;
+
+namespace {
+
+std::string document() {
+  std::map<std::string, std::vector<llvm::StringRef>> rows;
+  for (const eval::KernelRow &row : eval::allKernels())
+    rows[operatorInfo(row.code)->name.str()].push_back(row.types);
+  for (const OperatorInfo &info : allOperators())
+    if (eval::isControlFlow(info.code))
+      rows[info.name.str()] = {"by its subgraphs"};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "# What runs\n\n"
+        "The kernels of `eval/kernels/`, which `circle-interpreter --kernels` prints too: "
+     << rows.size() << " operators.\n"
+     << "Types of operands → of results, in the names of the [text form](text-form.md): `f32|f16` either, `?` may be "
+        "absent,\n`any` all of whole bytes, `same` as operand 0, `...` the last one repeats. How near they are to the "
+        "real runtime is in\n[accuracy](accuracy.md), what is refused and why in [kernels](kernels.md).\n"
+        "The test `KernelsDocument` compares this page, and writes it anew with `ORIGO_BLESS=1`.\n\n"
+        "| operator | types |\n|---|---|\n";
+  for (const auto &[name, types] : rows) {
+    os << "| " << name << " | ";
+    for (size_t i = 0; i < types.size(); ++i) {
+      auto [operands, results] = types[i].split(" -> ");
+      os << (i ? "<br>" : "");
+      for (char c : (operands + (results.empty() ? "" : " → ") + results).str())
+        os << (c == '|' ? "\\" : "") << c;
+    }
+    os << " |\n";
+  }
+  return text;
+}
+
+TEST(KernelsDocument, IsUpToDate) {
+  ASSERT_GT(eval::allKernels().size(), 300u);
+  std::string path = ORIGO_SOURCE_DIR "/docs/operators.md", text = document();
+  if (std::getenv("ORIGO_BLESS")) {
+    std::error_code ec;
+    llvm::raw_fd_ostream os(path, ec);
+    ASSERT_FALSE(ec) << ec.message();
+    os << text;
+    return;
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(buffer)) << path;
+  EXPECT_TRUE((*buffer)->getBuffer() == text)
+      << path << " is not what the registry has; ORIGO_BLESS=1 origo_tests --gtest_filter=KernelsDocument.* writes it";
+}
+
+} // namespace
