@@ -19,4 +19,15 @@ struct TypeList {
 /// For each of allKernels().
 llvm::ArrayRef<TypeList> kernelTypes();
 
+/// Does the kernel refuse operands and results of 16 bits and less without a scale?
+bool needsScales(const KernelRow &row);
+
+/// The rank that all kernels of an operator want of an operand.
+struct OperandRank {
+  BuiltinOperator code;
+  unsigned operand;
+  int rank;
+};
+llvm::ArrayRef<OperandRank> operandRanks();
+
 } // namespace origo::eval

@@ -93,7 +93,10 @@ private:
 
   size_t bufferCount() const { return length(model.buffers()); }
   size_t subgraphCount() const { return length(model.subgraphs()); }
-  bool bufferExists(uint32_t index) const { return index < bufferCount() || index == 0 || !source.payloads; }
+  bool bufferExists(uint32_t index) const {
+    // Where payloads do not matter, the whole list may have been cut off.
+    return index < bufferCount() || index == 0 || (!source.payloads && bufferCount() <= 1);
+  }
 
   Error buffers();
   Error metadata();

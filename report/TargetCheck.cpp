@@ -13,7 +13,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-std::string text(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+/// In ASCII, so that names in it are safe wherever it is printed.
+std::string text(const Json &json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
 
 bool isConstant(const Value &value) {
   return !value.producer() && !value.isGraphInput && !value.isVariable &&
@@ -88,6 +89,23 @@ Json propertyOf(const Value &value, SlotProperty::Property property) {
   return json;
 }
 
+/// Dimensions that are not known agree with any, and so does a shape that may not be one: an empty one is a scalar's,
+/// or nobody knew it.
+bool shapesAgree(const Value &a, const Value &b) {
+  for (const Value *value : {&a, &b})
+    if (value->shape.empty() && !value->hasRank && !isConstant(*value))
+      return true;
+  auto dimension = [](const Value &value, int i) {
+    return static_cast<int>(value.shapeSignature.size()) == value.rank() && value.shapeSignature[i] < 0
+               ? -1
+               : value.shape[i];
+  };
+  bool agree = a.rank() == b.rank();
+  for (int i = 0; agree && i < a.rank(); ++i)
+    agree = dimension(a, i) < 0 || dimension(b, i) < 0 || dimension(a, i) == dimension(b, i);
+  return agree;
+}
+
 /// Is it the same? Of quantisations without making texts of thousands of scales.
 bool sameProperty(const Value &a, const Value &b, SlotProperty::Property property) {
   switch (property) {
@@ -96,7 +114,7 @@ bool sameProperty(const Value &a, const Value &b, SlotProperty::Property propert
   case SlotProperty::Rank:
     return a.rank() == b.rank();
   case SlotProperty::Shape:
-    return a.shape == b.shape;
+    return shapesAgree(a, b);
   case SlotProperty::Quantization:
     return sameQuantization(a.quantization, b.quantization);
   }

@@ -29,7 +29,16 @@ void add(std::vector<TensorType> &types, llvm::ArrayRef<TensorType> more) {
   types.erase(std::unique(types.begin(), types.end()), types.end());
 }
 
-OperatorLimits limitsOf(const OperatorInfo &info, const TypeList &list) {
+/// Are elements of these types numbers only by way of a scale?
+bool wantScale(llvm::ArrayRef<TensorType> types) {
+  return llvm::all_of(types, [](TensorType type) {
+    return llvm::is_contained({TensorType::INT4, TensorType::UINT4, TensorType::INT8, TensorType::UINT8,
+                               TensorType::INT16, TensorType::UINT16},
+                              type);
+  });
+}
+
+OperatorLimits limitsOf(const OperatorInfo &info, const TypeList &list, bool needsScales) {
   OperatorLimits limits;
   for (bool result : {false, true})
     for (size_t i = 0; i < (result ? info.results : info.operands).size(); ++i) {
@@ -48,6 +57,8 @@ OperatorLimits limitsOf(const OperatorInfo &info, const TypeList &list) {
         if (slot != Slot{false, 0} && types.types.empty())
           limits.same.push_back({{{false, 0}, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
       }
+      if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
+        tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
     }
   return limits;
 }
@@ -59,7 +70,7 @@ Target interpreterLimits() {
   target.name = "eval";
   for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
     if (const OperatorInfo *info = operatorInfo(row.code))
-      target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, list));
+      target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, list, eval::needsScales(row)));
   for (auto &[name, limits] : target.ops) {
     if (limits.anyOf.size() == 1) {
       OperatorLimits only = std::move(limits.anyOf.front());
@@ -75,6 +86,16 @@ Target interpreterLimits() {
         all.optional |= tensor.optional;
       }
   }
+  for (const eval::OperandRank &row : eval::operandRanks()) {
+    auto found = target.ops.find(operatorInfo(row.code)->name.str());
+    if (found == target.ops.end())
+      continue;
+    TensorLimits &limits = found->second.tensors[{false, row.operand}];
+    limits.minRank = limits.maxRank = row.rank;
+  }
+  for (auto &[name, limits] : target.ops)
+    if (const OperatorInfo *info = operatorInfo(name); info->has(Trait::Unary))
+      limits.same.push_back({{{false, 0}, SlotProperty::Shape}, {{true, 0}, SlotProperty::Shape}});
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       target.ops[info.name.str()]; // what it calls is held against the limits by itself

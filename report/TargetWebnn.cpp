@@ -121,8 +121,9 @@ std::optional<unsigned> position(StringRef names, StringRef name) {
 Json withBool(Json limits) {
   if (!limits.is_object() || !limits.contains("dataTypes") || !limits["dataTypes"].is_array())
     return limits;
-  if (llvm::is_contained(limits["dataTypes"], Json("uint8")))
-    limits["dataTypes"].push_back("bool");
+  Json &types = limits["dataTypes"]; // whose contains() is about keys
+  if (std::find(types.begin(), types.end(), "uint8") != types.end())
+    types.push_back("bool");
   return limits;
 }
 

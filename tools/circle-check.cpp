@@ -4,7 +4,7 @@
 #include "report/Columns.h"
 #include "report/OriginWords.h"
 #include "report/Target.h"
-#include "tools/Driver.h"
+#include "tools/Divide.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,6 +29,15 @@ cl::opt<std::string> webnnPath("import-webnn", cl::value_desc("DUMP.json"),
 cl::opt<std::string> limitsOf("limits-of", cl::value_desc("eval"),
                               cl::desc("Print the limits of our own interpreter, circle-interpreter"),
                               cl::cat(category));
+cl::opt<bool> partition("partition",
+                        cl::desc("Divide MODEL between the target and another back end, and write the parts and the "
+                                 "files of circle-partitioner: NAME.part, NAME.conn.ini, NAME.conn.json"),
+                        cl::cat(category));
+cl::opt<std::string> workPath("work_path", cl::init("."), cl::value_desc("DIR"),
+                              cl::desc("Where --partition writes (default: the current directory)"), cl::cat(category));
+cl::opt<std::string> fallback("default", cl::init("cpu"), cl::value_desc("NAME"),
+                              cl::desc("With --partition: the back end that takes the rest (default: cpu)"),
+                              cl::cat(category));
 cl::opt<std::string> originMap("origin-map", cl::value_desc("FILE"),
                                cl::desc("Side file of a MODEL that carries no map (default: MODEL.origin.json, if "
                                         "there is one)"),
@@ -40,6 +49,7 @@ cl::extrahelp examples("\nNo weights are needed: they may be cut off, or lie out
                        "  circle-check --target npu.json --json net.circle\n"
                        "  circle-check --import-webnn limits.json net.tflite  against what a browser says it can do\n"
                        "  circle-check --import-webnn limits.json > webnn.json\n"
+                       "  circle-check --target npu.json --partition --work_path parts net.circle\n"
                        "  circle-check --limits-of eval > eval.json\n"
                        "\nExit status: 0 supported, 1 bad input or usage, 2 not supported.\n");
 
@@ -65,9 +75,8 @@ llvm::Expected<Target> readTargetFile() {
   return target;
 }
 
-llvm::Expected<Imported> readModel(llvm::StringRef path, PayloadStore &store) {
+llvm::Expected<ImportOptions> importOptions(llvm::StringRef path) {
   ImportOptions options;
-  options.payloads = false;
   std::string side = originMap.empty() ? (path + ".origin.json").str() : originMap;
   if (!originMap.empty() || llvm::sys::fs::exists(side)) {
     llvm::Expected<std::string> text = readText(side);
@@ -78,8 +87,11 @@ llvm::Expected<Imported> readModel(llvm::StringRef path, PayloadStore &store) {
       return inFile(side, map.takeError());
     options.map = std::make_shared<const origin::OriginMap>(std::move(*map));
   }
-  return load(path, options, store);
+  return options;
 }
+
+/// JSON in ASCII needs no escapes on a terminal, but may be long.
+std::string cut(const std::string &text) { return text.size() <= 60 ? text : text.substr(0, 57) + "..."; }
 
 void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage &lineage) {
   origin::OriginMap map;
@@ -92,8 +104,8 @@ void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage
       origins.push_back(names.sourceOperatorWords(id));
     std::string place = std::to_string(v.subgraph) + (v.op ? ":" + std::to_string(v.op->index) : "");
     std::string tensor = v.tensor ? std::to_string(v.tensor->index) + " \"" + printable(v.tensor->name, 40) + '"' : "";
-    return {place,  v.op ? v.op->opName() : "", printable(v.operand),    tensor,
-            v.rule, printable(v.expected, 60),  printable(v.actual, 60), shortened(origins, false)};
+    return {place,         v.op ? v.op->opName() : "", printable(v.operand), tensor, v.rule, cut(v.expected),
+            cut(v.actual), shortened(origins, false)};
   };
   printColumns({"place", "operator", "operand", "tensor", "limit", "expected", "actual", "from"}, violations.size(),
                row, llvm::outs());
@@ -117,8 +129,12 @@ int run() {
   }
   if (arguments.size() != 1)
     return fail("one MODEL, please; --help shows examples");
+  llvm::Expected<ImportOptions> options = importOptions(arguments[0]);
+  if (!options)
+    return fail(options.takeError());
   PayloadStore store;
-  llvm::Expected<Imported> imported = readModel(arguments[0], store);
+  options->payloads = false;
+  llvm::Expected<Imported> imported = load(arguments[0], *options, store);
   if (!imported)
     return fail(imported.takeError());
   for (const std::string &text : imported->notes)
@@ -130,6 +146,10 @@ int run() {
     llvm::outs() << "supported\n";
   else
     printViolations(violations, imported->lineage);
+  options->payloads = true; // parts have them
+  if (partition)
+    if (llvm::Error error = divide(arguments[0], *options, *target, fallback, workPath))
+      return fail(std::move(error));
   return violations.empty() ? 0 : 2;
 }
 
