@@ -179,6 +179,40 @@ TEST_F(TargetFile, PayloadsMayLieBehindTheEnd) {
   EXPECT_TRUE(llvm::errorToBool(importModel(scratch.at("outside.circle")).takeError()));
 }
 
+/// The fingerprint covers sizes of payloads, so that without them only the lists tell whether a map is the model's.
+TEST_F(TargetFile, AMapIsContinuedWithoutPayloads) {
+  llvm::Expected<Imported> read = importModel(path);
+  ASSERT_TRUE(bool(read));
+  std::string mapped = scratch.at("mapped.circle");
+  ASSERT_FALSE(exportModel(*read->model, read->lineage, mapped, {}));
+  std::ifstream in(mapped, std::ios::binary);
+  std::string file{std::istreambuf_iterator<char>(in), {}};
+  const circle::Model *model = circle::GetModel(file.data());
+  unsigned emptied = 0;
+  for (const circle::Tensor *tensor : *model->subgraphs()->Get(0)->tensors())
+    if (const circle::Buffer *buffer = model->buffers()->Get(tensor->buffer());
+        buffer->data() && buffer->data()->size()) {
+      poke(buffer->data(), 0);
+      ++emptied;
+    }
+  ASSERT_EQ(emptied, 1u);
+  std::string cut = write("cut.circle", file);
+  EXPECT_EQ(lines(check(cut)), expected);
+  EXPECT_FALSE(imported.lineage.chain.empty()) << "the map is not continued";
+  ASSERT_EQ(imported.notes.size(), 1u);
+  EXPECT_NE(imported.notes[0].find("payloads are missing"), std::string::npos);
+
+  // The same names do not make it the same model.
+  std::string lie = file;
+  const_cast<circle::OperatorCode *>(circle::GetModel(lie.data())->operator_codes()->Get(0))
+      ->mutate_builtin_code(circle::BuiltinOperator::RELU6);
+  ImportOptions options;
+  options.payloads = false;
+  llvm::Expected<Imported> refused = importModel(write("lie.circle", lie), options);
+  ASSERT_FALSE(bool(refused));
+  EXPECT_NE(llvm::toString(refused.takeError()).find("stale origin map"), std::string::npos);
+}
+
 TEST_F(TargetFile, Json) {
   auto json = nlohmann::json::parse(violationsJson(check(path)));
   EXPECT_EQ(json["supported"], false);

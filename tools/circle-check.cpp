@@ -99,13 +99,17 @@ void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage
   MapNames names(map);
   auto row = [&](size_t i) -> Cells {
     const Violation &v = violations[i];
-    std::vector<std::string> origins;
-    for (uint32_t id : v.origins)
-      origins.push_back(names.sourceOperatorWords(id));
+    std::string origins;
+    if (!v.origins.empty())
+      if (const origin::SourceOperator *first = names.sourceOperator(v.origins[0]))
+        origins = std::to_string(v.origins[0]) + " " + names.kind(first->op, first->customCode) + " " +
+                  printable(names.nameOf(*first), 60);
+    if (v.origins.size() > 1)
+      origins += " and " + std::to_string(v.origins.size() - 1) + " more";
     std::string place = std::to_string(v.subgraph) + (v.op ? ":" + std::to_string(v.op->index) : "");
     std::string tensor = v.tensor ? std::to_string(v.tensor->index) + " \"" + printable(v.tensor->name, 40) + '"' : "";
-    return {place,         v.op ? v.op->opName() : "", printable(v.operand), tensor, v.rule, cut(v.expected),
-            cut(v.actual), shortened(origins, false)};
+    return {place,  v.op ? v.op->opName() : "", printable(v.operand), tensor, v.rule, cut(v.expected), cut(v.actual),
+            origins};
   };
   printColumns({"place", "operator", "operand", "tensor", "limit", "expected", "actual", "from"}, violations.size(),
                row, llvm::outs());
