@@ -58,6 +58,10 @@ bool needsScales(const KernelRow &row) {
          (llvm::is_contained(comparisons, row.code) && !row.types.starts_with("i16"));
 }
 
+bool takesBlocks(const KernelRow &row, unsigned operand) {
+  return row.code == FULLY_CONNECTED && operand == 1 && row.types.starts_with("f32");
+}
+
 llvm::ArrayRef<OperandRank> operandRanks() {
   static const OperandRank ranks[] = {
       {AVERAGE_POOL_2D, 0, 4},

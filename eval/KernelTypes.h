@@ -21,6 +21,8 @@ llvm::ArrayRef<TypeList> kernelTypes();
 
 /// Does the kernel refuse operands and results of 16 bits and less without a scale?
 bool needsScales(const KernelRow &row);
+/// May this operand be quantised in blocks?
+bool takesBlocks(const KernelRow &row, unsigned operand);
 
 /// The rank that all kernels of an operator want of an operand.
 struct OperandRank {

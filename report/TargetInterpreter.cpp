@@ -38,7 +38,8 @@ bool wantScale(llvm::ArrayRef<TensorType> types) {
   });
 }
 
-OperatorLimits limitsOf(const OperatorInfo &info, const TypeList &list, bool needsScales) {
+OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, const TypeList &list) {
+  bool needsScales = eval::needsScales(row);
   OperatorLimits limits;
   for (bool result : {false, true})
     for (size_t i = 0; i < (result ? info.results : info.operands).size(); ++i) {
@@ -59,6 +60,8 @@ OperatorLimits limitsOf(const OperatorInfo &info, const TypeList &list, bool nee
       }
       if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
         tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
+      if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
+        tensor.schemes->push_back(Scheme::Blockwise);
     }
   return limits;
 }
@@ -70,7 +73,7 @@ Target interpreterLimits() {
   target.name = "eval";
   for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
     if (const OperatorInfo *info = operatorInfo(row.code))
-      target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, list, eval::needsScales(row)));
+      target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, row, list));
   for (auto &[name, limits] : target.ops) {
     if (limits.anyOf.size() == 1) {
       OperatorLimits only = std::move(limits.anyOf.front());
