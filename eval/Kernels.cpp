@@ -1,4 +1,4 @@
-#include "eval/Kernels.h"
+#include "eval/KernelTypes.h"
 
 #include "schema/TensorTypes.h"
 
@@ -68,31 +68,15 @@ KERNEL_FILES(DECLARE)
 
 namespace {
 
-/// What a row's text says of one operand or result.
-struct Slot {
-  uint64_t types = 0; ///< bits of bitOf
-  bool same = false, optional = false;
-  bool accepts(const Value *value, const Value *first) const;
-};
-
-/// The numbers of the types begin at −6.
-uint64_t bitOf(TensorType type) { return uint64_t(1) << (static_cast<int>(type) + 16); }
-
-struct TypeList {
-  llvm::SmallVector<Slot, 4> operands, results;
-  bool operandsRepeat = false, resultsRepeat = false;
-};
-
-uint64_t wholeByteTypes() {
-  uint64_t types = 0;
+void addWholeByteTypes(llvm::SmallVectorImpl<TensorType> &types) {
+  // The numbers of the types begin at −7.
   for (int number = -16; number < 48; ++number)
     if (auto bits = bitsPerElement(static_cast<TensorType>(number)); bits && *bits % 8 == 0)
-      types |= bitOf(static_cast<TensorType>(number));
-  return types;
+      types.push_back(static_cast<TensorType>(number));
 }
 
-Slot parseSlot(llvm::StringRef text) {
-  Slot slot;
+TypeSlot parseSlot(llvm::StringRef text) {
+  TypeSlot slot;
   slot.optional = text.consume_back("?");
   while (!text.empty()) {
     auto [name, rest] = text.split('|');
@@ -100,17 +84,17 @@ Slot parseSlot(llvm::StringRef text) {
     if (name == "same")
       slot.same = true;
     else if (name == "any")
-      slot.types |= wholeByteTypes();
+      addWholeByteTypes(slot.types);
     else if (auto type = tensorTypeFromShortName(name))
-      slot.types |= bitOf(*type);
+      slot.types.push_back(*type);
     else
       llvm::report_fatal_error("a kernel's row names a type that does not exist: " + llvm::Twine(name));
   }
   return slot;
 }
 
-llvm::SmallVector<Slot, 4> parseSide(llvm::StringRef text, bool &repeats) {
-  llvm::SmallVector<Slot, 4> slots;
+llvm::SmallVector<TypeSlot, 4> parseSide(llvm::StringRef text, bool &repeats) {
+  llvm::SmallVector<TypeSlot, 4> slots;
   text = text.trim();
   repeats = text.consume_back("...");
   while (!text.empty()) {
@@ -129,16 +113,7 @@ TypeList parseTypes(llvm::StringRef text) {
   return list;
 }
 
-bool Slot::accepts(const Value *value, const Value *first) const {
-  if (!value)
-    return optional;
-  int number = static_cast<int>(value->type);
-  if (same && first && value->type == first->type)
-    return true;
-  return number >= -16 && number < 48 && (types & bitOf(value->type));
-}
-
-bool fits(llvm::ArrayRef<Slot> slots, bool repeat, llvm::ArrayRef<const Value *> values, const Value *first,
+bool fits(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<const Value *> values, const Value *first,
           bool mayBeAbsent) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (i >= slots.size() && (!repeat || slots.empty()))
@@ -184,7 +159,16 @@ bool matches(const TypeList &list, const Operator &op) {
 
 } // namespace
 
+bool TypeSlot::accepts(const Value *value, const Value *first) const {
+  if (!value)
+    return optional;
+  if (same && first && value->type == first->type)
+    return true;
+  return llvm::is_contained(types, value->type);
+}
+
 llvm::ArrayRef<KernelRow> allKernels() { return registry().rows; }
+llvm::ArrayRef<TypeList> kernelTypes() { return registry().lists; }
 
 const KernelRow *findKernel(const Operator &op) {
   if (!op.results().empty() && !op.result(0)) // kernels look at its type

@@ -188,6 +188,10 @@ private:
       out.pass = row.pass;
       out.run = row.run;
       out.rewrite = row.rewrite;
+      if (row.part) {
+        out.partFile = row.part->file;
+        out.partFingerprint = row.part->fingerprint;
+      }
       for (const Operator *op : row.operators)
         out.operators.push_back({op->subgraph()->index, op->index});
       for (const Value *value : row.values)

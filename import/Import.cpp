@@ -9,6 +9,7 @@ static llvm::Expected<Imported> importFile(std::shared_ptr<MappedFile> file, con
   llvm::Expected<Source> source = openSource(std::move(file));
   if (!source)
     return source.takeError();
+  source->payloads = options.payloads;
   if (llvm::Error error = checkRules(*source))
     return error;
   Imported imported;

@@ -15,6 +15,10 @@ struct ImportOptions {
   OriginMode origin = OriginMode::Continue;
   /// A side file's map for an input that carries none (or ids only); checked against the model like an embedded one.
   std::shared_ptr<const origin::OriginMap> map;
+  /// Without them a model is read for its structure: nothing is said of payloads, which may be cut off or lie behind the
+  /// end of the file, and such a model cannot be exported or run. An origin map whose fingerprint cannot be compared for
+  /// lack of payloads is continued where it lists the operators and tensors that the model has.
+  bool payloads = true;
 };
 
 struct Imported {

@@ -1,6 +1,7 @@
 #include "import/Lineage.h"
 
 #include "origin/Embedded.h"
+#include "origin/Json.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,6 +48,30 @@ void dropOriginMetadata(Model &model) {
   model.number();
 }
 
+/// Is there a constant, as far as the tables tell, without bytes?
+bool lacksPayloads(const Model &model) {
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      if (value->buffer && !value->producer() && !value->isGraphInput && value->buffer->payload.empty())
+        return true;
+  return false;
+}
+
+/// Is the target of the map a model with these operators and tensors?
+bool listsSame(const origin::OriginMap &map, const origin::Listing &listing) {
+  auto sameOperator = [](const origin::OperatorRow &row, const origin::SourceOperator &op) {
+    return row.op == op.op && row.customCode == op.customCode;
+  };
+  auto sameTensor = [](const origin::TensorRow &row, const origin::SourceTensor &tensor) {
+    return origin::replaceInvalidUtf8(row.name) == origin::replaceInvalidUtf8(tensor.name); // a side file has it so
+  };
+  return std::equal(map.target.subgraphs.begin(), map.target.subgraphs.end(), listing.subgraphs.begin(),
+                    listing.subgraphs.end(), [&](const origin::TargetSubgraph &a, const origin::SourceSubgraph &b) {
+                      return llvm::equal(a.operators, b.operators, sameOperator) &&
+                             llvm::equal(a.tensors, b.tensors, sameTensor);
+                    });
+}
+
 std::string baseName(const Source &source) { return llvm::sys::path::filename(source.file->path()).str(); }
 std::string formatName(const Source &source) { return source.tflite ? "tflite" : "circle"; }
 
@@ -83,11 +108,15 @@ void Lineages::restart(const origin::ModelView &view) {
 
 Error Lineages::continueMap(const origin::ModelView &view, origin::OriginMap map, llvm::StringRef what) {
   origin::Digest fingerprint = origin::fingerprint(view);
-  if (map.target.fingerprint != fingerprint)
+  bool incomparable = map.target.fingerprint != fingerprint && !options.payloads && lacksPayloads(model);
+  if (incomparable && listsSame(map, origin::describe(view)))
+    imported.notes.push_back("payloads are missing, so that the fingerprint in the origin map cannot be compared; its "
+                             "operators and tensors are those of the model");
+  else if (map.target.fingerprint != fingerprint)
     return makeError("stale origin map: " + what + " leads to a model with the fingerprint " +
                      origin::hex(map.target.fingerprint).substr(0, 16) + "…, and that of this one is " +
                      origin::hex(fingerprint).substr(0, 16) + "…; use --origin=restart or --origin=ignore");
-  bool retrained = map.target.content != origin::content(view);
+  bool retrained = options.payloads && map.target.content != origin::content(view);
   if (retrained)
     imported.notes.push_back("the weights have changed since the origin map was made: origins hold, relations of "
                              "constants are dropped");
@@ -187,7 +216,8 @@ Error Lineages::run() {
 
   if (options.origin == OriginMode::Restart) {
     restart(view);
-  } else if (auto embedded = metadata(model, origin::metadataName)) {
+  } else if (auto embedded = metadata(model, origin::metadataName);
+             embedded && (options.payloads || !embedded->empty())) {
     llvm::Expected<origin::OriginMap> map = origin::decode(*embedded, view);
     if (!map)
       return makeError("its origin map is damaged: " + printable(llvm::toString(map.takeError()), 300) +

@@ -202,7 +202,10 @@ Error MapReader::ledgerRow(const origin::LedgerRow &row) {
                   .pass = intern(row.pass),
                   .run = row.run,
                   .rewrite = row.rewrite,
-                  .into = into};
+                  .into = into,
+                  .part = nullptr};
+  if (!row.partFile.empty())
+    stone.part = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
   for (auto [graph, index] : row.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");

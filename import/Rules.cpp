@@ -93,9 +93,9 @@ private:
 
   size_t bufferCount() const { return length(model.buffers()); }
   size_t subgraphCount() const { return length(model.subgraphs()); }
-  bool bufferExists(uint32_t index) const { return index < bufferCount() || index == 0; }
-  bool inFile(uint64_t offset, uint64_t size) const {
-    return offset <= source.bytes().size() && size <= source.bytes().size() - offset;
+  bool bufferExists(uint32_t index) const {
+    // Where payloads do not matter, the whole list may have been cut off.
+    return index < bufferCount() || index == 0 || (!source.payloads && bufferCount() <= 1);
   }
 
   Error buffers();
@@ -114,9 +114,11 @@ private:
 };
 
 Error Rules::buffers() {
+  if (!source.payloads)
+    return Error::success();
   for (size_t i = 0; i < bufferCount(); ++i) {
     const circle::Buffer &buffer = *model.buffers()->Get(i);
-    if (buffer.offset() > 1 && !inFile(buffer.offset(), buffer.size()))
+    if (buffer.offset() > 1 && !source.inFile(buffer.offset(), buffer.size()))
       return makeError("buffer " + Twine(i) + ": its " + Twine(buffer.size()) + " bytes at byte " +
                        Twine(buffer.offset()) + " do not lie in the file of " + Twine(source.bytes().size()));
   }
@@ -352,12 +354,12 @@ Error Rules::operators(const circle::SubGraph &graph, unsigned index) {
                            "operator " + Twine(producers[tensor]) + " has the same result already");
         if (inputs[tensor])
           return makeError(named(placeOf(i), tensor), "its result is an input of the subgraph");
-        if (!source.payload(graph.tensors()->Get(tensor)->buffer()).empty())
+        if (source.payloads && !source.payload(graph.tensors()->Get(tensor)->buffer()).empty())
           return makeError(named(placeOf(i), tensor), "its result is a constant");
         producers[tensor] = i;
       }
-    if (op.large_custom_options_offset() > 1 &&
-        !inFile(op.large_custom_options_offset(), op.large_custom_options_size()))
+    if (source.payloads && op.large_custom_options_offset() > 1 &&
+        !source.inFile(op.large_custom_options_offset(), op.large_custom_options_size()))
       return makeError(placeOf(i), "its custom options do not lie in the file");
     if (op.builtin_options() || op.builtin_options_2())
       if (Error error = options(op, row, placeOf(i)))
@@ -374,7 +376,7 @@ Error Rules::operators(const circle::SubGraph &graph, unsigned index) {
                                                           ": the operators form a cycle or are not in execution order");
 
   for (size_t i = 0; i < tensors; ++i)
-    if (producers[i] < 0 && !inputs[i]) {
+    if (source.payloads && producers[i] < 0 && !inputs[i]) {
       const circle::Tensor &tensor = *graph.tensors()->Get(i);
       if (Error error = payload(tensor, named({.subgraph = static_cast<int>(index)}, i)))
         return error;

@@ -78,8 +78,9 @@ private:
 
 llvm::ArrayRef<uint8_t> Source::payload(const circle::Buffer &buffer) const {
   // 0 and 1 stand for "not outside": the one is the default, the other a placeholder of writers.
-  if (buffer.offset() > 1)
-    return bytes().slice(buffer.offset(), buffer.size());
+  if (buffer.offset() > 1) // within the file, as checkRules has seen unless payloads do not matter
+    return inFile(buffer.offset(), buffer.size()) ? bytes().slice(buffer.offset(), buffer.size())
+                                                  : llvm::ArrayRef<uint8_t>();
   return buffer.data() ? llvm::ArrayRef(buffer.data()->data(), buffer.data()->size()) : llvm::ArrayRef<uint8_t>();
 }
 

@@ -12,6 +12,7 @@ namespace origo {
 struct Source {
   std::shared_ptr<MappedFile> file;
   bool tflite = false;
+  bool payloads = true; ///< ImportOptions::payloads
   const circle::Model *model = nullptr;
   /// Fields of a later schema revision are there, which are not carried.
   bool unknownFields = false;
@@ -19,6 +20,9 @@ struct Source {
   llvm::DenseMap<uint64_t, const flatbuffers::Table *> externalBuffers;
 
   llvm::ArrayRef<uint8_t> bytes() const { return file->bytes(); }
+  bool inFile(uint64_t offset, uint64_t size) const {
+    return offset <= bytes().size() && size <= bytes().size() - offset;
+  }
   /// The slice of the file that `data` points at.
   Payload slice(const uint8_t *data, uint64_t size) const {
     return size ? Payload(file, data - bytes().data(), size) : Payload();

@@ -30,10 +30,14 @@ private:
     std::memcpy(items.data(), vector->Data(), items.size() * sizeof(T));
     return model.copy(llvm::ArrayRef<T>(items));
   }
-  Buffer *buffer(uint32_t index) const {
-    if (index >= model.buffers.size() || (index == 0 && model.buffers[0]->payload.empty()))
+  Buffer *buffer(uint32_t index) {
+    if (index == 0 && (model.buffers.empty() || model.buffers[0]->payload.empty()))
       return nullptr;
-    return model.buffers[index];
+    if (index < model.buffers.size())
+      return model.buffers[index];
+    if (!missing) // only where payloads do not matter
+      missing = &model.addBuffer({});
+    return missing;
   }
   llvm::SmallVector<Value *> values(const Subgraph &graph, const flatbuffers::Vector<int32_t> *indices) const {
     llvm::SmallVector<Value *> result;
@@ -42,6 +46,8 @@ private:
         result.push_back(index < 0 ? nullptr : graph.values[index]);
     return result;
   }
+
+  Buffer *missing = nullptr;
 
   void buffers();
   void externals();
@@ -159,8 +165,9 @@ void Builder::operators(const circle::SubGraph &wire, Subgraph &graph) {
     built.customOptionsFormat = static_cast<int8_t>(op->custom_options_format());
     if (op->large_custom_options_offset() > 1) {
       built.largeCustomOptions = true;
-      built.customOptions =
-          source.slice(source.bytes().data() + op->large_custom_options_offset(), op->large_custom_options_size());
+      if (uint64_t offset = op->large_custom_options_offset(), size = op->large_custom_options_size();
+          source.inFile(offset, size))
+        built.customOptions = source.slice(source.bytes().data() + offset, size);
     } else if (length(op->custom_options())) {
       built.customOptions = source.slice(op->custom_options()->data(), op->custom_options()->size());
     }

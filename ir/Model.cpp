@@ -386,7 +386,7 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         continue;
       if (stone != rowOf) {
         const Tombstone &from = tombstones[stone];
-        row = {from.ofTensors, 0, from.fate, from.was, from.pass, from.run, from.rewrite, {}, {}};
+        row = {from.ofTensors, 0, from.fate, from.was, from.pass, from.run, from.rewrite, {}, {}, from.part};
         follower.follow(from.into, row);
         if (leadsSomewhere(row.fate) && row.operators.empty() && row.values.empty())
           row.was = std::exchange(row.fate, Fate::Dead);

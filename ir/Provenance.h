@@ -98,6 +98,11 @@ struct Synthetic {
   IdSet serves;           ///< never empty
 };
 
+/// A part of a divided model: the base name of its file and its fingerprint, "sha256:…".
+struct Part {
+  llvm::StringRef file, fingerprint;
+};
+
 /// The last carrier of `ids` may have gone. Those of them that nothing live carries in the end get a ledger row from
 /// the last tombstone that names them: appending is all that a rewrite pays.
 struct Tombstone {
@@ -109,6 +114,7 @@ struct Tombstone {
   uint32_t run;     ///< position in the chain of runs
   uint32_t rewrite; ///< running number in that run
   const Successors *into; ///< may be null
+  const Part *part = nullptr; ///< of the fate Elsewhere
 };
 
 /// A ledger row with its way followed to the written model.
@@ -121,6 +127,7 @@ struct LedgerRow {
   uint32_t run, rewrite;
   llvm::SmallVector<const Operator *, 1> operators;
   llvm::SmallVector<const Value *, 1> values;
+  const Part *part; ///< of the fate Elsewhere
 };
 
 } // namespace origo

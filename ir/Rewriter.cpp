@@ -532,7 +532,7 @@ RewriteResult Rewriter::finish(Fate fate, Successors *into, std::optional<Rewrit
 void Rewriter::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
   if (ids.empty())
     return;
-  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into});
+  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part});
   mutation::buried(model);
 }
 

@@ -147,6 +147,17 @@ public:
   /// Makes these values the outputs of the first subgraph and of its signatures, and removes what they do not need. Not
   /// part of a rule; to be called before any.
   void changeOutputs(llvm::ArrayRef<Value *> outputs);
+  /// Where what does not stay goes: the part that has this operator of the divided subgraph, or, if there is none, this
+  /// other subgraph; null: the user does not want it.
+  using PartOf = llvm::function_ref<const Part *(const Operator *op, const Subgraph &graph)>;
+  /// Keeps these operators of one subgraph, which becomes the first one, with what they call; the rest of the model
+  /// goes. What they take from the rest become inputs, what they give it outputs; signatures go. `sourceProducers`: by
+  /// source tensor, the source operator that makes it, or −1. Not part of a rule; to be called before any.
+  llvm::Error keepOnly(llvm::StringRef pass, llvm::ArrayRef<Operator *> kept, PartOf partOf,
+                       llvm::ArrayRef<int32_t> sourceProducers);
+  /// Gives the inputs of the first subgraph these shapes (−1: known at run time only), and all that is computed from
+  /// them what follows. A tensor of another shape is not the tensor of the source any more. Not part of a rule.
+  llvm::Error resizeInputs(llvm::ArrayRef<llvm::SmallVector<int32_t, 4>> shapes);
   /// Drops buffers that no live value and no metadata entry refers to.
   void pruneBuffers();
 
@@ -178,8 +189,10 @@ private:
   llvm::SmallVector<std::pair<Operator *, Operator *>, 4> standIns; ///< consumed, created: where drafts say so
   std::deque<Operator *> worklist;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of a rewrite
-  llvm::SmallVector<Operator *> spent;  ///< made in this run and erased in the last rewrite, which may still be looked at
+  llvm::SmallVector<Operator *>
+      spent; ///< made in this run and erased in the last rewrite, which may still be looked at
   llvm::SmallVector<std::pair<Subgraph *, Value *>> spentConstants;
+  const Part *part = nullptr; ///< that has what is buried now
 
   const char *refusal() const;
   const char *mergeRefusal(const Value &from, const Value &to) const;
@@ -195,6 +208,9 @@ private:
   void release(Value *value, Fate fate, Successors *into);
   void eraseDoomed(Fate fate = Fate::Dead);
   void moveInterface(Value &from, Value &to);
+  bool resize(Value &value, llvm::ArrayRef<int32_t> shape);
+  llvm::Error resizeResults(Subgraph &graph, llvm::DenseSet<const Value *> &resized);
+  llvm::Error resizeCallees(Operator &op, llvm::DenseSet<const Value *> &resized);
   void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
   bool removable(const Operator &op) const;
 };

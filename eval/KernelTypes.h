@@ -1,0 +1,35 @@
+#pragma once
+
+#include "eval/Kernels.h"
+
+namespace origo::eval {
+
+/// What a row says of one operand or result.
+struct TypeSlot {
+  llvm::SmallVector<TensorType> types;
+  bool same = false, optional = false;
+  bool accepts(const Value *value, const Value *first) const;
+};
+
+/// The types of a row, read.
+struct TypeList {
+  llvm::SmallVector<TypeSlot, 4> operands, results;
+  bool operandsRepeat = false, resultsRepeat = false;
+};
+/// For each of allKernels().
+llvm::ArrayRef<TypeList> kernelTypes();
+
+/// Does the kernel refuse operands and results of 16 bits and less without a scale?
+bool needsScales(const KernelRow &row);
+/// May this operand be quantised in blocks?
+bool takesBlocks(const KernelRow &row, unsigned operand);
+
+/// The rank that all kernels of an operator want of an operand.
+struct OperandRank {
+  BuiltinOperator code;
+  unsigned operand;
+  int rank;
+};
+llvm::ArrayRef<OperandRank> operandRanks();
+
+} // namespace origo::eval

@@ -1,0 +1,108 @@
+#include "report/Target.h"
+
+#include "eval/KernelTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+/// The limits of our own interpreter. What it can run is the registry of its kernels, a row for each set of types; so
+/// there is one choice for each row, and what all of them together take for each operand.
+namespace origo::report {
+
+using eval::TypeList;
+using eval::TypeSlot;
+
+namespace {
+
+/// Slots of a kernel's row for the place `i` of the operator's row.
+llvm::ArrayRef<TypeSlot> slotsOf(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<OperandInfo> row,
+                                 size_t i) {
+  if (row[i].variadic)
+    return slots.drop_front(std::min(i, slots.size() - !slots.empty()));
+  if (i < slots.size())
+    return slots.slice(i, 1);
+  return repeat ? slots.take_back(1) : llvm::ArrayRef<TypeSlot>();
+}
+
+void add(std::vector<TensorType> &types, llvm::ArrayRef<TensorType> more) {
+  types.insert(types.end(), more.begin(), more.end());
+  llvm::sort(types);
+  types.erase(std::unique(types.begin(), types.end()), types.end());
+}
+
+/// Are elements of these types numbers only by way of a scale?
+bool wantScale(llvm::ArrayRef<TensorType> types) {
+  return llvm::all_of(types, [](TensorType type) {
+    return llvm::is_contained({TensorType::INT4, TensorType::UINT4, TensorType::INT8, TensorType::UINT8,
+                               TensorType::INT16, TensorType::UINT16},
+                              type);
+  });
+}
+
+OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, const TypeList &list) {
+  bool needsScales = eval::needsScales(row);
+  OperatorLimits limits;
+  for (bool result : {false, true})
+    for (size_t i = 0; i < (result ? info.results : info.operands).size(); ++i) {
+      Slot slot{result, static_cast<unsigned>(i)};
+      auto slots = result ? slotsOf(list.results, list.resultsRepeat, info.results, i)
+                          : slotsOf(list.operands, list.operandsRepeat, info.operands, i);
+      TensorLimits &tensor = limits.tensors[slot];
+      tensor.dataTypes.emplace();
+      tensor.optional = slots.empty() || (result && i > 0);
+      for (const TypeSlot &types : slots) {
+        tensor.optional |= types.optional;
+        add(*tensor.dataTypes, types.types);
+        if (!types.same)
+          continue;
+        add(*tensor.dataTypes, list.operands[0].types);
+        if (slot != Slot{false, 0} && types.types.empty())
+          limits.same.push_back({{{false, 0}, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
+      }
+      if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
+        tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
+      if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
+        tensor.schemes->push_back(Scheme::Blockwise);
+    }
+  return limits;
+}
+
+} // namespace
+
+Target interpreterLimits() {
+  Target target;
+  target.name = "eval";
+  for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
+    if (const OperatorInfo *info = operatorInfo(row.code))
+      target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, row, list));
+  for (auto &[name, limits] : target.ops) {
+    if (limits.anyOf.size() == 1) {
+      OperatorLimits only = std::move(limits.anyOf.front());
+      limits = std::move(only);
+      continue;
+    }
+    for (const OperatorLimits &choice : limits.anyOf)
+      for (auto &[slot, tensor] : choice.tensors) {
+        TensorLimits &all = limits.tensors[slot];
+        if (!all.dataTypes)
+          all.dataTypes.emplace();
+        add(*all.dataTypes, *tensor.dataTypes);
+        all.optional |= tensor.optional;
+      }
+  }
+  for (const eval::OperandRank &row : eval::operandRanks()) {
+    auto found = target.ops.find(operatorInfo(row.code)->name.str());
+    if (found == target.ops.end())
+      continue;
+    TensorLimits &limits = found->second.tensors[{false, row.operand}];
+    limits.minRank = limits.maxRank = row.rank;
+  }
+  for (auto &[name, limits] : target.ops)
+    if (const OperatorInfo *info = operatorInfo(name); info->has(Trait::Unary))
+      limits.same.push_back({{{false, 0}, SlotProperty::Shape}, {{true, 0}, SlotProperty::Shape}});
+  for (const OperatorInfo &info : allOperators())
+    if (eval::isControlFlow(info.code))
+      target.ops[info.name.str()]; // what it calls is held against the limits by itself
+  return target;
+}
+
+} // namespace origo::report

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Every model file of the shared folder through the tools that know of targets.
+# usage: every_target.sh BIN limits  what `circle-check --limits-of eval` lets through runs in circle-interpreter
+#        every_target.sh BIN parts   the parts of --partition, of circle-opselector and of circle-resizer keep the law
+# Exits with 77 (skipped) where there are no model files.
+set -uo pipefail
+bin=$1 what=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+models=${ORIGO_SHARED:-$root/../shared}/models
+if [[ ! -d $models ]]; then
+  echo "models: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
+  exit 77
+fi
+models=$(cd "$models" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export bin models scratch
+
+# What no limits on types, ranks and options can say: a file that contradicts itself, or numbers that an operator cannot
+# compute with. A kernel that is missing, or refuses a type, is none of these.
+export values='states another shape|has another shape|another number of elements|division by zero|index -?[0-9]+ of|'\
+'axis -?[0-9]+ of|dimension [0-9]+ is not 1|elements, the new shape|must be|must have a number|not a single|'\
+'a scale is not a number above zero|no random numbers for its type|computed by nothing|out of the type|cut beyond'
+
+limits() {
+  local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status said
+  "$bin/circle-check" --target "$scratch/eval.json" --json "$file" >"$out.json" 2>"$out.err"
+  case $? in
+  0) ;;
+  2) echo "other $name" && return ;;
+  1) echo "refused $name" && return ;;
+  *) echo "FAILED $name: circle-check: $(head -c 200 "$out.err")" && return ;;
+  esac
+  timeout 300 "$bin/circle-interpreter" --seed=1 "$file" "$out." >/dev/null 2>"$out.err"
+  status=$?
+  said=$(head -n 1 "$out.err" | head -c 300)
+  rm -f "$out".*
+  if ((status == 0)); then
+    echo "ran $name"
+  elif ((status == 1)) && grep -qE "$values" <<<"$said"; then
+    echo "value $name: $said"
+  else
+    echo "FAILED $name: accepted, but ends with $status: $said"
+  fi
+}
+
+# Exit status 1 with one line is a refusal; anything else but 0 and 2 is a failure.
+judge() {
+  local what=$1 status=$2 err=$3
+  if ((status == 1)) && (($(wc -l <"$err") == 1)); then
+    echo "refused $what: $(head -c 200 "$err")"
+  else
+    echo "FAILED $what: ends with $status: $(head -c 300 "$err")"
+  fi
+}
+
+lawful() { # MODEL SOURCE WHAT
+  local said
+  if said=$("$bin/origin-dump" --check --source "$2" "$1" 2>&1) && [[ $said == ok || $said == *$'\n'ok ]]; then
+    echo "kept $3"
+  else
+    echo "FAILED $3: $(head -c 400 <<<"$said" | tr '\n' ' ')"
+  fi
+}
+
+parts() {
+  local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status part number
+  mkdir -p "$out"
+  "$bin/circle-check" --target "$scratch/npu.json" --partition --work_path "$out" "$file" >/dev/null 2>"$out/err"
+  status=$?
+  if ((status == 0 || status == 2)); then
+    number=0
+    for part in "$out"/*_*.circle; do
+      lawful "$part" "$file" "part $name $(basename "$part")"
+      ((++number >= 12)) && break
+    done
+    [[ -s $(echo "$out"/*.conn.json) && -s $(echo "$out"/*.conn.ini) && -s $(echo "$out"/*.part) ]] ||
+      echo "FAILED part $name: not all of .part, .conn.ini and .conn.json"
+  else
+    judge "part $name" $status "$out/err"
+  fi
+  rm -rf "$out" && mkdir "$out"
+  for ids in 0 0-2 1; do
+    "$bin/circle-opselector" --by_id $ids "$file" "$out/part.circle" 2>"$out/err"
+    status=$?
+    if ((status == 0)); then
+      lawful "$out/part.circle" "$file" "select $name $ids"
+    else
+      judge "select $name $ids" $status "$out/err"
+    fi
+  done
+  rm -rf "$out"
+}
+export -f limits parts judge lawful
+
+"$bin/circle-check" --limits-of eval >"$scratch/eval.json" || exit 1
+echo '{"target": "npu", "ops": {"CONV_2D": {}, "DEPTHWISE_CONV_2D": {}, "RELU": {}, "RELU6": {}, "ADD": {}, "MUL": {},
+  "FULLY_CONNECTED": {}, "RESHAPE": {}, "WHILE": {}, "LESS": {}}}' >"$scratch/npu.json"
+find "$models" -name hostile -prune -o \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z |
+  xargs -0 -P "$(nproc)" -I{} bash -c "$what \"\$1\"" _ {} >"$scratch/all"
+
+cut -d' ' -f1 "$scratch/all" | sort | uniq -c
+grep -E "^(FAILED|value|refused part)" "$scratch/all" | sort
+good=$(grep -cE '^(ran|kept)' "$scratch/all")
+least=300
+[[ $what == parts ]] && least=1000
+if ((good < least)); then
+  echo "only $good, which is too few to tell anything"
+  exit 1
+fi
+! grep -q '^FAILED' "$scratch/all"

@@ -1,0 +1,445 @@
+#include "ir/Rewriter.h"
+#include "report/Partition.h"
+#include "report/Target.h"
+#include "schema/TensorTypes.h"
+#include "tests/Samples.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::test;
+
+namespace {
+
+/// A convolution that breaks most rules, between operators that do not.
+const char *const network = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4,4,2], %v: u8[2,2,1,2] q{scale=0.5, zero_point=3}) -> (%y, %u) {
+  %f: i8[3,1,1,2] q{scale=[0.5, 0.25, 1], zero_point=[0, 0, 1], dim=0} = const [1, 2, 3, 4, 5, 6]
+  %h: f32[1,4,4,2] = RELU(%x)
+  %c: f32[1,4,4,3] = CONV_2D(%h, %f) {stride_w=1, stride_h=1, dilation_h_factor=2, fused_activation_function=TANH}
+  %y: f32[1,4,4,3] = NEG(%c)
+  %u: f32[2,2,1,2] = DEQUANTIZE(%v)
+}
+)";
+
+const char *const limits = R"({"target": "npu", "schema_version": 1, "_note": "ignored",
+ "maxTensorByteLength": 150,
+ "input": {"dataTypes": ["float32"], "rankRange": {"min": 1, "max": 4}},
+ "constant": {"dataTypes": ["uint8"]},
+ "ops": {
+  "RELU": {"features": {"dataTypes": ["float32"]}},
+  "CONV_2D": {
+    "input": {"dataTypes": ["float32"], "rankRange": {"min": 1, "max": 3}, "constant": true},
+    "filter": {"dataTypes": ["uint8"], "constant": true,
+               "quantization": {"schemes": ["per-tensor"], "symmetric": true, "axis": 3}},
+    "bias": {"dataTypes": ["int32"]},
+    "output": {"dataTypes": ["float32"]},
+    "attributes": {"dilation_h_factor": {"max": 1}, "fused_activation_function": {"in": ["NONE", "RELU"]}},
+    "same": [["input.dtype", "filter.dtype", "output.dtype"], ["input.shape", "output.shape"]]},
+  "NEG": {"anyOf": [{"input": {"dataTypes": ["int8"]}, "output": {"dataTypes": ["int8"]}},
+                    {"input": {"dataTypes": ["float32"]}, "y": {"dataTypes": ["float16"]}}]}
+ }})";
+
+Target targetOf(llvm::StringRef text) {
+  llvm::Expected<Target> target = readTarget(text);
+  if (target)
+    return std::move(*target);
+  ADD_FAILURE() << llvm::toString(target.takeError());
+  return {};
+}
+
+std::string errorOf(llvm::Expected<Target> target) { return target ? "" : llvm::toString(target.takeError()); }
+
+std::vector<std::string> lines(llvm::ArrayRef<Violation> violations) {
+  std::vector<std::string> result;
+  for (const Violation &v : violations) {
+    std::string origins;
+    for (uint32_t id : v.origins)
+      origins += (origins.empty() ? "" : ",") + std::to_string(id);
+    result.push_back((v.op ? std::to_string(v.op->index) + " " + v.op->opName() : "graph") + " " + v.operand + " " +
+                     (v.tensor ? v.tensor->name.str() : "-") + ": " + v.rule + " " + v.expected + " not " + v.actual +
+                     " {" + origins + "}");
+  }
+  return result;
+}
+
+const std::vector<std::string> expected = {
+    "graph input[1] v: input.dataTypes [\"float32\"] not \"uint8\" {3}",
+    "1 CONV_2D input h: rankRange {\"min\":1,\"max\":3} not 4 {1}",
+    "1 CONV_2D input h: constant true not false {1}",
+    "1 CONV_2D filter f: dataTypes [\"uint8\"] not \"int8\" {1}",
+    "1 CONV_2D filter f: quantization {\"schemes\":[\"per-tensor\"]} not \"per-channel\" {1}",
+    "1 CONV_2D filter f: quantization {\"symmetric\":true} not {\"zero_point\":1} {1}",
+    "1 CONV_2D filter f: quantization {\"axis\":3} not {\"axis\":0} {1}",
+    "1 CONV_2D bias -: optional false not true {1}",
+    "1 CONV_2D dilation_h_factor -: attributes {\"max\":1} not 2 {1}",
+    "1 CONV_2D fused_activation_function -: attributes {\"in\":[\"NONE\",\"RELU\"]} not \"TANH\" {1}",
+    "1 CONV_2D filter f: same \"float32\" not \"int8\" {1}",
+    "1 CONV_2D output c: same [1,4,4,2] not [1,4,4,3] {1}",
+    "1 CONV_2D filter f: constant.dataTypes [\"uint8\"] not \"int8\" {1}",
+    "1 CONV_2D output c: maxTensorByteLength 150 not 192 {1}",
+    "2 NEG y y: dataTypes [\"float16\"] not \"float32\" {2}",
+    "2 NEG x c: maxTensorByteLength 150 not 192 {2}",
+    "2 NEG y y: maxTensorByteLength 150 not 192 {2}",
+    "3 DEQUANTIZE  -: ops \"listed\" not \"DEQUANTIZE\" {3}",
+    "graph output[0] y: maxTensorByteLength 150 not 192 {2}",
+};
+
+class TargetFile : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_TRUE(writeAsFile(network, scratch.at(""), path)); }
+  std::vector<Violation> check(const std::string &file) {
+    ImportOptions options;
+    options.payloads = false;
+    llvm::Expected<Imported> read = importModel(file, options);
+    if (!read) {
+      ADD_FAILURE() << llvm::toString(read.takeError());
+      return {};
+    }
+    imported = std::move(*read);
+    return checkTarget(*imported.model, targetOf(limits));
+  }
+  std::string bytes() const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string write(const std::string &name, const std::string &bytes) {
+    std::ofstream(scratch.at(name), std::ios::binary) << bytes;
+    return scratch.at(name);
+  }
+  Scratch scratch;
+  std::string path = scratch.at("net.circle");
+  Imported imported;
+};
+
+/// The buffers of the file, to be changed in place.
+std::vector<const circle::Buffer *> buffersOf(std::string &file) {
+  std::vector<const circle::Buffer *> buffers;
+  for (const circle::Buffer *buffer : *circle::GetModel(file.data())->buffers())
+    buffers.push_back(buffer);
+  return buffers;
+}
+
+void poke(const void *at, uint32_t value) { std::memcpy(const_cast<void *>(at), &value, sizeof(value)); }
+
+TEST_F(TargetFile, EveryViolationOfEveryOperand) { EXPECT_EQ(lines(check(path)), expected); }
+
+TEST_F(TargetFile, NoPayloadIsNeeded) {
+  std::string cut = bytes();
+  unsigned emptied = 0;
+  for (const circle::Buffer *buffer : buffersOf(cut))
+    if (buffer->data() && buffer->data()->size()) {
+      poke(buffer->data(), 0); // the length of the vector
+      ++emptied;
+    }
+  ASSERT_GE(emptied, 1u);
+  EXPECT_EQ(lines(check(write("cut.circle", cut))), expected);
+
+  // All buffers but the first have been cut off, so that indices lead nowhere.
+  std::string none = bytes();
+  const auto *list = circle::GetModel(none.data())->buffers();
+  poke(list, 1);
+  EXPECT_EQ(lines(check(write("none.circle", none))), expected);
+  EXPECT_TRUE(llvm::errorToBool(importModel(scratch.at("none.circle")).takeError()));
+}
+
+TEST_F(TargetFile, PayloadsMayLieBehindTheEnd) {
+  std::string whole = bytes();
+  // The same tables, with buffers that say an offset and a size.
+  auto *table = reinterpret_cast<const flatbuffers::Table *>(circle::GetModel(whole.data()));
+  const wire::TableType &root = wire::Schema::circle().root();
+  flatbuffers::FlatBufferBuilder outside;
+  std::vector<flatbuffers::Offset<circle::Buffer>> buffers{circle::CreateBuffer(outside)};
+  for (size_t i = 1; i < buffersOf(whole).size(); ++i)
+    buffers.push_back(circle::CreateBuffer(outside, 0, uint64_t(1) << 40, uint64_t(1) << 33));
+  auto vector = outside.CreateVector(buffers);
+  auto sub = [&](llvm::StringRef name) {
+    const wire::Field *field = root.find(name);
+    auto *items =
+        table->GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>> *>(field->vtableOffset());
+    std::vector<flatbuffers::Offset<void>> copies;
+    for (const flatbuffers::Table *item : *items)
+      copies.push_back(wire::copyTable(outside, *field->table, item));
+    return outside.CreateVector(copies).o;
+  };
+  auto codes = sub("operator_codes"), graphs = sub("subgraphs");
+  auto start = outside.StartTable();
+  outside.AddOffset(circle::Model::VT_OPERATOR_CODES, flatbuffers::Offset<void>(codes));
+  outside.AddOffset(circle::Model::VT_SUBGRAPHS, flatbuffers::Offset<void>(graphs));
+  outside.AddOffset(circle::Model::VT_BUFFERS, vector);
+  outside.Finish(flatbuffers::Offset<circle::Model>(outside.EndTable(start)), "CIR0");
+  std::string file(reinterpret_cast<const char *>(outside.GetBufferPointer()), outside.GetSize());
+  EXPECT_EQ(lines(check(write("outside.circle", file))), expected);
+  EXPECT_TRUE(llvm::errorToBool(importModel(scratch.at("outside.circle")).takeError()));
+}
+
+/// The fingerprint covers sizes of payloads, so that without them only the lists tell whether a map is the model's.
+TEST_F(TargetFile, AMapIsContinuedWithoutPayloads) {
+  llvm::Expected<Imported> read = importModel(path);
+  ASSERT_TRUE(bool(read));
+  std::string mapped = scratch.at("mapped.circle");
+  ASSERT_FALSE(exportModel(*read->model, read->lineage, mapped, {}));
+  std::ifstream in(mapped, std::ios::binary);
+  std::string file{std::istreambuf_iterator<char>(in), {}};
+  const circle::Model *model = circle::GetModel(file.data());
+  unsigned emptied = 0;
+  for (const circle::Tensor *tensor : *model->subgraphs()->Get(0)->tensors())
+    if (const circle::Buffer *buffer = model->buffers()->Get(tensor->buffer());
+        buffer->data() && buffer->data()->size()) {
+      poke(buffer->data(), 0);
+      ++emptied;
+    }
+  ASSERT_EQ(emptied, 1u);
+  std::string cut = write("cut.circle", file);
+  EXPECT_EQ(lines(check(cut)), expected);
+  EXPECT_FALSE(imported.lineage.chain.empty()) << "the map is not continued";
+  ASSERT_EQ(imported.notes.size(), 1u);
+  EXPECT_NE(imported.notes[0].find("payloads are missing"), std::string::npos);
+
+  // A side file has lists of its own: the right one is taken, that of another model refused.
+  llvm::Expected<origin::OriginMap> map = originMapOf(*read->model, read->lineage, Format::Circle);
+  ASSERT_TRUE(bool(map));
+  for (bool stale : {false, true}) {
+    if (stale)
+      map->target.subgraphs[0].tensors[0].name = "another";
+    std::string plain = bytes();
+    for (const circle::Buffer *buffer : buffersOf(plain))
+      if (buffer->data() && buffer->data()->size())
+        poke(buffer->data(), 0);
+    ImportOptions options;
+    options.payloads = false;
+    options.map = std::make_shared<const origin::OriginMap>(*map);
+    llvm::Expected<Imported> continued = importModel(write("plain.circle", plain), options);
+    std::string message = continued ? "" : llvm::toString(continued.takeError());
+    EXPECT_EQ(message.find("stale origin map") != std::string::npos, stale) << message;
+  }
+}
+
+TEST_F(TargetFile, Json) {
+  auto json = nlohmann::json::parse(violationsJson(check(path)));
+  EXPECT_EQ(json["supported"], false);
+  ASSERT_EQ(json["violations"].size(), expected.size());
+  for (auto &row : json["violations"])
+    for (const char *key : {"subgraph", "op_index", "op", "operand", "tensor", "rule", "expected", "actual", "origins"})
+      EXPECT_TRUE(row.contains(key)) << key;
+  auto &row = json["violations"][1];
+  EXPECT_EQ(row["op_index"], 1);
+  EXPECT_EQ(row["op"], "CONV_2D");
+  EXPECT_EQ(row["operand"], "input");
+  EXPECT_EQ(row["tensor"], "h");
+  EXPECT_EQ(row["rule"], "rankRange");
+  EXPECT_EQ(row["expected"], nlohmann::json({{"min", 1}, {"max", 3}}));
+  EXPECT_EQ(row["actual"], 4);
+  EXPECT_EQ(row["origins"], std::vector<int>{1});
+  EXPECT_EQ(nlohmann::json::parse(violationsJson({}))["supported"], true);
+}
+
+TEST(TargetDescription, BadInputIsNamed) {
+  std::pair<const char *, const char *> cases[] = {
+      {"", "not JSON"},
+      {"[]", "not an object"},
+      {"{}", "no \"ops\""},
+      {R"({"ops": {}, "opps": 1})", "opps: is not known here"},
+      {R"({"ops": {}, "ops": {}})", "the key \"ops\" twice"},
+      {R"({"ops": {}, "schema_version": 2})", "only version 1"},
+      {R"({"ops": {}, "maxTensorByteLength": -1})", "maxTensorByteLength: is not a whole number"},
+      {R"({"ops": {}, "input": {"constant": true}})", "input.constant: is not known here"},
+      {R"({"ops": {"CONV2D": {}}})", "ops.CONV2D: there is no such operator"},
+      {R"({"ops": {"CONV_2D": {"weights": {}}}})",
+       "no operand or result \"weights\"; it has input, filter, bias, output"},
+      {R"({"ops": {"CONV_2D": {"filter": {"dataTypes": "int8"}}}})", "ops.CONV_2D.filter.dataTypes: is not a list"},
+      {R"({"ops": {"CONV_2D": {"filter": {"dataTypes": ["int9"]}}}})", "dataTypes[0]: there is no data type \"int9\""},
+      {R"({"ops": {"CONV_2D": {"filter": {"rankRange": {"min": 3, "max": 2}}}}})", "min is above its max"},
+      {R"({"ops": {"CONV_2D": {"filter": {"rankRange": {"min": 1.5}}}}})", "rankRange.min: is not a whole number"},
+      {R"({"ops": {"CONV_2D": {"filter": {"constant": 1}}}})", "constant: is neither true nor false"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"dilation": {"max": 1}}}}})", "CONV_2D has no such attribute"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"padding": {"max": 1}}}}})", "padding.max: is not known here"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"padding": {"in": ["FULL"]}}}}})", "padding.in[0]: is none of Padding"},
+      {R"({"ops": {"CONV_2D": {"same": [["input.colour"]]}}})", "same[0][0]: is not like input.dtype"},
+      {R"({"ops": {"CONV_2D": {"anyOf": [{"anyOf": []}]}}})", "anyOf[0].anyOf: CONV_2D has no operand"},
+  };
+  for (auto [text, message] : cases)
+    EXPECT_NE(errorOf(readTarget(text)).find(message), std::string::npos) << text << "\n" << errorOf(readTarget(text));
+}
+
+TEST(TargetDescription, ReadsWhatItWrites) {
+  for (const Target &target : {targetOf(limits), interpreterLimits()}) {
+    std::string text = writeTarget(target);
+    EXPECT_EQ(writeTarget(targetOf(text)), text);
+  }
+}
+
+TEST(TargetDescription, Webnn) {
+  const char *dump = R"({"preferredInputLayout": "nhwc", "maxTensorByteLength": 1000,
+    "input": {"dataTypes": ["float32"], "rankRange": {"min": 0, "max": 5}},
+    "constant": {"dataTypes": ["float32"], "rankRange": {"min": 0, "max": 5}},
+    "output": {"dataTypes": ["float32"], "rankRange": {"min": 0, "max": 5}},
+    "add": {"a": {"dataTypes": ["float32"]}, "b": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
+    "conv2d": {"input": {"dataTypes": ["float32"], "rankRange": {"min": 4, "max": 4}},
+               "filter": {"dataTypes": ["float32"], "rankRange": {"min": 4, "max": 4}},
+               "bias": {"dataTypes": ["float32"], "rankRange": {"min": 1, "max": 1}},
+               "output": {"dataTypes": ["float32"], "rankRange": {"min": 4, "max": 4}}},
+    "reshape": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
+    "lesser": {"a": {"dataTypes": ["float32"]}, "b": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["uint8"]}},
+    "relu": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
+    "hardSigmoid": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}}})";
+  std::vector<std::string> notes;
+  llvm::Expected<Target> target = readWebnn(dump, notes);
+  ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("hardSigmoid"), std::string::npos);
+  std::vector<std::string> names;
+  for (auto &[name, one] : target->ops)
+    names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "EXPAND_DIMS", "LESS", "RELU",
+                                             "RESHAPE", "SQUEEZE"}));
+  auto json = nlohmann::json::parse(writeTarget(*target));
+  EXPECT_EQ(json["maxTensorByteLength"], 1000);
+  EXPECT_EQ(json["ops"]["ADD"]["x"], nlohmann::json::parse(R"({"dataTypes": ["float32"]})"));
+  EXPECT_EQ(json["ops"]["CONV_2D"]["bias"]["optional"], true);
+  EXPECT_EQ(json["ops"]["CONV_2D"]["attributes"]["fused_activation_function"]["in"],
+            (std::vector<std::string>{"NONE", "RELU"}));
+  EXPECT_EQ(json["ops"]["RESHAPE"]["shape"]["constant"], true);
+  EXPECT_EQ(json["ops"]["LESS"]["output"]["dataTypes"], (std::vector<std::string>{"uint8", "bool"}));
+  EXPECT_NE(errorOf(readWebnn(limits, notes)).find("a target description already"), std::string::npos);
+}
+
+TEST(InterpreterLimits, ARowForEachOperatorThatRuns) {
+  Target target = interpreterLimits();
+  EXPECT_GT(target.ops.size(), 120u);
+  EXPECT_TRUE(target.ops.count("CONV_2D"));
+  EXPECT_TRUE(target.ops.count("WHILE"));
+  EXPECT_FALSE(target.ops.count("CUSTOM"));
+  EXPECT_GT(target.ops["CONV_2D"].anyOf.size(), 3u);
+}
+
+/// Data never flows back: what a region reads is made by an earlier one.
+TEST(Partition, RegionsCanRunInOrder) {
+  PayloadStore store;
+  auto model = parseText(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4], %z: f32[4]) -> (%d, %e, %n) {
+  %a: f32[4] = RELU(%x)
+  %b: f32[4] = EXP(%a)
+  %c: f32[4] = RELU(%b)
+  %d: f32[4] = ADD(%c, %a)
+  %e: f32[4] = EXP(%z)
+  %n: f32[4] = RELU(%z)
+}
+)",
+                         "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  Target target = targetOf(R"({"target": "npu", "ops": {"RELU": {}, "ADD": {}}})");
+  auto regions = partition(**model, target, "npu", "cpu");
+  ASSERT_TRUE(bool(regions)) << llvm::toString(regions.takeError());
+  std::vector<std::string> seen;
+  for (const Region &region : *regions) {
+    std::string text = region.backend + ":";
+    for (const Operator *op : region.operators)
+      text += " " + op->result()->name.str();
+    seen.push_back(text);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"npu: a n", "cpu: b e", "npu: c d"}));
+  std::vector<const Operator *> unnamed;
+  EXPECT_EQ(partText(*regions, "npu", "cpu", unnamed),
+            "[partition]\nbackends=cpu,npu\ndefault=cpu\ncomply=opname\n\n[OPNAME]\na=npu\nn=npu\nc=npu\nd=npu\n");
+  EXPECT_TRUE(unnamed.empty());
+}
+
+/// Chain of four with a branch, as a file that is its own source.
+const char *const chain = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4]) -> (%d) {
+  %a: f32[1,4] = RELU(%x)
+  %w: f32[1,4] = const [1, 2, 3, 4]
+  %b: f32[1,4] = MUL(%a, %w)
+  %c: f32[1,4] = EXP(%b)
+  %d: f32[1,4] = ADD(%c, %a)
+}
+)";
+
+std::string afterwards(Imported &imported) {
+  auto map = originMapOf(*imported.model, imported.lineage, Format::Circle);
+  if (!map)
+    return llvm::toString(map.takeError());
+  std::string text;
+  for (auto &graph : map->target.subgraphs) {
+    for (auto &op : graph.operators) {
+      text += op.op.str();
+      for (uint32_t id : op.origins)
+        text += " " + std::to_string(id);
+      text += "\n";
+    }
+    for (auto &tensor : graph.tensors) {
+      text += tensor.name + ":";
+      for (auto &relation : tensor.relations)
+        text += " " + std::to_string(relation.tensor);
+      text += tensor.relations.empty() ? " " + tensor.reason.str() + "\n" : "\n";
+    }
+  }
+  for (auto &row : map->ledger)
+    text += (row.isTensor ? "tensor " : "operator ") + std::to_string(row.id) + " " + row.fate.str() +
+            (row.partFile.empty() ? "" : " " + row.partFile.str()) + "\n";
+  return text;
+}
+
+class Surgery : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(writeAsFile(chain, scratch.at(""), path));
+    llvm::Expected<Imported> read = importModel(path);
+    ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+    imported = std::move(*read);
+    for (Operator &op : imported.model->subgraphs[0]->operators)
+      ops.push_back(&op);
+    ASSERT_EQ(ops.size(), 4u);
+  }
+  Scratch scratch;
+  std::string path = scratch.at("chain.circle");
+  Imported imported;
+  std::vector<Operator *> ops;
+  PayloadStore store;
+  std::vector<int32_t> producers{-1, 0, -1, 1, 2, 3}; ///< of x a w b c d
+};
+
+TEST_F(Surgery, WhatTheUserLeftOutIsHisDoing) {
+  auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
+  Rewriter rewriter(*imported.model, store);
+  ASSERT_FALSE(rewriter.keepOnly("select", {ops[1], ops[2]}, nowhere, producers));
+  EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
+                                  "a: new-intermediate\nw: 2\nb: 3\nc: 4\n"
+                                  "operator 0 user-removed\noperator 3 user-removed\n"
+                                  "tensor 0 user-removed\ntensor 1 user-removed\ntensor 5 user-removed\n");
+}
+
+TEST_F(Surgery, WhatIsInAnotherPartIsThere) {
+  const Part other{"other.circle", "sha256:00"};
+  auto there = [&](const Operator *, const Subgraph &) { return &other; };
+  Rewriter rewriter(*imported.model, store);
+  ASSERT_FALSE(rewriter.keepOnly("partition", {ops[1], ops[2]}, there, producers));
+  EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
+                                  "a: 1\nw: 2\nb: 3\nc: 4\n"
+                                  "operator 0 elsewhere other.circle\noperator 3 elsewhere other.circle\n"
+                                  "tensor 0 elsewhere other.circle\ntensor 5 elsewhere other.circle\n");
+}
+
+TEST_F(Surgery, AnotherShapeIsAnotherTensor) {
+  Rewriter rewriter(*imported.model, store);
+  ASSERT_FALSE(rewriter.resizeInputs({{3, 4}}));
+  EXPECT_EQ(afterwards(imported), "RELU 0\nMUL 1\nEXP 2\nADD 3\n"
+                                  "x: new-intermediate\na: new-intermediate\nw: 2\nb: new-intermediate\n"
+                                  "c: new-intermediate\nd: new-intermediate\n"
+                                  "tensor 0 user-removed\ntensor 1 user-removed\ntensor 3 user-removed\n"
+                                  "tensor 4 user-removed\ntensor 5 user-removed\n");
+  EXPECT_EQ(imported.model->subgraphs[0]->outputs[0]->shape, (llvm::SmallVector<int32_t, 4>{3, 4}));
+  EXPECT_EQ(llvm::toString(rewriter.resizeInputs({})), "there are 0 shapes for 1 inputs");
+  EXPECT_TRUE(llvm::errorToBool(rewriter.resizeInputs({{2, 3}}))) << "[2,3] and [1,4] do not broadcast";
+}
+
+} // namespace

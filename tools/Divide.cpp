@@ -1,0 +1,187 @@
+#include "tools/Divide.h"
+
+#include "export/Writer.h"
+#include "report/Partition.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace origo::tools {
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using report::Ports;
+using report::Region;
+
+Error keepOnly(Imported &imported, PayloadStore &store, StringRef pass, llvm::ArrayRef<Operator *> kept,
+               Rewriter::PartOf partOf) {
+  std::vector<int32_t> producers(imported.model->sourceTensors, -1);
+  int32_t id = 0;
+  for (const origin::SourceSubgraph &graph : imported.lineage.source->subgraphs)
+    for (const origin::SourceOperator &op : graph.operators) {
+      for (int32_t tensor : op.tensors)
+        if (tensor >= 0 && static_cast<size_t>(tensor) < producers.size())
+          producers[tensor] = id;
+      ++id;
+    }
+  return Rewriter(*imported.model, store).keepOnly(pass, kept, partOf, producers);
+}
+
+namespace {
+
+class Divider {
+public:
+  Divider(StringRef path, const ImportOptions &options, StringRef directory)
+      : path(path), options(options), directory(directory) {}
+
+  Error run(const report::Target &target, StringRef fallback) {
+    Expected<Imported> whole = load(path, options, store);
+    if (!whole)
+      return whole.takeError();
+    auto divided = report::partition(*whole->model, target, target.name, fallback);
+    if (!divided)
+      return inFile(path, divided.takeError());
+    note(*whole->model, *divided);
+    std::string base = llvm::sys::path::stem(path).str();
+    for (auto [i, region] : llvm::enumerate(*divided)) {
+      std::string number = std::to_string(i + 1);
+      files.push_back(base + "." + std::string(5 - std::min<size_t>(5, number.size()), '0') + number + "_" +
+                      region.backend + ".circle");
+      fingerprints.emplace_back();
+    }
+    // The rows of what is elsewhere hold the fingerprints of the other parts, which do not depend on those rows.
+    std::vector<Ports> ports;
+    for (unsigned i = 0; i < files.size(); ++i) {
+      Expected<Imported> part = extract(i);
+      if (!part)
+        return part.takeError();
+      auto listing = listingOf(*part->model, Format::Circle);
+      if (!listing)
+        return inFile(path, listing.takeError());
+      fingerprints[i] = "sha256:" + origin::hex((*listing)->fingerprint);
+      ports.push_back(report::portsOf(*part->model, files[i]));
+      checkInterface(*part->model, (*divided)[i], target, i);
+    }
+    if (std::error_code code = llvm::sys::fs::create_directories(directory))
+      return inFile(directory, makeError("cannot be made: " + code.message()));
+    for (unsigned i = 0; i < files.size(); ++i) {
+      Expected<Imported> part = extract(i);
+      if (!part)
+        return part.takeError();
+      ExportOptions to;
+      to.originJson = inDirectory(files[i]) + ".origin.json";
+      if (Error error = save(*part, inDirectory(files[i]), to))
+        return error;
+    }
+    Ports source = report::portsOf(*whole->model, llvm::sys::path::filename(path));
+    std::vector<const Operator *> unnamed;
+    std::string partText = report::partText(*divided, target.name, fallback, unnamed);
+    if (!unnamed.empty())
+      tools::note(llvm::Twine(unnamed.size()) + " operators have no name that " + base +
+                  ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
+    return writeTexts({{base + ".part", partText},
+                       {base + ".conn.ini", report::connectionsIni(source, ports)},
+                       {base + ".conn.json", report::connectionsJson(source, ports)}});
+  }
+
+private:
+  StringRef path;
+  const ImportOptions &options;
+  StringRef directory;
+  PayloadStore store;
+  std::vector<std::string> files, fingerprints;
+  std::vector<unsigned> regionOf;    ///< by operator of the first subgraph
+  std::vector<int> regionOfSubgraph; ///< −1: nothing in the first one calls it
+
+  void note(const Model &model, llvm::ArrayRef<Region> regions) {
+    regionOf.resize(model.subgraphs.front()->operators.size());
+    regionOfSubgraph.assign(model.subgraphs.size(), -1);
+    std::function<void(const Operator &, unsigned)> calls = [&](const Operator &op, unsigned region) {
+      for (Subgraph *callee : op.callees())
+        if (std::exchange(regionOfSubgraph[callee->index], region) != static_cast<int>(region))
+          for (const Operator &inner : callee->operators)
+            calls(inner, region);
+    };
+    for (unsigned region = 0; region < regions.size(); ++region)
+      for (const Operator *op : regions[region].operators) {
+        regionOf[op->index] = region;
+        calls(*op, region);
+      }
+  }
+
+  std::string inDirectory(StringRef name) const {
+    llvm::SmallString<128> full(directory);
+    llvm::sys::path::append(full, name);
+    return full.str().str();
+  }
+
+  Expected<Imported> extract(unsigned region) {
+    Expected<Imported> part = load(path, options, store);
+    if (!part)
+      return part.takeError();
+    Model &model = *part->model;
+    model.number();
+    llvm::SmallVector<Operator *> kept;
+    for (Operator &op : model.subgraphs.front()->operators)
+      if (regionOf[op.index] == region)
+        kept.push_back(&op);
+    std::vector<const Part *> parts;
+    for (auto [file, fingerprint] : llvm::zip_equal(files, fingerprints))
+      parts.push_back(model.create(Part{model.copy(StringRef(file)), model.copy(StringRef(fingerprint))}));
+    auto partOf = [&](const Operator *op, const Subgraph &graph) -> const Part * {
+      int where = op ? static_cast<int>(regionOf[op->index]) : regionOfSubgraph[graph.index];
+      return where < 0 ? nullptr : parts[where];
+    };
+    if (Error error = keepOnly(*part, store, "partition", kept, partOf))
+      return inFile(path, std::move(error));
+    return part;
+  }
+
+  /// Where a region begins and ends, other limits than those of its operators hold.
+  static void checkInterface(const Model &model, const Region &region, const report::Target &target, unsigned number) {
+    if (region.backend != target.name)
+      return;
+    size_t count = llvm::count_if(report::checkTarget(model, target), [](auto &violation) { return !violation.op; });
+    if (count)
+      tools::note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
+                  " inputs and outputs that the target does not take as such");
+  }
+
+  Error writeTexts(llvm::ArrayRef<std::pair<std::string, std::string>> texts) {
+    std::vector<std::unique_ptr<OutputFile>> open;
+    std::vector<OutputFile *> all;
+    for (auto &[name, text] : texts) {
+      Expected<std::unique_ptr<OutputFile>> file = OutputFile::open(inDirectory(name));
+      if (!file)
+        return file.takeError();
+      (*file)->write({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+      if (Error error = (*file)->finish())
+        return error;
+      open.push_back(std::move(*file));
+      all.push_back(open.back().get());
+    }
+    return OutputFile::commit(all);
+  }
+};
+
+} // namespace
+
+Error divide(StringRef path, const ImportOptions &options, const report::Target &target, StringRef fallback,
+             StringRef directory) {
+  auto isWord = [](StringRef name) {
+    return !name.empty() && name.front() != '.' && name.front() != '-' &&
+           llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; });
+  };
+  for (StringRef name : {StringRef(target.name), fallback})
+    if (!isWord(name))
+      return makeError("\"" + printable(name) + "\" cannot be in the names of files: a back end that parts are made " +
+                       "for is called by letters, digits, - and _");
+  if (target.name == fallback)
+    return makeError("the target and --default are both called " + fallback);
+  return Divider(path, options, directory).run(target, fallback);
+}
+
+} // namespace origo::tools

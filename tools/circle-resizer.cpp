@@ -1,0 +1,92 @@
+/// Gives the inputs of a model other shapes.
+
+#include "ir/Rewriter.h"
+#include "tools/Driver.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
+
+using namespace origo;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> input("input_path", cl::value_desc("INPUT"), cl::desc("The model"), cl::cat(category));
+cl::opt<std::string> output("output_path", cl::value_desc("OUTPUT"), cl::desc("Where the other one goes"),
+                            cl::cat(category));
+cl::opt<std::string> shapesText("input_shapes", cl::value_desc("\"[1,2],[3,4]\""),
+                                cl::desc("A shape for each input, in order; -1 is known at run time only"),
+                                cl::cat(category));
+cl::extrahelp examples("\nAll shapes behind the inputs follow. Constants stay, so that an operator that has a shape as "
+                       "a constant may refuse.\n"
+                       "\nExample:\n"
+                       "  circle-resizer --input_path net.circle --output_path batch4.circle "
+                       "--input_shapes \"[4,224,224,3]\"\n");
+
+using Shapes = llvm::SmallVector<llvm::SmallVector<int32_t, 4>>;
+
+llvm::Expected<Shapes> parseShapes() {
+  auto wrong = [] {
+    return makeError("--input_shapes: \"" + printable(shapesText) + "\" is not like \"[1,2],[3,4]\"");
+  };
+  Shapes shapes;
+  llvm::StringRef rest = llvm::StringRef(shapesText).trim();
+  while (true) {
+    if (!rest.consume_front("["))
+      return wrong();
+    auto [list, behind] = rest.split(']');
+    if (list.size() == rest.size())
+      return wrong();
+    llvm::SmallVector<int32_t, 4> &shape = shapes.emplace_back();
+    llvm::SmallVector<llvm::StringRef> dimensions;
+    if (!list.trim().empty())
+      list.split(dimensions, ',');
+    for (llvm::StringRef dimension : dimensions)
+      if (int32_t value = 0; dimension.trim().getAsInteger(10, value) || value < -1)
+        return wrong();
+      else
+        shape.push_back(value);
+    rest = behind.ltrim();
+    if (rest.empty())
+      return shapes;
+    if (!rest.consume_front(","))
+      return wrong();
+    rest = rest.ltrim();
+  }
+}
+
+llvm::Error run() {
+  llvm::Expected<Shapes> shapes = parseShapes();
+  if (!shapes)
+    return shapes.takeError();
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  llvm::Expected<Imported> imported = load(input, {}, store);
+  if (!imported)
+    return imported.takeError();
+  for (const std::string &text : imported->notes)
+    note(text);
+  if (llvm::Error error = Rewriter(*imported->model, store).resizeInputs(*shapes))
+    return inFile(input, std::move(error));
+  ExportOptions options;
+  options.format = kindOf(output) == FileKind::Tflite ? Format::Tflite : Format::Circle;
+  if (output != "-")
+    options.originJson = output + ".origin.json";
+  return save(*imported, output, options);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  start("circle-resizer");
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-resizer (origo) " ORIGO_VERSION "\n"; });
+  parseOptions(argc, argv, "Gives the inputs of a model other shapes.\n");
+  if (input.empty() || output.empty() || shapesText.empty())
+    return fail("needs --input_path, --output_path and --input_shapes; --help shows an example");
+  if (llvm::Error error = run())
+    return fail(std::move(error));
+  return 0;
+}
