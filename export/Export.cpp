@@ -82,7 +82,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
 
   bool embed = options.embed != origin::Embed::None && !model.provenanceDropped;
   // ONE's tables are made of names, which `ids` leaves to the side file.
-  unsigned mapEntries = !embed ? 0 : options.embed == origin::Embed::Full ? Tables::mapEntries : 1;
+  unsigned mapEntries = !embed ? 0 : options.embed == origin::Embed::Full ? Tables::mapEntries : 2;
   bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
   std::optional<origin::OriginMap> map;
   std::array<Payload, Tables::mapEntries> mapPayloads;
@@ -105,8 +105,8 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       if (embed) {
         origin::OneTables one = origin::encodeOneTables(*map);
         mutation::exported(one);
-        mapPayloads = {Payload::owned(origin::encode(*map, options.embed)), Payload::owned(std::move(one.source)),
-                       Payload::owned(std::move(one.op))};
+        mapPayloads = {Payload::owned(origin::encode(*map, options.embed)), Payload::owned(origin::summary(*map)),
+                       Payload::owned(std::move(one.source)), Payload::owned(std::move(one.op))};
       }
       if (!writeJson)
         map = origin::OriginMap(); // a million rows are not needed any more

@@ -28,8 +28,8 @@ constexpr uoffset_t placeholder = ~uoffset_t(0);
 // The generated code has no names for deprecated slots.
 constexpr flatbuffers::voffset_t deprecatedDataFormat = 4 + 2 * 5, deprecatedSignatureTag = 4 + 2 * 3;
 
-constexpr const char *mapEntryNames[Tables::mapEntries] = {origin::metadataName, origin::oneSourceTable,
-                                                           origin::oneOpTable};
+constexpr const char *mapEntryNames[Tables::mapEntries] = {origin::metadataName, origin::summaryName,
+                                                           origin::oneSourceTable, origin::oneOpTable};
 
 /// Slots are circle's. Where tflite's differ, the difference is spelled out.
 class TableBuilder {

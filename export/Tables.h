@@ -30,7 +30,7 @@ struct Reference {
 /// The flatbuffer of a model without the payloads, which never go through memory. References hold placeholders until
 /// Layout patches them.
 struct Tables {
-  static constexpr unsigned mapEntries = 3;
+  static constexpr unsigned mapEntries = 4;
   static constexpr uint64_t everythingInline = ~uint64_t(0);
   /// The flatbuffers verifier's limit.
   static constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
@@ -54,7 +54,7 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: ONE's tables too
+  unsigned mapEntries = 0; ///< 0: no map; 2: ours and its summary; Tables::mapEntries: ONE's tables too
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
 };
 
