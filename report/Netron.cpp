@@ -59,7 +59,7 @@ public:
         figures({{"kind", "graph"}, {"target", *name}}, row.figures);
     for (const OperatorMetrics &row : report.metrics.operators)
       if (auto key = keyOf(row))
-        figures(*key, row.figures);
+        figures(*key, row.figures, row.op->subgraph()->index ? "operator." : ""); // beside the output's own
     for (const TensorMetrics &row : report.metrics.tensors)
       tensor(row);
     os << body << "]}\n";
@@ -81,12 +81,13 @@ private:
     separator = ",\n";
   }
 
-  void figures(const Json &key, const Figures &figures) {
+  void figures(const Json &key, const Figures &figures, const char *prefix = "") {
     for (const Metric &metric : allMetrics()) {
+      std::string name = prefix + metric.name.str();
       if (auto whole = metric.whole ? metric.whole(figures) : std::nullopt)
-        put(key, metric.name, *whole);
+        put(key, name, *whole);
       else if (auto fraction = metric.whole ? std::nullopt : metric.fraction(figures))
-        put(key, metric.name, *fraction);
+        put(key, name, *fraction);
     }
   }
 

@@ -190,6 +190,10 @@ llvm::Error writeViewers(const MetricsReport &report) {
 llvm::Error run() {
   if (json && csv)
     return makeError("choose one of --json and --csv");
+  if (json && per.getNumOccurrences())
+    return makeError("--json prints everything; --per is for tables and --csv");
+  if (metricName.getNumOccurrences() && visq.empty() && dot.empty())
+    return makeError("--metric goes with --visq or --dot");
   if (block == 0)
     return makeError("--block: a block has at least one element");
   PayloadStore store;
@@ -206,8 +210,9 @@ llvm::Error run() {
     source = std::move(*loaded);
   }
   phase("measuring");
+  unsigned processors = std::max(std::thread::hardware_concurrency(), 1u); // more threads than that gain nothing
   StatisticsOptions options{.block = block,
-                            .threads = threads ? unsigned(threads) : std::thread::hardware_concurrency(),
+                            .threads = threads ? std::min<unsigned>(threads, processors) : processors,
                             .progress = showProgress};
   ModelMetrics metrics =
       metricsOf(*imported->model, *imported->lineage.source, source ? source->model.get() : nullptr, options);
