@@ -40,7 +40,7 @@ struct Tables {
   std::vector<Reference> references;
   std::vector<const Buffer *> buffers;              ///< by index in the file, without the map's; null: an empty one
   llvm::DenseMap<const Buffer *, Payload> replaced; ///< metadata that is written with other bytes than the model holds
-  std::array<Payload, mapEntries> map; ///< in the order of mapEntryNames; filled in after the tables are built
+  std::array<Payload, mapEntries> map; ///< the entries that are written; filled in after the tables are built
 
   llvm::MutableArrayRef<uint8_t> bytes() { return {builder.GetBufferPointer(), builder.GetSize()}; }
   const flatbuffers::Table *model() const {
@@ -54,7 +54,7 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  unsigned mapEntries = 0; ///< 0: no map; 2: ours and its summary; Tables::mapEntries: ONE's tables too
+  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: its summary and ONE's tables too
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
 };
 
