@@ -273,6 +273,7 @@ TEST(Viewers, ANumberForATensorsName) {
   ASSERT_EQ(file.size(), 1u);
   const Json &graph = file["ma\"in"];
   ASSERT_EQ(graph["results"].size(), 5u);
+  ASSERT_TRUE(graph["results"].contains("a\"b\\")) << graph;
   EXPECT_EQ(graph["results"]["1"]["value"], 8);      // operator 0, which makes the tensor "1"
   EXPECT_EQ(graph["results"]["a\"b\\"]["value"], 0); // operator 1
 }

@@ -11,10 +11,11 @@ const run = (tool, ...args) =>
 const read = (name) => JSON.parse(fs.readFileSync(path.join(scratch, name), 'utf8'));
 const fractions = ['sparsity', 'block_sparsity', 'intensity'];
 
-let failures = 0, title = '';
+let failures = 0, shown = 0, title = '';
 function expect(condition, text) {
   if (condition) return;
-  if (++failures < 40) console.log(`FAILED ${title}: ${text}`.replace(/[^ -~]/g, '?'));
+  ++failures;
+  if (++shown <= 8) console.log(`FAILED ${title}: ${text}`.replace(/[^ -~]/g, '?'));
 }
 const counts = { netron: 0, nodes: 0, entries: 0, visq: 0, dot: 0, ghosts: 0 };
 
@@ -219,6 +220,7 @@ const models = fs.readFileSync(0, 'utf8').split('\n').filter(Boolean);
 let refused = 0, done = 0;
 for (const model of models) {
   title = path.basename(model);
+  shown = 0;
   fs.rmSync(scratch, { recursive: true });
   fs.mkdirSync(scratch);
   const at = (name) => path.join(scratch, name);
