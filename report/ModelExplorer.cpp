@@ -51,25 +51,29 @@ private:
   bool byName = false;
 };
 
-/// One graph's results, by what `valueOf` says of each operator: null leaves it out.
+std::string text(const Json &value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Each graph's results, by what `valueOf` says of each operator: null leaves it out.
 size_t writeGraphs(const MetricsReport &report, StringRef title,
                    llvm::function_ref<Json(const OperatorMetrics &)> valueOf, bool isRatio, llvm::raw_ostream &os) {
   const Model &model = *report.imported.model;
-  Json file = Json::object();
+  llvm::StringSet<> written;
   size_t skipped = 0, first = 0;
+  os << '{';
   for (auto &graph : model.subgraphs) {
     llvm::ArrayRef rows = llvm::ArrayRef(report.metrics.operators).slice(first, graph->operators.size());
     first += rows.size();
     std::string id = graphId(model, *graph);
     if (model.format == Format::Circle && graph->index > 0)
       break;
-    if (file.contains(id) || !isUtf8(id)) {
+    if (!isUtf8(id) || !written.insert(id).second) {
       skipped += rows.size();
       continue;
     }
+    os << (written.size() > 1 ? ",\n" : "\n") << text(id) << ": {\"name\": " << text(title.str()) << ", \"results\": {";
     NodeKeys keys(*graph);
-    Json results = Json::object();
     std::optional<double> min, max;
+    const char *separator = "\n";
     for (const OperatorMetrics &row : rows) {
       Json value = valueOf(row);
       auto key = keys.of(*row.op);
@@ -81,19 +85,20 @@ size_t writeGraphs(const MetricsReport &report, StringRef title,
         min = std::min(min.value_or(number), number);
         max = std::max(max.value_or(number), number);
       }
-      results[*key] = {{"value", std::move(value)}};
+      os << separator << text(*key) << ": {\"value\": " << text(value) << '}';
+      separator = ",\n";
     }
-    Json data = {{"name", title.str()}, {"results", std::move(results)}};
+    os << '}';
     // A range of one number has no gradient.
     if (min && *min < *max)
-      data["gradient"] = {{{"stop", 0}, {"bgColor", "#ffffcc"}}, {{"stop", 1}, {"bgColor", "#800026"}}};
+      os << R"(, "gradient": [{"stop": 0, "bgColor": "#ffffcc"}, {"stop": 1, "bgColor": "#800026"}])";
     else if (min)
-      data["thresholds"] = {{{"value", *max}, {"bgColor", "#ffffcc"}}};
+      os << ", \"thresholds\": [{\"value\": " << text(*max) << ", \"bgColor\": \"#ffffcc\"}]";
     if (isRatio)
-      data["hideAggregatedStats"] = {"sum"};
-    file[id] = std::move(data);
+      os << R"(, "hideAggregatedStats": ["sum"])";
+    os << '}';
   }
-  os << file.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  os << "\n}\n";
   return skipped;
 }
 

@@ -74,8 +74,11 @@ llvm::Expected<size_t> report::writeVisq(const MetricsReport &report, const Metr
   llvm::StringMap<unsigned> timesUsed;
   for (const Value *value : report.imported.model->subgraphs[0]->values)
     ++timesUsed[value->name];
-  Json values = Json::object();
+  auto text = [](const Json &value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  Json meta = {{"model", report.file}, {"metric", metric.name.str()}, {"colorscheme", std::move(scheme)}};
+  os << "{\"meta\": " << text(meta) << ",\n\"error\": [{";
   size_t skipped = 0;
+  const char *separator = "\n";
   for (const OperatorMetrics &row : firstSubgraph(report)) {
     auto number = metric.of(row.figures);
     if (!number)
@@ -83,15 +86,15 @@ llvm::Expected<size_t> report::writeVisq(const MetricsReport &report, const Metr
     for (const Value *value : row.op->results()) {
       if (!value)
         continue;
-      if (value->name.empty() || timesUsed.lookup(value->name) > 1 || !isUtf8(value->name))
+      if (value->name.empty() || timesUsed.lookup(value->name) > 1 || !isUtf8(value->name)) {
         ++skipped;
-      else
-        values[value->name.str()] = *number;
+        continue;
+      }
+      os << separator << text(value->name.str()) << ": " << text(*number);
+      separator = ",\n";
     }
   }
-  Json file = {{"meta", {{"model", report.file}, {"metric", metric.name.str()}, {"colorscheme", std::move(scheme)}}},
-               {"error", Json::array({std::move(values)})}};
-  os << file.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  os << "}]}\n";
   return skipped;
 }
 
