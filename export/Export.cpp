@@ -105,8 +105,12 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       if (embed) {
         origin::OneTables one = origin::encodeOneTables(*map);
         mutation::exported(one);
-        mapPayloads = {Payload::owned(origin::encode(*map, options.embed)), Payload::owned(std::move(one.source)),
-                       Payload::owned(std::move(one.op))};
+        Payload encoded = Payload::owned(origin::encode(*map, options.embed));
+        if (options.embed == origin::Embed::Full)
+          mapPayloads = {Payload::owned(origin::summary(*map)), std::move(encoded),
+                         Payload::owned(std::move(one.source)), Payload::owned(std::move(one.op))};
+        else
+          mapPayloads = {std::move(encoded)};
       }
       if (!writeJson)
         map = origin::OriginMap(); // a million rows are not needed any more

@@ -28,8 +28,12 @@ constexpr uoffset_t placeholder = ~uoffset_t(0);
 // The generated code has no names for deprecated slots.
 constexpr flatbuffers::voffset_t deprecatedDataFormat = 4 + 2 * 5, deprecatedSignatureTag = 4 + 2 * 3;
 
-constexpr const char *mapEntryNames[Tables::mapEntries] = {origin::metadataName, origin::oneSourceTable,
-                                                           origin::oneOpTable};
+/// The map stands last in the file, ONE's tables with it.
+const char *mapEntryName(unsigned i, unsigned count) {
+  constexpr const char *names[Tables::mapEntries] = {origin::summaryName, origin::metadataName, origin::oneSourceTable,
+                                                     origin::oneOpTable};
+  return count == Tables::mapEntries ? names[i] : origin::metadataName;
+}
 
 /// Slots are circle's. Where tflite's differ, the difference is spelled out.
 class TableBuilder {
@@ -232,7 +236,7 @@ private:
     for (const MetadataEntry &entry : model.metadata)
       add(entry.name, bufferIndex(entry.buffer));
     for (unsigned i = 0; i < options.mapEntries; ++i)
-      add(mapEntryNames[i], tables.buffers.size() + i);
+      add(mapEntryName(i, options.mapEntries), tables.buffers.size() + i);
     return offsets.empty() ? Offset<void>() : tableVector(offsets);
   }
 

@@ -30,7 +30,7 @@ struct Reference {
 /// The flatbuffer of a model without the payloads, which never go through memory. References hold placeholders until
 /// Layout patches them.
 struct Tables {
-  static constexpr unsigned mapEntries = 3;
+  static constexpr unsigned mapEntries = 4;
   static constexpr uint64_t everythingInline = ~uint64_t(0);
   /// The flatbuffers verifier's limit.
   static constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
@@ -40,7 +40,7 @@ struct Tables {
   std::vector<Reference> references;
   std::vector<const Buffer *> buffers;              ///< by index in the file, without the map's; null: an empty one
   llvm::DenseMap<const Buffer *, Payload> replaced; ///< metadata that is written with other bytes than the model holds
-  std::array<Payload, mapEntries> map; ///< in the order of mapEntryNames; filled in after the tables are built
+  std::array<Payload, mapEntries> map; ///< the entries that are written; filled in after the tables are built
 
   llvm::MutableArrayRef<uint8_t> bytes() { return {builder.GetBufferPointer(), builder.GetSize()}; }
   const flatbuffers::Table *model() const {
@@ -54,7 +54,7 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: ONE's tables too
+  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: its summary and ONE's tables too
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
 };
 

@@ -15,7 +15,7 @@ using llvm::Twine;
 namespace {
 
 bool holdsOrigins(llvm::StringRef name) {
-  return name == origin::metadataName || name == origin::oneOpTable || name == origin::oneSourceTable;
+  return name == origin::metadataName || name == origin::summaryName || name == origin::oneOpTable || name == origin::oneSourceTable;
 }
 
 /// The payload of the last entry of that name; nothing if there is none.

@@ -6,6 +6,7 @@
 namespace origo::origin {
 
 inline constexpr const char *metadataName = "origo.origin_map";
+inline constexpr const char *summaryName = "origo.summary";
 inline constexpr const char *oneOpTable = "ONE_op_table";
 inline constexpr const char *oneSourceTable = "ONE_source_table";
 
@@ -16,6 +17,10 @@ enum class Embed : uint8_t { None, Ids, Full };
 std::string encode(const OriginMap &map, Embed embed);
 /// Decodes it; the target's rows are completed from the model that holds it. Bounds-checked: the bytes are untrusted.
 llvm::Expected<OriginMap> decode(llvm::ArrayRef<uint8_t> bytes, const ModelView &model);
+
+/// The payload of `origo.summary`: a line for viewers that show metadata as text, which they do up to 255 bytes of
+/// printable ASCII.
+std::string summary(const OriginMap &map);
 
 /// ONE's two tables for subgraph 0, in their binary layout.
 struct OneTables { std::string source, op; };

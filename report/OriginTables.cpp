@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
+#include <set>
 
 using namespace origo;
 using namespace origo::report;
@@ -178,8 +179,9 @@ void report::printCsv(const MapNames &names, llvm::raw_ostream &os) {
       const OperatorRow &row = graph.operators[i];
       os << g << ',' << i << ',' << csvText(row.op) << ',' << csvText(row.customCode) << ','
          << csvText(names.nameOf(row)) << ',' << joined(row.origins, " ") << ','
-         << csvText(llvm::join(llvm::map_range(row.passes, [](const Word &pass) { return pass.str(); }), " ")) << ',' << csvText(row.syntheticReason) << ','
-         << joined(row.serves, " ") << ',' << csvText(row.wide) << ',' << joined(row.calls, " ") << '\n';
+         << csvText(llvm::join(llvm::map_range(row.passes, [](const Word &pass) { return pass.str(); }), " ")) << ','
+         << csvText(row.syntheticReason) << ',' << joined(row.serves, " ") << ',' << csvText(row.wide) << ','
+         << joined(row.calls, " ") << '\n';
     }
   }
 }
@@ -213,10 +215,38 @@ void report::printDot(const MapNames &names, llvm::raw_ostream &os) {
       node("t" + std::to_string(g) + "_" + std::to_string(i), kind, names.nameOf(row),
            row.syntheticReason.empty() ? "" : ", style=filled");
     }
+  // What was computed ahead of time has no operator, but the constants that it is in.
+  auto place = [](const char *kind, std::pair<uint32_t, uint32_t> at) {
+    return kind + std::to_string(at.first) + "_" + std::to_string(at.second);
+  };
+  std::set<std::pair<uint32_t, uint32_t>> constants;
+  for (const LedgerRow *row : gone)
+    if (row)
+      constants.insert(row->tensors.begin(), row->tensors.end());
+  for (auto [g, index] : constants)
+    if (const TensorRow *row = names.writtenTensor(g, index))
+      node(place("c", {g, index}), (g ? std::to_string(g) + ":" : "") + "tensor " + std::to_string(index), row->name,
+           ", shape=note");
   os << "  }\n";
   for (uint32_t g = 0; g < map.target.subgraphs.size(); ++g)
-    for (uint32_t i = 0; i < map.target.subgraphs[g].operators.size(); ++i)
-      for (uint32_t id : map.target.subgraphs[g].operators[i].origins)
-        os << "  s" << id << " -> t" << g << '_' << i << ";\n";
+    for (uint32_t i = 0; i < map.target.subgraphs[g].operators.size(); ++i) {
+      const OperatorRow &row = map.target.subgraphs[g].operators[i];
+      for (uint32_t id : row.origins)
+        os << "  s" << id << " -> " << place("t", {g, i}) << ";\n";
+      for (uint32_t id : row.serves)
+        if (id < gone.size())
+          os << "  s" << id << " -> " << place("t", {g, i}) << " [style=dotted];\n";
+    }
+  for (uint32_t id = 0; id < gone.size(); ++id) {
+    if (!gone[id])
+      continue;
+    std::string tail = " [style=dashed, label=\"" + printable(gone[id]->pass) + "\"];\n";
+    for (auto at : gone[id]->operators)
+      if (names.writtenOperator(at.first, at.second))
+        os << "  s" << id << " -> " << place("t", at) << tail;
+    for (auto at : gone[id]->tensors)
+      if (names.writtenTensor(at.first, at.second))
+        os << "  s" << id << " -> " << place("c", at) << tail;
+  }
   os << "}\n";
 }
