@@ -35,8 +35,8 @@ check() (
           complain(folder "/ may not include " header)
         includes++
       } else if (target == "nlohmann") {
-        if (folder != "tests" && (folder != "origin" || FILENAME ~ /\.h$/))
-          complain("the JSON library is private to the .cpp files of origin/")
+        if (folder != "tests" && (folder !~ /^(origin|report)$/ || FILENAME ~ /\.h$/))
+          complain("the JSON library is private to the .cpp files of origin/ and report/")
       } else if (folder != "tests" && $0 ~ /"/ && header !~ /^(llvm|flatbuffers|gtest|gmock|benchmark)\//) {
         complain("write the folder too: \"" folder "/" header "\"")
       }

@@ -1,0 +1,376 @@
+#include "report/Join.h"
+
+#include "ir/Error.h"
+#include "schema/OperatorTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+using llvm::StringRef;
+
+const char *report::matchName(Match match) {
+  constexpr const char *names[] = {"exact", "tensor", "partition", "approx", "none"};
+  return names[static_cast<int>(match)];
+}
+
+namespace {
+
+/// An operator of the written model: subgraph, index.
+using Place = std::pair<uint32_t, uint32_t>;
+
+std::string plain(StringRef name) {
+  std::string text;
+  for (char c : name)
+    if (llvm::isAlnum(c))
+      text += llvm::toLower(c);
+  return text;
+}
+
+/// Is `kind`, a profiler's own word, surely that of another operator? Words that nobody knows say nothing.
+bool contradicts(StringRef kind, const OperatorRow &op) {
+  static const llvm::StringSet<> known = [] {
+    llvm::StringSet<> names;
+    for (const OperatorInfo &info : allOperators())
+      names.insert(plain(info.name));
+    return names;
+  }();
+  std::string said = plain(kind), is = plain(op.op.str());
+  return known.contains(said) && !StringRef(is).contains(said) && !StringRef(said).contains(is);
+}
+
+class Matcher {
+public:
+  Matcher(const Target &target, const FileGraph *graph, const JoinOptions &options)
+      : target(target), graph(graph), options(options) {
+    for (uint32_t g = 0; g < target.subgraphs.size(); ++g)
+      for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i) {
+        const OperatorRow &op = target.subgraphs[g].operators[i];
+        byOutputs[joinNames(op.outputs)].push_back({g, i});
+        for (const std::string &name : op.outputs)
+          if (!name.empty())
+            note(byTensor[name], {g, i});
+      }
+  }
+
+  void match(std::vector<JoinedRow> &rows) {
+    for (JoinedRow &row : rows)
+      if (row.row.isSummed() || row.row.offset)
+        matchAlone(row);
+    coverPartitions();
+  }
+  size_t contradicted = 0, ambiguous = 0, elsewhere = 0;
+
+private:
+  const Target &target;
+  const FileGraph *graph;
+  const JoinOptions &options;
+  std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
+  std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
+  std::set<Place> claimed;                                            ///< by rows that name them
+
+  static void note(std::vector<Place> &places, Place place) {
+    if (places.empty() || places.back() != place)
+      places.push_back(place);
+  }
+
+  void set(JoinedRow &row, Match match, Place place) { set(row, match, place.first, {place.second}); }
+  void set(JoinedRow &row, Match match, uint32_t subgraph, std::vector<uint32_t> operators) {
+    row.match = match;
+    row.subgraph = subgraph;
+    row.operators = std::move(operators);
+    for (uint32_t index : row.operators)
+      claimed.insert({subgraph, index});
+  }
+
+  void matchAlone(JoinedRow &row) {
+    ProfileRow &says = row.row;
+    if (says.offset || says.kernel)
+      return matchKernel(row);
+    if (says.op) {
+      uint32_t subgraph = says.subgraph.value_or(0);
+      const OperatorRow *op = target.findOperator(subgraph, *says.op);
+      bool named = !says.outputs.empty() || !says.tensor.empty();
+      if (op && (says.outputs.empty() || says.outputs == joinNames(op->outputs)) &&
+          (says.tensor.empty() || llvm::is_contained(op->outputs, says.tensor))) {
+        if (named || !contradicts(says.kind, *op))
+          return set(row, Match::Exact, {subgraph, *says.op});
+        ++contradicted;
+        return;
+      }
+      if (!op && !says.outputs.empty())
+        return notePartition(row, subgraph);
+      if (!named)
+        return;
+      matchName(row);
+      elsewhere += row.match != Match::None;
+      return;
+    }
+    matchName(row);
+  }
+
+  void matchKernel(JoinedRow &row) {
+    if (!options.kernels)
+      return;
+    const Kernel *kernel =
+        row.row.offset ? options.kernels->atOffset(*row.row.offset) : options.kernels->withId(*row.row.kernel);
+    if (!kernel)
+      return;
+    if (row.row.rawName.empty())
+      row.row.rawName = kernel->name;
+    set(row, kernel->operators.size() == 1 ? Match::Exact : Match::Partition, kernel->subgraph, kernel->operators);
+  }
+
+  /// The only one of these places, in the row's subgraph if it names one.
+  std::optional<Place> single(const JoinedRow &row, const std::vector<Place> &places) {
+    std::vector<Place> fitting;
+    llvm::copy_if(places, std::back_inserter(fitting),
+                  [&](Place place) { return place.first == row.row.subgraph.value_or(place.first); });
+    ambiguous += fitting.size() > 1;
+    return fitting.size() == 1 ? std::optional(fitting.front()) : std::nullopt;
+  }
+
+  void matchName(JoinedRow &row) {
+    const ProfileRow &says = row.row;
+    auto tryName = [&](const auto &index, StringRef name, Match match) {
+      auto found = name.empty() ? index.end() : index.find(std::string_view(name));
+      if (found == index.end())
+        return false;
+      if (auto place = single(row, found->second))
+        set(row, match, *place);
+      return true;
+    };
+    std::string tensor = says.tensor.empty() ? says.prefixed : says.tensor;
+    if (auto known = options.names.find(tensor); known != options.names.end())
+      tensor = known->second;
+    if (tryName(byOutputs, says.outputs, Match::Tensor) || tryName(byTensor, tensor, Match::Tensor) ||
+        says.prefixed.empty())
+      return;
+    if (StringRef prefix = longestPrefix(tensor); !prefix.empty())
+      tryName(byTensor, prefix, Match::Approx);
+  }
+
+  /// Of the tensors' names, and ending where a word of `name` ends.
+  StringRef longestPrefix(StringRef name) const {
+    name = name.take_front(4096); // names are short, and looking is quadratic in the worst case
+    for (StringRef rest = name;;) {
+      auto behind = byTensor.upper_bound(std::string_view(rest));
+      if (behind == byTensor.begin())
+        return {};
+      StringRef before = std::prev(behind)->first;
+      size_t common = 0;
+      while (common < before.size() && common < rest.size() && before[common] == rest[common])
+        ++common;
+      if (common == before.size() && (common == name.size() || !llvm::isAlnum(name[common])))
+        return before;
+      rest = rest.take_front(common == rest.size() ? common - 1 : common == before.size() ? common - 1 : common);
+      if (rest.empty())
+        return {};
+    }
+  }
+
+  /// A node behind those of the model, named by its outputs: a delegate's.
+  void notePartition(JoinedRow &row, uint32_t subgraph) {
+    if (subgraph >= target.subgraphs.size())
+      return;
+    for (const RuntimePartition &partition : options.partitions)
+      if (partition.subgraph == subgraph && partition.node == *row.row.op) {
+        std::vector<uint32_t> operators = partition.replaced;
+        llvm::sort(operators);
+        operators.erase(std::unique(operators.begin(), operators.end()), operators.end());
+        return set(row, Match::Partition, subgraph, std::move(operators));
+      }
+    row.row.subgraph = subgraph;
+    std::vector<Place> ends;
+    if (auto whole = byOutputs.find(row.row.outputs); whole != byOutputs.end()) {
+      if (auto place = single(row, whole->second))
+        ends.push_back(*place);
+    } else {
+      llvm::SmallVector<StringRef> names;
+      StringRef(row.row.outputs).split(names, "\t ");
+      for (StringRef name : names) {
+        auto found = byTensor.find(std::string_view(name));
+        auto place = found == byTensor.end() ? std::nullopt : single(row, found->second);
+        if (!place)
+          return; // of a partition whose outputs are not all known, nothing is
+        ends.push_back(*place);
+      }
+    }
+    if (!ends.empty())
+      partitions.push_back({&row, std::move(ends)});
+  }
+
+  /// Backward from what a partition ends with, to what other rows name; those that end first are covered first.
+  void coverPartitions() {
+    llvm::stable_sort(partitions, [](const auto &a, const auto &b) {
+      return *llvm::max_element(a.second) < *llvm::max_element(b.second);
+    });
+    std::map<std::vector<Place>, std::vector<uint32_t>> covered; // a partition may have several rows
+    for (auto &[row, ends] : partitions) {
+      uint32_t subgraph = ends.front().first;
+      auto [found, isNew] = covered.try_emplace(ends);
+      if (isNew)
+        found->second = walk(subgraph, ends);
+      set(*row, Match::Approx, subgraph, found->second);
+    }
+  }
+
+  std::vector<uint32_t> walk(uint32_t subgraph, const std::vector<Place> &ends) const {
+    std::set<uint32_t> reached;
+    std::vector<uint32_t> open;
+    for (Place end : ends) {
+      reached.insert(end.second);
+      open.push_back(end.second);
+    }
+    while (graph && subgraph < graph->subgraphs.size() && !open.empty()) {
+      uint32_t first = graph->subgraphs[subgraph].firstOperator, op = first + open.back();
+      open.pop_back();
+      if (op - first >= graph->subgraphs[subgraph].operatorCount)
+        continue;
+      graph->forEachInput(op, [&](int32_t tensor) {
+        int32_t producer = tensor < 0 ? -1 : graph->producer[tensor];
+        uint32_t index = static_cast<uint32_t>(producer) - first;
+        if (producer >= 0 && !claimed.count({subgraph, index}) && reached.insert(index).second)
+          open.push_back(index);
+      });
+    }
+    return {reached.begin(), reached.end()};
+  }
+};
+
+/// The time of an operator that calls subgraphs, whose operators have rows too, is theirs already.
+void setAsideCallers(std::vector<JoinedRow> &rows, const FileGraph &graph) {
+  std::set<uint32_t> measured;
+  for (const JoinedRow &row : rows)
+    if (row.row.isSummed() && row.match != Match::None)
+      measured.insert(row.subgraph);
+  for (JoinedRow &row : rows)
+    for (uint32_t index : row.operators)
+      if (row.subgraph < graph.subgraphs.size() && index < graph.subgraphs[row.subgraph].operatorCount &&
+          llvm::any_of(graph.callees(graph.subgraphs[row.subgraph].firstOperator + index),
+                       [&](uint32_t callee) { return callee != row.subgraph && measured.count(callee); }))
+        row.row.metric = "graph_time";
+}
+
+std::string fingerprintText(const Digest &digest) { return "sha256:" + hex(digest); }
+
+llvm::Error checkPlaces(const JoinedRow &row, const Target &target) {
+  for (uint32_t index : row.operators)
+    if (!target.findOperator(row.subgraph, index))
+      return makeError("\"" + printable(row.row.rawName, 60) + "\" is said to be operator " + llvm::Twine(index) +
+                       " of subgraph " + llvm::Twine(row.subgraph) +
+                       ", which the model does not have: the tables are of another model");
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, const FileGraph *graph,
+                                       const JoinOptions &options) {
+  std::string fingerprint = fingerprintText(target.fingerprint);
+  auto isOther = [&](StringRef said) {
+    return !said.empty() && said != fingerprint && ("sha256:" + said).str() != fingerprint;
+  };
+  if (options.kernels && isOther(options.kernels->fingerprint))
+    return makeError("stale table of kernels: it is for a model with the fingerprint " +
+                     printable(options.kernels->fingerprint, 80) + ", and this one has " + fingerprint);
+  Join join;
+  join.tool = profile.tool;
+  join.notes = std::move(profile.notes);
+  bool cycles = false, offsets = false;
+  for (ProfileRow &row : profile.rows) {
+    if (isOther(row.fingerprint))
+      return makeError("stale profile: it is of a model with the fingerprint " + printable(row.fingerprint, 80) +
+                       ", and this one has " + fingerprint);
+    cycles |= row.metric == "cycles";
+    offsets |= row.offset || row.kernel;
+    JoinedRow &joined = join.rows.emplace_back();
+    joined.row = std::move(row);
+  }
+  Matcher matcher(target, graph, options);
+  matcher.match(join.rows);
+  for (const JoinedRow &row : join.rows)
+    if (llvm::Error error = checkPlaces(row, target))
+      return error;
+  if (graph && profile.includesCallees)
+    setAsideCallers(join.rows, *graph);
+
+  size_t summed = 0, matched = 0;
+  for (JoinedRow &row : join.rows) {
+    if (!row.row.isSummed())
+      continue;
+    unsigned __int128 ns = row.row.value;
+    if (row.row.metric == "cycles")
+      ns = (ns * 1'000'000'000 + options.hertz / 2) / options.hertz;
+    if (ns + join.total > INT64_MAX)
+      return makeError("the times add up to more than 292 years");
+    row.ns = row.unattributed = static_cast<uint64_t>(ns);
+    join.total += row.ns;
+    ++summed;
+    matched += row.match != Match::None;
+  }
+  join.unattributed = join.total;
+  auto note = [&](size_t count, const char *what) {
+    if (count)
+      join.notes.push_back(std::to_string(count) + " of " + std::to_string(summed) + " rows " + what);
+  };
+  if (summed && !matched)
+    join.notes.push_back("none of the rows is about an operator of this model: is it a profile of another one?");
+  note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
+  note(matcher.ambiguous, "have a name that several operators have, and are not joined");
+  note(matcher.elsewhere,
+       "are joined by name, for their index is that of another operator: was another build measured?");
+  if (cycles && options.hertz == 1'000'000'000)
+    join.notes.push_back("cycles are counted as nanoseconds; --clock=MHZ says how fast the clock is");
+  if (offsets && !options.kernels)
+    join.notes.push_back("offsets and kernels mean something only with the table that --kernels=FILE reads");
+  return join;
+}
+
+llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &weights) {
+  join.attributed = join.synthetic = join.unattributed = 0;
+  for (JoinedRow &row : join.rows) {
+    std::set<uint32_t> origins;
+    size_t synthetic = 0;
+    for (uint32_t index : row.operators) {
+      const OperatorRow &op = *map.target.findOperator(row.subgraph, index);
+      origins.insert(op.origins.begin(), op.origins.end());
+      synthetic += op.origins.empty() && !op.syntheticReason.empty();
+    }
+    row.origins.assign(origins.begin(), origins.end());
+    for (uint32_t id : row.origins)
+      if (!map.source.findOperator(id))
+        return makeError("the origin map names source operator " + llvm::Twine(id) + ", and there are " +
+                         llvm::Twine(map.source.operatorCount()) + "; origin-dump --check tells what else is wrong");
+    if (!row.row.isSummed())
+      continue;
+    std::vector<uint64_t> all;
+    for (uint32_t id : row.origins)
+      all.push_back(weights.of(id, row.subgraph, row.operators));
+    all.resize(all.size() + synthetic, 1);
+    if (!all.empty()) {
+      std::vector<uint64_t> parts = divide(row.ns, all);
+      row.unattributed = 0;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (i < row.origins.size())
+          row.shares.emplace_back(row.origins[i], parts[i]);
+        (i < row.origins.size() ? join.attributed : row.synthetic) += parts[i];
+      }
+    }
+    join.synthetic += row.synthetic;
+    join.unattributed += row.unattributed;
+  }
+  return llvm::Error::success();
+}
+
+std::map<uint32_t, uint64_t> report::timeByOperator(const Join &join) {
+  std::map<uint32_t, uint64_t> times;
+  for (const JoinedRow &row : join.rows)
+    for (auto [id, ns] : row.shares)
+      times[id] += ns;
+  return times;
+}
