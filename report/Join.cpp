@@ -89,6 +89,8 @@ private:
 
   void matchAlone(JoinedRow &row) {
     ProfileRow &says = row.row;
+    if (!says.resultShape.empty())
+      return matchShape(row);
     if (says.offset || says.kernel)
       return matchKernel(row);
     if (says.op) {
@@ -122,7 +124,40 @@ private:
       return;
     if (row.row.rawName.empty())
       row.row.rawName = kernel->name;
-    set(row, kernel->operators.size() == 1 ? Match::Exact : Match::Partition, kernel->subgraph, kernel->operators);
+    Match match = kernel->guessed ? Match::Approx : kernel->operators.size() == 1 ? Match::Exact : Match::Partition;
+    set(row, match, kernel->subgraph, kernel->operators);
+  }
+
+  /// The only operator of such a type with such a result.
+  void matchShape(JoinedRow &row) {
+    std::string said = plain(row.row.kind);
+    std::vector<Place> fitting;
+    for (uint32_t g = 0; graph && g < graph->subgraphs.size(); ++g)
+      for (uint32_t i = 0; i < graph->subgraphs[g].operatorCount; ++i) {
+        uint32_t op = graph->subgraphs[g].firstOperator + i;
+        std::string is = plain(graph->operatorName(op));
+        if (!StringRef(said).starts_with(is) && !StringRef(is).starts_with(said))
+          continue;
+        bool fits = false;
+        graph->forEachOutput(op,
+                             [&](int32_t tensor) { fits |= tensor >= 0 && imageShape(tensor) == row.row.resultShape; });
+        if (fits)
+          fitting.push_back({g, i});
+      }
+    ambiguous += fitting.size() > 1;
+    if (fitting.size() == 1)
+      set(row, Match::Approx, fitting.front());
+  }
+
+  /// Height, width and depth.
+  std::vector<uint64_t> imageShape(int32_t tensor) const {
+    std::vector<uint64_t> shape(3, 1);
+    if (const auto *dims = graph->tensors[tensor]->shape())
+      for (int32_t dim : *dims) {
+        shape.erase(shape.begin());
+        shape.push_back(static_cast<uint64_t>(dim));
+      }
+    return shape;
   }
 
   /// The only one of these places, in the row's subgraph if it names one.
@@ -287,7 +322,7 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
       return makeError("stale profile: it is of a model with the fingerprint " + printable(row.fingerprint, 80) +
                        ", and this one has " + fingerprint);
     cycles |= row.metric == "cycles";
-    offsets |= row.offset || row.kernel;
+    offsets |= row.isSummed() && (row.offset || row.kernel);
     JoinedRow &joined = join.rows.emplace_back();
     joined.row = std::move(row);
   }
@@ -329,6 +364,24 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   if (offsets && !options.kernels)
     join.notes.push_back("offsets and kernels mean something only with the table that --kernels=FILE reads");
   return join;
+}
+
+KernelTable report::kernelsOf(const Join &join, const Target &target) {
+  KernelTable table;
+  table.fingerprint = fingerprintText(target.fingerprint);
+  std::map<uint64_t, const JoinedRow *> byOffset;
+  for (const JoinedRow &row : join.rows)
+    if (row.row.offset)
+      byOffset.try_emplace(*row.row.offset, &row);
+  for (auto it = byOffset.begin(); it != byOffset.end(); ++it) {
+    if (it->second->match == Match::None)
+      continue;
+    auto next = std::next(it); // what stands in between belongs to the one before
+    table.kernels.push_back({table.kernels.size(), it->second->row.rawName, it->first,
+                             next == byOffset.end() ? 1 : next->first - it->first, it->second->subgraph,
+                             it->second->operators, true});
+  }
+  return table;
 }
 
 llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &weights) {

@@ -50,6 +50,8 @@ struct JoinOptions {
 /// Matches rows to operators of `target`; `graph` may be null, then a delegate's partition is what it ends with.
 llvm::Expected<Join> matchRows(Profile profile, const origin::Target &target, const origin::FileGraph *graph,
                                const JoinOptions &options);
+/// The kernels of a code generator that tells them by offsets in rows of a profile (Vela's debug database).
+KernelTable kernelsOf(const Join &join, const origin::Target &target);
 /// Divides the time of matched rows among the origins of their operators.
 llvm::Error divideTime(Join &join, const origin::OriginMap &map, SplitWeights &weights);
 

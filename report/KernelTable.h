@@ -20,6 +20,7 @@ struct Kernel {
   uint64_t size = 1; ///< bytes of code; offsets in it are this kernel's
   uint32_t subgraph = 0;
   std::vector<uint32_t> operators; ///< ascending
+  bool guessed = false;            ///< the operators are not what the table says, but what fits to it
 };
 
 class KernelTable {

@@ -4,8 +4,6 @@
 
 #include "ir/Error.h"
 
-#include <libxml/parser.h>
-
 #include <map>
 
 using namespace origo;
@@ -96,38 +94,97 @@ llvm::Expected<std::vector<Row>> readTable(StringRef text) {
   return rows;
 }
 
+/// The little of XML that the debug database is written in: <debug …> with <table name="…"> elements of CDATA. Nothing
+/// is expanded and no other file is read.
+class DebugXml {
+public:
+  explicit DebugXml(StringRef text) : rest(text) {}
+
+  llvm::Error begin() {
+    skip();
+    auto tag = takeTag("debug");
+    return tag ? llvm::Error::success() : tag.takeError();
+  }
+
+  /// Name and content of the next table; none at the end.
+  llvm::Expected<std::optional<std::pair<std::string, std::string>>> next() {
+    skip();
+    if (rest.consume_front("</debug>"))
+      return std::nullopt;
+    auto tag = takeTag("table");
+    if (!tag)
+      return tag.takeError();
+    StringRef name = tag->split("name=\"").second;
+    if (!name.contains('"'))
+      return makeError("a table has no name");
+    std::pair<std::string, std::string> table{name.split('"').first.str(), ""};
+    while (!rest.consume_front("</table>")) {
+      if (rest.consume_front("<![CDATA[")) {
+        size_t end = rest.find("]]>");
+        if (end == StringRef::npos)
+          return makeError("the table \"" + printable(table.first, 40) + "\" does not end: the file is truncated");
+        table.second += rest.take_front(end);
+        rest = rest.drop_front(end + 3);
+      } else if (rest.empty() || rest.front() == '<' || rest.front() == '&') {
+        return makeError("the table \"" + printable(table.first, 40) + "\" holds something else than CDATA");
+      } else {
+        table.second += rest.front();
+        rest = rest.drop_front();
+      }
+    }
+    return table;
+  }
+
+private:
+  StringRef rest;
+
+  /// Spaces, comments and the declaration.
+  void skip() {
+    rest.consume_front("\xef\xbb\xbf");
+    for (bool more = true; more;) {
+      rest = rest.ltrim(" \t\r\n");
+      more = false;
+      for (auto [open, close] : {std::pair("<!--", "-->"), std::pair("<?", "?>")})
+        if (size_t end = rest.find(close); rest.starts_with(open) && end != StringRef::npos) {
+          rest = rest.drop_front(end + StringRef(close).size());
+          more = true;
+        }
+    }
+  }
+  /// The attributes of an opening tag.
+  llvm::Expected<StringRef> takeTag(StringRef name) {
+    size_t end = rest.find('>');
+    if (!rest.consume_front("<") || !rest.consume_front(name) || end == StringRef::npos ||
+        !StringRef(" \t\r\n>").contains(rest.front()))
+      return makeError("an element <" + name + "> is expected: this is no debug database of Vela, or not a whole one");
+    auto [attributes, after] = rest.split('>');
+    rest = after;
+    return attributes;
+  }
+};
+
 } // namespace
 
 /// A command stream's offset leads to an optimised operator, and that to one operator of the network, of which the
 /// database says the type and the shape of its result, but neither index nor name.
 llvm::Error report::readVelaDebug(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "vela-debug";
-  if (text.size() > INT32_MAX)
-    return makeError("is too large");
-  std::unique_ptr<xmlDoc, decltype(&xmlFreeDoc)> document(
-      xmlReadMemory(text.data(), static_cast<int>(text.size()), nullptr, nullptr,
-                    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING),
-      xmlFreeDoc);
-  // Entities could make a small file large, or read others; Vela writes none.
-  if (document && xmlGetIntSubset(document.get()))
-    return makeError("has a document type, which Vela does not write");
-  xmlNode *root = document ? xmlDocGetRootElement(document.get()) : nullptr;
-  if (!root || StringRef(reinterpret_cast<const char *>(root->name)) != "debug")
-    return makeError("is no whole XML document whose root is \"debug\"");
+  DebugXml file(text);
   std::map<std::string, std::vector<Row>, std::less<>> tables;
-  for (xmlNode *node = root->children; node; node = node->next) {
-    if (node->type != XML_ELEMENT_NODE || StringRef(reinterpret_cast<const char *>(node->name)) != "table")
-      continue;
-    std::unique_ptr<xmlChar, decltype(xmlFree)> name(xmlGetProp(node, BAD_CAST "name"), xmlFree);
-    std::unique_ptr<xmlChar, decltype(xmlFree)> content(xmlNodeGetContent(node), xmlFree);
-    if (!name || !content)
-      return makeError("a table has no name");
-    std::string key = reinterpret_cast<const char *>(name.get());
-    auto rows = readTable(reinterpret_cast<const char *>(content.get()));
+  if (llvm::Error error = file.begin())
+    return error;
+  while (true) {
+    auto table = file.next();
+    if (!table)
+      return table.takeError();
+    if (!*table)
+      break;
+    auto &[name, content] = **table;
+    auto rows = readTable(content);
     if (!rows)
-      return makeError("table \"" + printable(key, 40) + "\": " + llvm::toString(rows.takeError()));
-    if (!tables.try_emplace(key, std::move(*rows)).second)
-      return makeError("the table \"" + printable(key, 40) + "\" is there twice");
+      return makeError("table \"" + printable(name, 40) + "\": " + llvm::toString(rows.takeError()));
+    if (!tables.try_emplace(name, std::move(*rows)).second)
+      return makeError("the table \"" + printable(name, 40) + "\" is there twice");
   }
   std::map<uint64_t, const Row *> sources, optimised;
   for (auto [table, index] : {std::pair("source", &sources), std::pair("optimised", &optimised)})

@@ -109,16 +109,38 @@ llvm::Expected<std::map<std::string, std::string>> readNames(llvm::StringRef tex
   return names;
 }
 
-llvm::Expected<JoinOptions> joinOptions() {
-  JoinOptions options;
-  if (clockRate.getNumOccurrences()) {
-    auto hertz = parseDecimal(clockRate, 6);
-    if (!hertz || !*hertz) {
-      llvm::consumeError(hertz.takeError());
-      return makeError("--clock: \"" + printable(clockRate, 40) + "\" is not a number of MHz");
-    }
-    options.hertz = *hertz;
+llvm::Error readClock(JoinOptions &options) {
+  if (!clockRate.getNumOccurrences())
+    return llvm::Error::success();
+  auto hertz = parseDecimal(clockRate, 6);
+  if (!hertz || !*hertz) {
+    llvm::consumeError(hertz.takeError());
+    return makeError("--clock: \"" + printable(clockRate, 40) + "\" is not a number of MHz");
   }
+  options.hertz = *hertz;
+  return llvm::Error::success();
+}
+
+/// A table of kernels, or Vela's debug database, whose operators are guessed from types and shapes.
+llvm::Expected<KernelTable> readKernels(llvm::StringRef text, const origin::Target &target,
+                                        const origin::FileGraph *graph) {
+  if (!text.ltrim().starts_with("<"))
+    return readKernelTable(text);
+  ProfileOptions vela;
+  vela.format = "vela-debug";
+  auto queue = readProfile(text, vela);
+  if (!queue)
+    return queue.takeError();
+  auto join = matchRows(std::move(*queue), target, graph, {});
+  if (!join)
+    return join.takeError();
+  return kernelsOf(*join, target);
+}
+
+llvm::Expected<JoinOptions> joinOptions(const origin::Target &target, const origin::FileGraph *graph) {
+  JoinOptions options;
+  if (llvm::Error error = readClock(options))
+    return error;
   if (!namesPath.empty()) {
     auto names = readWith(namesPath, readNames);
     if (!names)
@@ -126,7 +148,7 @@ llvm::Expected<JoinOptions> joinOptions() {
     options.names = std::move(*names);
   }
   if (!kernelsPath.empty()) {
-    auto kernels = readWith(kernelsPath, readKernelTable);
+    auto kernels = readWith(kernelsPath, [&](llvm::StringRef text) { return readKernels(text, target, graph); });
     if (!kernels)
       return kernels.takeError();
     options.kernels = std::move(*kernels);
@@ -165,14 +187,12 @@ llvm::Expected<Join> joinSource(const origin::OriginMap &map, const origin::File
   auto profile = openProfile(sourceProfilePath);
   if (!profile)
     return profile.takeError();
-  JoinOptions options;
-  if (auto all = joinOptions())
-    options.hertz = all->hertz;
-  else
-    return all.takeError();
   origin::OriginMap ofSource;
   ofSource.source = map.source;
   ofSource.target = asTarget(map.source);
+  JoinOptions options; // kernels and partitions are those of the written model
+  if (llvm::Error error = readClock(options))
+    return error;
   auto join = matchRows(std::move(*profile), ofSource.target, source, options);
   if (!join)
     return inFile(printable(sourceProfilePath), join.takeError());
@@ -217,7 +237,7 @@ llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOpt
   auto profile = openProfile(joinPath);
   if (!profile)
     return profile.takeError();
-  auto how = joinOptions();
+  auto how = joinOptions(map.target, target ? &*target : nullptr);
   if (!how)
     return how.takeError();
   auto join = matchRows(std::move(*profile), map.target, target ? &*target : nullptr, *how);
