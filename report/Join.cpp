@@ -122,8 +122,8 @@ private:
         row.row.offset ? options.kernels->atOffset(*row.row.offset) : options.kernels->withId(*row.row.kernel);
     if (!kernel)
       return;
-    if (row.row.rawName.empty())
-      row.row.rawName = kernel->name;
+    if (row.row.backend.empty())
+      row.row.backend = kernel->name;
     Match match = kernel->guessed ? Match::Approx : kernel->operators.size() == 1 ? Match::Exact : Match::Partition;
     set(row, match, kernel->subgraph, kernel->operators);
   }

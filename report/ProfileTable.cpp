@@ -182,7 +182,7 @@ struct RowMaker {
     row.value = *parsed;
     row.unit = exponent ? "ns" : unit;
     if (row.rawName.empty())
-      row.rawName = row.tensor;
+      row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
     profile.rows.push_back(std::move(row));
     return llvm::Error::success();
   }

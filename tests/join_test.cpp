@@ -345,8 +345,11 @@ TEST(Join, OffsetsOfFirmware) {
       {"kernel": 0, "name": "fc", "offset": "0x100", "size": 256, "subgraph": 2, "operators": [1]})")));
   how.hertz = 400'000'000;
   Join join = model.join(sampleProfile("offsets.csv"), how);
-  EXPECT_EQ(matches(join),
-            "fc: cycles 4000 exact 2:1\nfc: cycles 36 exact 2:1\n: cycles 100 partition 0:0 0:1\n: cycles 64 none\n");
+  EXPECT_EQ(matches(join), "0x100: cycles 4000 exact 2:1\n"
+                           "0x180: cycles 36 exact 2:1\n"
+                           "0x200: cycles 100 partition 0:0 0:1\n"
+                           "0x1000: cycles 64 none\n");
+  EXPECT_EQ(join.rows[1].row.backend, "fc");
   EXPECT_EQ(join.total, 10000u + 90 + 250 + 160);
   EXPECT_EQ(join.unattributed, 160u);
   expectExact(join);

@@ -88,6 +88,8 @@ llvm::Expected<Profile> openProfile(const std::string &path) {
   auto options = profileOptions();
   if (!options)
     return options.takeError();
+  if (path != joinPath)
+    options->format.clear(); // --format is about that one
   return readWith(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
 }
 
@@ -127,7 +129,7 @@ llvm::Expected<KernelTable> readKernels(llvm::StringRef text, const origin::Targ
   if (!text.ltrim().starts_with("<"))
     return readKernelTable(text);
   ProfileOptions vela;
-  vela.format = "vela-debug";
+  vela.format = "vela";
   auto queue = readProfile(text, vela);
   if (!queue)
     return queue.takeError();
@@ -298,6 +300,15 @@ llvm::Error compare(const std::string &other, const tools::JoinModeOptions &opti
 cl::OptionCategory &tools::joinCategory() { return category; }
 bool tools::wantsJoin() { return joinPath.getNumOccurrences() > 0; }
 bool tools::wantsCompare() { return comparePath.getNumOccurrences() > 0; }
+
+std::string tools::strayJoinOption() {
+  const cl::Option *options[] = {&format,    &rule,      &by,          &tracePath,       std::addressof(columns),
+                                 &clockRate, &namesPath, &kernelsPath, &runtimeInfoPath, &sourceProfilePath};
+  for (const cl::Option *option : options)
+    if (option->getNumOccurrences() && !wantsJoin())
+      return option->ArgStr.str();
+  return "";
+}
 
 int tools::runJoin(const origin::OriginFile &file, const JoinModeOptions &options) {
   llvm::Error error = joinProfile(file, options);

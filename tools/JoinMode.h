@@ -11,6 +11,8 @@ namespace origo::tools {
 llvm::cl::OptionCategory &joinCategory();
 bool wantsJoin();
 bool wantsCompare();
+/// An option that means something with --join only, given without it; empty: there is none.
+std::string strayJoinOption();
 
 struct JoinModeOptions {
   std::string source; ///< path of the source model; empty: not given

@@ -143,6 +143,8 @@ int run() {
     return fail("choose one of --json, --csv, --dot, --where, --from, "
                 "--ledger, --summary, --fingerprint, --strip and "
                 "--check");
+  if (std::string option = strayJoinOption(); !option.empty())
+    return fail("--" + option + " goes with --join");
   JoinModeOptions joinOptions{sourcePath, json, csv, full};
   if (wantsJoin() || wantsCompare()) {
     if (modes - json - csv || (json && csv) || (wantsJoin() && wantsCompare()))
@@ -209,7 +211,7 @@ int main(int argc, char **argv) {
   cl::extrahelp profiles(profileHelp);
   parseOptions(argc, argv, "Tells where the operators of a written model come from.\n");
   if (modelPath.empty())
-    return fail("which model? See origin-dump --help");
+    return fail(wantsCompare() ? "--compare takes two files" : "which model? See origin-dump --help");
   int status = run();
   llvm::outs().flush();
   if (llvm::outs().has_error()) {
