@@ -47,6 +47,11 @@ class Matcher {
 public:
   Matcher(const Target &target, const FileGraph *graph, const JoinOptions &options)
       : target(target), graph(graph), options(options) {
+    for (const RuntimePartition &partition : options.partitions)
+      replaced[{partition.subgraph, partition.node}] = &partition.replaced;
+    if (options.kernels)
+      for (const Kernel &kernel : options.kernels->kernels)
+        kernelById[kernel.id] = &kernel;
     for (uint32_t g = 0; g < target.subgraphs.size(); ++g)
       for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i) {
         const OperatorRow &op = target.subgraphs[g].operators[i];
@@ -70,6 +75,9 @@ private:
   const FileGraph *graph;
   const JoinOptions &options;
   std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
+  std::map<Place, const std::vector<uint32_t> *> replaced;
+  std::map<uint64_t, const Kernel *> kernelById;
+  std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
   std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
   std::set<Place> claimed;                                            ///< by rows that name them
 
@@ -118,8 +126,11 @@ private:
   void matchKernel(JoinedRow &row) {
     if (!options.kernels)
       return;
-    const Kernel *kernel =
-        row.row.offset ? options.kernels->atOffset(*row.row.offset) : options.kernels->withId(*row.row.kernel);
+    const Kernel *kernel = nullptr;
+    if (row.row.offset)
+      kernel = options.kernels->atOffset(*row.row.offset);
+    else if (auto found = kernelById.find(*row.row.kernel); found != kernelById.end())
+      kernel = found->second;
     if (!kernel)
       return;
     if (row.row.backend.empty())
@@ -130,23 +141,27 @@ private:
 
   /// The only operator of such a type with such a result.
   void matchShape(JoinedRow &row) {
-    std::string said = plain(row.row.kind);
+    auto [fitting, isNew] = byShape.try_emplace({plain(row.row.kind), row.row.resultShape});
+    if (isNew)
+      fitting->second = operatorsLike(fitting->first.first, fitting->first.second);
+    ambiguous += fitting->second.size() > 1;
+    if (fitting->second.size() == 1)
+      set(row, Match::Approx, fitting->second.front());
+  }
+
+  std::vector<Place> operatorsLike(StringRef kind, const std::vector<uint64_t> &shape) const {
     std::vector<Place> fitting;
     for (uint32_t g = 0; graph && g < graph->subgraphs.size(); ++g)
       for (uint32_t i = 0; i < graph->subgraphs[g].operatorCount; ++i) {
         uint32_t op = graph->subgraphs[g].firstOperator + i;
         std::string is = plain(graph->operatorName(op));
-        if (!StringRef(said).starts_with(is) && !StringRef(is).starts_with(said))
-          continue;
         bool fits = false;
-        graph->forEachOutput(op,
-                             [&](int32_t tensor) { fits |= tensor >= 0 && imageShape(tensor) == row.row.resultShape; });
+        if (kind.starts_with(is) || StringRef(is).starts_with(kind))
+          graph->forEachOutput(op, [&](int32_t tensor) { fits |= tensor >= 0 && imageShape(tensor) == shape; });
         if (fits)
           fitting.push_back({g, i});
       }
-    ambiguous += fitting.size() > 1;
-    if (fitting.size() == 1)
-      set(row, Match::Approx, fitting.front());
+    return fitting;
   }
 
   /// Height, width and depth.
@@ -212,13 +227,12 @@ private:
   void notePartition(JoinedRow &row, uint32_t subgraph) {
     if (subgraph >= target.subgraphs.size())
       return;
-    for (const RuntimePartition &partition : options.partitions)
-      if (partition.subgraph == subgraph && partition.node == *row.row.op) {
-        std::vector<uint32_t> operators = partition.replaced;
-        llvm::sort(operators);
-        operators.erase(std::unique(operators.begin(), operators.end()), operators.end());
-        return set(row, Match::Partition, subgraph, std::move(operators));
-      }
+    if (auto known = replaced.find({subgraph, *row.row.op}); known != replaced.end()) {
+      std::vector<uint32_t> operators = *known->second;
+      llvm::sort(operators);
+      operators.erase(std::unique(operators.begin(), operators.end()), operators.end());
+      return set(row, Match::Partition, subgraph, std::move(operators));
+    }
     row.row.subgraph = subgraph;
     std::vector<Place> ends;
     if (auto whole = byOutputs.find(row.row.outputs); whole != byOutputs.end()) {
@@ -278,17 +292,21 @@ private:
 };
 
 /// The time of an operator that calls subgraphs, whose operators have rows too, is theirs already.
-void setAsideCallers(std::vector<JoinedRow> &rows, const FileGraph &graph) {
+void setAsideCallers(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph) {
   std::set<uint32_t> measured;
   for (const JoinedRow &row : rows)
     if (row.row.isSummed() && row.match != Match::None)
       measured.insert(row.subgraph);
+  auto callsMeasured = [&](uint32_t subgraph, uint32_t index) {
+    if (graph && subgraph < graph->subgraphs.size() && index < graph->subgraphs[subgraph].operatorCount)
+      return llvm::any_of(graph->callees(graph->subgraphs[subgraph].firstOperator + index),
+                          [&](uint32_t callee) { return callee != subgraph && measured.count(callee); });
+    const OperatorInfo *info = operatorInfo(StringRef(target.findOperator(subgraph, index)->op));
+    return info && info->has(Trait::HoldsSubgraphs) && measured.size() > 1;
+  };
   for (JoinedRow &row : rows)
-    for (uint32_t index : row.operators)
-      if (row.subgraph < graph.subgraphs.size() && index < graph.subgraphs[row.subgraph].operatorCount &&
-          llvm::any_of(graph.callees(graph.subgraphs[row.subgraph].firstOperator + index),
-                       [&](uint32_t callee) { return callee != row.subgraph && measured.count(callee); }))
-        row.row.metric = "graph_time";
+    if (llvm::any_of(row.operators, [&](uint32_t index) { return callsMeasured(row.subgraph, index); }))
+      row.row.metric = "graph_time";
 }
 
 std::string fingerprintText(const Digest &digest) { return "sha256:" + hex(digest); }
@@ -331,8 +349,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   for (const JoinedRow &row : join.rows)
     if (llvm::Error error = checkPlaces(row, target))
       return error;
-  if (graph && profile.includesCallees)
-    setAsideCallers(join.rows, *graph);
+  if (profile.includesCallees)
+    setAsideCallers(join.rows, target, graph);
 
   size_t summed = 0, matched = 0;
   for (JoinedRow &row : join.rows) {
@@ -382,48 +400,4 @@ KernelTable report::kernelsOf(const Join &join, const Target &target) {
                              it->second->operators, true});
   }
   return table;
-}
-
-llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &weights) {
-  join.attributed = join.synthetic = join.unattributed = 0;
-  for (JoinedRow &row : join.rows) {
-    std::set<uint32_t> origins;
-    size_t synthetic = 0;
-    for (uint32_t index : row.operators) {
-      const OperatorRow &op = *map.target.findOperator(row.subgraph, index);
-      origins.insert(op.origins.begin(), op.origins.end());
-      synthetic += op.origins.empty() && !op.syntheticReason.empty();
-    }
-    row.origins.assign(origins.begin(), origins.end());
-    for (uint32_t id : row.origins)
-      if (!map.source.findOperator(id))
-        return makeError("the origin map names source operator " + llvm::Twine(id) + ", and there are " +
-                         llvm::Twine(map.source.operatorCount()) + "; origin-dump --check tells what else is wrong");
-    if (!row.row.isSummed())
-      continue;
-    std::vector<uint64_t> all;
-    for (uint32_t id : row.origins)
-      all.push_back(weights.of(id, row.subgraph, row.operators));
-    all.resize(all.size() + synthetic, 1);
-    if (!all.empty()) {
-      std::vector<uint64_t> parts = divide(row.ns, all);
-      row.unattributed = 0;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        if (i < row.origins.size())
-          row.shares.emplace_back(row.origins[i], parts[i]);
-        (i < row.origins.size() ? join.attributed : row.synthetic) += parts[i];
-      }
-    }
-    join.synthetic += row.synthetic;
-    join.unattributed += row.unattributed;
-  }
-  return llvm::Error::success();
-}
-
-std::map<uint32_t, uint64_t> report::timeByOperator(const Join &join) {
-  std::map<uint32_t, uint64_t> times;
-  for (const JoinedRow &row : join.rows)
-    for (auto [id, ns] : row.shares)
-      times[id] += ns;
-  return times;
 }

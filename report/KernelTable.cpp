@@ -21,11 +21,6 @@ const Kernel *KernelTable::atOffset(uint64_t offset) const {
   return offset - kernel.offset < kernel.size ? &kernel : nullptr;
 }
 
-const Kernel *KernelTable::withId(uint64_t id) const {
-  auto found = llvm::find_if(kernels, [&](const Kernel &kernel) { return kernel.id == id; });
-  return found == kernels.end() ? nullptr : &*found;
-}
-
 /// A number, or one in a string, which may be hexadecimal as JSON's cannot.
 static bool toNumber(const json &value, uint64_t &result) {
   if (value.is_string())

@@ -29,7 +29,6 @@ public:
   std::vector<Kernel> kernels; ///< ascending offsets
 
   const Kernel *atOffset(uint64_t offset) const;
-  const Kernel *withId(uint64_t id) const;
 };
 
 /// Refuses what overlaps or is there twice. Whether the operators exist is for whoever has the model.
