@@ -42,11 +42,13 @@ struct RoleName {
 /// What a column may be called without --columns; the first name of a role is the one for --columns. Those of the rows
 /// that --join itself writes are among them.
 constexpr RoleName roleNames[] = {
-    {"name", Role::Name},      {"raw_name", Role::Name},  {"tensor", Role::Tensor},     {"output", Role::Tensor},
-    {"op_index", Role::Index}, {"operator", Role::Index}, {"subgraph", Role::Subgraph}, {"backend", Role::Backend},
-    {"count", Role::Count},    {"offset", Role::Offset},  {"kernel", Role::Kernel},     {"model_sha", Role::Model},
-    {"value", Role::Value},    {"unit", Role::Unit},      {"metric", Role::Metric},     {"cycles", Role::Cycles},
-    {"ns", Role::Time},        {"us", Role::Time},        {"ms", Role::Time},           {"s", Role::Time},
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},     {"tensor", Role::Tensor},
+    {"output", Role::Tensor},     {"op_index", Role::Index},  {"operator", Role::Index}, {"index", Role::Index},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},    {"offset", Role::Offset},
+    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value},    {"unit", Role::Unit},
+    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},        {"us", Role::Time},
+    {"ms", Role::Time},           {"s", Role::Time},          {"time_ns", Role::Time},   {"time_us", Role::Time},
+    {"time_ms", Role::Time},      {"time_s", Role::Time},
 };
 
 struct Column {
@@ -57,7 +59,7 @@ struct Column {
 std::optional<Column> columnOf(StringRef name) {
   for (const RoleName &known : roleNames)
     if (name == known.name)
-      return Column{known.role, known.role == Role::Time ? name.str() : ""};
+      return Column{known.role, known.role == Role::Time ? name.substr(name.rfind('_') + 1).str() : ""};
   return std::nullopt;
 }
 
@@ -170,7 +172,7 @@ struct RowMaker {
 
   llvm::Error finish(Profile &profile) {
     if (!measured)
-      return makeError("no column says how long it took");
+      return makeError("no column says how long it took; --columns=us=TITLE names one");
     if (unit == "cycles" && row.metric == "time")
       row.metric = "cycles";
     auto exponent = nanosecondExponent(unit);
@@ -183,6 +185,9 @@ struct RowMaker {
     row.unit = exponent ? "ns" : unit;
     if (row.rawName.empty())
       row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
+    // With nothing but a name, that may be the name of a tensor.
+    if (row.tensor.empty() && !row.op && !row.offset && !row.kernel)
+      row.tensor = row.rawName;
     profile.rows.push_back(std::move(row));
     return llvm::Error::success();
   }

@@ -311,6 +311,8 @@ TEST(Join, TablesOfAnyMake) {
   EXPECT_EQ(join.rows[0].row.count, 10u);
   EXPECT_EQ(matches(whileModel().join(sampleProfile("rows.json"))),
             "fc: time 12500 exact 2:1\nmul: time 4000 exact 0:1\n");
+  EXPECT_EQ(matches(whileModel().join("name,time_us\r\nnext_state,2\r\nnobody,1\r\n")),
+            "next_state: time 2000 tensor 2:1\nnobody: time 1000 none\n");
   options.columns = {{"tensor", "Nowhere"}};
   EXPECT_NE(errorOf(sampleProfile("table.csv"), options).find("no column \"Nowhere\""), std::string::npos);
   options.columns = {{"colour", "Layer"}};
