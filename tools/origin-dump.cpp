@@ -2,6 +2,7 @@
 /// its source went.
 
 #include "tools/Driver.h"
+#include "tools/JoinMode.h"
 #include "report/OriginTables.h"
 #include "report/OriginWords.h"
 
@@ -47,8 +48,8 @@ cl::opt<std::string> strip("strip", cl::ValueOptional, cl::value_desc("OUTPUT"),
                            cl::desc("Write the model without its origin map; without OUTPUT to standard output"),
                            cl::cat(category));
 cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
-                                cl::desc("With --check: the source model, without which a part "
-                                         "of the law is left out"),
+                                cl::desc("The source model. With --check, without it a part of the law is "
+                                         "left out; with --join, its shapes weigh operators"),
                                 cl::cat(category));
 cl::opt<std::string> mapPath("map", cl::value_desc("FILE"),
                              cl::desc("Read this side file instead of the map that the model carries"),
@@ -142,8 +143,17 @@ int run() {
     return fail("choose one of --json, --csv, --dot, --where, --from, "
                 "--ledger, --summary, --fingerprint, --strip and "
                 "--check");
-  if (!sourcePath.empty() && !check)
-    return fail("--source goes with --check");
+  if (std::string option = strayJoinOption(); !option.empty())
+    return fail("--" + option + " goes with --join");
+  JoinModeOptions joinOptions{sourcePath, json, csv, full};
+  if (wantsJoin() || wantsCompare()) {
+    if (modes - json - csv || (json && csv) || (wantsJoin() && wantsCompare()))
+      return fail("of what is printed, --join and --compare go with --json or --csv only");
+    if (wantsCompare())
+      return secondPath.empty() ? runCompare(modelPath, joinOptions) : fail("--compare takes two files");
+  } else if (!sourcePath.empty() && !check) {
+    return fail("--source goes with --check and --join");
+  }
   if (strip.getNumOccurrences())
     return runStrip();
   if (!secondPath.empty())
@@ -162,6 +172,8 @@ int run() {
                 ".origin.json");
   if (check)
     return runCheck(file);
+  if (wantsJoin())
+    return runJoin(file, joinOptions);
   if (json) {
     origin::writeJson(*file.map, llvm::outs());
     return 0;
@@ -193,11 +205,13 @@ int run() {
 
 int main(int argc, char **argv) {
   start("origin-dump");
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions({&category, &joinCategory()});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "origin-dump (origo) 0.1.0\n"; });
+  std::string profileHelp = joinHelp();
+  cl::extrahelp profiles(profileHelp);
   parseOptions(argc, argv, "Tells where the operators of a written model come from.\n");
   if (modelPath.empty())
-    return fail("which model? See origin-dump --help");
+    return fail(wantsCompare() ? "--compare takes two files" : "which model? See origin-dump --help");
   int status = run();
   llvm::outs().flush();
   if (llvm::outs().has_error()) {

@@ -1,0 +1,276 @@
+/// Tables of any make: comma-separated values with a head, or a list of JSON objects. The columns have roles.
+
+#include "report/ProfileReaders.h"
+
+#include "ir/Error.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <map>
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+using nlohmann::json;
+
+namespace {
+
+enum class Role {
+  Name,
+  Tensor,
+  Index,
+  Subgraph,
+  Backend,
+  Count,
+  Offset,
+  Kernel,
+  Model,
+  Value,
+  Unit,
+  Metric,
+  Cycles,
+  Time
+};
+
+struct RoleName {
+  const char *name;
+  Role role;
+};
+/// What a column may be called without --columns; the first name of a role is the one for --columns. Those of the rows
+/// that --join itself writes are among them.
+constexpr RoleName roleNames[] = {
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},     {"tensor", Role::Tensor},
+    {"output", Role::Tensor},     {"op_index", Role::Index},  {"operator", Role::Index}, {"index", Role::Index},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},    {"offset", Role::Offset},
+    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value},    {"unit", Role::Unit},
+    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},        {"us", Role::Time},
+    {"ms", Role::Time},           {"s", Role::Time},          {"time_ns", Role::Time},   {"time_us", Role::Time},
+    {"time_ms", Role::Time},      {"time_s", Role::Time},
+};
+
+struct Column {
+  Role role;
+  std::string unit; ///< of Time
+};
+
+std::optional<Column> columnOf(StringRef name) {
+  for (const RoleName &known : roleNames)
+    if (name == known.name)
+      return Column{known.role, known.role == Role::Time ? name.substr(name.rfind('_') + 1).str() : ""};
+  return std::nullopt;
+}
+
+/// Decides which column is what: those that the user names, and of the other roles those with their own name.
+class Columns {
+public:
+  static llvm::Expected<Columns> of(const ColumnNames &wanted) {
+    Columns columns;
+    for (const auto &[role, name] : wanted) {
+      auto column = columnOf(role);
+      if (!column)
+        return makeError("--columns: there is no role \"" + printable(role, 40) +
+                         "\"; those that are: name, tensor, op_index, subgraph, backend, count, offset, kernel, "
+                         "model_sha, value, unit, metric, cycles, ns, us, ms, s");
+      if (!columns.named.try_emplace(name, *column).second)
+        return makeError("--columns: \"" + printable(name, 40) + "\" has two roles");
+    }
+    return columns;
+  }
+  std::optional<Column> find(StringRef title) const {
+    if (auto found = named.find(std::string_view(title)); found != named.end())
+      return found->second;
+    auto column = columnOf(title.lower());
+    // The user's word goes before a name that merely looks right.
+    if (column && llvm::any_of(named, [&](const auto &other) {
+          return isMeasure(*column) ? isMeasure(other.second) : other.second.role == column->role;
+        }))
+      return std::nullopt;
+    return column;
+  }
+  llvm::Error checkUsed(llvm::ArrayRef<std::string> titles) const {
+    for (const auto &[name, column] : named)
+      if (!llvm::is_contained(titles, name))
+        return makeError("--columns: the table has no column \"" + printable(name, 40) + "\"");
+    return llvm::Error::success();
+  }
+
+private:
+  std::map<std::string, Column, std::less<>> named;
+  static bool isMeasure(const Column &column) {
+    return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
+  }
+};
+
+template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
+  if (text.trim().getAsInteger(0, result)) // also 0x…
+    return makeError("\"" + printable(text, 40) + "\" is not a number from 0 on");
+  return llvm::Error::success();
+}
+
+/// A row that is being put together from its cells.
+struct RowMaker {
+  ProfileRow row;
+  std::string unit = "ns", value;
+  bool measured = false;
+
+  llvm::Error take(const Column &column, StringRef text) {
+    if (text.empty())
+      return llvm::Error::success();
+    uint32_t index = 0;
+    uint64_t number = 0;
+    switch (column.role) {
+    case Role::Name:
+      row.rawName = text.str();
+      break;
+    case Role::Tensor:
+      row.tensor = text.str();
+      break;
+    case Role::Backend:
+      row.backend = text.str();
+      break;
+    case Role::Model:
+      row.fingerprint = text.str();
+      break;
+    case Role::Metric:
+      row.metric = text.str();
+      break;
+    case Role::Index:
+    case Role::Subgraph:
+      if (llvm::Error error = toNumber(text, index))
+        return error;
+      (column.role == Role::Index ? row.op : row.subgraph) = index;
+      break;
+    case Role::Count:
+      return toNumber(text, row.count);
+    case Role::Offset:
+    case Role::Kernel:
+      if (llvm::Error error = toNumber(text, number))
+        return error;
+      (column.role == Role::Offset ? row.offset : row.kernel) = number;
+      break;
+    case Role::Unit:
+      unit = text.trim().str();
+      break;
+    case Role::Value:
+    case Role::Cycles:
+    case Role::Time:
+      if (measured)
+        return makeError("two columns say how long it took; choose with --columns");
+      measured = true;
+      value = text.str();
+      if (column.role == Role::Time)
+        unit = column.unit;
+      if (column.role == Role::Cycles)
+        unit = row.metric = "cycles";
+      break;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error finish(Profile &profile) {
+    if (!measured)
+      return makeError("no column says how long it took; --columns=us=TITLE names one");
+    if (unit == "cycles" && row.metric == "time")
+      row.metric = "cycles";
+    auto exponent = nanosecondExponent(unit);
+    if (row.metric == "time" && !exponent)
+      return makeError("the unit \"" + printable(unit, 40) + "\" is none of ns, us, ms, s and cycles");
+    auto parsed = parseDecimal(value, exponent.value_or(0));
+    if (!parsed)
+      return parsed.takeError();
+    row.value = *parsed;
+    row.unit = exponent ? "ns" : unit;
+    if (row.rawName.empty())
+      row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
+    // With nothing but a name, that may be the name of a tensor.
+    if (row.tensor.empty() && !row.op && !row.offset && !row.kernel)
+      row.tensor = row.rawName;
+    profile.rows.push_back(std::move(row));
+    return llvm::Error::success();
+  }
+};
+
+} // namespace
+
+llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profile &profile) {
+  profile.tool = "csv";
+  auto columns = Columns::of(options.columns);
+  if (!columns)
+    return columns.takeError();
+  text.consume_front("\xef\xbb\xbf");
+  std::vector<std::optional<Column>> head;
+  for (size_t number = 1; !text.empty(); ++number) {
+    auto inLine = [&](llvm::Error error) {
+      return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
+    };
+    auto cells = takeCsvLine(text);
+    if (!cells)
+      return inLine(cells.takeError());
+    if (cells->size() == 1 && StringRef(cells->front()).trim().empty())
+      continue;
+    if (head.empty()) {
+      for (std::string &cell : *cells) {
+        cell = StringRef(cell).trim().str();
+        head.push_back(columns->find(cell));
+      }
+      if (llvm::Error error = columns->checkUsed(*cells))
+        return error;
+      if (llvm::none_of(head, [](const auto &column) { return column.has_value(); }))
+        return makeError("no column has a name that is known (name, tensor, op_index, ns, us, ms, …); say which is "
+                         "which with --columns");
+      continue;
+    }
+    if (cells->size() != head.size())
+      return inLine(makeError("has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(head.size())));
+    RowMaker maker;
+    for (size_t i = 0; i < head.size(); ++i)
+      if (head[i])
+        if (llvm::Error error = maker.take(*head[i], (*cells)[i]))
+          return inLine(std::move(error));
+    if (llvm::Error error = maker.finish(profile))
+      return inLine(std::move(error));
+  }
+  return head.empty() ? makeError("is empty") : llvm::Error::success();
+}
+
+llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Profile &profile) {
+  profile.tool = "json";
+  auto columns = Columns::of(options.columns);
+  if (!columns)
+    return columns.takeError();
+  if (llvm::Error error = checkJson(text))
+    return error;
+  json file = json::parse(text.begin(), text.end());
+  const json *rows = file.is_array() ? &file : file.is_object() && file.contains("rows") ? &file["rows"] : nullptr;
+  if (!rows || !rows->is_array())
+    return makeError("is neither a list of rows nor an object with a list \"rows\"");
+  std::vector<std::string> titles;
+  for (size_t i = 0; i < rows->size(); ++i) {
+    auto inRow = [&](llvm::Error error) {
+      return makeError("rows[" + llvm::Twine(i) + "]: " + llvm::toString(std::move(error)));
+    };
+    if (!(*rows)[i].is_object())
+      return inRow(makeError("is not an object"));
+    // Without the user's word, the time in nanoseconds that our own rows have is their value again.
+    bool ownRow = (*rows)[i].contains("value") && options.columns.empty();
+    RowMaker maker;
+    for (const auto &[key, value] : (*rows)[i].items()) {
+      if (i == 0)
+        titles.push_back(key);
+      auto column = columns->find(key);
+      if (!column || value.is_null() || value.is_structured() || (ownRow && column->role == Role::Time))
+        continue;
+      if (llvm::Error error =
+              maker.take(*column, value.is_string() ? value.get_ref<const std::string &>() : value.dump()))
+        return inRow(makeError("\"" + printable(key, 40) + "\": " + llvm::toString(std::move(error))));
+    }
+    if (llvm::Error error = maker.finish(profile))
+      return inRow(std::move(error));
+  }
+  if (rows->empty())
+    return llvm::Error::success();
+  return columns->checkUsed(titles);
+}

@@ -1,0 +1,333 @@
+#include "tools/JoinMode.h"
+
+#include "report/Compare.h"
+#include "report/JoinPrint.h"
+#include "report/ProfileReaders.h"
+#include "tools/Driver.h"
+
+#include "export/Writer.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace origo;
+using namespace origo::report;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Profiles");
+cl::opt<std::string> joinPath("join", cl::value_desc("PROFILE"), cl::cat(category),
+                              cl::desc("Bring a profile of MODEL into the terms of its source; with --json or --csv"));
+cl::opt<std::string> format("format", cl::value_desc("NAME"), cl::cat(category),
+                            cl::desc("Read the profile as that, instead of telling from its content"));
+cl::opt<SplitRule>
+    rule("split", cl::cat(category), cl::init(SplitRule::Macs),
+         cl::desc("Divide an operator's time among its origins by"),
+         cl::values(clEnumValN(SplitRule::Macs, "macs", "multiply-accumulates, at least 1 each (default)"),
+                    clEnumValN(SplitRule::Bytes, "bytes", "bytes read and written"),
+                    clEnumValN(SplitRule::Equal, "equal", "their number"),
+                    clEnumValN(SplitRule::Measured, "measured",
+                               "what they took in the profile of the source, --source-profile")));
+cl::opt<By> by("by", cl::cat(category), cl::init(By::Row), cl::desc("The lines of the table and of --csv are"),
+               cl::values(clEnumValN(By::Row, "row", "the rows of the profile (default)"),
+                          clEnumValN(By::Operator, "operator", "source operators"),
+                          clEnumValN(By::Type, "type", "types of source operators"),
+                          clEnumValN(By::Scope, "scope", "scopes in their names: block3/, block3/conv/"),
+                          clEnumValN(By::Pass, "pass", "passes; with --source-profile, what each saved")));
+cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
+                               cl::desc("Write a trace for Perfetto with origins in it as well"));
+cl::opt<std::string> comparePath("compare", cl::value_desc("A B"), cl::cat(category),
+                                 cl::desc("Compare two files that --join --json wrote for builds of one source"));
+cl::list<std::string> columns("columns", cl::CommaSeparated, cl::value_desc("ROLE=TITLE,…"), cl::cat(category),
+                              cl::desc("Which columns of a table (formats csv, json) are what"));
+cl::opt<std::string> clockRate("clock", cl::value_desc("MHZ"), cl::cat(category),
+                               cl::desc("How fast the clock is that cycles are counted in (default 1000)"));
+cl::opt<std::string>
+    namesPath("names", cl::value_desc("FILE"), cl::cat(category),
+              cl::desc("CSV file of two columns: a layer's name in the profile, a tensor's in the model"));
+cl::opt<std::string> kernelsPath("kernels", cl::value_desc("FILE"), cl::cat(category),
+                                 cl::desc("Table of a code generator's kernels and their offsets"));
+cl::opt<std::string>
+    runtimeInfoPath("runtime-info", cl::value_desc("FILE"), cl::cat(category),
+                    cl::desc("benchmark_model's --model_runtime_info_output_file: what delegates replaced"));
+cl::opt<std::string> sourceProfilePath("source-profile", cl::value_desc("PROFILE"), cl::cat(category),
+                                       cl::desc("A profile of the source model"));
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return makeError(printable(path) + ": " + buffer.getError().message());
+  return std::move(*buffer);
+}
+
+/// What `read` makes of the bytes of a file, or an error that names the file.
+template <class Read> auto readWith(const std::string &path, Read read) -> decltype(read(llvm::StringRef())) {
+  auto buffer = readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  auto result = read((*buffer)->getBuffer());
+  if (!result)
+    return inFile(printable(path), result.takeError());
+  return result;
+}
+
+llvm::Expected<ProfileOptions> profileOptions() {
+  ProfileOptions options;
+  options.format = format;
+  for (const std::string &column : columns) {
+    auto [role, title] = llvm::StringRef(column).split('=');
+    if (role.empty() || title.empty())
+      return makeError("--columns: \"" + printable(column, 60) + "\" is not ROLE=TITLE");
+    options.columns.emplace_back(role.str(), title.str());
+  }
+  return options;
+}
+
+llvm::Expected<Profile> openProfile(const std::string &path) {
+  auto options = profileOptions();
+  if (!options)
+    return options.takeError();
+  if (path != joinPath)
+    options->format.clear(); // --format is about that one
+  return readWith(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
+}
+
+llvm::Expected<std::map<std::string, std::string>> readNames(llvm::StringRef text) {
+  std::map<std::string, std::string> names;
+  while (!text.empty()) {
+    auto cells = takeCsvLine(text);
+    if (!cells)
+      return cells.takeError();
+    if (cells->size() == 1 && llvm::StringRef(cells->front()).trim().empty())
+      continue;
+    if (cells->size() != 2)
+      return makeError("a line has " + llvm::Twine(cells->size()) +
+                       " cells; two are expected, the layer and the tensor");
+    std::string layer = llvm::StringRef((*cells)[0]).trim().str();
+    if (!names.try_emplace(layer, llvm::StringRef((*cells)[1]).trim().str()).second)
+      return makeError("the layer \"" + printable(layer, 60) + "\" is there twice");
+  }
+  return names;
+}
+
+llvm::Error readClock(JoinOptions &options) {
+  if (!clockRate.getNumOccurrences())
+    return llvm::Error::success();
+  auto hertz = parseDecimal(clockRate, 6);
+  if (!hertz || !*hertz) {
+    llvm::consumeError(hertz.takeError());
+    return makeError("--clock: \"" + printable(clockRate, 40) + "\" is not a number of MHz");
+  }
+  options.hertz = *hertz;
+  return llvm::Error::success();
+}
+
+/// A table of kernels, or Vela's debug database, whose operators are guessed from types and shapes.
+llvm::Expected<KernelTable> readKernels(llvm::StringRef text, const origin::Target &target,
+                                        const origin::FileGraph *graph) {
+  if (!text.ltrim().starts_with("<"))
+    return readKernelTable(text);
+  ProfileOptions vela;
+  vela.format = "vela";
+  auto queue = readProfile(text, vela);
+  if (!queue)
+    return queue.takeError();
+  auto join = matchRows(std::move(*queue), target, graph, {});
+  if (!join)
+    return join.takeError();
+  return kernelsOf(*join, target);
+}
+
+llvm::Expected<JoinOptions> joinOptions(const origin::Target &target, const origin::FileGraph *graph) {
+  JoinOptions options;
+  if (llvm::Error error = readClock(options))
+    return error;
+  if (!namesPath.empty()) {
+    auto names = readWith(namesPath, readNames);
+    if (!names)
+      return names.takeError();
+    options.names = std::move(*names);
+  }
+  if (!kernelsPath.empty()) {
+    auto kernels = readWith(kernelsPath, [&](llvm::StringRef text) { return readKernels(text, target, graph); });
+    if (!kernels)
+      return kernels.takeError();
+    options.kernels = std::move(*kernels);
+  }
+  if (!runtimeInfoPath.empty()) {
+    auto partitions = readWith(runtimeInfoPath, readRuntimeInfo);
+    if (!partitions)
+      return partitions.takeError();
+    options.partitions = std::move(*partitions);
+  }
+  return options;
+}
+
+/// The source as if it were a written model whose operators are their own origins.
+origin::Target asTarget(const origin::Listing &source) {
+  origin::Target target;
+  target.fingerprint = source.fingerprint;
+  for (const origin::SourceSubgraph &graph : source.subgraphs) {
+    origin::TargetSubgraph &to = target.subgraphs.emplace_back();
+    for (const origin::SourceOperator &op : graph.operators) {
+      origin::OperatorRow &row = to.operators.emplace_back();
+      row.op = op.op;
+      row.customCode = op.customCode;
+      row.origins = {graph.firstOperator + static_cast<uint32_t>(to.operators.size() - 1)};
+      for (int32_t id : op.tensors) {
+        const origin::SourceTensor *tensor = id < 0 ? nullptr : source.findTensor(static_cast<uint32_t>(id));
+        row.outputs.push_back(tensor ? tensor->name : "");
+      }
+    }
+  }
+  return target;
+}
+
+/// Matches a profile of the source to the source.
+llvm::Expected<Join> joinSource(const origin::OriginMap &map, const origin::FileGraph *source) {
+  auto profile = openProfile(sourceProfilePath);
+  if (!profile)
+    return profile.takeError();
+  origin::OriginMap ofSource;
+  ofSource.source = map.source;
+  ofSource.target = asTarget(map.source);
+  JoinOptions options; // kernels and partitions are those of the written model
+  if (llvm::Error error = readClock(options))
+    return error;
+  auto join = matchRows(std::move(*profile), ofSource.target, source, options);
+  if (!join)
+    return inFile(printable(sourceProfilePath), join.takeError());
+  SplitWeights weights(SplitRule::Macs, ofSource, source, nullptr);
+  if (llvm::Error error = divideTime(*join, ofSource, weights))
+    return error;
+  for (const std::string &text : join->notes)
+    tools::note(printable(sourceProfilePath) + ": " + text);
+  return join;
+}
+
+llvm::Error writeTrace(const Join &join, const MapNames &names) {
+  IgnoreWriteSignals guard;
+  auto file = OutputFile::open(tracePath);
+  if (!file)
+    return file.takeError();
+  {
+    OutputStream os(**file);
+    printJoinTrace(join, names, os);
+  }
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
+llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOptions &options) {
+  const origin::OriginMap &map = *file.map;
+  std::optional<origin::FileGraph> target, source;
+  if (file.model)
+    target.emplace(file.model->view());
+  std::unique_ptr<origin::ModelFile> sourceModel;
+  if (!options.source.empty()) {
+    auto opened = origin::ModelFile::open(options.source);
+    if (!opened)
+      return opened.takeError();
+    sourceModel = std::move(*opened);
+    if (origin::fingerprint(sourceModel->view()) != map.source.fingerprint)
+      return makeError(printable(options.source) + ": is not the source of this model, whose fingerprint is sha256:" +
+                       origin::hex(map.source.fingerprint));
+    source.emplace(sourceModel->view());
+  }
+  auto profile = openProfile(joinPath);
+  if (!profile)
+    return profile.takeError();
+  auto how = joinOptions(map.target, target ? &*target : nullptr);
+  if (!how)
+    return how.takeError();
+  auto join = matchRows(std::move(*profile), map.target, target ? &*target : nullptr, *how);
+  if (!join)
+    return inFile(printable(joinPath), join.takeError());
+  std::optional<Join> before;
+  if (!sourceProfilePath.empty()) {
+    auto joined = joinSource(map, source ? &*source : nullptr);
+    if (!joined)
+      return joined.takeError();
+    before = std::move(*joined);
+  }
+  SplitWeights weights(rule, map, source ? &*source : nullptr, target ? &*target : nullptr);
+  if (rule == SplitRule::Measured) {
+    if (!before)
+      return makeError("--split=measured needs a profile of the source model: --source-profile=PROFILE");
+    weights.measured = timeByOperator(*before);
+  }
+  if (llvm::Error error = divideTime(*join, map, weights))
+    return error;
+  for (const std::string &text : join->notes)
+    tools::note(printable(joinPath) + ": " + text);
+  if (size_t count = weights.estimated())
+    tools::note(llvm::Twine(count) + " source operators are weighed by a guess" +
+                (rule == SplitRule::Measured ? ": they have no time in the profile of the source"
+                 : source                    ? ": their shapes are not known"
+                                             : "; --source=MODEL has their shapes"));
+  MapNames names(map);
+  const Join *ofSource = before ? &*before : nullptr;
+  if (!tracePath.empty())
+    if (llvm::Error error = writeTrace(*join, names))
+      return error;
+  if (options.json)
+    printJoinJson(*join, names, ofSource, llvm::outs());
+  else if (options.csv)
+    printJoinCsv(*join, names, by, ofSource, llvm::outs());
+  else
+    printJoin(*join, names, by, ofSource, options.full, llvm::outs());
+  return llvm::Error::success();
+}
+
+llvm::Error compare(const std::string &other, const tools::JoinModeOptions &options) {
+  auto a = readWith(comparePath, readJoinSummary);
+  if (!a)
+    return a.takeError();
+  auto b = readWith(other, readJoinSummary);
+  if (!b)
+    return b.takeError();
+  return compareJoins(*a, *b,
+                      options.json  ? CompareFormat::Json
+                      : options.csv ? CompareFormat::Csv
+                                    : CompareFormat::Table,
+                      options.full, llvm::outs());
+}
+
+} // namespace
+
+cl::OptionCategory &tools::joinCategory() { return category; }
+bool tools::wantsJoin() { return joinPath.getNumOccurrences() > 0; }
+bool tools::wantsCompare() { return comparePath.getNumOccurrences() > 0; }
+
+std::string tools::strayJoinOption() {
+  const cl::Option *options[] = {&format,    &rule,      &by,          &tracePath,       std::addressof(columns),
+                                 &clockRate, &namesPath, &kernelsPath, &runtimeInfoPath, &sourceProfilePath};
+  for (const cl::Option *option : options)
+    if (option->getNumOccurrences() && !wantsJoin())
+      return option->ArgStr.str();
+  return "";
+}
+
+int tools::runJoin(const origin::OriginFile &file, const JoinModeOptions &options) {
+  llvm::Error error = joinProfile(file, options);
+  return error ? fail(std::move(error)) : 0;
+}
+
+int tools::runCompare(const std::string &other, const JoinModeOptions &options) {
+  llvm::Error error = compare(other, options);
+  return error ? fail(std::move(error)) : 0;
+}
+
+std::string tools::joinHelp() {
+  return "\nProfiles, in terms of the source:\n"
+         "  origin-dump --join times.csv net.circle                    which row is which operator, from where\n"
+         "  origin-dump --join times.csv --by=scope net.circle         the time of each scope of the source\n"
+         "  origin-dump --join times.csv --json --source=net.tflite net.circle > a.json\n"
+         "  origin-dump --compare a.json b.json                        two builds, by source operator\n"
+         "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"
+         "  origin-dump --join t.csv --columns=tensor=Layer,us=Duration net.circle\n"
+         "\nFormats of profiles:\n" +
+         profileFormatHelp();
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "origin/OriginFile.h"
+
+#include "llvm/Support/CommandLine.h"
+
+/// The part of origin-dump that brings profiles into the terms of the source.
+namespace origo::tools {
+
+/// The options of --join and --compare.
+llvm::cl::OptionCategory &joinCategory();
+bool wantsJoin();
+bool wantsCompare();
+/// An option that means something with --join only, given without it; empty: there is none.
+std::string strayJoinOption();
+
+struct JoinModeOptions {
+  std::string source; ///< path of the source model; empty: not given
+  bool json = false, csv = false, full = false;
+};
+/// The exit code.
+int runJoin(const origin::OriginFile &file, const JoinModeOptions &options);
+int runCompare(const std::string &other, const JoinModeOptions &options);
+
+/// The part of --help that is about profiles.
+std::string joinHelp();
+
+} // namespace origo::tools
