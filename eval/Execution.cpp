@@ -25,7 +25,7 @@ public:
     Frame::Block &block = frame.heap[slotIndex];
     execution.release(block.bytes);
     block = {};
-    block.data.reset(new (std::nothrow) uint8_t[std::max<uint64_t>(bytes, 1)]);
+    block.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
     if (!block.data) {
       execution.release(bytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, *step.op, -1, "there is no memory for its result");
@@ -70,7 +70,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   if (!frame.arena && plan.arenaBytes) {
     if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
       return error;
-    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes]);
+    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes + readAhead]);
     if (!frame.arena) {
       release(plan.arenaBytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
@@ -98,7 +98,9 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
         if (llvm::Error error = reserve(*bytes, nullptr))
           return error;
         uint8_t zero = tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0;
-        found = state.variables.emplace(slot.value, std::vector<uint8_t>(*bytes, zero)).first;
+        found = state.variables.try_emplace(slot.value).first;
+        found->second.reserve(*bytes + readAhead);
+        found->second.assign(*bytes, zero);
       }
       tensor.storage = found->second;
     }
@@ -138,7 +140,25 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
     context.inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   for (int slot : step.results)
     context.outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
+  if (fast && step.fast >= 0) {
+    auto done = runFast(context, step);
+    if (!done)
+      return done.takeError();
+    if (*done)
+      return llvm::Error::success();
+  }
   return step.kernel->run(context);
+}
+
+llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step) {
+  FastKernels::Entry &entry = fast->entries[step.fast];
+  entry.taken = entry.fits(context.inputs) || entry.adapt(context);
+  if (!entry.taken)
+    return false;
+  for (unsigned i = 0; i < context.outputs.size(); ++i)
+    if (auto output = context.output(i, entry.resultShapes[i]); !output)
+      return output.takeError();
+  return entry.taken = entry.kernel->run(context.inputs, context.outputs, threads);
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {
@@ -247,8 +267,10 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
     if (llvm::Error error = reserve(size, step.op))
       return error;
     std::vector<std::vector<uint8_t>> copies;
-    for (const Tensor &tensor : *next)
-      copies.emplace_back(tensor.storage.begin(), tensor.storage.end());
+    for (const Tensor &tensor : *next) {
+      copies.emplace_back().reserve(tensor.storage.size() + readAhead);
+      copies.back().assign(tensor.storage.begin(), tensor.storage.end());
+    }
     bytes = std::move(copies);
     release(std::exchange(held, size));
     for (size_t i = 0; i < values.size(); ++i) {

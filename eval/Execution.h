@@ -2,6 +2,7 @@
 
 #include "eval/Plan.h"
 #include "eval/Resources.h"
+#include "eval/fast/Fast.h"
 
 #include <set>
 
@@ -17,6 +18,11 @@ struct Frame {
   const Plan &plan;
   std::unique_ptr<uint8_t[]> arena;
   std::vector<Tensor> tensors;
+  /// What Session::run passes in and out, in the order of ports and in that of the subgraph.
+  struct {
+    std::vector<Tensor> given, arguments, results;
+    std::vector<std::vector<uint8_t>> copies; ///< of inputs that cannot be used in place
+  } call;
   std::vector<Block> heap;                                                      ///< of slots that are not in the arena
   std::map<std::pair<const Step *, unsigned>, std::unique_ptr<Frame>> children; ///< of called subgraphs
 };
@@ -33,8 +39,9 @@ public:
 /// One run.
 class Execution {
 public:
-  Execution(const CompileOptions &options, StateStore &state, const Observer &observer)
-      : options(options), state(state), observer(observer) {
+  Execution(const CompileOptions &options, StateStore &state, const Observer &observer, FastKernels *fast,
+            pthreadpool_t threads)
+      : options(options), state(state), observer(observer), fast(fast), threads(threads) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
   }
@@ -48,11 +55,15 @@ private:
   const CompileOptions &options;
   StateStore &state;
   const Observer &observer;
+  FastKernels *fast; ///< null: reference kernels only
+  pthreadpool_t threads;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
 
   llvm::Error runStep(Frame &frame, const Step &step);
   llvm::Error runKernel(Frame &frame, const Step &step);
+  /// False: its reference kernel has to compute it.
+  llvm::Expected<bool> runFast(KernelContext &context, const Step &step);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

@@ -19,6 +19,11 @@ static cl::opt<unsigned> seed("seed", cl::desc("Random inputs instead of files: 
 static cl::opt<std::string> tap("tap",
                                 cl::desc("Writes the bytes of every tensor that is computed to DIR/SUBGRAPH_TENSOR"),
                                 cl::value_desc("DIR"), cl::cat(general));
+static cl::opt<Engine> engine("engine", cl::desc("What computes:"), cl::init(Engine::Reference),
+                              cl::values(clEnumValN(Engine::Reference, "reference", "the semantics, bit for bit"),
+                                         clEnumValN(Engine::Fast, "fast", "vector kernels, within small tolerances")),
+                              cl::cat(general));
+static cl::opt<unsigned> threads("threads", cl::desc("Of --engine=fast"), cl::init(1), cl::cat(general));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
@@ -136,6 +141,8 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   if (!imported)
     return imported.takeError();
   CompileOptions options;
+  options.engine = engine;
+  options.threads = threads;
   if (timeout.getNumOccurrences())
     options.timeout = std::chrono::seconds(timeout);
   auto session = compile(*imported->model, options);
@@ -184,7 +191,8 @@ int main(int argc, char **argv) {
       "Runs a .circle, .tflite or .origo model. Input n of subgraph 0 is read from the file IN_PREFIX\n"
       "followed by n, output n is written to OUT_PREFIX followed by n: the elements and nothing else.\n\n"
       "  circle-interpreter net.circle in out\n"
-      "  circle-interpreter --seed=1 --tap=tensors net.circle out\n");
+      "  circle-interpreter --seed=1 --tap=tensors net.circle out\n"
+      "  circle-interpreter --engine=fast --threads=2 net.circle in out\n");
   if (kernels) {
     llvm::outs() << supportTable();
     return 0;
