@@ -2,6 +2,7 @@
 
 #include "schema/TensorTypes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
 #include <cstring>
@@ -20,17 +21,10 @@ public:
     const Slot &slot = frame.plan.slots[slotIndex];
     if (slot.offset >= 0 && bytes <= slot.plannedBytes)
       return llvm::MutableArrayRef<uint8_t>(frame.arena.get() + slot.offset, static_cast<size_t>(bytes));
-    if (llvm::Error error = execution.reserve(bytes, step.op))
+    Block &block = frame.heap[slotIndex];
+    execution.giveUp(block);
+    if (llvm::Error error = execution.acquire(block, bytes, *step.op))
       return error;
-    Frame::Block &block = frame.heap[slotIndex];
-    execution.release(block.bytes);
-    block = {};
-    block.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
-    if (!block.data) {
-      execution.release(bytes);
-      return evalError(ErrorCode::MemoryLimit, Phase::Run, *step.op, -1, "there is no memory for its result");
-    }
-    block.bytes = bytes;
     return llvm::MutableArrayRef<uint8_t>(block.data.get(), static_cast<size_t>(bytes));
   }
 
@@ -59,6 +53,50 @@ llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
   return llvm::Error::success();
 }
 
+llvm::Error Execution::acquire(Block &block, uint64_t bytes, const Operator &op) {
+  // The smallest that is large enough. Where none is, the smallest one makes place: so there are never more of them
+  // than there were tensors at the same time.
+  auto best = state.spare.end();
+  for (auto it = state.spare.begin(); it != state.spare.end(); ++it)
+    if (it->bytes >= bytes && (best == state.spare.end() || it->bytes < best->bytes))
+      best = it;
+  if (best != state.spare.end()) {
+    block = std::move(*best);
+    state.spare.erase(best);
+    return llvm::Error::success();
+  }
+  auto smallest = llvm::min_element(state.spare, [](auto &a, auto &b) { return a.bytes < b.bytes; });
+  if (smallest != state.spare.end()) {
+    release(smallest->bytes);
+    state.spare.erase(smallest);
+  }
+  if (llvm::Error error = reserve(bytes, &op)) {
+    if (state.spare.empty())
+      return error;
+    llvm::consumeError(std::move(error));
+    for (Block &spare : state.spare)
+      release(spare.bytes);
+    state.spare.clear();
+    if (llvm::Error error = reserve(bytes, &op))
+      return error;
+  }
+  block.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
+  if (!block.data) {
+    release(bytes);
+    return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1, "there is no memory for its result");
+  }
+  block.bytes = bytes;
+  return llvm::Error::success();
+}
+
+void Execution::giveUp(Block &block) {
+  if (!fast)
+    release(block.bytes);
+  else if (block.data)
+    state.spare.push_back(std::move(block));
+  block = {};
+}
+
 llvm::Error Execution::checkTime(const Operator &op) const {
   if (deadline && std::chrono::steady_clock::now() > *deadline)
     return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
@@ -82,8 +120,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     tensor.type = slot.value->type;
     tensor.quantization = slot.value->quantization;
     tensor.value = slot.value;
-    release(frame.heap[i].bytes);
-    frame.heap[i] = {};
+    giveUp(frame.heap[i]);
     if (slot.kind == Slot::Kind::Constant) {
       tensor.shape.assign(slot.value->shape.begin(), slot.value->shape.end());
       tensor.storage = slot.constant->bytes;
@@ -120,8 +157,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
         if (slot >= 0)
           observer(*step.op, *plan.slots[slot].value, frame.tensors[slot]);
     for (int slot : step.release) {
-      release(frame.heap[slot].bytes);
-      frame.heap[slot] = {};
+      giveUp(frame.heap[slot]);
     }
   }
   return llvm::Error::success();

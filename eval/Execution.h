@@ -8,13 +8,14 @@
 
 namespace origo::eval {
 
+struct Block {
+  std::unique_ptr<uint8_t[]> data;
+  uint64_t bytes = 0;
+};
+
 /// The tensors of a plan while it runs. Kept from run to run for its memory.
 struct Frame {
   explicit Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {}
-  struct Block {
-    std::unique_ptr<uint8_t[]> data;
-    uint64_t bytes = 0;
-  };
   const Plan &plan;
   std::unique_ptr<uint8_t[]> arena;
   std::vector<Tensor> tensors;
@@ -33,7 +34,8 @@ public:
   std::set<const Subgraph *> calledOnce;
   Resources resources;
   std::map<const Plan *, std::unique_ptr<Frame>> frames;
-  uint64_t usedBytes = 0; ///< of variable tensors and of frames; resources count theirs
+  std::vector<Block> spare; ///< what tensors without a place in an arena have left, for the next ones
+  uint64_t usedBytes = 0;   ///< of variable tensors, of frames and of `spare`; resources count theirs
 };
 
 /// One run.
@@ -50,6 +52,9 @@ public:
   /// Counts bytes of tensors; an error, before anything is allocated, if they are too many.
   llvm::Error reserve(uint64_t bytes, const Operator *op);
   void release(uint64_t bytes) { state.usedBytes -= bytes; }
+  /// Makes `block` one of at least so many bytes.
+  llvm::Error acquire(Block &block, uint64_t bytes, const Operator &op);
+  void giveUp(Block &block);
 
 private:
   const CompileOptions &options;

@@ -14,6 +14,7 @@ namespace origo::eval {
   FILE(fastConvolution)                                                                                                \
   FILE(fastElementwise)                                                                                                \
   FILE(fastFullyConnected)                                                                                             \
+  FILE(fastMatMul)                                                                                                     \
   FILE(fastMovement)                                                                                                   \
   FILE(fastWindow)
 
