@@ -123,18 +123,18 @@ TEST(Fast, EveryModelOfFewOperatorsAgreesWithTheReference) {
   }
   EXPECT_GE(ran, 400u);
   EXPECT_GE(operators, 300u);
-  for (const char *code : {"ADD",           "AVERAGE_POOL_2D",
-                           "CONV_2D",       "DEPTHWISE_CONV_2D",
-                           "DIV",           "FULLY_CONNECTED",
-                           "HARD_SWISH",    "LEAKY_RELU",
-                           "LOGISTIC",      "MAX_POOL_2D",
-                           "MEAN",          "MUL",
-                           "PAD",           "PRELU",
-                           "QUANTIZE",      "RELU",
-                           "RELU6",         "RESIZE_BILINEAR",
-                           "SOFTMAX",       "SQRT",
-                           "SUB",           "TANH",
-                           "TRANSPOSE_CONV"})
+  for (const char *code : {"ADD",        "AVERAGE_POOL_2D",
+                           "CONV_2D",    "DEPTHWISE_CONV_2D",
+                           "DIV",        "FULLY_CONNECTED",
+                           "HARD_SWISH", "LEAKY_RELU",
+                           "LOGISTIC",   "MAX_POOL_2D",
+                           "MEAN",       "MUL",
+                           "PAD",        "PRELU",
+                           "QUANTIZE",   "RELU",
+                           "RELU6",      "RESIZE_BILINEAR",
+                           "SOFTMAX",    "SQRT",
+                           "SUB",        "TANH",
+                           "TRANSPOSE",  "TRANSPOSE_CONV"})
     EXPECT_GE(codes[code], 1) << code;
 }
 
@@ -204,7 +204,7 @@ TEST(Fast, ShapesMayChangeFromRunToRun) {
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
       EXPECT_NEAR(expected[i], actual[i], 1e-5f);
-    EXPECT_EQ(fast->coverage().fast.size(), 2u) << batch;
+    EXPECT_EQ(fast->coverage().fast.size(), batch ? 2u : 0u) << batch;
   }
 }
 

@@ -10,6 +10,7 @@ namespace origo::eval {
 
 // The files of eval/fast/, each with its rows. A new file needs its name here.
 #define FAST_FILES(FILE)                                                                                               \
+  FILE(fastArgMax)                                                                                                     \
   FILE(fastBinary)                                                                                                     \
   FILE(fastConvolution)                                                                                                \
   FILE(fastElementwise)                                                                                                \

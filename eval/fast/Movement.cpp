@@ -73,10 +73,68 @@ std::unique_ptr<FastKernel> depthToSpace(const FastSite &site) {
                    });
 }
 
+/// output[i, j, …] = from[i·steps[0] + j·steps[1] + …] where dimension `rows` of the output lies in one piece in
+/// `from`, and the last one does not: squares that fit the cache.
+template <class T>
+void transposeSquares(const T *from, llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int32_t> shape, size_t rows, T *to) {
+  constexpr int64_t side = 16;
+  size_t last = shape.size() - 1;
+  auto outSteps = stridesOf(shape);
+  int64_t height = shape[rows], width = shape[last], step = steps[last], outStep = outSteps[rows];
+  llvm::SmallVector<int32_t, 6> position(shape.size(), 0);
+  for (int64_t planes = product(shape) / (height * width); planes > 0; --planes) {
+    for (int64_t y = 0; y < height; y += side)
+      for (int64_t x = 0; x < width; x += side)
+        for (int64_t r = y, rEnd = std::min(y + side, height); r < rEnd; ++r)
+          for (int64_t c = x, cEnd = std::min(x + side, width); c < cEnd; ++c)
+            to[r * outStep + c] = from[c * step + r];
+    for (size_t d = last; d-- > 0;) {
+      if (d == rows)
+        continue;
+      from += steps[d];
+      to += outSteps[d];
+      if (++position[d] < shape[d])
+        break;
+      from -= steps[d] * shape[d];
+      to -= outSteps[d] * shape[d];
+      position[d] = 0;
+    }
+  }
+}
+
+std::unique_ptr<FastKernel> transpose(const FastSite &site) {
+  int64_t size = elementSize(site.input(0));
+  if (!site.constant(1) || site.constant(0) || (size != 1 && size != 4))
+    return nullptr;
+  auto permutation = site.integers(1);
+  if (!permutation) {
+    llvm::consumeError(permutation.takeError());
+    return nullptr;
+  }
+  return fastKernel([size, permutation = *permutation](Operands in, Operands out, pthreadpool_t) {
+    llvm::ArrayRef<int32_t> shape = out[0]->shape;
+    auto strides = stridesOf(in[0]->shape);
+    llvm::SmallVector<int64_t, 6> steps;
+    for (int64_t axis : permutation)
+      steps.push_back(strides[axis < 0 ? axis + in[0]->rank() : axis]);
+    size_t rows = 0;
+    while (rows < shape.size() && (steps[rows] != 1 || shape[rows] == 1))
+      ++rows;
+    if (rows + 1 >= shape.size())
+      copyStrided(in[0]->storage.data(), 0, steps, shape, size, out[0]->storage.data());
+    else if (size == 1)
+      transposeSquares(dataOf<uint8_t>(*in[0]), steps, shape, rows, dataOf<uint8_t>(*out[0]));
+    else
+      transposeSquares(dataOf<uint32_t>(*in[0]), steps, shape, rows, dataOf<uint32_t>(*out[0]));
+    return true;
+  });
+}
+
 } // namespace
 
 llvm::ArrayRef<FastRow> fastMovement() {
-  static const FastRow rows[] = {{Op::PAD, pad}, {Op::PADV2, pad}, {Op::DEPTH_TO_SPACE, depthToSpace}};
+  static const FastRow rows[] = {
+      {Op::PAD, pad}, {Op::PADV2, pad}, {Op::DEPTH_TO_SPACE, depthToSpace}, {Op::TRANSPOSE, transpose}};
   return rows;
 }
 

@@ -57,7 +57,16 @@ public:
       inputs.push_back(std::move(tensor));
     }
     times.resize(plan->steps.size());
-    return Execution(options, store, {}, &*fast, nullptr).run(*frame, inputs);
+    if (llvm::Error error = Execution(options, store, {}, &*fast, nullptr).run(*frame, inputs))
+      return error;
+    // What is in no arena is gone after the run.
+    for (size_t i = 0; i < plan->slots.size(); ++i)
+      if (plan->slots[i].kind == Slot::Kind::Computed && plan->slots[i].offset < 0) {
+        Tensor &tensor = frame->tensors[i];
+        padded.emplace_back(tensor.storage.size() + readAhead);
+        tensor.storage = {padded.back().data(), tensor.storage.size()};
+      }
+    return llvm::Error::success();
   }
   /// Each kernel once, in order. False: the network has more than kernels.
   bool measure() {
