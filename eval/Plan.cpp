@@ -77,8 +77,8 @@ const Plan *Planner::plan(const Subgraph &graph) {
 bool Planner::unpacksConstant(const Operator &op) const {
   return options.engine == Engine::Fast &&
          (op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::DENSIFY) && op.numOperands() == 1 &&
-         op.operand(0) && op.operand(0)->isConstant() && op.results().size() == 1 && op.result(0) &&
-         op.result(0)->isStatic() && op.result(0)->shape == op.operand(0)->shape;
+         op.operand(0) && op.results().size() == 1 && op.result(0) && op.result(0)->isStatic() &&
+         op.result(0)->shape == op.operand(0)->shape;
 }
 
 const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
@@ -120,8 +120,12 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   for (const Value *input : graph.inputs)
     made.inputs.push_back(slotOf(input));
   for (const Operator *op : needed(graph, outputs)) {
-    if (unpacksConstant(*op)) {
-      auto unpacked = runOperator(*op, {nullptr}, sparseBytesLeft);
+    if (unpacksConstant(*op) && made.slots[slotOf(op->operand(0))].kind == Slot::Kind::Constant &&
+        made.slots[slotOf(op->operand(0))].constant) {
+      const Value &packed = *op->operand(0);
+      Shape shape(packed.shape.begin(), packed.shape.end());
+      TensorRef bytes(packed.type, shape, made.slots[slotOf(&packed)].constant->bytes);
+      auto unpacked = runOperator(*op, {packed.isConstant() ? nullptr : &bytes}, sparseBytesLeft);
       if (unpacked) {
         Slot &slot = made.slots[slotOf(op->result(0))];
         slot.kind = Slot::Kind::Constant;
