@@ -2,6 +2,7 @@
 
 #include "schema/TensorTypes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
 #include <cstring>
@@ -20,17 +21,10 @@ public:
     const Slot &slot = frame.plan.slots[slotIndex];
     if (slot.offset >= 0 && bytes <= slot.plannedBytes)
       return llvm::MutableArrayRef<uint8_t>(frame.arena.get() + slot.offset, static_cast<size_t>(bytes));
-    if (llvm::Error error = execution.reserve(bytes, step.op))
+    Block &block = frame.heap[slotIndex];
+    execution.giveUp(block);
+    if (llvm::Error error = execution.acquire(block, bytes, *step.op))
       return error;
-    Frame::Block &block = frame.heap[slotIndex];
-    execution.release(block.bytes);
-    block = {};
-    block.data.reset(new (std::nothrow) uint8_t[std::max<uint64_t>(bytes, 1)]);
-    if (!block.data) {
-      execution.release(bytes);
-      return evalError(ErrorCode::MemoryLimit, Phase::Run, *step.op, -1, "there is no memory for its result");
-    }
-    block.bytes = bytes;
     return llvm::MutableArrayRef<uint8_t>(block.data.get(), static_cast<size_t>(bytes));
   }
 
@@ -59,6 +53,50 @@ llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
   return llvm::Error::success();
 }
 
+llvm::Error Execution::acquire(Block &block, uint64_t bytes, const Operator &op) {
+  // The smallest that is large enough. Where none is, the smallest one makes place: so there are never more of them
+  // than there were tensors at the same time.
+  auto best = state.spare.end();
+  for (auto it = state.spare.begin(); it != state.spare.end(); ++it)
+    if (it->bytes >= bytes && (best == state.spare.end() || it->bytes < best->bytes))
+      best = it;
+  if (best != state.spare.end()) {
+    block = std::move(*best);
+    state.spare.erase(best);
+    return llvm::Error::success();
+  }
+  auto smallest = llvm::min_element(state.spare, [](auto &a, auto &b) { return a.bytes < b.bytes; });
+  if (smallest != state.spare.end()) {
+    release(smallest->bytes);
+    state.spare.erase(smallest);
+  }
+  if (llvm::Error error = reserve(bytes, &op)) {
+    if (state.spare.empty())
+      return error;
+    llvm::consumeError(std::move(error));
+    for (Block &spare : state.spare)
+      release(spare.bytes);
+    state.spare.clear();
+    if (llvm::Error error = reserve(bytes, &op))
+      return error;
+  }
+  block.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
+  if (!block.data) {
+    release(bytes);
+    return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1, "there is no memory for its result");
+  }
+  block.bytes = bytes;
+  return llvm::Error::success();
+}
+
+void Execution::giveUp(Block &block) {
+  if (!fast)
+    release(block.bytes);
+  else if (block.data)
+    state.spare.push_back(std::move(block));
+  block = {};
+}
+
 llvm::Error Execution::checkTime(const Operator &op) const {
   if (deadline && std::chrono::steady_clock::now() > *deadline)
     return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
@@ -70,7 +108,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   if (!frame.arena && plan.arenaBytes) {
     if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
       return error;
-    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes]);
+    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes + readAhead]);
     if (!frame.arena) {
       release(plan.arenaBytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
@@ -82,8 +120,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     tensor.type = slot.value->type;
     tensor.quantization = slot.value->quantization;
     tensor.value = slot.value;
-    release(frame.heap[i].bytes);
-    frame.heap[i] = {};
+    giveUp(frame.heap[i]);
     if (slot.kind == Slot::Kind::Constant) {
       tensor.shape.assign(slot.value->shape.begin(), slot.value->shape.end());
       tensor.storage = slot.constant->bytes;
@@ -98,7 +135,9 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
         if (llvm::Error error = reserve(*bytes, nullptr))
           return error;
         uint8_t zero = tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0;
-        found = state.variables.emplace(slot.value, std::vector<uint8_t>(*bytes, zero)).first;
+        found = state.variables.try_emplace(slot.value).first;
+        found->second.reserve(*bytes + readAhead);
+        found->second.assign(*bytes, zero);
       }
       tensor.storage = found->second;
     }
@@ -121,8 +160,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
         if (slot >= 0)
           observer(*step.op, *plan.slots[slot].value, frame.tensors[slot]);
     for (int slot : step.release) {
-      release(frame.heap[slot].bytes);
-      frame.heap[slot] = {};
+      giveUp(frame.heap[slot]);
     }
   }
   return llvm::Error::success();
@@ -142,9 +180,39 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
   for (int slot : step.results)
     context.outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   context.setDeadline(deadline);
+  if (fast && step.fast >= 0) {
+    auto done = runFast(context, step);
+    if (!done)
+      return done.takeError();
+    if (*done)
+      return llvm::Error::success();
+  }
   if (llvm::Error error = step.kernel->run(context))
     return error;
   return context.checkTime();
+}
+
+llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step) {
+  FastKernels::Entry &entry = fast->entries[step.fast];
+  entry.taken = entry.fits(context.inputs) || entry.adapt(context);
+  if (!entry.taken)
+    return false;
+  for (unsigned i = 0; i < context.outputs.size(); ++i)
+    if (auto output = context.output(i, entry.resultShapes[i]); !output)
+      return output.takeError();
+  // Of tensors without elements, XNNPACK checks some with assertions only.
+  size_t most = 0;
+  for (llvm::ArrayRef<Tensor *> list :
+       {llvm::ArrayRef<Tensor *>(context.inputs), llvm::ArrayRef<Tensor *>(context.outputs)})
+    for (const Tensor *tensor : list)
+      if (tensor) {
+        if (tensor->storage.empty())
+          return entry.taken = false;
+        most = std::max(most, tensor->storage.size());
+      }
+  // Waking threads takes longer than small tensors do.
+  constexpr size_t worthThreads = 1 << 15;
+  return entry.taken = entry.kernel->run(context.inputs, context.outputs, most < worthThreads ? nullptr : threads);
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {
@@ -253,8 +321,10 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
     if (llvm::Error error = reserve(size, step.op))
       return error;
     std::vector<std::vector<uint8_t>> copies;
-    for (const Tensor &tensor : *next)
-      copies.emplace_back(tensor.storage.begin(), tensor.storage.end());
+    for (const Tensor &tensor : *next) {
+      copies.emplace_back().reserve(tensor.storage.size() + readAhead);
+      copies.back().assign(tensor.storage.begin(), tensor.storage.end());
+    }
     bytes = std::move(copies);
     release(std::exchange(held, size));
     for (size_t i = 0; i < values.size(); ++i) {

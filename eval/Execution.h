@@ -2,21 +2,28 @@
 
 #include "eval/Plan.h"
 #include "eval/Resources.h"
+#include "eval/fast/Fast.h"
 
 #include <set>
 
 namespace origo::eval {
 
+struct Block {
+  std::unique_ptr<uint8_t[]> data;
+  uint64_t bytes = 0;
+};
+
 /// The tensors of a plan while it runs. Kept from run to run for its memory.
 struct Frame {
   explicit Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {}
-  struct Block {
-    std::unique_ptr<uint8_t[]> data;
-    uint64_t bytes = 0;
-  };
   const Plan &plan;
   std::unique_ptr<uint8_t[]> arena;
   std::vector<Tensor> tensors;
+  /// What Session::run passes in and out, in the order of ports and in that of the subgraph.
+  struct {
+    std::vector<Tensor> given, arguments, results;
+    std::vector<std::vector<uint8_t>> copies; ///< of inputs that cannot be used in place
+  } call;
   std::vector<Block> heap;                                                      ///< of slots that are not in the arena
   std::map<std::pair<const Step *, unsigned>, std::unique_ptr<Frame>> children; ///< of called subgraphs
 };
@@ -27,14 +34,16 @@ public:
   std::set<const Subgraph *> calledOnce;
   Resources resources;
   std::map<const Plan *, std::unique_ptr<Frame>> frames;
-  uint64_t usedBytes = 0; ///< of variable tensors and of frames; resources count theirs
+  std::vector<Block> spare; ///< what tensors without a place in an arena have left, for the next ones
+  uint64_t usedBytes = 0;   ///< of variable tensors, of frames and of `spare`; resources count theirs
 };
 
 /// One run.
 class Execution {
 public:
-  Execution(const CompileOptions &options, StateStore &state, const RunOptions &run)
-      : options(options), state(state), observer(run.observer), timer(run.timer) {
+  Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
+            pthreadpool_t threads)
+      : options(options), state(state), observer(run.observer), timer(run.timer), fast(fast), threads(threads) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
   }
@@ -43,17 +52,24 @@ public:
   /// Counts bytes of tensors; an error, before anything is allocated, if they are too many.
   llvm::Error reserve(uint64_t bytes, const Operator *op);
   void release(uint64_t bytes) { state.usedBytes -= bytes; }
+  /// Makes `block` one of at least so many bytes.
+  llvm::Error acquire(Block &block, uint64_t bytes, const Operator &op);
+  void giveUp(Block &block);
 
 private:
   const CompileOptions &options;
   StateStore &state;
   const Observer &observer;
   const Timer &timer;
+  FastKernels *fast; ///< null: reference kernels only
+  pthreadpool_t threads;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
 
   llvm::Error runStep(Frame &frame, const Step &step);
   llvm::Error runKernel(Frame &frame, const Step &step);
+  /// False: its reference kernel has to compute it.
+  llvm::Expected<bool> runFast(KernelContext &context, const Step &step);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

@@ -73,6 +73,14 @@ const Plan *Planner::plan(const Subgraph &graph) {
   return made;
 }
 
+/// Weights that are stored in fewer bits: kernels want to see them as constants. Only where their shape is stated.
+bool Planner::unpacksConstant(const Operator &op) const {
+  return options.engine == Engine::Fast &&
+         (op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::DENSIFY) && op.numOperands() == 1 &&
+         op.operand(0) && op.results().size() == 1 && op.result(0) && op.result(0)->isStatic() &&
+         op.result(0)->shape == op.operand(0)->shape;
+}
+
 const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
   if (llvm::is_contained(inProgress, &graph)) {
     add(evalError(ErrorCode::BadGraph, Phase::Compile, "subgraph " + llvm::Twine(graph.index) + " calls itself"));
@@ -98,6 +106,8 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       slot.kind = Slot::Kind::Constant;
       if (auto bytes = ConstantBytes::of(*value, sparseBytesLeft)) {
         slot.constant = std::move(*bytes);
+        if (options.engine == Engine::Fast)
+          slot.constant->makeReadAhead();
         if (value->sparsity)
           sparseBytesLeft -= slot.constant->bytes.size();
       } else {
@@ -110,7 +120,22 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   for (const Value *input : graph.inputs)
     made.inputs.push_back(slotOf(input));
   for (const Operator *op : needed(graph, outputs)) {
-    Step step{op, nullptr, {}, {}, {}, {}};
+    if (unpacksConstant(*op) && made.slots[slotOf(op->operand(0))].kind == Slot::Kind::Constant &&
+        made.slots[slotOf(op->operand(0))].constant) {
+      const Value &packed = *op->operand(0);
+      Shape shape(packed.shape.begin(), packed.shape.end());
+      TensorRef bytes(packed.type, shape, made.slots[slotOf(&packed)].constant->bytes);
+      auto unpacked = runOperator(*op, {packed.isConstant() ? nullptr : &bytes}, sparseBytesLeft);
+      if (unpacked) {
+        Slot &slot = made.slots[slotOf(op->result(0))];
+        slot.kind = Slot::Kind::Constant;
+        slot.constant = ConstantBytes::copyOf(unpacked->front().bytes);
+        sparseBytesLeft -= slot.constant->bytes.size();
+        continue;
+      }
+      llvm::consumeError(unpacked.takeError()); // it says so when it runs
+    }
+    Step step{op, nullptr, -1, {}, {}, {}, {}};
     for (unsigned i = 0; i < op->numOperands(); ++i)
       step.operands.push_back(slotOf(op->operand(i)));
     for (const Value *result : op->results())
@@ -156,6 +181,9 @@ void Planner::placeInArena(Plan &plan) {
   for (const Value *value : plan.graph->inputs)
     inputs.push_back(ShapeRun::stated(*value));
   std::vector<Tensor> tensors = ShapeRun(options.memoryLimit).run(plan, inputs);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].rankKnown)
+      plan.slots[i].shape = tensors[i].shape;
   for (const Step &step : plan.steps)
     for (int slot : step.results)
       if (slot >= 0 && plan.slots[slot].value->isStatic() && tensors[slot].rankKnown &&

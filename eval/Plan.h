@@ -14,13 +14,15 @@ struct Slot {
   const Value *value = nullptr;
   Kind kind = Kind::Computed;
   std::optional<ConstantBytes> constant = std::nullopt;
-  int64_t offset = -1;       ///< in the arena; −1: its size is not known before it is computed
-  uint64_t plannedBytes = 0; ///< room that it has there
+  int64_t offset = -1;                       ///< in the arena; −1: its size is not known before it is computed
+  uint64_t plannedBytes = 0;                 ///< room that it has there
+  std::optional<Shape> shape = std::nullopt; ///< where it is known before a run
 };
 
 struct Step {
   const Operator *op;
   const KernelRow *kernel;            ///< null: control flow
+  int fast = -1;                      ///< its place among the FastKernels; −1: `kernel` computes it
   llvm::SmallVector<int, 4> operands; ///< slots; −1: absent
   llvm::SmallVector<int, 2> results;  ///< likewise
   llvm::SmallVector<int, 2> release;  ///< slots that nothing reads after this step
@@ -59,8 +61,9 @@ private:
   llvm::DenseMap<const Subgraph *, const Plan *> called;
   llvm::SmallVector<const Subgraph *> inProgress;
   std::vector<llvm::Error> errors;
-  uint64_t sparseBytesLeft; ///< what sparse constants may still grow to
+  uint64_t sparseBytesLeft; ///< what sparse and unpacked constants may still grow to
   void placeInArena(Plan &plan);
+  bool unpacksConstant(const Operator &op) const;
 };
 
 /// Shapes, and values where they are few and follow from constants, without running the rest. The kernels themselves

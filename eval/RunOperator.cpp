@@ -8,6 +8,19 @@
 
 namespace origo::eval {
 
+ConstantBytes ConstantBytes::copyOf(llvm::ArrayRef<uint8_t> bytes) {
+  ConstantBytes made;
+  made.copy = std::make_unique<uint8_t[]>(bytes.size() + readAhead);
+  llvm::copy(bytes, made.copy.get());
+  made.bytes = {made.copy.get(), bytes.size()};
+  return made;
+}
+
+void ConstantBytes::makeReadAhead() {
+  if (!canReadAhead(bytes))
+    *this = copyOf(bytes);
+}
+
 llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t memoryLimit) {
   Place place;
   place.tensor = static_cast<int>(value.index);

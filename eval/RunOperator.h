@@ -24,12 +24,25 @@ struct TensorRef {
   TensorRef(const OwnedTensor &tensor) : type(tensor.type), shape(tensor.shape), bytes(tensor.bytes) {}
 };
 
+/// How far vector kernels may read behind an operand; what they find there changes nothing.
+constexpr size_t readAhead = 16;
+
+/// Whether those bytes can be read, behind memory that nobody knows the end of: they can on the same page.
+inline bool canReadAhead(llvm::ArrayRef<uint8_t> bytes) {
+  constexpr uintptr_t page = 4096;
+  uintptr_t end = reinterpret_cast<uintptr_t>(bytes.end()) % page;
+  return end != 0 && end + readAhead <= page;
+}
+
 /// Bytes of a constant at an address where its elements can be read; copied only if they lie elsewhere, or are sparse:
 /// no kernel sees a sparse tensor. An error if they do not fit its shape or cannot be read (compressed, in another
 /// file), or if a sparse one would take more than `memoryLimit` bytes.
 class ConstantBytes {
 public:
   static llvm::Expected<ConstantBytes> of(const Value &value, uint64_t memoryLimit);
+  /// Copies them unless there are readable bytes behind them.
+  void makeReadAhead();
+  static ConstantBytes copyOf(llvm::ArrayRef<uint8_t> bytes);
   llvm::MutableArrayRef<uint8_t> bytes; ///< never written to
 private:
   std::unique_ptr<uint8_t[]> copy;

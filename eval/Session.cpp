@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <mutex>
+
 namespace origo::eval {
 
 State::State() : store(std::make_unique<StateStore>()) {}
@@ -89,9 +91,34 @@ llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shape
 
 struct Session::Compiled {
   explicit Compiled(const CompileOptions &options) : options(options), planner(this->options) {}
+  ~Compiled() { pthreadpool_destroy(threads); }
   CompileOptions options;
   Planner planner;
   std::deque<Entry> entries;
+  pthreadpool_t threads = nullptr; ///< null: the thread that runs
+  // Sets of fast kernels that no run uses: one for each run that there ever was at the same time.
+  mutable std::mutex idleMutex;
+  mutable std::vector<std::unique_ptr<FastKernels>> idle;
+
+  std::unique_ptr<FastKernels> takeFast() const {
+    if (options.engine != Engine::Fast)
+      return nullptr;
+    {
+      std::lock_guard lock(idleMutex);
+      if (!idle.empty()) {
+        auto taken = std::move(idle.back());
+        idle.pop_back();
+        return taken;
+      }
+    }
+    return std::make_unique<FastKernels>(planner.plans);
+  }
+  void giveBack(std::unique_ptr<FastKernels> fast) const {
+    if (!fast)
+      return;
+    std::lock_guard lock(idleMutex);
+    idle.push_back(std::move(fast));
+  }
 
   llvm::Expected<const Entry *> entry(llvm::StringRef name) const {
     for (const Entry &entry : entries)
@@ -102,13 +129,14 @@ struct Session::Compiled {
     return evalError(ErrorCode::UnknownName, Phase::Run, "there is no signature \"" + printable(name) + "\"");
   }
 
-  llvm::Expected<llvm::SmallVector<TensorRef>> byPosition(const Entry &entry, const Inputs &inputs) const {
-    llvm::SmallVector<TensorRef> list;
+  using Given = llvm::SmallVector<const TensorRef *, 16>;
+  llvm::Expected<Given> byPosition(const Entry &entry, const Inputs &inputs) const {
+    Given list;
     for (const Port &port : entry.inputs) {
       auto found = inputs.find(port.name);
       if (found == inputs.end())
         return portError(ErrorCode::MissingInput, Phase::Run, port, "this input is not given");
-      list.push_back(found->second);
+      list.push_back(&found->second);
     }
     for (const auto &[name, tensor] : inputs)
       if (llvm::none_of(entry.inputs, [&, &name = name](const Port &port) { return port.name == name; }))
@@ -117,40 +145,45 @@ struct Session::Compiled {
   }
 
   /// Runs and calls `take` with the outputs, which are gone afterwards.
-  llvm::Error run(const Entry &entry, llvm::ArrayRef<TensorRef> inputs, StateStore &store, const RunOptions &runOptions,
-                  llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
+  llvm::Error run(const Entry &entry, llvm::ArrayRef<const TensorRef *> inputs, StateStore &store,
+                  const RunOptions &runOptions, llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
     if (inputs.size() != entry.inputs.size())
       return evalError(ErrorCode::MissingInput, Phase::Run,
                        "the graph has " + llvm::Twine(entry.inputs.size()) + " inputs, given are " +
                            llvm::Twine(inputs.size()));
-    std::vector<Tensor> fed;
-    std::vector<std::vector<uint8_t>> aligned;
+    std::unique_ptr<Frame> &frame = store.frames[entry.plan];
+    if (!frame)
+      frame = std::make_unique<Frame>(*entry.plan);
+    auto &[given, arguments, results, copies] = frame->call;
+    given.clear();
+    copies.resize(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      auto tensor = feed(entry.inputs[i], inputs[i], false);
+      auto tensor = feed(entry.inputs[i], *inputs[i], false);
       if (!tensor)
         return tensor.takeError();
-      if (reinterpret_cast<uintptr_t>(tensor->storage.data()) % 8) {
-        aligned.emplace_back(tensor->storage.begin(), tensor->storage.end());
-        tensor->storage = aligned.back();
+      if (reinterpret_cast<uintptr_t>(tensor->storage.data()) % 8 || !canReadAhead(tensor->storage)) {
+        copies[i].reserve(tensor->storage.size() + readAhead);
+        copies[i].assign(tensor->storage.begin(), tensor->storage.end());
+        tensor->storage = copies[i];
       }
-      fed.push_back(std::move(*tensor));
+      given.push_back(std::move(*tensor));
     }
-    std::vector<Tensor> arguments; // in the order of the subgraph's inputs
+    arguments.clear();
     for (const Value *value : entry.plan->graph->inputs) {
       auto port = llvm::find_if(entry.inputs, [&](const Port &p) { return p.value == value; });
       if (port == entry.inputs.end())
         return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
-      arguments.push_back(fed[port - entry.inputs.begin()]);
+      arguments.push_back(given[port - entry.inputs.begin()]);
     }
-    std::unique_ptr<Frame> &frame = store.frames[entry.plan];
-    if (!frame)
-      frame = std::make_unique<Frame>(*entry.plan);
-    if (llvm::Error error = Execution(options, store, runOptions).run(*frame, arguments))
+    std::unique_ptr<FastKernels> fast = takeFast();
+    llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).run(*frame, arguments);
+    giveBack(std::move(fast));
+    if (error)
       return error;
-    std::vector<Tensor> outputs;
+    results.clear();
     for (int slot : entry.plan->outputs)
-      outputs.push_back(frame->tensors[slot]);
-    return take(outputs);
+      results.push_back(frame->tensors[slot]);
+    return take(results);
   }
 };
 
@@ -182,6 +215,14 @@ std::vector<std::string> Session::signatures() const {
 
 llvm::Expected<std::vector<NamedTensor>> Session::run(llvm::ArrayRef<TensorRef> inputs,
                                                       const RunOptions &options) const {
+  Compiled::Given list;
+  for (const TensorRef &input : inputs)
+    list.push_back(&input);
+  return runList(list, options);
+}
+
+llvm::Expected<std::vector<NamedTensor>> Session::runList(llvm::ArrayRef<const TensorRef *> inputs,
+                                                          const RunOptions &options) const {
   auto entry = compiled->entry(options.signature);
   if (!entry)
     return entry.takeError();
@@ -208,7 +249,7 @@ llvm::Expected<std::vector<NamedTensor>> Session::run(const Inputs &inputs, cons
   auto list = compiled->byPosition(**entry, inputs);
   if (!list)
     return list.takeError();
-  return run(llvm::ArrayRef<TensorRef>(*list), options);
+  return runList(*list, options);
 }
 
 llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options) const {
@@ -241,6 +282,18 @@ llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const Run
   });
 }
 
+Session::Coverage Session::coverage() const {
+  Coverage made;
+  std::lock_guard lock(compiled->idleMutex);
+  for (const Plan &plan : compiled->planner.plans)
+    for (const Step &step : plan.steps)
+      if (step.kernel) {
+        bool fast = step.fast >= 0 && !compiled->idle.empty() && compiled->idle.back()->entries[step.fast].taken;
+        (fast ? made.fast : made.reference).push_back(step.op);
+      }
+  return made;
+}
+
 llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llvm::StringRef signature) const {
   auto entry = compiled->entry(signature);
   if (!entry)
@@ -253,7 +306,7 @@ llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llv
     arguments.push_back(ShapeRun::stated(*value));
     for (size_t i = 0; i < list->size(); ++i)
       if ((*entry)->inputs[i].value == value) {
-        auto tensor = feed((*entry)->inputs[i], (*list)[i], true);
+        auto tensor = feed((*entry)->inputs[i], *(*list)[i], true);
         if (!tensor)
           return tensor.takeError();
         arguments.back() = std::move(*tensor);
@@ -343,6 +396,11 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
     add(evalError(ErrorCode::BadGraph, Phase::Compile, "the model has no subgraph"));
   if (llvm::Error errors = compiled.planner.takeErrors())
     return errors;
+  if (options.engine == Engine::Fast) {
+    if (options.threads > 1)
+      compiled.threads = pthreadpool_create(options.threads);
+    compiled.giveBack(std::make_unique<FastKernels>(FastKernels::choose(compiled.planner.plans)));
+  }
   return session;
 }
 

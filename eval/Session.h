@@ -14,7 +14,10 @@ struct Plan;
 class StateStore;
 
 /// Which kernels compute.
-enum class Engine : uint8_t { Reference };
+enum class Engine : uint8_t {
+  Reference, ///< the semantics, bit for bit; what every other engine is judged by
+  Fast,      ///< vector kernels, where there is one, within small tolerances
+};
 
 struct CompileOptions {
   /// The signature to compile; empty: all of them, and subgraph 0 under the names of its tensors.
@@ -23,7 +26,7 @@ struct CompileOptions {
   /// the outputs of the graph.
   std::vector<std::string> outputs = {};
   Engine engine = Engine::Reference;
-  unsigned threads = 1;                     ///< an upper bound; Engine::Reference uses one
+  unsigned threads = 1; ///< of Engine::Fast, shared by all runs of the session; Engine::Reference uses one
   uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, constants aside
   uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
   std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
@@ -94,12 +97,20 @@ public:
   /// Into the caller's memory, which must be as large as the outputs are; the error says how large that is.
   llvm::Error run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options = {}) const;
 
+  /// Operators by what computed them in the last run, called subgraphs included; before any run, by what is going to.
+  struct Coverage {
+    std::vector<const Operator *> fast, reference;
+  };
+  Coverage coverage() const;
+
   /// The outputs' shapes for these inputs, without running. An input without bytes has a shape only.
   llvm::Expected<std::vector<Port>> inferShapes(const Inputs &inputs, llvm::StringRef signature = {}) const;
 
 private:
   friend llvm::Expected<Session> compile(Model &model, const CompileOptions &options);
   Session();
+  llvm::Expected<std::vector<NamedTensor>> runList(llvm::ArrayRef<const TensorRef *> inputs,
+                                                   const RunOptions &options) const;
   struct Compiled;
   std::unique_ptr<Compiled> compiled;
 };

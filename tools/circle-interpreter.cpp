@@ -32,6 +32,11 @@ static cl::opt<std::string>
 static cl::opt<std::string> profile("profile", cl::ValueOptional, cl::value_desc("FILE.json"), cl::cat(general),
                                     cl::desc("Prints the time that each operator takes and its origins, or writes a "
                                              "trace for chrome://tracing"));
+static cl::opt<Engine> engine("engine", cl::desc("What computes:"), cl::init(Engine::Reference),
+                              cl::values(clEnumValN(Engine::Reference, "reference", "the semantics, bit for bit"),
+                                         clEnumValN(Engine::Fast, "fast", "vector kernels, within small tolerances")),
+                              cl::cat(general));
+static cl::opt<unsigned> threads("threads", cl::desc("Of --engine=fast"), cl::init(1), cl::cat(general));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
@@ -177,6 +182,8 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   if (!imported)
     return imported.takeError();
   CompileOptions options;
+  options.engine = engine;
+  options.threads = threads;
   if (timeout.getNumOccurrences())
     options.timeout = std::chrono::seconds(timeout);
   auto session = compile(*imported->model, options);
@@ -244,6 +251,7 @@ int main(int argc, char **argv) {
       "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
       "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
       "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
+      "  circle-interpreter --engine=fast --threads=2 --seed=1 --profile net.circle\n"
       "  circle-interpreter net.circle in out                       ONE's way: input n is read from the file in<n>,\n"
       "                                                             output n written to out<n>: bare elements\n");
   if (kernels) {

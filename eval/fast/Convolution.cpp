@@ -1,0 +1,235 @@
+#include "eval/fast/Xnnpack.h"
+
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV with constant weights.
+namespace origo::eval {
+
+namespace {
+
+/// A convolution as XNNPACK takes it. Filters are [output channels, height, width, input channels], those of a
+/// depthwise one [1, height, width, channels].
+struct Conv {
+  const Tensor *filter, *bias;
+  bool depthwise, same;
+  uint32_t strideH, strideW, dilationH, dilationW, groups;
+  size_t groupIn, groupOut;
+  circle::ActivationFunctionType activation;
+};
+
+std::optional<Conv> convOf(const FastSite &site) {
+  const Tensor *filter = site.constant(1), *bias = site.constant(2);
+  const Value &input = *site.op.operand(0);
+  if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias) || site.constant(0))
+    return std::nullopt;
+  // Where the plan does not know the input's channels, those that the model states are checked when it runs.
+  llvm::ArrayRef<int32_t> shape =
+      site.input(0).rankKnown ? llvm::ArrayRef<int32_t>(site.input(0).shape) : llvm::ArrayRef<int32_t>(input.shape);
+  if (shape.size() != 4 || shape[3] <= 0)
+    return std::nullopt;
+  int32_t depth = shape[3];
+  Conv c{filter, bias, site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D, false, 0, 0, 0, 0, 0, 0, 0, {}};
+  auto read = [&](const auto &options) {
+    c.same = options.padding() == circle::Padding::SAME;
+    c.activation = options.fused_activation_function();
+    for (auto [to, from] :
+         {std::pair(&c.strideH, options.stride_h()), std::pair(&c.strideW, options.stride_w()),
+          std::pair(&c.dilationH, options.dilation_h_factor()), std::pair(&c.dilationW, options.dilation_w_factor())})
+      *to = from > 0 ? static_cast<uint32_t>(from) : 0;
+  };
+  if (c.depthwise) {
+    read(site.options<circle::DepthwiseConv2DOptions>());
+    if (filter->dim(0) != 1 || filter->dim(3) % depth)
+      return std::nullopt;
+    c.groups = static_cast<uint32_t>(depth);
+    c.groupIn = 1;
+    c.groupOut = static_cast<size_t>(filter->dim(3) / depth);
+  } else {
+    read(site.options<circle::Conv2DOptions>());
+    if (depth % filter->dim(3) || filter->dim(0) % (depth / filter->dim(3)))
+      return std::nullopt;
+    c.groups = static_cast<uint32_t>(depth / filter->dim(3));
+    c.groupIn = static_cast<size_t>(filter->dim(3));
+    c.groupOut = static_cast<size_t>(filter->dim(0)) / c.groups;
+  }
+  if (!c.strideH || !c.strideW || !c.dilationH || !c.dilationW ||
+      (bias && bias->count() != static_cast<int64_t>(c.groupOut * c.groups)))
+    return std::nullopt;
+  return c;
+}
+
+template <class T, class Setup> std::unique_ptr<FastKernel> convolution(XnnOperator op, const Conv &conv, Setup setup) {
+  int32_t depth = static_cast<int32_t>(conv.groups * conv.groupIn);
+  return xnnKernel(std::move(op), [=](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+    const Tensor &x = *in[0];
+    if (x.rank() != 4 || x.dim(3) != depth)
+      return xnn_status_invalid_parameter;
+    return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)),
+                 dataOf<T>(x), dataOf<T>(*out[0]), threads);
+  });
+}
+
+/// `create(parameters of its own...)` with those that all convolutions have around them.
+template <class T, class Bias, class Create, class... Quantization>
+XnnOperator createConv(Create create, const Conv &c, std::pair<T, T> range, std::tuple<Quantization...> before,
+                       auto after) {
+  uint32_t flags = (c.depthwise ? XNN_FLAG_DEPTHWISE_CONVOLUTION : 0) | (c.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0);
+  int height = c.filter->dim(1), width = c.filter->dim(2);
+  auto all = std::tuple_cat(std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>(0, 0, 0, 0),
+                            std::tuple(static_cast<uint32_t>(height), static_cast<uint32_t>(width), c.strideH,
+                                       c.strideW, c.dilationH, c.dilationW, c.groups, c.groupIn, c.groupOut,
+                                       c.groups * c.groupIn, c.groups * c.groupOut),
+                            before, std::tuple(dataOf<T>(*c.filter), c.bias ? dataOf<Bias>(*c.bias) : nullptr), after,
+                            std::tuple(range.first, range.second, flags));
+  return std::apply([&](auto... arguments) { return createXnn(create, arguments...); }, all);
+}
+
+std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {
+  auto range = clampRange<float>(conv.activation, site.output());
+  if (!range)
+    return nullptr;
+  return convolution<float>(
+      createConv<float, float>(xnn_create_convolution2d_nhwc_f32, conv, *range, std::tuple<>(), std::tuple<>()), conv,
+      xnn_setup_convolution2d_nhwc_f32);
+}
+
+std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
+  const Tensor &in = site.input(0), &out = site.output(), &filter = *conv.filter;
+  auto range = clampRange<int8_t>(conv.activation, out);
+  if (!range || !filter.quantization || filter.quantization->details != Quantization::Details::None)
+    return nullptr;
+  for (int64_t zero : filter.quantization->zeroPoint)
+    if (zero != 0)
+      return nullptr;
+  std::tuple<int8_t, float> inputScale(static_cast<int8_t>(in.zeroPoint()), in.scale()),
+      after(static_cast<int8_t>(out.zeroPoint()), out.scale());
+  if (!filter.perChannel()) {
+    auto before = std::tuple_cat(inputScale, std::tuple(filter.scale()));
+    return convolution<int8_t>(
+        createConv<int8_t, int32_t>(xnn_create_convolution2d_nhwc_qs8, conv, *range, before, after), conv,
+        xnn_setup_convolution2d_nhwc_qs8);
+  }
+  if (filter.quantization->scale.size() != conv.groups * conv.groupOut)
+    return nullptr;
+  auto before = std::tuple_cat(inputScale, std::tuple(filter.quantization->scale.data()));
+  return convolution<int8_t>(
+      createConv<int8_t, int32_t>(xnn_create_convolution2d_nhwc_qc8, conv, *range, before, after), conv,
+      xnn_setup_convolution2d_nhwc_qc8);
+}
+
+std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
+  const Tensor &in = site.input(0), &out = site.output(), &filter = *conv.filter;
+  auto range = clampRange<uint8_t>(conv.activation, out);
+  if (!range || !isPerTensor(filter))
+    return nullptr;
+  std::tuple before(static_cast<uint8_t>(in.zeroPoint()), in.scale(), static_cast<uint8_t>(filter.zeroPoint()),
+                    filter.scale());
+  std::tuple after(static_cast<uint8_t>(out.zeroPoint()), out.scale());
+  return convolution<uint8_t>(
+      createConv<uint8_t, int32_t>(xnn_create_convolution2d_nhwc_qu8, conv, *range, before, after), conv,
+      xnn_setup_convolution2d_nhwc_qu8);
+}
+
+std::unique_ptr<FastKernel> conv(const FastSite &site) {
+  std::optional<Conv> conv = convOf(site);
+  if (!conv)
+    return nullptr;
+  TensorType in = site.type(0), filter = site.type(1);
+  if (in == TensorType::FLOAT32 && filter == TensorType::FLOAT32)
+    return convFloat(site, *conv);
+  if (!isPerTensor(site.input(0)) || !isPerTensor(site.output()))
+    return nullptr;
+  if (in == TensorType::INT8 && filter == TensorType::INT8)
+    return convInt8(site, *conv);
+  if (in == TensorType::UINT8 && filter == TensorType::UINT8)
+    return convUint8(site, *conv);
+  return nullptr;
+}
+
+/// What TRANSPOSE_CONV cuts off along one dimension, and what it adds at the end.
+struct Cut {
+  uint32_t before, after, adjustment;
+  static std::optional<Cut> of(int64_t in, int64_t out, int64_t size, int64_t stride, bool same) {
+    // As the convolution from `out` to `in` pads.
+    int64_t steps = same ? (out + stride - 1) / stride : (out + stride - size) / stride;
+    int64_t before = std::max<int64_t>(0, (steps - 1) * stride + size - out) / 2;
+    int64_t after = (in - 1) * stride + size - before - out;
+    Cut cut{static_cast<uint32_t>(before), static_cast<uint32_t>(std::max<int64_t>(after, 0)),
+            static_cast<uint32_t>(std::max<int64_t>(-after, 0))};
+    return cut.adjustment < stride ? std::optional(cut) : std::nullopt;
+  }
+};
+
+std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
+  const Tensor *size = site.constant(0), *filter = site.constant(1), *bias = site.constant(3);
+  const Tensor &in = site.input(2), &out = site.output();
+  const auto &options = site.options<circle::TransposeConvOptions>();
+  if (!size || !filter || !in.rankKnown || site.constant(2) || in.rank() != 4 || !out.rankKnown || out.rank() != 4 ||
+      (site.has(3) && !bias) || options.stride_h() <= 0 || options.stride_w() <= 0)
+    return nullptr;
+  bool same = options.padding() == circle::Padding::SAME;
+  auto vertical = Cut::of(in.dim(1), out.dim(1), filter->dim(1), options.stride_h(), same);
+  auto horizontal = Cut::of(in.dim(2), out.dim(2), filter->dim(2), options.stride_w(), same);
+  if (!vertical || !horizontal)
+    return nullptr;
+  Shape shape = in.shape;
+  size_t channels = static_cast<size_t>(filter->dim(0)), depth = static_cast<size_t>(filter->dim(3));
+  auto create = [&](auto function, auto range, auto... quantization) {
+    using T = decltype(range.first);
+    using Bias = std::conditional_t<std::is_same_v<T, float>, float, int32_t>;
+    auto make = [&](auto before, auto after) {
+      return std::apply(
+          [&](auto... arguments) { return createXnn(function, arguments...); },
+          std::tuple_cat(std::tuple(vertical->before, horizontal->after, vertical->after, horizontal->before,
+                                    static_cast<uint32_t>(filter->dim(1)), static_cast<uint32_t>(filter->dim(2)),
+                                    static_cast<uint32_t>(options.stride_h()),
+                                    static_cast<uint32_t>(options.stride_w()), 1u, 1u, 1u, depth, channels, depth,
+                                    channels),
+                         before, std::tuple(dataOf<T>(*filter), bias ? dataOf<Bias>(*bias) : nullptr), after,
+                         std::tuple(range.first, range.second, 0u)));
+    };
+    return make(quantization...);
+  };
+  auto kernel = [&](XnnOperator op, auto setup, auto element) {
+    using T = decltype(element);
+    return xnnKernel(std::move(op), [=, v = vertical->adjustment, h = horizontal->adjustment](
+                                        xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+      const Tensor &x = *in[2];
+      if (x.shape != shape)
+        return xnn_status_invalid_parameter;
+      return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)), v,
+                   h, dataOf<T>(x), dataOf<T>(*out[0]), threads);
+    });
+  };
+  if (filter->type != in.type)
+    return nullptr;
+  if (in.type == TensorType::FLOAT32)
+    if (auto range = clampRange<float>(options.fused_activation_function(), out))
+      return kernel(create(xnn_create_deconvolution2d_nhwc_f32, *range, std::tuple<>(), std::tuple<>()),
+                    xnn_setup_deconvolution2d_nhwc_f32, float());
+  if (!isPerTensor(in) || !isPerTensor(out) || !isPerTensor(*filter))
+    return nullptr;
+  if (in.type == TensorType::INT8 && filter->zeroPoint() == 0)
+    if (auto range = clampRange<int8_t>(options.fused_activation_function(), out))
+      return kernel(create(xnn_create_deconvolution2d_nhwc_qs8, *range,
+                           std::tuple(static_cast<int8_t>(in.zeroPoint()), in.scale(), filter->scale()),
+                           std::tuple(static_cast<int8_t>(out.zeroPoint()), out.scale())),
+                    xnn_setup_deconvolution2d_nhwc_qs8, int8_t());
+  if (in.type == TensorType::UINT8)
+    if (auto range = clampRange<uint8_t>(options.fused_activation_function(), out))
+      return kernel(create(xnn_create_deconvolution2d_nhwc_qu8, *range,
+                           std::tuple(static_cast<uint8_t>(in.zeroPoint()), in.scale(),
+                                      static_cast<uint8_t>(filter->zeroPoint()), filter->scale()),
+                           std::tuple(static_cast<uint8_t>(out.zeroPoint()), out.scale())),
+                    xnn_setup_deconvolution2d_nhwc_qu8, uint8_t());
+  return nullptr;
+}
+
+} // namespace
+
+llvm::ArrayRef<FastRow> fastConvolution() {
+  static const FastRow rows[] = {{BuiltinOperator::CONV_2D, conv},
+                                 {BuiltinOperator::DEPTHWISE_CONV_2D, conv},
+                                 {BuiltinOperator::TRANSPOSE_CONV, transposeConv}};
+  return rows;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,150 @@
+#include "eval/fast/Fast.h"
+
+#include "eval/Kernels.h"
+#include "eval/Plan.h"
+#include "eval/fast/Xnnpack.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::eval {
+
+// The files of eval/fast/, each with its rows. A new file needs its name here.
+#define FAST_FILES(FILE)                                                                                               \
+  FILE(fastArgMax)                                                                                                     \
+  FILE(fastBinary)                                                                                                     \
+  FILE(fastConvolution)                                                                                                \
+  FILE(fastElementwise)                                                                                                \
+  FILE(fastFullyConnected)                                                                                             \
+  FILE(fastMatMul)                                                                                                     \
+  FILE(fastMovement)                                                                                                   \
+  FILE(fastWindow)
+
+#define DECLARE(name) llvm::ArrayRef<FastRow> name();
+FAST_FILES(DECLARE)
+#undef DECLARE
+
+bool xnnpackRuns() {
+  static const bool runs = xnn_initialize(nullptr) == xnn_status_success;
+  return runs;
+}
+
+namespace {
+
+std::unique_ptr<FastKernel> make(const FastSite &site) {
+  static const std::vector<FastRow> rows = [] {
+    std::vector<FastRow> all;
+#define APPEND(name) llvm::append_range(all, name());
+    FAST_FILES(APPEND)
+#undef APPEND
+    return all;
+  }();
+  for (const FastRow &row : rows)
+    if (row.code == site.op.code)
+      if (auto kernel = row.make(site))
+        return kernel;
+  return nullptr;
+}
+
+FastKernels::Entry prepare(const Plan &plan, const Step &step) {
+  FastKernels::Entry entry;
+  FastSite site(*step.op);
+  std::vector<Tensor> tensors;
+  tensors.reserve(step.operands.size() + step.results.size());
+  bool known = true;
+  auto add = [&](int slotIndex) -> Tensor * {
+    if (slotIndex < 0)
+      return nullptr;
+    const Slot &slot = plan.slots[slotIndex];
+    Tensor &tensor = tensors.emplace_back(ShapeRun::stated(*slot.value));
+    tensor.rankKnown = slot.shape.has_value();
+    if (slot.shape)
+      tensor.shape = *slot.shape;
+    if (slot.constant) {
+      tensor.known = tensor.rankKnown = true;
+      tensor.storage = slot.constant->bytes;
+    }
+    known &= tensor.rankKnown;
+    return &tensor;
+  };
+  for (int slot : step.operands) {
+    site.inputs.push_back(add(slot));
+    entry.operandShapes.push_back(site.inputs.back() ? site.inputs.back()->shape : Shape());
+  }
+  for (int slot : step.results) {
+    site.outputs.push_back(add(slot));
+    entry.resultShapes.push_back(site.outputs.back() ? site.outputs.back()->shape : Shape());
+  }
+  // A result that nobody wants is for the reference kernel.
+  if (llvm::is_contained(site.outputs, nullptr))
+    return entry;
+  entry.shapesKnown = known;
+  entry.kernel = make(site);
+  return entry;
+}
+
+} // namespace
+
+bool FastKernels::Entry::fits(Operands operands) const {
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] && operands[i]->shape != operandShapes[i])
+      return false;
+  return shapesKnown;
+}
+
+bool FastKernels::Entry::adapt(const KernelContext &context) {
+  class ShapeOnly : public KernelContext {
+  public:
+    ShapeOnly(const KernelContext &from, Entry &entry)
+        : KernelContext(from.op), entry(entry), left(from.outputs.size()) {
+      inputs = from.inputs;
+      for (Tensor *output : from.outputs)
+        results.push_back(*output);
+      for (Tensor &result : results)
+        outputs.push_back(&result);
+    }
+    Entry &entry;
+    size_t left; ///< results without a shape
+
+  protected:
+    llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
+                                                            uint64_t) override {
+      entry.resultShapes[i].assign(shape.begin(), shape.end());
+      if (--left == 0)
+        return fail("only the shapes are wanted");
+      return llvm::MutableArrayRef<uint8_t>();
+    }
+
+  private:
+    llvm::SmallVector<Tensor, 2> results;
+  };
+  ShapeOnly shapes(context, *this);
+  shapesKnown = false;
+  llvm::consumeError(findKernel(context.op)->run(shapes));
+  if (shapes.left)
+    return false;
+  for (size_t i = 0; i < context.inputs.size(); ++i)
+    if (context.inputs[i])
+      operandShapes[i] = context.inputs[i]->shape;
+  return shapesKnown = true;
+}
+
+FastKernels FastKernels::choose(std::deque<Plan> &plans) {
+  FastKernels kernels;
+  for (Plan &plan : plans)
+    for (Step &step : plan.steps)
+      if (step.kernel)
+        if (Entry entry = prepare(plan, step); entry.kernel) {
+          step.fast = static_cast<int>(kernels.entries.size());
+          kernels.entries.push_back(std::move(entry));
+        }
+  return kernels;
+}
+
+FastKernels::FastKernels(const std::deque<Plan> &plans) {
+  for (const Plan &plan : plans)
+    for (const Step &step : plan.steps)
+      if (step.fast >= 0)
+        entries.push_back(prepare(plan, step));
+}
+
+} // namespace origo::eval

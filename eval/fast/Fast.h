@@ -1,0 +1,86 @@
+#pragma once
+
+#include "eval/Kernel.h"
+
+#include <deque>
+#include <memory>
+#include <pthreadpool.h>
+
+/// Engine::Fast: kernels that are prepared when the model is compiled and run many times.
+namespace origo::eval {
+
+struct Plan;
+struct Step;
+
+using Operands = llvm::ArrayRef<Tensor *>;
+
+/// An operator that is ready to run, weights packed. For one run at a time.
+class FastKernel {
+public:
+  virtual ~FastKernel() = default;
+  /// Computes; the results have their shapes. False: not for operands of these shapes. Allocates only where shapes
+  /// change.
+  virtual bool run(Operands in, Operands out, pthreadpool_t threads) = 0;
+};
+
+/// An operator that is looked at before it runs: its constants have elements (`constant`), the other operands the shape
+/// that the plan knows, or `rankKnown` is false.
+class FastSite : public KernelContext {
+public:
+  using KernelContext::KernelContext;
+  /// Null: it is absent or computed.
+  const Tensor *constant(unsigned i) const { return has(i) && inputs[i]->known ? inputs[i] : nullptr; }
+  const Tensor &output() const { return *outputs[0]; }
+  TensorType type(unsigned i) const { return op.operand(i)->type; }
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
+    return fail("nothing is computed yet");
+  }
+};
+
+/// Null: none for this operator.
+using MakeFastKernel = std::unique_ptr<FastKernel> (*)(const FastSite &);
+
+struct FastRow {
+  BuiltinOperator code;
+  MakeFastKernel make;
+};
+
+/// A kernel of any callable `run(in, out, threads)`.
+template <class Run> std::unique_ptr<FastKernel> fastKernel(Run run) {
+  class Kernel : public FastKernel {
+  public:
+    explicit Kernel(Run run) : compute(std::move(run)) {}
+    bool run(Operands in, Operands out, pthreadpool_t threads) override { return compute(in, out, threads); }
+
+  private:
+    Run compute;
+  };
+  return std::make_unique<Kernel>(std::move(run));
+}
+
+/// The fast kernels of some plans, for one run at a time.
+class FastKernels {
+public:
+  /// Numbers the steps that have one.
+  static FastKernels choose(std::deque<Plan> &plans);
+  /// Another set, for steps that are numbered.
+  explicit FastKernels(const std::deque<Plan> &plans);
+
+  struct Entry {
+    std::unique_ptr<FastKernel> kernel;
+    llvm::SmallVector<Shape, 0> operandShapes, resultShapes; ///< those that belong together, of the last run
+    bool shapesKnown = false;
+    bool taken = true; ///< in the last run; false: the reference kernel had to compute
+    bool fits(Operands operands) const;
+    /// Asks the reference kernel for the results' shapes. False: they are not known, or it refuses the operands.
+    bool adapt(const KernelContext &context);
+  };
+  std::vector<Entry> entries; ///< by Step::fast
+
+private:
+  FastKernels() = default;
+};
+
+} // namespace origo::eval

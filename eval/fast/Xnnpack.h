@@ -1,0 +1,62 @@
+#pragma once
+
+#include "eval/FixedPoint.h"
+#include "eval/fast/Fast.h"
+
+#include <xnnpack.h>
+
+namespace origo::eval {
+
+struct DeleteXnnOperator {
+  void operator()(xnn_operator_t op) const { xnn_delete_operator(op); }
+};
+using XnnOperator = std::unique_ptr<xnn_operator, DeleteXnnOperator>;
+
+/// XNNPACK knows what this processor has; false: it does not run here.
+bool xnnpackRuns();
+
+/// Null where XNNPACK refuses these parameters.
+template <class Create, class... Arguments> XnnOperator createXnn(Create create, Arguments... arguments) {
+  xnn_operator_t made = nullptr;
+  if (!xnnpackRuns() || create(arguments..., &made) != xnn_status_success)
+    return nullptr;
+  return XnnOperator(made);
+}
+
+/// `setup(operator, in, out, threads)` gives XNNPACK's status. Null for no operator.
+template <class Setup> std::unique_ptr<FastKernel> xnnKernel(XnnOperator op, Setup setup) {
+  if (!op)
+    return nullptr;
+  return fastKernel([op = std::move(op), setup](Operands in, Operands out, pthreadpool_t threads) {
+    return setup(op.get(), in, out, threads) == xnn_status_success &&
+           xnn_run_operator(op.get(), threads) == xnn_status_success;
+  });
+}
+
+template <class T> const T *dataOf(const Tensor &tensor) { return reinterpret_cast<const T *>(tensor.storage.data()); }
+template <class T> T *dataOf(Tensor &tensor) { return reinterpret_cast<T *>(tensor.storage.data()); }
+
+/// Bounds that XNNPACK can clamp to; nothing for an activation that is more than that.
+template <class T>
+std::optional<std::pair<T, T>> clampRange(circle::ActivationFunctionType activation, const Tensor &output) {
+  using Function = circle::ActivationFunctionType;
+  if (activation != Function::NONE && activation != Function::RELU && activation != Function::RELU6 &&
+      activation != Function::RELU_N1_TO_1)
+    return std::nullopt;
+  if constexpr (std::is_same_v<T, float>) {
+    return activationRange(activation);
+  } else {
+    auto [low, high] = quantizedActivationRange<T>(activation, output);
+    if (low >= high)
+      return std::nullopt;
+    return std::pair(static_cast<T>(low), static_cast<T>(high));
+  }
+}
+
+/// A scale and a zero point for the whole tensor, and nothing else.
+inline bool isPerTensor(const Tensor &tensor) {
+  return tensor.quantization && tensor.quantization->details == Quantization::Details::None &&
+         tensor.quantization->scale.size() == 1 && std::isnormal(tensor.scale()) && tensor.scale() > 0;
+}
+
+} // namespace origo::eval
