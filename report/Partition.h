@@ -11,8 +11,8 @@ struct Region {
   std::vector<Operator *> operators;
 };
 
-/// As few regions as alternating between the two back ends allows, in an order in which they can run: what a region
-/// needs comes from earlier ones. Refuses to divide what shares state.
+/// Greedily, each region takes what can run by then, so there may be one more than necessary. In an order in which they
+/// can run: what a region needs comes from earlier ones. Refuses to divide what shares state.
 llvm::Expected<std::vector<Region>> partition(Model &model, const Target &target, llvm::StringRef backend,
                                               llvm::StringRef fallback);
 
