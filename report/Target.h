@@ -75,7 +75,7 @@ llvm::Expected<Target> readWebnn(llvm::StringRef text, std::vector<std::string> 
 std::string writeTarget(const Target &target);
 
 /// The limits of our own interpreter, from the registry of its kernels.
-Target interpreterLimits();
+Target opSupportLimits();
 
 /// The name of an operand or result in the row of its operator; empty without a row.
 llvm::StringRef slotName(const OperatorInfo *info, Slot slot);

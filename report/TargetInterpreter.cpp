@@ -68,7 +68,7 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
 
 } // namespace
 
-Target interpreterLimits() {
+Target opSupportLimits() {
   Target target;
   target.name = "eval";
   for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))

@@ -269,7 +269,7 @@ TEST(TargetDescription, BadInputIsNamed) {
 }
 
 TEST(TargetDescription, ReadsWhatItWrites) {
-  for (const Target &target : {targetOf(limits), interpreterLimits()}) {
+  for (const Target &target : {targetOf(limits), opSupportLimits()}) {
     std::string text = writeTarget(target);
     EXPECT_EQ(writeTarget(targetOf(text)), text);
   }
@@ -311,7 +311,7 @@ TEST(TargetDescription, Webnn) {
 }
 
 TEST(InterpreterLimits, ARowForEachOperatorThatRuns) {
-  Target target = interpreterLimits();
+  Target target = opSupportLimits();
   EXPECT_GT(target.ops.size(), 120u);
   EXPECT_TRUE(target.ops.count("CONV_2D"));
   EXPECT_TRUE(target.ops.count("WHILE"));

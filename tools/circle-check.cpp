@@ -119,7 +119,7 @@ int run() {
   if (limitsOf.getNumOccurrences()) {
     if (limitsOf != "eval")
       return fail("--limits-of knows \"eval\", our own interpreter, and nothing else");
-    llvm::outs() << writeTarget(interpreterLimits());
+    llvm::outs() << writeTarget(opSupportLimits());
     return 0;
   }
   if (targetPath.empty() == webnnPath.empty())
