@@ -284,8 +284,10 @@ llvm::Expected<llvm::SmallVector<Payload, 1>> evaluate(const Operator &op, Paylo
     return none("the operands have no result that is defined");
   }
   Payloads payloads;
-  for (auto [result, tensor] : llvm::zip(op.results(), *results)) {
-    if (!fits(*result, tensor.bytes.size()) || !llvm::equal(result->shape, tensor.shape))
+  for (unsigned i = 0; i < op.results().size(); ++i) {
+    const Value &result = *op.result(i);
+    const eval::OwnedTensor &tensor = (*results)[i];
+    if (!fits(result, tensor.bytes.size()) || !llvm::equal(result.shape, tensor.shape))
       return none("the result is not of the stated shape");
     auto payload = store.make(tensor.bytes.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
       std::memcpy(window.data(), tensor.bytes.data() + offset, window.size());
