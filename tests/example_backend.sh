@@ -37,8 +37,8 @@ runs() {
   "$bin/circle-interpreter" "$1.circle" in expected >/dev/null || fail "circle-interpreter $1.circle"
   [[ $(stat -c %s out0 expected0 in0 | xargs) == "40 40 256" ]] || fail "$1: the files have other sizes"
   paste <(numbers out0) <(numbers expected0) |
-    awk '{ d = $1 - $2; if (d * d > 1e-10 * (1 + $2 * $2)) wrong = 1; if ($2 != 0) ++some }
-         END { exit wrong || some != 10 }' || fail "$1 computes $(numbers out0 | xargs), not $(numbers expected0 | xargs)"
+    awk '{ d = $1 - $2; if (d * d > 1e-10 * (1 + $2 * $2)) wrong = 1; some += $2 != 0 }
+         END { exit wrong || some < 4 || NR != 10 }' || fail "$1 computes $(numbers out0 | xargs), not $(numbers expected0 | xargs)"
 }
 join() { "$bin/origin-dump" --join "$1.csv" --kernels="$1.json" --clock=100 "${@:2}" "$1.circle" 2>said || fail "$(<said)"; }
 
@@ -70,6 +70,25 @@ shows "$(join digits | sed 's/^/    /;s/ *$//')"
 shows "$(sed -n '/^\/\* origin 0 /,/^}/s/^/    /p' digits.c)"
 shows "$(grep -A1 '^/\* from 1 ' digits.c | cut -c1-80 | sed 's/^/    /')"
 shows "$(grep '^/\* gone' digits.c | sed 's/^/    /')"
+
+# What the network of the page has none of.
+cat >other.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,8,8,1]) -> (%y) {
+  %filter: f32[1,3,2,1] = const seed 1 normal 0 0.5
+  %a: f32[1,3,7,1] = CONV_2D(%x, %filter) {padding=VALID, stride_h=2, stride_w=1}
+  %squares: f32[1,3,7,1] = MUL(%a, %a) {fused_activation_function=RELU6}
+  %shape: i32[2] = const [1, 21]
+  %flat: f32[1,21] = RESHAPE(%squares, %shape)
+  %weights: f32[10,21] = const seed 2 normal 0 2
+  %bias: f32[10] = const seed 3 uniform 1 5
+  %y: f32[1,10] = FULLY_CONNECTED(%flat, %weights, %bias) {fused_activation_function=RELU6}
+}
+END
+generate other.origo other
+grep -q 'mul(.*RELU6' other.c || fail "other.c has no MUL"
+runs other
 
 # Names can be anything; what is generated stays comments.
 text=$(<"$example/digits.origo")

@@ -184,8 +184,13 @@ static std::string shapeText(const std::vector<int> &shape) {
   return result + "}";
 }
 
+/// How many elements a convolution gives along an axis.
+static int length(circle::Padding padding, int in, int filter, int stride) {
+  return padding == circle::Padding::SAME ? (in + stride - 1) / stride : (in - filter + stride) / stride;
+}
+
 /// How many zeros lie before the first element.
-static int padding(circle::Padding padding, int in, int out, int filter, int stride) {
+static int zeros(circle::Padding padding, int in, int out, int filter, int stride) {
   return padding == circle::Padding::SAME ? std::max(0, ((out - 1) * stride + filter - in) / 2) : 0;
 }
 
@@ -242,11 +247,13 @@ static std::string call(const Graph &graph, const circle::Operator &op) {
   need(options && options->dilation_h_factor() == 1 && options->dilation_w_factor() == 1);
   need(in.size() == 4 && weights.size() == 4 && out.size() == 4 && in[0] == out[0] && in[3] == weights[3]);
   int strideH = options->stride_h(), strideW = options->stride_w();
+  circle::Padding padding = options->padding();
   need(strideH > 0 && strideH < 256 && strideW > 0 && strideW < 256);
+  need(out[1] == length(padding, in[1], weights[1], strideH) && out[2] == length(padding, in[2], weights[2], strideW));
   return "conv_2d(" + name(x) + ", " + shapeText(in) + ", " + name(y) + ", " + shapeText(weights) + ", " + name(bias) +
          ", " + name(result) + ", " + shapeText(out) + ", " + number(strideH) + ", " + number(strideW) + ", " +
-         number(padding(options->padding(), in[1], out[1], weights[1], strideH)) + ", " +
-         number(padding(options->padding(), in[2], out[2], weights[2], strideW)) + ", " +
+         number(zeros(padding, in[1], out[1], weights[1], strideH)) + ", " +
+         number(zeros(padding, in[2], out[2], weights[2], strideW)) + ", " +
          activation(options->fused_activation_function()) + ")";
 }
 
