@@ -55,6 +55,7 @@ grep -qE "\"total_ns\": ?${cycles}0\b" joined.json || fail "the total is not ${c
 names=$(join digits --by=operator --csv | cut -d, -f2 | xargs)
 [[ $names == "name stem stem/bn/mul stem/bn/add stem/relu block/conv block/add block/relu flat classes scores" ]] ||
   fail "the layers are $names"
+[[ $(grep -cx '/\* scope block/ \*/' digits.c) == 2 ]] || fail "digits.c does not tell the scopes"
 grep -qx '/\* gone 7 RESHAPE same: identity by remove-identity \*/' digits.c || fail "digits.c does not tell what is gone"
 
 # The same bytes again, and nothing else in the page.
@@ -113,6 +114,7 @@ for model in "$PWD/tanh.origo" "$root/res/while.origo"; do
   "$bin/circle2circle" -O1 "$model" "$(basename "$model" .origo).circle" >/dev/null || fail "circle2circle $model"
 done
 refused tanh.circle 'operator 3 TANH (from 6 TANH block/relu): there is no kernel for it'
+shows "    tanh.circle: $(cut -d: -f2- said | sed 's/^ //')"
 refused while.circle 'must have one subgraph'
 refused digits.circle.origin.json 'is not a circle model'
 refused missing.circle 'No such file'

@@ -46,11 +46,28 @@ static std::string sourceTensor(const OriginMap &map, uint32_t id) {
   return number(id) + (tensor ? " " + clean(tensor->name) : " of an unknown source");
 }
 
+/// The innermost scope that all of these source operators are in; empty: there is none.
+static std::string commonScope(const OriginMap &map, const std::vector<uint32_t> &ids) {
+  std::vector<std::string> common;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const SourceOperator *op = map.source.findOperator(ids[i]);
+    std::vector<std::string> scopes = scopesOf(op ? map.source.nameOf(*op) : "");
+    if (i == 0)
+      common = scopes;
+    common.resize(std::min(common.size(), scopes.size()));
+    while (!common.empty() && common.back() != scopes[common.size() - 1])
+      common.pop_back();
+  }
+  return common.empty() ? "" : common.back();
+}
+
 /// What an operator does the work of, a line each, as #line would tell of one.
 static std::string originLines(const OriginMap &map, const OperatorRow &row) {
   std::string result;
   for (uint32_t id : row.origins)
     result += "/* origin " + sourceOperator(map, id) + " */\n";
+  if (std::string scope = commonScope(map, row.origins); !scope.empty())
+    result += "/* scope " + clean(scope) + " */\n";
   if (!row.syntheticReason.empty())
     result += "/* nobody wrote it: " + clean(row.syntheticReason) + " */\n";
   for (const Word &pass : row.passes)
