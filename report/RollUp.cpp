@@ -17,16 +17,6 @@ std::vector<RolledUp> byFallingTime(const std::map<std::string, uint64_t> &times
   return lines;
 }
 
-/// "a/b/" and "a/" of "a/b/c". Where names are joined by ";", as converters do, the first one counts.
-std::vector<std::string> scopesOf(StringRef name) {
-  constexpr size_t deepest = 16; // a name may consist of slashes
-  std::vector<std::string> scopes;
-  name = name.split(';').first;
-  for (size_t at = name.find('/'); at != StringRef::npos && scopes.size() < deepest; at = name.find('/', at + 1))
-    scopes.push_back(name.take_front(at + 1).str());
-  return scopes;
-}
-
 std::vector<RolledUp> byPass(const Join &join, const MapNames &names, const Join *source) {
   struct Work {
     std::set<std::pair<uint32_t, uint32_t>> written;

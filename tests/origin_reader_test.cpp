@@ -159,6 +159,15 @@ OriginMap someMap(unsigned seed) {
 
 } // namespace
 
+TEST(OriginMap, ScopesOfNames) {
+  using Scopes = std::vector<std::string>;
+  EXPECT_EQ(scopesOf("a/b/c"), (Scopes{"a/", "a/b/"}));
+  EXPECT_EQ(scopesOf("a/b;c/d/e"), Scopes{"a/"});
+  EXPECT_EQ(scopesOf("a"), Scopes{});
+  EXPECT_EQ(scopesOf(""), Scopes{});
+  EXPECT_EQ(scopesOf(std::string(1000, '/')).size(), 16u);
+}
+
 TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
   size_t names = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
