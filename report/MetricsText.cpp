@@ -340,7 +340,8 @@ void report::printMetricsJson(const MetricsReport &report, llvm::raw_ostream &os
 }
 
 void report::printMetricsCsv(const MetricsReport &report, Rows rows, llvm::raw_ostream &os) {
-  Rectangle table = Rectangles(report, shortest).of(rows);
+  Rectangles rectangles(report, shortest); // the table's rows come from it
+  Rectangle table = rectangles.of(rows);
   os << llvm::join(table.head, ",") << '\n';
   for (size_t i = 0; i < table.count; ++i) {
     Cells cells = table.row(i);
@@ -351,7 +352,8 @@ void report::printMetricsCsv(const MetricsReport &report, Rows rows, llvm::raw_o
 }
 
 void report::printMetrics(const MetricsReport &report, Rows rows, bool full, llvm::raw_ostream &os) {
-  Rectangle table = Rectangles(report, inShort).of(rows);
+  Rectangles rectangles(report, inShort);
+  Rectangle table = rectangles.of(rows);
   Cells head;
   for (StringRef name : table.head)
     head.push_back(name.upper());
