@@ -3,12 +3,12 @@
 #include "eval/Filling.h"
 #include "eval/Kernels.h"
 #include "eval/Movement.h"
+#include "eval/Numbers.h"
 #include "eval/RunOperator.h"
 #include "ir/ConstantView.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -41,16 +41,6 @@ template <class T> T load(const uint8_t *data, uint64_t index) {
   return value;
 }
 
-float halfToFloat(uint16_t half) {
-  uint32_t sign = uint32_t(half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
-  if (exponent == 0x1f)
-    return llvm::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
-  if (exponent)
-    return llvm::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  float small = std::ldexp(static_cast<float>(fraction), -24);
-  return sign ? -small : small;
-}
-
 /// result[i] = f(i) for T elements, window by window.
 template <class T, class F> Result map(PayloadStore &store, uint64_t count, F f) {
   llvm::Expected<Payload> payload =
@@ -74,7 +64,7 @@ Result dequantize(const Operator &op, PayloadStore &store, const char *&why) {
   uint64_t count = *x->elementCount();
   if (x->type == TensorType::FLOAT16) {
     const uint8_t *data = denseBytes(x, 2);
-    return data ? map<float>(store, count, [&](uint64_t i) { return halfToFloat(load<uint16_t>(data, i)); })
+    return data ? map<float>(store, count, [&](uint64_t i) { return eval::halfToFloat(load<uint16_t>(data, i)); })
                 : none(why, "not a dense constant");
   }
   const Quantization *q = x->quantization;

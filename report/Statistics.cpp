@@ -1,5 +1,7 @@
 #include "report/Statistics.h"
 
+#include "eval/Numbers.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
 
@@ -24,17 +26,9 @@ template <class T> void decodeAs(const uint8_t *bytes, uint64_t first, size_t co
     out[i] = double(llvm::support::endian::read<T, llvm::endianness::little>(bytes + (first + i) * sizeof(T)));
 }
 
-double halfToDouble(uint16_t bits) {
-  int exponent = bits >> 10 & 31;
-  double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-  if (exponent == 31)
-    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
-  return sign * (exponent ? std::ldexp(fraction + 1024, exponent - 25) : std::ldexp(fraction, -24));
-}
-
 void decodeHalf(const uint8_t *bytes, uint64_t first, size_t count, double *out) {
   for (size_t i = 0; i < count; ++i)
-    out[i] = halfToDouble(llvm::support::endian::read16le(bytes + (first + i) * 2));
+    out[i] = eval::halfToFloat(llvm::support::endian::read16le(bytes + (first + i) * 2));
 }
 
 void decodeBfloat(const uint8_t *bytes, uint64_t first, size_t count, double *out) {

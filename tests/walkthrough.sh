@@ -29,6 +29,12 @@ while IFS= read -r line; do
     ((++commands))
     echo "$line"
     bash -o pipefail -c "${line#    \$ }" 2>&1 | sed '/^ *$/d; s/^/    /'
+    status=${PIPESTATUS[0]}
+    # 2 is a verdict, and 141 a tool whose reader has seen enough; anything else must not become a page.
+    if ((status != 0 && status != 2 && status != 141)); then
+      echo "models: the walkthrough's command ended with $status: $line" >&2
+      exit 1
+    fi
   elif [[ $line != "    "* ]]; then
     echo "$line"
   fi
