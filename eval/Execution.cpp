@@ -10,37 +10,46 @@
 
 namespace origo::eval {
 
-namespace {
-
+/// Kept in the frame: operands and results are the same tensors in every run.
 class StepContext : public KernelContext {
 public:
-  StepContext(Execution &execution, Frame &frame, const Step &step)
-      : KernelContext(*step.op), execution(execution), frame(frame), step(step) {}
-
-  llvm::Expected<llvm::MutableArrayRef<uint8_t>> room(int slotIndex, uint64_t bytes) {
-    const Slot &slot = frame.plan.slots[slotIndex];
-    if (slot.offset >= 0 && bytes <= slot.plannedBytes)
-      return llvm::MutableArrayRef<uint8_t>(frame.arena.get() + slot.offset, static_cast<size_t>(bytes));
-    Block &block = frame.heap[slotIndex];
-    execution.giveUp(block);
-    if (llvm::Error error = execution.acquire(block, bytes, *step.op))
-      return error;
-    return llvm::MutableArrayRef<uint8_t>(block.data.get(), static_cast<size_t>(bytes));
+  StepContext(Frame &frame, const Step &step) : KernelContext(*step.op), frame(frame), step(step) {
+    for (int slot : step.operands)
+      inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
+    for (int slot : step.results)
+      outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   }
+  Execution *execution = nullptr; ///< the run
 
 protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
                                                           uint64_t bytes) override {
-    return room(step.results[i], bytes);
+    return execution->room(frame, step, i, bytes);
   }
 
 private:
-  Execution &execution;
   Frame &frame;
   const Step &step;
 };
 
-} // namespace
+Frame::Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {
+  for (const Step &step : plan.steps)
+    contexts.push_back(step.kernel ? std::make_unique<StepContext>(*this, step) : nullptr);
+}
+Frame::~Frame() = default;
+
+llvm::Expected<llvm::MutableArrayRef<uint8_t>> Execution::room(Frame &frame, const Step &step, unsigned result,
+                                                               uint64_t bytes) {
+  int slot = step.results[result];
+  const Arena::Place &place = frame.arena().places[slot];
+  if (place.offset >= 0 && bytes <= place.bytes)
+    return llvm::MutableArrayRef<uint8_t>(frame.memory.data.get() + place.offset, static_cast<size_t>(bytes));
+  Block &block = frame.heap[slot];
+  giveUp(block);
+  if (llvm::Error error = acquire(block, bytes, *step.op))
+    return error;
+  return llvm::MutableArrayRef<uint8_t>(block.data.get(), static_cast<size_t>(bytes));
+}
 
 llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
   if (bytes > options.memoryLimit || state.usedBytes + state.resources.used > options.memoryLimit - bytes) {
@@ -103,16 +112,34 @@ llvm::Error Execution::checkTime(const Operator &op) const {
   return llvm::Error::success();
 }
 
+llvm::Error Execution::runEntry(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
+  auto sameShape = [](const Tensor &input, const Shape &shape) { return input.shape == shape; };
+  if (fast && !frame.plan.shapesKnown && !llvm::equal(inputs, frame.arrangedFor, sameShape)) {
+    std::vector<Tensor> shapes(inputs.begin(), inputs.end());
+    frame.arrangedFor.clear();
+    for (Tensor &input : shapes) {
+      input.known = false;
+      input.rankKnown = true;
+      frame.arrangedFor.push_back(input.shape);
+    }
+    frame.own = frame.plan.arrange(ShapeRun(options.memoryLimit).run(frame.plan, shapes), options.memoryLimit);
+    release(frame.memory.bytes);
+    frame.memory = {};
+  }
+  return run(frame, inputs);
+}
+
 llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   const Plan &plan = frame.plan;
-  if (!frame.arena && plan.arenaBytes) {
-    if (llvm::Error error = reserve(plan.arenaBytes, nullptr))
+  if (uint64_t bytes = frame.arena().bytes; !frame.memory.data && bytes) {
+    if (llvm::Error error = reserve(bytes, nullptr))
       return error;
-    frame.arena.reset(new (std::nothrow) uint8_t[plan.arenaBytes + readAhead]);
-    if (!frame.arena) {
-      release(plan.arenaBytes);
+    frame.memory.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
+    if (!frame.memory.data) {
+      release(bytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
     }
+    frame.memory.bytes = bytes;
   }
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot &slot = plan.slots[i];
@@ -151,7 +178,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     if (llvm::Error error = checkTime(*step.op))
       return error;
     auto begin = timer ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    if (llvm::Error error = runStep(frame, step))
+    if (llvm::Error error = step.kernel ? runKernel(frame, step) : runControlFlow(frame, step))
       return error;
     if (timer)
       timer(*step.op, begin, std::chrono::steady_clock::now());
@@ -159,26 +186,18 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       for (int slot : step.results)
         if (slot >= 0)
           observer(*step.op, *plan.slots[slot].value, frame.tensors[slot]);
-    for (int slot : step.release) {
+    for (int slot : step.release)
       giveUp(frame.heap[slot]);
-    }
   }
   return llvm::Error::success();
 }
 
-llvm::Error Execution::runStep(Frame &frame, const Step &step) {
-  return step.kernel ? runKernel(frame, step) : runControlFlow(frame, step);
-}
-
 llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
-  StepContext context(*this, frame, step);
+  StepContext &context = *frame.contexts[&step - frame.plan.steps.data()];
+  context.execution = this;
   context.resources = &state.resources;
   uint64_t used = state.usedBytes + state.resources.used;
   state.resources.room = used < options.memoryLimit ? options.memoryLimit - used : 0;
-  for (int slot : step.operands)
-    context.inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
-  for (int slot : step.results)
-    context.outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   context.setDeadline(deadline);
   if (fast && step.fast >= 0) {
     auto done = runFast(context, step);
@@ -197,6 +216,11 @@ llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step
   entry.taken = entry.fits(context.inputs) || entry.adapt(context);
   if (!entry.taken)
     return false;
+  if (!entry.kernel) {
+    context.outputs[0]->shape = entry.resultShapes[0];
+    context.outputs[0]->storage = context.inputs[0]->storage;
+    return true;
+  }
   for (unsigned i = 0; i < context.outputs.size(); ++i)
     if (auto output = context.output(i, entry.resultShapes[i]); !output)
       return output.takeError();
@@ -223,14 +247,13 @@ llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, con
   if (to.type != from.type)
     return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, -1, "what it calls gives another type",
                      tensorTypeName(to.type).str(), tensorTypeName(from.type).str());
-  StepContext context(*this, frame, step);
-  auto room = context.room(slot, from.storage.size());
-  if (!room)
-    return room.takeError();
-  if (!room->empty())
-    std::memcpy(room->data(), from.storage.data(), room->size());
+  auto memory = room(frame, step, i, from.storage.size());
+  if (!memory)
+    return memory.takeError();
+  if (!memory->empty())
+    std::memcpy(memory->data(), from.storage.data(), memory->size());
   to.shape = from.shape;
-  to.storage = *room;
+  to.storage = *memory;
   return llvm::Error::success();
 }
 

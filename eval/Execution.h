@@ -13,12 +13,20 @@ struct Block {
   uint64_t bytes = 0;
 };
 
+class StepContext;
+
 /// The tensors of a plan while it runs. Kept from run to run for its memory.
 struct Frame {
-  explicit Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {}
+  explicit Frame(const Plan &plan);
+  ~Frame();
   const Plan &plan;
-  std::unique_ptr<uint8_t[]> arena;
+  Block memory; ///< of the arena
   std::vector<Tensor> tensors;
+  std::vector<std::unique_ptr<StepContext>> contexts; ///< by step; null for control flow
+  /// For the shapes of this run, where the plan does not know them.
+  std::optional<Arena> own;
+  std::vector<Shape> arrangedFor; ///< inputs of these shapes
+  const Arena &arena() const { return own ? *own : plan.arena; }
   /// What Session::run passes in and out, in the order of ports and in that of the subgraph.
   struct {
     std::vector<Tensor> given, arguments, results;
@@ -47,7 +55,8 @@ public:
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
   }
-  llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
+  /// Runs the graph of the session: its arena is arranged for the shapes of `inputs`.
+  llvm::Error runEntry(Frame &frame, llvm::ArrayRef<Tensor> inputs);
 
   /// Counts bytes of tensors; an error, before anything is allocated, if they are too many.
   llvm::Error reserve(uint64_t bytes, const Operator *op);
@@ -55,6 +64,8 @@ public:
   /// Makes `block` one of at least so many bytes.
   llvm::Error acquire(Block &block, uint64_t bytes, const Operator &op);
   void giveUp(Block &block);
+  /// Memory for a result.
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> room(Frame &frame, const Step &step, unsigned result, uint64_t bytes);
 
 private:
   const CompileOptions &options;
@@ -66,7 +77,7 @@ private:
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
 
-  llvm::Error runStep(Frame &frame, const Step &step);
+  llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
   llvm::Error runKernel(Frame &frame, const Step &step);
   /// False: its reference kernel has to compute it.
   llvm::Expected<bool> runFast(KernelContext &context, const Step &step);

@@ -169,17 +169,37 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       made.outputs.push_back(slot);
   }
   inProgress.pop_back();
+  // The rest is for plans in which nothing is missing.
+  if (errors.empty()) {
+    for (const Step &step : made.steps)
+      shareMemory(made, step);
+    std::vector<int> last = made.lastUses();
+    for (const Step &step : made.steps)
+      for (int slot : step.results)
+        if (slot >= 0 && made.ownerOf(slot) == slot && made.slots[slot].kind == Slot::Kind::Computed &&
+            last[slot] < static_cast<int>(made.steps.size()))
+          made.steps[last[slot]].release.push_back(slot);
+    inferShapes(made);
+  }
   plans.push_back(std::move(made));
-  // Shapes can only be looked for where nothing is missing.
-  if (errors.empty())
-    placeInArena(plans.back());
   return &plans.back();
 }
 
-void Planner::placeInArena(Plan &plan) {
+void Planner::shareMemory(Plan &plan, const Step &step) const {
+  using Op = BuiltinOperator;
+  if (options.engine != Engine::Fast || !llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, step.op->code))
+    return;
+  int from = step.operands[0], to = step.results[0];
+  // A variable may change while its old value is still read.
+  if (to >= 0 && plan.slots[to].kind == Slot::Kind::Computed && plan.slots[from].kind != Slot::Kind::Variable)
+    plan.slots[to].sharedWith = plan.ownerOf(from);
+}
+
+void Planner::inferShapes(Plan &plan) {
   std::vector<Tensor> inputs;
   for (const Value *value : plan.graph->inputs)
     inputs.push_back(ShapeRun::stated(*value));
+  plan.shapesKnown = llvm::all_of(inputs, [](const Tensor &input) { return input.rankKnown; });
   std::vector<Tensor> tensors = ShapeRun(options.memoryLimit).run(plan, inputs);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].rankKnown)
@@ -190,56 +210,58 @@ void Planner::placeInArena(Plan &plan) {
           llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
         add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
                       shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
+  plan.arena = plan.arrange(tensors, options.memoryLimit);
+}
 
+std::vector<int> Plan::lastUses() const {
+  std::vector<int> last(slots.size(), -1);
+  int end = static_cast<int>(steps.size());
+  for (int s = 0; s < end; ++s)
+    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(steps[s].operands), llvm::ArrayRef<int>(steps[s].results)})
+      for (int slot : used)
+        if (slot >= 0)
+          last[ownerOf(slot)] = s;
+  for (int slot : outputs)
+    last[ownerOf(slot)] = end;
+  return last;
+}
+
+Arena Plan::arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const {
   struct Life {
     int slot, first, last;
     uint64_t bytes;
   };
-  int end = static_cast<int>(plan.steps.size());
-  std::vector<int> last(plan.slots.size(), -1);
+  std::vector<int> last = lastUses();
   std::vector<Life> lives;
-  for (int s = 0; s < end; ++s)
-    for (llvm::ArrayRef<int> used :
-         {llvm::ArrayRef<int>(plan.steps[s].operands), llvm::ArrayRef<int>(plan.steps[s].results)})
-      for (int slot : used)
-        if (slot >= 0)
-          last[slot] = s;
-  for (int slot : plan.outputs)
-    last[slot] = end;
-  for (int s = 0; s < end; ++s)
-    for (int slot : plan.steps[s].results) {
-      if (slot < 0 || plan.slots[slot].kind != Slot::Kind::Computed)
+  for (int s = 0; s < static_cast<int>(steps.size()); ++s)
+    for (int slot : steps[s].results) {
+      if (slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0)
         continue;
-      if (last[slot] < end)
-        plan.steps[last[slot]].release.push_back(slot);
       auto bytes = payloadBytes(tensors[slot].type, static_cast<uint64_t>(tensors[slot].count()));
-      // What has no fixed size is not planned; nor is what could not be allocated at all.
-      if (tensors[slot].rankKnown && bytes && *bytes <= options.memoryLimit)
+      if (tensors[slot].rankKnown && bytes && *bytes <= limit)
         lives.push_back({slot, s, last[slot], (*bytes + 63) / 64 * 64});
     }
+  Arena arena;
+  arena.places.resize(slots.size());
   // The largest first, each at the lowest place that is free during its life.
   llvm::stable_sort(lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });
+  auto offsetOf = [&](const Life &life) { return static_cast<uint64_t>(arena.places[life.slot].offset); };
   std::vector<Life> placed; // by offset
   for (const Life &life : lives) {
     uint64_t offset = 0;
     for (const Life &other : placed) {
-      uint64_t begin = static_cast<uint64_t>(plan.slots[other.slot].offset);
       if (other.first > life.last || other.last < life.first)
         continue;
-      if (begin >= offset + life.bytes)
+      if (offsetOf(other) >= offset + life.bytes)
         break;
-      offset = std::max(offset, begin + other.bytes);
+      offset = std::max(offset, offsetOf(other) + other.bytes);
     }
-    Slot &slot = plan.slots[life.slot];
-    slot.offset = static_cast<int64_t>(offset);
-    slot.plannedBytes = life.bytes;
-    plan.arenaBytes = std::max(plan.arenaBytes, offset + life.bytes);
-    placed.insert(llvm::upper_bound(placed, offset,
-                                    [&](uint64_t at, const Life &l) {
-                                      return at < static_cast<uint64_t>(plan.slots[l.slot].offset);
-                                    }),
+    arena.places[life.slot] = {static_cast<int64_t>(offset), life.bytes};
+    arena.bytes = std::max(arena.bytes, offset + life.bytes);
+    placed.insert(llvm::upper_bound(placed, offset, [&](uint64_t at, const Life &l) { return at < offsetOf(l); }),
                   life);
   }
+  return arena;
 }
 
 } // namespace origo::eval

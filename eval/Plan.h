@@ -14,9 +14,8 @@ struct Slot {
   const Value *value = nullptr;
   Kind kind = Kind::Computed;
   std::optional<ConstantBytes> constant = std::nullopt;
-  int64_t offset = -1;                       ///< in the arena; −1: its size is not known before it is computed
-  uint64_t plannedBytes = 0;                 ///< room that it has there
   std::optional<Shape> shape = std::nullopt; ///< where it is known before a run
+  int sharedWith = -1;                       ///< the slot in whose memory it lies; −1: its own
 };
 
 struct Step {
@@ -29,13 +28,30 @@ struct Step {
   llvm::SmallVector<const Plan *, 2> callees;
 };
 
+/// Memory for all computed tensors whose sizes are known; those that never live at the same time share it.
+struct Arena {
+  struct Place {
+    int64_t offset = -1; ///< −1: not in the arena
+    uint64_t bytes = 0;
+  };
+  std::vector<Place> places; ///< by slot
+  uint64_t bytes = 0;
+};
+
 /// What a subgraph does, in order, and where its tensors lie.
 struct Plan {
   const Subgraph *graph = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   llvm::SmallVector<int> inputs, outputs;
-  uint64_t arenaBytes = 0;
+  Arena arena;              ///< for the shapes that are known before a run
+  bool shapesKnown = false; ///< those of all inputs are
+
+  /// An arena for tensors of these shapes, one a slot. A tensor beyond `limit` bytes has no place.
+  Arena arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const;
+  /// The last step that reads each slot, or what shares its memory; one behind the last step for outputs.
+  std::vector<int> lastUses() const;
+  int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
 };
 
 /// Makes plans of subgraphs and of what they call.
@@ -62,8 +78,9 @@ private:
   llvm::SmallVector<const Subgraph *> inProgress;
   std::vector<llvm::Error> errors;
   uint64_t sparseBytesLeft; ///< what sparse and unpacked constants may still grow to
-  void placeInArena(Plan &plan);
+  void inferShapes(Plan &plan);
   bool unpacksConstant(const Operator &op) const;
+  void shareMemory(Plan &plan, const Step &step) const;
 };
 
 /// Shapes, and values where they are few and follow from constants, without running the rest. The kernels themselves

@@ -176,7 +176,7 @@ struct Session::Compiled {
       arguments.push_back(given[port - entry.inputs.begin()]);
     }
     std::unique_ptr<FastKernels> fast = takeFast();
-    llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).run(*frame, arguments);
+    llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).runEntry(*frame, arguments);
     giveBack(std::move(fast));
     if (error)
       return error;

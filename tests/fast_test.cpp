@@ -208,6 +208,54 @@ TEST(Fast, ShapesMayChangeFromRunToRun) {
   }
 }
 
+/// The result of a RESHAPE lies where its operand does, which has to live as long.
+TEST(Fast, ReshapedTensorsShareMemory) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,6]) -> (%r, %z, %s) {
+  %axis: i32[] = const [0]
+  %two: i32[2] = const [3, 2]
+  %r: f32[3,2] = RESHAPE(tensor=%x, shape=%two)
+  %a: f32[1,6] = RELU(features=%x)
+  %b: f32[1,1,6] = EXPAND_DIMS(input=%a, axis=%axis)
+  %c: f32[1,6] = ADD(x=%a, y=%x) {fused_activation_function=NONE}
+  %d: f32[1,6] = MUL(x=%c, y=%c) {fused_activation_function=NONE}
+  %e: f32[1,1,6] = ADD(x=%b, y=%d) {fused_activation_function=NONE}
+  %z: f32[6] = SQUEEZE(input=%e) {squeeze_dims=[0, 1]}
+  %s: f32[3,2] = RESHAPE(tensor=%b, shape=%two)
+}
+)");
+  ASSERT_TRUE(model);
+  Difference difference = compare(*model, "reshapes", 1);
+  EXPECT_TRUE(difference.ran);
+  EXPECT_EQ(difference.floats, 0);
+  EXPECT_TRUE(difference.coverage.reference.empty());
+}
+
+TEST(Fast, ElementsMayDecideOnTheShape) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[6], %shape: i32[2]) -> (%z) {
+  %r: f32[1?,1?] = RESHAPE(tensor=%x, shape=%shape)
+  %z: f32[1?,1?] = RELU(features=%r)
+}
+)");
+  ASSERT_TRUE(model);
+  auto session = compile(*model, fastOptions());
+  ASSERT_TRUE(static_cast<bool>(session));
+  State state;
+  RunOptions run;
+  run.state = &state;
+  std::vector<float> x = ramp(6);
+  for (auto [rows, columns] : {std::pair(2, 3), std::pair(6, 1), std::pair(3, 2)}) {
+    int32_t sizes[] = {rows, columns};
+    TensorRef inputs[] = {floats({6}, x), tensor<int32_t>(TensorType::INT32, {2}, sizes)};
+    auto results = session->run(llvm::ArrayRef(inputs), run);
+    ASSERT_TRUE(static_cast<bool>(results)) << llvm::toString(results.takeError());
+    EXPECT_EQ(results->front().tensor.shape, (Shape{rows, columns}));
+  }
+}
+
 TEST(Fast, ThreadsRunOneSession) {
   auto model = parse(twoConvolutions);
   CompileOptions options = fastOptions();

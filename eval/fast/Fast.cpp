@@ -45,7 +45,8 @@ std::unique_ptr<FastKernel> make(const FastSite &site) {
   return nullptr;
 }
 
-FastKernels::Entry prepare(const Plan &plan, const Step &step) {
+/// Nothing: only its reference kernel computes the step.
+std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
   FastKernels::Entry entry;
   FastSite site(*step.op);
   std::vector<Tensor> tensors;
@@ -76,9 +77,15 @@ FastKernels::Entry prepare(const Plan &plan, const Step &step) {
   }
   // A result that nobody wants is for the reference kernel.
   if (llvm::is_contained(site.outputs, nullptr))
-    return entry;
+    return std::nullopt;
   entry.shapesKnown = known;
+  if (step.results.size() == 1 && plan.slots[step.results[0]].sharedWith >= 0) {
+    entry.elementsDecide = site.has(1) && !site.constant(1);
+    return entry;
+  }
   entry.kernel = make(site);
+  if (!entry.kernel)
+    return std::nullopt;
   return entry;
 }
 
@@ -88,7 +95,7 @@ bool FastKernels::Entry::fits(Operands operands) const {
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] && operands[i]->shape != operandShapes[i])
       return false;
-  return shapesKnown;
+  return shapesKnown && !elementsDecide;
 }
 
 bool FastKernels::Entry::adapt(const KernelContext &context) {
@@ -133,9 +140,9 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans) {
   for (Plan &plan : plans)
     for (Step &step : plan.steps)
       if (step.kernel)
-        if (Entry entry = prepare(plan, step); entry.kernel) {
+        if (auto entry = prepare(plan, step)) {
           step.fast = static_cast<int>(kernels.entries.size());
-          kernels.entries.push_back(std::move(entry));
+          kernels.entries.push_back(std::move(*entry));
         }
   return kernels;
 }
@@ -144,7 +151,7 @@ FastKernels::FastKernels(const std::deque<Plan> &plans) {
   for (const Plan &plan : plans)
     for (const Step &step : plan.steps)
       if (step.fast >= 0)
-        entries.push_back(prepare(plan, step));
+        entries.push_back(std::move(*prepare(plan, step)));
 }
 
 } // namespace origo::eval

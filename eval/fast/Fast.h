@@ -69,10 +69,11 @@ public:
   explicit FastKernels(const std::deque<Plan> &plans);
 
   struct Entry {
-    std::unique_ptr<FastKernel> kernel;
+    std::unique_ptr<FastKernel> kernel;                      ///< null: the result is the first operand in another shape
     llvm::SmallVector<Shape, 0> operandShapes, resultShapes; ///< those that belong together, of the last run
     bool shapesKnown = false;
-    bool taken = true; ///< in the last run; false: the reference kernel had to compute
+    bool elementsDecide = false; ///< on the shapes
+    bool taken = true;           ///< in the last run; false: the reference kernel had to compute
     bool fits(Operands operands) const;
     /// Asks the reference kernel for the results' shapes. False: they are not known, or it refuses the operands.
     bool adapt(const KernelContext &context);

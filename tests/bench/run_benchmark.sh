@@ -4,7 +4,8 @@
 # usage: run_benchmark.sh BIN_DIR MODELS_DIR [ORACLE_DIR]
 # BIN_DIR holds session_benchmark (a target that is not built by default). ORACLE_DIR holds tflite-oracle.mjs, with its packages
 # installed (../shared/tools/oracle); without it that column stays empty. LEAST=10000000 is how many multiply-adds a network
-# has at least, RUNS=15 how often everything is measured, SECONDS_EACH=300 when a network is given up.
+# has at least, RUNS=15 how often everything is measured at least, AT_LEAST=2 for how many seconds, SECONDS_EACH=300 when a network is
+# given up.
 set -euo pipefail
 
 usage="usage: run_benchmark.sh BIN_DIR MODELS_DIR [ORACLE_DIR]"
@@ -15,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 shopt -s nullglob
 for model in "$models"/*.tflite; do
   name=$(basename "$model" .tflite)
-  if ! row=$(timeout "${SECONDS_EACH:-300}" "$bin/session_benchmark" --reference --least "${LEAST:-10000000}" --runs "${RUNS:-15}" "$model" 2>"$work/error"); then
+  if ! row=$(timeout "${SECONDS_EACH:-300}" "$bin/session_benchmark" --reference --least "${LEAST:-10000000}" --runs "${RUNS:-15}" --seconds "${AT_LEAST:-2}" \
+    "$model" 2>"$work/error"); then
     echo "$name: left out: $(tail -1 "$work/error" | cut -c1-150)" >&2
     continue
   fi

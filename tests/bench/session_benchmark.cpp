@@ -16,7 +16,8 @@ namespace cl = llvm::cl;
 using Clock = std::chrono::steady_clock;
 
 static cl::opt<std::string> modelPath(cl::Positional, cl::Required, cl::desc("MODEL"));
-static cl::opt<unsigned> runs("runs", cl::init(15), cl::desc("Rounds; each measures everything once"));
+static cl::opt<unsigned> runs("runs", cl::init(15), cl::desc("At least so many rounds; each measures everything once"));
+static cl::opt<double> seconds("seconds", cl::init(0), cl::desc("More rounds until so much time has passed"));
 static cl::opt<uint64_t> least("least", cl::init(0), cl::desc("Fewer multiply-adds than that: prints nothing"));
 static cl::opt<bool> reference("reference", cl::desc("Engine::Reference, too"));
 static cl::opt<bool> operators("operators", cl::desc("Prints operators by the time they take instead"));
@@ -57,15 +58,18 @@ public:
       inputs.push_back(std::move(tensor));
     }
     times.resize(plan->steps.size());
-    if (llvm::Error error = Execution(options, store, {}, &*fast, nullptr).run(*frame, inputs))
+    if (llvm::Error error = Execution(options, store, {}, &*fast, nullptr).runEntry(*frame, inputs))
       return error;
     // What is in no arena is gone after the run.
     for (size_t i = 0; i < plan->slots.size(); ++i)
-      if (plan->slots[i].kind == Slot::Kind::Computed && plan->slots[i].offset < 0) {
+      if (plan->slots[i].kind == Slot::Kind::Computed && plan->slots[i].sharedWith < 0 && !inArena(i)) {
         Tensor &tensor = frame->tensors[i];
         padded.emplace_back(tensor.storage.size() + readAhead);
         tensor.storage = {padded.back().data(), tensor.storage.size()};
       }
+    for (size_t i = 0; i < plan->slots.size(); ++i)
+      if (int owner = plan->slots[i].sharedWith; owner >= 0)
+        frame->tensors[i].storage = frame->tensors[owner].storage;
     return llvm::Error::success();
   }
   /// Each kernel once, in order. False: the network has more than kernels.
@@ -81,8 +85,10 @@ public:
       for (int slot : step.results)
         again.outputs.push_back(slot >= 0 ? &frame->tensors[slot] : nullptr);
       again.resources = &store.resources;
+      FastKernel *kernel = step.fast >= 0 ? fast->entries[step.fast].kernel.get() : nullptr;
+      bool shares = step.fast >= 0 && !kernel;
       auto begin = Clock::now();
-      if (step.fast < 0 || !fast->entries[step.fast].kernel->run(again.inputs, again.outputs, nullptr))
+      if (!shares && (!kernel || !kernel->run(again.inputs, again.outputs, nullptr)))
         llvm::consumeError(step.kernel->run(again));
       times[s].push_back(milliseconds(begin));
       total += times[s].back();
@@ -119,17 +125,18 @@ public:
     uint64_t live = 0, peak = 0;
     for (const eval::Step &step : plan->steps) {
       for (int slot : step.results)
-        if (slot >= 0 && plan->slots[slot].offset >= 0)
+        if (slot >= 0 && inArena(slot))
           live += frame->tensors[slot].storage.size();
       peak = std::max(peak, live);
       for (int slot : step.release)
-        if (plan->slots[slot].offset >= 0)
+        if (inArena(slot))
           live -= frame->tensors[slot].storage.size();
     }
-    return {peak, plan->arenaBytes};
+    return {peak, frame->arena().bytes};
   }
 
 private:
+  bool inArena(size_t slot) const { return frame->arena().places[slot].offset >= 0; }
   /// Results are where they were.
   class Again : public KernelContext {
   public:
@@ -216,7 +223,9 @@ int main(int argc, char **argv) {
   if (llvm::Error error = kernels.prepare(*inputs))
     return fail(std::move(error));
   bool whole = true;
-  for (unsigned i = 0; i < runs + 2; ++i) { // the first two are warm-up
+  auto begin = Clock::now();
+  // The first two are warm-up.
+  for (unsigned i = 0; i < runs + 2 || milliseconds(begin) < seconds * 1000; ++i) {
     if (!one.measure(named, outputs) || !two.measure(named, outputs))
       return fail(makeError("it does not run again"));
     whole &= kernels.measure();

@@ -114,6 +114,20 @@ subgraph @main(%x: f32[1,4,4,2]) -> (%z) {
   EXPECT_EQ(allocationsOfOneMoreRun(*model, 2), 0u);
 }
 
+/// Nor one whose shapes are known when it runs.
+TEST(SteadyState, UnknownBatchAllocatesNothing) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1?,4,4,1]) -> (%y) {
+  %w: f32[1,2,2,1] = const [1, 2, 3, 4]
+  %a: f32[1?,4,4,1] = CONV_2D(input=%x, filter=%w) {padding=SAME, stride_w=1, stride_h=1, fused_activation_function=RELU}
+  %y: f32[1?,4,4,1] = LOGISTIC(x=%a)
+}
+)");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(allocationsOfOneMoreRun(*model, 1), 0u);
+}
+
 TEST(SteadyState, ConvolutionalNetworksAllocateNothing) {
   if (realModels().empty())
     GTEST_SKIP() << "../shared/models is absent";
