@@ -138,6 +138,7 @@ void ShapeRun::runStep(const Step &step, std::vector<Tensor> &tensors) {
     if (step.results[i] < 0)
       continue;
     results[i].known = !stopped && context.compute;
+    results[i].lookedAt = false; // by the kernel that made it
     results[i].storage = {};
     if (results[i].known)
       results[i].storage = values.emplace_back(std::move(context.values[i]));

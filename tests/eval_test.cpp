@@ -124,6 +124,23 @@ subgraph @main(%x: f32[1,4] sig[-1,4]) -> (%y) {
   EXPECT_EQ(results->front().tensor.shape, (Shape{2, 12}));
 }
 
+TEST(Session, ShapesBehindComputedConstantsAreKnown) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%y) {
+  %half: f16[2] = const [1, 2]
+  %c: f32[2] = DEQUANTIZE(input=%half)
+  %y: f32[1,2] sig[-1,-1] = ADD(x=%x, y=%c) {fused_activation_function=NONE}
+}
+)");
+  ASSERT_TRUE(model);
+  auto session = compile(*model);
+  ASSERT_TRUE(static_cast<bool>(session)) << llvm::toString(session.takeError());
+  auto shapes = session->inferShapes({{"x", {TensorType::FLOAT32, {1, 2}, {}}}});
+  ASSERT_TRUE(static_cast<bool>(shapes)) << llvm::toString(shapes.takeError());
+  EXPECT_TRUE(shapes->front().rankKnown);
+}
+
 TEST(Session, AShapeThatDependsOnDataIsNotKnown) {
   auto model = parse(R"(origo 1
 model circle version 0

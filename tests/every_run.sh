@@ -2,7 +2,7 @@
 # Runs files that are made to break whoever runs them: nothing crashes or hangs, and what is refused says why.
 # usage: every_run.sh BIN
 # Files of hostile/ may run or be refused; those that an operator must refuse (mini/*_Neg*, see the README there) must
-# not run, unless docs/kernels.md says why they are right. Exits with 77 (skipped) where there are no model files.
+# not run, unless docs/kernels.md says why they are right. Both engines have to say the same. Exits with 77 (skipped) where there are no model files.
 set -uo pipefail
 bin=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -22,17 +22,21 @@ export UBSAN_OPTIONS=exitcode=99:halt_on_error=1:${UBSAN_OPTIONS-}
 
 # Prints "VERDICT FILE: why".
 one() {
-  local file=$1 out=$scratch/$BASHPID status said
+  local file=$1 out=$scratch/$BASHPID status said fast
   local name=${file#"$models/"}
   mkdir "$out"
   timeout 60 "$bin/circle-interpreter" --seed 1 --timeout 30 "$file" "$out/result" >"$out/stdout" 2>"$out/stderr"
   status=$?
+  timeout 60 "$bin/circle-interpreter" --seed 1 --timeout 30 --engine fast "$file" "$out.fast" >"$out.fast.stdout" 2>"$out.fast.stderr"
+  fast=$?
   said=$(head -c 300 "$out/stderr" | tr '\n' ' ')
   if ((status == 1)); then
     if [[ ! -s $out/stderr ]] || grep -qv '^circle-interpreter: error: .' "$out/stderr"; then
       echo "FAILED $name: refused without a reason: $said"
     elif [[ -n $(ls "$out" | grep -v '^std') ]]; then
       echo "FAILED $name: refused, but there is output"
+    elif ((fast != 1)) || ! cmp -s "$out/stderr" "$out.fast.stderr"; then
+      echo "FAILED $name: the fast engine says another thing: $(head -c 300 "$out.fast.stderr" | tr '\n' ' ')"
     else
       echo "refused $name: $said"
     fi
@@ -40,12 +44,14 @@ one() {
     echo "slow $name"
   elif ((status != 0)); then
     echo "FAILED $name: exit status $status: $said"
+  elif ((fast != 0)); then
+    echo "FAILED $name: exit status $fast of the fast engine: $(head -c 300 "$out.fast.stderr" | tr '\n' ' ')"
   elif [[ $name == mini/* ]] && ! grep -qF "$(basename "$name")" "$root/docs/kernels.md"; then
     echo "FAILED $name: runs, although an operator in it must be refused"
   else
     echo "ran $name"
   fi
-  rm -rf "$out"
+  rm -rf "$out" "$out".fast*
 }
 export -f one
 

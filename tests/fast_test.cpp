@@ -1,4 +1,5 @@
 #include "import/Import.h"
+#include "tests/Distance.h"
 #include "tests/RandomInputs.h"
 #include "tests/RealModels.h"
 #include "tests/Sessions.h"
@@ -16,43 +17,6 @@ CompileOptions fastOptions() {
   CompileOptions options;
   options.engine = Engine::Fast;
   return options;
-}
-
-/// How far two results are from each other: in parts of the range for floats, in steps for integers of 8 bits. All
-/// others are to be the same, or infinitely far.
-double distance(const OwnedTensor &a, const OwnedTensor &b) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (a.type != b.type || a.shape != b.shape || a.bytes.size() != b.bytes.size())
-    return infinity;
-  double worst = 0;
-  if (a.type == TensorType::FLOAT32) {
-    auto x = floatsOf(a), y = floatsOf(b);
-    double low = 0, high = 0;
-    for (float v : x)
-      if (std::isfinite(v)) {
-        low = std::min<double>(low, v);
-        high = std::max<double>(high, v);
-      }
-    for (size_t i = 0; i < x.size(); ++i) {
-      // What a clamp makes of NaN is its own affair.
-      bool same = x[i] == y[i] || std::isnan(x[i]);
-      double off = same ? 0 : std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i])) / (high - low);
-      worst = std::isnan(off) ? infinity : std::max(worst, off);
-    }
-    return worst;
-  }
-  if (a.type == TensorType::INT8 || a.type == TensorType::UINT8) {
-    for (size_t i = 0; i < a.bytes.size(); ++i) {
-      int x = a.bytes[i], y = b.bytes[i];
-      if (a.type == TensorType::INT8) {
-        x = static_cast<int8_t>(x);
-        y = static_cast<int8_t>(y);
-      }
-      worst = std::max<double>(worst, std::abs(x - y));
-    }
-    return worst;
-  }
-  return a.bytes == b.bytes ? 0 : infinity;
 }
 
 struct Difference {
@@ -229,6 +193,27 @@ subgraph @main(%x: f32[1,6]) -> (%r, %z) {
   EXPECT_TRUE(difference.ran);
   EXPECT_EQ(difference.floats, 0);
   EXPECT_TRUE(difference.coverage.reference.empty());
+}
+
+TEST(Fast, WhatAnObserverWritesIsReadBehindItOnly) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%z) {
+  %two: i32[1] = const [2]
+  %a: f32[1,2] = RELU(features=%x)
+  %b: f32[2] = RESHAPE(tensor=%a, shape=%two)
+  %z: f32[1,2] = ADD(x=%a, y=%b) {fused_activation_function=NONE}
+}
+)");
+  ASSERT_TRUE(model);
+  auto session = compile(*model, fastOptions());
+  ASSERT_TRUE(static_cast<bool>(session));
+  RunOptions run;
+  run.observer = [](const Operator &op, const Value &, Tensor &tensor) {
+    if (op.code == BuiltinOperator::RESHAPE)
+      tensor.as<float>()[0] = 10;
+  };
+  EXPECT_EQ(runFloats(*session, {floats({1, 2}, {1.f, 2.f})}, run), (std::vector<float>{11, 4}));
 }
 
 TEST(Fast, ElementsMayDecideOnTheShape) {
