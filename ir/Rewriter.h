@@ -213,6 +213,7 @@ private:
   llvm::Error resizeCallees(Operator &op, llvm::DenseSet<const Value *> &resized);
   void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
   bool removable(const Operator &op) const;
+  static void dropPayload(Value &value);
 };
 
 } // namespace origo
