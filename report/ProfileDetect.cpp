@@ -31,10 +31,13 @@ bool isExecutionData(StringRef text) { return hasKey(text, "Execution_Data"); }
 bool isOnertTable(StringRef text) { return text.ltrim().starts_with("# Session:"); }
 bool isXml(StringRef text) { return text.ltrim().starts_with("<"); }
 bool isVela(StringRef text) {
-  StringRef start = text.ltrim(" \"");
+  StringRef start = text.ltrim(" \"\r\n");
   return start.starts_with("TFLite_operator") || start.starts_with("TOSA_operator");
 }
-bool isBenchmark(StringRef text) { return text.contains("Run Order") || text.contains("Profiling Info for"); }
+bool isBenchmark(StringRef text) {
+  StringRef start = text.ltrim(" \t\r\n[");
+  return text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type");
+}
 bool isCsv(StringRef text) { return !text.contains('\0') && text.split('\n').first.contains(','); }
 
 /// In the order of looking. A tool's last format is what --format takes a file for that looks like none of them.
@@ -66,6 +69,7 @@ std::string report::profileFormatHelp() {
 }
 
 llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOptions &options) {
+  bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
   const Format *found = nullptr;
   for (const Format &format : formats) {
     bool named = options.format == format.tool;
