@@ -226,12 +226,15 @@ llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profi
   auto columns = Columns::of(options.columns);
   if (!columns)
     return columns.takeError();
+  // Spreadsheets of languages with a decimal comma separate by semicolons.
+  StringRef first = text.split('\n').first;
+  char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
   std::vector<std::optional<Column>> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
       return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     };
-    auto cells = takeCsvLine(text);
+    auto cells = takeCsvLine(text, separator);
     if (!cells)
       return inLine(cells.takeError());
     if (cells->size() == 1 && StringRef(cells->front()).trim().empty())

@@ -319,6 +319,11 @@ TEST(Join, Snpe) {
             "layer_002 (Name:my_result Type:ElementWiseMul): time 7000 tensor 0:1\n");
 }
 
+TEST(Join, TracesMayBeBareLists) {
+  json trace = json::parse(sampleProfile("interpreter.json"));
+  EXPECT_EQ(matches(whileModel().join(trace["traceEvents"].dump())), matches(whileModel().join(trace.dump())));
+}
+
 TEST(Join, OwnTraceCountsWhatIsCalledOnce) {
   Join join = whileModel().join(sampleProfile("interpreter.json"));
   EXPECT_EQ(matches(join), "WHILE: time 11749 exact 0:0\n"
@@ -348,6 +353,10 @@ TEST(Join, TablesOfAnyMake) {
   for (const char *head : {"us,ms,name", "us,us,name", "cycles,us,name", "ns,name,name"})
     EXPECT_NE(errorOf(std::string(head) + "\n1,2,3\n").find("say the same; choose with --columns"), std::string::npos)
         << head;
+  for (const char *text : {"tensor;ns\r\nresult;5\r\n", "tensor\tns\nresult\t5\n"})
+    EXPECT_EQ(matches(whileModel().join(text)), "result: time 5 tensor 0:1\n") << text;
+  EXPECT_NE(errorOf("tensor;ms\nresult;1,5\n").find("\"1,5\" is not a number"), std::string::npos);
+  EXPECT_NE(errorOf(llvm::StringRef("\xff\xfet\0,\0", 6)).find("UTF-16"), std::string::npos);
   // A row of several operators, as --join writes it.
   EXPECT_EQ(matches(whileModel().join("subgraph,partition,name,ns\n2,1 0,p,5\n")), "p: time 5 partition 2:0 2:1\n");
   EXPECT_EQ(matches(whileModel().join("[{\"partition\": [0, 1], \"name\": \"p\", \"ns\": 5}]")),
