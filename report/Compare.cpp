@@ -119,6 +119,8 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
       if (auto other = left.extract(found->second)) {
         line.bId = other.key();
         line.b = other.mapped().second;
+        if (line.name.empty())
+          line.name = other.mapped().first;
       }
   }
   for (const auto &[id, row] : left)

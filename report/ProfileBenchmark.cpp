@@ -85,7 +85,7 @@ private:
   bool wantsHeader = false, initialisation = false, insideDelegate = false, anyHeading = false;
   uint32_t subgraph = 0;
   size_t tables = 0; ///< of regular runs
-  size_t rows = 0;   ///< whose number the file has not told yet
+  size_t rows = 0;   ///< of the last table, while the file has not told their number
 
   /// A name ends with the index of its node or subgraph.
   bool endsInName() const {
@@ -129,6 +129,7 @@ private:
             "the head of a table is expected, with \"node type\" first, \"avg_ms\" and \"name\" last; it is \"" +
             printable(line, 80) + "\"");
       wantsHeader = false;
+      rows = 0;
       tables += !initialisation;
     } else if (header) {
       return makeError("the row has too few cells");

@@ -643,6 +643,13 @@ TEST(Join, CompareInTheSpaceOfTheSource) {
   EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareFormat::Csv, false, os)), "");
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",\"(total)\",201011,75000\n"), std::string::npos) << text;
+  // Names that only one of the two knows.
+  JoinSummary nameless = a;
+  for (auto &[id, row] : nameless.operators)
+    row.first.clear();
+  text.clear();
+  EXPECT_EQ(llvm::cantFail(compareJoins(nameless, b, CompareFormat::Csv, false, os)), "");
+  EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   // What another tool made of the network has other ids; names are what stays, if one operator has them.
   b.fingerprint = "sha256:other";
   b.operators = {{13, {"next_step", 5000}}, {14, {"product", 7}}, {15, {"product", 8}}, {16, {"quantised", 9}}};

@@ -221,8 +221,8 @@ llvm::Error writeTrace(const Join &join, const MapNames &names) {
   return OutputFile::commit({file->get()});
 }
 
-llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOptions &options) {
-  const origin::OriginMap &map = *file.map;
+llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &options) {
+  origin::OriginMap &map = *file.map;
   std::optional<origin::FileGraph> target, source;
   if (file.model)
     target.emplace(file.model->view());
@@ -236,6 +236,11 @@ llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOpt
       return makeError(printable(options.source) + ": is not the source of this model, whose fingerprint is sha256:" +
                        origin::hex(map.source.fingerprint));
     source.emplace(sourceModel->view());
+    if (!map.source.namesKnown) { // embedded with ids only, and no side file at hand
+      std::string name = std::move(map.source.file);
+      map.source = origin::describe(sourceModel->view());
+      map.source.file = std::move(name);
+    }
   }
   auto profile = openProfile(joinPath);
   if (!profile)
@@ -318,7 +323,7 @@ std::string tools::strayJoinOption() {
   return "";
 }
 
-int tools::runJoin(const origin::OriginFile &file, const JoinModeOptions &options) {
+int tools::runJoin(origin::OriginFile &file, const JoinModeOptions &options) {
   llvm::Error error = joinProfile(file, options);
   return error ? fail(std::move(error)) : 0;
 }
