@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-/// Two builds of one source, compared operator by operator of that source, however differently they were fused.
+/// Two builds compared operator by operator of their source, however differently they were fused.
 namespace origo::report {
 
 /// What `origin-dump --join --json` wrote, as far as comparing needs it.
@@ -18,8 +18,9 @@ struct JoinSummary {
 llvm::Expected<JoinSummary> readJoinSummary(llvm::StringRef text);
 
 enum class CompareFormat { Table, Csv, Json };
-/// Refuses builds of different sources.
-llvm::Error compareJoins(const JoinSummary &a, const JoinSummary &b, CompareFormat format, bool full,
-                         llvm::raw_ostream &os);
+/// Operators of different sources (a network and what another tool quantised) are the same if their name is; where few
+/// are, it is refused. The result is a line for the user, or empty.
+llvm::Expected<std::string> compareJoins(const JoinSummary &a, const JoinSummary &b, CompareFormat format, bool full,
+                                         llvm::raw_ostream &os);
 
 } // namespace origo::report

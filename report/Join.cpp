@@ -101,6 +101,8 @@ private:
       return matchShape(row);
     if (says.offset || says.kernel)
       return matchKernel(row);
+    if (!says.op && !says.partition.empty())
+      return set(row, Match::Partition, says.subgraph.value_or(0), says.partition);
     if (says.op) {
       uint32_t subgraph = says.subgraph.value_or(0);
       const OperatorRow *op = target.findOperator(subgraph, *says.op);
@@ -326,7 +328,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
                                        const JoinOptions &options) {
   std::string fingerprint = fingerprintText(target.fingerprint);
   auto isOther = [&](StringRef said) {
-    return !said.empty() && said != fingerprint && ("sha256:" + said).str() != fingerprint;
+    said.consume_front("sha256:");
+    return !said.empty() && said != hex(target.fingerprint) && said != options.fileHash;
   };
   if (options.kernels && isOther(options.kernels->fingerprint))
     return makeError("stale table of kernels: it is for a model with the fingerprint " +
@@ -371,6 +374,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
     if (count)
       join.notes.push_back(std::to_string(count) + " of " + std::to_string(summed) + " rows " + what);
   };
+  if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
+    join.notes.push_back("no row measures an operator: is the file whole?");
   if (summed && !matched)
     join.notes.push_back("none of the rows is about an operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");

@@ -45,6 +45,7 @@ struct JoinOptions {
   std::map<std::string, std::string> names; ///< the profiler's name of a layer, to that of a tensor
   std::vector<RuntimePartition> partitions;
   std::optional<KernelTable> kernels;
+  std::string fileHash; ///< SHA-256 of the written model's file, which a profile may name it by; empty: not known
 };
 
 /// Matches rows to operators of `target`; `graph` may be null, then a delegate's partition is what it ends with.

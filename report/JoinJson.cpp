@@ -15,21 +15,14 @@ namespace {
 json text(llvm::StringRef text) { return replaceInvalidUtf8(text); }
 json textOrNull(llvm::StringRef text) { return text.empty() ? json() : json(replaceInvalidUtf8(text)); }
 
-/// The first output of the row's operator, or what the profiler says.
-llvm::StringRef tensorOf(const JoinedRow &row, const MapNames &names) {
-  const OperatorRow *op = row.operators.size() == 1 ? names.writtenOperator(row.subgraph, row.operators[0]) : nullptr;
-  return op ? MapNames::nameOf(*op) : llvm::StringRef(row.row.tensor);
-}
+json numberOrNull(std::optional<uint32_t> number) { return number ? json(*number) : json(); }
 
 json rowJson(const JoinedRow &row, const Join &join, const MapNames &names) {
-  bool partition = row.operators.size() > 1 || row.match == Match::Partition;
   json object = {{"source_tool", join.tool},
                  {"model_sha", "sha256:" + hex(names.map.target.fingerprint)},
-                 {"subgraph", row.match == Match::None && !row.row.subgraph
-                                  ? json()
-                                  : json(row.match == Match::None ? *row.row.subgraph : row.subgraph)},
-                 {"op_index", row.operators.size() == 1 && !partition ? json(row.operators[0]) : json()},
-                 {"partition", partition ? json(row.operators) : json()},
+                 {"subgraph", numberOrNull(subgraphOf(row))},
+                 {"op_index", numberOrNull(indexOf(row))},
+                 {"partition", row.operators.empty() || indexOf(row) ? json() : json(row.operators)},
                  {"tensor", textOrNull(tensorOf(row, names))},
                  {"backend", text(row.row.backend)},
                  {"metric", text(row.row.metric)},

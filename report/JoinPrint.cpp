@@ -23,6 +23,17 @@ std::string report::percent(uint64_t ns, uint64_t total) {
   return llvm::formatv("{0}.{1}", tenths / 10, tenths % 10).str();
 }
 
+std::optional<uint32_t> report::subgraphOf(const JoinedRow &row) {
+  return row.match == Match::None ? row.row.subgraph : row.subgraph;
+}
+std::optional<uint32_t> report::indexOf(const JoinedRow &row) {
+  return row.operators.size() == 1 && row.match != Match::Partition ? std::optional(row.operators[0]) : std::nullopt;
+}
+StringRef report::tensorOf(const JoinedRow &row, const MapNames &names) {
+  const OperatorRow *op = row.operators.size() == 1 ? names.writtenOperator(row.subgraph, row.operators[0]) : nullptr;
+  return op ? MapNames::nameOf(*op) : StringRef(row.row.tensor);
+}
+
 namespace {
 
 std::string label(StringRef name, bool full) { return printable(name, full ? ~size_t{0} : 40); }
@@ -139,19 +150,17 @@ void report::printJoinCsv(const Join &join, const MapNames &names, By by, const 
     }
     return;
   }
-  os << "source_tool,subgraph,op_index,partition,tensor,backend,metric,unit,value,count,match,raw_name,ns,origins,"
-        "share,"
-        "synthetic_ns,unattributed_ns\n";
+  os << "source_tool,model_sha,subgraph,op_index,partition,tensor,backend,metric,unit,value,count,match,raw_name,ns,"
+        "origins,share,synthetic_ns,unattributed_ns\n";
   auto list = [](auto &&items, auto text) { return llvm::join(llvm::map_range(items, text), " "); };
   for (const JoinedRow &row : join.rows) {
-    bool one = row.operators.size() == 1, matched = row.match != Match::None;
-    const OperatorRow *op = one ? names.writtenOperator(row.subgraph, row.operators[0]) : nullptr;
-    os << csvText(join.tool) << ',' << (matched ? std::to_string(row.subgraph) : "") << ','
-       << (one ? std::to_string(row.operators[0]) : "") << ','
-       << (one ? "" : list(row.operators, [](uint32_t index) { return std::to_string(index); })) << ','
-       << csvText(op ? MapNames::nameOf(*op) : StringRef(row.row.tensor)) << ',' << csvText(row.row.backend) << ','
-       << csvText(row.row.metric) << ',' << csvText(row.row.unit) << ',' << row.row.value << ',' << row.row.count << ','
-       << matchName(row.match) << ',' << csvText(row.row.rawName) << ',' << row.ns << ','
+    auto number = [](std::optional<uint32_t> index) { return index ? std::to_string(*index) : std::string(); };
+    os << csvText(join.tool) << ",sha256:" << hex(names.map.target.fingerprint) << ',' << number(subgraphOf(row)) << ','
+       << number(indexOf(row)) << ','
+       << (indexOf(row) ? "" : list(row.operators, [](uint32_t index) { return std::to_string(index); })) << ','
+       << csvText(tensorOf(row, names)) << ',' << csvText(row.row.backend) << ',' << csvText(row.row.metric) << ','
+       << csvText(row.row.unit) << ',' << row.row.value << ',' << row.row.count << ',' << matchName(row.match) << ','
+       << csvText(row.row.rawName) << ',' << row.ns << ','
        << list(row.origins, [](uint32_t id) { return std::to_string(id); }) << ','
        << list(row.shares,
                [](std::pair<uint32_t, uint64_t> share) {

@@ -27,6 +27,12 @@ void printJoinJson(const Join &join, const MapNames &names, const Join *source, 
 /// A trace for Perfetto and chrome://tracing: the rows one after another, and below them the shares of their origins.
 void printJoinTrace(const Join &join, const MapNames &names, llvm::raw_ostream &os);
 
+// What a row says of its operators, in JSON and in CSV.
+std::optional<uint32_t> subgraphOf(const JoinedRow &row);
+std::optional<uint32_t> indexOf(const JoinedRow &row); ///< none for several operators
+/// The first output of the row's operator, or what the profiler says.
+llvm::StringRef tensorOf(const JoinedRow &row, const MapNames &names);
+
 /// 1234567 as "1.235", rounded.
 std::string milliseconds(uint64_t ns);
 /// The share of `ns` in `total`, such as "12.5".

@@ -27,6 +27,7 @@ struct ProfileRow {
 
   // What it says of the operators behind it; nothing of this need be there or true.
   std::optional<uint32_t> subgraph, op;
+  std::vector<uint32_t> partition;   ///< operators, ascending
   std::string kind;                  ///< the profiler's name for the type of the operator
   std::string outputs;               ///< names of all outputs, as joinNames() has them
   std::string tensor;                ///< the name of one output

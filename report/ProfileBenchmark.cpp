@@ -62,6 +62,7 @@ public:
   explicit Reader(Profile &profile) : profile(profile) {}
 
   llvm::Error read(StringRef text) {
+    bool whole = text.ends_with("\n");
     for (size_t number = 1; !text.empty(); ++number) {
       auto [line, rest] = text.split('\n');
       text = rest;
@@ -69,21 +70,34 @@ public:
         return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     }
     if (!tables)
-      return makeError("has no table \"Run Order\" of operators: was benchmark_model run with "
+      return makeError("has no table \"Run Order\" of regular runs: was benchmark_model run with "
                        "--enable_op_profiling=true, and is the file whole?");
-    if (wantsHeader)
-      return makeError("ends in the middle of a table");
+    if (wantsHeader || (header && !whole && endsInName()))
+      return makeError("ends in the middle of a table: it is truncated");
+    if (rows)
+      profile.notes.push_back("the last table does not say how many nodes were executed: is the file whole?");
     return llvm::Error::success();
   }
 
 private:
   Profile &profile;
   std::optional<Header> header; ///< of the table we are in
-  bool wantsHeader = false, initialisation = false, insideDelegate = false;
+  bool wantsHeader = false, initialisation = false, insideDelegate = false, anyHeading = false;
   uint32_t subgraph = 0;
-  size_t tables = 0;
+  size_t tables = 0; ///< of regular runs
+  size_t rows = 0;   ///< of the last table, while the file has not told their number
+
+  /// A name ends with the index of its node or subgraph.
+  bool endsInName() const {
+    StringRef name = profile.rows.empty() ? "" : StringRef(profile.rows.back().rawName);
+    StringRef rest = name.rtrim("0123456789");
+    return rest.size() == name.size() || !(rest.ends_with(":") || rest.ends_with("/"));
+  }
 
   llvm::Error take(StringRef line) {
+    // First of all, for names may look like headings.
+    if (auto cells = header ? header->split(line) : std::nullopt)
+      return takeRow(*cells);
     if (line.contains("Profiling Info for Benchmark Initialization")) {
       begin(true);
     } else if (line.contains("Profiling Info for Regular Benchmark Runs")) {
@@ -102,8 +116,12 @@ private:
     } else if (line.contains("=====")) {
       header.reset();
       wantsHeader = line.contains("Run Order");
-    } else if (line.trim().empty() || line.contains("Number of nodes executed")) {
+      anyHeading = true;
+    } else if (line.trim().empty()) {
       header.reset();
+    } else if (auto [before, count] = line.split("Number of nodes executed: "); before.size() != line.size()) {
+      header.reset();
+      checkCount(count.trim());
     } else if (wantsHeader) {
       header = Header::of(line);
       if (!header)
@@ -111,9 +129,12 @@ private:
             "the head of a table is expected, with \"node type\" first, \"avg_ms\" and \"name\" last; it is \"" +
             printable(line, 80) + "\"");
       wantsHeader = false;
-      ++tables;
+      rows = 0;
+      tables += !initialisation;
     } else if (header) {
-      return takeRow(line);
+      return makeError("the row has too few cells");
+    } else if (!anyHeading && (header = Header::of(line))) {
+      ++tables; // nothing but the table
     }
     return llvm::Error::success();
   }
@@ -125,13 +146,18 @@ private:
     header.reset();
   }
 
-  llvm::Error takeRow(StringRef line) {
-    auto cells = header->split(line);
-    if (!cells)
-      return makeError("the row has too few cells");
+  void checkCount(StringRef said) {
+    size_t count = 0;
+    if (rows && (said.getAsInteger(10, count) || count != rows))
+      profile.notes.push_back("a table has " + std::to_string(rows) + " rows, and says that " + printable(said, 20) +
+                              " nodes were executed: is the file whole?");
+    rows = 0;
+  }
+
+  llvm::Error takeRow(llvm::ArrayRef<StringRef> cells) {
     ProfileRow row;
     uint64_t average = 0;
-    for (auto [name, cell] : llvm::zip(header->columns, *cells)) {
+    for (auto [name, cell] : llvm::zip(header->columns, cells)) {
       if (name == "avg_ms" || name == "times_called") {
         auto number = parseDecimal(cell, name == "avg_ms" ? 6 : 0);
         if (!number)
@@ -141,13 +167,14 @@ private:
     }
     if (__builtin_mul_overflow(average, std::max<uint64_t>(row.count, 1), &row.value) || row.value >> 63)
       return makeError("the time is too large");
-    describeBenchmarkRow(cells->front(), cells->back(), row);
+    describeBenchmarkRow(cells.front(), cells.back(), row);
     row.subgraph = subgraph;
     if (initialisation)
       row.metric = "init_time";
     else if (insideDelegate)
       row.metric = "delegate_time";
     profile.rows.push_back(std::move(row));
+    ++rows;
     return llvm::Error::success();
   }
 };

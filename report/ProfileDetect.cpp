@@ -24,18 +24,23 @@ bool isJson(StringRef text) {
 /// What is told from keys is told from their appearance anywhere, before the file is known to be whole.
 bool hasKey(StringRef text, StringRef key) { return isJson(text) && text.contains(("\"" + key + "\"").str()); }
 
-bool isOwnTrace(StringRef text) { return hasKey(text, "traceEvents") && text.contains("\"dur\""); }
-bool isTrace(StringRef text) { return hasKey(text, "traceEvents"); }
+bool isTrace(StringRef text) { return hasKey(text, "traceEvents") || hasKey(text, "ph"); }
+bool isOwnTrace(StringRef text) { return isTrace(text) && text.contains("\"dur\""); }
 bool isSnpe(StringRef text) { return hasKey(text, "Execution_Data") && text.contains("\"layer_"); }
 bool isExecutionData(StringRef text) { return hasKey(text, "Execution_Data"); }
 bool isOnertTable(StringRef text) { return text.ltrim().starts_with("# Session:"); }
 bool isXml(StringRef text) { return text.ltrim().starts_with("<"); }
 bool isVela(StringRef text) {
-  StringRef start = text.ltrim(" \"");
+  StringRef start = text.ltrim(" \"\r\n");
   return start.starts_with("TFLite_operator") || start.starts_with("TOSA_operator");
 }
-bool isBenchmark(StringRef text) { return text.contains("Run Order") || text.contains("Profiling Info for"); }
-bool isCsv(StringRef text) { return !text.contains('\0') && text.split('\n').first.contains(','); }
+bool isBenchmark(StringRef text) {
+  StringRef start = text.ltrim(" \t\r\n[");
+  return text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type");
+}
+bool isCsv(StringRef text) {
+  return !text.contains('\0') && text.split('\n').first.find_first_of(",;\t") != StringRef::npos;
+}
 
 /// In the order of looking. A tool's last format is what --format takes a file for that looks like none of them.
 constexpr Format formats[] = {
@@ -53,7 +58,7 @@ constexpr Format formats[] = {
     {"benchmark_model", isBenchmark, readBenchmarkText,
      "--enable_op_profiling=true, what it prints or its CSV file; the layout of LiteRT's newer "
      "--profiling_output_csv_file is NOT VERIFIED"},
-    {"csv", isCsv, readCsv, "comma-separated values with a head; see --columns"},
+    {"csv", isCsv, readCsv, "comma-separated values (or \";\", or tabs) with a head; see --columns"},
 };
 
 } // namespace
@@ -66,6 +71,9 @@ std::string report::profileFormatHelp() {
 }
 
 llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOptions &options) {
+  bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
+    return makeError("is text in UTF-16; convert it to UTF-8");
   const Format *found = nullptr;
   for (const Format &format : formats) {
     bool named = options.format == format.tool;

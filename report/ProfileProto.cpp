@@ -180,20 +180,25 @@ bool readNode(StringRef bytes, RuntimePartition &partition) {
 } // namespace
 
 bool report::isBenchmarkProto(StringRef bytes) {
-  // A message begins with the tag of its first field: the model's name, or one of the two profiles.
+  // A message begins with the tag of its first field: the model's name, or one of the two profiles. No text has the
+  // bytes of the tags inside.
   return !bytes.empty() && StringRef("\x0a\x12\x1a").contains(bytes.front()) &&
-         forEachField(bytes, [](const Fields &field) { return field.hasText && field.number <= 3; });
+         bytes.find_first_of(StringRef("\0\1\2\3\4\5\6\7\x10\x12\x1a", 11)) != StringRef::npos;
 }
 
 llvm::Error report::readBenchmarkProto(StringRef bytes, const ProfileOptions &, Profile &profile) {
   profile.tool = "benchmark_model";
   profile.includesCallees = true;
+  bool any = false;
   bool whole = forEachField(bytes, [&](const Fields &field) {
     if (!field.hasText || (field.number != 2 && field.number != 3))
       return true;
+    any |= field.number == 3;
     return readModel(field.text, field.number == 2 ? "init_time" : nullptr, profile);
   });
-  return whole ? llvm::Error::success() : damaged("this is no BenchmarkProfilingData of benchmark_model");
+  if (!whole)
+    return damaged("this is no BenchmarkProfilingData of benchmark_model");
+  return any ? llvm::Error::success() : makeError("has no profile of regular runs: is the file whole?");
 }
 
 llvm::Expected<std::vector<RuntimePartition>> report::readRuntimeInfo(StringRef bytes) {

@@ -27,7 +27,7 @@ std::optional<int> nanosecondExponent(llvm::StringRef unit);
 
 /// The cells of a line of comma-separated values, without their quotes. `line` and what follows is taken off `text`,
 /// since a quoted cell may go over lines.
-llvm::Expected<std::vector<std::string>> takeCsvLine(llvm::StringRef &text);
+llvm::Expected<std::vector<std::string>> takeCsvLine(llvm::StringRef &text, char separator = ',');
 
 /// Refuses what is no JSON, is nested deeply, or has a key twice, of which a reader would silently drop one.
 llvm::Error checkJson(llvm::StringRef text);

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <map>
+#include <set>
 
 using namespace origo;
 using namespace origo::report;
@@ -23,6 +24,7 @@ enum class Role {
   Tensor,
   Index,
   Subgraph,
+  Partition,
   Backend,
   Count,
   Offset,
@@ -39,15 +41,15 @@ struct RoleName {
   const char *name;
   Role role;
 };
-/// What a column may be called without --columns; the first name of a role is the one for --columns. Those of the rows
-/// that --join itself writes are among them.
+/// What a column may be called without --columns; the first name of a role is the one for --columns, and goes before
+/// the others where a table has several. Those of the rows that --join itself writes are among them.
 constexpr RoleName roleNames[] = {
-    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},     {"tensor", Role::Tensor},
-    {"output", Role::Tensor},     {"op_index", Role::Index},  {"operator", Role::Index}, {"index", Role::Index},
-    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},    {"offset", Role::Offset},
-    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value},    {"unit", Role::Unit},
-    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},        {"us", Role::Time},
-    {"ms", Role::Time},           {"s", Role::Time},          {"time_ns", Role::Time},   {"time_us", Role::Time},
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},   {"tensor", Role::Tensor},
+    {"output", Role::Tensor},     {"op_index", Role::Index},  {"index", Role::Index},  {"partition", Role::Partition},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},  {"offset", Role::Offset},
+    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value},  {"unit", Role::Unit},
+    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},      {"us", Role::Time},
+    {"ms", Role::Time},           {"s", Role::Time},          {"time_ns", Role::Time}, {"time_us", Role::Time},
     {"time_ms", Role::Time},      {"time_s", Role::Time},
 };
 
@@ -55,6 +57,14 @@ struct Column {
   Role role;
   std::string unit; ///< of Time
 };
+
+/// Smaller for what is preferred; times and cycles are all alike.
+size_t rankOf(StringRef name) {
+  for (size_t i = 0; i < std::size(roleNames); ++i)
+    if (name == roleNames[i].name)
+      return roleNames[i].role == Role::Time || roleNames[i].role == Role::Cycles ? std::size(roleNames) : i + 1;
+  return std::size(roleNames);
+}
 
 std::optional<Column> columnOf(StringRef name) {
   for (const RoleName &known : roleNames)
@@ -72,23 +82,36 @@ public:
       auto column = columnOf(role);
       if (!column)
         return makeError("--columns: there is no role \"" + printable(role, 40) +
-                         "\"; those that are: name, tensor, op_index, subgraph, backend, count, offset, kernel, "
-                         "model_sha, value, unit, metric, cycles, ns, us, ms, s");
+                         "\"; those that are: name, tensor, op_index, subgraph, partition, backend, count, offset, "
+                         "kernel, model_sha, value, unit, metric, cycles, ns, us, ms, s");
       if (!columns.named.try_emplace(name, *column).second)
         return makeError("--columns: \"" + printable(name, 40) + "\" has two roles");
     }
     return columns;
   }
-  std::optional<Column> find(StringRef title) const {
-    if (auto found = named.find(std::string_view(title)); found != named.end())
-      return found->second;
-    auto column = columnOf(title.lower());
-    // The user's word goes before a name that merely looks right.
-    if (column && llvm::any_of(named, [&](const auto &other) {
-          return isMeasure(*column) ? isMeasure(other.second) : other.second.role == column->role;
-        }))
-      return std::nullopt;
-    return column;
+  /// What the columns with these titles are.
+  llvm::Expected<std::vector<std::optional<Column>>> find(llvm::ArrayRef<std::string> titles) const {
+    std::vector<std::optional<Column>> columns(titles.size());
+    std::map<Role, std::pair<size_t, size_t>> best; // rank and column
+    for (size_t i = 0; i < titles.size(); ++i) {
+      auto wanted = named.find(titles[i]);
+      auto column = wanted == named.end() ? columnOf(StringRef(titles[i]).lower()) : wanted->second;
+      if (!column)
+        continue;
+      // The user's word goes before a name that merely looks right, and the value before the same in nanoseconds.
+      size_t rank = wanted == named.end() ? rankOf(StringRef(titles[i]).lower()) : 0;
+      auto [known, isNew] = best.try_emplace(isMeasure(*column) ? Role::Value : column->role, rank, i);
+      if (!isNew && known->second.first == rank)
+        return makeError("the columns \"" + printable(titles[known->second.second], 40) + "\" and \"" +
+                         printable(titles[i], 40) + "\" say the same; choose with --columns");
+      if (!isNew && known->second.first < rank)
+        continue;
+      if (!isNew)
+        columns[known->second.second].reset();
+      known->second = {rank, i};
+      columns[i] = column;
+    }
+    return columns;
   }
   llvm::Error checkUsed(llvm::ArrayRef<std::string> titles) const {
     for (const auto &[name, column] : named)
@@ -114,7 +137,6 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
 struct RowMaker {
   ProfileRow row;
   std::string unit = "ns", value;
-  bool measured = false;
 
   llvm::Error take(const Column &column, StringRef text) {
     if (text.empty())
@@ -143,6 +165,13 @@ struct RowMaker {
         return error;
       (column.role == Role::Index ? row.op : row.subgraph) = index;
       break;
+    case Role::Partition:
+      for (StringRef rest = text.trim(" []"); !rest.empty(); rest = rest.ltrim(" ,"))
+        if (rest.consumeInteger(10, row.partition.emplace_back()))
+          return makeError("\"" + printable(text, 40) + "\" is no list of operators");
+      llvm::sort(row.partition);
+      row.partition.erase(std::unique(row.partition.begin(), row.partition.end()), row.partition.end());
+      break;
     case Role::Count:
       return toNumber(text, row.count);
     case Role::Offset:
@@ -157,9 +186,6 @@ struct RowMaker {
     case Role::Value:
     case Role::Cycles:
     case Role::Time:
-      if (measured)
-        return makeError("two columns say how long it took; choose with --columns");
-      measured = true;
       value = text.str();
       if (column.role == Role::Time)
         unit = column.unit;
@@ -171,7 +197,7 @@ struct RowMaker {
   }
 
   llvm::Error finish(Profile &profile) {
-    if (!measured)
+    if (value.empty())
       return makeError("no column says how long it took; --columns=us=TITLE names one");
     if (unit == "cycles" && row.metric == "time")
       row.metric = "cycles";
@@ -186,7 +212,7 @@ struct RowMaker {
     if (row.rawName.empty())
       row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
     // With nothing but a name, that may be the name of a tensor.
-    if (row.tensor.empty() && !row.op && !row.offset && !row.kernel)
+    if (row.tensor.empty() && !row.op && row.partition.empty() && !row.offset && !row.kernel)
       row.tensor = row.rawName;
     profile.rows.push_back(std::move(row));
     return llvm::Error::success();
@@ -200,22 +226,26 @@ llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profi
   auto columns = Columns::of(options.columns);
   if (!columns)
     return columns.takeError();
-  text.consume_front("\xef\xbb\xbf");
+  // Spreadsheets of languages with a decimal comma separate by semicolons.
+  StringRef first = text.split('\n').first;
+  char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
   std::vector<std::optional<Column>> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
       return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     };
-    auto cells = takeCsvLine(text);
+    auto cells = takeCsvLine(text, separator);
     if (!cells)
       return inLine(cells.takeError());
     if (cells->size() == 1 && StringRef(cells->front()).trim().empty())
       continue;
     if (head.empty()) {
-      for (std::string &cell : *cells) {
+      for (std::string &cell : *cells)
         cell = StringRef(cell).trim().str();
-        head.push_back(columns->find(cell));
-      }
+      auto found = columns->find(*cells);
+      if (!found)
+        return found.takeError();
+      head = std::move(*found);
       if (llvm::Error error = columns->checkUsed(*cells))
         return error;
       if (llvm::none_of(head, [](const auto &column) { return column.has_value(); }))
@@ -247,21 +277,25 @@ llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Prof
   const json *rows = file.is_array() ? &file : file.is_object() && file.contains("rows") ? &file["rows"] : nullptr;
   if (!rows || !rows->is_array())
     return makeError("is neither a list of rows nor an object with a list \"rows\"");
-  std::vector<std::string> titles;
+  std::set<std::string> titles;
   for (size_t i = 0; i < rows->size(); ++i) {
     auto inRow = [&](llvm::Error error) {
       return makeError("rows[" + llvm::Twine(i) + "]: " + llvm::toString(std::move(error)));
     };
     if (!(*rows)[i].is_object())
       return inRow(makeError("is not an object"));
-    // Without the user's word, the time in nanoseconds that our own rows have is their value again.
-    bool ownRow = (*rows)[i].contains("value") && options.columns.empty();
+    std::vector<std::string> keys;
+    for (const auto &[key, value] : (*rows)[i].items())
+      if (!value.is_null())
+        keys.push_back(key);
+    auto roles = columns->find(keys);
+    if (!roles)
+      return inRow(roles.takeError());
+    titles.insert(keys.begin(), keys.end());
     RowMaker maker;
-    for (const auto &[key, value] : (*rows)[i].items()) {
-      if (i == 0)
-        titles.push_back(key);
-      auto column = columns->find(key);
-      if (!column || value.is_null() || value.is_structured() || (ownRow && column->role == Role::Time))
+    for (const auto &[key, column] : llvm::zip(keys, *roles)) {
+      const json &value = (*rows)[i][key];
+      if (!column || (value.is_structured() && column->role != Role::Partition))
         continue;
       if (llvm::Error error =
               maker.take(*column, value.is_string() ? value.get_ref<const std::string &>() : value.dump()))
@@ -272,5 +306,5 @@ llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Prof
   }
   if (rows->empty())
     return llvm::Error::success();
-  return columns->checkUsed(titles);
+  return columns->checkUsed(std::vector<std::string>(titles.begin(), titles.end()));
 }

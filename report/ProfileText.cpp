@@ -73,7 +73,7 @@ std::string report::joinNames(llvm::ArrayRef<std::string> names) {
   return text;
 }
 
-llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text) {
+llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, char separator) {
   std::vector<std::string> cells(1);
   size_t i = 0;
   while (i < text.size() && text[i] != '\n') {
@@ -92,11 +92,11 @@ llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text) {
       ++i;
       while (i < text.size() && (text[i] == ' ' || text[i] == '\r'))
         ++i;
-      if (i < text.size() && text[i] != ',' && text[i] != '\n')
+      if (i < text.size() && text[i] != separator && text[i] != '\n')
         return makeError("there is text behind a quoted cell");
       continue;
     }
-    if (text[i] == ',')
+    if (text[i] == separator)
       cells.emplace_back();
     else
       cells.back() += text[i];

@@ -92,8 +92,8 @@ uint64_t SplitWeights::macsOf(uint32_t id, uint32_t subgraph, llvm::ArrayRef<uin
   const SourceOperator *op = map.source.findOperator(id);
   if (!op || !multiplies(op->op.str()))
     return 0;
-  // What fusing puts around a matrix product leaves its shapes alone: the written operator multiplies as often as the
-  // one origin that multiplies at all.
+  // What fusing puts around a matrix product leaves its shapes alone: the written operator multiplies as often as each
+  // origin that multiplies at all. There are several where duplicates became one; that they are, the map does not say.
   uint64_t sum = 0;
   for (uint32_t index : operators) {
     const OperatorRow *row = map.target.findOperator(subgraph, index);
@@ -108,7 +108,7 @@ uint64_t SplitWeights::macsOf(uint32_t id, uint32_t subgraph, llvm::ArrayRef<uin
       known = macs(shapesOf(*target, target->subgraphs[subgraph].firstOperator + index));
     if (!known || sharers > 1)
       guessed.insert(id);
-    sum = saturatingSum(sum, known.value_or(0) / std::max<size_t>(1, sharers));
+    sum = saturatingSum(sum, known.value_or(0));
   }
   return sum;
 }

@@ -9,6 +9,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -38,7 +39,7 @@ cl::opt<By> by("by", cl::cat(category), cl::init(By::Row), cl::desc("The lines o
 cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
 cl::opt<std::string> comparePath("compare", cl::value_desc("A B"), cl::cat(category),
-                                 cl::desc("Compare two files that --join --json wrote for builds of one source"));
+                                 cl::desc("Compare two files that --join --json wrote, by source operator"));
 cl::list<std::string> columns("columns", cl::CommaSeparated, cl::value_desc("ROLE=TITLE,…"), cl::cat(category),
                               cl::desc("Which columns of a table (formats csv, json) are what"));
 cl::opt<std::string> clockRate("clock", cl::value_desc("MHZ"), cl::cat(category),
@@ -220,8 +221,8 @@ llvm::Error writeTrace(const Join &join, const MapNames &names) {
   return OutputFile::commit({file->get()});
 }
 
-llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOptions &options) {
-  const origin::OriginMap &map = *file.map;
+llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &options) {
+  origin::OriginMap &map = *file.map;
   std::optional<origin::FileGraph> target, source;
   if (file.model)
     target.emplace(file.model->view());
@@ -235,6 +236,11 @@ llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOpt
       return makeError(printable(options.source) + ": is not the source of this model, whose fingerprint is sha256:" +
                        origin::hex(map.source.fingerprint));
     source.emplace(sourceModel->view());
+    if (!map.source.namesKnown) { // embedded with ids only, and no side file at hand
+      std::string name = std::move(map.source.file);
+      map.source = origin::describe(sourceModel->view());
+      map.source.file = std::move(name);
+    }
   }
   auto profile = openProfile(joinPath);
   if (!profile)
@@ -242,6 +248,8 @@ llvm::Error joinProfile(const origin::OriginFile &file, const tools::JoinModeOpt
   auto how = joinOptions(map.target, target ? &*target : nullptr);
   if (!how)
     return how.takeError();
+  if (file.model && llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
+    how->fileHash = origin::hex(llvm::SHA256::hash(file.model->bytes()));
   auto join = matchRows(std::move(*profile), map.target, target ? &*target : nullptr, *how);
   if (!join)
     return inFile(printable(joinPath), join.takeError());
@@ -288,11 +296,16 @@ llvm::Error compare(const std::string &other, const tools::JoinModeOptions &opti
   auto b = readWith(other, readJoinSummary);
   if (!b)
     return b.takeError();
-  return compareJoins(*a, *b,
-                      options.json  ? CompareFormat::Json
-                      : options.csv ? CompareFormat::Csv
-                                    : CompareFormat::Table,
-                      options.full, llvm::outs());
+  auto compared = compareJoins(*a, *b,
+                               options.json  ? CompareFormat::Json
+                               : options.csv ? CompareFormat::Csv
+                                             : CompareFormat::Table,
+                               options.full, llvm::outs());
+  if (!compared)
+    return compared.takeError();
+  if (!compared->empty())
+    tools::note(*compared);
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -310,7 +323,7 @@ std::string tools::strayJoinOption() {
   return "";
 }
 
-int tools::runJoin(const origin::OriginFile &file, const JoinModeOptions &options) {
+int tools::runJoin(origin::OriginFile &file, const JoinModeOptions &options) {
   llvm::Error error = joinProfile(file, options);
   return error ? fail(std::move(error)) : 0;
 }

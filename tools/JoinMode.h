@@ -19,7 +19,7 @@ struct JoinModeOptions {
   bool json = false, csv = false, full = false;
 };
 /// The exit code.
-int runJoin(const origin::OriginFile &file, const JoinModeOptions &options);
+int runJoin(origin::OriginFile &file, const JoinModeOptions &options);
 int runCompare(const std::string &other, const JoinModeOptions &options);
 
 /// The part of --help that is about profiles.
