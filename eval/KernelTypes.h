@@ -7,8 +7,9 @@ namespace origo::eval {
 /// What a row says of one operand or result.
 struct TypeSlot {
   llvm::SmallVector<TensorType> types;
-  bool same = false, optional = false;
-  bool accepts(const Value *value, const Value *first) const;
+  std::optional<unsigned> sameAs; ///< operand
+  bool optional = false;
+  bool accepts(const Value *value, llvm::ArrayRef<const Value *> operands) const;
 };
 
 /// The types of a row, read.

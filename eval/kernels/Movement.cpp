@@ -463,7 +463,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::CONCATENATION, "any... -> same", concatenate},
       {Op::PACK, "any... -> same", pack},
       {Op::UNPACK, "any -> same...", unpack},
-      {Op::SPLIT, "i32, any -> any...", split},
+      {Op::SPLIT, "i32, any -> same1...", split},
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", slice},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
