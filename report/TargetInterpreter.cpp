@@ -38,6 +38,12 @@ bool wantScale(llvm::ArrayRef<TensorType> types) {
   });
 }
 
+/// Options that are steps or sizes, and so are at least 1.
+bool isExtent(llvm::StringRef option) {
+  return option.starts_with("stride_") || option.starts_with("dilation_") || option.starts_with("filter_") ||
+         option == "block_size";
+}
+
 OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, const TypeList &list) {
   bool needsScales = eval::needsScales(row);
   OperatorLimits limits;
@@ -52,11 +58,11 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
       for (const TypeSlot &types : slots) {
         tensor.optional |= types.optional;
         add(*tensor.dataTypes, types.types);
-        if (!types.same)
+        if (!types.sameAs)
           continue;
-        add(*tensor.dataTypes, list.operands[0].types);
-        if (slot != Slot{false, 0} && types.types.empty())
-          limits.same.push_back({{{false, 0}, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
+        add(*tensor.dataTypes, list.operands[*types.sameAs].types);
+        if (Slot other{false, *types.sameAs}; slot != other && types.types.empty())
+          limits.same.push_back({{other, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
       }
       if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
         tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
@@ -71,6 +77,9 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
 Target opSupportLimits() {
   Target target;
   target.name = "eval";
+  // Any, but with numbers that can be computed with.
+  for (TensorLimits *limits : {&target.input, &target.constant, &target.output})
+    limits->schemes.emplace(allSchemes());
   for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
     if (const OperatorInfo *info = operatorInfo(row.code))
       target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, row, list));
@@ -96,12 +105,19 @@ Target opSupportLimits() {
     TensorLimits &limits = found->second.tensors[{false, row.operand}];
     limits.minRank = limits.maxRank = row.rank;
   }
-  for (auto &[name, limits] : target.ops)
-    if (const OperatorInfo *info = operatorInfo(name); info->has(Trait::Unary))
+  for (auto &[name, limits] : target.ops) {
+    const OperatorInfo &info = *operatorInfo(name);
+    if (info.has(Trait::Unary))
       limits.same.push_back({{{false, 0}, SlotProperty::Shape}, {{true, 0}, SlotProperty::Shape}});
+    if (const wire::TableType *options = info.optionsType())
+      for (const wire::Field &field : options->fields)
+        if (isExtent(field.name))
+          limits.attributes.push_back({&field, 1, {}, {}});
+  }
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       target.ops[info.name.str()]; // what it calls is held against the limits by itself
+  target.ops["IF"].tensors[{false, 0}].dataTypes = {TensorType::BOOL};
   return target;
 }
 
