@@ -25,6 +25,18 @@ bool needsScales(const KernelRow &row);
 /// May this operand be quantised in blocks?
 bool takesBlocks(const KernelRow &row, unsigned operand);
 
+/// Does the kernel refuse a result that is quantised in another way than operand 0?
+bool keepsQuantization(const KernelRow &row);
+
+/// A range of an option that all kernels of an operator want; of an enumeration, its one value.
+struct OptionRange {
+  BuiltinOperator code;
+  llvm::StringRef option;
+  std::optional<double> min, max;
+  llvm::StringRef only;
+};
+llvm::ArrayRef<OptionRange> optionRanges();
+
 /// The rank that all kernels of an operator want of an operand.
 struct OperandRank {
   BuiltinOperator code;

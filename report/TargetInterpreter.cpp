@@ -69,6 +69,8 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
       if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
         tensor.schemes->push_back(Scheme::Blockwise);
     }
+  if (eval::keepsQuantization(row))
+    limits.same.push_back({{{false, 0}, SlotProperty::Quantization}, {{true, 0}, SlotProperty::Quantization}});
   return limits;
 }
 
@@ -104,6 +106,13 @@ Target opSupportLimits() {
       continue;
     TensorLimits &limits = found->second.tensors[{false, row.operand}];
     limits.minRank = limits.maxRank = row.rank;
+  }
+  for (const eval::OptionRange &row : eval::optionRanges()) {
+    const OperatorInfo &info = *operatorInfo(row.code);
+    AttributeLimits limits{info.optionsType()->find(row.option), row.min, row.max, {}};
+    if (!row.only.empty())
+      limits.in = {{std::nullopt, row.only.str()}};
+    target.ops[info.name.str()].attributes.push_back(std::move(limits));
   }
   for (auto &[name, limits] : target.ops) {
     const OperatorInfo &info = *operatorInfo(name);

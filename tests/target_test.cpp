@@ -370,6 +370,25 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
   EXPECT_EQ(pool("0"), std::vector<std::string>{"0 MAX_POOL_2D stride_w -: attributes {\"min\":1} not 0 {}"});
 }
 
+TEST(InterpreterLimits, OptionsAndQuantisationOfSingleKernels) {
+  auto reduce = [](const std::string &zero) {
+    return againstInterpreter("(%x: i8[2,3] q{scale=1, zero_point=1}) -> (%y) {\n  %a: i32[1] = const [1]\n"
+                              "  %y: i8[2] q{scale=1, zero_point=" +
+                              zero + "} = REDUCE_MAX(%x, %a)\n");
+  };
+  EXPECT_EQ(reduce("1"), std::vector<std::string>{});
+  EXPECT_EQ(reduce("2").size(), 1u);
+  auto join = [](const std::string &activation) {
+    return againstInterpreter(
+        "(%x: f32[4]) -> (%y) {\n  %y: f32[8] = CONCATENATION(%x, %x) {fused_activation_function=" + activation +
+        "}\n");
+  };
+  EXPECT_EQ(join("NONE"), std::vector<std::string>{});
+  EXPECT_EQ(join("RELU"),
+            std::vector<std::string>{
+                "0 CONCATENATION fused_activation_function -: attributes {\"in\":[\"NONE\"]} not \"RELU\" {}"});
+}
+
 /// The result's type is the operand's, whichever that is.
 TEST(InterpreterLimits, DataThatMovesKeepsItsType) {
   std::vector<std::string> found = againstInterpreter("(%x: f32[4]) -> (%p, %q) {\n  %axis: i32[] = const [0]\n"
