@@ -528,4 +528,46 @@ TEST_F(Surgery, AnotherShapeIsAnotherTensor) {
   EXPECT_TRUE(llvm::errorToBool(rewriter.resizeInputs({{2, 3}}))) << "[2,3] and [1,4] do not broadcast";
 }
 
+TEST(Resize, ReachesWhatIsCalled) {
+  PayloadStore store;
+  auto resized = [&](const char *condition) -> std::string {
+    auto model = parseText(std::string(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1], %n: i32[1], %b: bool[]) -> (%y) {
+  %z: f32[1], %m: i32[1] = WHILE(%x, %n) {cond_subgraph_index=@more, body_subgraph_index=@step}
+  %y: f32[1] = IF(%b, %z) {then_subgraph_index=@twice, else_subgraph_index=@once}
+}
+subgraph @more(%x: f32[1], %n: i32[1]) -> (%c) {
+  %k: i32[1] = const [3]
+  %l: f32[1] = const [3]
+  %c: bool[1] = LESS()") + condition +
+                               R"()
+}
+subgraph @step(%x: f32[1], %n: i32[1]) -> (%p, %m) {
+  %p: f32[1] = ADD(%x, %x)
+  %m: i32[1] = ADD(%n, %n)
+}
+subgraph @twice(%x: f32[1]) -> (%y) {
+  %y: f32[1] = MUL(%x, %x)
+}
+subgraph @once(%x: f32[1]) -> (%y) {
+  %y: f32[1] = ABS(%x)
+}
+)",
+                           "", store);
+    if (!model)
+      return llvm::toString(model.takeError());
+    if (llvm::Error error = Rewriter(**model, store).resizeInputs({{5}, {1}, {}}))
+      return llvm::toString(std::move(error));
+    std::string shapes;
+    for (auto &graph : (*model)->subgraphs)
+      for (const Value *value : graph->outputs)
+        shapes += (value->shape.empty() ? "" : std::to_string(value->shape[0])) + " ";
+    return shapes;
+  };
+  EXPECT_EQ(resized("%n, %k"), "5 1 5 1 5 5 "); // main; more; step; twice; once
+  EXPECT_NE(resized("%x, %l").find("its condition would not be a single truth value"), std::string::npos)
+      << resized("%x, %l");
+}
+
 } // namespace
