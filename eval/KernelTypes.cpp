@@ -62,6 +62,21 @@ bool takesBlocks(const KernelRow &row, unsigned operand) {
   return row.code == FULLY_CONNECTED && operand == 1 && row.types.starts_with("f32");
 }
 
+bool keepsQuantization(const KernelRow &row) {
+  return (row.code == REDUCE_MAX || row.code == REDUCE_MIN) &&
+         (row.types.starts_with("i8") || row.types.starts_with("u8") || row.types.starts_with("i16"));
+}
+
+llvm::ArrayRef<OptionRange> optionRanges() {
+  static const OptionRange ranges[] = {
+      {CONCATENATION, "fused_activation_function", {}, {}, "NONE"},
+      {FAKE_QUANT, "num_bits", 2, 16, ""},
+      {GRU, "fused_activation_function", {}, {}, "NONE"},
+      {LOCAL_RESPONSE_NORMALIZATION, "radius", 0, {}, ""},
+  };
+  return ranges;
+}
+
 llvm::ArrayRef<OperandRank> operandRanks() {
   static const OperandRank ranks[] = {
       {AVERAGE_POOL_2D, 0, 4},

@@ -7,8 +7,9 @@ namespace origo::eval {
 /// What a row says of one operand or result.
 struct TypeSlot {
   llvm::SmallVector<TensorType> types;
-  bool same = false, optional = false;
-  bool accepts(const Value *value, const Value *first) const;
+  std::optional<unsigned> sameAs; ///< operand
+  bool optional = false;
+  bool accepts(const Value *value, llvm::ArrayRef<const Value *> operands) const;
 };
 
 /// The types of a row, read.
@@ -23,6 +24,18 @@ llvm::ArrayRef<TypeList> kernelTypes();
 bool needsScales(const KernelRow &row);
 /// May this operand be quantised in blocks?
 bool takesBlocks(const KernelRow &row, unsigned operand);
+
+/// Does the kernel refuse a result that is quantised in another way than operand 0?
+bool keepsQuantization(const KernelRow &row);
+
+/// A range of an option that all kernels of an operator want; of an enumeration, its one value.
+struct OptionRange {
+  BuiltinOperator code;
+  llvm::StringRef option;
+  std::optional<double> min, max;
+  llvm::StringRef only;
+};
+llvm::ArrayRef<OptionRange> optionRanges();
 
 /// The rank that all kernels of an operator want of an operand.
 struct OperandRank {

@@ -81,9 +81,12 @@ TypeSlot parseSlot(llvm::StringRef text) {
   while (!text.empty()) {
     auto [name, rest] = text.split('|');
     text = rest;
-    if (name == "same")
-      slot.same = true;
-    else if (name == "any")
+    if (name.consume_front("same")) {
+      unsigned operand = 0;
+      if (!name.empty() && name.getAsInteger(10, operand))
+        llvm::report_fatal_error("a kernel's row says same as no operand: " + llvm::Twine(name));
+      slot.sameAs = operand;
+    } else if (name == "any")
       addWholeByteTypes(slot.types);
     else if (auto type = tensorTypeFromShortName(name))
       slot.types.push_back(*type);
@@ -113,14 +116,14 @@ TypeList parseTypes(llvm::StringRef text) {
   return list;
 }
 
-bool fits(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<const Value *> values, const Value *first,
-          bool mayBeAbsent) {
+bool fits(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<const Value *> values,
+          llvm::ArrayRef<const Value *> operands, bool mayBeAbsent) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (i >= slots.size() && (!repeat || slots.empty()))
       return false;
     if (!values[i] && mayBeAbsent)
       continue;
-    if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], first))
+    if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], operands))
       return false;
   }
   for (size_t i = values.size(); i < slots.size(); ++i)
@@ -152,17 +155,16 @@ bool matches(const TypeList &list, const Operator &op) {
   llvm::SmallVector<const Value *, 8> operands, results(op.results().begin(), op.results().end());
   for (unsigned i = 0; i < op.numOperands(); ++i)
     operands.push_back(op.operand(i));
-  const Value *first = operands.empty() ? nullptr : operands[0];
-  return fits(list.operands, list.operandsRepeat, operands, first, false) &&
-         fits(list.results, list.resultsRepeat, results, first, true);
+  return fits(list.operands, list.operandsRepeat, operands, operands, false) &&
+         fits(list.results, list.resultsRepeat, results, operands, true);
 }
 
 } // namespace
 
-bool TypeSlot::accepts(const Value *value, const Value *first) const {
+bool TypeSlot::accepts(const Value *value, llvm::ArrayRef<const Value *> operands) const {
   if (!value)
     return optional;
-  if (same && first && value->type == first->type)
+  if (sameAs && *sameAs < operands.size() && operands[*sameAs] && value->type == operands[*sameAs]->type)
     return true;
   return llvm::is_contained(types, value->type);
 }

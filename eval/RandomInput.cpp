@@ -54,10 +54,12 @@ bool fillRandom(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, uint32_t 
   };
   switch (type) {
   case TensorType::FLOAT32:
+  case TensorType::COMPLEX64:
     return with(signedUnit);
   case TensorType::FLOAT16:
     return with([](uint32_t u) { return floatToHalf(signedUnit(u)); });
   case TensorType::FLOAT64:
+  case TensorType::COMPLEX128:
     return with([](uint32_t u) { return u / 2147483648.0 - 1.0; });
   case TensorType::INT8:
     return with([](uint32_t u) { return static_cast<uint8_t>((u >> 24) - 128); });
@@ -78,8 +80,8 @@ bool fillRandom(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, uint32_t 
   case TensorType::INT64:
   case TensorType::UINT64:
     return with([](uint32_t u) { return static_cast<uint64_t>(u % 2); });
-  default:
-    return false;
+  default: // Others are moved and not computed with.
+    return bitsPerElement(type) && with([](uint32_t u) { return static_cast<uint8_t>(u >> 24); });
   }
 }
 

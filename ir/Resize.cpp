@@ -64,6 +64,9 @@ Error Rewriter::resizeCallees(Operator &op, llvm::DenseSet<const Value *> &resiz
       if (Error error = resizeResults(*callee, resized))
         return error;
   }
+  if (op.code == BuiltinOperator::WHILE)
+    if (const Value *condition = op.callees().front()->outputs.front(); condition->elementCount().value_or(1) != 1)
+      return makeError(placeOf(op), "its condition would not be a single truth value any more");
   return Error::success();
 }
 

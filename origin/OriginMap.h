@@ -141,7 +141,7 @@ struct TensorRow {
 struct TargetSubgraph {
   std::string name;
   std::vector<uint32_t> source;
-  std::vector<OperatorRow> operators; ///< file order
+  std::vector<OperatorRow> operators; ///< file order, which is the order of execution
   std::vector<TensorRow> tensors;     ///< file order; split into constants and values in JSON
 };
 

@@ -12,7 +12,7 @@
  * functions go through from the beginning. What a cursor is to start from, its function sets: origo_operators(&map).
  *
  * Not here: the fingerprint of the model is not computed (origin-dump --fingerprint does, and compares), only the
- * numbers of operators and tensors are compared; signatures; operators' names in the written model.
+ * numbers of operators and tensors are compared; what the model itself says of its operators.
  *
  * docs/reading-origins.md shows a program, docs/origin-map.md says what the words mean. What is meant for you is named
  * origo_…; origo__… is not. */
@@ -519,7 +519,8 @@ static inline int origo__next_graph(origo__graphs *graphs, int of_source) {
   return !graphs->in.failed;
 }
 
-/* ---- Operators of the written file, in file order. ---- */
+/* ---- Operators of the written file, in file order, which is the order of execution: an operator's inputs are made
+ * before it. A subgraph that is called runs where its call stands. ---- */
 
 typedef struct {
   uint32_t subgraph, index;
@@ -867,6 +868,99 @@ static inline uint64_t origo_source_operator_name(const origo_map *map, const or
   return 0;
 }
 
+/* ---- The source: signatures. Without names in the map, keys and names are empty. ---- */
+
+typedef struct {
+  origo_text name;
+  int32_t tensor; /* id, -1: absent */
+} origo_entry;
+
+typedef struct {
+  origo__column in;
+  uint64_t left;
+  uint32_t next;
+} origo_entries;
+
+static inline int origo_next_entry(origo_entries *list, origo_entry *entry) {
+  if (!list->left)
+    return 0;
+  --list->left;
+  entry->name = origo__text(&list->in);
+  entry->tensor = origo__optional_id(&list->in, &list->next);
+  return !list->in.failed;
+}
+
+typedef struct {
+  origo_text key;
+  uint32_t subgraph;
+  origo_entries inputs, outputs;
+} origo_signature;
+
+/* At the beginning: origo_signatures(&map). */
+typedef origo_entries origo_signature_cursor;
+
+static inline origo_signature_cursor origo_signatures(const origo_map *map) {
+  origo_signature_cursor cursor;
+  cursor.in = origo__begin(map, 15);
+  cursor.left = origo__items(&cursor.in);
+  cursor.next = 0;
+  return cursor;
+}
+
+static inline int origo_next_signature(origo_signature_cursor *cursor, origo_signature *row) {
+  origo_entries *const lists[2] = {&row->inputs, &row->outputs};
+  unsigned i;
+  if (!cursor->left)
+    return 0;
+  --cursor->left;
+  row->key = origo__text(&cursor->in);
+  row->subgraph = origo__number32(&cursor->in);
+  for (i = 0; i < 2; ++i) {
+    origo_entries rest;
+    origo_entry entry;
+    lists[i]->left = origo__items(&cursor->in);
+    lists[i]->in = cursor->in;
+    lists[i]->next = cursor->next;
+    rest = *lists[i];
+    while (origo_next_entry(&rest, &entry))
+      ;
+    cursor->in = rest.in;
+    cursor->next = rest.next;
+  }
+  return !cursor->in.failed;
+}
+
+/* ---- Scopes: what names say of the layer that something is in. ---- */
+
+typedef struct {
+  origo_text name;
+  size_t at, left;
+} origo_scopes;
+
+/* Of the first one where names are joined by ";", as converters do; at most 16, for a name may consist of slashes. */
+static inline origo_scopes origo_scopes_of(origo_text name) {
+  origo_scopes scopes;
+  const char *end = (const char *)memchr(name.data, ';', name.size);
+  scopes.name.data = name.data;
+  scopes.name.size = end ? (size_t)(end - name.data) : name.size;
+  scopes.at = 0;
+  scopes.left = 16;
+  return scopes;
+}
+
+/* The outermost first: "a/" and "a/b/" of "a/b/c". */
+static inline int origo_next_scope(origo_scopes *scopes, origo_text *scope) {
+  const char *from = scopes->name.data + scopes->at;
+  const char *slash = (const char *)memchr(from, '/', scopes->name.size - scopes->at);
+  if (!slash || !scopes->left)
+    return 0;
+  --scopes->left;
+  scopes->at += (size_t)(slash - from) + 1;
+  scope->data = scopes->name.data;
+  scope->size = scopes->at;
+  return 1;
+}
+
 /* ---- The ledger: what is gone. Operators by id, then tensors by id. ---- */
 
 typedef struct {
@@ -1036,6 +1130,8 @@ static inline int origo__check_rows(const origo_map *map) {
   origo_tensor_cursor tensors = origo_tensors(map);
   origo_ledger_cursor ledger = origo_ledger(map);
   origo_name_cursor names = origo_names(map, NULL, 0);
+  origo_signature_cursor signatures = origo_signatures(map);
+  origo_signature signature;
   origo_source_operator source;
   origo_operator op;
   origo_tensor tensor;
@@ -1050,6 +1146,8 @@ static inline int origo__check_rows(const origo_map *map) {
   while (origo_next_gone(&ledger, &gone))
     ;
   while (origo_next_name(&names, &length))
+    ;
+  while (origo_next_signature(&signatures, &signature))
     ;
   return !sources.in.failed && sources.in.at == sources.in.end && !operators.in.failed &&
          operators.in.at == operators.in.end && !tensors.in.failed && tensors.in.at == tensors.in.end &&

@@ -70,6 +70,7 @@ struct Metric {
   std::optional<uint64_t> (*whole)(const Figures &); ///< null for a fraction
   std::optional<double> (*fraction)(const Figures &);
   std::optional<double> of(const Figures &figures) const;
+  std::string text(const Figures &figures) const; ///< with all digits; empty where it is not known
 };
 llvm::ArrayRef<Metric> allMetrics();
 const Metric *findMetric(llvm::StringRef name); ///< null: there is none
@@ -78,6 +79,8 @@ const Metric *findMetric(llvm::StringRef name); ///< null: there is none
 llvm::StringRef nameOf(const Operator &op);
 
 // As text.
+
+std::string shortest(double value); ///< finite; with the digits that tell it from all others, as JSON wants them
 
 enum class Rows { Model, Subgraphs, Operators, Tensors, Sources };
 

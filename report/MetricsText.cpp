@@ -15,12 +15,12 @@ using namespace origo::report;
 using Json = nlohmann::ordered_json;
 using llvm::StringRef;
 
-namespace {
-
-std::string shortest(double value) {
+std::string report::shortest(double value) {
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
 }
+
+namespace {
 
 std::string inShort(double value) {
   std::string text;
@@ -38,6 +38,12 @@ std::string cell(const Metric &metric, const Figures &figures, Real real) {
   auto value = metric.fraction(figures);
   return value ? real(*value) : "";
 }
+
+} // namespace
+
+std::string Metric::text(const Figures &figures) const { return cell(*this, figures, shortest); }
+
+namespace {
 
 StringRef kindOf(const TensorMetrics &row) {
   if (row.isConstant)

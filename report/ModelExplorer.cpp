@@ -1,16 +1,12 @@
 #include "report/Viewers.h"
 
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <map>
-#include <nlohmann/json.hpp>
-
 using namespace origo;
 using namespace origo::report;
-using Json = nlohmann::ordered_json;
 using llvm::StringRef;
 
 namespace {
@@ -39,11 +35,11 @@ public:
   }
   std::optional<std::string> of(const Operator &op) const {
     if (!byName)
-      return std::to_string(op.index);
+      return '"' + std::to_string(op.index) + '"';
     const Value *output = op.result();
     if (!output || output->name.empty() || timesUsed.lookup(output->name) > 1 || !isUtf8(output->name))
       return std::nullopt;
-    return output->name.str();
+    return jsonText(output->name);
   }
 
 private:
@@ -51,11 +47,8 @@ private:
   bool byName = false;
 };
 
-std::string text(const Json &value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-/// Each graph's results, by what `valueOf` says of each operator: null leaves it out.
-size_t writeGraphs(const MetricsReport &report, StringRef title,
-                   llvm::function_ref<Json(const OperatorMetrics &)> valueOf, bool isRatio, llvm::raw_ostream &os) {
+/// The metric of each graph's operators; without one, their origins.
+size_t writeGraphs(const MetricsReport &report, const Metric *metric, llvm::raw_ostream &os) {
   const Model &model = *report.imported.model;
   llvm::StringSet<> written;
   size_t skipped = 0, first = 0;
@@ -70,22 +63,22 @@ size_t writeGraphs(const MetricsReport &report, StringRef title,
       skipped += rows.size();
       continue;
     }
-    os << (written.size() > 1 ? ",\n" : "\n") << text(id) << ": {\"name\": " << text(title.str()) << ", \"results\": {";
+    os << (written.size() > 1 ? ",\n" : "\n") << jsonText(id) << ": {\"name\": \""
+       << (metric ? metric->name : StringRef("origins")) << "\", \"results\": {";
     NodeKeys keys(*graph);
     std::optional<double> min, max;
     const char *separator = "\n";
     for (const OperatorMetrics &row : rows) {
-      Json value = valueOf(row);
+      std::string value = metric ? metric->text(row.figures) : jsonText(originsText(report, row));
       auto key = keys.of(*row.op);
       skipped += !key;
-      if (value.is_null() || !key)
+      if (value.empty() || !key)
         continue;
-      if (value.is_number()) {
-        double number = value;
-        min = std::min(min.value_or(number), number);
-        max = std::max(max.value_or(number), number);
+      if (auto number = metric ? metric->of(row.figures) : std::nullopt) {
+        min = std::min(min.value_or(*number), *number);
+        max = std::max(max.value_or(*number), *number);
       }
-      os << separator << text(*key) << ": {\"value\": " << text(value) << '}';
+      os << separator << *key << ": {\"value\": " << value << '}';
       separator = ",\n";
     }
     os << '}';
@@ -93,8 +86,8 @@ size_t writeGraphs(const MetricsReport &report, StringRef title,
     if (min && *min < *max)
       os << R"(, "gradient": [{"stop": 0, "bgColor": "#ffffcc"}, {"stop": 1, "bgColor": "#800026"}])";
     else if (min)
-      os << ", \"thresholds\": [{\"value\": " << text(*max) << ", \"bgColor\": \"#ffffcc\"}]";
-    if (isRatio)
+      os << ", \"thresholds\": [{\"value\": " << shortest(*max) << ", \"bgColor\": \"#ffffcc\"}]";
+    if (metric && !metric->whole)
       os << R"(, "hideAggregatedStats": ["sum"])";
     os << '}';
   }
@@ -140,11 +133,13 @@ struct Terminals {
       constants += !produced[i] && graph.tensors[i].kind != origin::TensorKind::Input;
     }
     llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-    report.imported.model->ledger(lost, [&](const LedgerRow &row) {
+    auto uncount = [&](const LedgerRow &row) {
       uint32_t i = row.id - graph.firstTensor;
-      constants -= tflite && row.isTensor && row.fate == Fate::UnusedInSource && i < produced.size() && !produced[i] &&
+      constants -= row.isTensor && row.fate == Fate::UnusedInSource && i < produced.size() && !produced[i] &&
                    graph.tensors[i].kind != origin::TensorKind::Input;
-    });
+    };
+    if (tflite)
+      report.imported.model->ledger(lost, uncount);
     return {tflite, hasInputs, graph.operators.size(), constants};
   }
 };
@@ -152,50 +147,46 @@ struct Terminals {
 } // namespace
 
 size_t report::writeNodeData(const MetricsReport &report, const Metric &metric, llvm::raw_ostream &os) {
-  auto valueOf = [&](const OperatorMetrics &row) -> Json {
-    if (auto whole = metric.whole ? metric.whole(row.figures) : std::nullopt)
-      return *whole;
-    auto fraction = metric.whole ? std::nullopt : metric.fraction(row.figures);
-    return fraction ? Json(*fraction) : Json(nullptr);
-  };
-  return writeGraphs(report, metric.name, valueOf, !metric.whole, os);
+  return writeGraphs(report, &metric, os);
 }
 
 size_t report::writeOriginNodeData(const MetricsReport &report, llvm::raw_ostream &os) {
-  return writeGraphs(
-      report, "origins", [&](const OperatorMetrics &row) -> Json { return originsText(report, row); }, false, os);
+  return writeGraphs(report, nullptr, os);
 }
 
 void report::writeSync(const MetricsReport &report, const Subgraph &graph, uint32_t from, llvm::raw_ostream &os) {
   const origin::SourceSubgraph &source = report.imported.lineage.source->subgraphs[from];
+  const Model &model = *report.imported.model;
   // A node may be in one entry only, so what has anything in common is one.
-  size_t right = source.operators.size();
-  llvm::EquivalenceClasses<size_t> together;
-  for (const OperatorMetrics &row : report.metrics.operators) {
-    if (row.op->subgraph() != &graph)
-      continue;
-    for (uint32_t id : row.origins)
-      if (id >= source.firstOperator && id - source.firstOperator < source.operators.size())
-        together.unionSets(right + row.op->index, id - source.firstOperator);
+  uint32_t right = source.operators.size(), count = right + graph.operators.size();
+  llvm::IntEqClasses together(count);
+  for (const Operator &op : graph.operators)
+    model.sets.forEach(op.origins, [&](uint32_t id) {
+      if (id >= source.firstOperator && id - source.firstOperator < right)
+        together.join(right + op.index, id - source.firstOperator);
+    });
+  together.compress(); // classes are numbered by their first nodes
+  std::vector<std::pair<std::string, std::string>> entries(together.getNumClasses());
+  for (uint32_t node = 0; node < count; ++node) {
+    auto &[left, other] = entries[together[node]];
+    std::string &list = node < right ? left : other;
+    list += (list.empty() ? "\"" : ", \"") + std::to_string(node < right ? node : node - right) + '"';
   }
-  std::map<size_t, std::pair<std::vector<std::string>, std::vector<std::string>>> entries; // by the first node
-  std::map<size_t, size_t> firstOf;
-  for (auto it = together.begin(); it != together.end(); ++it) { // in the order of numbers
-    size_t first = firstOf.try_emplace(together.getLeaderValue(it->getData()), it->getData()).first->second;
-    auto &[left, other] = entries[first];
-    size_t node = it->getData();
-    (node < right ? left : other).push_back(std::to_string(node < right ? node : node - right));
-  }
-  Json file = {{"type", "sync_navigation"}, {"disableMappingFallback", true}, {"showDiffHighlights", true}};
-  Json &list = file["mappingEntries"] = Json::array();
-  for (auto &[first, nodes] : entries)
-    list.push_back({{"leftNodeIds", nodes.first}, {"rightNodeIds", nodes.second}});
-  Terminals a = Terminals::of(report, from), b = Terminals::of(*report.imported.model, graph);
-  auto terminal = [&](std::optional<size_t> left, std::optional<size_t> right) {
-    if (left && right)
-      list.push_back({{"leftNodeIds", {std::to_string(*left)}}, {"rightNodeIds", {std::to_string(*right)}}});
+  os << R"({"type": "sync_navigation", "disableMappingFallback": true, "showDiffHighlights": true, "mappingEntries": [)";
+  const char *separator = "\n";
+  auto entry = [&](const llvm::Twine &left, const llvm::Twine &other) {
+    os << separator << "{\"leftNodeIds\": [" << left << "], \"rightNodeIds\": [" << other << "]}";
+    separator = ",\n";
+  };
+  for (auto &[left, other] : entries)
+    if (!left.empty() && !other.empty())
+      entry(left, other);
+  Terminals a = Terminals::of(report, from), b = Terminals::of(model, graph);
+  auto terminal = [&](std::optional<size_t> left, std::optional<size_t> other) {
+    if (left && other)
+      entry("\"" + llvm::Twine(*left) + "\"", "\"" + llvm::Twine(*other) + "\"");
   };
   terminal(a.inputs, b.inputs);
   terminal(a.outputs, b.outputs);
-  os << file.dump(1) << '\n';
+  os << "\n]}\n";
 }

@@ -11,6 +11,10 @@ using namespace origo::report;
 using Json = nlohmann::ordered_json;
 using llvm::StringRef;
 
+std::string report::jsonText(StringRef text) {
+  return Json(text.str()).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool report::isUtf8(StringRef text) { return llvm::json::isUTF8(text); }
 
 std::string report::originsText(const MetricsReport &report, const OperatorMetrics &row) {
@@ -38,57 +42,51 @@ StringRef keyOf(const Value &value) { return value.name.split('\n').first; }
 
 class Attachment {
 public:
-  explicit Attachment(const MetricsReport &report) : report(report), model(*report.imported.model) {
+  Attachment(const MetricsReport &report, llvm::raw_ostream &os)
+      : report(report), model(*report.imported.model), os(os) {
     for (auto &graph : model.subgraphs)
       for (const Value *value : graph->values)
         ++timesUsed[keyOf(*value)];
   }
 
-  size_t write(llvm::raw_ostream &os) {
+  size_t write() {
     os << "{\"signature\":\"netron:attachment\",\n\"metadata\":[";
-    separator = "\n";
     for (const OperatorMetrics &row : report.metrics.operators)
       describe(row);
     describeValues();
-    os << body << "],\n\"metrics\":[";
-    body.clear();
+    os << "],\n\"metrics\":[";
     separator = "\n";
-    figures({{"kind", "model"}, {"target", ""}}, report.metrics.figures);
+    figures(R"({"kind":"model","target":"")", report.metrics.figures);
     for (const SubgraphMetrics &row : report.metrics.subgraphs)
       if (auto name = nameOf(*row.graph))
-        figures({{"kind", "graph"}, {"target", *name}}, row.figures);
+        figures(R"({"kind":"graph","target":)" + jsonText(*name), row.figures);
     for (const OperatorMetrics &row : report.metrics.operators)
       if (auto key = keyOf(row))
         figures(*key, row.figures, row.op->subgraph()->index ? "operator." : ""); // beside the output's own
     for (const TensorMetrics &row : report.metrics.tensors)
       tensor(row);
-    os << body << "]}\n";
+    os << "]}\n";
     return skipped.size();
   }
 
 private:
   const MetricsReport &report;
   const Model &model;
+  llvm::raw_ostream &os;
   llvm::StringMap<unsigned> timesUsed;
   llvm::DenseSet<const Value *> skipped;
-  std::string body;
-  const char *separator = "";
+  const char *separator = "\n";
 
-  void put(Json key, StringRef name, Json value) {
-    key["name"] = name.str();
-    key["value"] = std::move(value);
-    body += separator + key.dump(-1, ' ', false, Json::error_handler_t::replace);
+  /// `key` is the beginning of the item. There are millions of items, so no tree of them is built.
+  void put(StringRef key, const llvm::Twine &name, const llvm::Twine &value) {
+    os << separator << key << ",\"name\":\"" << name << "\",\"value\":" << value << '}';
     separator = ",\n";
   }
 
-  void figures(const Json &key, const Figures &figures, const char *prefix = "") {
-    for (const Metric &metric : allMetrics()) {
-      std::string name = prefix + metric.name.str();
-      if (auto whole = metric.whole ? metric.whole(figures) : std::nullopt)
-        put(key, name, *whole);
-      else if (auto fraction = metric.whole ? std::nullopt : metric.fraction(figures))
-        put(key, name, *fraction);
-    }
+  void figures(StringRef key, const Figures &figures, StringRef prefix = "") {
+    for (const Metric &metric : allMetrics())
+      if (std::string value = metric.text(figures); !value.empty())
+        put(key, prefix + metric.name, value);
   }
 
   /// How Netron calls a graph; nothing if another has the name too.
@@ -102,21 +100,21 @@ private:
     return isUtf8(name(graph)) ? std::optional(name(graph)) : std::nullopt;
   }
 
-  std::optional<Json> keyOf(const Value &value, const char *kind) {
+  std::optional<std::string> keyOf(const Value &value, const char *kind) {
     StringRef name = ::keyOf(value);
     if (name.empty() || timesUsed.lookup(name) > 1 || !isUtf8(name)) {
       skipped.insert(&value);
       return std::nullopt;
     }
-    return Json{{"kind", kind}, {"target", name.str()}};
+    return (R"({"kind":")" + llvm::Twine(kind) + R"(","target":)" + jsonText(name)).str();
   }
   static StringRef keyOf(const Value &value) { return ::keyOf(value); }
 
   /// An operator's number says nothing of its subgraph, so it is for the first one only. Elsewhere the first output
   /// stands for the operator.
-  std::optional<Json> keyOf(const OperatorMetrics &row) {
+  std::optional<std::string> keyOf(const OperatorMetrics &row) {
     if (row.op->subgraph()->index == 0)
-      return Json{{"kind", "node"}, {"identifier", std::to_string(row.op->index)}};
+      return R"({"kind":"node","identifier":")" + std::to_string(row.op->index) + '"';
     const Value *output = row.op->result();
     return output ? keyOf(*output, "value") : std::nullopt;
   }
@@ -125,17 +123,17 @@ private:
     auto key = keyOf(row);
     if (!key)
       return;
-    put(*key, "origin", originsText(report, row));
+    put(*key, "origin", jsonText(originsText(report, row)));
     if (!row.origins.empty()) {
       std::string ids;
       for (uint32_t id : row.origins)
         ids += (ids.empty() ? "" : " ") + std::to_string(id);
-      put(*key, "origin.ids", ids);
+      put(*key, "origin.ids", '"' + ids + '"');
     }
     if (auto passes = model.passLists.get(row.op->passes); !passes.empty())
-      put(*key, "pass", llvm::join(passes, "; "));
+      put(*key, "pass", jsonText(llvm::join(passes, "; ")));
     if (!row.op->wide->empty())
-      put(*key, "origin.wide", row.op->wide->str());
+      put(*key, "origin.wide", jsonText(row.op->wide.get()));
   }
 
   void describeValues() {
@@ -148,9 +146,9 @@ private:
       auto key = source ? keyOf(value, row.isConstant ? "tensor" : "value") : std::nullopt;
       if (!key)
         continue;
-      put(*key, "source.tensor", source->name.empty() ? std::to_string(relation.tensor) : source->name);
+      put(*key, "source.tensor", jsonText(source->name.empty() ? std::to_string(relation.tensor) : source->name));
       if (relation.steps)
-        put(*key, "source.changed", true);
+        put(*key, "source.changed", "true");
     }
   }
 
@@ -158,26 +156,28 @@ private:
     auto key = keyOf(*row.value, row.isConstant ? "tensor" : "value");
     if (!key)
       return;
-    put(*key, "bytes", row.bytes);
+    put(*key, "bytes", llvm::Twine(row.bytes));
     if (!row.statistics)
       return;
     const Statistics &s = *row.statistics;
-    put(*key, "parameters", row.parameters);
+    put(*key, "parameters", llvm::Twine(row.parameters));
     if (s.elements)
-      put(*key, "sparsity", double(s.zeros) / double(s.elements));
+      put(*key, "sparsity", shortest(double(s.zeros) / double(s.elements)));
     if (s.blocks)
-      put(*key, "block_sparsity", double(s.zeroBlocks) / double(s.blocks));
+      put(*key, "block_sparsity", shortest(double(s.zeroBlocks) / double(s.blocks)));
     if (s.finite)
       for (auto [name, figure] : {std::pair("min", s.min), {"max", s.max}, {"mean", s.mean}, {"std", s.std}})
         if (std::isfinite(figure))
-          put(*key, name, figure);
+          put(*key, name, shortest(figure));
     if (s.nans)
-      put(*key, "nan", s.nans);
+      put(*key, "nan", llvm::Twine(s.nans));
     if (s.infinities)
-      put(*key, "inf", s.infinities);
+      put(*key, "inf", llvm::Twine(s.infinities));
   }
 };
 
 } // namespace
 
-size_t report::writeNetron(const MetricsReport &report, llvm::raw_ostream &os) { return Attachment(report).write(os); }
+size_t report::writeNetron(const MetricsReport &report, llvm::raw_ostream &os) {
+  return Attachment(report, os).write();
+}

@@ -23,6 +23,12 @@ static const std::array<StringRef, 4> propertyNames = {"dtype", "rank", "shape",
 
 StringRef schemeName(Scheme scheme) { return schemeNames[static_cast<size_t>(scheme)]; }
 
+llvm::ArrayRef<Scheme> allSchemes() {
+  static const Scheme schemes[] = {Scheme::None, Scheme::PerTensor, Scheme::PerChannel, Scheme::Blockwise,
+                                   Scheme::Mx,   Scheme::MultiAxis, Scheme::Custom};
+  return schemes;
+}
+
 std::string dataTypeName(TensorType type) { return tensorTypeName(type).lower(); }
 
 StringRef slotName(const OperatorInfo *info, Slot slot) {
@@ -32,11 +38,27 @@ StringRef slotName(const OperatorInfo *info, Slot slot) {
   return row.empty() ? StringRef() : row[std::min<size_t>(slot.index, row.size() - 1)].name;
 }
 
-std::optional<Slot> slotNamed(const OperatorInfo &info, StringRef name) {
+static std::optional<Slot> slotNamed(const OperatorInfo &info, StringRef name) {
   for (bool result : {false, true})
     for (auto [i, operand] : llvm::enumerate(result ? info.results : info.operands))
       if (operand.name == name)
         return Slot{result, static_cast<unsigned>(i)};
+  return std::nullopt;
+}
+
+/// The same by names that others use: WebNN, and TFLite's dialect.
+static std::optional<Slot> slotOtherwiseNamed(const OperatorInfo &info, StringRef name) {
+  if (auto slot = webnnSlot(info, name))
+    return slot;
+  if (name == "filter" || name == "weights")
+    return slotNamed(info, name == "filter" ? "weights" : "filter");
+  auto isOneOf = [&](auto... names) { return ((name == names) || ...); };
+  if (isOneOf("output", "outputs") && !info.results.empty())
+    return Slot{true, 0};
+  if (isOneOf("input", "inputs", "x", "a", "lhs") && !info.operands.empty())
+    return Slot{false, 0};
+  if (isOneOf("y", "b", "rhs") && info.has(Trait::Binary))
+    return Slot{false, 1};
   return std::nullopt;
 }
 
@@ -219,11 +241,13 @@ Error readAttributes(const Cursor &at, const OperatorInfo &info, std::vector<Att
   });
 }
 
-Expected<Slot> readSlot(const Cursor &at, const OperatorInfo &info, StringRef name) {
+Expected<Slot> readSlot(const Cursor &at, const OperatorInfo &info, StringRef name, OperatorLimits &limits) {
   if (auto slot = slotNamed(info, name))
     return *slot;
-  if (auto slot = webnnSlot(info, name))
+  if (auto slot = slotOtherwiseNamed(info, name)) {
+    limits.names.try_emplace(*slot, name.str());
     return *slot;
+  }
   std::string names;
   for (auto row : {info.operands, info.results})
     for (const OperandInfo &operand : row)
@@ -231,9 +255,9 @@ Expected<Slot> readSlot(const Cursor &at, const OperatorInfo &info, StringRef na
   return at.fail(info.name + " has no operand or result \"" + printable(name) + "\"; it has " + names);
 }
 
-Error readSame(const Cursor &at, const OperatorInfo &info, std::vector<std::vector<SlotProperty>> &same) {
+Error readSame(const Cursor &at, const OperatorInfo &info, OperatorLimits &limits) {
   return at.forEachElement([&](const Cursor &group) -> Error {
-    same.emplace_back();
+    limits.same.emplace_back();
     return group.forEachElement([&](const Cursor &element) -> Error {
       std::string text;
       if (Error error = element.get(text))
@@ -242,10 +266,10 @@ Error readSame(const Cursor &at, const OperatorInfo &info, std::vector<std::vect
       auto *known = llvm::find(propertyNames, property);
       if (known == propertyNames.end())
         return element.fail("is not like input.dtype; what can be the same is " + llvm::join(propertyNames, ", "));
-      Expected<Slot> slot = readSlot(element, info, name);
+      Expected<Slot> slot = readSlot(element, info, name, limits);
       if (!slot)
         return slot.takeError();
-      same.back().push_back({*slot, static_cast<SlotProperty::Property>(known - propertyNames.begin())});
+      limits.same.back().push_back({*slot, static_cast<SlotProperty::Property>(known - propertyNames.begin())});
       return Error::success();
     });
   });
@@ -257,14 +281,16 @@ Error readOperator(const Cursor &at, const OperatorInfo &info, OperatorLimits &l
     if (key == "attributes")
       return readAttributes(value, info, limits.attributes);
     if (key == "same")
-      return readSame(value, info, limits.same);
+      return readSame(value, info, limits);
     if (key == "anyOf" && mayBranch)
       return value.forEachElement(
           [&](const Cursor &element) { return readOperator(element, info, limits.anyOf.emplace_back(), false); });
-    Expected<Slot> slot = readSlot(value, info, key);
+    Expected<Slot> slot = readSlot(value, info, key, limits);
     if (!slot)
       return slot.takeError();
-    return readTensor(value, true, limits.tensors[*slot]);
+    auto [tensor, isNew] = limits.tensors.try_emplace(*slot);
+    return isNew ? readTensor(value, true, tensor->second)
+                 : value.fail("is another name of " + slotName(&info, *slot) + ", which has its limits already");
   });
 }
 

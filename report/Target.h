@@ -13,6 +13,7 @@ namespace origo::report {
 
 enum class Scheme : uint8_t { None, PerTensor, PerChannel, Blockwise, Mx, MultiAxis, Custom };
 llvm::StringRef schemeName(Scheme scheme); ///< "per-channel"
+llvm::ArrayRef<Scheme> allSchemes();
 
 /// Limits of one tensor. What is not set is not limited.
 struct TensorLimits {
@@ -52,6 +53,7 @@ struct SlotProperty {
 
 struct OperatorLimits {
   std::map<Slot, TensorLimits> tensors;
+  std::map<Slot, std::string> names; ///< as the description writes them, where the row has another
   std::vector<AttributeLimits> attributes;
   std::vector<std::vector<SlotProperty>> same;
   /// Where not empty: one of these has to hold besides. They have none of their own.
@@ -84,7 +86,7 @@ llvm::StringRef slotName(const OperatorInfo *info, Slot slot);
 struct Violation {
   unsigned subgraph = 0;
   const Operator *op = nullptr; ///< null: of the graph
-  std::string operand;          ///< its name; `values[2]` is one of many
+  std::string operand;          ///< its name, in the description if it is there; `values[2]` is one of many
   const Value *tensor = nullptr;
   std::string rule;             ///< the key of the description
   std::string expected, actual; ///< JSON

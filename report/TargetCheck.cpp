@@ -1,5 +1,6 @@
 #include "report/TargetJson.h"
 
+#include "eval/RunOperator.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,11 +22,13 @@ bool isConstant(const Value &value) {
          (value.buffer || value.externalBuffer || value.isConstant());
 }
 
-/// One channel is quantised in both ways.
+/// One channel is quantised in both ways, and what nobody can compute with in none.
 bool hasScheme(const Value &value, Scheme scheme) {
   const Quantization *q = value.quantization;
   if (!q || !q->quantized())
     return scheme == Scheme::None;
+  if (llvm::errorToBool(eval::checkQuantization(value)))
+    return false;
   switch (q->details) {
   case Quantization::Details::None:
     break;
@@ -44,12 +47,11 @@ bool hasScheme(const Value &value, Scheme scheme) {
   return scheme == Scheme::PerChannel;
 }
 
-Scheme schemeOf(const Value &value) {
-  for (Scheme scheme :
-       {Scheme::None, Scheme::PerTensor, Scheme::PerChannel, Scheme::Blockwise, Scheme::Mx, Scheme::MultiAxis})
+std::string schemeOf(const Value &value) {
+  for (Scheme scheme : allSchemes())
     if (hasScheme(value, scheme))
-      return scheme;
-  return Scheme::Custom;
+      return schemeName(scheme).str();
+  return "invalid";
 }
 
 /// Bytes of its elements; a dimension that is not known counts as 1. Nothing for strings and the like.
@@ -79,7 +81,7 @@ Json propertyOf(const Value &value, SlotProperty::Property property) {
   case SlotProperty::Quantization:
     break;
   }
-  Json json = {{"scheme", schemeName(schemeOf(value)).str()}};
+  Json json = {{"scheme", schemeOf(value)}};
   if (const Quantization *q = value.quantization; q && q->quantized()) {
     json["scale"] = std::vector<float>(q->scale.begin(), q->scale.end());
     json["zero_point"] = std::vector<int64_t>(q->zeroPoint.begin(), q->zeroPoint.end());
@@ -158,15 +160,16 @@ public:
     } else {
       check(op, *limits);
     }
-    forEachSlot(op, [&](Slot, const std::string &operand, const Value *value) {
-      if (!value)
-        return;
-      at.operand = operand;
-      at.tensor = value;
-      if (isConstant(*value))
-        tensor(*value, target.constant, "constant.");
-      size(*value);
-    });
+    forEachSlot(op, limits ? limits->names : OperatorLimits().names,
+                [&](Slot, const std::string &operand, const Value *value) {
+                  if (!value)
+                    return;
+                  at.operand = operand;
+                  at.tensor = value;
+                  if (isConstant(*value))
+                    tensor(*value, target.constant, "constant.");
+                  size(*value);
+                });
   }
 
 private:
@@ -192,7 +195,7 @@ private:
   }
 
   /// Calls `visit` with the slot, the name and the value of each operand and result: absent ones of the row too.
-  static void forEachSlot(const Operator &op,
+  static void forEachSlot(const Operator &op, const std::map<Slot, std::string> &names,
                           llvm::function_ref<void(Slot, const std::string &, const Value *)> visit) {
     const OperatorInfo *info = op.info();
     for (bool result : {false, true}) {
@@ -204,7 +207,8 @@ private:
         const Value *value = i >= given ? nullptr : result ? op.result(i) : op.operand(i);
         Slot slot{result, static_cast<unsigned>(row.empty() ? i : std::min(i, row.size() - 1))};
         bool many = !row.empty() && row[slot.index].variadic;
-        std::string name = slotName(info, slot).str();
+        auto other = names.find(slot);
+        std::string name = other != names.end() ? other->second : slotName(info, slot).str();
         if (many && i >= given)
           continue;
         if (many || name.empty() || i >= row.size())
@@ -217,7 +221,7 @@ private:
 
   void check(const Operator &op, const OperatorLimits &limits) {
     size_t before = out.size();
-    forEachSlot(op, [&](Slot slot, const std::string &operand, const Value *value) {
+    forEachSlot(op, limits.names, [&](Slot slot, const std::string &operand, const Value *value) {
       auto found = limits.tensors.find(slot);
       if (found == limits.tensors.end())
         return;
@@ -231,7 +235,7 @@ private:
     for (const AttributeLimits &attribute : limits.attributes)
       check(op, attribute);
     for (const auto &group : limits.same)
-      same(op, group);
+      same(op, limits, group);
     if (limits.anyOf.empty() || out.size() != before)
       return;
     // What stands in the way of the choice that comes closest.
@@ -278,7 +282,7 @@ private:
       Json expected = Json::array();
       for (Scheme scheme : *limits.schemes)
         expected.push_back(schemeName(scheme).str());
-      report(rule, {{"schemes", expected}}, schemeName(schemeOf(value)).str());
+      report(rule, {{"schemes", expected}}, schemeOf(value));
     }
     const Quantization *q = value.quantization;
     if (!q || !q->quantized())
@@ -330,11 +334,11 @@ private:
     report("attributes", Json::parse(attributeJson(limits), nullptr, false), actual);
   }
 
-  void same(const Operator &op, llvm::ArrayRef<SlotProperty> group) {
+  void same(const Operator &op, const OperatorLimits &limits, llvm::ArrayRef<SlotProperty> group) {
     const Value *first = nullptr;
     SlotProperty::Property firstProperty{};
     for (const SlotProperty &member : group)
-      forEachSlot(op, [&](Slot slot, const std::string &operand, const Value *value) {
+      forEachSlot(op, limits.names, [&](Slot slot, const std::string &operand, const Value *value) {
         if (slot != member.slot || !value)
           return;
         if (!first) {
@@ -375,7 +379,6 @@ std::string violationsJson(llvm::ArrayRef<Violation> violations) {
                 {"op", violation.op ? Json(violation.op->opName()) : Json()},
                 {"operand", violation.operand},
                 {"tensor", violation.tensor ? Json(violation.tensor->name.str()) : Json()},
-                {"tensor_index", violation.tensor ? Json(violation.tensor->index) : Json()},
                 {"rule", violation.rule},
                 {"expected", Json::parse(violation.expected, nullptr, false)},
                 {"actual", Json::parse(violation.actual, nullptr, false)},

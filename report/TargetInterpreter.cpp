@@ -38,6 +38,12 @@ bool wantScale(llvm::ArrayRef<TensorType> types) {
   });
 }
 
+/// Options that are steps or sizes, and so are at least 1.
+bool isExtent(llvm::StringRef option) {
+  return option.starts_with("stride_") || option.starts_with("dilation_") || option.starts_with("filter_") ||
+         option == "block_size";
+}
+
 OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, const TypeList &list) {
   bool needsScales = eval::needsScales(row);
   OperatorLimits limits;
@@ -52,17 +58,19 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
       for (const TypeSlot &types : slots) {
         tensor.optional |= types.optional;
         add(*tensor.dataTypes, types.types);
-        if (!types.same)
+        if (!types.sameAs)
           continue;
-        add(*tensor.dataTypes, list.operands[0].types);
-        if (slot != Slot{false, 0} && types.types.empty())
-          limits.same.push_back({{{false, 0}, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
+        add(*tensor.dataTypes, list.operands[*types.sameAs].types);
+        if (Slot other{false, *types.sameAs}; slot != other && types.types.empty())
+          limits.same.push_back({{other, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
       }
       if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
         tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
       if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
         tensor.schemes->push_back(Scheme::Blockwise);
     }
+  if (eval::keepsQuantization(row))
+    limits.same.push_back({{{false, 0}, SlotProperty::Quantization}, {{true, 0}, SlotProperty::Quantization}});
   return limits;
 }
 
@@ -71,6 +79,9 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
 Target opSupportLimits() {
   Target target;
   target.name = "eval";
+  // Any, but with numbers that can be computed with.
+  for (TensorLimits *limits : {&target.input, &target.constant, &target.output})
+    limits->schemes.emplace(allSchemes());
   for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
     if (const OperatorInfo *info = operatorInfo(row.code))
       target.ops[info->name.str()].anyOf.push_back(limitsOf(*info, row, list));
@@ -96,12 +107,26 @@ Target opSupportLimits() {
     TensorLimits &limits = found->second.tensors[{false, row.operand}];
     limits.minRank = limits.maxRank = row.rank;
   }
-  for (auto &[name, limits] : target.ops)
-    if (const OperatorInfo *info = operatorInfo(name); info->has(Trait::Unary))
+  for (const eval::OptionRange &row : eval::optionRanges()) {
+    const OperatorInfo &info = *operatorInfo(row.code);
+    AttributeLimits limits{info.optionsType()->find(row.option), row.min, row.max, {}};
+    if (!row.only.empty())
+      limits.in = {{std::nullopt, row.only.str()}};
+    target.ops[info.name.str()].attributes.push_back(std::move(limits));
+  }
+  for (auto &[name, limits] : target.ops) {
+    const OperatorInfo &info = *operatorInfo(name);
+    if (info.has(Trait::Unary))
       limits.same.push_back({{{false, 0}, SlotProperty::Shape}, {{true, 0}, SlotProperty::Shape}});
+    if (const wire::TableType *options = info.optionsType())
+      for (const wire::Field &field : options->fields)
+        if (isExtent(field.name))
+          limits.attributes.push_back({&field, 1, {}, {}});
+  }
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       target.ops[info.name.str()]; // what it calls is held against the limits by itself
+  target.ops["IF"].tensors[{false, 0}].dataTypes = {TensorType::BOOL};
   return target;
 }
 

@@ -5,9 +5,7 @@
 /// What the two readers of limits share.
 namespace origo::report {
 
-/// The operand or result of that name in the row of the operator.
-std::optional<Slot> slotNamed(const OperatorInfo &info, llvm::StringRef name);
-/// The same by the name that WebNN gives it.
+/// An operand or result by the name that WebNN gives it.
 std::optional<Slot> webnnSlot(const OperatorInfo &info, llvm::StringRef name);
 
 /// {"max": 1}

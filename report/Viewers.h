@@ -37,5 +37,7 @@ struct ColorSlots {
 
 /// What of a text is no UTF-8 has no place in JSON that others look names up in.
 bool isUtf8(llvm::StringRef text);
+/// In quotes.
+std::string jsonText(llvm::StringRef text);
 
 } // namespace origo::report

@@ -1,5 +1,6 @@
 #include "eval/Builder.h"
 #include "eval/FixedPoint.h"
+#include "eval/Kernels.h"
 #include "eval/Numbers.h"
 #include "eval/Session.h"
 #include "eval/Shapes.h"
@@ -258,6 +259,19 @@ TEST(Builder, ErrorsNameOperatorAndOperand) {
   EXPECT_EQ(errors[0]->place.name, "sum");
   EXPECT_EQ(errorsOf(b.finish({x}).takeError()).at(0)->code, ErrorCode::BadGraph);
   EXPECT_EQ(errorsOf(other.op(Op::ADD, {far}, "sum").takeError()).at(0)->code, ErrorCode::BadOperand);
+}
+
+/// A kernel that takes any type must say which one its results have: it moves bytes.
+TEST(Kernels, NoResultIsOfAnyType) {
+  size_t moving = 0;
+  for (const KernelRow &row : allKernels()) {
+    auto [operands, results] = row.types.split("->");
+    if (!operands.contains("any"))
+      continue;
+    ++moving;
+    EXPECT_TRUE(row.code == BuiltinOperator::BITCAST || !results.contains("any")) << row.types.str();
+  }
+  EXPECT_GT(moving, 30u);
 }
 
 TEST(FixedPoint, RoundsTwiceOrOnce) {

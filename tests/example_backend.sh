@@ -17,7 +17,7 @@ flags= cache=
 command -v ccache >/dev/null && cache=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 [[ $sanitize == ON ]] && flags=-fsanitize=address,undefined
 cmake -S "$example" -B program -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
-  -DCMAKE_CXX_FLAGS="$flags" $cache -DCIRCLE_SCHEMA="$root/schema/circle.fbs" >log 2>&1 || fail "$(<log)"
+  -DCMAKE_CXX_FLAGS="$flags" $cache >log 2>&1 || fail "$(<log)"
 cmake --build program >log 2>&1 || fail "$(<log)"
 
 # generate MODEL.origo NAME: NAME.circle, NAME.c, NAME.json and the program NAME, which sees its own wrong indices.

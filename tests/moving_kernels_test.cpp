@@ -118,6 +118,10 @@ TEST(MovingKernels, ComputeQuantized) {
       %b: u8[1] q{scale=0.5, zero_point=100} = const [110]
       %y: u8[3] q{scale=0.5, zero_point=10} = CONCATENATION(%a, %b) {axis=0})"),
             "[3] 16 255 20");
+  EXPECT_EQ(shown<int8_t>(R"(%a: i8[2] q{scale=1, zero_point=0} = const [3, -100]
+      %b: i8[1] q{scale=0.5, zero_point=-10} = const [-20]
+      %y: i8[3] q{scale=0.5, zero_point=10} = CONCATENATION(%a, %b) {axis=0})"),
+            "[3] 16 -128 0");
   EXPECT_EQ(shown<float>(R"(%l: i32[2] = const [1, 0]
       %t: i8[2,2] q{scale=[0.5, 2], zero_point=[0, 0]} = const [1, -2, 3, -4]
       %y: f32[2,2] = EMBEDDING_LOOKUP(%l, %t))"),
@@ -172,8 +176,6 @@ TEST(MovingKernels, RefuseWhatIsImpossible) {
       "%x: str[2] = const hex\"02000000100000001100000040000000\"; %i: i32[1] = const [0]\n"
       "%y: str[1] = GATHER(%x, %i)",
       "%l: i32[1] = const [2]; %v: f32[2,1] = const [1, 2]\n%y: f32[1,1] = EMBEDDING_LOOKUP(%l, %v)",
-      "%a: i8[1] q{scale=1, zero_point=0} = const [1]\n%b: i8[1] q{scale=2, zero_point=0} = const [1]\n"
-      "%y: i8[2] q{scale=1, zero_point=0} = CONCATENATION(%a, %b) {axis=0}",
       "%x: i8[2] q{scale=1, zero_point=0} = const [1, 2]; %a: i32[1] = const [0]\n"
       "%y: i8 q{scale=2, zero_point=0} = REDUCE_MAX(%x, %a)",
   };

@@ -75,6 +75,13 @@ std::vector<std::pair<uint32_t, uint32_t>> list(origo_places places) {
   return result;
 }
 
+std::vector<SourceSignature::Entry> list(origo_entries entries) {
+  std::vector<SourceSignature::Entry> result;
+  for (origo_entry entry; origo_next_entry(&entries, &entry);)
+    result.push_back({text(entry.name), entry.tensor});
+  return result;
+}
+
 Term term(const origo_term &from) { return {Term::Kind(from.kind), from.number, from.constant}; }
 
 std::vector<Relation> list(origo_relations relations) {
@@ -135,6 +142,10 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
         tensor.name = buffer.substr(0, length);
       tensor.kind = TensorKind(origo_source_tensor_kind(&from, id++));
     }
+  known.source.signatures.clear();
+  auto signatures = origo_signatures(&from);
+  for (origo_signature row; origo_next_signature(&signatures, &row);)
+    known.source.signatures.push_back({text(row.key), row.subgraph, list(row.inputs), list(row.outputs)});
   known.ledger.clear();
   auto ledger = origo_ledger(&from);
   for (origo_gone row; origo_next_gone(&ledger, &row);)
@@ -161,11 +172,24 @@ OriginMap someMap(unsigned seed) {
 
 TEST(OriginMap, ScopesOfNames) {
   using Scopes = std::vector<std::string>;
-  EXPECT_EQ(scopesOf("a/b/c"), (Scopes{"a/", "a/b/"}));
-  EXPECT_EQ(scopesOf("a/b;c/d/e"), Scopes{"a/"});
-  EXPECT_EQ(scopesOf("a"), Scopes{});
-  EXPECT_EQ(scopesOf(""), Scopes{});
+  std::pair<std::string, Scopes> cases[] = {{"a/b/c", {"a/", "a/b/"}},
+                                            {"a/b;c/d/e", {"a/"}},
+                                            {"a/;", {"a/"}},
+                                            {";a/", {}},
+                                            {"a", {}},
+                                            {"", {}},
+                                            {"/", {"/"}}};
+  for (auto &[name, scopes] : cases)
+    EXPECT_EQ(scopesOf(name), scopes) << name;
   EXPECT_EQ(scopesOf(std::string(1000, '/')).size(), 16u);
+  for (std::string name : {"a/b/c", "a/b;c/d/e", "a/;", ";a/", "a", "", "/", "////////////////////"}) {
+    std::vector<char> bytes(name.begin(), name.end()); // no more than these may be read
+    auto rest = origo_scopes_of({bytes.empty() ? "" : bytes.data(), bytes.size()});
+    Scopes scopes;
+    for (origo_text scope; origo_next_scope(&rest, &scope);)
+      scopes.push_back(text(scope));
+    EXPECT_EQ(scopes, scopesOf(name)) << name;
+  }
 }
 
 TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {

@@ -225,9 +225,11 @@ TEST_F(TargetFile, Json) {
   auto json = nlohmann::json::parse(violationsJson(check(path)));
   EXPECT_EQ(json["supported"], false);
   ASSERT_EQ(json["violations"].size(), expected.size());
-  for (auto &row : json["violations"])
+  for (auto &row : json["violations"]) {
+    EXPECT_EQ(row.size(), 9u);
     for (const char *key : {"subgraph", "op_index", "op", "operand", "tensor", "rule", "expected", "actual", "origins"})
       EXPECT_TRUE(row.contains(key)) << key;
+  }
   auto &row = json["violations"][1];
   EXPECT_EQ(row["op_index"], 1);
   EXPECT_EQ(row["op"], "CONV_2D");
@@ -251,8 +253,9 @@ TEST(TargetDescription, BadInputIsNamed) {
       {R"({"ops": {}, "maxTensorByteLength": -1})", "maxTensorByteLength: is not a whole number"},
       {R"({"ops": {}, "input": {"constant": true}})", "input.constant: is not known here"},
       {R"({"ops": {"CONV2D": {}}})", "ops.CONV2D: there is no such operator"},
-      {R"({"ops": {"CONV_2D": {"weights": {}}}})",
-       "no operand or result \"weights\"; it has input, filter, bias, output"},
+      {R"({"ops": {"CONV_2D": {"colour": {}}}})",
+       "no operand or result \"colour\"; it has input, filter, bias, output"},
+      {R"({"ops": {"ADD": {"x": {}, "a": {}}}})", "ops.ADD.a: is another name of x, which has its limits already"},
       {R"({"ops": {"CONV_2D": {"filter": {"dataTypes": "int8"}}}})", "ops.CONV_2D.filter.dataTypes: is not a list"},
       {R"({"ops": {"CONV_2D": {"filter": {"dataTypes": ["int9"]}}}})", "dataTypes[0]: there is no data type \"int9\""},
       {R"({"ops": {"CONV_2D": {"filter": {"rankRange": {"min": 3, "max": 2}}}}})", "min is above its max"},
@@ -308,6 +311,89 @@ TEST(TargetDescription, Webnn) {
   EXPECT_EQ(json["ops"]["RESHAPE"]["shape"]["constant"], true);
   EXPECT_EQ(json["ops"]["LESS"]["output"]["dataTypes"], (std::vector<std::string>{"uint8", "bool"}));
   EXPECT_NE(errorOf(readWebnn(limits, notes)).find("a target description already"), std::string::npos);
+}
+
+/// What is checked is what the description says, in its words.
+TEST(TargetDescription, OperandsHaveSeveralNames) {
+  PayloadStore store;
+  auto model = parseText(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[2,4], %s: f32[2,3]) -> (%p, %q) {
+  %w: f32[3,4] = const [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+  %a: f32[2,3] = FULLY_CONNECTED(%x, %w)
+  %b: f32[2,3] = ADD(%a, %s)
+  %c: f32[2,3] = RELU(%b)
+  %axis: i32[] = const [0]
+  %p: f32[1,3], %q: f32[1,3] = SPLIT(%axis, %c)
+}
+)",
+                         "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  Target target = targetOf(R"({"ops": {
+    "FULLY_CONNECTED": {"input": {}, "filter": {"dataTypes": ["int8"]}, "bias": {"optional": true}},
+    "ADD": {"lhs": {}, "b": {"dataTypes": ["int8"]}},
+    "RELU": {"input": {"dataTypes": ["int8"]}, "output": {"dataTypes": ["int8"]}},
+    "SPLIT": {"same": [["input.dtype", "outputs.dtype"]], "outputs": {"dataTypes": ["int8"]}}}})");
+  EXPECT_EQ(lines(checkTarget(**model, target)),
+            (std::vector<std::string>{"0 FULLY_CONNECTED filter w: dataTypes [\"int8\"] not \"float32\" {}",
+                                      "1 ADD b s: dataTypes [\"int8\"] not \"float32\" {}",
+                                      "2 RELU input b: dataTypes [\"int8\"] not \"float32\" {}",
+                                      "2 RELU output c: dataTypes [\"int8\"] not \"float32\" {}",
+                                      "3 SPLIT outputs[0] p: dataTypes [\"int8\"] not \"float32\" {}",
+                                      "3 SPLIT outputs[1] q: dataTypes [\"int8\"] not \"float32\" {}"}));
+}
+
+std::vector<std::string> againstInterpreter(const std::string &operators) {
+  PayloadStore store;
+  auto model = parseText("origo 1\nmodel circle version 0\nsubgraph @main" + operators + "}\n", "", store);
+  if (model)
+    return lines(checkTarget(**model, opSupportLimits()));
+  ADD_FAILURE() << llvm::toString(model.takeError());
+  return {};
+}
+
+TEST(InterpreterLimits, NumbersCanBeComputedWith) {
+  auto add = [](const std::string &x) {
+    return againstInterpreter("(%x: u8[4] " + x + ") -> (%y) {\n  %y: u8[4] q{scale=1, zero_point=0} = ADD(%x, %x)\n");
+  };
+  EXPECT_EQ(add("q{scale=0.5, zero_point=255}"), std::vector<std::string>{});
+  for (const char *invalid : {"q{scale=0, zero_point=3}", "q{scale=0.5, zero_point=256}"}) {
+    std::vector<std::string> found = add(invalid);
+    ASSERT_FALSE(found.empty()) << invalid;
+    EXPECT_NE(found[0].find("not \"invalid\""), std::string::npos) << found[0];
+  }
+  auto pool = [](const std::string &stride) {
+    return againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = MAX_POOL_2D(%x) {stride_w=" + stride +
+                              ", stride_h=1, filter_width=1, filter_height=1}\n");
+  };
+  EXPECT_EQ(pool("1"), std::vector<std::string>{});
+  EXPECT_EQ(pool("0"), std::vector<std::string>{"0 MAX_POOL_2D stride_w -: attributes {\"min\":1} not 0 {}"});
+}
+
+TEST(InterpreterLimits, OptionsAndQuantisationOfSingleKernels) {
+  auto reduce = [](const std::string &zero) {
+    return againstInterpreter("(%x: i8[2,3] q{scale=1, zero_point=1}) -> (%y) {\n  %a: i32[1] = const [1]\n"
+                              "  %y: i8[2] q{scale=1, zero_point=" +
+                              zero + "} = REDUCE_MAX(%x, %a)\n");
+  };
+  EXPECT_EQ(reduce("1"), std::vector<std::string>{});
+  EXPECT_EQ(reduce("2").size(), 1u);
+  auto join = [](const std::string &activation) {
+    return againstInterpreter(
+        "(%x: f32[4]) -> (%y) {\n  %y: f32[8] = CONCATENATION(%x, %x) {fused_activation_function=" + activation +
+        "}\n");
+  };
+  EXPECT_EQ(join("NONE"), std::vector<std::string>{});
+  EXPECT_EQ(join("RELU"),
+            std::vector<std::string>{
+                "0 CONCATENATION fused_activation_function -: attributes {\"in\":[\"NONE\"]} not \"RELU\" {}"});
+}
+
+/// The result's type is the operand's, whichever that is.
+TEST(InterpreterLimits, DataThatMovesKeepsItsType) {
+  std::vector<std::string> found = againstInterpreter("(%x: f32[4]) -> (%p, %q) {\n  %axis: i32[] = const [0]\n"
+                                                      "  %p: f32[2], %q: i16[2] = SPLIT(%axis, %x)\n");
+  EXPECT_EQ(found, std::vector<std::string>{"0 SPLIT outputs[1] q: same \"float32\" not \"int16\" {}"});
 }
 
 TEST(InterpreterLimits, ARowForEachOperatorThatRuns) {
@@ -440,6 +526,48 @@ TEST_F(Surgery, AnotherShapeIsAnotherTensor) {
   EXPECT_EQ(imported.model->subgraphs[0]->outputs[0]->shape, (llvm::SmallVector<int32_t, 4>{3, 4}));
   EXPECT_EQ(llvm::toString(rewriter.resizeInputs({})), "there are 0 shapes for 1 inputs");
   EXPECT_TRUE(llvm::errorToBool(rewriter.resizeInputs({{2, 3}}))) << "[2,3] and [1,4] do not broadcast";
+}
+
+TEST(Resize, ReachesWhatIsCalled) {
+  PayloadStore store;
+  auto resized = [&](const char *condition) -> std::string {
+    auto model = parseText(std::string(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1], %n: i32[1], %b: bool[]) -> (%y) {
+  %z: f32[1], %m: i32[1] = WHILE(%x, %n) {cond_subgraph_index=@more, body_subgraph_index=@step}
+  %y: f32[1] = IF(%b, %z) {then_subgraph_index=@twice, else_subgraph_index=@once}
+}
+subgraph @more(%x: f32[1], %n: i32[1]) -> (%c) {
+  %k: i32[1] = const [3]
+  %l: f32[1] = const [3]
+  %c: bool[1] = LESS()") + condition +
+                               R"()
+}
+subgraph @step(%x: f32[1], %n: i32[1]) -> (%p, %m) {
+  %p: f32[1] = ADD(%x, %x)
+  %m: i32[1] = ADD(%n, %n)
+}
+subgraph @twice(%x: f32[1]) -> (%y) {
+  %y: f32[1] = MUL(%x, %x)
+}
+subgraph @once(%x: f32[1]) -> (%y) {
+  %y: f32[1] = ABS(%x)
+}
+)",
+                           "", store);
+    if (!model)
+      return llvm::toString(model.takeError());
+    if (llvm::Error error = Rewriter(**model, store).resizeInputs({{5}, {1}, {}}))
+      return llvm::toString(std::move(error));
+    std::string shapes;
+    for (auto &graph : (*model)->subgraphs)
+      for (const Value *value : graph->outputs)
+        shapes += (value->shape.empty() ? "" : std::to_string(value->shape[0])) + " ";
+    return shapes;
+  };
+  EXPECT_EQ(resized("%n, %k"), "5 1 5 1 5 5 "); // main; more; step; twice; once
+  EXPECT_NE(resized("%x, %l").find("its condition would not be a single truth value"), std::string::npos)
+      << resized("%x, %l");
 }
 
 } // namespace

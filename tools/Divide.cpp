@@ -110,6 +110,8 @@ private:
         regionOf[op->index] = region;
         calls(*op, region);
       }
+    if (size_t count = llvm::count(llvm::drop_begin(regionOfSubgraph), -1))
+      tools::note(llvm::Twine(count) + " subgraphs are in no part, as nothing in the first one calls them");
   }
 
   std::string inDirectory(StringRef name) const {

@@ -164,6 +164,24 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
   return exportModel(*imported.model, imported.lineage, path, options);
 }
 
+llvm::Error rewriteFile(const std::string &input, const std::string &output,
+                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change) {
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  llvm::Expected<Imported> imported = load(input, {}, store);
+  if (!imported)
+    return imported.takeError();
+  for (const std::string &text : imported->notes)
+    note(text);
+  if (llvm::Error error = change(*imported, store))
+    return inFile(input, std::move(error));
+  ExportOptions options;
+  options.format = kindOf(output) == FileKind::Tflite ? Format::Tflite : Format::Circle;
+  if (output != "-")
+    options.originJson = output + ".origin.json";
+  return save(*imported, output, options);
+}
+
 int fail(llvm::Error error) {
   // Several failures of one cause are still one line each.
   llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &e) { fail(llvm::Twine(e.message())); });

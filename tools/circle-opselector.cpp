@@ -4,7 +4,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Path.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -81,32 +80,18 @@ llvm::Error selectNames(Model &model, Selection &selected) {
   return llvm::Error::success();
 }
 
-llvm::Error run() {
-  llvm::StringRef directory = llvm::sys::path::parent_path(output);
-  PayloadStore store(directory.empty() ? "." : directory.str());
-  llvm::Expected<Imported> imported = load(input, {}, store);
-  if (!imported)
-    return imported.takeError();
-  for (const std::string &text : imported->notes)
-    note(text);
-  Model &model = *imported->model;
+llvm::Error keepSelected(Imported &imported, PayloadStore &store) {
+  Model &model = *imported.model;
   model.number();
   Selection selected;
   if (llvm::Error error = byName.empty() ? selectIds(model, selected) : selectNames(model, selected))
-    return inFile(input, std::move(error));
+    return error;
   for (Operator *op : selected)
     if (op->subgraph() != selected.front()->subgraph())
-      return inFile(input,
-                    makeError("the operators are of subgraphs " + llvm::Twine(selected.front()->subgraph()->index) +
-                              " and " + llvm::Twine(op->subgraph()->index) + "; select those of one"));
+      return makeError("the operators are of subgraphs " + llvm::Twine(selected.front()->subgraph()->index) + " and " +
+                       llvm::Twine(op->subgraph()->index) + "; select those of one");
   auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
-  if (llvm::Error error = keepOnly(*imported, store, "select-operators", selected, nowhere))
-    return inFile(input, std::move(error));
-  ExportOptions options;
-  options.format = kindOf(output) == FileKind::Tflite ? Format::Tflite : Format::Circle;
-  if (output != "-")
-    options.originJson = output + ".origin.json";
-  return save(*imported, output, options);
+  return keepOnly(imported, store, "select-operators", selected, nowhere);
 }
 
 } // namespace
@@ -120,7 +105,7 @@ int main(int argc, char **argv) {
     return fail("needs INPUT and OUTPUT; --help shows examples");
   if (byId.empty() == byName.empty())
     return fail("which operators? Say --by_id or --by_name; --help shows examples");
-  if (llvm::Error error = run())
+  if (llvm::Error error = rewriteFile(input, output, keepSelected))
     return fail(std::move(error));
   return 0;
 }

@@ -4,7 +4,6 @@
 #include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Path.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -61,20 +60,9 @@ llvm::Error run() {
   llvm::Expected<Shapes> shapes = parseShapes();
   if (!shapes)
     return shapes.takeError();
-  llvm::StringRef directory = llvm::sys::path::parent_path(output);
-  PayloadStore store(directory.empty() ? "." : directory.str());
-  llvm::Expected<Imported> imported = load(input, {}, store);
-  if (!imported)
-    return imported.takeError();
-  for (const std::string &text : imported->notes)
-    note(text);
-  if (llvm::Error error = Rewriter(*imported->model, store).resizeInputs(*shapes))
-    return inFile(input, std::move(error));
-  ExportOptions options;
-  options.format = kindOf(output) == FileKind::Tflite ? Format::Tflite : Format::Circle;
-  if (output != "-")
-    options.originJson = output + ".origin.json";
-  return save(*imported, output, options);
+  return rewriteFile(input, output, [&](Imported &imported, PayloadStore &store) {
+    return Rewriter(*imported.model, store).resizeInputs(*shapes);
+  });
 }
 
 } // namespace

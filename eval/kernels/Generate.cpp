@@ -20,8 +20,6 @@ llvm::Error fill(KernelContext &ctx) {
   }
   if (value.count() != 1)
     return ctx.fail(1, "must be a single element");
-  if (value.type != ctx.outputType())
-    return ctx.fail("the result has another type than the value");
   auto output = ctx.output(0, shape);
   if (!output)
     return output.takeError();
@@ -80,8 +78,8 @@ llvm::Error oneHot(KernelContext &ctx) {
     return depth.takeError();
   if (*depth < 0)
     return ctx.fail(1, "is negative");
-  if (on.count() != 1 || off.count() != 1 || on.type != off.type || on.type != ctx.outputType())
-    return ctx.fail("on and off must be single elements of the result's type");
+  if (on.count() != 1 || off.count() != 1)
+    return ctx.fail("on and off must be single elements");
   auto axis = ctx.axis(ctx.options<circle::OneHotOptions>().axis(), indices.rank() + 1);
   if (!axis)
     return axis.takeError();
@@ -107,8 +105,8 @@ llvm::Error oneHot(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> generateKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::FILL, "i32|i64, any -> any", fill},
-      {Op::ONE_HOT, "i32|i64, i32, any, any -> any", oneHot},
+      {Op::FILL, "i32|i64, any -> same1", fill},
+      {Op::ONE_HOT, "i32|i64, i32, any, same2 -> same2", oneHot},
       {Op::RANGE, "f32, f32, f32 -> f32", range<float>},
       {Op::RANGE, "i32, i32, i32 -> i32", range<int32_t>},
       {Op::RANGE, "i64, i64, i64 -> i64", range<int64_t>},

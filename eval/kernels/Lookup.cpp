@@ -34,8 +34,6 @@ llvm::Expected<Tensor *> embeddingOutput(KernelContext &ctx) {
 
 llvm::Error embeddingLookup(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
-  if (table.type != ctx.outputType())
-    return ctx.fail("the result has another type than the table");
   auto output = embeddingOutput(ctx);
   if (!output)
     return output.takeError();
@@ -147,8 +145,6 @@ llvm::Error hashtableLookup(KernelContext &ctx) {
   shape[0] = ctx.input(0).dim(0);
   Tensor *rows = nullptr, *hits = nullptr;
   if (ctx.wants(0)) {
-    if (table.type != ctx.outputType())
-      return ctx.fail("the result has another type than the table");
     auto output = ctx.output(0, shape);
     if (!output)
       return output.takeError();
@@ -186,9 +182,9 @@ llvm::ArrayRef<KernelRow> lookupKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::EMBEDDING_LOOKUP, "i32, i8|u8 -> f32", embeddingDequantized},
-      {Op::EMBEDDING_LOOKUP, "i32, any -> any", embeddingLookup},
+      {Op::EMBEDDING_LOOKUP, "i32, any -> same1", embeddingLookup},
       {Op::EMBEDDING_LOOKUP_SPARSE, "i32, i32, i32, f32, f32 -> f32", embeddingSparse},
-      {Op::HASHTABLE_LOOKUP, "i32, i32, any -> any, u8", hashtableLookup},
+      {Op::HASHTABLE_LOOKUP, "i32, i32, any -> same2, u8", hashtableLookup},
   };
   return rows;
 }

@@ -134,16 +134,18 @@ void joinRows(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, 
     }
 }
 
-/// 8 bit parts that are quantised in another way than the result, in float as in the runtime.
+/// 8 bit parts that are quantised in another way than the result, in float as in the runtime, which does it for uint8.
+template <class T>
 void joinRescaled(llvm::ArrayRef<Tensor *> parts, llvm::ArrayRef<int64_t> rowBytes, int64_t outer, Tensor &output) {
   uint8_t *to = output.storage.data();
   float inverse = 1.f / output.scale();
   for (int64_t row = 0; row < outer; ++row)
     for (size_t i = 0; i < parts.size(); ++i) {
       float scale = parts[i]->scale() * inverse, bias = static_cast<float>(-parts[i]->zeroPoint()) * scale;
-      for (uint8_t q : parts[i]->bytes().slice(row * rowBytes[i], rowBytes[i])) {
+      for (T q : parts[i]->as<T>().slice(row * rowBytes[i], rowBytes[i])) {
         float rounded = std::round(static_cast<float>(q) * scale + bias) + static_cast<float>(output.zeroPoint());
-        *to++ = static_cast<uint8_t>(std::clamp(rounded, 0.f, 255.f));
+        *to++ = static_cast<uint8_t>(
+            static_cast<T>(std::clamp<float>(rounded, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
       }
     }
 }
@@ -182,14 +184,13 @@ llvm::Error concatenate(KernelContext &ctx) {
     rowBytes.push_back(product(part->shape, *axis, part->rank()) * elementSize(*part));
   int64_t outer = (*output)->storage.empty() ? 0 : product(shape, 0, *axis);
   bool same = llvm::all_of(ctx.inputs, [&](const Tensor *part) { return sameQuantization(*part, **output); });
-  // The runtime refuses int8 parts of another scale, too; it does not look at the scales of int16.
-  if (same || (first.type != TensorType::INT8 && first.type != TensorType::UINT8)) {
+  // The runtime does not look at the scales of int16.
+  if (!same && first.type == TensorType::INT8)
+    joinRescaled<int8_t>(ctx.inputs, rowBytes, outer, **output);
+  else if (!same && first.type == TensorType::UINT8)
+    joinRescaled<uint8_t>(ctx.inputs, rowBytes, outer, **output);
+  else
     joinRows(ctx.inputs, rowBytes, outer, **output);
-    return llvm::Error::success();
-  }
-  if (first.type == TensorType::INT8)
-    return ctx.fail("the parts are quantised in another way than the result");
-  joinRescaled(ctx.inputs, rowBytes, outer, **output);
   return llvm::Error::success();
 }
 
@@ -463,7 +464,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::CONCATENATION, "any... -> same", concatenate},
       {Op::PACK, "any... -> same", pack},
       {Op::UNPACK, "any -> same...", unpack},
-      {Op::SPLIT, "i32, any -> any...", split},
+      {Op::SPLIT, "i32, any -> same1...", split},
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", slice},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},

@@ -81,7 +81,7 @@ public:
             wantTensor(ctx, operand, {TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, {rows, columns}))
       return error;
     made.tensor = ctx.optional(operand);
-    if (made.tensor->perChannel())
+    if (made.tensor->type != TensorType::FLOAT32 && made.tensor->perChannel())
       return ctx.fail(operand, "a scale for each row has no kernel");
     made.rows = rows;
     made.columns = columns;

@@ -146,8 +146,11 @@ int main(int argc, char **argv) {
       print(g, row);
   for (uint32_t id = 0; id < map.source.operatorCount(); ++id) {
     const SourceOperator &op = *map.source.findOperator(id);
-    std::printf("source operator %u %s %s \"%s\" outputs", id, op.op.c_str(), op.customCode.c_str(),
+    std::printf("source operator %u %s %s \"%s\" scopes \"", id, op.op.c_str(), op.customCode.c_str(),
                 std::string(map.source.nameOf(op)).c_str());
+    for (const std::string &scope : scopesOf(map.source.nameOf(op)))
+      std::printf("%s ", scope.c_str());
+    std::printf("\" outputs");
     for (int32_t tensor : op.tensors)
       std::printf(" %d", tensor);
     std::printf("\n");
@@ -155,6 +158,15 @@ int main(int argc, char **argv) {
   for (uint32_t id = 0; id < map.source.tensorCount(); ++id) {
     const SourceTensor &tensor = *map.source.findTensor(id);
     std::printf("source tensor %u %s \"%s\"\n", id, kindName(tensor.kind), tensor.name.c_str());
+  }
+  for (const SourceSignature &signature : map.source.signatures) {
+    std::printf("signature \"%s\" subgraph %u", signature.key.c_str(), signature.subgraph);
+    for (auto [word, entries] : {std::pair("inputs", &signature.inputs), std::pair("outputs", &signature.outputs)}) {
+      std::printf(" %s", word);
+      for (const SourceSignature::Entry &entry : *entries)
+        std::printf(" \"%s\" %d", entry.name.c_str(), entry.tensor);
+    }
+    std::printf("\n");
   }
   for (const LedgerRow &row : map.ledger) {
     std::printf("gone %s %u %s was %s by %s run %u rewrite %u part %s %s", row.isTensor ? "tensor" : "operator", row.id,

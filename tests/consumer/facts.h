@@ -59,6 +59,20 @@ static void print_name(FILE *out, const char *name, uint64_t length, size_t capa
   fputs("\"", out);
 }
 
+static void print_scopes(FILE *out, const char *name, uint64_t length, size_t capacity) {
+  origo_text text, scope;
+  origo_scopes scopes;
+  text.data = name;
+  text.size = length < capacity ? (size_t)length : capacity;
+  scopes = origo_scopes_of(text);
+  fputs(" scopes \"", out);
+  while (origo_next_scope(&scopes, &scope)) {
+    fwrite(scope.data, 1, scope.size, out);
+    fputs(" ", out);
+  }
+  fputs("\"", out);
+}
+
 static void print_operators(const origo_map *map, FILE *out) {
   origo_operator_cursor operators = origo_operators(map);
   origo_operator op;
@@ -121,6 +135,7 @@ static void print_source(const origo_map *map, FILE *out, char *buffer, size_t c
     fwrite(op.custom_code.data, 1, op.custom_code.size, out);
     length = origo_source_operator_name(map, &op, buffer, capacity);
     print_name(out, buffer, length, capacity);
+    print_scopes(out, buffer, length, capacity);
     fputs(" outputs", out);
     while (origo_next_output(&op.outputs, &tensor))
       fprintf(out, " %d", tensor);
@@ -131,6 +146,28 @@ static void print_source(const origo_map *map, FILE *out, char *buffer, size_t c
     origo_next_name(&names, &length);
     fprintf(out, "source tensor %u %s", id, kinds[origo_source_tensor_kind(map, id)]);
     print_name(out, buffer, length, capacity);
+    fputs("\n", out);
+  }
+}
+
+static void print_entries(const char *word, origo_entries entries, FILE *out) {
+  origo_entry entry;
+  fprintf(out, " %s", word);
+  while (origo_next_entry(&entries, &entry)) {
+    print_name(out, entry.name.data, entry.name.size, entry.name.size);
+    fprintf(out, " %d", entry.tensor);
+  }
+}
+
+static void print_signatures(const origo_map *map, FILE *out) {
+  origo_signature_cursor signatures = origo_signatures(map);
+  origo_signature signature;
+  while (origo_next_signature(&signatures, &signature)) {
+    fputs("signature", out);
+    print_name(out, signature.key.data, signature.key.size, signature.key.size);
+    fprintf(out, " subgraph %u", signature.subgraph);
+    print_entries("inputs", signature.inputs, out);
+    print_entries("outputs", signature.outputs, out);
     fputs("\n", out);
   }
 }
@@ -157,6 +194,7 @@ static void print_facts(const origo_map *map, FILE *out, char *buffer, size_t ca
   print_operators(map, out);
   print_tensors(map, out);
   print_source(map, out, buffer, capacity);
+  print_signatures(map, out);
   print_ledger(map, out);
 }
 

@@ -100,7 +100,12 @@ int main(int argc, char **argv) {
         if (name.empty())
           name = output.get<std::string>();
       std::cout << "source operator " << op["id"] << ' ' << text(op, "op") << ' ' << text(op, "custom_code") << " \""
-                << name << '"';
+                << name << "\" scopes \"";
+      std::string first = name.substr(0, name.find(';'));
+      for (size_t at = 0, scopes = 0; at < first.size() && scopes < 16; ++at)
+        if (first[at] == '/' && ++scopes)
+          std::cout << first.substr(0, at + 1) << ' ';
+      std::cout << '"';
       printList("outputs", op, "tensors");
       std::cout << '\n';
     }
@@ -108,6 +113,15 @@ int main(int argc, char **argv) {
     for (const json &tensor : graph["tensors"])
       std::cout << "source tensor " << tensor["id"] << ' ' << text(tensor, "kind") << " \"" << text(tensor, "name")
                 << "\"\n";
+  for (const json &signature : map["source"].value("signatures", json::array())) {
+    std::cout << "signature \"" << text(signature, "key") << "\" subgraph " << signature["subgraph"];
+    for (const char *key : {"inputs", "outputs"}) {
+      std::cout << ' ' << key;
+      for (const json &entry : signature[key])
+        std::cout << " \"" << text(entry, "name") << "\" " << entry["tensor"];
+    }
+    std::cout << '\n';
+  }
   for (const json &row : map["ledger"]) {
     bool isTensor = row.contains("tensor");
     json part = row.value("part", json::object());

@@ -41,7 +41,7 @@ programs=$top/build
 facts() { "$programs/$1" "$2" >"$3" 2>"$scratch/said" || fail "$1 $2: $(head -c 300 "$scratch/said")"; }
 same() { cmp -s "$1" "$2" || fail "$3: $(diff "$1" "$2" | head -5)"; }
 
-models=0 operators=0 origins=0 relations=0 ledger=0 refused=0
+models=0 operators=0 origins=0 relations=0 scopes=0 signatures=0 ledger=0 refused=0
 # Optimises a model and compares all readers.
 compare() {
   local name=$(basename "$1") out=$scratch/model.circle
@@ -66,12 +66,14 @@ compare() {
   operators=$((operators + $(grep -c '^operator ' "$scratch/json")))
   origins=$((origins + $(grep -cE '^operator [0-9:]+ origins [0-9]' "$scratch/json")))
   relations=$((relations + $(grep -c '^  is ' "$scratch/json")))
+  scopes=$((scopes + $(grep -cE '^source operator .* scopes "[^"]' "$scratch/json")))
+  signatures=$((signatures + $(grep -c '^signature ' "$scratch/json")))
   ledger=$((ledger + $(grep -c '^gone ' "$scratch/json")))
 }
 counts() {
   echo "models: $models read alike by C++, C and JSON, $refused refused; $operators operators, $origins with origins," \
-    "$relations relations, $ledger ledger rows"
-  ((models > $1 && origins > 0 && origins <= operators && relations > 0 && ledger > 0)) || fail "that is too few"
+    "$relations relations, $scopes with scopes, $signatures signatures, $ledger ledger rows"
+  ((models > $1 && origins > 0 && origins <= operators && relations > 0 && scopes > 0 && signatures >= $2 && ledger > 0)) || fail "that is too few"
 }
 
 # refuses PROGRAM FILE WORDS: exit status 1 and one line that names the file and has these words.
@@ -95,7 +97,7 @@ errors() {
   same "$to/full.facts" "$to/ids.facts" "names from the side file"
   facts facts_cpp "$to/none.circle" "$to/none.facts"
   same "$to/full.facts" "$to/none.facts" "the map from the side file"
-  sed -E '/^source /s/"[^"]*"/""/' "$to/full.facts" >"$to/nameless.facts"
+  sed -E '/^(source|signature) /s/"[^"]*"/""/g' "$to/full.facts" >"$to/nameless.facts"
   facts facts_c "$to/ids.circle" "$to/ids.facts"
   same "$to/nameless.facts" "$to/ids.facts" "C without names"
   sed 's/"fingerprint": "sha256:..../"fingerprint": "sha256:0000/' "$to/ids.circle.origin.json" >"$to/other.json"
@@ -135,7 +137,7 @@ case $what in
 samples)
   install_and_build
   for file in "$root"/res/*.origo; do compare "$file"; done
-  counts 4
+  counts 4 0
   errors
   ;;
 models)
@@ -146,7 +148,7 @@ models)
   fi
   # Larger ones say nothing new here.
   while IFS= read -r file; do compare "$file"; done < <(find "$shared" -maxdepth 1 -name '*.tflite' -size -512k | sort)
-  counts 10
+  counts 10 1
   ;;
 *) fail "samples or models?" ;;
 esac
