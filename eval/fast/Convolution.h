@@ -21,9 +21,12 @@ inline std::optional<Conv> convOf(const FastSite &site) {
   const Value &input = *site.op.operand(0);
   if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias) || site.constant(0))
     return std::nullopt;
-  // Where the plan does not know the input's channels, those that the model states are checked when it runs.
+  // Where the plan does not know the input's channels, those that the model states, or else as many as the filter has,
+  // are checked when it runs.
   llvm::ArrayRef<int32_t> shape =
       site.input(0).rankKnown ? llvm::ArrayRef<int32_t>(site.input(0).shape) : llvm::ArrayRef<int32_t>(input.shape);
+  if (!site.input(0).rankKnown && (shape.size() != 4 || shape[3] <= 0))
+    shape = filter->shape;
   if (shape.size() != 4 || shape[3] <= 0)
     return std::nullopt;
   int32_t depth = shape[3];

@@ -9,8 +9,6 @@ namespace origo::eval {
 
 namespace {
 
-using Add = void (*)(const int16_t *const *, int64_t, const int8_t *, int64_t, Sums<int32_t> &);
-
 void addPlain(const int16_t *const *left, int64_t rows, const int8_t *stripe, int64_t pairs, Sums<int32_t> &sums) {
   for (int64_t r = 0; r < rows; ++r) {
     const int8_t *b = stripe;
@@ -89,20 +87,23 @@ void addAvx512(const int16_t *const *left, int64_t rows, const int8_t *stripe, i
     rowsAvx512<1>(left, stripe, pairs, sums, row);
 }
 
-Add addHere() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") ? addAvx512
-         : __builtin_cpu_supports("avx2")                                        ? addAvx2
-                                                                                 : addPlain;
-}
-#else
-Add addHere() { return addPlain; }
 #endif
 
 } // namespace
 
-void addProducts(const int16_t *const *left, int64_t rows, const int8_t *stripe, int64_t pairs, Sums<int32_t> &sums) {
-  static const Add add = addHere();
-  add(left, rows, stripe, pairs, sums);
+llvm::ArrayRef<AddProducts> allAddProducts() {
+  static const std::vector<AddProducts> all = [] {
+    std::vector<AddProducts> found;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+      found.push_back(addAvx512);
+    if (__builtin_cpu_supports("avx2"))
+      found.push_back(addAvx2);
+#endif
+    found.push_back(addPlain);
+    return found;
+  }();
+  return all;
 }
 
 } // namespace origo::eval

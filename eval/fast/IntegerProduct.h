@@ -50,7 +50,15 @@ template <class Sum> using Sums = std::array<std::array<Sum, PackedMatrix::width
 
 /// sums[r][c] += Σ left[r][k] · stripe(k, c), wrapping; `rows` at most `maxRows`. Reads as many numbers as `pairs` has:
 /// behind a row of odd length there has to be one more, which is multiplied by 0.
-void addProducts(const int16_t *const *left, int64_t rows, const int8_t *stripe, int64_t pairs, Sums<int32_t> &sums);
+using AddProducts = void (*)(const int16_t *const *left, int64_t rows, const int8_t *stripe, int64_t pairs,
+                             Sums<int32_t> &sums);
+/// All that run on this processor, the fastest one first.
+llvm::ArrayRef<AddProducts> allAddProducts();
+inline void addProducts(const int16_t *const *left, int64_t rows, const int8_t *stripe, int64_t pairs,
+                        Sums<int32_t> &sums) {
+  static const AddProducts add = allAddProducts().front();
+  add(left, rows, stripe, pairs, sums);
+}
 
 /// As many products of int16 and int8 as have a sum of 32 bits for certain, in pairs.
 constexpr int64_t safePairs = 255;
