@@ -316,4 +316,67 @@ TEST(FastIntegers, PairsOfBytes) {
          0});
 }
 
+TEST(FastIntegers, Pooling) {
+  for (const char *type : {"i8", "u8", "i16"})
+    for (const char *op : {"AVERAGE_POOL_2D", "MAX_POOL_2D"})
+      for (const char *options :
+           {"padding=SAME, stride_w=2, stride_h=1, filter_width=3, filter_height=4",
+            "padding=VALID, stride_w=1, stride_h=3, filter_width=2, filter_height=2, fused_activation_function=RELU6",
+            "padding=SAME, stride_w=1, stride_h=1, filter_width=9, filter_height=9"})
+        for (const char *depth : {"3", "16", "35"}) {
+          std::string zero = type[0] == 'u' ? "128" : "0";
+          std::string quantised = " q{scale=0.05, zero_point=" + zero + "}";
+          // XNNPACK's average of unsigned numbers rounds in another way.
+          bool another = type[0] == 'u' && op[0] == 'A';
+          agree({std::string("%x: ") + type + "[2,7,5," + depth + "]" + quantised, "",
+                 std::string("%y: ") + type + quantised + " = " + op + "(%x) {" + options + "}"},
+                another ? 1 : 0);
+        }
+  agree({"%x: i8[1,0,5,3] q{scale=1, zero_point=0}", "",
+         "%y: i8 q{scale=1, zero_point=0} = AVERAGE_POOL_2D(%x) {padding=SAME, stride_w=1, stride_h=1, filter_width=2, "
+         "filter_height=2}",
+         0});
+}
+
+TEST(FastIntegers, Reductions) {
+  for (const char *op : {"MEAN", "SUM"})
+    for (const char *type : {"i8", "u8", "i16"})
+      for (const char *keep : {"true", "false"})
+        for (auto [shape, axes] :
+             {std::pair("[6,5,4,35]", "[2] = const [1, 2]"), std::pair("[6,5,4,35]", "[1] = const [3]"),
+              std::pair("[6,5,4,16]", "[2] = const [0, -2]"), std::pair("[70]", "[1] = const [0]"),
+              std::pair("[2,1,3,1,5]", "[2] = const [2, 4]"), std::pair("[3,2000]", "[3] = const [0, 1, -1]"),
+              std::pair("[]", "[1] = const [0]")}) {
+          std::string quantised = std::string(" q{scale=0.05, zero_point=") + (type[1] == '1' ? "0" : "7") + "}";
+          bool apart = axes == std::string("[2] = const [0, -2]");
+          // Means of images are XNNPACK's.
+          bool image = axes == std::string("[2] = const [1, 2]") && op[0] == 'M' && type[1] == '8';
+          agree(
+              {std::string("%x: ") + type + shape + quantised, std::string("%a: i32") + axes,
+               std::string("%y: ") + type + " q{scale=0.3, zero_point=0} = " + op + "(%x, %a) {keep_dims=" + keep + "}",
+               apart || shape == std::string("[]") ? 0u : 1u},
+              image ? 1 : 0);
+        }
+  agree({"%x: i8[0,3] q{scale=1, zero_point=0}", "%a: i32[1] = const [1]",
+         "%y: i8 q{scale=1, zero_point=0} = MEAN(%x, %a)", 0});
+  agree({"%x: i8[2,3] q{scale=1, zero_point=0}", "%a: i32[0] = const []",
+         "%y: i8 q{scale=1, zero_point=0} = MEAN(%x, %a)", 0});
+}
+
+TEST(FastIntegers, Softmax) {
+  for (const char *scale : {"0.001", "0.1", "1", "100"})
+    for (const char *beta : {"1", "0.3"})
+      for (const char *shape : {"[1]", "[40,2]", "[3,5,300]"})
+        for (auto [type, zero] : {std::pair("i8", "-128"), std::pair("u8", "0")}) {
+          // Of unsigned numbers it is XNNPACK's, which knows no beta.
+          bool another = type[0] == 'u' && beta[0] == '1';
+          agree({std::string("%x: ") + type + shape + " q{scale=" + scale + ", zero_point=3}", "",
+                 std::string("%y: ") + type + " q{scale=0.00390625, zero_point=" + zero +
+                     "} = SOFTMAX(%x) {beta=" + beta + "}"},
+                another ? 1 : 0);
+        }
+  agree({"%x: i8[2,0] q{scale=1, zero_point=3}", "",
+         "%y: i8 q{scale=0.00390625, zero_point=-128} = SOFTMAX(%x) {beta=1}", 0});
+}
+
 } // namespace

@@ -20,6 +20,8 @@ namespace origo::eval {
   FILE(fastHybridMatMul)                                                                                               \
   FILE(fastIntegerConvolution)                                                                                         \
   FILE(fastIntegerMatMul)                                                                                              \
+  FILE(fastIntegerReduce)                                                                                              \
+  FILE(fastIntegerWindow)                                                                                              \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMovement)                                                                                                   \
   FILE(fastWindow)
