@@ -1,4 +1,4 @@
-#include "eval/Kernels.h"
+#include "eval/fast/ByReference.h"
 #include "eval/fast/Xnnpack.h"
 
 /// One operand, one result of its shape.
@@ -101,36 +101,11 @@ std::unique_ptr<FastKernel> clampQuantized(const FastSite &site) {
 
 /// What the reference kernel makes of each of the 256 numbers, looked up.
 std::unique_ptr<FastKernel> table(const FastSite &site) {
-  class OneByOne : public KernelContext {
-  public:
-    OneByOne(const FastSite &site) : KernelContext(site.op) {
-      for (int i = 0; i < 256; ++i)
-        from[i] = static_cast<uint8_t>(i);
-      x = site.input(0);
-      x.shape = {256};
-      x.storage = from;
-      x.known = true;
-      y = site.output();
-      inputs = {&x};
-      outputs = {&y};
-    }
-    std::array<uint8_t, 256> from = {}, to = {};
-    Tensor x, y;
-
-  protected:
-    llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>,
-                                                            uint64_t bytes) override {
-      if (bytes != to.size())
-        return fail("is no function of single numbers");
-      return llvm::MutableArrayRef<uint8_t>(to);
-    }
-  };
-  OneByOne each(site);
-  if (llvm::Error error = findKernel(site.op)->run(each)) {
-    llvm::consumeError(std::move(error));
+  AllBytes each(site.input(0), {256});
+  auto table = computeByReference(site, each.tensor);
+  if (!table || table->size() != 256)
     return nullptr;
-  }
-  return fastKernel([table = each.to](Operands in, Operands out, pthreadpool_t) {
+  return fastKernel([table = std::move(*table)](Operands in, Operands out, pthreadpool_t) {
     const uint8_t *x = dataOf<uint8_t>(*in[0]);
     uint8_t *y = dataOf<uint8_t>(*out[0]);
     for (size_t i = 0, count = in[0]->storage.size(); i < count; ++i)

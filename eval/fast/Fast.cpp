@@ -12,9 +12,16 @@ namespace origo::eval {
 #define FAST_FILES(FILE)                                                                                               \
   FILE(fastArgMax)                                                                                                     \
   FILE(fastBinary)                                                                                                     \
+  FILE(fastBinaryTable)                                                                                                \
   FILE(fastConvolution)                                                                                                \
   FILE(fastElementwise)                                                                                                \
   FILE(fastFullyConnected)                                                                                             \
+  FILE(fastHybridConvolution)                                                                                          \
+  FILE(fastHybridMatMul)                                                                                               \
+  FILE(fastIntegerConvolution)                                                                                         \
+  FILE(fastIntegerMatMul)                                                                                              \
+  FILE(fastIntegerReduce)                                                                                              \
+  FILE(fastIntegerWindow)                                                                                              \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMovement)                                                                                                   \
   FILE(fastWindow)

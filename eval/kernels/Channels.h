@@ -15,7 +15,7 @@ struct ChannelScales {
   int32_t inputZero = 0, filterZero = 0, outputZero = 0, low = 0, high = 0;
 
   template <class T>
-  static llvm::Expected<ChannelScales> of(KernelContext &ctx, const Tensor &input, const Tensor &filter,
+  static llvm::Expected<ChannelScales> of(const KernelContext &ctx, const Tensor &input, const Tensor &filter,
                                           const Tensor &output, int32_t channels,
                                           circle::ActivationFunctionType activation, Product precision) {
     if (llvm::Error error = ctx.wantScales())

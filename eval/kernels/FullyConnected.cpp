@@ -1,6 +1,6 @@
 #include "eval/Kernels.h"
-#include "eval/RunOperator.h"
 #include "eval/Shapes.h"
+#include "eval/kernels/BlockScales.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
 #include "eval/kernels/Uint4.h"
@@ -136,32 +136,13 @@ llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<fl
   return llvm::Error::success();
 }
 
-/// Scales of blocks of the weights, one after another in each unit's row; nothing if the weights have others.
-llvm::Expected<std::vector<float>> blockScales(KernelContext &ctx, const Product &p) {
-  std::vector<float> scales;
-  const Quantization *q = p.weights->quantization;
-  if (!q || q->details != Quantization::Details::Blockwise)
-    return scales;
-  if (!q->scales || !q->scales->isConstant() || q->scales->type != TensorType::FLOAT16 || q->zeroPoints)
-    return ctx.fail(1, "has scales for blocks that are no float16 constant, or zero points");
-  auto halves = ConstantBytes::of(*q->scales, static_cast<uint64_t>(p.units * p.depth) * 2);
-  if (!halves)
-    return halves.takeError();
-  int64_t blocks = q->blockSize > 0 ? p.depth / q->blockSize : 0;
-  if (blocks == 0 || p.depth % q->blockSize || halves->bytes.size() / 2 != static_cast<size_t>(p.units * blocks))
-    return ctx.fail(1, "does not have a scale for each block");
-  for (size_t i = 0; i < halves->bytes.size(); i += 2)
-    scales.push_back(halfToFloat(static_cast<uint16_t>(halves->bytes[i] | halves->bytes[i + 1] << 8)));
-  return scales;
-}
-
 /// Float input and narrow weights: each row is quantised by its own range, sums are integers. Weights that are called
 /// uint8 are int8 there: old files have them so.
 llvm::Error runHybrid(KernelContext &ctx) {
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
-  auto blocks = blockScales(ctx, *p);
+  auto blocks = blockScales(ctx, *p->weights);
   if (!blocks)
     return blocks.takeError();
   if (!blocks->empty())

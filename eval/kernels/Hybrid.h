@@ -31,7 +31,32 @@ private:
 };
 template <class T> Weights<T> weightsOf(const Tensor &tensor) { return Weights<T>(tensor); }
 
-/// Rows of floats, each quantised to int8 by its own range. Asymmetric: with a zero point; `elements` are without it.
+/// How a row of floats between `least` and `most` (0 is one of them) becomes int8. Asymmetric: with a zero point.
+struct HybridScale {
+  float scale = 1, inverse = 0, zero = 0,
+        low = -127;  ///< numbers are from `low` to 127 before the zero point is taken off
+  bool empty = true; ///< all elements are 0
+  static HybridScale of(float least, float most, bool asymmetric) {
+    HybridScale made;
+    float range = asymmetric ? most - least : std::max(std::fabs(least), std::fabs(most));
+    if (range == 0 || !std::isfinite(range))
+      return made;
+    made.empty = false;
+    // Which product is computed in double is the runtime's.
+    double scale = asymmetric ? (static_cast<double>(most) - static_cast<double>(least)) / 255 : 0;
+    made.scale = asymmetric ? static_cast<float>(scale) : range / 127;
+    if (asymmetric) {
+      double low = static_cast<double>(least) / scale, high = static_cast<double>(most) / scale;
+      double place = 128 - low < 127 + high ? -128 - low : 127 - high;
+      made.zero = static_cast<float>(std::clamp(std::round(place), -128.0, 127.0));
+      made.low = -128;
+    }
+    made.inverse = asymmetric ? 1 / made.scale : 127 / range;
+    return made;
+  }
+};
+
+/// Rows of floats, each quantised to int8 by its own range; `elements` are without the zero point.
 struct HybridRows {
   HybridRows(llvm::ArrayRef<float> values, int64_t rows, bool asymmetric) : elements(values.size(), 0) {
     size_t length = rows ? values.size() / rows : 0;
@@ -48,31 +73,20 @@ private:
       least = std::min(least, value);
       most = std::max(most, value);
     }
-    float range = asymmetric ? most - least : std::max(std::fabs(least), std::fabs(most));
-    if (range == 0 || !std::isfinite(range)) {
-      scales.push_back(1);
+    HybridScale by = HybridScale::of(least, most, asymmetric);
+    scales.push_back(by.scale);
+    if (by.empty)
       return;
-    }
-    // Which product is computed in double is the runtime's.
-    double scale = asymmetric ? (static_cast<double>(most) - static_cast<double>(least)) / 255 : 0;
-    scales.push_back(asymmetric ? static_cast<float>(scale) : range / 127);
-    int zero = 0;
-    if (asymmetric) {
-      double low = static_cast<double>(least) / scale, high = static_cast<double>(most) / scale;
-      double place = 128 - low < 127 + high ? -128 - low : 127 - high;
-      zero = static_cast<int>(std::clamp(std::round(place), -128.0, 127.0));
-    }
-    float inverse = asymmetric ? 1 / scales.back() : 127 / range;
     for (size_t i = 0; i < values.size(); ++i) {
-      float number = std::round(static_cast<float>(zero) + values[i] * inverse);
-      number = std::isnan(number) ? 0 : std::clamp(number, asymmetric ? -128.f : -127.f, 127.f);
-      out[i] = static_cast<int16_t>(static_cast<int>(number) - zero);
+      float number = std::round(by.zero + values[i] * by.inverse);
+      number = std::isnan(number) ? 0 : std::clamp(number, by.low, 127.f);
+      out[i] = static_cast<int16_t>(number - by.zero);
     }
   }
 };
 
 /// Refuses weights without a scale, or with another number of scales than channels.
-inline llvm::Error wantFilterScales(KernelContext &ctx, const Tensor &filter, int64_t channels) {
+inline llvm::Error wantFilterScales(const KernelContext &ctx, const Tensor &filter, int64_t channels) {
   if (!filter.quantization || filter.quantization->scale.empty())
     return ctx.fail(1, "has no scale");
   if (filter.perChannel() && filter.quantization->scale.size() != static_cast<size_t>(channels))

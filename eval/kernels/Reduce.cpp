@@ -1,8 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
-
-#include "llvm/Support/MathExtras.h"
+#include "eval/kernels/ReduceQuantized.h"
 
 /// Sums, means, products, extremes and truth of the elements along axes.
 namespace origo::eval {
@@ -138,79 +137,45 @@ template <class T> llvm::Error mean(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-template <class T> T clampTo(int32_t value, int32_t zeroPoint) {
-  return static_cast<T>(
-      std::clamp<int32_t>(wrappingAdd(value, zeroPoint), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-}
-
 template <class T> std::vector<int32_t> rawSums(const Reduction &reduction, const Tensor &in) {
   return reduction.fold<int32_t, T>(in, 0, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
 }
 
-/// Nearest, ties away from zero; numbers that do not fit are cut off.
-int32_t roundToInt(float value) {
-  return std::isnan(value) ? 0 : saturate32(static_cast<int64_t>(std::clamp(std::round(value), -1e10f, 1e10f)));
-}
-
-/// The mean over height and width of 8 bit images, their dimensions kept. Here the runtime scales the sum with its zero
-/// points, and takes away what they make afterwards.
+/// The mean over height and width of 8 bit images, their dimensions kept.
 bool isImageMean(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto axes = ctx.input(1).as<int32_t>();
-  bool bothAxes = axes.size() == 2 && axes[0] != axes[1] && llvm::all_of(axes, [](int a) { return a == 1 || a == 2; });
-  return bothAxes && in.rank() == 4 && in.type != TensorType::INT16 &&
-         ctx.options<circle::ReducerOptions>().keep_dims();
+  return in.rank() == 4 && in.type != TensorType::INT16 && ctx.options<circle::ReducerOptions>().keep_dims() &&
+         areImageAxes(ctx.input(1).as<int32_t>());
+}
+
+template <class T, class MakeEnd> llvm::Error reduceQuantized(KernelContext &ctx, MakeEnd make) {
+  if (llvm::Error error = ctx.wantScales())
+    return error;
+  auto reduction = Reduction::of(ctx);
+  if (!reduction)
+    return reduction.takeError();
+  auto sums = rawSums<T>(*reduction, ctx.input(0));
+  if (sums.empty())
+    return llvm::Error::success();
+  auto end = make(ctx.input(0), *reduction->output, reduction->count);
+  if (!end)
+    return ctx.fail(0, "the mean of no elements, or of too many");
+  auto out = reduction->output->as<T>();
+  for (size_t i = 0; i < sums.size(); ++i)
+    out[i] = (*end)(sums[i]);
+  return llvm::Error::success();
 }
 
 template <class T> llvm::Error meanQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
-  const Tensor &in = ctx.input(0);
-  Tensor &output = *reduction->output;
-  auto sums = rawSums<T>(*reduction, in);
-  if (sums.empty())
-    return llvm::Error::success();
-  int64_t count = reduction->count;
-  if (count == 0 || count > std::numeric_limits<int32_t>::max())
-    return ctx.fail(0, "the mean of no elements, or of too many");
-  auto out = output.as<T>();
-  if (isImageMean(ctx)) {
-    float scale = in.scale() / (static_cast<float>(count) * output.scale());
-    int32_t zeros = roundToInt(static_cast<float>(in.zeroPoint()) * in.scale() / output.scale());
-    int32_t bias = wrappingSub(output.zeroPoint(), zeros);
-    for (size_t i = 0; i < sums.size(); ++i)
-      out[i] = clampTo<T>(multiply(sums[i], quantizeMultiplier(static_cast<double>(scale))), bias);
-    return llvm::Error::success();
-  }
-  // input scale / output scale / count as one factor, with as many bits of the quotient as fit.
-  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(output.scale()));
-  int shift = std::min(static_cast<int>(llvm::Log2_64(static_cast<uint64_t>(count))), 31 + factor.shift);
-  Multiplier each{static_cast<int32_t>((static_cast<int64_t>(factor.mantissa) << shift) / count), factor.shift - shift};
-  int32_t zeros = wrappingMul(static_cast<int32_t>(count), in.zeroPoint());
-  for (size_t i = 0; i < sums.size(); ++i)
-    out[i] = clampTo<T>(multiply(wrappingSub(sums[i], zeros), each), output.zeroPoint());
-  return llvm::Error::success();
+  return reduceQuantized<T>(ctx, [&](const Tensor &in, const Tensor &out, int64_t count) {
+    return MeanEnd<T>::of(in, out, count, isImageMean(ctx));
+  });
 }
 
-/// The runtime does this one in float.
 template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
-  const Tensor &in = ctx.input(0);
-  Tensor &output = *reduction->output;
-  auto sums = rawSums<T>(*reduction, in);
-  float scale = in.scale() / output.scale();
-  float bias = static_cast<float>(-in.zeroPoint()) * scale * static_cast<float>(reduction->count);
-  auto out = output.as<T>();
-  for (size_t i = 0; i < sums.size(); ++i)
-    out[i] = clampTo<T>(roundToInt(static_cast<float>(sums[i]) * scale + bias), output.zeroPoint());
-  return llvm::Error::success();
+  return reduceQuantized<T>(ctx, [&](const Tensor &in, const Tensor &out, int64_t count) {
+    return std::optional(SumEnd<T>(in, out, count));
+  });
 }
 
 /// Scaled after each factor, so that the product stays small: by input scale / the count-th root of the output scale.

@@ -1,6 +1,6 @@
-#include "eval/FixedPointFunctions.h"
 #include "eval/Kernels.h"
 #include "eval/kernels/LookupTable.h"
+#include "eval/kernels/Softmax8.h"
 
 #include "llvm/ADT/bit.h"
 
@@ -28,39 +28,22 @@ llvm::Expected<Rows> prepare(KernelContext &ctx) {
   return Rows{&in, *output, depth, depth ? in.count() / depth : 0};
 }
 
-using Fixed32 = Fixed<int32_t>;
-
-/// Differences from the largest element have five integer bits, sums of exponentials twelve.
 template <class T> llvm::Error softmax8(KernelContext &ctx) {
   auto rows = prepare(ctx);
   if (!rows)
     return rows.takeError();
-  double beta = static_cast<double>(ctx.options<circle::SoftmaxOptions>().beta());
-  double real = std::min(beta * static_cast<double>(rows->in->scale()) * (1 << 26), 2147483647.0);
-  Multiplier factor = quantizeMultiplier(real);
-  if (!(real > 1) || factor.shift < 0)
-    return ctx.fail("beta times the operand's scale is too small");
-  // Differences beyond this have no representation: their exponential counts as 0.
-  double radius = std::floor(31.0 * (1 << 26) / static_cast<double>(int64_t(1) << factor.shift));
+  auto softmax = Softmax8::of(ctx);
+  if (!softmax)
+    return softmax.takeError();
   const T *x = rows->in->as<T>().data();
   T *out = rows->out->template as<T>().data();
   for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
     int32_t largest = *std::max_element(x, x + rows->depth), sum = 0;
-    auto exponential = [&](int32_t difference) {
-      int32_t shifted = static_cast<int32_t>(static_cast<uint32_t>(difference) << factor.shift);
-      return Fixed32::expOfNegative(saturatingRoundingDoublingHighMul(shifted, factor.mantissa), 5);
-    };
     for (int64_t i = 0; i < rows->depth; ++i)
-      if (x[i] - largest >= -radius)
-        sum = wrappingAdd(sum, Fixed32::scaled(exponential(x[i] - largest), -12));
-    auto [inverse, bitsOverOne] = reciprocalOf(sum, 12);
-    int shift = bitsOverOne + 31 - static_cast<int>(8 * sizeof(T));
-    for (int64_t i = 0; i < rows->depth; ++i) {
-      int32_t value = 0;
-      if (x[i] - largest >= -radius && shift >= 0 && shift < 31)
-        value = roundingDivideByPOT(Fixed32::multiply(inverse, exponential(x[i] - largest)), shift);
-      out[i] = saturate<T>(value + std::numeric_limits<T>::min());
-    }
+      sum = wrappingAdd(sum, Softmax8::summand(softmax->exponential(x[i] - largest)));
+    Softmax8::Row<T> scaled(sum);
+    for (int64_t i = 0; i < rows->depth; ++i)
+      out[i] = scaled(softmax->exponential(x[i] - largest));
   }
   return llvm::Error::success();
 }

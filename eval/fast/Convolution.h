@@ -1,0 +1,78 @@
+#pragma once
+
+#include "eval/fast/Xnnpack.h"
+
+/// What the kernels for CONV_2D and DEPTHWISE_CONV_2D with constant weights have in common.
+namespace origo::eval {
+
+/// A convolution as XNNPACK takes it. Filters are [output channels, height, width, input channels], those of a
+/// depthwise one [1, height, width, channels].
+struct Conv {
+  const Tensor *filter, *bias;
+  bool depthwise, same;
+  uint32_t strideH, strideW, dilationH, dilationW, groups;
+  size_t groupIn, groupOut;
+  circle::ActivationFunctionType activation;
+};
+
+/// Nothing: not for XNNPACK.
+inline std::optional<Conv> convOf(const FastSite &site) {
+  const Tensor *filter = site.constant(1), *bias = site.constant(2);
+  const Value &input = *site.op.operand(0);
+  if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias) || site.constant(0))
+    return std::nullopt;
+  // Where the plan does not know the input's channels, those that the model states, or else as many as the filter has,
+  // are checked when it runs.
+  llvm::ArrayRef<int32_t> shape =
+      site.input(0).rankKnown ? llvm::ArrayRef<int32_t>(site.input(0).shape) : llvm::ArrayRef<int32_t>(input.shape);
+  if (!site.input(0).rankKnown && (shape.size() != 4 || shape[3] <= 0))
+    shape = filter->shape;
+  if (shape.size() != 4 || shape[3] <= 0)
+    return std::nullopt;
+  int32_t depth = shape[3];
+  Conv c{filter, bias, site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D, false, 0, 0, 0, 0, 0, 0, 0, {}};
+  auto read = [&](const auto &options) {
+    c.same = options.padding() == circle::Padding::SAME;
+    c.activation = options.fused_activation_function();
+    for (auto [to, from] :
+         {std::pair(&c.strideH, options.stride_h()), std::pair(&c.strideW, options.stride_w()),
+          std::pair(&c.dilationH, options.dilation_h_factor()), std::pair(&c.dilationW, options.dilation_w_factor())})
+      *to = from > 0 ? static_cast<uint32_t>(from) : 0;
+  };
+  if (c.depthwise) {
+    read(site.options<circle::DepthwiseConv2DOptions>());
+    if (filter->dim(0) != 1 || filter->dim(3) % depth)
+      return std::nullopt;
+    c.groups = static_cast<uint32_t>(depth);
+    c.groupIn = 1;
+    c.groupOut = static_cast<size_t>(filter->dim(3) / depth);
+  } else {
+    read(site.options<circle::Conv2DOptions>());
+    if (depth % filter->dim(3) || filter->dim(0) % (depth / filter->dim(3)))
+      return std::nullopt;
+    c.groups = static_cast<uint32_t>(depth / filter->dim(3));
+    c.groupIn = static_cast<size_t>(filter->dim(3));
+    c.groupOut = static_cast<size_t>(filter->dim(0)) / c.groups;
+  }
+  if (!c.strideH || !c.strideW || !c.dilationH || !c.dilationW ||
+      (bias && bias->count() != static_cast<int64_t>(c.groupOut * c.groups)))
+    return std::nullopt;
+  return c;
+}
+
+/// `create(parameters of its own...)` with those that all convolutions have around them.
+template <class T, class Bias, class Create, class... Quantization>
+XnnOperator createConv(Create create, const Conv &c, std::pair<T, T> range, std::tuple<Quantization...> before,
+                       auto after) {
+  uint32_t flags = (c.depthwise ? XNN_FLAG_DEPTHWISE_CONVOLUTION : 0) | (c.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0);
+  int height = c.filter->dim(1), width = c.filter->dim(2);
+  auto all = std::tuple_cat(std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>(0, 0, 0, 0),
+                            std::tuple(static_cast<uint32_t>(height), static_cast<uint32_t>(width), c.strideH,
+                                       c.strideW, c.dilationH, c.dilationW, c.groups, c.groupIn, c.groupOut,
+                                       c.groups * c.groupIn, c.groups * c.groupOut),
+                            before, std::tuple(dataOf<T>(*c.filter), c.bias ? dataOf<Bias>(*c.bias) : nullptr), after,
+                            std::tuple(range.first, range.second, flags));
+  return std::apply([&](auto... arguments) { return createXnn(create, arguments...); }, all);
+}
+
+} // namespace origo::eval

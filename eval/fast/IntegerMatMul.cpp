@@ -1,0 +1,181 @@
+#include "eval/Shapes.h"
+#include "eval/fast/IntegerRows.h"
+#include "eval/kernels/Hybrid.h"
+
+/// FULLY_CONNECTED and BATCH_MATMUL of 8 and 16 bit numbers that XNNPACK has not: the sums of the reference kernels.
+namespace origo::eval {
+
+namespace {
+
+/// T: left elements, W: right ones, Sum: of products, Bias.
+template <class T, class W, class Out, class Sum, class Bias>
+std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
+  const auto &options = site.options<circle::FullyConnectedOptions>();
+  const Tensor *constant = site.constant(1), &weights = site.input(1);
+  bool packed = weights.type == TensorType::INT4;
+  if (options.weights_format() != circle::FullyConnectedOptionsWeightsFormat::DEFAULT || !weights.rankKnown ||
+      weights.rank() != 2 || weights.count() == 0 || (packed && !constant))
+    return nullptr;
+  int64_t units = weights.dim(0), depth = weights.dim(1);
+  bool perChannel = weights.perChannel();
+  auto scales = scalesOf<T, Out>(site, site.input(0), units, options.fused_activation_function(),
+                                 perChannel ? ChannelScales::Product::Double : ChannelScales::Product::Float);
+  if (!scales)
+    return nullptr;
+  auto pack = [units, depth](PackedMatrix &matrix, const auto &elements) {
+    matrix.pack(units, 1, depth, [&](int64_t unit, int64_t, int64_t k) {
+      return static_cast<int8_t>(elements[unit * depth + k] - packedOffset<W>);
+    });
+  };
+  PackedMatrix matrix;
+  if (constant)
+    pack(matrix, weightsOf<W>(*constant));
+  return fastKernel([=, known = constant != nullptr, scales = std::move(*scales), matrix = std::move(matrix),
+                     rows = IntegerRows(),
+                     zeros = ZeroPoints<Sum>()](Operands in, Operands out, pthreadpool_t threads) mutable {
+    const Tensor &x = *in[0], *bias = in.size() > 2 ? in[2] : nullptr;
+    if (x.count() == 0 || x.count() % depth || in[1]->rank() != 2 || in[1]->dim(0) != units || in[1]->dim(1) != depth ||
+        (bias && bias->count() != units))
+      return false;
+    if (!known)
+      pack(matrix, dataOf<W>(*in[1]));
+    int64_t batches = x.count() / depth;
+    const int16_t *left = rows.of<T>(x, scales.inputZero, depth);
+    zeros.set(left, batches, depth, scales.filterZero - packedOffset<W>);
+    const Bias *added = bias ? dataOf<Bias>(*bias) : nullptr;
+    Out *y = dataOf<Out>(*out[0]);
+    multiply<Sum>(
+        matrix, batches, threads, [=](int64_t row, int64_t) { return left + row * depth; },
+        [&](int64_t row, int64_t first, const auto &sums) {
+          for (int64_t unit = first; unit < std::min(first + PackedMatrix::width, units); ++unit) {
+            Sum sum = wrappingSub<Sum>(sums[static_cast<size_t>(unit - first)], zeros[row]);
+            sum = added ? wrappingAdd<Sum>(sum, added[unit]) : sum;
+            // As the reference kernel: with a scale for each unit, sums of 64 bits are scaled as if they had 32.
+            y[row * units + unit] = perChannel ? scales.template scaled<Out>(static_cast<int32_t>(sum), unit)
+                                               : scales.template scaled<Out>(sum, unit);
+          }
+        });
+    return true;
+  });
+}
+
+/// How the matrices of a stack lie in memory.
+struct Stack {
+  int64_t rows, columns, rowStep, columnStep;
+  Stack(const Tensor &tensor, bool transposed)
+      : rows(tensor.dim(tensor.rank() - 2)), columns(tensor.shape.back()), rowStep(columns), columnStep(1) {
+    if (transposed) {
+      std::swap(rows, columns);
+      std::swap(rowStep, columnStep);
+    }
+  }
+};
+
+/// `end(sum, row, column)` gives an element.
+template <class T, class Sum, class Out, class MakeEnd>
+std::unique_ptr<FastKernel> products(const FastSite &site, int32_t leftZero, int32_t rightZero, int64_t channels,
+                                     MakeEnd end) {
+  const auto &options = site.options<circle::BatchMatMulOptions>();
+  bool leftTransposed = options.adjoint_lhs(), rightTransposed = options.adjoint_rhs();
+  // A constant of one matrix is packed once.
+  const Tensor *constant = site.constant(1);
+  bool known = constant && constant->rank() >= 2 && constant->count() > 0 &&
+               constant->count() == int64_t(constant->shape.back()) * constant->dim(constant->rank() - 2);
+  auto pack = [](PackedMatrix &matrix, const int8_t *elements, const Stack &right) {
+    matrix.pack(right.columns, 1, right.rows, [&](int64_t column, int64_t, int64_t k) {
+      return elements[k * right.rowStep + column * right.columnStep];
+    });
+  };
+  PackedMatrix matrix;
+  if (known)
+    pack(matrix, dataOf<int8_t>(*constant), Stack(*constant, rightTransposed));
+  return fastKernel([=, matrix = std::move(matrix), numbers = IntegerRows(),
+                     zeros = ZeroPoints<Sum>()](Operands in, Operands out, pthreadpool_t threads) mutable {
+    const Tensor &x = *in[0], &y = *in[1];
+    if (x.rank() < 2 || y.rank() < 2 || out[0]->count() == 0)
+      return false;
+    Stack a(x, leftTransposed), b(y, rightTransposed);
+    int64_t rows = a.rows, depth = a.columns, columns = b.columns;
+    if (depth == 0 || b.rows != depth || (channels && columns != channels))
+      return false;
+    llvm::ArrayRef<int32_t> shape = out[0]->shape;
+    Out *result = dataOf<Out>(*out[0]);
+    for (Broadcast batch(shape.drop_back(2),
+                         {llvm::ArrayRef(x.shape).drop_back(2), llvm::ArrayRef(y.shape).drop_back(2)});
+         !batch.done(); batch.next(), result += rows * columns) {
+      // One matrix after the other, in the order of rows.
+      const T *from = dataOf<T>(x) + batch.index(0) * rows * depth;
+      const int16_t *left;
+      if (!leftTransposed && std::is_same_v<T, int16_t> && depth % 2 == 0) {
+        left = reinterpret_cast<const int16_t *>(from);
+      } else {
+        int16_t *to = numbers.reserve(rows * depth);
+        left = to;
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t k = 0; k < depth; ++k)
+            *to++ = static_cast<int16_t>(from[row * a.rowStep + k * a.columnStep] - leftZero);
+      }
+      if (!known)
+        pack(matrix, dataOf<int8_t>(y) + batch.index(1) * depth * columns, b);
+      zeros.set(left, rows, depth, rightZero);
+      multiply<Sum>(
+          matrix, rows, threads, [=](int64_t row, int64_t) { return left + row * depth; },
+          [&](int64_t row, int64_t first, const auto &sums) {
+            for (int64_t column = first; column < std::min(first + PackedMatrix::width, columns); ++column)
+              result[row * columns + column] =
+                  end(wrappingSub<Sum>(sums[static_cast<size_t>(column - first)], zeros[row]), column);
+          });
+    }
+    return true;
+  });
+}
+
+template <class T, class Sum> std::unique_ptr<FastKernel> batchMatMulQuantized(const FastSite &site) {
+  const Tensor &y = site.input(1);
+  bool perChannel = y.perChannel();
+  int64_t channels = perChannel ? static_cast<int64_t>(y.quantization->scale.size()) : 0;
+  auto scales = scalesOf<T, T>(site, site.input(0), channels, circle::ActivationFunctionType::NONE,
+                               perChannel ? ChannelScales::Product::Double : ChannelScales::Product::Float);
+  if (!scales)
+    return nullptr;
+  return products<T, Sum, T>(
+      site, scales->inputZero, scales->filterZero, channels,
+      [scales = *scales](Sum sum, int64_t column) { return scales.template scaled<T>(sum, column); });
+}
+
+std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
+  TensorType x = site.type(0), out = site.output().type;
+  if (site.type(1) != TensorType::INT8)
+    return nullptr;
+  if (x == TensorType::INT8 && out == TensorType::INT32)
+    return products<int8_t, int32_t, int32_t>(site, 0, 0, 0, [](int32_t sum, int64_t) { return sum; });
+  if (x == TensorType::INT8 && out == x)
+    return batchMatMulQuantized<int8_t, int32_t>(site);
+  if (x == TensorType::INT16 && out == x)
+    return batchMatMulQuantized<int16_t, int64_t>(site);
+  return nullptr;
+}
+
+std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
+  TensorType x = site.type(0), weights = site.type(1), out = site.output().type;
+  bool narrow = weights == TensorType::INT8 || weights == TensorType::INT4;
+  if (x == TensorType::INT8 && narrow && out == x)
+    return fullyConnected<int8_t, int8_t, int8_t, int32_t, int32_t>(site);
+  if (x == TensorType::UINT8 && weights == x && out == x)
+    return fullyConnected<uint8_t, uint8_t, uint8_t, int32_t, int32_t>(site);
+  if (x != TensorType::INT16 || weights != TensorType::INT8 || out != x)
+    return nullptr;
+  if (site.has(2) && site.type(2) == TensorType::INT32)
+    return fullyConnected<int16_t, int8_t, int16_t, int32_t, int32_t>(site);
+  return fullyConnected<int16_t, int8_t, int16_t, int64_t, int64_t>(site);
+}
+
+} // namespace
+
+llvm::ArrayRef<FastRow> fastIntegerMatMul() {
+  static const FastRow rows[] = {{BuiltinOperator::FULLY_CONNECTED, fullyConnected},
+                                 {BuiltinOperator::BATCH_MATMUL, batchMatMul}};
+  return rows;
+}
+
+} // namespace origo::eval
