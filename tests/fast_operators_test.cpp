@@ -135,6 +135,49 @@ TEST(FastOperators, PartsAndWholes) {
         0);
 }
 
+TEST(FastOperators, BlocksOfPictures) {
+  for (const Case &c :
+       std::vector<Case>{{"%x: $T[2,5,7,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 0, 2]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[1,40,50,8]", "%b: i32[2] = const [4, 1]\n%m: i32[2,2] = const [4, 0, 0, 0]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[3,2]", "%b: i32[1] = const [5]\n%m: i32[1,2] = const [7, 6]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[12,3,4,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 4, 3]",
+                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+                         {"%x: $T[4,20,25,8]", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+                         {"%x: $T[2,0,4,3]", "%b: i32[2] = const [1, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)", 0}})
+    agreeForAllSizes(c);
+  agree({"%x: i8[1,3,2,1] q{scale=0.5, zero_point=-3}", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [1, 0, 1, 1]",
+         "%y: i8 q{scale=0.5, zero_point=-3} = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+        0);
+}
+
+TEST(FastOperators, Gathering) {
+  for (const char *type : {"i32", "i64", "i16"})
+    for (const Case &c :
+         std::vector<Case>{{"%x: $T[4,5,3]", "%i: $I[2,3] = const [1, 0, 3, 3, 2, 1]", "%y: $T = GATHER(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[] = const [4]", "%y: $T = GATHER(%x, %i) {axis=-2}"},
+                           {"%x: $T[2,3,9,3], %i: $I[2,100]", "", "%y: $T = GATHER(%x, %i) {axis=2, batch_dims=1}"},
+                           {"%x: $T[300], %i: $I[70,80]", "", "%y: $T = GATHER(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[2,2] = const [3, 4, 0, 1]", "%y: $T = GATHER_ND(%x, %i)"},
+                           {"%x: $T[4,5,3], %i: $I[2,7,3]", "", "%y: $T = GATHER_ND(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[1] = const [2]", "%y: $T = GATHER_ND(%x, %i)"}})
+      agreeForAllSizes({replaced(c.inputs, "$I", type), replaced(c.constants, "$I", type), c.op});
+}
+
+/// Both engines refuse it, in the same words.
+TEST(FastOperators, IndicesOutOfRangeAreRefused) {
+  for (const char *op : {"GATHER(%x, %i)", "GATHER_ND(%x, %i)"})
+    for (const char *index : {"4", "-1"}) {
+      auto model = parse(
+          modelOf({"%x: f32[4,5]", std::string("%i: i32[1] = const [") + index + "]", std::string("%y: f32 = ") + op}));
+      EXPECT_FALSE(compare(*model, op, 1).ran) << op << index;
+    }
+}
+
 TEST(FastOperators, ResizeNearest) {
   for (const char *type : {"i8", "i16", "f32"})
     for (const char *options : {"", "align_corners=true", "half_pixel_centers=true"})
@@ -228,6 +271,15 @@ TEST(FastOperators, ChoicesAndComparisons) {
                std::string("%z: bool = ") + op + "(%x, %y)"},
               0, 2);
       }
+}
+
+TEST(FastOperators, LargestOfRows) {
+  for (const char *type : {"f32", "i8", "u8"})
+    for (const char *index : {"i32", "i64"})
+      agree({std::string("%x: ") + type + "[70,300]", "%a: i32[] = const [1]",
+             std::string("%y: ") + index +
+                 " = ARG_MAX(%x, %a) {output_type=" + (index == llvm::StringRef("i32") ? "INT32" : "INT64") + "}"},
+            0);
 }
 
 TEST(FastOperators, TransposedConvolutionOfAnyBatch) {

@@ -17,6 +17,7 @@ namespace origo::eval {
   FILE(fastFullyConnected)                                                                                             \
   FILE(fastWindow)                                                                                                     \
   FILE(fastArgMax)                                                                                                     \
+  FILE(fastGather)                                                                                                     \
   FILE(fastJoin)                                                                                                       \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMath)                                                                                                       \
@@ -24,7 +25,8 @@ namespace origo::eval {
   FILE(fastPad)                                                                                                        \
   FILE(fastReduce)                                                                                                     \
   FILE(fastResize)                                                                                                     \
-  FILE(fastSelect)
+  FILE(fastSelect)                                                                                                     \
+  FILE(fastSpaceBatch)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();
 FAST_FILES(DECLARE)
