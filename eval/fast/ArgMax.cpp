@@ -1,6 +1,6 @@
 #include "eval/fast/Xnnpack.h"
 
-/// ARG_MAX of 8 bit numbers along the last dimension; the first of several.
+/// ARG_MAX along the last dimension; the first of several.
 namespace origo::eval {
 
 namespace {
@@ -29,12 +29,19 @@ std::unique_ptr<FastKernel> argMax(const FastSite &site) {
   // Of an input whose rank may change, only the axis that counts from the end is the last one.
   if (*axis != -1 && (!site.input(0).rankKnown || *axis != site.input(0).rank() - 1))
     return nullptr;
-  bool isSigned = site.type(0) == TensorType::INT8, wide = site.output().type == TensorType::INT64;
-  if ((!isSigned && site.type(0) != TensorType::UINT8) || (!wide && site.output().type != TensorType::INT32))
+  bool wide = site.output().type == TensorType::INT64;
+  if (!wide && site.output().type != TensorType::INT32)
     return nullptr;
-  if (isSigned)
+  switch (site.type(0)) {
+  case TensorType::FLOAT32:
+    return wide ? alongRows<float, int64_t>() : alongRows<float, int32_t>();
+  case TensorType::INT8:
     return wide ? alongRows<int8_t, int64_t>() : alongRows<int8_t, int32_t>();
-  return wide ? alongRows<uint8_t, int64_t>() : alongRows<uint8_t, int32_t>();
+  case TensorType::UINT8:
+    return wide ? alongRows<uint8_t, int64_t>() : alongRows<uint8_t, int32_t>();
+  default:
+    return nullptr;
+  }
 }
 
 } // namespace

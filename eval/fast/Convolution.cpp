@@ -92,19 +92,25 @@ struct Cut {
   }
 };
 
+/// But for the batch.
+bool fits(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> made) {
+  return shape.size() == made.size() && shape.drop_front() == made.drop_front();
+}
+
 std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
   const Tensor *size = site.constant(0), *filter = site.constant(1), *bias = site.constant(3);
   const Tensor &in = site.input(2), &out = site.output();
   const auto &options = site.options<circle::TransposeConvOptions>();
-  if (!size || !filter || !in.rankKnown || site.constant(2) || in.rank() != 4 || !out.rankKnown || out.rank() != 4 ||
-      (site.has(3) && !bias) || options.stride_h() <= 0 || options.stride_w() <= 0)
+  // Where the plan does not know the shapes, those that the model states are checked when it runs.
+  Shape shape = in.shape, result = out.shape;
+  if (!size || !filter || filter->rank() != 4 || filter->count() == 0 || site.constant(2) || shape.size() != 4 ||
+      result.size() != 4 || (site.has(3) && !bias) || options.stride_h() <= 0 || options.stride_w() <= 0)
     return nullptr;
   bool same = options.padding() == circle::Padding::SAME;
-  auto vertical = Cut::of(in.dim(1), out.dim(1), filter->dim(1), options.stride_h(), same);
-  auto horizontal = Cut::of(in.dim(2), out.dim(2), filter->dim(2), options.stride_w(), same);
+  auto vertical = Cut::of(shape[1], result[1], filter->dim(1), options.stride_h(), same);
+  auto horizontal = Cut::of(shape[2], result[2], filter->dim(2), options.stride_w(), same);
   if (!vertical || !horizontal)
     return nullptr;
-  Shape shape = in.shape;
   size_t channels = static_cast<size_t>(filter->dim(0)), depth = static_cast<size_t>(filter->dim(3));
   auto create = [&](auto function, auto range, auto... quantization) {
     using T = decltype(range.first);
@@ -127,7 +133,7 @@ std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
     return xnnKernel(std::move(op), [=, v = vertical->adjustment, h = horizontal->adjustment](
                                         xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
       const Tensor &x = *in[2];
-      if (x.shape != shape)
+      if (!fits(x.shape, shape) || !fits(out[0]->shape, result))
         return xnn_status_invalid_parameter;
       return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)), v,
                    h, dataOf<T>(x), dataOf<T>(*out[0]), threads);

@@ -1,4 +1,5 @@
 #include "eval/Shapes.h"
+#include "eval/fast/Processor.h"
 #include "eval/fast/Xnnpack.h"
 
 #include <cstring>
@@ -73,30 +74,16 @@ template <int Rows> [[gnu::always_inline]] inline void multiplyAll(const Job &jo
     multiplyRows<1>(job, row);
 }
 
-// The same code for what different processors have.
 using Multiply = void (*)(const Job &, int64_t, int64_t);
 void multiplyPlain(const Job &job, int64_t row, int64_t end) { multiplyAll<2>(job, row, end); }
-#ifdef __x86_64__
-[[gnu::target("avx2,fma")]] void multiplyAvx2(const Job &job, int64_t row, int64_t end) {
-  multiplyAll<4>(job, row, end);
-}
-[[gnu::target("avx512f,fma")]] void multiplyAvx512(const Job &job, int64_t row, int64_t end) {
-  multiplyAll<12>(job, row, end);
-}
-Multiply multiplyHere() {
-  return __builtin_cpu_supports("avx512f")                                 ? multiplyAvx512
-         : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAvx2
-                                                                           : multiplyPlain;
-}
-#else
-Multiply multiplyHere() { return multiplyPlain; }
-#endif
+ORIGO_AVX2 void multiplyAvx2(const Job &job, int64_t row, int64_t end) { multiplyAll<4>(job, row, end); }
+ORIGO_AVX512 void multiplyAvx512(const Job &job, int64_t row, int64_t end) { multiplyAll<12>(job, row, end); }
 
 /// Multiplies stacks of matrices.
 class MatMul {
 public:
   void run(Job job, const Matrix &right, llvm::ArrayRef<std::array<int64_t, 3>> starts, pthreadpool_t threads) {
-    static const Multiply multiply = multiplyHere();
+    static const Multiply multiply = forThisProcessor(multiplyPlain, multiplyAvx2, multiplyAvx512);
     packed.resize(static_cast<size_t>((job.columns + width - 1) / width * width * job.depth));
     for (const auto &[leftAt, rightAt, outAt] : starts) {
       pack({right.data + rightAt, right.rowStep, right.columnStep}, job.depth, job.columns, packed.data());

@@ -1,140 +1,110 @@
-#include "eval/fast/Xnnpack.h"
-#include "eval/kernels/Move.h"
+#include "eval/fast/Loops.h"
+#include "eval/kernels/Views.h"
 
-/// What moves elements.
+/// Operators whose result is a view on their operand.
 namespace origo::eval {
 
 namespace {
 
 using Op = BuiltinOperator;
 
-std::unique_ptr<FastKernel> pad(const FastSite &site) {
-  const Tensor *amounts = site.constant(1), *filler = site.constant(2);
-  if (!amounts || (site.has(2) && (!filler || filler->count() != 1)) || site.constant(0))
-    return nullptr;
-  auto list = site.integers(1);
-  if (!list) {
-    llvm::consumeError(list.takeError());
-    return nullptr;
-  }
-  size_t rank = list->size() / 2;
-  if (rank > XNN_MAX_TENSOR_DIMS || list->size() % 2)
-    return nullptr;
-  std::array<size_t, XNN_MAX_TENSOR_DIMS> before = {}, after = {};
-  for (size_t d = 0; d < rank; ++d) {
-    if ((*list)[2 * d] < 0 || (*list)[2 * d + 1] < 0)
-      return nullptr;
-    before[d] = static_cast<size_t>((*list)[2 * d]);
-    after[d] = static_cast<size_t>((*list)[2 * d + 1]);
-  }
-  TensorType type = site.type(0);
-  int64_t size = elementSize(site.input(0));
-  uint32_t value = 0;
-  if (filler)
-    std::memcpy(&value, filler->storage.data(), static_cast<size_t>(std::min<int64_t>(size, 4)));
-  else if (type == TensorType::INT8 || type == TensorType::UINT8)
-    value = static_cast<uint8_t>(site.output().zeroPoint());
-  auto make = [&](auto create, auto setup) {
-    return xnnKernel(createXnn(create, &value, 0u),
-                     [=](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-                       const Tensor &x = *in[0];
-                       std::array<size_t, XNN_MAX_TENSOR_DIMS> shape = {};
-                       if (x.shape.size() != rank || x.count() == 0)
-                         return xnn_status_invalid_parameter;
-                       std::copy(x.shape.begin(), x.shape.end(), shape.begin());
-                       return setup(op, rank, shape.data(), before.data(), after.data(), x.storage.data(),
-                                    out[0]->storage.data(), threads);
-                     });
-  };
-  if (size == 1)
-    return make(xnn_create_constant_pad_nd_x8, xnn_setup_constant_pad_nd_x8);
-  if (size == 4)
-    return make(xnn_create_constant_pad_nd_x32, xnn_setup_constant_pad_nd_x32);
-  return nullptr;
-}
-
-std::unique_ptr<FastKernel> depthToSpace(const FastSite &site) {
-  int32_t block = site.options<circle::DepthToSpaceOptions>().block_size();
-  llvm::ArrayRef<int32_t> shape = site.input(0).shape;
-  if (block <= 1 || block > 1 << 15 || shape.size() != 4 || shape[3] <= 0 || shape[3] % (block * block) ||
-      elementSize(site.input(0)) != 4 || site.constant(0))
-    return nullptr;
-  int32_t depth = shape[3];
-  size_t channels = static_cast<size_t>(depth / (block * block));
-  return xnnKernel(createXnn(xnn_create_depth_to_space_nhwc_x32, channels, static_cast<size_t>(depth), channels,
-                             static_cast<uint32_t>(block), 0u),
-                   [=](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-                     const Tensor &x = *in[0];
-                     if (x.rank() != 4 || x.dim(3) != depth || x.count() == 0)
-                       return xnn_status_invalid_parameter;
-                     return xnn_setup_depth_to_space_nhwc_x32(
-                         op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)),
-                         static_cast<size_t>(x.dim(2)), x.storage.data(), out[0]->storage.data(), threads);
-                   });
-}
-
-/// output[i, j, …] = from[i·steps[0] + j·steps[1] + …] where dimension `rows` of the output lies in one piece in
-/// `from`, and the last one does not: squares that fit the cache.
 template <class T>
-void transposeSquares(const T *from, llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int32_t> shape, size_t rows, T *to) {
-  constexpr int64_t side = 16;
-  size_t last = shape.size() - 1;
-  auto outSteps = stridesOf(shape);
-  int64_t height = shape[rows], width = shape[last], step = steps[last], outStep = outSteps[rows];
-  llvm::SmallVector<int32_t, 6> position(shape.size(), 0);
-  for (int64_t planes = product(shape) / (height * width); planes > 0; --planes) {
-    for (int64_t y = 0; y < height; y += side)
-      for (int64_t x = 0; x < width; x += side)
-        for (int64_t r = y, rEnd = std::min(y + side, height); r < rEnd; ++r)
-          for (int64_t c = x, cEnd = std::min(x + side, width); c < cEnd; ++c)
-            to[r * outStep + c] = from[c * step + r];
-    for (size_t d = last; d-- > 0;) {
-      if (d == rows)
-        continue;
-      from += steps[d];
-      to += outSteps[d];
-      if (++position[d] < shape[d])
-        break;
-      from -= steps[d] * shape[d];
-      to -= outSteps[d] * shape[d];
-      position[d] = 0;
-    }
-  }
+void copyPiecesOf(const uint8_t *from, int64_t fromStep, uint8_t *to, int64_t toStep, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * toStep, from + i * fromStep, sizeof(T));
 }
 
-std::unique_ptr<FastKernel> transpose(const FastSite &site) {
-  int64_t size = elementSize(site.input(0));
-  if (!site.constant(1) || site.constant(0) || (size != 1 && size != 4))
-    return nullptr;
-  auto permutation = site.integers(1);
-  if (!permutation) {
-    llvm::consumeError(permutation.takeError());
-    return nullptr;
-  }
-  return fastKernel([size, permutation = *permutation](Operands in, Operands out, pthreadpool_t) {
-    llvm::ArrayRef<int32_t> shape = out[0]->shape;
-    auto strides = stridesOf(in[0]->shape);
-    llvm::SmallVector<int64_t, 6> steps;
-    for (int64_t axis : permutation)
-      steps.push_back(strides[axis < 0 ? axis + in[0]->rank() : axis]);
-    size_t rows = 0;
-    while (rows < shape.size() && (steps[rows] != 1 || shape[rows] == 1))
-      ++rows;
-    if (rows + 1 >= shape.size())
-      copyStrided(in[0]->storage.data(), 0, steps, shape, size, out[0]->storage.data());
-    else if (size == 1)
-      transposeSquares(dataOf<uint8_t>(*in[0]), steps, shape, rows, dataOf<uint8_t>(*out[0]));
-    else
-      transposeSquares(dataOf<uint32_t>(*in[0]), steps, shape, rows, dataOf<uint32_t>(*out[0]));
+/// Rows of the result that are columns of the operand: squares that fit the cache. `rows` lies in one piece in `from`,
+/// `columns` in `to`.
+template <class T>
+void transposeSquares(Loops<2> loops, Loops<2>::Dim rows, Loops<2>::Dim columns, const uint8_t *from, uint8_t *to,
+                      pthreadpool_t threads) {
+  constexpr int64_t side = 16;
+  int64_t blocks = (rows.count + side - 1) / side;
+  loops.dims.push_back({blocks, {side * rows.steps[0], side * rows.steps[1]}});
+  loops.each(threads, [=](const Loops<2>::Steps &at, int64_t round) {
+    const T *x = reinterpret_cast<const T *>(from) + at[0];
+    T *y = reinterpret_cast<T *>(to) + at[1];
+    int64_t height = std::min(side, rows.count - round % blocks * side);
+    for (int64_t first = 0; first < columns.count; first += side)
+      for (int64_t r = 0, end = std::min(first + side, columns.count); r < height; ++r)
+        for (int64_t c = first; c < end; ++c)
+          y[r * rows.steps[1] + c] = x[c * columns.steps[0] + r];
+  });
+}
+
+/// The elements that decide which ones are taken may be computed: the view is made anew in each run.
+template <ViewFunction viewOf> std::unique_ptr<FastKernel> view(const FastSite &site) {
+  return fastKernel([&op = site.op](Operands in, Operands out, pthreadpool_t threads) {
+    FastSite now(op);
+    now.inputs.append(in.begin(), in.end());
+    auto view = viewOf(now);
+    if (!view) {
+      llvm::consumeError(view.takeError());
+      return false;
+    }
+    if (view->shape != out[0]->shape)
+      return false;
+    Loops<2> loops;
+    auto steps = stridesOf(view->walk);
+    for (size_t d = 0; d < steps.size(); ++d)
+      loops.add(view->walk[d], {view->steps[d], steps[d]});
+    int64_t size = elementSize(*in[0]);
+    moveStrided(loops, in[0]->storage.data() + view->offset * size, out[0]->storage.data(), size, threads);
     return true;
   });
 }
 
 } // namespace
 
+void copyPieces(const uint8_t *from, int64_t fromStep, uint8_t *to, int64_t toStep, int64_t size, int64_t count) {
+  switch (size) {
+  case 1:
+    return copyPiecesOf<uint8_t>(from, fromStep, to, toStep, count);
+  case 2:
+    return copyPiecesOf<uint16_t>(from, fromStep, to, toStep, count);
+  case 4:
+    return copyPiecesOf<uint32_t>(from, fromStep, to, toStep, count);
+  case 8:
+    return copyPiecesOf<uint64_t>(from, fromStep, to, toStep, count);
+  case 16:
+    return copyPiecesOf<std::array<uint64_t, 2>>(from, fromStep, to, toStep, count);
+  default:
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(to + i * toStep, from + i * fromStep, static_cast<size_t>(size));
+  }
+}
+
+void moveStrided(Loops<2> loops, const uint8_t *from, uint8_t *to, int64_t size, pthreadpool_t threads) {
+  Loops<2>::Dim inner = loops.takeInner();
+  int64_t piece = size;
+  if (inner.steps == Loops<2>::Steps{1, 1}) {
+    piece *= inner.count;
+    inner = loops.takeInner();
+  } else if (inner.steps[1] == 1) {
+    auto *rows = llvm::find_if(loops.dims, [](const auto &dim) { return dim.steps[0] == 1; });
+    if (rows != loops.dims.end() && size <= 8) {
+      Loops<2>::Dim found = *rows;
+      loops.dims.erase(rows);
+      auto transpose = size == 1   ? transposeSquares<uint8_t>
+                       : size == 2 ? transposeSquares<uint16_t>
+                       : size == 4 ? transposeSquares<uint32_t>
+                                   : transposeSquares<uint64_t>;
+      return transpose(std::move(loops), found, inner, from, to, threads);
+    }
+  }
+  loops.each(threads, [=](const Loops<2>::Steps &at, int64_t) {
+    copyPieces(from + at[0] * size, inner.steps[0] * size, to + at[1] * size, inner.steps[1] * size, piece,
+               inner.count);
+  });
+}
+
 llvm::ArrayRef<FastRow> fastMovement() {
   static const FastRow rows[] = {
-      {Op::PAD, pad}, {Op::PADV2, pad}, {Op::DEPTH_TO_SPACE, depthToSpace}, {Op::TRANSPOSE, transpose}};
+      {Op::TRANSPOSE, view<viewTransposed>},        {Op::SLICE, view<viewSlice>},
+      {Op::STRIDED_SLICE, view<viewStridedSlice>},  {Op::TILE, view<viewTiled>},
+      {Op::BROADCAST_TO, view<viewBroadcast>},      {Op::REVERSE_V2, view<viewReversed>},
+      {Op::SPACE_TO_DEPTH, view<viewSpaceToDepth>}, {Op::DEPTH_TO_SPACE, view<viewDepthToSpace>}};
   return rows;
 }
 

@@ -15,12 +15,12 @@ inline int64_t elementSize(const Tensor &tensor) { return bitsPerElement(tensor.
 inline void copyStrided(const uint8_t *from, int64_t offset, llvm::ArrayRef<int64_t> steps,
                         llvm::ArrayRef<int32_t> shape, int64_t size, uint8_t *to) {
   int64_t rows = product(shape), run = 1;
+  if (rows == 0)
+    return;
   size_t outer = shape.size();
   // The innermost dimensions that lie behind each other are copied in one piece.
   while (outer > 0 && steps[outer - 1] == run)
     run *= shape[--outer];
-  if (rows == 0)
-    return;
   rows /= run;
   llvm::SmallVector<int32_t, 6> position(outer, 0);
   int64_t at = offset;

@@ -1,6 +1,6 @@
 #include "eval/Kernels.h"
 #include "eval/Strings.h"
-#include "eval/kernels/Move.h"
+#include "eval/kernels/Views.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -92,33 +92,6 @@ llvm::Error expandDims(KernelContext &ctx) {
   Shape shape = in.shape;
   shape.insert(shape.begin() + *axis, 1);
   return copyAs(ctx, shape);
-}
-
-llvm::Error transpose(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto permutation = ctx.integers(1);
-  if (!permutation)
-    return permutation.takeError();
-  if (permutation->size() != in.shape.size())
-    return ctx.fail(1, "does not name each dimension", std::to_string(in.rank()), std::to_string(permutation->size()));
-  auto strides = stridesOf(in.shape);
-  llvm::SmallVector<int64_t, 6> steps;
-  llvm::SmallVector<bool, 6> seen(in.rank(), false);
-  Shape shape;
-  for (int64_t given : *permutation) {
-    auto axis = ctx.axis(given, in.rank());
-    if (!axis)
-      return axis.takeError();
-    if (std::exchange(seen[*axis], true))
-      return ctx.fail(1, "names a dimension twice");
-    shape.push_back(in.dim(*axis));
-    steps.push_back(strides[*axis]);
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  copyStrided(in.bytes().data(), 0, steps, shape, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
 }
 
 /// Parts one behind the other along an axis: `outer` rows of each part's own length.
@@ -294,30 +267,6 @@ llvm::Error splitV(KernelContext &ctx) {
   return cut(ctx, in, *axis, *lengths, true);
 }
 
-llvm::Error slice(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto begin = ctx.integers(1), size = ctx.integers(2);
-  if (!begin || !size)
-    return llvm::joinErrors(begin.takeError(), size.takeError());
-  if (begin->size() != in.shape.size() || size->size() != in.shape.size())
-    return ctx.fail("begin and size must have a number for each dimension");
-  Shape shape;
-  auto strides = stridesOf(in.shape);
-  int64_t offset = 0;
-  for (int d = 0; d < in.rank(); ++d) {
-    int64_t length = (*size)[d] == -1 ? in.dim(d) - (*begin)[d] : (*size)[d];
-    if ((*begin)[d] < 0 || length < 0 || (*begin)[d] > in.dim(d) || length > in.dim(d) - (*begin)[d])
-      return ctx.fail("dimension " + llvm::Twine(d) + " is cut beyond its end");
-    shape.push_back(static_cast<int32_t>(length));
-    offset += (*begin)[d] * strides[d];
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  copyStrided(in.bytes().data(), offset, strides, shape, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
-}
-
 /// Which slices of the first operand the indices of the second one pick.
 struct Picks {
   Shape shape; ///< of the result
@@ -454,19 +403,61 @@ llvm::Error pad(KernelContext &ctx) {
 
 } // namespace
 
+llvm::Expected<View> viewTransposed(const KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto permutation = ctx.integers(1);
+  if (!permutation)
+    return permutation.takeError();
+  if (permutation->size() != in.shape.size())
+    return ctx.fail(1, "does not name each dimension", std::to_string(in.rank()), std::to_string(permutation->size()));
+  auto strides = stridesOf(in.shape);
+  llvm::SmallVector<bool, 6> seen(in.rank(), false);
+  View view;
+  for (int64_t given : *permutation) {
+    auto axis = ctx.axis(given, in.rank());
+    if (!axis)
+      return axis.takeError();
+    if (std::exchange(seen[*axis], true))
+      return ctx.fail(1, "names a dimension twice");
+    view.shape.push_back(in.dim(*axis));
+    view.add(in.dim(*axis), strides[*axis]);
+  }
+  return view;
+}
+
+llvm::Expected<View> viewSlice(const KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto begin = ctx.integers(1), size = ctx.integers(2);
+  if (!begin || !size)
+    return llvm::joinErrors(begin.takeError(), size.takeError());
+  if (begin->size() != in.shape.size() || size->size() != in.shape.size())
+    return ctx.fail("begin and size must have a number for each dimension");
+  auto strides = stridesOf(in.shape);
+  View view;
+  for (int d = 0; d < in.rank(); ++d) {
+    int64_t length = (*size)[d] == -1 ? in.dim(d) - (*begin)[d] : (*size)[d];
+    if ((*begin)[d] < 0 || length < 0 || (*begin)[d] > in.dim(d) || length > in.dim(d) - (*begin)[d])
+      return ctx.fail("dimension " + llvm::Twine(d) + " is cut beyond its end");
+    view.shape.push_back(static_cast<int32_t>(length));
+    view.add(length, strides[d]);
+    view.offset += (*begin)[d] * strides[d];
+  }
+  return view;
+}
+
 llvm::ArrayRef<KernelRow> movementKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::RESHAPE, "any|str, i32? -> same", reshape},
       {Op::SQUEEZE, "any|str -> same", squeeze},
       {Op::EXPAND_DIMS, "any|str, i32|i64|i16 -> same", expandDims},
-      {Op::TRANSPOSE, "any, i32 -> same", transpose},
+      {Op::TRANSPOSE, "any, i32 -> same", copyView<viewTransposed>},
       {Op::CONCATENATION, "any... -> same", concatenate},
       {Op::PACK, "any... -> same", pack},
       {Op::UNPACK, "any -> same...", unpack},
       {Op::SPLIT, "i32, any -> same1...", split},
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
-      {Op::SLICE, "any, i32|i64, i32|i64 -> same", slice},
+      {Op::SLICE, "any, i32|i64, i32|i64 -> same", copyView<viewSlice>},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
       {Op::PAD, "any, i32|i64, any? -> same", pad},

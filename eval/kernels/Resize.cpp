@@ -1,5 +1,6 @@
 #include "eval/Kernels.h"
 #include "eval/kernels/Move.h"
+#include "eval/kernels/Nearest.h"
 
 #include <cmath>
 
@@ -131,28 +132,22 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-int64_t nearestPlace(const Resize &r, int32_t i, int32_t from, int32_t to) {
-  float scale = r.alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
-                                         : static_cast<float>(from) / static_cast<float>(to);
-  float at = (static_cast<float>(i) + (r.halfPixel ? 0.5f : 0.f)) * scale;
-  return std::clamp<int64_t>(static_cast<int64_t>(r.alignCorners ? std::round(at) : std::floor(at)), 0, from - 1);
-}
-
-llvm::Error nearest(KernelContext &ctx) {
+llvm::Error resizeNearest(KernelContext &ctx) {
   auto r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
   if (!r)
     return r.takeError();
   if (r->out->count() == 0)
     return llvm::Error::success();
+  Nearest nearest{r->alignCorners, r->halfPixel};
   int64_t height = r->in->dim(1), width = r->in->dim(2), pixel = r->in->dim(3) * elementSize(*r->in);
-  const uint8_t *x = r->in->bytes().data();
+  const uint8_t *from = r->in->bytes().data();
   uint8_t *out = r->out->as<uint8_t>().data();
   for (int64_t batch = 0; batch < r->in->dim(0); ++batch)
     for (int32_t row = 0; row < r->height; ++row)
       for (int32_t column = 0; column < r->width; ++column, out += pixel) {
-        int64_t y = nearestPlace(*r, row, r->in->dim(1), r->height);
-        std::memcpy(out, x + ((batch * height + y) * width + nearestPlace(*r, column, r->in->dim(2), r->width)) * pixel,
-                    pixel);
+        int64_t y = nearest.place(row, r->in->dim(1), r->height);
+        int64_t x = nearest.place(column, r->in->dim(2), r->width);
+        std::memcpy(out, from + ((batch * height + y) * width + x) * pixel, pixel);
       }
   return llvm::Error::success();
 }
@@ -166,10 +161,10 @@ llvm::ArrayRef<KernelRow> resizeKernels() {
       {Op::RESIZE_BILINEAR, "u8, i32 -> u8", bilinearByFloat<uint8_t>},
       {Op::RESIZE_BILINEAR, "i8, i32 -> i8", bilinearByIntegers<int8_t>},
       {Op::RESIZE_BILINEAR, "i16, i32 -> i16", bilinearByIntegers<int16_t>},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "f32, i32 -> f32", nearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "u8, i32 -> u8", nearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i8, i32 -> i8", nearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i16, i32 -> i16", nearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "f32, i32 -> f32", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "u8, i32 -> u8", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i8, i32 -> i8", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i16, i32 -> i16", resizeNearest},
   };
   return rows;
 }

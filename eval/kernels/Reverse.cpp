@@ -1,36 +1,10 @@
 #include "eval/Kernels.h"
-#include "eval/kernels/Move.h"
+#include "eval/kernels/Views.h"
 
 /// Dimensions, or the beginnings of them, backwards.
 namespace origo::eval {
 
 namespace {
-
-llvm::Error reverse(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto axes = ctx.integers(1);
-  if (!axes)
-    return axes.takeError();
-  auto steps = stridesOf(in.shape);
-  llvm::SmallVector<bool, 6> seen(in.rank(), false);
-  int64_t offset = 0;
-  for (int64_t given : *axes) {
-    auto axis = ctx.axis(given, in.rank());
-    if (!axis)
-      return axis.takeError();
-    if (std::exchange(seen[*axis], true))
-      return ctx.fail(1, "names a dimension twice");
-    if (in.dim(*axis) < 2)
-      continue;
-    offset += steps[*axis] * (in.dim(*axis) - 1);
-    steps[*axis] = -steps[*axis];
-  }
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  copyStrided(in.bytes().data(), offset, steps, in.shape, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
-}
 
 /// Of each batch the first lengths[batch] elements along the sequence's dimension are turned around.
 llvm::Error reverseSequence(KernelContext &ctx) {
@@ -69,10 +43,35 @@ llvm::Error reverseSequence(KernelContext &ctx) {
 
 } // namespace
 
+llvm::Expected<View> viewReversed(const KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto axes = ctx.integers(1);
+  if (!axes)
+    return axes.takeError();
+  auto steps = stridesOf(in.shape);
+  llvm::SmallVector<bool, 6> seen(in.rank(), false);
+  View view;
+  view.shape = in.shape;
+  for (int64_t given : *axes) {
+    auto axis = ctx.axis(given, in.rank());
+    if (!axis)
+      return axis.takeError();
+    if (std::exchange(seen[*axis], true))
+      return ctx.fail(1, "names a dimension twice");
+    if (in.dim(*axis) < 2)
+      continue;
+    view.offset += steps[*axis] * (in.dim(*axis) - 1);
+    steps[*axis] = -steps[*axis];
+  }
+  for (int d = 0; d < in.rank(); ++d)
+    view.add(in.dim(d), steps[d]);
+  return view;
+}
+
 llvm::ArrayRef<KernelRow> reverseKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::REVERSE_V2, "any, i32 -> same", reverse},
+      {Op::REVERSE_V2, "any, i32 -> same", copyView<viewReversed>},
       {Op::REVERSE_SEQUENCE, "any, i32|i64 -> same", reverseSequence},
   };
   return rows;

@@ -1,5 +1,5 @@
 #include "eval/Kernels.h"
-#include "eval/kernels/Move.h"
+#include "eval/kernels/Views.h"
 
 /// Blocks of pixels that move into the batch or the channels, and back.
 namespace origo::eval {
@@ -128,9 +128,11 @@ llvm::Error batchToSpace(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
+} // namespace
+
 /// The blocks' pixels are behind each other in the channels: a strided copy between [n, h, w, b, b, c] and
 /// [n, h, b, w, b, c].
-llvm::Error spaceToDepth(KernelContext &ctx) {
+llvm::Expected<View> viewSpaceToDepth(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   if (llvm::Error error = ctx.wantRank(0, 4))
     return error;
@@ -142,16 +144,14 @@ llvm::Error spaceToDepth(KernelContext &ctx) {
     return ctx.fail("there would be too many channels");
   channels *= block;
   int32_t height = in.dim(1) / block, width = in.dim(2) / block;
-  auto output = ctx.output(0, {in.dim(0), height, width, static_cast<int32_t>(channels)});
-  if (!output)
-    return output.takeError();
   auto s = stridesOf(in.shape);
-  copyStrided(in.bytes().data(), 0, {s[0], s[1] * block, s[2] * block, s[1], s[2], 1},
-              {in.dim(0), height, width, block, block, in.dim(3)}, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
+  return View{{in.dim(0), height, width, static_cast<int32_t>(channels)},
+              0,
+              {in.dim(0), height, width, block, block, in.dim(3)},
+              {s[0], s[1] * block, s[2] * block, s[1], s[2], 1}};
 }
 
-llvm::Error depthToSpace(KernelContext &ctx) {
+llvm::Expected<View> viewDepthToSpace(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   if (llvm::Error error = ctx.wantRank(0, 4))
     return error;
@@ -161,27 +161,21 @@ llvm::Error depthToSpace(KernelContext &ctx) {
   int64_t height = in.dim(1) * block, width = in.dim(2) * block, channels = in.dim(3) / (block * block);
   if (std::max(height, width) > std::numeric_limits<int32_t>::max())
     return ctx.fail("the result would be too large");
-  auto output = ctx.output(
-      0, {in.dim(0), static_cast<int32_t>(height), static_cast<int32_t>(width), static_cast<int32_t>(channels)});
-  if (!output)
-    return output.takeError();
   auto s = stridesOf(in.shape);
-  auto small = static_cast<int32_t>(block);
-  copyStrided(in.bytes().data(), 0, {s[0], s[1], block * channels, s[2], channels, 1},
-              {in.dim(0), in.dim(1), small, in.dim(2), small, static_cast<int32_t>(channels)}, elementSize(in),
-              (*output)->storage.data());
-  return llvm::Error::success();
+  auto small = static_cast<int32_t>(block), depth = static_cast<int32_t>(channels);
+  return View{{in.dim(0), static_cast<int32_t>(height), static_cast<int32_t>(width), depth},
+              0,
+              {in.dim(0), in.dim(1), small, in.dim(2), small, depth},
+              {s[0], s[1], block * channels, s[2], channels, 1}};
 }
-
-} // namespace
 
 llvm::ArrayRef<KernelRow> spaceBatchKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::SPACE_TO_BATCH_ND, "any, i32, i32 -> same", spaceToBatch},
       {Op::BATCH_TO_SPACE_ND, "any, i32, i32 -> same", batchToSpace},
-      {Op::SPACE_TO_DEPTH, "any -> same", spaceToDepth},
-      {Op::DEPTH_TO_SPACE, "any -> same", depthToSpace},
+      {Op::SPACE_TO_DEPTH, "any -> same", copyView<viewSpaceToDepth>},
+      {Op::DEPTH_TO_SPACE, "any -> same", copyView<viewDepthToSpace>},
   };
   return rows;
 }

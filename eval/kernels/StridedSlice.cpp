@@ -1,5 +1,5 @@
 #include "eval/Kernels.h"
-#include "eval/kernels/Move.h"
+#include "eval/kernels/Views.h"
 
 /// STRIDED_SLICE: Python's x[a:b:c, …, newaxis, 3].
 namespace origo::eval {
@@ -25,7 +25,9 @@ Range clippedRange(int64_t begin, int64_t end, int64_t step, bool fromStart, boo
   return {first, count > 1 ? step : 0, count};
 }
 
-llvm::Error stridedSlice(KernelContext &ctx) {
+} // namespace
+
+llvm::Expected<View> viewStridedSlice(const KernelContext &ctx) {
   const auto &options = ctx.options<circle::StridedSliceOptions>();
   const Tensor &in = ctx.input(0);
   auto begin = ctx.integers(1), end = ctx.integers(2), strides = ctx.integers(3);
@@ -43,15 +45,13 @@ llvm::Error stridedSlice(KernelContext &ctx) {
   if (ellipses > 1 || named > in.shape.size())
     return ctx.fail(1, "names more dimensions than there are", std::to_string(in.rank()), std::to_string(named));
 
-  Shape shape;
+  View view;
   auto inner = stridesOf(in.shape);
-  llvm::SmallVector<int64_t, 6> steps;
-  int64_t offset = 0;
   size_t d = 0;
   auto take = [&](Range range) {
-    shape.push_back(static_cast<int32_t>(range.count));
-    steps.push_back(range.step * inner[d]);
-    offset += range.first * inner[d++];
+    view.shape.push_back(static_cast<int32_t>(range.count));
+    view.add(range.count, range.step * inner[d]);
+    view.offset += range.first * inner[d++];
   };
   auto takeWhole = [&](size_t count) {
     while (count-- > 0)
@@ -63,8 +63,7 @@ llvm::Error stridedSlice(KernelContext &ctx) {
       continue;
     }
     if (bit(options.new_axis_mask(), i)) {
-      shape.push_back(1);
-      steps.push_back(0);
+      view.shape.push_back(1);
       continue;
     }
     int64_t dim = in.dim(static_cast<int>(d)), step = (*strides)[i];
@@ -79,22 +78,16 @@ llvm::Error stridedSlice(KernelContext &ctx) {
     if (range.first < 0 || range.first >= dim)
       return ctx.fail(1, "an index into dimension " + llvm::Twine(d) + " is out of range", std::to_string(dim),
                       std::to_string((*begin)[i]));
-    offset += range.first * inner[d++];
+    view.offset += range.first * inner[d++];
   }
   takeWhole(in.shape.size() - d);
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  copyStrided(in.bytes().data(), offset, steps, shape, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
+  return view;
 }
-
-} // namespace
 
 llvm::ArrayRef<KernelRow> stridedSliceKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::STRIDED_SLICE, "any, i32, i32, i32 -> same", stridedSlice},
+      {Op::STRIDED_SLICE, "any, i32, i32, i32 -> same", copyView<viewStridedSlice>},
   };
   return rows;
 }

@@ -1,5 +1,5 @@
 #include "eval/Kernels.h"
-#include "eval/kernels/Move.h"
+#include "eval/kernels/Views.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -7,60 +7,6 @@
 namespace origo::eval {
 
 namespace {
-
-llvm::Error tile(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto times = ctx.integers(1);
-  if (!times)
-    return times.takeError();
-  if (times->size() != in.shape.size())
-    return ctx.fail(1, "does not have a number for each dimension", std::to_string(in.rank()),
-                    std::to_string(times->size()));
-  // A dimension d that is repeated t times is read as t × d with no step along t.
-  auto strides = stridesOf(in.shape);
-  Shape shape, repeated;
-  llvm::SmallVector<int64_t, 6> steps;
-  for (int d = 0; d < in.rank(); ++d) {
-    int64_t length;
-    if ((*times)[d] < 0 || llvm::MulOverflow<int64_t>(in.dim(d), (*times)[d], length) ||
-        std::max(length, (*times)[d]) > std::numeric_limits<int32_t>::max())
-      return ctx.fail(1, "a number is negative or too large");
-    shape.push_back(static_cast<int32_t>(length));
-    repeated.append({static_cast<int32_t>((*times)[d]), in.dim(d)});
-    steps.append({0, strides[d]});
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  if (!(*output)->storage.empty())
-    copyStrided(in.bytes().data(), 0, steps, repeated, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
-}
-
-llvm::Error broadcastTo(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto numbers = ctx.integers(1);
-  if (!numbers)
-    return numbers.takeError();
-  Shape shape;
-  for (int64_t number : *numbers) {
-    if (number < 0 || number > std::numeric_limits<int32_t>::max())
-      return ctx.fail(1, "is not a shape");
-    shape.push_back(static_cast<int32_t>(number));
-  }
-  auto joined = broadcastShape(in.shape, shape);
-  if (!joined || *joined != shape)
-    return ctx.fail(0, "does not broadcast to the new shape");
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  auto strides = stridesOf(in.shape);
-  llvm::SmallVector<int64_t, 6> steps(shape.size(), 0);
-  for (size_t d = 0, offset = shape.size() - in.shape.size(); d < in.shape.size(); ++d)
-    steps[offset + d] = in.shape[d] == 1 ? 0 : strides[d];
-  copyStrided(in.bytes().data(), 0, steps, shape, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
-}
 
 /// The shape that two shapes broadcast to.
 template <class T> llvm::Error broadcastArgs(KernelContext &ctx) {
@@ -86,11 +32,56 @@ template <class T> llvm::Error broadcastArgs(KernelContext &ctx) {
 
 } // namespace
 
+llvm::Expected<View> viewTiled(const KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto times = ctx.integers(1);
+  if (!times)
+    return times.takeError();
+  if (times->size() != in.shape.size())
+    return ctx.fail(1, "does not have a number for each dimension", std::to_string(in.rank()),
+                    std::to_string(times->size()));
+  // A dimension d that is repeated t times is read as t × d with no step along t.
+  auto strides = stridesOf(in.shape);
+  View view;
+  for (int d = 0; d < in.rank(); ++d) {
+    int64_t length;
+    if ((*times)[d] < 0 || llvm::MulOverflow<int64_t>(in.dim(d), (*times)[d], length) ||
+        std::max(length, (*times)[d]) > std::numeric_limits<int32_t>::max())
+      return ctx.fail(1, "a number is negative or too large");
+    view.shape.push_back(static_cast<int32_t>(length));
+    if ((*times)[d] != 1)
+      view.add((*times)[d], 0);
+    view.add(in.dim(d), strides[d]);
+  }
+  return view;
+}
+
+llvm::Expected<View> viewBroadcast(const KernelContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  auto numbers = ctx.integers(1);
+  if (!numbers)
+    return numbers.takeError();
+  View view;
+  for (int64_t number : *numbers) {
+    if (number < 0 || number > std::numeric_limits<int32_t>::max())
+      return ctx.fail(1, "is not a shape");
+    view.shape.push_back(static_cast<int32_t>(number));
+  }
+  auto joined = broadcastShape(in.shape, view.shape);
+  if (!joined || *joined != view.shape)
+    return ctx.fail(0, "does not broadcast to the new shape");
+  auto strides = stridesOf(in.shape);
+  size_t missing = view.shape.size() - in.shape.size();
+  for (size_t d = 0; d < view.shape.size(); ++d)
+    view.add(view.shape[d], d < missing || in.shape[d - missing] == 1 ? 0 : strides[d - missing]);
+  return view;
+}
+
 llvm::ArrayRef<KernelRow> tileKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::TILE, "any, i32|i64 -> same", tile},
-      {Op::BROADCAST_TO, "any, i32|i64 -> same", broadcastTo},
+      {Op::TILE, "any, i32|i64 -> same", copyView<viewTiled>},
+      {Op::BROADCAST_TO, "any, i32|i64 -> same", copyView<viewBroadcast>},
       {Op::BROADCAST_ARGS, "i32, i32 -> i32", broadcastArgs<int32_t>},
       {Op::BROADCAST_ARGS, "i64, i64 -> i64", broadcastArgs<int64_t>},
   };

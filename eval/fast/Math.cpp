@@ -1,0 +1,174 @@
+#include "eval/fast/Loops.h"
+#include "eval/fast/Processor.h"
+#include "eval/fast/Xnnpack.h"
+
+#include <cmath>
+
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// The C library has them for whole vectors, too, within 4 units of the last place. Its headers tell so only where
+// -ffast-math gives up infinities and NaN, which these functions know.
+#define VECTORISED extern "C" __attribute__((simd("notinbranch"))) float
+VECTORISED cosf(float) noexcept;
+VECTORISED erff(float) noexcept;
+VECTORISED expf(float) noexcept;
+VECTORISED logf(float) noexcept;
+VECTORISED sinf(float) noexcept;
+VECTORISED tanhf(float) noexcept;
+#undef VECTORISED
+#endif
+
+/// Functions of floats that XNNPACK lacks, in loops that the compiler vectorises.
+namespace origo::eval {
+
+namespace {
+
+using Op = BuiltinOperator;
+
+#define FUNCTION(name, expression)                                                                                     \
+  struct name {                                                                                                        \
+    [[gnu::always_inline]] static inline float of(float x) { return expression; }                                      \
+  };
+FUNCTION(Cos, cosf(x))
+FUNCTION(Exp, expf(x))
+FUNCTION(Log, logf(x))
+FUNCTION(ReciprocalRoot, 1.f / std::sqrt(x))
+FUNCTION(Sign, static_cast<float>(x > 0) - static_cast<float>(x < 0))
+FUNCTION(Sin, sinf(x))
+FUNCTION(Tanh, tanhf(x))
+FUNCTION(Gelu, 0.5f * x * (1 + erff(x * static_cast<float>(M_SQRT1_2))))
+FUNCTION(GeluByTanh, 0.5f * x * (1 + tanhf(static_cast<float>(M_2_SQRTPI * M_SQRT1_2) * (x + 0.044715f * x * x * x))))
+#undef FUNCTION
+
+/// y = f(x), for `count` numbers.
+template <class F> struct Each {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = F::of(x[i]);
+  }
+};
+
+/// The largest of a row is taken off first, so that nothing overflows.
+[[gnu::always_inline]] inline float exponentials(const float *x, float *y, int64_t count, float beta) {
+  float largest = x[0];
+  for (int64_t i = 1; i < count; ++i)
+    largest = x[i] > largest ? x[i] : largest;
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = expf((x[i] - largest) * beta);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += static_cast<double>(y[i]);
+  return static_cast<float>(sum);
+}
+struct Softmax {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float beta) {
+    float factor = 1 / exponentials(x, y, count, beta);
+    for (int64_t i = 0; i < count; ++i)
+      y[i] *= factor;
+  }
+};
+struct LogSoftmax {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
+    float largest = *std::max_element(x, x + count);
+    float sum = std::log(exponentials(x, y, count, 1));
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = x[i] - largest - sum;
+  }
+};
+/// Divided by its Euclidean length.
+struct Normalize {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+      sum += static_cast<double>(x[i] * x[i]);
+    float factor = 1 / std::max(static_cast<float>(std::sqrt(sum)), 1e-6f);
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = x[i] * factor;
+  }
+};
+
+using Run = void (*)(const float *, float *, int64_t, float);
+template <class F> void runPlain(const float *x, float *y, int64_t count, float parameter) {
+  F::run(x, y, count, parameter);
+}
+template <class F> ORIGO_AVX2 void runAvx2(const float *x, float *y, int64_t count, float parameter) {
+  F::run(x, y, count, parameter);
+}
+template <class F> ORIGO_AVX512 void runAvx512(const float *x, float *y, int64_t count, float parameter) {
+  F::run(x, y, count, parameter);
+}
+
+/// `rows`: of the last dimension; else of any length.
+template <class F> std::unique_ptr<FastKernel> inRows(bool rows, float parameter = 0) {
+  Run run = forThisProcessor<Run>(runPlain<F>, runAvx2<F>, runAvx512<F>);
+  return fastKernel([=](Operands in, Operands out, pthreadpool_t threads) {
+    int64_t count = in[0]->count(), length = rows ? in[0]->shape.back() : 4096;
+    Loops<1> pieces;
+    pieces.add((count + length - 1) / length, {length});
+    pieces.each(threads, [&](const Loops<1>::Steps &at, int64_t) {
+      run(dataOf<float>(*in[0]) + at[0], dataOf<float>(*out[0]) + at[0], std::min(length, count - at[0]), parameter);
+    });
+    return true;
+  });
+}
+
+std::unique_ptr<FastKernel> function(const FastSite &site) {
+  if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
+    return nullptr;
+  switch (site.op.code) {
+  case Op::COS:
+    return inRows<Each<Cos>>(false);
+  case Op::EXP:
+    return inRows<Each<Exp>>(false);
+  case Op::LOG:
+    return inRows<Each<Log>>(false);
+  case Op::RSQRT:
+    return inRows<Each<ReciprocalRoot>>(false);
+  case Op::SIGN:
+    return inRows<Each<Sign>>(false);
+  case Op::SIN:
+    return inRows<Each<Sin>>(false);
+  case Op::TANH:
+    return inRows<Each<Tanh>>(false);
+  case Op::GELU:
+    return site.options<circle::GeluOptions>().approximate() ? inRows<Each<GeluByTanh>>(false)
+                                                             : inRows<Each<Gelu>>(false);
+  default:
+    return nullptr;
+  }
+}
+
+/// Along the last dimension.
+std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
+  // Ranks may change, but no kernel takes a scalar.
+  if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
+    return nullptr;
+  switch (site.op.code) {
+  case Op::SOFTMAX:
+    return inRows<Softmax>(true, site.options<circle::SoftmaxOptions>().beta());
+  case Op::LOG_SOFTMAX:
+    return inRows<LogSoftmax>(true);
+  default:
+    return site.options<circle::L2NormOptions>().fused_activation_function() == circle::ActivationFunctionType::NONE
+               ? inRows<Normalize>(true)
+               : nullptr;
+  }
+}
+
+} // namespace
+
+llvm::ArrayRef<FastRow> fastMath() {
+  static const FastRow rows[] = {{Op::COS, function},
+                                 {Op::EXP, function},
+                                 {Op::LOG, function},
+                                 {Op::RSQRT, function},
+                                 {Op::SIGN, function},
+                                 {Op::SIN, function},
+                                 {Op::TANH, function},
+                                 {Op::GELU, function},
+                                 {Op::SOFTMAX, alongRows},
+                                 {Op::LOG_SOFTMAX, alongRows},
+                                 {Op::L2_NORMALIZATION, alongRows}};
+  return rows;
+}
+
+} // namespace origo::eval

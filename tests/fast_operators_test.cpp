@@ -1,0 +1,292 @@
+#include "tests/Engines.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace origo;
+using namespace origo::test;
+
+/// Operators of Engine::Fast one by one, in forms that no model of the shared folder has.
+
+namespace {
+
+/// A subgraph of one operator.
+struct Case {
+  std::string inputs;    ///< "%x: f32[2,3]"; $T: each type
+  std::string constants; ///< one a line
+  std::string op;        ///< "%y: $T = TRANSPOSE(%x, %p)"
+  size_t fast = 1;       ///< 0: left to the reference kernel
+};
+
+std::string replaced(std::string text, llvm::StringRef from, llvm::StringRef to) {
+  for (size_t at = 0; (at = text.find(from.str(), at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to.str());
+  return text;
+}
+
+/// Results are the names before '=' that a type follows.
+std::string modelOf(const Case &c) {
+  std::string results;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(c.op).split(" = ").first.split(parts, '%');
+  for (llvm::StringRef part : llvm::drop_begin(parts))
+    results += (results.empty() ? "%" : ", %") + part.split(':').first.str();
+  return "origo 1\nmodel circle version 0\nsubgraph @main(" + c.inputs + ") -> (" + results + ") {\n" + c.constants +
+         "\n" + c.op + "\n}\n";
+}
+
+void agree(const Case &c, double most, unsigned threads = 1) {
+  auto model = parse(modelOf(c));
+  ASSERT_TRUE(model) << modelOf(c);
+  CompileOptions options = fastOptions();
+  options.threads = threads;
+  for (unsigned seed : {1u, 2u}) {
+    Difference difference = compare(*model, modelOf(c), seed, options);
+    ASSERT_TRUE(difference.ran) << modelOf(c);
+    EXPECT_EQ(difference.coverage.fast.size(), c.fast) << modelOf(c);
+    EXPECT_LE(difference.floats, most) << modelOf(c);
+    EXPECT_EQ(difference.steps, 0) << modelOf(c);
+  }
+}
+
+void agreeForAllSizes(const Case &c) {
+  for (const char *type : {"i8", "i16", "f32", "f64"})
+    for (unsigned threads : {1u, 2u})
+      agree({replaced(c.inputs, "$T", type), replaced(c.constants, "$T", type), replaced(c.op, "$T", type), c.fast}, 0,
+            threads);
+}
+
+TEST(FastOperators, Views) {
+  for (const Case &c : std::vector<Case>{
+           {"%x: $T[2,3,4]", "%p: i32[3] = const [2, 0, 1]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[2,3,4]", "%p: i32[3] = const [0, -1, -2]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[3,70,90]", "%p: i32[3] = const [0, 2, 1]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[33,5,47]", "%p: i32[3] = const [2, 1, 0]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[2,3,2,3,2,3,2]", "%p: i32[7] = const [6, 0, 5, 1, 4, 2, 3]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[1,5,1]", "%p: i32[3] = const [2, 1, 0]", "%y: $T = TRANSPOSE(%x, %p)"},
+           {"%x: $T[]", "%p: i32[0] = const []", "%y: $T[] = TRANSPOSE(%x, %p)", 0},
+           {"%x: $T[0,5]", "%p: i32[2] = const [1, 0]", "%y: $T = TRANSPOSE(%x, %p)", 0},
+           {"%x: $T[6,50,40]", "%b: i32[3] = const [1, 2, 3]\n%s: i32[3] = const [4, -1, 35]",
+            "%y: $T = SLICE(%x, %b, %s)"},
+           {"%x: $T[6,5,4], %b: i32[3]", "%s: i32[3] = const [5, 4, 3]", "%y: $T = SLICE(%x, %b, %s)"},
+           {"%x: $T[9,50,40]",
+            "%b: i32[3] = const [8, 3, -1]\n%e: i32[3] = const [0, 50, -40]\n%s: i32[3] = const [-2, 5, -3]",
+            "%y: $T = STRIDED_SLICE(%x, %b, %e, %s)"},
+           {"%x: $T[9,5,4]", "%b: i32[2] = const [-1, 0]\n%e: i32[2] = const [0, 0]\n%s: i32[2] = const [1, 1]",
+            "%y: $T = STRIDED_SLICE(%x, %b, %e, %s) {shrink_axis_mask=1, ellipsis_mask=2}"},
+           {"%x: $T[9,5]", "%b: i32[2] = const [0, 3]\n%e: i32[2] = const [0, 4]\n%s: i32[2] = const [1, 1]",
+            "%y: $T = STRIDED_SLICE(%x, %b, %e, %s) {new_axis_mask=1}"},
+           {"%x: $T[9,5], %b: i32[2]", "%e: i32[2] = const [9, 4]\n%s: i32[2] = const [2, 1]",
+            "%y: $T = STRIDED_SLICE(%x, %b, %e, %s)"},
+           {"%x: $T[2,3]", "%m: i32[2] = const [3, 2]", "%y: $T = TILE(%x, %m)"},
+           {"%x: $T[20,30,3]", "%m: i32[3] = const [1, 4, 5]", "%y: $T = TILE(%x, %m)"},
+           {"%x: $T[2,3,1,2,1]", "%m: i32[5] = const [2, 1, 3, 2, 4]", "%y: $T = TILE(%x, %m)"},
+           {"%x: $T[3,1]", "%m: i32[4] = const [50, 2, 3, 40]", "%y: $T = BROADCAST_TO(%x, %m)"},
+           {"%x: $T[]", "%m: i32[2] = const [3, 4]", "%y: $T = BROADCAST_TO(%x, %m)"},
+           {"%x: $T[30,5,60]", "%a: i32[2] = const [0, -1]", "%y: $T = REVERSE_V2(%x, %a)"},
+           {"%x: $T[2,6,4,3]", "", "%y: $T = SPACE_TO_DEPTH(%x) {block_size=2}"},
+           {"%x: $T[2,30,20,27]", "", "%y: $T = DEPTH_TO_SPACE(%x) {block_size=3}"}})
+    agreeForAllSizes(c);
+}
+
+TEST(FastOperators, Padding) {
+  for (const Case &c : std::vector<Case>{
+           {"%x: $T[4,5]", "%p: i32[2,2] = const [3, 2, 1, 4]", "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
+           {"%x: $T[4,5]", "%p: i32[2,2] = const [4, 0, 5, 5]", "%y: $T = MIRROR_PAD(%x, %p) {mode=SYMMETRIC}"},
+           {"%x: $T[2,40,30,3]", "%p: i64[4,2] = const [0, 0, 20, 3, 1, 29, 0, 0]",
+            "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
+           {"%x: $T[2,3,2,3,2]", "%p: i32[5,2] = const [1, 1, 2, 1, 0, 1, 2, 2, 1, 0]",
+            "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
+           {"%x: $T[1,3]", "%p: i32[2,2] = const [0, 0, 0, 0]", "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
+           {"%x: $T[]", "%p: i32[0,2] = const []", "%y: $T[] = MIRROR_PAD(%x, %p) {mode=REFLECT}", 0},
+           {"%x: $T[4,5], %p: i32[2,2]", "", "%y: $T = MIRROR_PAD(%x, %p) {mode=SYMMETRIC}", 0},
+           {"%x: $T[4,5]", "%p: i32[2,2] = const [3, 2, 1, 4]", "%y: $T = PAD(%x, %p)"},
+           {"%x: $T[1,50,40,3]", "%p: i64[4,2] = const [1, 0, 0, 3, 2, 0, 0, 1]", "%y: $T = PAD(%x, %p)"},
+           {"%x: $T[1,2,1,2,1,2,1]", "%p: i32[7,2] = const [1, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1, 1, 1, 2]",
+            "%y: $T = PAD(%x, %p)"},
+           {"%x: $T[3,4]", "%p: i32[2,2] = const [0, 0, 0, 0]", "%y: $T = PAD(%x, %p)"},
+           {"%x: $T[3,4]", "%p: i32[2,2] = const [1, 2, 3, 0]\n%v: $T[1] = const [7]", "%y: $T = PADV2(%x, %p, %v)"},
+           {"%x: $T[0,4]", "%p: i32[2,2] = const [1, 2, 3, 0]\n%v: $T[1] = const [7]", "%y: $T = PADV2(%x, %p, %v)",
+            0}})
+    agreeForAllSizes(c);
+  agree({"%x: i8[3,4] q{scale=0.5, zero_point=-3}", "%p: i32[2,2] = const [1, 2, 3, 0]",
+         "%y: i8 q{scale=0.5, zero_point=-3} = PAD(%x, %p)"},
+        0);
+}
+
+TEST(FastOperators, PartsAndWholes) {
+  for (const Case &c : std::vector<Case>{
+           {"%a: $T[2,3], %b: $T[2,1], %c: $T[2,5]", "", "%y: $T = CONCATENATION(%a, %b, %c) {axis=-1}"},
+           {"%a: $T[200,3,2], %b: $T[200,30,2]", "", "%y: $T = CONCATENATION(%a, %b) {axis=1}"},
+           {"%a: $T[3], %b: $T[4]", "", "%y: $T = CONCATENATION(%a, %b)"},
+           {"%a: $T[3], %b: $T[0]", "", "%y: $T = CONCATENATION(%a, %b)", 0},
+           {"%a: $T[7,300], %b: $T[7,300], %c: $T[7,300]", "", "%y: $T = PACK(%a, %b, %c) {values_count=3, axis=2}"},
+           {"%a: $T[], %b: $T[]", "", "%y: $T = PACK(%a, %b) {values_count=2}"},
+           {"%a: $T[2,3], %b: $T[2,3]", "", "%y: $T = PACK(%a, %b) {values_count=2, axis=-2}"},
+           {"%x: $T[5,3,60]", "", "%a: $T, %b: $T, %c: $T = UNPACK(%x) {num=3, axis=1}"},
+           {"%x: $T[2]", "", "%a: $T, %b: $T = UNPACK(%x) {num=2, axis=-1}"},
+           {"%x: $T[700,6]", "%d: i32[] = const [-1]", "%a: $T, %b: $T, %c: $T = SPLIT(%d, %x) {num_splits=3}"},
+           {"%x: $T[4,6], %d: i32[]", "", "%a: $T, %b: $T = SPLIT(%d, %x) {num_splits=2}", 0},
+           {"%x: $T[5,9]", "%s: i32[3] = const [4, -1, 2]\n%d: i32[] = const [1]",
+            "%a: $T, %b: $T, %c: $T = SPLIT_V(%x, %s, %d) {num_splits=3}"}})
+    agreeForAllSizes(c);
+  // Parts of another scale are computed.
+  agree({"%a: u8[2] q{scale=0.5, zero_point=3}, %b: u8[2] q{scale=0.25, zero_point=0}", "",
+         "%y: u8 q{scale=0.5, zero_point=3} = CONCATENATION(%a, %b)", 0},
+        0);
+}
+
+TEST(FastOperators, BlocksOfPictures) {
+  for (const Case &c :
+       std::vector<Case>{{"%x: $T[2,5,7,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 0, 2]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[1,40,50,8]", "%b: i32[2] = const [4, 1]\n%m: i32[2,2] = const [4, 0, 0, 0]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[3,2]", "%b: i32[1] = const [5]\n%m: i32[1,2] = const [7, 6]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+                         {"%x: $T[12,3,4,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 4, 3]",
+                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+                         {"%x: $T[4,20,25,8]", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+                         {"%x: $T[2,0,4,3]", "%b: i32[2] = const [1, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)", 0}})
+    agreeForAllSizes(c);
+  agree({"%x: i8[1,3,2,1] q{scale=0.5, zero_point=-3}", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [1, 0, 1, 1]",
+         "%y: i8 q{scale=0.5, zero_point=-3} = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+        0);
+}
+
+TEST(FastOperators, Gathering) {
+  for (const char *type : {"i32", "i64", "i16"})
+    for (const Case &c :
+         std::vector<Case>{{"%x: $T[4,5,3]", "%i: $I[2,3] = const [1, 0, 3, 3, 2, 1]", "%y: $T = GATHER(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[] = const [4]", "%y: $T = GATHER(%x, %i) {axis=-2}"},
+                           {"%x: $T[2,3,9,3], %i: $I[2,100]", "", "%y: $T = GATHER(%x, %i) {axis=2, batch_dims=1}"},
+                           {"%x: $T[300], %i: $I[70,80]", "", "%y: $T = GATHER(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[2,2] = const [3, 4, 0, 1]", "%y: $T = GATHER_ND(%x, %i)"},
+                           {"%x: $T[4,5,3], %i: $I[2,7,3]", "", "%y: $T = GATHER_ND(%x, %i)"},
+                           {"%x: $T[4,5,3]", "%i: $I[1] = const [2]", "%y: $T = GATHER_ND(%x, %i)"}})
+      agreeForAllSizes({replaced(c.inputs, "$I", type), replaced(c.constants, "$I", type), c.op});
+}
+
+/// Both engines refuse it, in the same words.
+TEST(FastOperators, IndicesOutOfRangeAreRefused) {
+  for (const char *op : {"GATHER(%x, %i)", "GATHER_ND(%x, %i)"})
+    for (const char *index : {"4", "-1"}) {
+      auto model = parse(
+          modelOf({"%x: f32[4,5]", std::string("%i: i32[1] = const [") + index + "]", std::string("%y: f32 = ") + op}));
+      EXPECT_FALSE(compare(*model, op, 1).ran) << op << index;
+    }
+}
+
+TEST(FastOperators, ResizeNearest) {
+  for (const char *type : {"i8", "i16", "f32"})
+    for (const char *options : {"", "align_corners=true", "half_pixel_centers=true"})
+      for (const char *size : {"[40, 60]", "[7, 13]", "[1, 1]", "[20, 30]"})
+        for (const char *shape : {"[2,20,30,5]", "[1,20,30,1]", "[1,1,3,4]"})
+          agree({std::string("%x: ") + type + shape, std::string("%s: i32[2] = const ") + size,
+                 std::string("%y: ") + type + " = RESIZE_NEAREST_NEIGHBOR(%x, %s) {" + options + "}"},
+                0, 2);
+}
+
+TEST(FastOperators, Reductions) {
+  for (const char *op : {"SUM", "MEAN", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"})
+    for (const char *keep : {"", "keep_dims=true"})
+      for (auto [shape, axes] :
+           std::vector<std::pair<const char *, const char *>>{{"[200,70]", "[1] = const [1]"},
+                                                              {"[200,70]", "[1] = const [0]"},
+                                                              {"[200,7]", "[1] = const [-1]"},
+                                                              {"[3,40,90]", "[1] = const [1]"},
+                                                              {"[9,300,21]", "[2] = const [0, 2]"},
+                                                              {"[4,30,5,40]", "[2] = const [0, 2]"},
+                                                              {"[4,30,5,40]", "[2] = const [1, -1]"},
+                                                              {"[2,3,2,3,2]", "[2] = const [1, 3]"},
+                                                              {"[70,9,11]", "[3] = const [0, 1, 2]"},
+                                                              {"[1,6]", "[1] = const [0]"},
+                                                              {"[5]", "[2] = const [0, 0]"},
+                                                              {"[1,1]", "[1] = const [1]"},
+                                                              {"[]", "[1] = const [0]"}})
+        agree({std::string("%x: f32") + shape, std::string("%a: i32") + axes,
+               std::string("%y: f32 = ") + op + "(%x, %a) {" + keep + "}"},
+              1e-5, 2);
+  agree({"%x: f32[0,3]", "%a: i32[1] = const [0]", "%y: f32 = SUM(%x, %a)", 0}, 0);
+  agree({"%x: f32[2,5]", "%a: i32[0] = const []", "%y: f32 = SUM(%x, %a)", 0}, 0);
+  agree({"%x: f32[2,2], %a: i32[1]", "", "%y: f32 = SUM(%x, %a)", 0}, 0);
+}
+
+TEST(FastOperators, FunctionsOfFloats) {
+  for (const char *shape : {"[]", "[1]", "[5,7]", "[3,5000]"}) {
+    std::string x = std::string("%x: f32") + shape;
+    for (const char *op : {"COS", "EXP", "LOG", "RSQRT", "SIGN", "SIN", "TANH", "SQRT"})
+      agree({x, "", std::string("%y: f32 = ") + op + "(%x)"}, 1e-5, 2);
+    agree({x, "", "%y: f32 = GELU(%x) {approximate=false}"}, 1e-5, 2);
+    agree({x, "", "%y: f32 = GELU(%x) {approximate=true}"}, 1e-5, 2);
+  }
+  for (const char *shape : {"[1]", "[5,1]", "[5,7]", "[30,500]", "[0,4]"}) {
+    std::string x = std::string("%x: f32") + shape;
+    size_t fast = shape == llvm::StringRef("[0,4]") ? 0 : 1;
+    for (const char *beta : {"0.5", "-3", "1", "0"})
+      agree({x, "", std::string("%y: f32 = SOFTMAX(%x) {beta=") + beta + "}", fast}, 1e-5, 2);
+    agree({x, "", "%y: f32 = LOG_SOFTMAX(%x)", fast}, 1e-5, 2);
+    agree({x, "", "%y: f32 = L2_NORMALIZATION(%x)", fast}, 1e-5, 2);
+  }
+}
+
+TEST(FastOperators, NumbersThatAreNone) {
+  const char *numbers = "%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, "
+                        "88.8, -88, 1e4, 20, -20]";
+  for (const char *op : {"EXP", "LOG", "RSQRT", "TANH", "SIN", "COS"}) {
+    auto model = parse(modelOf({"", numbers, std::string("%y: f32 = ") + op + "(%x)"}));
+    auto reference = compile(*model), fast = compile(*model, fastOptions());
+    ASSERT_TRUE(reference && fast);
+    auto expected = runFloats(*reference, {}), actual = runFloats(*fast, {});
+    ASSERT_EQ(expected.size(), 19u);
+    ASSERT_EQ(actual.size(), 19u);
+    EXPECT_EQ(fast->coverage().fast.size(), 1u);
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (std::isnan(expected[i]))
+        EXPECT_TRUE(std::isnan(actual[i])) << op << i;
+      else if (std::isinf(expected[i]))
+        EXPECT_EQ(expected[i], actual[i]) << op << i;
+      else
+        EXPECT_NEAR(expected[i], actual[i], std::fabs(expected[i]) * 1e-5f + 1e-7f) << op << i;
+  }
+}
+
+TEST(FastOperators, ChoicesAndComparisons) {
+  for (const Case &c :
+       std::vector<Case>{{"%c: bool[300,40], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
+                         {"%c: bool[300], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
+                         {"%c: bool[], %a: $T[3,4], %b: $T[3,4]", "", "%y: $T = SELECT(%c, %a, %b)"},
+                         {"%c: bool[4], %a: $T[3,4], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+                         {"%c: bool[3,1], %a: $T[1,4], %b: $T[2,1,1]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+                         {"%c: bool[], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+                         {"%c: bool[0], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)", 0}})
+    for (const char *type : {"i8", "i16", "f32", "i64"})
+      agree({replaced(c.inputs, "$T", type), "", replaced(c.op, "$T", type), c.fast}, 0, 2);
+  for (const char *op : {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"})
+    for (const char *type : {"f32", "i32"})
+      for (const char *shapes : {"[90,100] [90,100]", "[90,100] []", "[] [7]", "[3,1] [1,4]", "[] []"}) {
+        auto [x, y] = llvm::StringRef(shapes).split(' ');
+        agree({std::string("%x: ") + type + x.str() + ", %y: " + type + y.str(), "",
+               std::string("%z: bool = ") + op + "(%x, %y)"},
+              0, 2);
+      }
+}
+
+TEST(FastOperators, LargestOfRows) {
+  for (const char *type : {"f32", "i8", "u8"})
+    for (const char *index : {"i32", "i64"})
+      agree({std::string("%x: ") + type + "[70,300]", "%a: i32[] = const [1]",
+             std::string("%y: ") + index +
+                 " = ARG_MAX(%x, %a) {output_type=" + (index == llvm::StringRef("i32") ? "INT32" : "INT64") + "}"},
+            0);
+}
+
+TEST(FastOperators, TransposedConvolutionOfAnyBatch) {
+  agree({"%x: f32[1?,5,4,3]", "%s: i32[4] = const [1, 11, 9, 2]\n%w: f32[2,3,3,3] = const seed 7 uniform -1 1",
+         "%y: f32[1?,11,9,2] = TRANSPOSE_CONV(%s, %w, %x) {padding=VALID, stride_w=2, stride_h=2, "
+         "fused_activation_function=RELU}"},
+        1e-5);
+}
+
+} // namespace
