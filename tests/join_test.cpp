@@ -256,7 +256,7 @@ TEST(Join, Onert) {
             "@1 FullyConnected: time 130000 exact 2:1\n"
             "@0 While: graph_time 420000 exact 0:0\n"
             "@1 Mul: time 11000 exact 0:1\n"
-            "@1 Conv2D: other_model_time 10000 none\n"
+            "@1 Conv2D: time 10000 none\n" // of another model
             "#0 model $0 subg: graph_time 460000 none\n");
   EXPECT_EQ(matches(whileModel().join(sampleProfile("onert.table.md"))),
             "subgraph 2: graph_time 80000 none\n"
