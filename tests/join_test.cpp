@@ -355,6 +355,11 @@ TEST(Join, TablesOfAnyMake) {
         << head;
   for (const char *text : {"tensor;ns\r\nresult;5\r\n", "tensor\tns\nresult\t5\n"})
     EXPECT_EQ(matches(whileModel().join(text)), "result: time 5 tensor 0:1\n") << text;
+  for (const char *title : {"us", "Time (us)", "latency_us", "duration[us]", "AVG_US"})
+    EXPECT_EQ(matches(whileModel().join(std::string("tensor,") + title + "\nresult,5\n")),
+              "result: time 5000 tensor 0:1\n")
+        << title;
+  EXPECT_NE(errorOf("tensor,times\nresult,5\n"), "no error");
   EXPECT_NE(errorOf("tensor;ms\nresult;1,5\n").find("\"1,5\" is not a number"), std::string::npos);
   EXPECT_NE(errorOf(llvm::StringRef("\xff\xfet\0,\0", 6)).find("UTF-16"), std::string::npos);
   // A row of several operators, as --join writes it.
