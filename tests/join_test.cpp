@@ -744,8 +744,11 @@ TEST(Join, StaleAndForeignProfilesAreNotJoined) {
   Join foreign = whileModel().join(sampleProfile("delegate.csv"));
   EXPECT_EQ(foreign.attributed, 0u);
   EXPECT_EQ(foreign.unattributed, foreign.total);
-  ASSERT_EQ(foreign.notes.size(), 1u);
-  EXPECT_NE(foreign.notes[0].find("another one"), std::string::npos);
+  EXPECT_TRUE(foreign.foreign);
+  EXPECT_FALSE(whileModel().join("tensor,ns\nnext_state,7\nx,1\n").foreign);
+  Join mostly = whileModel().join("tensor,ns\nnext_state,7\nx,1\ny,1\n");
+  ASSERT_EQ(mostly.notes.size(), 1u);
+  EXPECT_EQ(mostly.notes[0], "2 of 3 rows are about no operator of this model: is it a profile of another one?");
   // A name that two operators have names neither.
   Optimised lstm("while");
   auto &operators = lstm.file.map->target.subgraphs[2].operators;
