@@ -383,7 +383,7 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   note(matcher.ambiguous, "have a name that several operators have, and are not joined");
   note(matcher.elsewhere,
        "are joined by name, for their index is that of another operator: was another build measured?");
-  if (cycles && options.hertz == 1'000'000'000)
+  if (cycles && matched && options.hertz == 1'000'000'000)
     join.notes.push_back("cycles are counted as nanoseconds; --clock=MHZ says how fast the clock is");
   if (offsets && !options.kernels)
     join.notes.push_back("offsets and kernels mean something only with the table that --kernels=FILE reads");

@@ -7,6 +7,7 @@
 
 #include "export/Writer.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
@@ -167,10 +168,11 @@ llvm::Expected<JoinOptions> joinOptions(const origin::Target &target, const orig
 
 /// The notes; and a profile of which nothing fits is refused.
 llvm::Error tellAbout(const Join &join, const std::string &path) {
+  if (join.foreign)
+    return makeError(printable(path) + ": foreign profile: none of its rows is about an operator of this model" +
+                     (join.notes.empty() ? "" : "; " + llvm::join(join.notes, "; ")));
   for (const std::string &text : join.notes)
     tools::note(printable(path) + ": " + text);
-  if (join.foreign)
-    return makeError(printable(path) + ": foreign profile: none of its rows is about an operator of this model");
   return llvm::Error::success();
 }
 
