@@ -376,13 +376,14 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   };
   if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
     join.notes.push_back("no row measures an operator: is the file whole?");
-  if (summed && !matched)
-    join.notes.push_back("none of the rows is about an operator of this model: is it a profile of another one?");
+  join.foreign = summed && !matched;
+  if (matched && matched < summed - matched)
+    note(summed - matched, "are about no operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
   note(matcher.ambiguous, "have a name that several operators have, and are not joined");
   note(matcher.elsewhere,
        "are joined by name, for their index is that of another operator: was another build measured?");
-  if (cycles && options.hertz == 1'000'000'000)
+  if (cycles && matched && options.hertz == 1'000'000'000)
     join.notes.push_back("cycles are counted as nanoseconds; --clock=MHZ says how fast the clock is");
   if (offsets && !options.kernels)
     join.notes.push_back("offsets and kernels mean something only with the table that --kernels=FILE reads");

@@ -37,6 +37,7 @@ struct Join {
   std::vector<JoinedRow> rows;
   /// total == attributed + synthetic + unattributed
   uint64_t total = 0, attributed = 0, synthetic = 0, unattributed = 0;
+  bool foreign = false;           ///< none of the rows that measure something is about an operator of the model
   std::vector<std::string> notes; ///< lines for the user
 };
 

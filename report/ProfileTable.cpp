@@ -44,13 +44,12 @@ struct RoleName {
 /// What a column may be called without --columns; the first name of a role is the one for --columns, and goes before
 /// the others where a table has several. Those of the rows that --join itself writes are among them.
 constexpr RoleName roleNames[] = {
-    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},   {"tensor", Role::Tensor},
-    {"output", Role::Tensor},     {"op_index", Role::Index},  {"index", Role::Index},  {"partition", Role::Partition},
-    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},  {"offset", Role::Offset},
-    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value},  {"unit", Role::Unit},
-    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},      {"us", Role::Time},
-    {"ms", Role::Time},           {"s", Role::Time},          {"time_ns", Role::Time}, {"time_us", Role::Time},
-    {"time_ms", Role::Time},      {"time_s", Role::Time},
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},  {"tensor", Role::Tensor},
+    {"output", Role::Tensor},     {"op_index", Role::Index},  {"index", Role::Index}, {"partition", Role::Partition},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count}, {"offset", Role::Offset},
+    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value}, {"unit", Role::Unit},
+    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},     {"us", Role::Time},
+    {"ms", Role::Time},           {"s", Role::Time},
 };
 
 struct Column {
@@ -69,7 +68,11 @@ size_t rankOf(StringRef name) {
 std::optional<Column> columnOf(StringRef name) {
   for (const RoleName &known : roleNames)
     if (name == known.name)
-      return Column{known.role, known.role == Role::Time ? name.substr(name.rfind('_') + 1).str() : ""};
+      return Column{known.role, known.role == Role::Time ? known.name : ""};
+  for (StringRef what : {"time", "latency", "duration", "avg"}) // time_us, latency (ms)
+    if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _([").contains(unit.front()))
+      if (unit = unit.trim(" _()[]"); nanosecondExponent(unit))
+        return Column{Role::Time, unit.str()};
   return std::nullopt;
 }
 

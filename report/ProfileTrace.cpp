@@ -76,11 +76,14 @@ public:
     for (auto &[thread, list] : whole)
       if (llvm::Error error = addWhole(list))
         return error;
+    if (otherModels)
+      profile.notes.push_back(std::to_string(otherModels) + " rows are of other models than the first, and not joined");
     return llvm::Error::success();
   }
 
 private:
   Profile &profile;
+  size_t otherModels = 0;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole;              ///< by process and thread
   std::map<std::tuple<std::string, std::string>, size_t> rows;                          ///< by name and place
@@ -156,9 +159,7 @@ private:
     row.value = time;
     row.subgraph = indexOf(args, "subgraph");
     auto model = indexOf(args, "model");
-    if (model.value_or(0) != 0) // operators of several models have the same numbers
-      row.metric = "other_model_time";
-    else if (describeOnert(name, row))
+    if (describeOnert(name, row))
       row.backend = textOf(event, "tid").rsplit(", ").second.str();
     else if (name.starts_with("#"))
       row.metric = "graph_time";
@@ -173,6 +174,12 @@ private:
       place += number ? std::to_string(*number) + " " : "- ";
     auto [found, isNew] = rows.try_emplace({row.rawName + " " + row.backend, place}, profile.rows.size());
     if (isNew) {
+      if (model.value_or(0) != 0) { // whose operators have the same numbers
+        row.subgraph.reset();
+        row.op.reset();
+        row.tensor.clear();
+        ++otherModels;
+      }
       profile.rows.push_back(std::move(row));
       return llvm::Error::success();
     }

@@ -47,6 +47,9 @@ sed -i 's/"model_sha": "./"model_sha": "z/' own.json
 origin-dump --join own.json while.circle >said 2>&1 && fail "a stale profile is joined"
 grep -q '^origin-dump: error: own.json: stale profile: ' said || fail "$(<said)"
 
+origin-dump --join tests/profiles/delegate.csv --json while.circle >out 2>said && fail "a foreign profile is joined"
+[[ ! -s out ]] && grep -q '^origin-dump: error: tests/profiles/delegate.csv: foreign profile: ' said || fail "$(<said)"
+
 # Names that are in no map come from the source.
 circle2circle res/while.origo while.tflite
 circle2circle -O1 --embed-origin=ids --no-origin-json while.tflite ids.circle || fail "ids.circle"

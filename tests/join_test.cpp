@@ -256,7 +256,7 @@ TEST(Join, Onert) {
             "@1 FullyConnected: time 130000 exact 2:1\n"
             "@0 While: graph_time 420000 exact 0:0\n"
             "@1 Mul: time 11000 exact 0:1\n"
-            "@1 Conv2D: other_model_time 10000 none\n"
+            "@1 Conv2D: time 10000 none\n" // of another model
             "#0 model $0 subg: graph_time 460000 none\n");
   EXPECT_EQ(matches(whileModel().join(sampleProfile("onert.table.md"))),
             "subgraph 2: graph_time 80000 none\n"
@@ -355,6 +355,11 @@ TEST(Join, TablesOfAnyMake) {
         << head;
   for (const char *text : {"tensor;ns\r\nresult;5\r\n", "tensor\tns\nresult\t5\n"})
     EXPECT_EQ(matches(whileModel().join(text)), "result: time 5 tensor 0:1\n") << text;
+  for (const char *title : {"us", "Time (us)", "latency_us", "duration[us]", "AVG_US"})
+    EXPECT_EQ(matches(whileModel().join(std::string("tensor,") + title + "\nresult,5\n")),
+              "result: time 5000 tensor 0:1\n")
+        << title;
+  EXPECT_NE(errorOf("tensor,times\nresult,5\n"), "no error");
   EXPECT_NE(errorOf("tensor;ms\nresult;1,5\n").find("\"1,5\" is not a number"), std::string::npos);
   EXPECT_NE(errorOf(llvm::StringRef("\xff\xfet\0,\0", 6)).find("UTF-16"), std::string::npos);
   // A row of several operators, as --join writes it.
@@ -739,8 +744,11 @@ TEST(Join, StaleAndForeignProfilesAreNotJoined) {
   Join foreign = whileModel().join(sampleProfile("delegate.csv"));
   EXPECT_EQ(foreign.attributed, 0u);
   EXPECT_EQ(foreign.unattributed, foreign.total);
-  ASSERT_EQ(foreign.notes.size(), 1u);
-  EXPECT_NE(foreign.notes[0].find("another one"), std::string::npos);
+  EXPECT_TRUE(foreign.foreign);
+  EXPECT_FALSE(whileModel().join("tensor,ns\nnext_state,7\nx,1\n").foreign);
+  Join mostly = whileModel().join("tensor,ns\nnext_state,7\nx,1\ny,1\n");
+  ASSERT_EQ(mostly.notes.size(), 1u);
+  EXPECT_EQ(mostly.notes[0], "2 of 3 rows are about no operator of this model: is it a profile of another one?");
   // A name that two operators have names neither.
   Optimised lstm("while");
   auto &operators = lstm.file.map->target.subgraphs[2].operators;

@@ -7,6 +7,7 @@
 
 #include "export/Writer.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
@@ -165,6 +166,16 @@ llvm::Expected<JoinOptions> joinOptions(const origin::Target &target, const orig
   return options;
 }
 
+/// The notes; and a profile of which nothing fits is refused.
+llvm::Error tellAbout(const Join &join, const std::string &path) {
+  if (join.foreign)
+    return makeError(printable(path) + ": foreign profile: none of its rows is about an operator of this model" +
+                     (join.notes.empty() ? "" : "; " + llvm::join(join.notes, "; ")));
+  for (const std::string &text : join.notes)
+    tools::note(printable(path) + ": " + text);
+  return llvm::Error::success();
+}
+
 /// The source as if it were a written model whose operators are their own origins.
 origin::Target asTarget(const origin::Listing &source) {
   origin::Target target;
@@ -202,8 +213,8 @@ llvm::Expected<Join> joinSource(const origin::OriginMap &map, const origin::File
   SplitWeights weights(SplitRule::Macs, ofSource, source, nullptr);
   if (llvm::Error error = divideTime(*join, ofSource, weights))
     return error;
-  for (const std::string &text : join->notes)
-    tools::note(printable(sourceProfilePath) + ": " + text);
+  if (llvm::Error error = tellAbout(*join, sourceProfilePath))
+    return error;
   return join;
 }
 
@@ -268,8 +279,8 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
   }
   if (llvm::Error error = divideTime(*join, map, weights))
     return error;
-  for (const std::string &text : join->notes)
-    tools::note(printable(joinPath) + ": " + text);
+  if (llvm::Error error = tellAbout(*join, joinPath))
+    return error;
   if (size_t count = weights.estimated())
     tools::note(llvm::Twine(count) + " source operators are weighed by a guess" +
                 (rule == SplitRule::Measured ? ": they have no time in the profile of the source"
