@@ -106,40 +106,49 @@ struct Terminals {
     outputs = operators + 1 + constants;
   }
 
+  static bool isRead(const Value &value) {
+    bool read = false;
+    value.forEachUse([&](const Use &) { read = true; });
+    return read;
+  }
+
   static Terminals of(const Model &model, const Subgraph &graph) {
     bool tflite = model.format == Format::Tflite;
     size_t constants = 0;
-    for (const Value *value : graph.values) {
-      bool used = false;
-      value->forEachUse([&](Use &) { used = true; });
-      constants += !value->producer() && !value->isGraphInput && (used || !tflite);
-    }
+    for (const Value *value : graph.values)
+      constants += !value->producer() && !value->isGraphInput && (isRead(*value) || !tflite);
     return {tflite, !graph.inputs.empty(), graph.operators.size(), constants};
   }
 
-  /// Of a source subgraph, from its listing, and the ledger for what nothing used.
-  static Terminals of(const MetricsReport &report, uint32_t from) {
+  /// Of a source subgraph, from its listing. The reader of tflite files makes nodes only of constants that an operator
+  /// reads; which do, the ledger tells, and what is left of the others in `target`.
+  static Terminals of(const MetricsReport &report, uint32_t from, const Subgraph &target) {
     const origin::Listing &listing = *report.imported.lineage.source;
     const origin::SourceSubgraph &graph = listing.subgraphs[from];
     bool tflite = listing.format == "tflite", hasInputs = false;
-    size_t constants = 0;
-    std::vector<bool> produced(graph.tensors.size());
-    for (const origin::SourceOperator &op : graph.operators)
-      for (int32_t id : op.tensors)
-        if (id >= 0 && uint32_t(id) - graph.firstTensor < produced.size())
-          produced[uint32_t(id) - graph.firstTensor] = true;
+    std::vector<bool> isConstant(graph.tensors.size());
     for (size_t i = 0; i < graph.tensors.size(); ++i) {
-      hasInputs |= graph.tensors[i].kind == origin::TensorKind::Input;
-      constants += !produced[i] && graph.tensors[i].kind != origin::TensorKind::Input;
+      origin::TensorKind kind = graph.tensors[i].kind;
+      hasInputs |= kind == origin::TensorKind::Input;
+      isConstant[i] = kind != origin::TensorKind::Input && !(tflite && kind == origin::TensorKind::Activation);
     }
-    llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-    auto uncount = [&](const LedgerRow &row) {
-      uint32_t i = row.id - graph.firstTensor;
-      constants -= row.isTensor && row.fate == Fate::UnusedInSource && i < produced.size() && !produced[i] &&
-                   graph.tensors[i].kind != origin::TensorKind::Input;
+    auto isNone = [&](int64_t id) {
+      if (id >= graph.firstTensor && id - graph.firstTensor < int64_t(isConstant.size()))
+        isConstant[id - graph.firstTensor] = false;
     };
-    if (tflite)
-      report.imported.model->ledger(lost, uncount);
+    for (const origin::SourceOperator &op : graph.operators)
+      llvm::for_each(op.tensors, isNone);
+    if (tflite) {
+      llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+      report.imported.model->ledger(lost, [&](const LedgerRow &row) {
+        if (row.isTensor && row.fate == Fate::UnusedInSource)
+          isNone(row.id);
+      });
+      for (const Value *value : target.values)
+        if (!value->producer() && !isRead(*value) && !value->relations.empty() && value->relations.front().exact)
+          isNone(value->relations.front().tensor);
+    }
+    size_t constants = llvm::count(isConstant, true);
     return {tflite, hasInputs, graph.operators.size(), constants};
   }
 };
@@ -181,7 +190,7 @@ void report::writeSync(const MetricsReport &report, const Subgraph &graph, uint3
   for (auto &[left, other] : entries)
     if (!left.empty() && !other.empty())
       entry(left, other);
-  Terminals a = Terminals::of(report, from), b = Terminals::of(model, graph);
+  Terminals a = Terminals::of(report, from, graph), b = Terminals::of(model, graph);
   auto terminal = [&](std::optional<size_t> left, std::optional<size_t> other) {
     if (left && other)
       entry("\"" + llvm::Twine(*left) + "\"", "\"" + llvm::Twine(*other) + "\"");

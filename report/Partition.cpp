@@ -98,6 +98,10 @@ Expected<std::vector<Region>> partition(Model &model, const Target &target, Stri
   }
   if (llvm::Error error = checkState(graph, levels))
     return error;
+  // Each part tells of the whole source: ever more of them take time and space by the square.
+  if (last >= 1000)
+    return makeError("the target takes so few neighbours that there would be " + llvm::Twine(last + 1) +
+                     " parts, one behind the other; at most 1000 are written");
   std::vector<Region> regions(last + 1);
   for (unsigned level = 0; level <= last; ++level)
     regions[level].backend = (level % 2 ? fallback : backend).str();

@@ -192,14 +192,18 @@ Expected<Target> readWebnn(StringRef text, std::vector<std::string> &notes) {
     }
     if (!limits.is_object())
       return makeError(printable(key) + ": is not an object");
-    bool known = false;
+    const Row *known = nullptr;
     for (const Row &row : rows)
       if (row.webnn == key) {
         ops[row.circle.str()] = convert(row, limits, dump);
-        known = true;
+        known = &row;
       }
     if (!known)
       notes.push_back("WebNN's " + printable(key) + " has no counterpart among the operators of circle");
+    else
+      for (auto &[name, limit] : limits.items())
+        if (!position(known->operands, name) && !position(known->results, name))
+          notes.push_back("WebNN's " + printable(key) + " has no " + printable(name) + " in circle");
   }
   target["ops"] = std::move(ops);
   return readTarget(target.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -290,13 +290,13 @@ TEST(TargetDescription, Webnn) {
                "output": {"dataTypes": ["float32"], "rankRange": {"min": 4, "max": 4}}},
     "reshape": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
     "lesser": {"a": {"dataTypes": ["float32"]}, "b": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["uint8"]}},
-    "relu": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
+    "relu": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}, "state": {}},
     "hardSigmoid": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}}})";
   std::vector<std::string> notes;
   llvm::Expected<Target> target = readWebnn(dump, notes);
   ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("hardSigmoid"), std::string::npos);
+  EXPECT_EQ(notes, (std::vector<std::string>{"WebNN's relu has no state in circle",
+                                             "WebNN's hardSigmoid has no counterpart among the operators of circle"}));
   std::vector<std::string> names;
   for (auto &[name, one] : target->ops)
     names.push_back(name);
@@ -311,6 +311,102 @@ TEST(TargetDescription, Webnn) {
   EXPECT_EQ(json["ops"]["RESHAPE"]["shape"]["constant"], true);
   EXPECT_EQ(json["ops"]["LESS"]["output"]["dataTypes"], (std::vector<std::string>{"uint8", "bool"}));
   EXPECT_NE(errorOf(readWebnn(limits, notes)).find("a target description already"), std::string::npos);
+}
+
+/// What is left of a model's lines against a description.
+std::vector<std::string> against(const std::string &model, const char *description) {
+  PayloadStore store;
+  auto parsed = parseText("origo 1\nmodel circle version 0\n" + model, "", store);
+  if (parsed)
+    return lines(checkTarget(**parsed, targetOf(description)));
+  ADD_FAILURE() << llvm::toString(parsed.takeError());
+  return {};
+}
+using Lines = std::vector<std::string>;
+
+TEST(TargetCheck, ConstantsAreNeitherInputsNorResultsNorVariables) {
+  EXPECT_EQ(against(R"(default own_buffer
+subgraph @main(%x: f32[4]) -> (%y) {
+  %v: f32[4] variable
+  %w: f32[4] = const [1, 2, 3, 4]
+  %a: f32[4] = ADD(%x, %v)
+  %y: f32[4] = MUL(%a, %w)
+}
+)",
+                    R"({"constant": {"dataTypes": ["int8"], "rankRange": {"min": 2}},
+                        "ops": {"ADD": {"x": {"constant": false}}, "MUL": {"x": {"constant": false}, "y": {"constant": true}}}})"),
+            (Lines{"1 MUL y w: constant.dataTypes [\"int8\"] not \"float32\" {}",
+                   "1 MUL y w: constant.rankRange {\"min\":2} not 1 {}"}));
+}
+
+TEST(TargetCheck, CustomOperatorsAreTheirOwn) {
+  const char *model = R"(subgraph @main(%x: f32[4]) -> (%y) {
+  %a: f32[4] = CUSTOM "Mine"(%x)
+  %y: f32[4] = CUSTOM "Other"(%a)
+}
+)";
+  EXPECT_EQ(against(model, R"({"ops": {"CUSTOM:Mine": {}}})"),
+            Lines{"1 CUSTOM  -: ops \"listed\" not \"CUSTOM:Other\" {}"});
+  EXPECT_EQ(against(model, R"({"ops": {"CUSTOM": {}, "CUSTOM:Mine": {"input": {"dataTypes": ["int8"]}}}})"),
+            Lines{"0 CUSTOM input[0] x: dataTypes [\"int8\"] not \"float32\" {}"});
+}
+
+TEST(TargetCheck, SizesAndShapesThatAreNotKnown) {
+  const char *sized = R"({"maxTensorByteLength": 16, "ops": {"ABS": {"same": [["x.shape", "y.shape"]]}}})";
+  auto abs = [&](const std::string &x, const std::string &y) {
+    return against("subgraph @main(%x: f32" + x + ") -> (%y) {\n  %y: f32" + y + " = ABS(%x)\n}\n", sized);
+  };
+  EXPECT_EQ(abs("[-1,4]", "[-1,4]"), Lines{});
+  EXPECT_EQ(abs("[-1,4]", "[1,4]"), Lines{});
+  EXPECT_EQ(abs("[-1,4]", "[-1,3]"), Lines{"0 ABS y y: same [-1,4] not [-1,3] {}"});
+  EXPECT_EQ(abs("[5]", "[4]").size(), 3u); // as input, as operand, and another shape
+  EXPECT_EQ(abs("[65536,65536]", "[65536,65536]").size(), 4u);
+}
+
+TEST(TargetCheck, SchemesOfQuantisation) {
+  auto abs = [&](const std::string &x, const std::string &schemes) {
+    return against("subgraph @main(%x: " + x + ") -> (%y) {\n  %y: f32[4,1] = ABS(%x)\n}\n",
+                   (R"({"ops": {"ABS": {"x": {"quantization": {"schemes": [)" + schemes + "]}}}}}").c_str());
+  };
+  EXPECT_EQ(abs("i8[4,1] q{scale=0.5, zero_point=0}", R"("per-tensor")"), Lines{});
+  EXPECT_EQ(abs("i8[4,1] q{scale=0.5, zero_point=0}", R"("per-channel")"),
+            Lines{"0 ABS x x: quantization {\"schemes\":[\"per-channel\"]} not \"per-tensor\" {}"});
+  EXPECT_EQ(abs("i8[1,4] q{scale=0.5, zero_point=0}", R"("per-channel")"), Lines{}); // one channel
+  EXPECT_EQ(abs("i8[4,1]", R"("none")"), Lines{});
+  EXPECT_EQ(abs("i8[4,1]", R"("per-tensor")").size(), 1u);
+  EXPECT_EQ(abs("i4[4,1] q{blockwise={scales=_, zero_points=_, block_size=32}}", R"("blockwise")"), Lines{});
+  EXPECT_EQ(abs("i4[4,1] q{custom=hex\"00\"}", R"("custom")"), Lines{});
+  EXPECT_EQ(abs("i4[4,1] q{mx=1}", R"("blockwise", "mx")"), Lines{});
+}
+
+TEST(TargetCheck, OptionsWhereverTheyAre) {
+  EXPECT_EQ(against(R"(subgraph @main(%x: f32[1,4,4,1], %f: f32[1,1,1,1]) -> (%y, %z) {
+  %y: f32[1,4,4,1] = CONV_2D(%x, %f) Conv2DOptions absent
+  %z: f32[1,8,4,1] = STABLEHLO_CONCATENATE(%x, %x) {dimension=1}
+}
+)",
+                    R"({"ops": {"CONV_2D": {"attributes": {"dilation_w_factor": {"min": 1}}},
+                        "STABLEHLO_CONCATENATE": {"attributes": {"dimension": {"max": 0}}}}})"),
+            Lines{"1 STABLEHLO_CONCATENATE dimension -: attributes {\"max\":0} not 1 {}"});
+}
+
+TEST(TargetCheck, RanksAndSubgraphs) {
+  PayloadStore store;
+  auto model = parseText(R"(origo 1
+model circle version 0
+subgraph @main(%b: bool[], %x: f32[2]) -> (%y) {
+  %y: f32[2] = IF(%b, %x) {then_subgraph_index=@same, else_subgraph_index=@same}
+}
+subgraph @same(%x: f32[2]) -> (%y) {
+  %y: f32[2] = ABS(%x)
+}
+)",
+                         "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  auto found = checkTarget(**model, targetOf(R"({"ops": {"IF": {}, "ABS": {"x": {"rankRange": {"min": 2}}}}})"));
+  EXPECT_EQ(lines(found), Lines{"0 ABS x x: rankRange {\"min\":2} not 1 {}"});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].subgraph, 1u);
 }
 
 /// What is checked is what the description says, in its words.
@@ -436,6 +532,19 @@ subgraph @main(%x: f32[4], %z: f32[4]) -> (%d, %e, %n) {
   EXPECT_EQ(partText(*regions, "npu", "cpu", unnamed),
             "[partition]\nbackends=cpu,npu\ndefault=cpu\ncomply=opname\n\n[OPNAME]\na=npu\nn=npu\nc=npu\nd=npu\n");
   EXPECT_TRUE(unnamed.empty());
+}
+
+TEST(Partition, PartsAreNotWithoutEnd) {
+  std::string text = "origo 1\nmodel circle version 0\nsubgraph @main(%t0: f32[4]) -> (%t1001) {\n";
+  for (int i = 0; i < 1001; ++i)
+    text +=
+        "  %t" + std::to_string(i + 1) + ": f32[4] = " + (i % 2 ? "EXP" : "RELU") + "(%t" + std::to_string(i) + ")\n";
+  PayloadStore store;
+  auto model = parseText(text + "}\n", "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  auto regions = partition(**model, targetOf(R"({"target": "npu", "ops": {"RELU": {}}})"), "npu", "cpu");
+  ASSERT_FALSE(bool(regions));
+  EXPECT_NE(llvm::toString(regions.takeError()).find("there would be 1001 parts"), std::string::npos);
 }
 
 /// Chain of four with a branch, as a file that is its own source.

@@ -17,7 +17,7 @@ function expect(condition, text) {
   ++failures;
   if (++shown <= 8) console.log(`FAILED ${title}: ${text}`.replace(/[^ -~]/g, '?'));
 }
-const counts = { netron: 0, nodes: 0, entries: 0, visq: 0, dot: 0, ghosts: 0 };
+const counts = { netron: 0, nodes: 0, entries: 0, unchanged: 0, visq: 0, dot: 0, ghosts: 0 };
 
 /** Netron: every item finds one thing, and says of it what is so. */
 function netron(metrics, side) {
@@ -157,6 +157,19 @@ function sync(metrics, side, graphs) {
   }
 }
 
+/** In a model that stays as it is each node is its own partner, those of all inputs and all outputs too. */
+function unchanged(model) {
+  const tflite = model.endsWith('.tflite') || fs.readFileSync(model).subarray(0, 40).includes('model tflite');
+  const same = path.join(scratch, tflite ? 'same.tflite' : 'same.circle');
+  run('circle2circle', '-O0', model, same);
+  run('circle-metrics', `--model-explorer=${path.join(scratch, 'same')}`, same);
+  for (const name of fs.readdirSync(path.join(scratch, 'same')).filter((name) => name.endsWith('.sync.json')))
+    for (const { leftNodeIds, rightNodeIds } of read(`same/${name}`).mappingEntries) {
+      ++counts.unchanged;
+      expect(`${leftNodeIds}` === `${rightNodeIds}`, `${name}: ${leftNodeIds} became ${rightNodeIds}`);
+    }
+}
+
 /** Visquv takes the value of an operator's last output, and slots without their ends. */
 function visq(metrics, skips) {
   if (!fs.existsSync(path.join(scratch, 'm.visq.json'))) return;
@@ -243,6 +256,7 @@ for (const model of models) {
     }
     netron(metrics, side);
     sync(metrics, side, modelExplorer(metrics, skips));
+    unchanged(model);
     visq(metrics, skips);
     originDot(side);
     summary();
