@@ -144,13 +144,17 @@ TEST(FastIntegers, HybridRangesOfAllKinds) {
                                                                           {1e-40f, 0, 0, 0},
                                                                           {5, 6, 7, 8},
                                                                           {-5, -6, -7, -8},
-                                                                          {0.5, 1.5, 2.5, 127}})
+                                                                          {0.5, 1.5, 2.5, 127},
+                                                                          {-127, -0.5, -1.5, 99.49999f}})
     for (const char *scale : {"scale=0.5, zero_point=0", "scale=[0.5, 0.25], zero_point=[0, 0], dim=0"}) {
-      agree({"%x: f32[1,2,2,1]", std::string("%w: i8[2,1,1,1] q{") + scale + "} = const [100, -3]",
-             "%y: f32 = CONV_2D(%x, %w) {padding=SAME, stride_w=1, stride_h=1}", 1, values},
+      std::vector<float> many; // whole vectors, and a rest
+      for (int i = 0; i < 11; ++i)
+        many.insert(many.end(), values.begin(), values.end());
+      agree({"%x: f32[1,4,11,1]", std::string("%w: i8[2,1,1,1] q{") + scale + "} = const [100, -3]",
+             "%y: f32 = CONV_2D(%x, %w) {padding=SAME, stride_w=1, stride_h=1}", 1, many},
             1e-6);
-      agree({"%x: f32[1,4]", std::string("%w: i8[2,4] q{") + scale + "} = const [100, -3, 5, 7, 1, 2, 3, -128]",
-             "%y: f32 = FULLY_CONNECTED(%x, %w) {asymmetric_quantize_inputs=true}", 1, values},
+      agree({"%x: f32[1,44]", std::string("%w: i8[2,44] q{") + scale + "} = " + numbers(88, -128, 127),
+             "%y: f32 = FULLY_CONNECTED(%x, %w) {asymmetric_quantize_inputs=true}", 1, many},
             1e-6);
     }
 }
@@ -304,8 +308,9 @@ TEST(FastIntegers, PairsOfBytes) {
   std::string quantised = "q{scale=1000, zero_point=3}", result = "%y: i8 q{scale=1, zero_point=-5} = ";
   for (const char *op : {"ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"})
     for (auto [x, y] :
-         {std::pair("[40,3,50]", "[40,3,50]"), std::pair("[40,3,50]", "[1]"), std::pair("[40,1,50]", "[3,50]"),
-          std::pair("[1,3,50]", "[40,1,1]"), std::pair("[40,1,50]", "[1,3,1]"), std::pair("[]", "[40,3,50]")})
+         {std::pair("[40,3,50]", "[40,3,50]"), std::pair("[40,3,50]", "[1]"), std::pair("[40,3,50]", "[3,50]"),
+          std::pair("[40,3,50]", "[40,1,50]"), std::pair("[40,1,50]", "[3,50]"), std::pair("[1,3,50]", "[40,1,1]"),
+          std::pair("[40,1,50]", "[1,3,1]"), std::pair("[]", "[40,3,50]")})
       agree({std::string("%x: i8") + x + " q{scale=1000, zero_point=3}, %z: i8" + y + " q{scale=0.5, zero_point=3}", "",
              result + op + "(%x, %z)"});
   for (const char *op : {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"})
