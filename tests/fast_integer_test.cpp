@@ -186,6 +186,22 @@ TEST(FastIntegers, HybridMatrixProducts) {
   agree({"%x: f32[4,3], %w: i8[2,3] q{scale=0.5, zero_point=0}", "", "%y: f32 = FULLY_CONNECTED(%x, %w)", 0});
 }
 
+TEST(FastIntegers, HybridBatchMatrixProducts) {
+  for (const char *asymmetric : {"true", "false"})
+    for (const std::string &scale : {std::string("scale=0.02, zero_point=0"), channelScales(20, 1)}) {
+      std::string options = std::string("asymmetric_quantize_inputs=") + asymmetric;
+      std::string w = "%w: i8[33,20] q{" + scale + "}";
+      agree(
+          {"%x: f32[3,9,33]", w + " = " + numbers(660, -127, 127), "%y: f32 = BATCH_MATMUL(%x, %w) {" + options + "}"},
+          1e-6);
+      agree({"%x: f32[33,9], " + w, "", "%y: f32 = BATCH_MATMUL(%x, %w) {adjoint_lhs=true, " + options + "}"}, 1e-6);
+      agree({"%x: f32[2,1,3,7], %w: i8[4,20,7] q{" + scale + "}", "",
+             "%y: f32 = BATCH_MATMUL(%x, %w) {adjoint_rhs=true, " + options + "}"},
+            1e-6);
+    }
+  agree({"%x: f32[3,0], %w: i8[0,4] q{scale=1, zero_point=0}", "", "%y: f32 = BATCH_MATMUL(%x, %w)", 0});
+}
+
 TEST(FastIntegers, BatchMatrixProducts) {
   const char *x16 = "q{scale=0.01, zero_point=0}", *x8 = "q{scale=0.01, zero_point=-3}";
   for (auto [x, y] : {std::pair("[5,8]", "[8,20]"), std::pair("[3,9,600]", "[600,17]"),
