@@ -144,13 +144,17 @@ TEST(FastIntegers, HybridRangesOfAllKinds) {
                                                                           {1e-40f, 0, 0, 0},
                                                                           {5, 6, 7, 8},
                                                                           {-5, -6, -7, -8},
-                                                                          {0.5, 1.5, 2.5, 127}})
+                                                                          {0.5, 1.5, 2.5, 127},
+                                                                          {-127, -0.5, -1.5, 99.49999f}})
     for (const char *scale : {"scale=0.5, zero_point=0", "scale=[0.5, 0.25], zero_point=[0, 0], dim=0"}) {
-      agree({"%x: f32[1,2,2,1]", std::string("%w: i8[2,1,1,1] q{") + scale + "} = const [100, -3]",
-             "%y: f32 = CONV_2D(%x, %w) {padding=SAME, stride_w=1, stride_h=1}", 1, values},
+      std::vector<float> many; // whole vectors, and a rest
+      for (int i = 0; i < 11; ++i)
+        many.insert(many.end(), values.begin(), values.end());
+      agree({"%x: f32[1,4,11,1]", std::string("%w: i8[2,1,1,1] q{") + scale + "} = const [100, -3]",
+             "%y: f32 = CONV_2D(%x, %w) {padding=SAME, stride_w=1, stride_h=1}", 1, many},
             1e-6);
-      agree({"%x: f32[1,4]", std::string("%w: i8[2,4] q{") + scale + "} = const [100, -3, 5, 7, 1, 2, 3, -128]",
-             "%y: f32 = FULLY_CONNECTED(%x, %w) {asymmetric_quantize_inputs=true}", 1, values},
+      agree({"%x: f32[1,44]", std::string("%w: i8[2,44] q{") + scale + "} = " + numbers(88, -128, 127),
+             "%y: f32 = FULLY_CONNECTED(%x, %w) {asymmetric_quantize_inputs=true}", 1, many},
             1e-6);
     }
 }
@@ -180,6 +184,22 @@ TEST(FastIntegers, HybridMatrixProducts) {
   std::string w = "%w: i8[2,3] q{scale=0.5, zero_point=0} = const [1, 2, 3, 4, 5, 6]";
   agree({"%x: f32[0,3]", w, "%y: f32 = FULLY_CONNECTED(%x, %w)", 0});
   agree({"%x: f32[4,3], %w: i8[2,3] q{scale=0.5, zero_point=0}", "", "%y: f32 = FULLY_CONNECTED(%x, %w)", 0});
+}
+
+TEST(FastIntegers, HybridBatchMatrixProducts) {
+  for (const char *asymmetric : {"true", "false"})
+    for (const std::string &scale : {std::string("scale=0.02, zero_point=0"), channelScales(20, 1)}) {
+      std::string options = std::string("asymmetric_quantize_inputs=") + asymmetric;
+      std::string w = "%w: i8[33,20] q{" + scale + "}";
+      agree(
+          {"%x: f32[3,9,33]", w + " = " + numbers(660, -127, 127), "%y: f32 = BATCH_MATMUL(%x, %w) {" + options + "}"},
+          1e-6);
+      agree({"%x: f32[33,9], " + w, "", "%y: f32 = BATCH_MATMUL(%x, %w) {adjoint_lhs=true, " + options + "}"}, 1e-6);
+      agree({"%x: f32[2,1,3,7], %w: i8[4,20,7] q{" + scale + "}", "",
+             "%y: f32 = BATCH_MATMUL(%x, %w) {adjoint_rhs=true, " + options + "}"},
+            1e-6);
+    }
+  agree({"%x: f32[3,0], %w: i8[0,4] q{scale=1, zero_point=0}", "", "%y: f32 = BATCH_MATMUL(%x, %w)", 0});
 }
 
 TEST(FastIntegers, BatchMatrixProducts) {
@@ -304,8 +324,9 @@ TEST(FastIntegers, PairsOfBytes) {
   std::string quantised = "q{scale=1000, zero_point=3}", result = "%y: i8 q{scale=1, zero_point=-5} = ";
   for (const char *op : {"ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"})
     for (auto [x, y] :
-         {std::pair("[40,3,50]", "[40,3,50]"), std::pair("[40,3,50]", "[1]"), std::pair("[40,1,50]", "[3,50]"),
-          std::pair("[1,3,50]", "[40,1,1]"), std::pair("[40,1,50]", "[1,3,1]"), std::pair("[]", "[40,3,50]")})
+         {std::pair("[40,3,50]", "[40,3,50]"), std::pair("[40,3,50]", "[1]"), std::pair("[40,3,50]", "[3,50]"),
+          std::pair("[40,3,50]", "[40,1,50]"), std::pair("[40,1,50]", "[3,50]"), std::pair("[1,3,50]", "[40,1,1]"),
+          std::pair("[40,1,50]", "[1,3,1]"), std::pair("[]", "[40,3,50]")})
       agree({std::string("%x: i8") + x + " q{scale=1000, zero_point=3}, %z: i8" + y + " q{scale=0.5, zero_point=3}", "",
              result + op + "(%x, %z)"});
   for (const char *op : {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"})

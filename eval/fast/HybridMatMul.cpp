@@ -1,8 +1,9 @@
+#include "eval/Shapes.h"
 #include "eval/fast/HybridRows.h"
 #include "eval/fast/IntegerRows.h"
 #include "eval/kernels/BlockScales.h"
 
-/// FULLY_CONNECTED of floats with weights of 8 or 4 bits.
+/// FULLY_CONNECTED and BATCH_MATMUL of floats with weights of 8 or 4 bits.
 namespace origo::eval {
 
 namespace {
@@ -114,10 +115,74 @@ std::unique_ptr<FastKernel> hybrid(const FastSite &site) {
   return std::make_unique<HybridFullyConnected>(*weights, asymmetric, *range, std::move(*blocks));
 }
 
+class HybridBatchMatMul : public FastKernel {
+public:
+  HybridBatchMatMul(const FastSite &site, const circle::BatchMatMulOptions &options)
+      : right(site, options.adjoint_rhs()), transposed(options.adjoint_lhs()),
+        asymmetric(options.asymmetric_quantize_inputs()) {}
+
+  bool run(Operands in, Operands out, pthreadpool_t threads) override {
+    const Tensor &x = *in[0], &y = *in[1];
+    if (x.rank() < 2 || y.rank() < 2 || out[0]->count() == 0)
+      return false;
+    Stack a(x, transposed), b(y, right.transposed);
+    int64_t rows = a.rows, depth = a.columns, columns = b.columns;
+    if (depth == 0 || b.rows != depth ||
+        (y.perChannel() && y.quantization->scale.size() != static_cast<size_t>(columns)))
+      return false;
+    llvm::ArrayRef<int32_t> shape = out[0]->shape;
+    float *result = dataOf<float>(*out[0]);
+    values.resize(static_cast<size_t>(depth));
+    scales.resize(static_cast<size_t>(rows));
+    for (Broadcast batch(shape.drop_back(2),
+                         {llvm::ArrayRef(x.shape).drop_back(2), llvm::ArrayRef(y.shape).drop_back(2)});
+         !batch.done(); batch.next(), result += rows * columns) {
+      const float *from = dataOf<float>(x) + batch.index(0) * rows * depth;
+      int16_t *left = numbers.reserve(rows * depth);
+      for (int64_t row = 0; row < rows; ++row) {
+        const float *elements = from + row * depth;
+        if (transposed) {
+          for (int64_t k = 0; k < depth; ++k)
+            values[static_cast<size_t>(k)] = from[row * a.rowStep + k * a.columnStep];
+          elements = values.data();
+        }
+        auto [least, most] = rangeWithZero(elements, depth);
+        HybridScale by = HybridScale::of(least, most, asymmetric);
+        quantizeHybrid(elements, depth, by, left + row * depth);
+        scales[static_cast<size_t>(row)] = by.scale;
+      }
+      multiply<int32_t>(
+          right.packed(y, batch.index(1)), rows, threads, [=](int64_t row, int64_t) { return left + row * depth; },
+          [&](int64_t row, int64_t first, const auto &sums) {
+            for (int64_t column = first; column < std::min(first + PackedMatrix::width, columns); ++column)
+              result[row * columns + column] =
+                  static_cast<float>(sums[static_cast<size_t>(column - first)]) *
+                  (scales[static_cast<size_t>(row)] * y.scaleOf(static_cast<size_t>(column)));
+          });
+    }
+    return true;
+  }
+
+private:
+  RightMatrix right;
+  bool transposed, asymmetric;
+  std::vector<float> values, scales;
+  IntegerRows numbers;
+};
+
+std::unique_ptr<FastKernel> hybridBatchMatMul(const FastSite &site) {
+  const Tensor &y = site.input(1);
+  if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::INT8 || !y.quantization ||
+      y.quantization->scale.empty())
+    return nullptr;
+  return std::make_unique<HybridBatchMatMul>(site, site.options<circle::BatchMatMulOptions>());
+}
+
 } // namespace
 
 llvm::ArrayRef<FastRow> fastHybridMatMul() {
-  static const FastRow rows[] = {{BuiltinOperator::FULLY_CONNECTED, hybrid}};
+  static const FastRow rows[] = {{BuiltinOperator::FULLY_CONNECTED, hybrid},
+                                 {BuiltinOperator::BATCH_MATMUL, hybridBatchMatMul}};
   return rows;
 }
 

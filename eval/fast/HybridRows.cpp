@@ -1,107 +1,108 @@
 #include "eval/fast/HybridRows.h"
 
-#include <cstring>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace origo::eval {
 
 namespace {
 
-/// Sixteen numbers, in as many registers as the processor takes for them.
-using Floats = float __attribute__((vector_size(64)));
-using Integers = int32_t __attribute__((vector_size(64)));
-constexpr int64_t width = 16;
-
-/// `each(vector, where)`; the last one is filled up with zeros.
-template <class Each> [[gnu::always_inline]] inline void forVectors(const float *values, int64_t count, Each each) {
-  int64_t i = 0;
-  for (; i + width <= count; i += width) {
-    Floats x;
-    std::memcpy(&x, values + i, sizeof x);
-    each(x, i);
+std::pair<float, float> rangePlain(const float *values, int64_t count) {
+  float least = 0, most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    least = std::min(least, values[i]);
+    most = std::max(most, values[i]);
   }
-  if (i == count)
-    return;
-  Floats x = {};
-  std::memcpy(&x, values + i, static_cast<size_t>(count - i) * sizeof(float));
-  each(x, i);
+  return {least, most};
 }
 
-[[gnu::always_inline]] inline std::pair<float, float> range(const float *values, int64_t count) {
-  Floats least = {}, most = {};
-  forVectors(
-      values, count, [&](const Floats &x, int64_t) __attribute__((always_inline)) {
-        least = x < least ? x : least;
-        most = x > most ? x : most;
-      });
-  std::pair<float, float> all(0, 0);
-  for (int64_t i = 0; i < width; ++i)
-    all = {std::min(all.first, least[i]), std::max(all.second, most[i])};
-  return all;
+template <class T> void quantizePlain(const float *values, int64_t count, const HybridScale &by, T *out) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<T>(by.quantize(values[i]));
+}
+
+#ifdef __x86_64__
+// Without fused products and sums: the numbers are to be the reference kernels'.
+
+[[gnu::target("avx2")]] std::pair<float, float> rangeAvx2(const float *values, int64_t count) {
+  constexpr int64_t width = 8, some = 4;
+  __m256 least[some] = {}, most[some] = {};
+  int64_t i = 0;
+  for (; i + some * width <= count; i += some * width)
+    for (int64_t n = 0; n < some; ++n) {
+      __m256 x = _mm256_loadu_ps(values + i + n * width);
+      least[n] = _mm256_min_ps(x, least[n]); // the second one, if x is NaN
+      most[n] = _mm256_max_ps(x, most[n]);
+    }
+  float lows[some * width], highs[some * width];
+  for (int64_t n = 0; n < some; ++n) {
+    _mm256_storeu_ps(lows + n * width, least[n]);
+    _mm256_storeu_ps(highs + n * width, most[n]);
+  }
+  auto rest = rangePlain(values + i, count - i);
+  return {std::min(rest.first, rangePlain(lows, some * width).first),
+          std::max(rest.second, rangePlain(highs, some * width).second)};
 }
 
 template <class T>
-[[gnu::always_inline]] inline void quantize(const float *values, int64_t count, const HybridScale &by, T *out) {
-  Floats nothing = {};
-  Floats zero = nothing + by.zero, low = nothing + by.low, high = nothing + 127.f;
-  Integers zeros = __builtin_convertvector(zero, Integers);
-  forVectors(
-      values, count, [&](const Floats &x, int64_t at) __attribute__((always_inline)) {
-        Floats number = zero + x * by.inverse;
-        number = number == number ? number : nothing;
-        number = number < low ? low : number > high ? high : number;
-        // Half away from zero: the largest number below a half is added, and the rest cut off.
-        number += number < nothing ? nothing - 0.49999997f : nothing + 0.49999997f;
-        Integers whole = __builtin_convertvector(number, Integers) - zeros;
-        typedef T Result __attribute__((vector_size(16 * sizeof(T))));
-        Result result = __builtin_convertvector(whole, Result);
-        std::memcpy(out + at, &result, static_cast<size_t>(std::min(width, count - at)) * sizeof(T));
-      });
+[[gnu::target("avx2")]] void quantizeAvx2(const float *values, int64_t count, const HybridScale &by, T *out) {
+  constexpr int64_t width = 8;
+  __m256 inverse = _mm256_set1_ps(by.inverse), zero = _mm256_set1_ps(by.zero), low = _mm256_set1_ps(by.low);
+  __m256 high = _mm256_set1_ps(127), sign = _mm256_set1_ps(-0.f);
+  // Half away from zero: the largest number below a half is added, and the rest cut off.
+  __m256 half = _mm256_set1_ps(0.49999997f);
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    __m256 x = _mm256_add_ps(zero, _mm256_mul_ps(_mm256_loadu_ps(values + i), inverse));
+    x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+    x = _mm256_min_ps(_mm256_max_ps(x, low), high);
+    x = _mm256_round_ps(_mm256_add_ps(x, _mm256_or_ps(half, _mm256_and_ps(x, sign))),
+                        _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    x = _mm256_sub_ps(x, zero);
+    if constexpr (std::is_same_v<T, float>) {
+      _mm256_storeu_ps(out + i, x);
+    } else {
+      __m256i whole = _mm256_cvttps_epi32(x);
+      __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(out + i), packed);
+    }
+  }
+  quantizePlain(values + i, count - i, by, out + i);
 }
 
-// The same code for what different processors have. None fuses products and sums: the numbers are to be the reference
-// kernels'.
-struct Here {
-  std::pair<float, float> (*range)(const float *, int64_t);
-  void (*toFloats)(const float *, int64_t, const HybridScale &, float *);
-  void (*toIntegers)(const float *, int64_t, const HybridScale &, int16_t *);
-};
-#define FOR_PROCESSOR(name, target)                                                                                    \
-  target std::pair<float, float> range##name(const float *x, int64_t count) { return range(x, count); }                \
-  target void floats##name(const float *x, int64_t count, const HybridScale &by, float *out) {                         \
-    quantize(x, count, by, out);                                                                                       \
-  }                                                                                                                    \
-  target void integers##name(const float *x, int64_t count, const HybridScale &by, int16_t *out) {                     \
-    quantize(x, count, by, out);                                                                                       \
-  }                                                                                                                    \
-  constexpr Here here##name = {range##name, floats##name, integers##name};
-FOR_PROCESSOR(Plain, )
-#ifdef __x86_64__
-FOR_PROCESSOR(Avx2, [[gnu::target("avx2")]])
-const Here &here() {
-  static const Here &chosen = __builtin_cpu_supports("avx2") ? hereAvx2 : herePlain;
-  return chosen;
+bool hasAvx2() {
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
 }
-#else
-const Here &here() { return herePlain; }
 #endif
-#undef FOR_PROCESSOR
+
+template <class T> void quantize(const float *values, int64_t count, const HybridScale &by, T *out) {
+  if (by.empty)
+    return std::fill(out, out + count, T(0));
+#ifdef __x86_64__
+  if (hasAvx2())
+    return quantizeAvx2(values, count, by, out);
+#endif
+  quantizePlain(values, count, by, out);
+}
 
 } // namespace
 
-std::pair<float, float> rangeWithZero(const float *values, int64_t count) { return here().range(values, count); }
+std::pair<float, float> rangeWithZero(const float *values, int64_t count) {
+#ifdef __x86_64__
+  if (hasAvx2())
+    return rangeAvx2(values, count);
+#endif
+  return rangePlain(values, count);
+}
 
 void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, float *out) {
-  if (by.empty)
-    std::fill(out, out + count, 0.f);
-  else
-    here().toFloats(values, count, by, out);
+  quantize(values, count, by, out);
 }
 
 void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, int16_t *out) {
-  if (by.empty)
-    std::fill(out, out + count, int16_t(0));
-  else
-    here().toIntegers(values, count, by, out);
+  quantize(values, count, by, out);
 }
 
 } // namespace origo::eval

@@ -59,42 +59,19 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
   });
 }
 
-/// How the matrices of a stack lie in memory.
-struct Stack {
-  int64_t rows, columns, rowStep, columnStep;
-  Stack(const Tensor &tensor, bool transposed)
-      : rows(tensor.dim(tensor.rank() - 2)), columns(tensor.shape.back()), rowStep(columns), columnStep(1) {
-    if (transposed) {
-      std::swap(rows, columns);
-      std::swap(rowStep, columnStep);
-    }
-  }
-};
-
 /// `end(sum, row, column)` gives an element.
 template <class T, class Sum, class Out, class MakeEnd>
 std::unique_ptr<FastKernel> products(const FastSite &site, int32_t leftZero, int32_t rightZero, int64_t channels,
                                      MakeEnd end) {
   const auto &options = site.options<circle::BatchMatMulOptions>();
-  bool leftTransposed = options.adjoint_lhs(), rightTransposed = options.adjoint_rhs();
-  // A constant of one matrix is packed once.
-  const Tensor *constant = site.constant(1);
-  bool known = constant && constant->rank() >= 2 && constant->count() > 0 &&
-               constant->count() == int64_t(constant->shape.back()) * constant->dim(constant->rank() - 2);
-  auto pack = [](PackedMatrix &matrix, const int8_t *elements, const Stack &right) {
-    matrix.pack(right.columns, 1, right.rows, [&](int64_t column, int64_t, int64_t k) {
-      return elements[k * right.rowStep + column * right.columnStep];
-    });
-  };
-  PackedMatrix matrix;
-  if (known)
-    pack(matrix, dataOf<int8_t>(*constant), Stack(*constant, rightTransposed));
-  return fastKernel([=, matrix = std::move(matrix), numbers = IntegerRows(),
+  bool leftTransposed = options.adjoint_lhs();
+  RightMatrix right(site, options.adjoint_rhs());
+  return fastKernel([=, right = std::move(right), numbers = IntegerRows(),
                      zeros = ZeroPoints<Sum>()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *in[1];
     if (x.rank() < 2 || y.rank() < 2 || out[0]->count() == 0)
       return false;
-    Stack a(x, leftTransposed), b(y, rightTransposed);
+    Stack a(x, leftTransposed), b(y, right.transposed);
     int64_t rows = a.rows, depth = a.columns, columns = b.columns;
     if (depth == 0 || b.rows != depth || (channels && columns != channels))
       return false;
@@ -115,8 +92,7 @@ std::unique_ptr<FastKernel> products(const FastSite &site, int32_t leftZero, int
           for (int64_t k = 0; k < depth; ++k)
             *to++ = static_cast<int16_t>(from[row * a.rowStep + k * a.columnStep] - leftZero);
       }
-      if (!known)
-        pack(matrix, dataOf<int8_t>(y) + batch.index(1) * depth * columns, b);
+      const PackedMatrix &matrix = right.packed(y, batch.index(1));
       zeros.set(left, rows, depth, rightZero);
       multiply<Sum>(
           matrix, rows, threads, [=](int64_t row, int64_t) { return left + row * depth; },

@@ -69,4 +69,46 @@ private:
   std::vector<Sum> sums;
 };
 
+/// How the matrices of a stack lie in memory.
+struct Stack {
+  int64_t rows, columns, rowStep, columnStep;
+  Stack(const Tensor &tensor, bool transposed)
+      : rows(tensor.dim(tensor.rank() - 2)), columns(tensor.shape.back()), rowStep(columns), columnStep(1) {
+    if (transposed) {
+      std::swap(rows, columns);
+      std::swap(rowStep, columnStep);
+    }
+  }
+};
+
+/// The right operand of BATCH_MATMUL, int8. A constant of one matrix is packed once.
+class RightMatrix {
+public:
+  bool transposed;
+  RightMatrix(const FastSite &site, bool transposed) : transposed(transposed) {
+    const Tensor *constant = site.constant(1);
+    if (!constant || constant->rank() < 2 || constant->count() == 0 ||
+        constant->count() != int64_t(constant->shape.back()) * constant->dim(constant->rank() - 2))
+      return;
+    pack(*constant, 0);
+    known = true;
+  }
+  const PackedMatrix &packed(const Tensor &tensor, int64_t number) {
+    if (!known)
+      pack(tensor, number);
+    return matrix;
+  }
+
+private:
+  void pack(const Tensor &tensor, int64_t number) {
+    Stack stack(tensor, transposed);
+    const int8_t *elements = dataOf<int8_t>(tensor) + number * stack.rows * stack.columns;
+    matrix.pack(stack.columns, 1, stack.rows, [&](int64_t column, int64_t, int64_t k) {
+      return elements[k * stack.rowStep + column * stack.columnStep];
+    });
+  }
+  bool known = false;
+  PackedMatrix matrix;
+};
+
 } // namespace origo::eval

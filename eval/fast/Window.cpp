@@ -84,7 +84,9 @@ std::unique_ptr<FastKernel> averagePool(const FastSite &site) {
   if (in.type == TensorType::FLOAT32)
     return images<float>(createPool<float>(site, xnn_create_average_pooling2d_nhwc_f32, false, channels), depth,
                          pooling<float>(xnn_setup_average_pooling2d_nhwc_f32));
-  if (in.type == TensorType::UINT8 && isPerTensor(in) && isPerTensor(out))
+  // XNNPACK's sum counts what is padded, as elements too.
+  if (in.type == TensorType::UINT8 && isPerTensor(in) && isPerTensor(out) &&
+      site.options<circle::Pool2DOptions>().padding() == circle::Padding::VALID)
     return images<uint8_t>(createPool<uint8_t>(site, xnn_create_average_pooling2d_nhwc_qu8, false, channels,
                                                static_cast<uint8_t>(in.zeroPoint()), in.scale(),
                                                static_cast<uint8_t>(out.zeroPoint()), out.scale()),

@@ -15,6 +15,7 @@ template <class T> class Weights {
 public:
   explicit Weights(const Tensor &tensor) {
     if (std::is_same_v<T, int8_t> && tensor.type == TensorType::INT4) {
+      unpacked.reserve(static_cast<size_t>(tensor.count()));
       const uint8_t *packed = tensor.bytes().data();
       for (int64_t i = 0; i < tensor.count(); ++i)
         unpacked.push_back(static_cast<T>(int4At(packed, i)));
@@ -54,6 +55,11 @@ struct HybridScale {
     made.inverse = asymmetric ? 1 / made.scale : 127 / range;
     return made;
   }
+  /// A whole number, without the zero point.
+  float quantize(float value) const {
+    float number = std::round(zero + value * inverse);
+    return (std::isnan(number) ? 0 : std::clamp(number, low, 127.f)) - zero;
+  }
 };
 
 /// Rows of floats, each quantised to int8 by its own range; `elements` are without the zero point.
@@ -77,11 +83,8 @@ private:
     scales.push_back(by.scale);
     if (by.empty)
       return;
-    for (size_t i = 0; i < values.size(); ++i) {
-      float number = std::round(by.zero + values[i] * by.inverse);
-      number = std::isnan(number) ? 0 : std::clamp(number, by.low, 127.f);
-      out[i] = static_cast<int16_t>(number - by.zero);
-    }
+    for (size_t i = 0; i < values.size(); ++i)
+      out[i] = static_cast<int16_t>(by.quantize(values[i]));
   }
 };
 

@@ -114,18 +114,51 @@ subgraph @main(%x: f32[1,4,4,2]) -> (%z) {
   EXPECT_EQ(allocationsOfOneMoreRun(*model, 2), 0u);
 }
 
-/// Nor one whose shapes are known when it runs.
+/// Nor one whose shapes are known when it runs, with an operator of many operands.
 TEST(SteadyState, UnknownBatchAllocatesNothing) {
   auto model = parse(R"(origo 1
 model circle version 0
 subgraph @main(%x: f32[1?,4,4,1]) -> (%y) {
   %w: f32[1,2,2,1] = const [1, 2, 3, 4]
   %a: f32[1?,4,4,1] = CONV_2D(input=%x, filter=%w) {padding=SAME, stride_w=1, stride_h=1, fused_activation_function=RELU}
-  %y: f32[1?,4,4,1] = LOGISTIC(x=%a)
+  %c: f32[1?,4,4,9] = CONCATENATION(%a, %x, %a, %x, %a, %x, %a, %x, %a) {axis=3, fused_activation_function=NONE}
+  %y: f32[1?,4,4,9] = LOGISTIC(x=%c)
 }
 )");
   ASSERT_TRUE(model);
   EXPECT_EQ(allocationsOfOneMoreRun(*model, 1), 0u);
+}
+
+TEST(SteadyState, WholeNumbersAllocateNothing) {
+  for (const char *text : {R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[2,4,4,2]) -> (%z) {
+  %w: i8[3,2,2,2] q{scale=[0.1, 0.2, 0.3], zero_point=[0, 0, 0], dim=0} = const [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24]
+  %f: i8[2,3] q{scale=0.1, zero_point=0} = const [1, 2, 3, 4, 5, 6]
+  %y: f32[2,4,4,3] = CONV_2D(input=%x, filter=%w) {padding=SAME, stride_w=1, stride_h=1}
+  %z: f32[2,4,4,2] = FULLY_CONNECTED(input=%y, weights=%f) {keep_num_dims=true}
+}
+)",
+                           R"(origo 1
+model circle version 0
+subgraph @main(%x: i16[2,4,4,3] q{scale=0.1, zero_point=0}, %r: i8[2,3,5] q{scale=0.1, zero_point=0}) -> (%z, %v) {
+  %w: i8[3,1,1,3] q{scale=0.1, zero_point=0} = const [1, 2, 3, 4, 5, 6, 7, 8, 9]
+  %d: i8[1,2,2,3] q{scale=0.1, zero_point=0} = const [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+  %a: i16[2,4,4,3] q{scale=0.1, zero_point=0} = CONV_2D(input=%x, filter=%w) {padding=SAME, stride_w=1, stride_h=1}
+  %b: i16[2,4,4,3] q{scale=0.1, zero_point=0} = DEPTHWISE_CONV_2D(input=%a, filter=%d) {padding=SAME, stride_w=1, stride_h=1}
+  %c: i16[2,4,4,3] q{scale=0.1, zero_point=0} = AVERAGE_POOL_2D(value=%b) {padding=SAME, stride_w=1, stride_h=1, filter_width=2, filter_height=2}
+  %axes: i32[1] = const [1]
+  %m: i16[2,4,3] q{scale=0.1, zero_point=0} = MEAN(%c, %axes)
+  %z: i16[2,4,5] q{scale=0.1, zero_point=0} = BATCH_MATMUL(x=%m, y=%r)
+  %u: i8[2,3,5] q{scale=0.00390625, zero_point=-128} = SOFTMAX(%r) {beta=1.0}
+  %v: i32[2,3,3] = BATCH_MATMUL(x=%u, y=%r) {adjoint_rhs=true}
+}
+)"}) {
+    auto model = parse(text);
+    ASSERT_TRUE(model);
+    EXPECT_EQ(allocationsOfOneMoreRun(*model, 1), 0u) << text;
+    EXPECT_EQ(allocationsOfOneMoreRun(*model, 2), 0u) << text;
+  }
 }
 
 TEST(SteadyState, ConvolutionalNetworksAllocateNothing) {
