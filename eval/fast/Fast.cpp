@@ -19,6 +19,7 @@ namespace origo::eval {
   FILE(fastArgMax)                                                                                                     \
   FILE(fastGather)                                                                                                     \
   FILE(fastJoin)                                                                                                       \
+  FILE(fastLstm)                                                                                                       \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMath)                                                                                                       \
   FILE(fastMovement)                                                                                                   \
