@@ -52,4 +52,11 @@ inline Difference compare(Model &model, const std::string &name, unsigned seed,
   return made;
 }
 
+inline std::vector<float> ramp(size_t count) {
+  std::vector<float> made;
+  for (size_t i = 0; i < count; ++i)
+    made.push_back(static_cast<float>(i % 7) * 0.01f - 0.02f);
+  return made;
+}
+
 } // namespace origo::test

@@ -133,6 +133,9 @@ TEST(FastOperators, PartsAndWholes) {
   agree({"%a: u8[2] q{scale=0.5, zero_point=3}, %b: u8[2] q{scale=0.25, zero_point=0}", "",
          "%y: u8 q{scale=0.5, zero_point=3} = CONCATENATION(%a, %b)", 0},
         0);
+  agree({"%a: u8[2] q{scale=0.5, zero_point=3}, %b: u8[2] q{scale=0.5, zero_point=5}", "",
+         "%y: u8 q{scale=0.5, zero_point=3} = CONCATENATION(%a, %b)", 0},
+        0);
 }
 
 TEST(FastOperators, BlocksOfPictures) {
@@ -166,6 +169,24 @@ TEST(FastOperators, Gathering) {
                            {"%x: $T[4,5,3], %i: $I[2,7,3]", "", "%y: $T = GATHER_ND(%x, %i)"},
                            {"%x: $T[4,5,3]", "%i: $I[1] = const [2]", "%y: $T = GATHER_ND(%x, %i)"}})
       agreeForAllSizes({replaced(c.inputs, "$I", type), replaced(c.constants, "$I", type), c.op});
+}
+
+/// What a slice begins at is computed, and decides on the shape of the result.
+TEST(FastOperators, AViewFollowsItsNumbers) {
+  auto model = parse(modelOf({"%x: f32[9], %b: i32[1]", "%e: i32[1] = const [9]\n%s: i32[1] = const [3]",
+                              "%y: f32 = STRIDED_SLICE(%x, %b, %e, %s)"}));
+  auto fast = compile(*model, fastOptions());
+  ASSERT_TRUE(static_cast<bool>(fast));
+  State state;
+  RunOptions options;
+  options.state = &state;
+  std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (int32_t begin : {0, 1, 4, 8, 3, 0}) {
+    std::vector<float> expected;
+    for (int32_t i = begin; i < 9; i += 3)
+      expected.push_back(x[i]);
+    EXPECT_EQ(runFloats(*fast, {floats({9}, x), tensor<int32_t>(TensorType::INT32, {1}, begin)}, options), expected);
+  }
 }
 
 /// Both engines refuse it, in the same words.
@@ -271,6 +292,43 @@ TEST(FastOperators, ChoicesAndComparisons) {
                std::string("%z: bool = ") + op + "(%x, %y)"},
               0, 2);
       }
+}
+
+/// Two runs, the second of which goes on where the first one ended if the states are variables.
+TEST(FastOperators, Lstm) {
+  std::string weights;
+  for (int i = 0; i < 4; ++i) {
+    std::string gate = std::to_string(i), seed = " = const seed 1" + gate + " uniform -1 1\n";
+    weights +=
+        "%w" + gate + ": f32[21,5]" + seed + "%r" + gate + ": f32[21,21]" + seed + "%b" + gate + ": f32[21]" + seed;
+  }
+  for (const char *kind : {" variable", " = const splat 0.25"})
+    for (const char *options : {"time_major=true", "time_major=false, cell_clip=0.3"}) {
+      std::string states = replaced("%h: f32[3,21]K\n%c: f32[3,21]K", "K", kind);
+      auto model = parse(modelOf(
+          {"%x: f32[3,3,5]", weights + states,
+           std::string(
+               "%y: f32 = UNIDIRECTIONAL_SEQUENCE_LSTM(%x, %w0, %w1, %w2, %w3, %r0, %r1, %r2, %r3, _, _, _, %b0, "
+               "%b1, %b2, %b3, _, _, %h, %c) {fused_activation_function=TANH, ") +
+               options + "}"}));
+      ASSERT_TRUE(model);
+      auto reference = compile(*model), fast = compile(*model, fastOptions());
+      ASSERT_TRUE(reference && fast);
+      State one, other;
+      for (int run = 0; run < 2; ++run) {
+        auto x = ramp(45);
+        RunOptions ones, others;
+        ones.state = &one;
+        others.state = &other;
+        auto expected = runFloats(*reference, {floats({3, 3, 5}, x)}, ones);
+        auto actual = runFloats(*fast, {floats({3, 3, 5}, x)}, others);
+        EXPECT_EQ(fast->coverage().fast.size(), 1u);
+        ASSERT_EQ(expected.size(), 3u * 3 * 21);
+        ASSERT_EQ(actual.size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i)
+          EXPECT_NEAR(expected[i], actual[i], 1e-5f) << kind << options << run;
+      }
+    }
 }
 
 TEST(FastOperators, LargestOfRows) {

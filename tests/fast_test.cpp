@@ -100,13 +100,6 @@ subgraph @main(%x: f32[1?,3,3,1]) -> (%y) {
 }
 )";
 
-std::vector<float> ramp(size_t count) {
-  std::vector<float> made;
-  for (size_t i = 0; i < count; ++i)
-    made.push_back(static_cast<float>(i % 7) * 0.01f - 0.02f);
-  return made;
-}
-
 TEST(Fast, ShapesMayChangeFromRunToRun) {
   auto model = parse(twoConvolutions);
   auto reference = compile(*model), fast = compile(*model, fastOptions());

@@ -26,6 +26,7 @@ namespace origo::eval {
   FILE(fastIntegerReduce)                                                                                              \
   FILE(fastIntegerWindow)                                                                                              \
   FILE(fastJoin)                                                                                                       \
+  FILE(fastLstm)                                                                                                       \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMath)                                                                                                       \
   FILE(fastMovement)                                                                                                   \

@@ -1,3 +1,4 @@
+#include "eval/fast/MatMul.h"
 #include "eval/Shapes.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Xnnpack.h"
@@ -13,33 +14,11 @@ namespace {
 using Wide = float __attribute__((vector_size(64)));
 constexpr int64_t width = 16;
 
-/// How a matrix lies in memory: element (row, column) is at row · rowStep + column · columnStep.
-struct Matrix {
-  const float *data;
-  int64_t rowStep, columnStep;
-};
-
-/// The right matrix, in columns of `width`, the last one filled up with zeros.
-void pack(const Matrix &right, int64_t depth, int64_t columns, float *packed) {
-  for (int64_t first = 0; first < columns; first += width) {
-    int64_t count = std::min(width, columns - first);
-    for (int64_t k = 0; k < depth; ++k, packed += width) {
-      const float *from = right.data + k * right.rowStep + first * right.columnStep;
-      if (right.columnStep == 1)
-        std::memcpy(packed, from, static_cast<size_t>(count) * sizeof(float));
-      else
-        for (int64_t c = 0; c < count; ++c)
-          packed[c] = from[c * right.columnStep];
-      std::fill(packed + count, packed + width, 0.f);
-    }
-  }
-}
-
 struct Job {
   Matrix left;
   const float *packed, *bias;
   float *out;
-  int64_t rows, depth, columns;
+  int64_t depth, columns;
   float low, high;
 };
 
@@ -79,38 +58,48 @@ void multiplyPlain(const Job &job, int64_t row, int64_t end) { multiplyAll<2>(jo
 ORIGO_AVX2 void multiplyAvx2(const Job &job, int64_t row, int64_t end) { multiplyAll<4>(job, row, end); }
 ORIGO_AVX512 void multiplyAvx512(const Job &job, int64_t row, int64_t end) { multiplyAll<12>(job, row, end); }
 
-/// Multiplies stacks of matrices.
-class MatMul {
-public:
-  void run(Job job, const Matrix &right, llvm::ArrayRef<std::array<int64_t, 3>> starts, pthreadpool_t threads) {
-    static const Multiply multiply = forThisProcessor(multiplyPlain, multiplyAvx2, multiplyAvx512);
-    packed.resize(static_cast<size_t>((job.columns + width - 1) / width * width * job.depth));
-    for (const auto &[leftAt, rightAt, outAt] : starts) {
-      pack({right.data + rightAt, right.rowStep, right.columnStep}, job.depth, job.columns, packed.data());
-      Job one = job;
-      one.left.data += leftAt;
-      one.out += outAt;
-      one.packed = packed.data();
-      pthreadpool_parallelize_1d_tile_1d(
-          threads,
-          [](void *job, size_t row, size_t count) {
-            multiply(*static_cast<Job *>(job), static_cast<int64_t>(row), static_cast<int64_t>(row + count));
-          },
-          &one, static_cast<size_t>(job.rows), 24, 0);
+} // namespace
+
+/// In columns of `width`, the last one filled up with zeros.
+void PackedMatrix::pack(const Matrix &right, int64_t newDepth, int64_t newColumns) {
+  depth = newDepth;
+  columns = newColumns;
+  packed.resize(static_cast<size_t>((columns + width - 1) / width * width * depth));
+  float *to = packed.data();
+  for (int64_t first = 0; first < columns; first += width) {
+    int64_t count = std::min(width, columns - first);
+    for (int64_t k = 0; k < depth; ++k, to += width) {
+      const float *from = right.data + k * right.rowStep + first * right.columnStep;
+      if (right.columnStep == 1)
+        std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+      else
+        for (int64_t c = 0; c < count; ++c)
+          to[c] = from[c * right.columnStep];
+      std::fill(to + count, to + width, 0.f);
     }
   }
+}
 
-private:
-  std::vector<float> packed;
-};
+void PackedMatrix::multiply(const Matrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
+                            float low, float high) const {
+  static const Multiply multiply = forThisProcessor(multiplyPlain, multiplyAvx2, multiplyAvx512);
+  Job job{left, packed.data(), bias, out, depth, columns, low, high};
+  pthreadpool_parallelize_1d_tile_1d(
+      threads,
+      [](void *job, size_t row, size_t count) {
+        multiply(*static_cast<Job *>(job), static_cast<int64_t>(row), static_cast<int64_t>(row + count));
+      },
+      &job, static_cast<size_t>(rows), 24, 0);
+}
+
+namespace {
 
 std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32)
     return nullptr;
   const auto &options = site.options<circle::BatchMatMulOptions>();
   bool left = options.adjoint_lhs(), right = options.adjoint_rhs();
-  return fastKernel([=, product = MatMul(), starts = std::vector<std::array<int64_t, 3>>()](
-                        Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([=, packed = PackedMatrix()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *in[1];
     int64_t rows = x.dim(x.rank() - 2), depth = x.shape.back(), columns = y.shape.back();
     Matrix a{dataOf<float>(x), depth, 1}, b{dataOf<float>(y), columns, 1};
@@ -125,15 +114,13 @@ std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
     if (out[0]->count() == 0 || depth == 0)
       return false;
     llvm::ArrayRef<int32_t> shape = out[0]->shape;
-    starts.clear();
-    int64_t at = 0;
+    float *to = dataOf<float>(*out[0]);
     for (Broadcast batch(shape.drop_back(2),
                          {llvm::ArrayRef(x.shape).drop_back(2), llvm::ArrayRef(y.shape).drop_back(2)});
-         !batch.done(); batch.next(), at += rows * columns)
-      starts.push_back({batch.index(0) * rows * depth, batch.index(1) * depth * columns, at});
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    product.run({a, nullptr, nullptr, dataOf<float>(*out[0]), rows, depth, columns, -infinity, infinity}, b, starts,
-                threads);
+         !batch.done(); batch.next(), to += rows * columns) {
+      packed.pack({b.data + batch.index(1) * depth * columns, b.rowStep, b.columnStep}, depth, columns);
+      packed.multiply({a.data + batch.index(0) * rows * depth, a.rowStep, a.columnStep}, rows, nullptr, to, threads);
+    }
     return true;
   });
 }
@@ -144,21 +131,15 @@ std::unique_ptr<FastKernel> computedWeights(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || site.constant(1) || !range ||
       options.weights_format() != circle::FullyConnectedOptionsWeightsFormat::DEFAULT)
     return nullptr;
-  return fastKernel([=, product = MatMul()](Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([=, packed = PackedMatrix()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &weights = *in[1];
     int64_t units = weights.dim(0), depth = weights.dim(1);
     if (out[0]->count() == 0 || depth == 0)
       return false;
-    product.run({{dataOf<float>(x), depth, 1},
-                 nullptr,
-                 in.size() > 2 && in[2] ? dataOf<float>(*in[2]) : nullptr,
-                 dataOf<float>(*out[0]),
-                 x.count() / depth,
-                 depth,
-                 units,
-                 range->first,
-                 range->second},
-                {dataOf<float>(weights), 1, depth}, {{0, 0, 0}}, threads);
+    packed.pack({dataOf<float>(weights), 1, depth}, depth, units);
+    packed.multiply({dataOf<float>(x), depth, 1}, x.count() / depth,
+                    in.size() > 2 && in[2] ? dataOf<float>(*in[2]) : nullptr, dataOf<float>(*out[0]), threads,
+                    range->first, range->second);
     return true;
   });
 }

@@ -161,6 +161,38 @@ subgraph @main(%x: i16[2,4,4,3] q{scale=0.1, zero_point=0}, %r: i8[2,3,5] q{scal
   }
 }
 
+TEST(SteadyState, MovementAndReductionsAllocateNothing) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4,6,2], %n: i32[3]) -> (%m, %z) {
+  %p: i32[4,2] = const [0, 0, 2, 1, 1, 2, 0, 0]
+  %begin: i32[4] = const [0, 1, 2, 0]
+  %end: i32[4] = const [1, 7, 8, 2]
+  %step: i32[4] = const [1, 2, 2, 1]
+  %size: i32[2] = const [6, 6]
+  %order: i32[4] = const [0, 3, 2, 1]
+  %axes: i32[2] = const [1, 3]
+  %two: i32[2] = const [2, 2]
+  %none: i32[2,2] = const [0, 0, 0, 0]
+  %a: f32[1,7,9,2] = MIRROR_PAD(%x, %p) {mode=REFLECT}
+  %b: f32[1,3,3,2] = STRIDED_SLICE(%a, %begin, %end, %step)
+  %c: f32[1,6,6,2] = RESIZE_NEAREST_NEIGHBOR(%b, %size)
+  %d: f32[1,6,6,4] = CONCATENATION(%c, %c) {axis=3}
+  %e: f32[1,4,6,6] = TRANSPOSE(%d, %order)
+  %f: f32[4,2,3,6] = SPACE_TO_BATCH_ND(%e, %two, %none)
+  %g: f32[4,2,3,6] = TANH(%f)
+  %h: f32[4,3] = SUM(%g, %axes)
+  %i: f32[3,3] = GATHER(%h, %n)
+  %m: f32[3,3] = LOG_SOFTMAX(%i)
+  %k: bool[3,3] = LESS(%m, %i)
+  %z: f32[3,3] = SELECT_V2(%k, %m, %i)
+}
+)");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(allocationsOfOneMoreRun(*model, 1), 0u);
+  EXPECT_EQ(allocationsOfOneMoreRun(*model, 2), 0u);
+}
+
 TEST(SteadyState, ConvolutionalNetworksAllocateNothing) {
   if (realModels().empty())
     GTEST_SKIP() << "../shared/models is absent";
