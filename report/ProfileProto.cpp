@@ -197,7 +197,7 @@ llvm::Error report::readBenchmarkProto(StringRef bytes, const ProfileOptions &, 
     return readModel(field.text, field.number == 2 ? "init_time" : nullptr, profile);
   });
   if (!whole)
-    return damaged("this is no BenchmarkProfilingData of benchmark_model");
+    return damaged("this is no BenchmarkProfilingData of benchmark_model, or a time in it is negative or too large");
   return any ? llvm::Error::success() : makeError("has no profile of regular runs: is the file whole?");
 }
 
