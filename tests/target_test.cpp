@@ -389,6 +389,18 @@ TEST(TargetCheck, OptionsWhereverTheyAre) {
             Lines{"1 STABLEHLO_CONCATENATE dimension -: attributes {\"max\":0} not 1 {}"});
 }
 
+TEST(TargetCheck, NamesSteerNoTerminal) {
+  PayloadStore store;
+  auto model =
+      parseText("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[4] name \"\xc2\x9b\\x1b[31m\") -> (%y) {\n"
+                "  %y: f32[4] = ABS(%x)\n}\n",
+                "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  std::string json = violationsJson(checkTarget(**model, targetOf(R"({"ops": {"ABS": {"x": {"dataTypes": []}}}})")));
+  EXPECT_TRUE(llvm::all_of(json, [](char c) { return c == '\n' || llvm::isPrint(c); })) << json;
+  EXPECT_EQ(nlohmann::json::parse(json)["violations"][0]["tensor"], "\xc2\x9b\x1b[31m");
+}
+
 /// Alternatives are for what the rest takes.
 TEST(TargetCheck, AlternativesComeLast) {
   EXPECT_EQ(against("subgraph @main(%x: f32[4]) -> (%y) {\n  %y: f32[4] = ABS(%x)\n}\n",
