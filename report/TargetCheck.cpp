@@ -385,7 +385,7 @@ std::string violationsJson(llvm::ArrayRef<Violation> violations) {
                 {"origins", violation.origins}};
     json["violations"].push_back(std::move(row));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n"; // in ASCII: no name steers a terminal
 }
 
 } // namespace origo::report

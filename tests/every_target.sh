@@ -65,8 +65,11 @@ lawful() { # MODEL SOURCE WHAT
 
 parts() {
   local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status part number
-  mkdir -p "$out"
-  "$bin/circle-check" --target "$scratch/npu.json" --partition --work_path "$out" "$file" >/dev/null 2>"$out/err"
+  mkdir -p "$out/optimised"
+  # What was optimised has a history, which has to come along.
+  local optimised=$out/optimised/net.circle
+  "$bin/circle2circle" -O1 "$file" "$optimised" >/dev/null 2>&1 || optimised=$file
+  "$bin/circle-check" --target "$scratch/npu.json" --partition --work_path "$out" "$optimised" >/dev/null 2>"$out/err"
   status=$?
   if ((status == 0 || status == 2)); then
     number=0
@@ -79,9 +82,8 @@ parts() {
   else
     judge "part $name" $status "$out/err"
   fi
-  rm -rf "$out" && mkdir "$out"
   for ids in 0 0-2 1; do
-    "$bin/circle-opselector" --by_id $ids "$file" "$out/part.circle" 2>"$out/err"
+    "$bin/circle-opselector" --by_id $ids "$optimised" "$out/part.circle" 2>"$out/err"
     status=$?
     if ((status == 0)); then
       lawful "$out/part.circle" "$file" "select $name $ids"

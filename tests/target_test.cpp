@@ -1,5 +1,3 @@
-#include "ir/Rewriter.h"
-#include "report/Partition.h"
 #include "report/Target.h"
 #include "schema/TensorTypes.h"
 #include "tests/Samples.h"
@@ -359,7 +357,8 @@ TEST(TargetCheck, SizesAndShapesThatAreNotKnown) {
   EXPECT_EQ(abs("[-1,4]", "[-1,4]"), Lines{});
   EXPECT_EQ(abs("[-1,4]", "[1,4]"), Lines{});
   EXPECT_EQ(abs("[-1,4]", "[-1,3]"), Lines{"0 ABS y y: same [-1,4] not [-1,3] {}"});
-  EXPECT_EQ(abs("[5]", "[4]").size(), 3u); // as input, as operand, and another shape
+  EXPECT_EQ(abs("[-1,5]", "[-1,5]").size(), 4u); // a dimension that is not known counts as 1
+  EXPECT_EQ(abs("[5]", "[4]").size(), 3u);       // as input, as operand, and another shape
   EXPECT_EQ(abs("[65536,65536]", "[65536,65536]").size(), 4u);
 }
 
@@ -388,6 +387,25 @@ TEST(TargetCheck, OptionsWhereverTheyAre) {
                     R"({"ops": {"CONV_2D": {"attributes": {"dilation_w_factor": {"min": 1}}},
                         "STABLEHLO_CONCATENATE": {"attributes": {"dimension": {"max": 0}}}}})"),
             Lines{"1 STABLEHLO_CONCATENATE dimension -: attributes {\"max\":0} not 1 {}"});
+}
+
+TEST(TargetCheck, NamesSteerNoTerminal) {
+  PayloadStore store;
+  auto model =
+      parseText("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[4] name \"\xc2\x9b\\x1b[31m\") -> (%y) {\n"
+                "  %y: f32[4] = ABS(%x)\n}\n",
+                "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  std::string json = violationsJson(checkTarget(**model, targetOf(R"({"ops": {"ABS": {"x": {"dataTypes": []}}}})")));
+  EXPECT_TRUE(llvm::all_of(json, [](char c) { return c == '\n' || llvm::isPrint(c); })) << json;
+  EXPECT_EQ(nlohmann::json::parse(json)["violations"][0]["tensor"], "\xc2\x9b\x1b[31m");
+}
+
+/// Alternatives are for what the rest takes.
+TEST(TargetCheck, AlternativesComeLast) {
+  EXPECT_EQ(against("subgraph @main(%x: f32[4]) -> (%y) {\n  %y: f32[4] = ABS(%x)\n}\n",
+                    R"({"ops": {"ABS": {"x": {"rankRange": {"min": 2}}, "anyOf": [{"y": {"dataTypes": ["int8"]}}]}}})"),
+            Lines{"0 ABS x x: rankRange {\"min\":2} not 1 {}"});
 }
 
 TEST(TargetCheck, RanksAndSubgraphs) {
@@ -466,6 +484,16 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
   EXPECT_EQ(pool("0"), std::vector<std::string>{"0 MAX_POOL_2D stride_w -: attributes {\"min\":1} not 0 {}"});
 }
 
+TEST(InterpreterLimits, RanksAndBlocks) {
+  EXPECT_EQ(
+      againstInterpreter("(%x: f32[4,4,1], %f: f32[1,1,1,1]) -> (%y) {\n  %y: f32[4,4,1] = CONV_2D(%x, %f)\n").at(0),
+      "0 CONV_2D input x: rankRange {\"min\":4,\"max\":4} not 3 {}");
+  EXPECT_EQ(againstInterpreter("(%x: f32[1,32], %s: f16[1]) -> (%y) {\n"
+                               "  %w: i4[1,32] q{blockwise={scales=%s, zero_points=_, block_size=32}} = const splat 1\n"
+                               "  %y: f32[1,1] = FULLY_CONNECTED(%x, %w)\n"),
+            Lines{});
+}
+
 TEST(InterpreterLimits, OptionsAndQuantisationOfSingleKernels) {
   auto reduce = [](const std::string &zero) {
     return againstInterpreter("(%x: i8[2,3] q{scale=1, zero_point=1}) -> (%y) {\n  %a: i32[1] = const [1]\n"
@@ -499,184 +527,6 @@ TEST(InterpreterLimits, ARowForEachOperatorThatRuns) {
   EXPECT_TRUE(target.ops.count("WHILE"));
   EXPECT_FALSE(target.ops.count("CUSTOM"));
   EXPECT_GT(target.ops["CONV_2D"].anyOf.size(), 3u);
-}
-
-/// Data never flows back: what a region reads is made by an earlier one.
-TEST(Partition, RegionsCanRunInOrder) {
-  PayloadStore store;
-  auto model = parseText(R"(origo 1
-model circle version 0
-subgraph @main(%x: f32[4], %z: f32[4]) -> (%d, %e, %n) {
-  %a: f32[4] = RELU(%x)
-  %b: f32[4] = EXP(%a)
-  %c: f32[4] = RELU(%b)
-  %d: f32[4] = ADD(%c, %a)
-  %e: f32[4] = EXP(%z)
-  %n: f32[4] = RELU(%z)
-}
-)",
-                         "", store);
-  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
-  Target target = targetOf(R"({"target": "npu", "ops": {"RELU": {}, "ADD": {}}})");
-  auto regions = partition(**model, target, "npu", "cpu");
-  ASSERT_TRUE(bool(regions)) << llvm::toString(regions.takeError());
-  std::vector<std::string> seen;
-  for (const Region &region : *regions) {
-    std::string text = region.backend + ":";
-    for (const Operator *op : region.operators)
-      text += " " + op->result()->name.str();
-    seen.push_back(text);
-  }
-  EXPECT_EQ(seen, (std::vector<std::string>{"npu: a n", "cpu: b e", "npu: c d"}));
-  std::vector<const Operator *> unnamed;
-  EXPECT_EQ(partText(*regions, "npu", "cpu", unnamed),
-            "[partition]\nbackends=cpu,npu\ndefault=cpu\ncomply=opname\n\n[OPNAME]\na=npu\nn=npu\nc=npu\nd=npu\n");
-  EXPECT_TRUE(unnamed.empty());
-}
-
-TEST(Partition, PartsAreNotWithoutEnd) {
-  std::string text = "origo 1\nmodel circle version 0\nsubgraph @main(%t0: f32[4]) -> (%t1001) {\n";
-  for (int i = 0; i < 1001; ++i)
-    text +=
-        "  %t" + std::to_string(i + 1) + ": f32[4] = " + (i % 2 ? "EXP" : "RELU") + "(%t" + std::to_string(i) + ")\n";
-  PayloadStore store;
-  auto model = parseText(text + "}\n", "", store);
-  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
-  auto regions = partition(**model, targetOf(R"({"target": "npu", "ops": {"RELU": {}}})"), "npu", "cpu");
-  ASSERT_FALSE(bool(regions));
-  EXPECT_NE(llvm::toString(regions.takeError()).find("there would be 1001 parts"), std::string::npos);
-}
-
-/// Chain of four with a branch, as a file that is its own source.
-const char *const chain = R"(origo 1
-model circle version 0
-subgraph @main(%x: f32[1,4]) -> (%d) {
-  %a: f32[1,4] = RELU(%x)
-  %w: f32[1,4] = const [1, 2, 3, 4]
-  %b: f32[1,4] = MUL(%a, %w)
-  %c: f32[1,4] = EXP(%b)
-  %d: f32[1,4] = ADD(%c, %a)
-}
-)";
-
-std::string afterwards(Imported &imported) {
-  auto map = originMapOf(*imported.model, imported.lineage, Format::Circle);
-  if (!map)
-    return llvm::toString(map.takeError());
-  std::string text;
-  for (auto &graph : map->target.subgraphs) {
-    for (auto &op : graph.operators) {
-      text += op.op.str();
-      for (uint32_t id : op.origins)
-        text += " " + std::to_string(id);
-      text += "\n";
-    }
-    for (auto &tensor : graph.tensors) {
-      text += tensor.name + ":";
-      for (auto &relation : tensor.relations)
-        text += " " + std::to_string(relation.tensor);
-      text += tensor.relations.empty() ? " " + tensor.reason.str() + "\n" : "\n";
-    }
-  }
-  for (auto &row : map->ledger)
-    text += (row.isTensor ? "tensor " : "operator ") + std::to_string(row.id) + " " + row.fate.str() +
-            (row.partFile.empty() ? "" : " " + row.partFile.str()) + "\n";
-  return text;
-}
-
-class Surgery : public testing::Test {
-protected:
-  void SetUp() override {
-    ASSERT_TRUE(writeAsFile(chain, scratch.at(""), path));
-    llvm::Expected<Imported> read = importModel(path);
-    ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-    imported = std::move(*read);
-    for (Operator &op : imported.model->subgraphs[0]->operators)
-      ops.push_back(&op);
-    ASSERT_EQ(ops.size(), 4u);
-  }
-  Scratch scratch;
-  std::string path = scratch.at("chain.circle");
-  Imported imported;
-  std::vector<Operator *> ops;
-  PayloadStore store;
-  std::vector<int32_t> producers{-1, 0, -1, 1, 2, 3}; ///< of x a w b c d
-};
-
-TEST_F(Surgery, WhatTheUserLeftOutIsHisDoing) {
-  auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
-  Rewriter rewriter(*imported.model, store);
-  ASSERT_FALSE(rewriter.keepOnly("select", {ops[1], ops[2]}, nowhere, producers));
-  EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
-                                  "a: new-intermediate\nw: 2\nb: 3\nc: 4\n"
-                                  "operator 0 user-removed\noperator 3 user-removed\n"
-                                  "tensor 0 user-removed\ntensor 1 user-removed\ntensor 5 user-removed\n");
-}
-
-TEST_F(Surgery, WhatIsInAnotherPartIsThere) {
-  const Part other{"other.circle", "sha256:00"};
-  auto there = [&](const Operator *, const Subgraph &) { return &other; };
-  Rewriter rewriter(*imported.model, store);
-  ASSERT_FALSE(rewriter.keepOnly("partition", {ops[1], ops[2]}, there, producers));
-  EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
-                                  "a: 1\nw: 2\nb: 3\nc: 4\n"
-                                  "operator 0 elsewhere other.circle\noperator 3 elsewhere other.circle\n"
-                                  "tensor 0 elsewhere other.circle\ntensor 5 elsewhere other.circle\n");
-}
-
-TEST_F(Surgery, AnotherShapeIsAnotherTensor) {
-  Rewriter rewriter(*imported.model, store);
-  ASSERT_FALSE(rewriter.resizeInputs({{3, 4}}));
-  EXPECT_EQ(afterwards(imported), "RELU 0\nMUL 1\nEXP 2\nADD 3\n"
-                                  "x: new-intermediate\na: new-intermediate\nw: 2\nb: new-intermediate\n"
-                                  "c: new-intermediate\nd: new-intermediate\n"
-                                  "tensor 0 user-removed\ntensor 1 user-removed\ntensor 3 user-removed\n"
-                                  "tensor 4 user-removed\ntensor 5 user-removed\n");
-  EXPECT_EQ(imported.model->subgraphs[0]->outputs[0]->shape, (llvm::SmallVector<int32_t, 4>{3, 4}));
-  EXPECT_EQ(llvm::toString(rewriter.resizeInputs({})), "there are 0 shapes for 1 inputs");
-  EXPECT_TRUE(llvm::errorToBool(rewriter.resizeInputs({{2, 3}}))) << "[2,3] and [1,4] do not broadcast";
-}
-
-TEST(Resize, ReachesWhatIsCalled) {
-  PayloadStore store;
-  auto resized = [&](const char *condition) -> std::string {
-    auto model = parseText(std::string(R"(origo 1
-model circle version 0
-subgraph @main(%x: f32[1], %n: i32[1], %b: bool[]) -> (%y) {
-  %z: f32[1], %m: i32[1] = WHILE(%x, %n) {cond_subgraph_index=@more, body_subgraph_index=@step}
-  %y: f32[1] = IF(%b, %z) {then_subgraph_index=@twice, else_subgraph_index=@once}
-}
-subgraph @more(%x: f32[1], %n: i32[1]) -> (%c) {
-  %k: i32[1] = const [3]
-  %l: f32[1] = const [3]
-  %c: bool[1] = LESS()") + condition +
-                               R"()
-}
-subgraph @step(%x: f32[1], %n: i32[1]) -> (%p, %m) {
-  %p: f32[1] = ADD(%x, %x)
-  %m: i32[1] = ADD(%n, %n)
-}
-subgraph @twice(%x: f32[1]) -> (%y) {
-  %y: f32[1] = MUL(%x, %x)
-}
-subgraph @once(%x: f32[1]) -> (%y) {
-  %y: f32[1] = ABS(%x)
-}
-)",
-                           "", store);
-    if (!model)
-      return llvm::toString(model.takeError());
-    if (llvm::Error error = Rewriter(**model, store).resizeInputs({{5}, {1}, {}}))
-      return llvm::toString(std::move(error));
-    std::string shapes;
-    for (auto &graph : (*model)->subgraphs)
-      for (const Value *value : graph->outputs)
-        shapes += (value->shape.empty() ? "" : std::to_string(value->shape[0])) + " ";
-    return shapes;
-  };
-  EXPECT_EQ(resized("%n, %k"), "5 1 5 1 5 5 "); // main; more; step; twice; once
-  EXPECT_NE(resized("%x, %l").find("its condition would not be a single truth value"), std::string::npos)
-      << resized("%x, %l");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -72,6 +73,8 @@ llvm::Expected<Target> readTargetFile() {
   if (arguments.empty())
     for (const std::string &text : notes)
       note(text);
+  if (target->name.empty())
+    target->name = llvm::sys::path::stem(path).str();
   return target;
 }
 
@@ -144,16 +147,17 @@ int run() {
   for (const std::string &text : imported->notes)
     note(text);
   std::vector<Violation> violations = checkTarget(*imported->model, *target);
+  if (partition) {
+    options->payloads = true; // parts have them
+    if (llvm::Error error = divide(arguments[0], *options, *target, fallback, workPath))
+      return fail(std::move(error));
+  }
   if (json)
     llvm::outs() << violationsJson(violations);
   else if (violations.empty())
     llvm::outs() << "supported\n";
   else
     printViolations(violations, imported->lineage);
-  options->payloads = true; // parts have them
-  if (partition)
-    if (llvm::Error error = divide(arguments[0], *options, *target, fallback, workPath))
-      return fail(std::move(error));
   return violations.empty() ? 0 : 2;
 }
 
