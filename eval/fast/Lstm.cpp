@@ -71,7 +71,7 @@ private:
   bool timeMajor;
   float clip;
   int64_t depth, units;
-  PackedMatrix weights;
+  PackedFloats weights;
   std::vector<float> biases, rows, gates, cells;
 
   int64_t rowOf(int64_t time, int64_t batch, int64_t times, int64_t batches) const {

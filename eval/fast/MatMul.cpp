@@ -61,7 +61,7 @@ ORIGO_AVX512 void multiplyAvx512(const Job &job, int64_t row, int64_t end) { mul
 } // namespace
 
 /// In columns of `width`, the last one filled up with zeros.
-void PackedMatrix::pack(const Matrix &right, int64_t newDepth, int64_t newColumns) {
+void PackedFloats::pack(const Matrix &right, int64_t newDepth, int64_t newColumns) {
   depth = newDepth;
   columns = newColumns;
   packed.resize(static_cast<size_t>((columns + width - 1) / width * width * depth));
@@ -80,7 +80,7 @@ void PackedMatrix::pack(const Matrix &right, int64_t newDepth, int64_t newColumn
   }
 }
 
-void PackedMatrix::multiply(const Matrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
+void PackedFloats::multiply(const Matrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
                             float low, float high) const {
   static const Multiply multiply = forThisProcessor(multiplyPlain, multiplyAvx2, multiplyAvx512);
   Job job{left, packed.data(), bias, out, depth, columns, low, high};
@@ -99,7 +99,7 @@ std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
     return nullptr;
   const auto &options = site.options<circle::BatchMatMulOptions>();
   bool left = options.adjoint_lhs(), right = options.adjoint_rhs();
-  return fastKernel([=, packed = PackedMatrix()](Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([=, packed = PackedFloats()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *in[1];
     int64_t rows = x.dim(x.rank() - 2), depth = x.shape.back(), columns = y.shape.back();
     Matrix a{dataOf<float>(x), depth, 1}, b{dataOf<float>(y), columns, 1};
@@ -131,7 +131,7 @@ std::unique_ptr<FastKernel> computedWeights(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || site.constant(1) || !range ||
       options.weights_format() != circle::FullyConnectedOptionsWeightsFormat::DEFAULT)
     return nullptr;
-  return fastKernel([=, packed = PackedMatrix()](Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([=, packed = PackedFloats()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &weights = *in[1];
     int64_t units = weights.dim(0), depth = weights.dim(1);
     if (out[0]->count() == 0 || depth == 0)

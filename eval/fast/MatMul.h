@@ -13,7 +13,7 @@ struct Matrix {
 };
 
 /// The right matrix of products, as they read it.
-class PackedMatrix {
+class PackedFloats {
 public:
   void pack(const Matrix &right, int64_t depth, int64_t columns);
   /// out = left · this + bias (may be null), clamped; rows of `out` are behind each other.
