@@ -15,7 +15,7 @@ using Wide = float __attribute__((vector_size(64)));
 constexpr int64_t width = 16;
 
 struct Job {
-  Matrix left;
+  FloatMatrix left;
   const float *packed, *bias;
   float *out;
   int64_t depth, columns;
@@ -61,7 +61,7 @@ ORIGO_AVX512 void multiplyAvx512(const Job &job, int64_t row, int64_t end) { mul
 } // namespace
 
 /// In columns of `width`, the last one filled up with zeros.
-void PackedFloats::pack(const Matrix &right, int64_t newDepth, int64_t newColumns) {
+void PackedFloats::pack(const FloatMatrix &right, int64_t newDepth, int64_t newColumns) {
   depth = newDepth;
   columns = newColumns;
   packed.resize(static_cast<size_t>((columns + width - 1) / width * width * depth));
@@ -80,7 +80,7 @@ void PackedFloats::pack(const Matrix &right, int64_t newDepth, int64_t newColumn
   }
 }
 
-void PackedFloats::multiply(const Matrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
+void PackedFloats::multiply(const FloatMatrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
                             float low, float high) const {
   static const Multiply multiply = forThisProcessor(multiplyPlain, multiplyAvx2, multiplyAvx512);
   Job job{left, packed.data(), bias, out, depth, columns, low, high};
@@ -102,7 +102,7 @@ std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
   return fastKernel([=, packed = PackedFloats()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *in[1];
     int64_t rows = x.dim(x.rank() - 2), depth = x.shape.back(), columns = y.shape.back();
-    Matrix a{dataOf<float>(x), depth, 1}, b{dataOf<float>(y), columns, 1};
+    FloatMatrix a{dataOf<float>(x), depth, 1}, b{dataOf<float>(y), columns, 1};
     if (left) {
       std::swap(rows, depth);
       std::swap(a.rowStep, a.columnStep);

@@ -7,7 +7,7 @@
 namespace origo::eval {
 
 /// How a matrix lies in memory: element (row, column) is at row · rowStep + column · columnStep.
-struct Matrix {
+struct FloatMatrix {
   const float *data;
   int64_t rowStep, columnStep;
 };
@@ -15,9 +15,9 @@ struct Matrix {
 /// The right matrix of products, as they read it.
 class PackedFloats {
 public:
-  void pack(const Matrix &right, int64_t depth, int64_t columns);
+  void pack(const FloatMatrix &right, int64_t depth, int64_t columns);
   /// out = left · this + bias (may be null), clamped; rows of `out` are behind each other.
-  void multiply(const Matrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
+  void multiply(const FloatMatrix &left, int64_t rows, const float *bias, float *out, pthreadpool_t threads,
                 float low = -std::numeric_limits<float>::infinity(),
                 float high = std::numeric_limits<float>::infinity()) const;
 
