@@ -163,7 +163,7 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
     return bad(place() + " has an origin that the source does not have");
   value.sourceTensors = model.sets.of(row.tensors);
   value.sourceOperators = model.sets.of(row.operators);
-  lostConstants |= row.constant && !value.isConstant() && !payloads; // it is one, whose bytes are missing
+  lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   value.synthetic = intern(row.syntheticReason);
   value.noRelation = intern(row.reason);
   for (const origin::Relation &relation : row.relations) {
