@@ -120,7 +120,7 @@ Error Lineages::continueMap(const origin::ModelView &view, origin::OriginMap map
   if (retrained)
     imported.notes.push_back("the weights have changed since the origin map was made: origins hold, relations of "
                              "constants are dropped");
-  if (Error error = applyMap(map, retrained, model))
+  if (Error error = applyMap(map, retrained, model, options.payloads))
     return error;
   imported.lineage.retrained = map.retrained || retrained;
   imported.lineage.source = std::make_shared<origin::Listing>(std::move(map.source));

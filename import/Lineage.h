@@ -11,7 +11,8 @@ namespace origo {
 llvm::Error takeLineage(const Source &source, const ImportOptions &options, Imported &imported);
 
 /// Stamps the facts of a map on the graph of the model that it leads to. All its numbers are checked.
-/// `dropConstants`: relations of constants do not hold any more, for the weights were trained again.
-llvm::Error applyMap(const origin::OriginMap &map, bool dropConstants, Model &model);
+/// `dropConstants`: relations of constants do not hold any more, for the weights were trained again. Without
+/// `payloads`, constants may have lost their bytes, and what they were computed from.
+llvm::Error applyMap(const origin::OriginMap &map, bool dropConstants, Model &model, bool payloads = true);
 
 } // namespace origo

@@ -21,16 +21,16 @@ Error bad(const Twine &what) {
 
 class MapReader {
 public:
-  MapReader(const origin::OriginMap &map, bool dropConstants, Model &model)
-      : map(map), dropConstants(dropConstants), model(model) {}
+  MapReader(const origin::OriginMap &map, bool dropConstants, Model &model, bool payloads)
+      : map(map), dropConstants(dropConstants), payloads(payloads), model(model) {}
   Error run();
 
 private:
   const origin::OriginMap &map;
-  const bool dropConstants;
+  const bool dropConstants, payloads;
   Model &model;
   llvm::StringMap<llvm::StringRef> texts;
-  bool unknownSteps = false;
+  bool unknownSteps = false, lostConstants = false;
   std::vector<std::vector<Operator *>> operators; ///< by subgraph and index
 
   /// Equal texts have equal addresses, which is how lists of passes tell them apart.
@@ -163,6 +163,7 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
     return bad(place() + " has an origin that the source does not have");
   value.sourceTensors = model.sets.of(row.tensors);
   value.sourceOperators = model.sets.of(row.operators);
+  lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   value.synthetic = intern(row.syntheticReason);
   value.noRelation = intern(row.reason);
   for (const origin::Relation &relation : row.relations) {
@@ -225,7 +226,7 @@ Error MapReader::nothingLost() {
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
   model.ledger(lost);
   for (auto [isTensor, id] : lost) {
-    if (!unknownSteps || !isTensor)
+    if (!(unknownSteps || lostConstants) || !isTensor)
       return bad(Twine("source ") + (isTensor ? "tensor " : "operator ") + Twine(id) +
                  " is neither live nor in the ledger");
     model.tombstones.push_back({.ofTensors = true,
@@ -275,8 +276,8 @@ Error MapReader::run() {
 
 } // namespace
 
-Error applyMap(const origin::OriginMap &map, bool dropConstants, Model &model) {
-  return MapReader(map, dropConstants, model).run();
+Error applyMap(const origin::OriginMap &map, bool dropConstants, Model &model, bool payloads) {
+  return MapReader(map, dropConstants, model, payloads).run();
 }
 
 } // namespace origo

@@ -19,8 +19,8 @@ export bin models scratch
 # What no limits on types, ranks and options can say: a file that contradicts itself, or numbers that an operator cannot
 # compute with. A kernel that is missing, or refuses a type, is none of these.
 export values='states another shape|has another shape|another number of elements|division by zero|index -?[0-9]+ of|'\
-'axis -?[0-9]+ of|dimension [0-9]+ is not 1|elements, the new shape|must be|must have a number|not a single|'\
-'a scale is not a number above zero|no random numbers for its type|computed by nothing|out of the type|cut beyond'
+'axis -?[0-9]+ of|dimension [0-9]+ is not 1|elements, the new shape|must be (a|two)|must have a number|not a single|'\
+'computed by nothing|cut beyond'
 
 limits() {
   local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status said

@@ -236,6 +236,20 @@ subgraph @once(%x: f32[1]) -> (%y) {
     return shapes;
   };
   EXPECT_EQ(resized("%n, %k"), "5 1 5 1 5 5 "); // main; more; step; twice; once
+  auto twice = parseText(R"(origo 1
+model circle version 0
+subgraph @main(%b: bool[], %x: f32[1], %z: f32[1]) -> (%p, %q) {
+  %p: f32[1] = IF(%b, %x) {then_subgraph_index=@f, else_subgraph_index=@f}
+  %q: f32[1] = IF(%b, %z) {then_subgraph_index=@f, else_subgraph_index=@f}
+}
+subgraph @f(%x: f32[1]) -> (%y) {
+  %y: f32[1] = ABS(%x)
+}
+)",
+                         "", store);
+  ASSERT_TRUE(bool(twice)) << llvm::toString(twice.takeError());
+  EXPECT_NE(llvm::toString(Rewriter(**twice, store).resizeInputs({{}, {2}, {3}})).find("called with another shape"),
+            std::string::npos);
   EXPECT_NE(resized("%x, %l").find("its condition would not be a single truth value"), std::string::npos)
       << resized("%x, %l");
 }

@@ -203,7 +203,14 @@ TEST_F(TargetFile, AMapIsContinuedWithoutPayloads) {
   // A side file has lists of its own: the right one is taken, that of another model refused.
   llvm::Expected<origin::OriginMap> map = originMapOf(*read->model, read->lineage, Format::Circle);
   ASSERT_TRUE(bool(map));
-  for (bool stale : {false, true}) {
+  for (const char *what : {"true", "folded", "stale"}) {
+    bool stale = what == llvm::StringRef("stale");
+    if (what == llvm::StringRef("folded")) { // another constant is in the weights, and nowhere else
+      map->source.subgraphs[0].tensors.push_back({"k", origin::TensorKind::Constant});
+      for (origin::TensorRow &row : map->target.subgraphs[0].tensors)
+        if (row.constant)
+          row.tensors.push_back(map->source.tensorCount() - 1);
+    }
     if (stale)
       map->target.subgraphs[0].tensors[0].name = "another";
     std::string plain = bytes();
@@ -215,7 +222,8 @@ TEST_F(TargetFile, AMapIsContinuedWithoutPayloads) {
     options.map = std::make_shared<const origin::OriginMap>(*map);
     llvm::Expected<Imported> continued = importModel(write("plain.circle", plain), options);
     std::string message = continued ? "" : llvm::toString(continued.takeError());
-    EXPECT_EQ(message.find("stale origin map") != std::string::npos, stale) << message;
+    EXPECT_EQ(message.find("stale origin map") != std::string::npos, stale) << what << message;
+    EXPECT_EQ(message.empty(), !stale) << what << message;
   }
 }
 
@@ -365,7 +373,7 @@ TEST(TargetCheck, SizesAndShapesThatAreNotKnown) {
 TEST(TargetCheck, SchemesOfQuantisation) {
   auto abs = [&](const std::string &x, const std::string &schemes) {
     return against("subgraph @main(%x: " + x + ") -> (%y) {\n  %y: f32[4,1] = ABS(%x)\n}\n",
-                   (R"({"ops": {"ABS": {"x": {"quantization": {"schemes": [)" + schemes + "]}}}}}").c_str());
+                   (R"({"ops": {"ABS": {"x": {"quantization": {"axis": 1, "schemes": [)" + schemes + "]}}}}}").c_str());
   };
   EXPECT_EQ(abs("i8[4,1] q{scale=0.5, zero_point=0}", R"("per-tensor")"), Lines{});
   EXPECT_EQ(abs("i8[4,1] q{scale=0.5, zero_point=0}", R"("per-channel")"),
@@ -476,6 +484,10 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
     ASSERT_FALSE(found.empty()) << invalid;
     EXPECT_NE(found[0].find("not \"invalid\""), std::string::npos) << found[0];
   }
+  EXPECT_EQ(againstInterpreter("(%x: u8[4] q{scale=1, zero_point=300}) -> (%y) {\n"
+                               "  %y: u8[4,1] q{scale=1, zero_point=0} = RESHAPE(%x)\n"),
+            Lines{"graph input[0] x: input.quantization {\"schemes\":[\"none\",\"per-tensor\",\"per-channel\","
+                  "\"blockwise\",\"mx\",\"multi-axis\",\"custom\"]} not \"invalid\" {}"});
   auto pool = [](const std::string &stride) {
     return againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = MAX_POOL_2D(%x) {stride_w=" + stride +
                               ", stride_h=1, filter_width=1, filter_height=1}\n");
