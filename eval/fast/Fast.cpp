@@ -18,12 +18,14 @@ namespace origo::eval {
   FILE(fastFullyConnected)                                                                                             \
   FILE(fastHybridConvolution)                                                                                          \
   FILE(fastHybridMatMul)                                                                                               \
+  FILE(fastIntegerArithmetic)                                                                                          \
   FILE(fastIntegerConvolution)                                                                                         \
   FILE(fastIntegerMatMul)                                                                                              \
   FILE(fastIntegerReduce)                                                                                              \
   FILE(fastIntegerWindow)                                                                                              \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMovement)                                                                                                   \
+  FILE(fastUnaryTable)                                                                                                 \
   FILE(fastWindow)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();
