@@ -53,20 +53,16 @@ template <class T> T wrappingMul(T a, T b) {
                         static_cast<uint64_t>(static_cast<int64_t>(b)));
 }
 
-/// The upper half of 2ab, rounded to nearest, ties away from zero (for negative ones: towards it).
+/// The upper half of 2ab, rounded to nearest, ties up.
 inline int32_t saturatingRoundingDoublingHighMul(int32_t a, int32_t b) {
   if (a == b && a == std::numeric_limits<int32_t>::min())
     return std::numeric_limits<int32_t>::max();
-  int64_t product = static_cast<int64_t>(a) * b;
-  int64_t nudge = product >= 0 ? 1 << 30 : 1 - (1 << 30);
-  return static_cast<int32_t>((product + nudge) / (int64_t(1) << 31));
+  return static_cast<int32_t>((static_cast<int64_t>(a) * b + (1 << 30)) >> 31);
 }
 inline int16_t saturatingRoundingDoublingHighMul(int16_t a, int16_t b) {
   if (a == b && a == std::numeric_limits<int16_t>::min())
     return std::numeric_limits<int16_t>::max();
-  int32_t product = static_cast<int32_t>(a) * b;
-  int32_t nudge = product >= 0 ? 1 << 14 : 1 - (1 << 14);
-  return static_cast<int16_t>((product + nudge) / (1 << 15));
+  return static_cast<int16_t>((static_cast<int32_t>(a) * b + (1 << 14)) >> 15);
 }
 
 /// x / 2^exponent, rounded to nearest, ties away from zero.

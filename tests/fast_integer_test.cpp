@@ -400,4 +400,43 @@ TEST(FastIntegers, Softmax) {
          "%y: i8 q{scale=0.00390625, zero_point=-128} = SOFTMAX(%x) {beta=1}", 0});
 }
 
+TEST(FastIntegers, ArithmeticOf16Bits) {
+  for (const char *op : {"ADD", "SUB", "MUL"})
+    for (const char *options : {"", "fused_activation_function=RELU"})
+      for (auto [x, y] : {std::pair("[40,3,50]", "[40,3,50]"), std::pair("[40,3,50]", "[3,50]"),
+                          std::pair("[1]", "[40,3,50]"), std::pair("[40,1,50]", "[1,3,1]"), std::pair("[]", "[]")})
+        for (auto [ofX, ofY] : {std::pair("0.7", "0.0001"), std::pair("0.5", "2")})
+          agree({std::string("%x: i16") + x + " q{scale=" + ofX + ", zero_point=0}, %z: i16" + y + " q{scale=" + ofY +
+                     ", zero_point=0}",
+                 "", std::string("%y: i16 q{scale=2, zero_point=0} = ") + op + "(%x, %z) {" + options + "}"});
+  // One operand is shifted to the other's scale, or cannot be.
+  std::string operands = "%x: i16[7,30] q{scale=0.5, zero_point=0}, %z: i16[30] q{scale=2, zero_point=0}";
+  agree({operands, "", "%y: i16 q{scale=2, zero_point=0} = ADD(%x, %z) {pot_scale_int16=true}"});
+  agree({operands, "", "%y: i16 q{scale=2, zero_point=0} = SUB(%x, %z) {pot_scale_int16=true}"});
+  agree({operands, "", "%y: i16 q{scale=2, zero_point=0} = SUB(%x, %z) {pot_scale_int16=false}"});
+  agree({"%x: i16[0,3] q{scale=1, zero_point=0}, %z: i16[1] q{scale=1, zero_point=0}", "",
+         "%y: i16 q{scale=1, zero_point=0} = ADD(%x, %z)", 0});
+}
+
+TEST(FastIntegers, FunctionsByTables) {
+  for (const char *op : {"LOGISTIC", "TANH", "EXP", "LEAKY_RELU", "ABS", "RELU", "QUANTIZE"}) {
+    std::string options = op[1] == 'E' && op[0] == 'L' ? " {alpha=0.3}" : "";
+    for (const char *shape : {"[3]", "[5,100,40]"})
+      agree({std::string("%x: i8") + shape + " q{scale=0.05, zero_point=3}", "",
+             std::string("%y: i8 q{scale=0.0078125, zero_point=0} = ") + op + "(%x)" + options},
+            op[0] == 'R' ? 1 : 0);
+    for (auto [shape, fast] : {std::pair("[3]", 0u), std::pair("[5,100,40]", 1u)})
+      agree({std::string("%x: i16") + shape + " q{scale=0.000244140625, zero_point=0}", "",
+             std::string("%y: i16 q{scale=0.000030517578125, zero_point=0} = ") + op + "(%x)" + options, fast});
+  }
+  agree({"%x: i16[5,100,40] q{scale=0.01, zero_point=0}", "", "%y: f32 = DEQUANTIZE(%x)"});
+  agree({"%x: u8[5,100,40]", "", "%y: f32 = CAST(%x)"});
+  agree({"%x: i8[5,100]", "", "%y: i32 = CAST(%x)"});
+  agree({"%x: bool[50]", "", "%y: bool = LOGICAL_NOT(%x)"});
+  // With a scale for each channel, places matter.
+  agree({"%x: i8[2,256] q{" + channelScales(256, 1) + "}", "", "%y: f32 = DEQUANTIZE(%x)", 0});
+  agree({"%x: i8[50] q{scale=0.05, zero_point=-128}", "", "%y: i8 q{scale=0.05, zero_point=-128} = SQRT(%x)"});
+  agree({"%x: u8[0] q{scale=0.05, zero_point=3}", "", "%y: u8 q{scale=0.05, zero_point=3} = LOGISTIC(%x)", 0});
+}
+
 } // namespace

@@ -1,4 +1,5 @@
 #include "eval/fast/Xnnpack.h"
+#include "eval/kernels/QuantizedArithmetic.h"
 
 /// Arithmetic of two operands that broadcast.
 namespace origo::eval {
@@ -27,21 +28,6 @@ template <class T, class Setup> std::unique_ptr<FastKernel> broadcasting(XnnOper
     return setup(op, a->rank, a->sizes.data(), b->rank, b->sizes.data(), dataOf<T>(*in[0]), dataOf<T>(*in[1]),
                  dataOf<T>(*out[0]), threads);
   });
-}
-
-circle::ActivationFunctionType fusedActivation(const FastSite &site) {
-  switch (site.op.code) {
-  case Op::ADD:
-    return site.options<circle::AddOptions>().fused_activation_function();
-  case Op::SUB:
-    return site.options<circle::SubOptions>().fused_activation_function();
-  case Op::MUL:
-    return site.options<circle::MulOptions>().fused_activation_function();
-  case Op::DIV:
-    return site.options<circle::DivOptions>().fused_activation_function();
-  default:
-    return circle::ActivationFunctionType::NONE;
-  }
 }
 
 std::unique_ptr<FastKernel> binaryFloat(const FastSite &site) {

@@ -8,17 +8,21 @@ namespace origo::eval {
 /// quantisation of the site's.
 std::optional<std::vector<uint8_t>> computeByReference(const FastSite &site, llvm::ArrayRef<Tensor> operands);
 
-/// A tensor like `of`, with each of the 256 numbers of 8 bits, of this shape.
-struct AllBytes {
-  AllBytes(const Tensor &of, Shape shape) : tensor(of) {
-    for (size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<uint8_t>(i);
+/// A tensor like `of`, with all numbers of 8 or 16 bits in the order of their bits, of this shape.
+struct AllNumbers {
+  AllNumbers(const Tensor &of, Shape shape) : tensor(of) {
     tensor.shape = std::move(shape);
+    bool wide = tensor.count() == 1 << 16;
+    for (uint32_t i = 0; i < tensor.count(); ++i) {
+      bytes.push_back(static_cast<uint8_t>(i));
+      if (wide)
+        bytes.push_back(static_cast<uint8_t>(i >> 8));
+    }
     tensor.storage = bytes;
     tensor.known = tensor.rankKnown = true;
   }
-  AllBytes(const AllBytes &) = delete;
-  std::array<uint8_t, 256> bytes;
+  AllNumbers(const AllNumbers &) = delete;
+  std::vector<uint8_t> bytes;
   Tensor tensor;
 };
 

@@ -1,4 +1,3 @@
-#include "eval/fast/ByReference.h"
 #include "eval/fast/Xnnpack.h"
 
 /// One operand, one result of its shape.
@@ -99,34 +98,14 @@ std::unique_ptr<FastKernel> clampQuantized(const FastSite &site) {
              : clampQuantized<uint8_t>(site, xnn_create_clamp_nc_u8, xnn_setup_clamp_nc_u8);
 }
 
-/// What the reference kernel makes of each of the 256 numbers, looked up.
-std::unique_ptr<FastKernel> table(const FastSite &site) {
-  AllBytes each(site.input(0), {256});
-  auto table = computeByReference(site, each.tensor);
-  if (!table || table->size() != 256)
-    return nullptr;
-  return fastKernel([table = std::move(*table)](Operands in, Operands out, pthreadpool_t) {
-    const uint8_t *x = dataOf<uint8_t>(*in[0]);
-    uint8_t *y = dataOf<uint8_t>(*out[0]);
-    for (size_t i = 0, count = in[0]->storage.size(); i < count; ++i)
-      y[i] = table[x[i]];
-    return true;
-  });
-}
-
 std::unique_ptr<FastKernel> unary(const FastSite &site) {
-  TensorType from = site.type(0), to = site.output().type;
-  auto is8Bit = [](TensorType type) { return type == TensorType::INT8 || type == TensorType::UINT8; };
-  if (site.constant(0))
+  TensorType from = site.type(0);
+  if (site.constant(0) || site.output().type != from)
     return nullptr;
-  if (from == TensorType::FLOAT32 && to == from)
+  if (from == TensorType::FLOAT32)
     return unaryFloat(site);
-  if (!is8Bit(from) || !is8Bit(to))
-    return nullptr;
-  if (from == to && (site.op.code == Op::RELU || site.op.code == Op::RELU6 || site.op.code == Op::RELU_N1_TO_1))
-    if (auto kernel = clampQuantized(site))
-      return kernel;
-  return table(site);
+  bool clamps = site.op.code == Op::RELU || site.op.code == Op::RELU6 || site.op.code == Op::RELU_N1_TO_1;
+  return clamps && (from == TensorType::INT8 || from == TensorType::UINT8) ? clampQuantized(site) : nullptr;
 }
 
 std::unique_ptr<FastKernel> dequantize(const FastSite &site) {
@@ -151,7 +130,7 @@ std::unique_ptr<FastKernel> quantize(const FastSite &site) {
   if (!isPerTensor(out) || site.constant(0))
     return nullptr;
   if (in.type != TensorType::FLOAT32)
-    return unary(site);
+    return nullptr;
   if (out.type == TensorType::INT8)
     return column<float, int8_t>(createXnn(xnn_create_convert_nc_f32_qs8, one, one, one, out.scale(),
                                            static_cast<int8_t>(out.zeroPoint()), int8_t(-128), int8_t(127), 0u),
@@ -193,14 +172,12 @@ std::unique_ptr<FastKernel> prelu(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastElementwise() {
-  static const FastRow rows[] = {{Op::ABS, unary},         {Op::CEIL, unary},         {Op::FLOOR, unary},
-                                 {Op::ROUND, unary},       {Op::NEG, unary},          {Op::SQUARE, unary},
-                                 {Op::SQRT, unary},        {Op::LOGISTIC, unary},     {Op::HARD_SWISH, unary},
-                                 {Op::ELU, unary},         {Op::LEAKY_RELU, unary},   {Op::RELU, unary},
-                                 {Op::RELU6, unary},       {Op::RELU_N1_TO_1, unary}, {Op::RELU_0_TO_1, unary},
-                                 {Op::TANH, unary},        {Op::EXP, unary},          {Op::LOG, unary},
-                                 {Op::RSQRT, unary},       {Op::GELU, unary},         {Op::DEQUANTIZE, dequantize},
-                                 {Op::QUANTIZE, quantize}, {Op::SOFTMAX, softmax},    {Op::PRELU, prelu}};
+  static const FastRow rows[] = {
+      {Op::ABS, unary},         {Op::CEIL, unary},         {Op::FLOOR, unary},       {Op::ROUND, unary},
+      {Op::NEG, unary},         {Op::SQUARE, unary},       {Op::SQRT, unary},        {Op::LOGISTIC, unary},
+      {Op::HARD_SWISH, unary},  {Op::ELU, unary},          {Op::LEAKY_RELU, unary},  {Op::RELU, unary},
+      {Op::RELU6, unary},       {Op::RELU_N1_TO_1, unary}, {Op::RELU_0_TO_1, unary}, {Op::DEQUANTIZE, dequantize},
+      {Op::QUANTIZE, quantize}, {Op::SOFTMAX, softmax},    {Op::PRELU, prelu}};
   return rows;
 }
 

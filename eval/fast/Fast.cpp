@@ -21,6 +21,7 @@ namespace origo::eval {
   FILE(fastGather)                                                                                                     \
   FILE(fastHybridConvolution)                                                                                          \
   FILE(fastHybridMatMul)                                                                                               \
+  FILE(fastIntegerArithmetic)                                                                                          \
   FILE(fastIntegerConvolution)                                                                                         \
   FILE(fastIntegerMatMul)                                                                                              \
   FILE(fastIntegerReduce)                                                                                              \
@@ -34,7 +35,8 @@ namespace origo::eval {
   FILE(fastReduce)                                                                                                     \
   FILE(fastResize)                                                                                                     \
   FILE(fastSelect)                                                                                                     \
-  FILE(fastSpaceBatch)
+  FILE(fastSpaceBatch)                                                                                                 \
+  FILE(fastUnaryTable)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();
 FAST_FILES(DECLARE)

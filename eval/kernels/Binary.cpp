@@ -1,7 +1,7 @@
-#include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Compare.h"
+#include "eval/kernels/QuantizedArithmetic.h"
 
 /// Elementwise operators of two operands, which broadcast.
 namespace origo::eval {
@@ -9,21 +9,6 @@ namespace origo::eval {
 namespace {
 
 using circle::ActivationFunctionType;
-
-ActivationFunctionType fusedActivation(const KernelContext &ctx) {
-  switch (ctx.op.code) {
-  case BuiltinOperator::ADD:
-    return ctx.options<circle::AddOptions>().fused_activation_function();
-  case BuiltinOperator::SUB:
-    return ctx.options<circle::SubOptions>().fused_activation_function();
-  case BuiltinOperator::MUL:
-    return ctx.options<circle::MulOptions>().fused_activation_function();
-  case BuiltinOperator::DIV:
-    return ctx.options<circle::DivOptions>().fused_activation_function();
-  default:
-    return ActivationFunctionType::NONE;
-  }
-}
 
 /// The four of arithmetic, with a fused activation; integers wrap.
 template <class T> llvm::Error arithmetic(KernelContext &ctx) {
@@ -163,78 +148,30 @@ llvm::Error logicalOr(KernelContext &ctx) {
   return zip<uint8_t, uint8_t>(ctx, [](uint8_t x, uint8_t y, const char *&) -> uint8_t { return x || y; });
 }
 
-/// Both operands are brought to a common scale, twice the larger one, with `spare` bits to the right of the point.
-template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
+template <class T, class Arithmetic> llvm::Error zipQuantized(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
-  const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
-  double common = 2.0 * static_cast<double>(std::max(a.scale(), b.scale()));
-  Multiplier ofA = quantizeMultiplier(a.scale() / common), ofB = quantizeMultiplier(b.scale() / common);
-  Multiplier back = quantizeMultiplier(common / ((1 << spare) * static_cast<double>(result.scale())));
-  auto [low, high] = quantizedActivationRange<T>(fusedActivation(ctx), result);
-  bool subtract = ctx.op.code == BuiltinOperator::SUB;
-  auto x = a.as<T>(), y = b.as<T>();
-  auto out = result.as<T>();
-  size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
-    int32_t left = multiply(wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), 1 << spare), ofA);
-    int32_t right = multiply(wrappingMul<int32_t>(y[at.index(1)] - b.zeroPoint(), 1 << spare), ofB);
-    int32_t sum = subtract ? wrappingSub(left, right) : wrappingAdd(left, right);
-    out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(sum, back), result.zeroPoint()), low, high));
-  }
-  return llvm::Error::success();
+  Arithmetic compute(ctx, *ctx.outputs[0]);
+  return zip<T, T>(ctx, [&](T x, T y, const char *&) { return compute(x, y); });
 }
 
-/// Where all scales are powers of two and nothing forbids it, one operand is shifted to the other's scale.
-llvm::Error addInt16(KernelContext &ctx) {
-  bool subtract = ctx.op.code == BuiltinOperator::SUB;
-  bool allowed = subtract ? ctx.options<circle::SubOptions>().pot_scale_int16()
-                          : ctx.options<circle::AddOptions>().pot_scale_int16();
-  if (llvm::Error error = ctx.wantScales())
-    return error;
-  const Tensor &result = *ctx.outputs[0];
-  auto a = exponentOf(ctx.input(0).scale()), b = exponentOf(ctx.input(1).scale()), out = exponentOf(result.scale());
-  if (!allowed || !a || !b || !out)
-    return addQuantized<int16_t, 15>(ctx);
-  int rightA = *out - *a, rightB = *out - *b;
-  if (rightA < 0 || rightB < 0 || (rightA && rightB) || rightA + rightB > 15)
-    return ctx.fail("the operands' scales must not be larger than the result's, and one must be equal to it");
-  auto [low, high] = quantizedActivationRange<int16_t>(fusedActivation(ctx), result);
-  return zip<int16_t, int16_t>(ctx, [&, low = low, high = high](int16_t x, int16_t y, const char *&) {
-    int32_t left = roundingDivideByPOT(x, rightA), right = roundingDivideByPOT(y, rightB);
-    return static_cast<int16_t>(std::clamp(subtract ? left - right : left + right, low, high));
-  });
+template <class T, int spare> llvm::Error addQuantized(KernelContext &ctx) {
+  return zipQuantized<T, QuantizedSum<T, spare>>(ctx);
 }
 
 template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
+  return zipQuantized<T, QuantizedProduct<T>>(ctx);
+}
+
+llvm::Error addInt16(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantScales())
     return error;
-  const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
-  // In float, as the runtime does.
-  Multiplier factor = quantizeMultiplier(static_cast<double>(a.scale() * b.scale() / result.scale()));
-  auto [low, high] = quantizedActivationRange<T>(fusedActivation(ctx), result);
-  auto x = a.as<T>(), y = b.as<T>();
-  auto out = result.as<T>();
-  size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next()) {
-    int32_t product = wrappingMul<int32_t>(x[at.index(0)] - a.zeroPoint(), y[at.index(1)] - b.zeroPoint());
-    out[i++] = static_cast<T>(std::clamp(wrappingAdd(multiply(product, factor), result.zeroPoint()), low, high));
-  }
-  return llvm::Error::success();
+  if (!ShiftedSum::isMeant(ctx, *ctx.outputs[0]))
+    return addQuantized<int16_t, 15>(ctx);
+  auto sum = ShiftedSum::of(ctx, *ctx.outputs[0]);
+  if (!sum)
+    return ctx.fail("the operands' scales must not be larger than the result's, and one must be equal to it");
+  return zip<int16_t, int16_t>(ctx, [&](int16_t x, int16_t y, const char *&) { return (*sum)(x, y); });
 }
 
 } // namespace
