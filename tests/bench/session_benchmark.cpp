@@ -82,7 +82,9 @@ public:
         again.outputs.push_back(slot >= 0 ? &frame->tensors[slot] : nullptr);
       again.resources = &store.resources;
       auto begin = Clock::now();
-      if (step.fast < 0 || !fast->entries[step.fast].kernel->run(again.inputs, again.outputs, nullptr))
+      eval::FastKernels::Entry *entry = step.fast < 0 ? nullptr : &fast->entries[step.fast];
+      // One that was not taken in the run is not made for these tensors.
+      if (!entry || !entry->taken || !entry->kernel->run(again.inputs, again.outputs, nullptr))
         llvm::consumeError(step.kernel->run(again));
       times[s].push_back(milliseconds(begin));
       total += times[s].back();
