@@ -212,6 +212,23 @@ TEST(FastOperators, ResizeNearest) {
                 0, 2);
 }
 
+TEST(FastOperators, ResizeNearestToAComputedSize) {
+  auto model = parse(modelOf({"%x: f32[1,1,2,1], %s: i32[2]", "", "%y: f32 = RESIZE_NEAREST_NEIGHBOR(%x, %s)"}));
+  auto fast = compile(*model, fastOptions());
+  ASSERT_TRUE(static_cast<bool>(fast));
+  State state;
+  RunOptions options;
+  options.state = &state;
+  std::vector<float> x = {3, 4};
+  for (int32_t times : {1, 2, 3, 3, 1}) {
+    std::vector<float> expected(times, 3);
+    expected.resize(times * 2, 4);
+    std::vector<int32_t> size = {1, 2 * times};
+    EXPECT_EQ(runFloats(*fast, {floats({1, 1, 2, 1}, x), tensor<int32_t>(TensorType::INT32, {2}, size)}, options),
+              expected);
+  }
+}
+
 TEST(FastOperators, Reductions) {
   for (const char *op : {"SUM", "MEAN", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"})
     for (const char *keep : {"", "keep_dims=true"})
@@ -250,6 +267,7 @@ TEST(FastOperators, FunctionsOfFloats) {
     size_t fast = shape == llvm::StringRef("[0,4]") ? 0 : 1;
     for (const char *beta : {"0.5", "-3", "1", "0"})
       agree({x, "", std::string("%y: f32 = SOFTMAX(%x) {beta=") + beta + "}", fast}, 1e-5, 2);
+    agree({x, "", "%y: f32 = SOFTMAX(%x) {beta=300}", fast}, 1e-4, 2); // which makes much of the last bit
     agree({x, "", "%y: f32 = LOG_SOFTMAX(%x)", fast}, 1e-5, 2);
     agree({x, "", "%y: f32 = L2_NORMALIZATION(%x)", fast}, 1e-5, 2);
   }

@@ -1,5 +1,6 @@
 #include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
+#include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
 #include "eval/fast/Xnnpack.h"
 
@@ -35,14 +36,16 @@ template <class F> struct Each {
 
 /// The largest of a row is taken off first, so that nothing overflows.
 [[gnu::always_inline]] inline float exponentials(const float *x, float *y, int64_t count, float beta) {
-  float largest = x[0];
-  for (int64_t i = 1; i < count; ++i)
-    largest = x[i] > largest ? x[i] : largest;
-  for (int64_t i = 0; i < count; ++i)
-    y[i] = expf((x[i] - largest) * beta);
+  float largest = Maximum::start;
+  reduceRun<Maximum>(x, count, &largest);
+  // Numbers near 0 that no float holds in full, as masks make many, are slow to compute and make no difference.
+  constexpr float least = -80;
+  for (int64_t i = 0; i < count; ++i) {
+    float exponent = (x[i] - largest) * beta, made = expf(exponent < least ? least : exponent);
+    y[i] = exponent < least ? 0 : made;
+  }
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i)
-    sum += static_cast<double>(y[i]);
+  reduceRun<Sum>(y, count, &sum);
   return static_cast<float>(sum);
 }
 struct Softmax {
@@ -54,7 +57,8 @@ struct Softmax {
 };
 struct LogSoftmax {
   [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
-    float largest = *std::max_element(x, x + count);
+    float largest = Maximum::start;
+    reduceRun<Maximum>(x, count, &largest);
     float sum = std::log(exponentials(x, y, count, 1));
     for (int64_t i = 0; i < count; ++i)
       y[i] = x[i] - largest - sum;
