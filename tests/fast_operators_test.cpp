@@ -98,7 +98,8 @@ TEST(FastOperators, Padding) {
             "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
            {"%x: $T[1,3]", "%p: i32[2,2] = const [0, 0, 0, 0]", "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
            {"%x: $T[]", "%p: i32[0,2] = const []", "%y: $T[] = MIRROR_PAD(%x, %p) {mode=REFLECT}", 0},
-           {"%x: $T[4,5], %p: i32[2,2]", "", "%y: $T = MIRROR_PAD(%x, %p) {mode=SYMMETRIC}", 0},
+           {"%x: $T[4,5], %p: i32[2,2]", "", "%y: $T = MIRROR_PAD(%x, %p) {mode=SYMMETRIC}"},
+           {"%x: $T[4,5], %p: i32[2,2]", "", "%y: $T = PAD(%x, %p)"},
            {"%x: $T[4,5]", "%p: i32[2,2] = const [3, 2, 1, 4]", "%y: $T = PAD(%x, %p)"},
            {"%x: $T[1,50,40,3]", "%p: i64[4,2] = const [1, 0, 0, 3, 2, 0, 0, 1]", "%y: $T = PAD(%x, %p)"},
            {"%x: $T[1,2,1,2,1,2,1]", "%p: i32[7,2] = const [1, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1, 1, 1, 2]",
@@ -139,19 +140,21 @@ TEST(FastOperators, PartsAndWholes) {
 }
 
 TEST(FastOperators, BlocksOfPictures) {
-  for (const Case &c :
-       std::vector<Case>{{"%x: $T[2,5,7,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 0, 2]",
-                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
-                         {"%x: $T[1,40,50,8]", "%b: i32[2] = const [4, 1]\n%m: i32[2,2] = const [4, 0, 0, 0]",
-                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
-                         {"%x: $T[3,2]", "%b: i32[1] = const [5]\n%m: i32[1,2] = const [7, 6]",
-                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
-                         {"%x: $T[12,3,4,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 4, 3]",
-                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
-                         {"%x: $T[4,20,25,8]", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
-                          "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
-                         {"%x: $T[2,0,4,3]", "%b: i32[2] = const [1, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
-                          "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)", 0}})
+  for (const Case &c : std::vector<Case>{
+           {"%x: $T[2,5,7,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 0, 2]",
+            "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+           {"%x: $T[1,40,50,8]", "%b: i32[2] = const [4, 1]\n%m: i32[2,2] = const [4, 0, 0, 0]",
+            "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+           {"%x: $T[3,2]", "%b: i32[1] = const [5]\n%m: i32[1,2] = const [7, 6]",
+            "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+           {"%x: $T[12,3,4,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 4, 3]",
+            "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+           {"%x: $T[4,20,25,8]", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+            "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+           {"%x: $T[4,6,7,3], %m: i32[2,2]", "%b: i32[2] = const [1, 1]", "%y: $T = BATCH_TO_SPACE_ND(%x, %b, %m)"},
+           {"%x: $T[4,6,7,3], %m: i32[2,2]", "%b: i32[2] = const [1, 1]", "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
+           {"%x: $T[2,0,4,3]", "%b: i32[2] = const [1, 2]\n%m: i32[2,2] = const [0, 0, 0, 0]",
+            "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)", 0}})
     agreeForAllSizes(c);
   agree({"%x: i8[1,3,2,1] q{scale=0.5, zero_point=-3}", "%b: i32[2] = const [2, 2]\n%m: i32[2,2] = const [1, 0, 1, 1]",
          "%y: i8 q{scale=0.5, zero_point=-3} = SPACE_TO_BATCH_ND(%x, %b, %m)"},
@@ -209,6 +212,23 @@ TEST(FastOperators, ResizeNearest) {
                 0, 2);
 }
 
+TEST(FastOperators, ResizeNearestToAComputedSize) {
+  auto model = parse(modelOf({"%x: f32[1,1,2,1], %s: i32[2]", "", "%y: f32 = RESIZE_NEAREST_NEIGHBOR(%x, %s)"}));
+  auto fast = compile(*model, fastOptions());
+  ASSERT_TRUE(static_cast<bool>(fast));
+  State state;
+  RunOptions options;
+  options.state = &state;
+  std::vector<float> x = {3, 4};
+  for (int32_t times : {1, 2, 3, 3, 1}) {
+    std::vector<float> expected(times, 3);
+    expected.resize(times * 2, 4);
+    std::vector<int32_t> size = {1, 2 * times};
+    EXPECT_EQ(runFloats(*fast, {floats({1, 1, 2, 1}, x), tensor<int32_t>(TensorType::INT32, {2}, size)}, options),
+              expected);
+  }
+}
+
 TEST(FastOperators, Reductions) {
   for (const char *op : {"SUM", "MEAN", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"})
     for (const char *keep : {"", "keep_dims=true"})
@@ -247,6 +267,7 @@ TEST(FastOperators, FunctionsOfFloats) {
     size_t fast = shape == llvm::StringRef("[0,4]") ? 0 : 1;
     for (const char *beta : {"0.5", "-3", "1", "0"})
       agree({x, "", std::string("%y: f32 = SOFTMAX(%x) {beta=") + beta + "}", fast}, 1e-5, 2);
+    agree({x, "", "%y: f32 = SOFTMAX(%x) {beta=300}", fast}, 1e-4, 2); // which makes much of the last bit
     agree({x, "", "%y: f32 = LOG_SOFTMAX(%x)", fast}, 1e-5, 2);
     agree({x, "", "%y: f32 = L2_NORMALIZATION(%x)", fast}, 1e-5, 2);
   }
@@ -331,13 +352,25 @@ TEST(FastOperators, Lstm) {
     }
 }
 
-TEST(FastOperators, LargestOfRows) {
+TEST(FastOperators, PowersAndSlopes) {
+  for (const char *shapes : {"[90,100] [90,100]", "[90,100] []", "[] [7]", "[3,1] [1,4]", "[2,5,6] [1,6]", "[] []"}) {
+    auto [x, y] = llvm::StringRef(shapes).split(' ');
+    for (const char *op : {"POW", "PRELU"})
+      agree({"%x: f32" + x.str() + ", %y: f32" + y.str(), "", std::string("%z: f32 = ") + op + "(%x, %y)"}, 1e-5, 2);
+  }
+  for (const char *exponent : {"0", "2", "3", "0.5", "-1"})
+    agree({"%x: f32[300,100]", std::string("%y: f32[] = const [") + exponent + "]", "%z: f32 = POW(%x, %y)"}, 1e-5, 2);
+}
+
+TEST(FastOperators, PositionOfTheLargest) {
   for (const char *type : {"f32", "i8", "u8"})
     for (const char *index : {"i32", "i64"})
-      agree({std::string("%x: ") + type + "[70,300]", "%a: i32[] = const [1]",
-             std::string("%y: ") + index +
-                 " = ARG_MAX(%x, %a) {output_type=" + (index == llvm::StringRef("i32") ? "INT32" : "INT64") + "}"},
-            0);
+      for (const char *axis : {"1", "-1", "0", "-2"})
+        for (const char *shape : {"[70,30]", "[5,70,3]", "[4,1]", "[2,300,40]"})
+          agree({std::string("%x: ") + type + shape, std::string("%a: i32[] = const [") + axis + "]",
+                 std::string("%y: ") + index +
+                     " = ARG_MAX(%x, %a) {output_type=" + (index == llvm::StringRef("i32") ? "INT32" : "INT64") + "}"},
+                0);
 }
 
 TEST(FastOperators, TransposedConvolutionOfAnyBatch) {

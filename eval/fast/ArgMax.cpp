@@ -1,44 +1,52 @@
 #include "eval/fast/Xnnpack.h"
 
-/// ARG_MAX along the last dimension; the first of several.
+/// ARG_MAX; the first of several.
 namespace origo::eval {
 
 namespace {
 
-template <class T, class Index> std::unique_ptr<FastKernel> alongRows() {
-  return fastKernel([](Operands in, Operands out, pthreadpool_t) {
+template <class T, class Index> std::unique_ptr<FastKernel> largest(int64_t axis) {
+  return fastKernel([axis, best = std::vector<T>()](Operands in, Operands out, pthreadpool_t) mutable {
     const T *x = dataOf<T>(*in[0]);
     Index *y = dataOf<Index>(*out[0]);
-    int64_t depth = in[0]->shape.back(), rows = out[0]->count();
-    if (in[0]->count() != rows * depth)
-      return false;
-    for (int64_t row = 0; row < rows; ++row, x += depth)
-      y[row] = static_cast<Index>(std::max_element(x, x + depth) - x);
+    int rank = in[0]->rank();
+    auto along = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+    int64_t outer = product(in[0]->shape, 0, along), length = in[0]->shape[along];
+    int64_t inner = product(in[0]->shape, along + 1, in[0]->shape.size());
+    for (int64_t row = 0; row < outer && inner == 1; ++row, x += length)
+      y[row] = static_cast<Index>(std::max_element(x, x + length) - x);
+    for (int64_t row = 0; row < outer && inner > 1; ++row, y += inner) {
+      best.assign(x, x + inner);
+      std::fill_n(y, inner, Index(0));
+      for (int64_t i = 0; i < length; ++i, x += inner)
+        for (int64_t k = 0; k < inner; ++k) {
+          bool better = x[k] > best[k];
+          best[k] = better ? x[k] : best[k];
+          y[k] = better ? static_cast<Index>(i) : y[k];
+        }
+    }
     return true;
   });
 }
 
 std::unique_ptr<FastKernel> argMax(const FastSite &site) {
-  if (!site.constant(1) || site.input(0).shape.empty() || site.constant(0))
+  if (!site.constant(1))
     return nullptr;
   auto axis = site.integer(1);
   if (!axis) {
     llvm::consumeError(axis.takeError());
     return nullptr;
   }
-  // Of an input whose rank may change, only the axis that counts from the end is the last one.
-  if (*axis != -1 && (!site.input(0).rankKnown || *axis != site.input(0).rank() - 1))
-    return nullptr;
   bool wide = site.output().type == TensorType::INT64;
   if (!wide && site.output().type != TensorType::INT32)
     return nullptr;
   switch (site.type(0)) {
   case TensorType::FLOAT32:
-    return wide ? alongRows<float, int64_t>() : alongRows<float, int32_t>();
+    return wide ? largest<float, int64_t>(*axis) : largest<float, int32_t>(*axis);
   case TensorType::INT8:
-    return wide ? alongRows<int8_t, int64_t>() : alongRows<int8_t, int32_t>();
+    return wide ? largest<int8_t, int64_t>(*axis) : largest<int8_t, int32_t>(*axis);
   case TensorType::UINT8:
-    return wide ? alongRows<uint8_t, int64_t>() : alongRows<uint8_t, int32_t>();
+    return wide ? largest<uint8_t, int64_t>(*axis) : largest<uint8_t, int32_t>(*axis);
   default:
     return nullptr;
   }

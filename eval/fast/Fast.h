@@ -27,7 +27,11 @@ public:
 /// that the plan knows, or `rankKnown` is false.
 class FastSite : public KernelContext {
 public:
-  using KernelContext::KernelContext;
+  explicit FastSite(const Operator &op) : KernelContext(op) {}
+  /// In a run: all operands have elements.
+  FastSite(const Operator &op, Operands operands) : KernelContext(op) {
+    inputs.append(operands.begin(), operands.end());
+  }
   /// Null: it is absent or computed.
   const Tensor *constant(unsigned i) const { return has(i) && inputs[i]->known ? inputs[i] : nullptr; }
   const Tensor &output() const { return *outputs[0]; }

@@ -1,5 +1,6 @@
 #include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
+#include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
 #include "eval/fast/Xnnpack.h"
 
@@ -35,14 +36,16 @@ template <class F> struct Each {
 
 /// The largest of a row is taken off first, so that nothing overflows.
 [[gnu::always_inline]] inline float exponentials(const float *x, float *y, int64_t count, float beta) {
-  float largest = x[0];
-  for (int64_t i = 1; i < count; ++i)
-    largest = x[i] > largest ? x[i] : largest;
-  for (int64_t i = 0; i < count; ++i)
-    y[i] = expf((x[i] - largest) * beta);
+  float largest = Maximum::start;
+  reduceRun<Maximum>(x, count, &largest);
+  // Numbers near 0 that no float holds in full, as masks make many, are slow to compute and make no difference.
+  constexpr float least = -80;
+  for (int64_t i = 0; i < count; ++i) {
+    float exponent = (x[i] - largest) * beta, made = expf(exponent < least ? least : exponent);
+    y[i] = exponent < least ? 0 : made;
+  }
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i)
-    sum += static_cast<double>(y[i]);
+  reduceRun<Sum>(y, count, &sum);
   return static_cast<float>(sum);
 }
 struct Softmax {
@@ -54,7 +57,8 @@ struct Softmax {
 };
 struct LogSoftmax {
   [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
-    float largest = *std::max_element(x, x + count);
+    float largest = Maximum::start;
+    reduceRun<Maximum>(x, count, &largest);
     float sum = std::log(exponentials(x, y, count, 1));
     for (int64_t i = 0; i < count; ++i)
       y[i] = x[i] - largest - sum;
@@ -72,19 +76,35 @@ struct Normalize {
   }
 };
 
-using Run = void (*)(const float *, float *, int64_t, float);
-template <class F> void runPlain(const float *x, float *y, int64_t count, float parameter) {
-  F::run(x, y, count, parameter);
-}
-template <class F> ORIGO_AVX2 void runAvx2(const float *x, float *y, int64_t count, float parameter) {
-  F::run(x, y, count, parameter);
-}
-template <class F> ORIGO_AVX512 void runAvx512(const float *x, float *y, int64_t count, float parameter) {
-  F::run(x, y, count, parameter);
-}
+/// Functions of two operands, which broadcast.
+struct Power {
+  [[gnu::always_inline]] static inline float of(float x, float y) { return powf(x, y); }
+};
+struct Prelu {
+  [[gnu::always_inline]] static inline float of(float x, float slope) { return x >= 0 ? x : x * slope; }
+};
+template <class F> struct Pairs {
+  [[gnu::always_inline]] static inline void run(const float *x, int64_t xStep, const float *y, int64_t yStep, float *to,
+                                                int64_t count) {
+    if (xStep == 1 && yStep == 1)
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = F::of(x[i], y[i]);
+    else if (xStep == 1 && yStep == 0)
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = F::of(x[i], *y);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = F::of(x[i * xStep], y[i * yStep]);
+  }
+};
+
+template <class F, class... A> void runPlain(A... arguments) { F::run(arguments...); }
+template <class F, class... A> ORIGO_AVX2 void runAvx2(A... arguments) { F::run(arguments...); }
+template <class F, class... A> ORIGO_AVX512 void runAvx512(A... arguments) { F::run(arguments...); }
 
 /// `rows`: of the last dimension; else of any length.
 template <class F> std::unique_ptr<FastKernel> inRows(bool rows, float parameter = 0) {
+  using Run = void (*)(const float *, float *, int64_t, float);
   Run run = forThisProcessor<Run>(runPlain<F>, runAvx2<F>, runAvx512<F>);
   return fastKernel([=](Operands in, Operands out, pthreadpool_t threads) {
     int64_t count = in[0]->count(), length = rows ? in[0]->shape.back() : 4096;
@@ -123,6 +143,30 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   }
 }
 
+std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
+  using Run = void (*)(const float *, int64_t, const float *, int64_t, float *, int64_t);
+  using P = Pairs<Power>;
+  using L = Pairs<Prelu>;
+  if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32)
+    return nullptr;
+  Run run = site.op.code == Op::POW ? forThisProcessor<Run>(runPlain<P>, runAvx2<P>, runAvx512<P>)
+                                    : forThisProcessor<Run>(runPlain<L>, runAvx2<L>, runAvx512<L>);
+  return fastKernel([run](Operands in, Operands out, pthreadpool_t threads) {
+    auto loops = broadcasting<2>({in[0]->shape, in[1]->shape}, out[0]->shape);
+    Loops<3>::Dim inner = loops.takeInner();
+    // Long rows are taken apart for the threads.
+    constexpr int64_t most = 4096;
+    int64_t blocks = (inner.count + most - 1) / most;
+    Loops<3>::Steps steps = inner.steps;
+    loops.dims.push_back({blocks, {most * steps[0], most * steps[1], most * steps[2]}});
+    loops.each(threads, [&](const Loops<3>::Steps &at, int64_t round) {
+      run(dataOf<float>(*in[0]) + at[0], steps[0], dataOf<float>(*in[1]) + at[1], steps[1],
+          dataOf<float>(*out[0]) + at[2], std::min(most, inner.count - round % blocks * most));
+    });
+    return true;
+  });
+}
+
 /// Along the last dimension.
 std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
   // Ranks may change, but no kernel takes a scalar.
@@ -153,7 +197,9 @@ llvm::ArrayRef<FastRow> fastMath() {
                                  {Op::GELU, function},
                                  {Op::SOFTMAX, alongRows},
                                  {Op::LOG_SOFTMAX, alongRows},
-                                 {Op::L2_NORMALIZATION, alongRows}};
+                                 {Op::L2_NORMALIZATION, alongRows},
+                                 {Op::POW, ofTwo},
+                                 {Op::PRELU, ofTwo}};
   return rows;
 }
 

@@ -36,9 +36,7 @@ void transposeSquares(Loops<2> loops, Loops<2>::Dim rows, Loops<2>::Dim columns,
 /// The elements that decide which ones are taken may be computed: the view is made anew in each run.
 template <ViewFunction viewOf> std::unique_ptr<FastKernel> view(const FastSite &site) {
   return fastKernel([&op = site.op](Operands in, Operands out, pthreadpool_t threads) {
-    FastSite now(op);
-    now.inputs.append(in.begin(), in.end());
-    auto view = viewOf(now);
+    auto view = viewOf(FastSite(op, in));
     if (!view) {
       llvm::consumeError(view.takeError());
       return false;

@@ -8,37 +8,29 @@ namespace {
 
 using Op = BuiltinOperator;
 
-/// The numbers before and behind each dimension.
-std::optional<llvm::SmallVector<int64_t, 8>> amountsOf(const FastSite &site) {
-  if (!site.constant(1))
-    return std::nullopt;
-  auto list = site.integers(1);
-  if (!list) {
-    llvm::consumeError(list.takeError());
-    return std::nullopt;
-  }
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (list->size() % 2 || llvm::any_of(*list, [](int64_t amount) { return amount < 0 || amount > most; }))
-    return std::nullopt;
-  return std::move(*list);
-}
-
 /// A dimension of the result.
 struct Side {
   int64_t before, length, after, fromStep, step;
 };
 
-/// Nothing where the shapes are not what `amounts` makes of them.
-std::optional<llvm::SmallVector<Side, 6>> sidesOf(llvm::ArrayRef<int64_t> amounts, const Tensor &in,
-                                                  const Tensor &out) {
-  if (amounts.size() != in.shape.size() * 2 || in.rank() != out.rank())
+/// The amounts may be computed. Nothing where the result does not have the shape that they make.
+std::optional<llvm::SmallVector<Side, 6>> sidesOf(const Operator &op, Operands operands, const Tensor &out) {
+  const Tensor &in = *operands[0];
+  auto amounts = FastSite(op, operands).integers(1);
+  if (!amounts) {
+    llvm::consumeError(amounts.takeError());
+    return std::nullopt;
+  }
+  if (amounts->size() != in.shape.size() * 2 || in.rank() != out.rank())
     return std::nullopt;
   auto from = stridesOf(in.shape), to = stridesOf(out.shape);
   llvm::SmallVector<Side, 6> sides;
   for (size_t d = 0; d < in.shape.size(); ++d) {
-    sides.push_back({amounts[2 * d], in.shape[d], amounts[2 * d + 1], from[d], to[d]});
-    if (amounts[2 * d] + in.shape[d] + amounts[2 * d + 1] != out.shape[d])
+    int64_t before = (*amounts)[2 * d], after = (*amounts)[2 * d + 1];
+    if (before < 0 || before > out.shape[d] || after < 0 || after > out.shape[d] ||
+        before + in.shape[d] + after != out.shape[d])
       return std::nullopt;
+    sides.push_back({before, in.shape[d], after, from[d], to[d]});
   }
   return sides;
 }
@@ -77,12 +69,9 @@ void moveAround(llvm::ArrayRef<Side> sides, size_t which, int64_t border, uint8_
 }
 
 std::unique_ptr<FastKernel> mirrorPad(const FastSite &site) {
-  auto amounts = amountsOf(site);
-  if (!amounts)
-    return nullptr;
   int64_t border = site.options<circle::MirrorPadOptions>().mode() == circle::MirrorPadMode::REFLECT ? 1 : 0;
-  return fastKernel([border, amounts = *amounts](Operands in, Operands out, pthreadpool_t threads) {
-    auto sides = sidesOf(amounts, *in[0], *out[0]);
+  return fastKernel([border, &op = site.op](Operands in, Operands out, pthreadpool_t threads) {
+    auto sides = sidesOf(op, in, *out[0]);
     if (!sides)
       return false;
     for (const Side &side : *sides)
@@ -117,18 +106,17 @@ struct Fill {
 };
 
 std::unique_ptr<FastKernel> pad(const FastSite &site) {
-  auto amounts = amountsOf(site);
   const Tensor *filler = site.constant(2);
   auto size = static_cast<size_t>(elementSize(site.input(0)));
-  if (!amounts || (site.has(2) && (!filler || filler->storage.size() != size)))
+  if (site.has(2) && (!filler || filler->storage.size() != size))
     return nullptr;
   llvm::SmallVector<uint8_t, 16> element(size, 0);
   if (filler)
     std::memcpy(element.data(), filler->storage.data(), size);
   else if (site.type(0) == TensorType::INT8 || site.type(0) == TensorType::UINT8)
     element[0] = static_cast<uint8_t>(site.output().zeroPoint());
-  return fastKernel([amounts = *amounts, element](Operands in, Operands out, pthreadpool_t threads) {
-    auto sides = sidesOf(amounts, *in[0], *out[0]);
+  return fastKernel([&op = site.op, element](Operands in, Operands out, pthreadpool_t threads) {
+    auto sides = sidesOf(op, in, *out[0]);
     if (!sides)
       return false;
     Fill fill{element.data(), static_cast<int64_t>(element.size()), out[0]->storage.data()};

@@ -1,9 +1,8 @@
+#include "eval/fast/Reduce.h"
 #include "eval/Shapes.h"
 #include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Xnnpack.h"
-
-#include <cstring>
 
 /// Sums, means, products and extremes of floats along any axes.
 namespace origo::eval {
@@ -12,25 +11,10 @@ namespace {
 
 using Op = BuiltinOperator;
 
-/// Sixteen numbers, in as many registers as the processor takes for them.
-using Wide = float __attribute__((vector_size(64)));
-constexpr int64_t width = 16;
-
-/// `next` for numbers and for many of them at once; `Result`: what a result is kept in.
-struct Sum {
-  using Result = double;
-  static constexpr float start = 0;
-  template <class A, class B> static void next(A &a, const B &b) { a += b; }
-};
 struct Product {
   using Result = float;
   static constexpr float start = 1;
   template <class A> static void next(A &a, const A &b) { a *= b; }
-};
-struct Maximum {
-  using Result = float;
-  static constexpr float start = std::numeric_limits<float>::lowest();
-  template <class A> static void next(A &a, const A &b) { a = b > a ? b : a; }
 };
 struct Minimum {
   using Result = float;
@@ -38,41 +22,12 @@ struct Minimum {
   template <class A> static void next(A &a, const A &b) { a = b < a ? b : a; }
 };
 
-/// After so many steps in float, a sum goes on in double.
-constexpr int64_t stretch = 64;
-
 /// `count` planes; in each, the numbers of a column, `rowStep` apart, make one result.
 struct Planes {
   const float *from;
   int64_t count, fromStep, toStep;
   int64_t rows, rowStep, columns;
 };
-
-[[gnu::always_inline]] inline void read(const float *from, Wide &to) { std::memcpy(&to, from, sizeof to); }
-
-template <class F>
-[[gnu::always_inline]] inline void joinLanes(const Wide &lanes, typename F::Result *to, int64_t step) {
-  float numbers[width];
-  std::memcpy(numbers, &lanes, sizeof numbers);
-  for (int64_t lane = 0; lane < width; ++lane)
-    F::next(to[lane * step], static_cast<typename F::Result>(numbers[lane]));
-}
-
-/// All of them make one result.
-template <class F>
-[[gnu::always_inline]] inline void reduceRun(const float *from, int64_t count, typename F::Result *to) {
-  int64_t i = 0;
-  while (i + width <= count) {
-    Wide lanes = Wide{} + F::start, next;
-    for (int64_t end = std::min(count - width, i + width * (stretch - 1)); i <= end; i += width) {
-      read(from + i, next);
-      F::next(lanes, next);
-    }
-    joinLanes<F>(lanes, to, 0);
-  }
-  for (; i < count; ++i)
-    F::next(*to, static_cast<typename F::Result>(from[i]));
-}
 
 /// `Many` times `width` columns of so few rows that sums may stay in float.
 template <class F, int Many>

@@ -9,27 +9,6 @@ namespace {
 
 using Op = BuiltinOperator;
 
-/// The steps of operands that broadcast to `out`, and at last those of `out`.
-template <size_t N>
-Loops<N + 1> broadcasting(const std::array<llvm::ArrayRef<int32_t>, N> &operands, const Shape &out) {
-  Loops<N + 1> loops;
-  auto steps = stridesOf(out);
-  std::array<llvm::SmallVector<int64_t, 6>, N> inner;
-  for (size_t n = 0; n < N; ++n)
-    inner[n] = stridesOf(operands[n]);
-  for (size_t d = 0; d < out.size(); ++d) {
-    std::array<int64_t, N + 1> all = {};
-    for (size_t n = 0; n < N; ++n) {
-      size_t missing = out.size() - operands[n].size();
-      if (d >= missing && operands[n][d - missing] != 1)
-        all[n] = inner[n][d - missing];
-    }
-    all[N] = steps[d];
-    loops.add(out[d], all);
-  }
-  return loops;
-}
-
 template <class T> std::unique_ptr<FastKernel> choices(bool rows) {
   return fastKernel([rows](Operands in, Operands out, pthreadpool_t threads) {
     // SELECT has conditions for whole rows, too: dimensions of 1 behind them make them broadcast.

@@ -13,17 +13,35 @@ struct Side {
   int64_t block, margin;
 };
 
+/// The blocks and margins may be computed. Nothing where the shapes are not what they make.
+std::optional<llvm::SmallVector<Side, 4>> sidesOf(const FastSite &now, const Tensor &few, const Tensor &many) {
+  auto sizes = now.integers(1), margins = now.integers(2);
+  if (!sizes || !margins) {
+    llvm::consumeError(llvm::joinErrors(sizes.takeError(), margins.takeError()));
+    return std::nullopt;
+  }
+  size_t spatial = sizes->size();
+  if (spatial > 3 || margins->size() != spatial * 2 || few.shape.size() < spatial + 1 || few.rank() != many.rank())
+    return std::nullopt;
+  constexpr int64_t most = 1 << 15;
+  int64_t blocks = 1;
+  llvm::SmallVector<Side, 4> sides;
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t block = (*sizes)[d], before = (*margins)[2 * d], after = (*margins)[2 * d + 1];
+    if (block < 1 || block > most || before < 0 || before > most || after < 0 || after > most ||
+        few.shape[d + 1] + before + after != many.shape[d + 1] * block)
+      return std::nullopt;
+    sides.push_back({block, before});
+    blocks *= block;
+  }
+  return many.shape[0] == few.shape[0] * blocks ? std::optional(sides) : std::nullopt;
+}
+
 /// Copies what belongs together of `few` pictures and of `many` smaller ones.
-bool moveBlocks(llvm::ArrayRef<Side> sides, const Tensor &few, const Tensor &many, const uint8_t *from, uint8_t *to,
+void moveBlocks(llvm::ArrayRef<Side> sides, const Tensor &few, const Tensor &many, const uint8_t *from, uint8_t *to,
                 bool fewToMany, pthreadpool_t threads) {
   size_t rank = few.shape.size(), spatial = sides.size();
-  if (rank < spatial + 1 || many.shape.size() != rank)
-    return false;
-  int64_t blocks = 1, size = elementSize(few);
-  for (const Side &side : sides)
-    blocks *= side.block;
-  if (many.shape[0] != few.shape[0] * blocks)
-    return false;
+  int64_t blocks = many.shape[0] / few.shape[0], size = elementSize(few);
   auto fewSteps = stridesOf(few.shape), manySteps = stridesOf(many.shape);
   for (int64_t block = 0; block < blocks; ++block) {
     Loops<2> loops;
@@ -52,42 +70,34 @@ bool moveBlocks(llvm::ArrayRef<Side> sides, const Tensor &few, const Tensor &man
     moveStrided(loops, from + (fewToMany ? fewAt : manyAt) * size, to + (fewToMany ? manyAt : fewAt) * size, size,
                 threads);
   }
-  return true;
 }
 
-std::unique_ptr<FastKernel> spaceBatch(const FastSite &site) {
-  if (!site.constant(1) || !site.constant(2))
-    return nullptr;
-  auto sizes = site.integers(1), margins = site.integers(2);
-  if (!sizes || !margins) {
-    llvm::consumeError(llvm::joinErrors(sizes.takeError(), margins.takeError()));
-    return nullptr;
-  }
-  constexpr int64_t most = 1 << 15;
-  llvm::SmallVector<Side, 4> sides;
-  if (margins->size() != sizes->size() * 2 || sizes->size() > 3)
-    return nullptr;
-  for (size_t d = 0; d < sizes->size(); ++d) {
-    sides.push_back({(*sizes)[d], (*margins)[2 * d]});
-    if (sides[d].block < 1 || sides[d].block > most || sides[d].margin < 0 || sides[d].margin > most)
-      return nullptr;
-  }
-  if (site.op.code == Op::BATCH_TO_SPACE_ND)
-    return fastKernel([sides](Operands in, Operands out, pthreadpool_t threads) {
-      return moveBlocks(sides, *out[0], *in[0], in[0]->storage.data(), out[0]->storage.data(), false, threads);
-    });
+std::unique_ptr<FastKernel> batchToSpace(const FastSite &site) {
+  return fastKernel([&op = site.op](Operands in, Operands out, pthreadpool_t threads) {
+    auto sides = sidesOf(FastSite(op, in), *out[0], *in[0]);
+    if (sides)
+      moveBlocks(*sides, *out[0], *in[0], in[0]->storage.data(), out[0]->storage.data(), false, threads);
+    return sides.has_value();
+  });
+}
+
+std::unique_ptr<FastKernel> spaceToBatch(const FastSite &site) {
   bool bytes = site.type(0) == TensorType::INT8 || site.type(0) == TensorType::UINT8;
   int filler = bytes ? site.output().zeroPoint() : 0;
-  return fastKernel([sides, filler](Operands in, Operands out, pthreadpool_t threads) {
+  return fastKernel([&op = site.op, filler](Operands in, Operands out, pthreadpool_t threads) {
+    auto sides = sidesOf(FastSite(op, in), *in[0], *out[0]);
+    if (!sides)
+      return false;
     std::memset(out[0]->storage.data(), filler, out[0]->storage.size());
-    return moveBlocks(sides, *in[0], *out[0], in[0]->storage.data(), out[0]->storage.data(), true, threads);
+    moveBlocks(*sides, *in[0], *out[0], in[0]->storage.data(), out[0]->storage.data(), true, threads);
+    return true;
   });
 }
 
 } // namespace
 
 llvm::ArrayRef<FastRow> fastSpaceBatch() {
-  static const FastRow rows[] = {{Op::SPACE_TO_BATCH_ND, spaceBatch}, {Op::BATCH_TO_SPACE_ND, spaceBatch}};
+  static const FastRow rows[] = {{Op::SPACE_TO_BATCH_ND, spaceToBatch}, {Op::BATCH_TO_SPACE_ND, batchToSpace}};
   return rows;
 }
 

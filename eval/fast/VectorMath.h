@@ -10,6 +10,7 @@ VECTORISED cosf(float) noexcept;
 VECTORISED erff(float) noexcept;
 VECTORISED expf(float) noexcept;
 VECTORISED logf(float) noexcept;
+VECTORISED powf(float, float) noexcept;
 VECTORISED sinf(float) noexcept;
 VECTORISED tanhf(float) noexcept;
 #undef VECTORISED
