@@ -85,16 +85,10 @@ public:
       for (int slot : step.results)
         again.outputs.push_back(slot >= 0 ? &frame->tensors[slot] : nullptr);
       again.resources = &store.resources;
-      FastKernel *kernel = step.fast >= 0 ? fast->entries[step.fast].kernel.get() : nullptr;
-      bool shares = step.fast >= 0 && !kernel;
+      FastKernels::Entry *entry = step.fast < 0 ? nullptr : &fast->entries[step.fast];
+      bool taken = entry && entry->taken; // else it is not made for these tensors
       auto begin = Clock::now();
-<<<<<<< HEAD
-      if (!shares && (!kernel || !kernel->run(again.inputs, again.outputs, nullptr)))
-=======
-      eval::FastKernels::Entry *entry = step.fast < 0 ? nullptr : &fast->entries[step.fast];
-      // One that was not taken in the run is not made for these tensors.
-      if (!entry || !entry->taken || !entry->kernel->run(again.inputs, again.outputs, nullptr))
->>>>>>> h-float
+      if (!taken || (entry->kernel && !entry->kernel->run(again.inputs, again.outputs, nullptr)))
         llvm::consumeError(step.kernel->run(again));
       times[s].push_back(milliseconds(begin));
       total += times[s].back();
