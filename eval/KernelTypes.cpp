@@ -77,6 +77,14 @@ llvm::ArrayRef<OptionRange> optionRanges() {
   return ranges;
 }
 
+llvm::ArrayRef<ChannelAxis> channelAxes() {
+  static const ChannelAxis axes[] = {
+      {CONV_2D, 1, 0},         {DEPTHWISE_CONV_2D, 1, 3}, {EMBEDDING_LOOKUP, 1, 0},
+      {FULLY_CONNECTED, 1, 0}, {TRANSPOSE_CONV, 1, 0},
+  };
+  return axes;
+}
+
 llvm::ArrayRef<OperandRank> operandRanks() {
   static const OperandRank ranks[] = {
       {AVERAGE_POOL_2D, 0, 4},

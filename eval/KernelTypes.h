@@ -37,6 +37,14 @@ struct OptionRange {
 };
 llvm::ArrayRef<OptionRange> optionRanges();
 
+/// The dimension along which kernels take scales of an operand.
+struct ChannelAxis {
+  BuiltinOperator code;
+  unsigned operand;
+  int64_t axis;
+};
+llvm::ArrayRef<ChannelAxis> channelAxes();
+
 /// The rank that all kernels of an operator want of an operand.
 struct OperandRank {
   BuiltinOperator code;

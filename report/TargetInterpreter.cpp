@@ -107,6 +107,8 @@ Target opSupportLimits() {
     TensorLimits &limits = found->second.tensors[{false, row.operand}];
     limits.minRank = limits.maxRank = row.rank;
   }
+  for (const eval::ChannelAxis &row : eval::channelAxes())
+    target.ops[operatorInfo(row.code)->name.str()].tensors[{false, row.operand}].axis = row.axis;
   for (const eval::OptionRange &row : eval::optionRanges()) {
     const OperatorInfo &info = *operatorInfo(row.code);
     AttributeLimits limits{info.optionsType()->find(row.option), row.min, row.max, {}};
