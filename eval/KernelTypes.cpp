@@ -58,6 +58,13 @@ bool needsScales(const KernelRow &row) {
          (llvm::is_contained(comparisons, row.code) && !row.types.starts_with("i16"));
 }
 
+bool takesChannels(const KernelRow &row, unsigned index, bool result) {
+  return row.code == QUANTIZE || row.code == DEQUANTIZE || (row.code == BATCH_MATMUL && !result) ||
+         (!result && llvm::any_of(channelAxes(), [&](const ChannelAxis &axis) {
+           return axis.code == row.code && axis.operand == index;
+         }));
+}
+
 bool takesBlocks(const KernelRow &row, unsigned operand) {
   return row.code == FULLY_CONNECTED && operand == 1 && row.types.starts_with("f32");
 }

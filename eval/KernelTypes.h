@@ -22,6 +22,8 @@ llvm::ArrayRef<TypeList> kernelTypes();
 
 /// Does the kernel refuse operands and results of 16 bits and less without a scale?
 bool needsScales(const KernelRow &row);
+/// May this operand, or result, have several scales? A kernel that does not ask computes with the first.
+bool takesChannels(const KernelRow &row, unsigned index, bool result);
 /// May this operand be quantised in blocks?
 bool takesBlocks(const KernelRow &row, unsigned operand);
 

@@ -65,7 +65,9 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
           limits.same.push_back({{other, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
       }
       if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
-        tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
+        tensor.schemes = {Scheme::PerTensor};
+      if (tensor.schemes && eval::takesChannels(row, slot.index, result))
+        tensor.schemes->push_back(Scheme::PerChannel);
       if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
         tensor.schemes->push_back(Scheme::Blockwise);
     }

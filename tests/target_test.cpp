@@ -488,6 +488,11 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
                                "  %y: u8[4,1] q{scale=1, zero_point=0} = RESHAPE(%x)\n"),
             Lines{"graph input[0] x: input.quantization {\"schemes\":[\"none\",\"per-tensor\",\"per-channel\","
                   "\"blockwise\",\"mx\",\"multi-axis\",\"custom\"]} not \"invalid\" {}"});
+  EXPECT_EQ(againstInterpreter("(%x: i8[1,2] q{scale=[1, 2], zero_point=[0, 0], dim=1}) -> (%y) {\n"
+                               "  %y: i8[1,2] q{scale=1, zero_point=0} = ADD(%x, %x)\n")
+                .size(),
+            2u)
+      << "the kernel would add with the first scale";
   auto pool = [](const std::string &stride) {
     return againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = MAX_POOL_2D(%x) {stride_w=" + stride +
                               ", stride_h=1, filter_width=1, filter_height=1}\n");
