@@ -58,6 +58,13 @@ bool needsScales(const KernelRow &row) {
          (llvm::is_contained(comparisons, row.code) && !row.types.starts_with("i16"));
 }
 
+bool takesChannels(const KernelRow &row, unsigned index, bool result) {
+  return row.code == QUANTIZE || row.code == DEQUANTIZE || (row.code == BATCH_MATMUL && !result) ||
+         (!result && llvm::any_of(channelAxes(), [&](const ChannelAxis &axis) {
+           return axis.code == row.code && axis.operand == index;
+         }));
+}
+
 bool takesBlocks(const KernelRow &row, unsigned operand) {
   return row.code == FULLY_CONNECTED && operand == 1 && row.types.starts_with("f32");
 }
@@ -75,6 +82,14 @@ llvm::ArrayRef<OptionRange> optionRanges() {
       {LOCAL_RESPONSE_NORMALIZATION, "radius", 0, {}, ""},
   };
   return ranges;
+}
+
+llvm::ArrayRef<ChannelAxis> channelAxes() {
+  static const ChannelAxis axes[] = {
+      {CONV_2D, 1, 0},         {DEPTHWISE_CONV_2D, 1, 3}, {EMBEDDING_LOOKUP, 1, 0},
+      {FULLY_CONNECTED, 1, 0}, {TRANSPOSE_CONV, 1, 0},
+  };
+  return axes;
 }
 
 llvm::ArrayRef<OperandRank> operandRanks() {

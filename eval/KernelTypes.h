@@ -22,6 +22,8 @@ llvm::ArrayRef<TypeList> kernelTypes();
 
 /// Does the kernel refuse operands and results of 16 bits and less without a scale?
 bool needsScales(const KernelRow &row);
+/// May this operand, or result, have several scales? A kernel that does not ask computes with the first.
+bool takesChannels(const KernelRow &row, unsigned index, bool result);
 /// May this operand be quantised in blocks?
 bool takesBlocks(const KernelRow &row, unsigned operand);
 
@@ -36,6 +38,14 @@ struct OptionRange {
   llvm::StringRef only;
 };
 llvm::ArrayRef<OptionRange> optionRanges();
+
+/// The dimension along which kernels take scales of an operand.
+struct ChannelAxis {
+  BuiltinOperator code;
+  unsigned operand;
+  int64_t axis;
+};
+llvm::ArrayRef<ChannelAxis> channelAxes();
 
 /// The rank that all kernels of an operator want of an operand.
 struct OperandRank {

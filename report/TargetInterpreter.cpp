@@ -65,7 +65,9 @@ OperatorLimits limitsOf(const OperatorInfo &info, const eval::KernelRow &row, co
           limits.same.push_back({{other, SlotProperty::Dtype}, {slot, SlotProperty::Dtype}});
       }
       if (needsScales && !tensor.dataTypes->empty() && wantScale(*tensor.dataTypes) && !(result && i > 0))
-        tensor.schemes = {Scheme::PerTensor, Scheme::PerChannel};
+        tensor.schemes = {Scheme::PerTensor};
+      if (tensor.schemes && eval::takesChannels(row, slot.index, result))
+        tensor.schemes->push_back(Scheme::PerChannel);
       if (tensor.schemes && !result && eval::takesBlocks(row, slot.index))
         tensor.schemes->push_back(Scheme::Blockwise);
     }
@@ -107,6 +109,8 @@ Target opSupportLimits() {
     TensorLimits &limits = found->second.tensors[{false, row.operand}];
     limits.minRank = limits.maxRank = row.rank;
   }
+  for (const eval::ChannelAxis &row : eval::channelAxes())
+    target.ops[operatorInfo(row.code)->name.str()].tensors[{false, row.operand}].axis = row.axis;
   for (const eval::OptionRange &row : eval::optionRanges()) {
     const OperatorInfo &info = *operatorInfo(row.code);
     AttributeLimits limits{info.optionsType()->find(row.option), row.min, row.max, {}};

@@ -488,12 +488,30 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
                                "  %y: u8[4,1] q{scale=1, zero_point=0} = RESHAPE(%x)\n"),
             Lines{"graph input[0] x: input.quantization {\"schemes\":[\"none\",\"per-tensor\",\"per-channel\","
                   "\"blockwise\",\"mx\",\"multi-axis\",\"custom\"]} not \"invalid\" {}"});
+  EXPECT_EQ(againstInterpreter("(%x: i8[1,2] q{scale=[1, 2], zero_point=[0, 0], dim=1}) -> (%y) {\n"
+                               "  %y: i8[1,2] q{scale=1, zero_point=0} = ADD(%x, %x)\n")
+                .size(),
+            2u)
+      << "the kernel would add with the first scale";
   auto pool = [](const std::string &stride) {
     return againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = MAX_POOL_2D(%x) {stride_w=" + stride +
                               ", stride_h=1, filter_width=1, filter_height=1}\n");
   };
   EXPECT_EQ(pool("1"), std::vector<std::string>{});
   EXPECT_EQ(pool("0"), std::vector<std::string>{"0 MAX_POOL_2D stride_w -: attributes {\"min\":1} not 0 {}"});
+}
+
+TEST(InterpreterLimits, ScalesAreOfOutputChannels) {
+  auto convolution = [](const std::string &axis) {
+    return againstInterpreter(
+        "(%x: i8[1,4,4,2] q{scale=1, zero_point=0}) -> (%y) {\n"
+        "  %f: i8[2,1,1,2] q{scale=[1, 2], zero_point=[0, 0], dim=" +
+        axis +
+        "} = const [1, 2, 3, 4]\n"
+        "  %y: i8[1,4,4,2] q{scale=1, zero_point=0} = CONV_2D(%x, %f) {stride_w=1, stride_h=1}\n");
+  };
+  EXPECT_EQ(convolution("0"), Lines{});
+  EXPECT_EQ(convolution("3"), Lines{"0 CONV_2D filter f: quantization {\"axis\":0} not {\"axis\":3} {}"});
 }
 
 TEST(InterpreterLimits, RanksAndBlocks) {
