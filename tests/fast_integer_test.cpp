@@ -223,6 +223,8 @@ TEST(FastIntegers, BatchMatrixProducts) {
            "i16 q{scale=0.6, zero_point=0}");
       with(std::string("i16") + x + x16, std::string("i8") + y + " q{scale=0.02, zero_point=5}",
            "i16 q{scale=0.6, zero_point=0}");
+      with(std::string("i16") + x + x16, std::string("i16") + y + " q{scale=0.0002, zero_point=0}",
+           "i16 q{scale=0.6, zero_point=0}");
       with(std::string("i8") + x + x8, std::string("i8") + y + " q{scale=0.02, zero_point=7}",
            "i8 q{scale=0.9, zero_point=4}");
       with(std::string("i8") + x, std::string("i8") + y, "i32");

@@ -118,7 +118,7 @@ std::unique_ptr<FastKernel> hybrid(const FastSite &site) {
 class HybridBatchMatMul : public FastKernel {
 public:
   HybridBatchMatMul(const FastSite &site, const circle::BatchMatMulOptions &options)
-      : right(site, options.adjoint_rhs()), transposed(options.adjoint_lhs()),
+      : right(site, options.adjoint_rhs(), wholeNumber), transposed(options.adjoint_lhs()),
         asymmetric(options.asymmetric_quantize_inputs()) {}
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
@@ -164,7 +164,7 @@ public:
   }
 
 private:
-  RightMatrix right;
+  RightMatrix<int8_t> right;
   bool transposed, asymmetric;
   std::vector<float> values, scales;
   IntegerRows numbers;

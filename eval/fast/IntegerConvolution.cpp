@@ -30,23 +30,23 @@ struct Axis {
 /// T: elements, Sum: of products, and bias.
 template <class T, class Sum> class IntegerConvolution : public FastKernel {
 public:
-  IntegerConvolution(const Conv &conv, unsigned operand, ChannelScales scalesOfChannels)
-      : conv(conv), operand(operand), transposed(operand != 0), scales(std::move(scalesOfChannels)),
+  IntegerConvolution(const Conv &given, unsigned operand, ChannelScales scalesOfChannels)
+      : conv(given), operand(operand), transposed(operand != 0), scales(std::move(scalesOfChannels)),
         groupIn(static_cast<int64_t>(conv.groupIn)), groupOut(static_cast<int64_t>(conv.groupOut)),
         depth(conv.groups * groupIn), channels(conv.groups * groupOut), height(conv.filter->dim(1)),
         width(conv.filter->dim(2)) {
-    auto filter = weightsOf<int8_t>(*conv.filter);
-    if (conv.bias)
-      bias.assign(dataOf<Sum>(*conv.bias), dataOf<Sum>(*conv.bias) + channels);
-    if (conv.depthwise) {
-      for (int64_t i = 0; i < conv.filter->count(); ++i)
+    auto filter = weightsOf<int8_t>(*given.filter);
+    if (given.bias)
+      bias.assign(dataOf<Sum>(*given.bias), dataOf<Sum>(*given.bias) + channels);
+    conv.filter = conv.bias = nullptr; // they are there only now
+    if (conv.depthwise)
+      for (int64_t i = 0; i < positions() * channels; ++i)
         depthwise.push_back(filter[i]);
-      return;
-    }
-    for (int64_t group = 0; group < conv.groups; ++group)
-      matrices.emplace_back().pack(groupOut, positions(), groupIn, [&](int64_t channel, int64_t position, int64_t k) {
-        return filter[((group * groupOut + channel) * positions() + position) * groupIn + k];
-      });
+    else
+      for (int64_t group = 0; group < conv.groups; ++group)
+        matrices.emplace_back().pack(groupOut, positions(), groupIn, [&](int64_t channel, int64_t position, int64_t k) {
+          return filter[((group * groupOut + channel) * positions() + position) * groupIn + k];
+        });
   }
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {

@@ -59,14 +59,28 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
   });
 }
 
-/// `end(sum, row, column)` gives an element.
-template <class T, class Sum, class Out, class MakeEnd>
+/// T: left elements, Y: right ones; `end(sum, column)` gives an element.
+template <class T, class Y, class Sum, class Out, class MakeEnd>
 std::unique_ptr<FastKernel> products(const FastSite &site, int32_t leftZero, int32_t rightZero, int64_t channels,
                                      MakeEnd end) {
   const auto &options = site.options<circle::BatchMatMulOptions>();
   bool leftTransposed = options.adjoint_lhs();
-  RightMatrix right(site, options.adjoint_rhs());
-  return fastKernel([=, right = std::move(right), numbers = IntegerRows(),
+  // Of 16 bits in two parts; what the lower one lacks is a zero point.
+  constexpr bool wide = std::is_same_v<Y, int16_t>;
+  constexpr int8_t (*lower)(Y) = [] {
+    if constexpr (wide)
+      return lowerPart;
+    else
+      return wholeNumber;
+  }();
+  RightMatrix<Y> right(site, options.adjoint_rhs(), lower);
+  std::optional<RightMatrix<int16_t>> upper;
+  if (wide) {
+    upper.emplace(site, options.adjoint_rhs(), upperPart);
+    rightZero -= 128;
+  }
+  return fastKernel([=, right = std::move(right), upper = std::move(upper), numbers = IntegerRows(),
+                     uppers = std::vector<Sum>(),
                      zeros = ZeroPoints<Sum>()](Operands in, Operands out, pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *in[1];
     if (x.rank() < 2 || y.rank() < 2 || out[0]->count() == 0)
@@ -92,43 +106,54 @@ std::unique_ptr<FastKernel> products(const FastSite &site, int32_t leftZero, int
           for (int64_t k = 0; k < depth; ++k)
             *to++ = static_cast<int16_t>(from[row * a.rowStep + k * a.columnStep] - leftZero);
       }
-      const PackedMatrix &matrix = right.packed(y, batch.index(1));
       zeros.set(left, rows, depth, rightZero);
-      multiply<Sum>(
-          matrix, rows, threads, [=](int64_t row, int64_t) { return left + row * depth; },
-          [&](int64_t row, int64_t first, const auto &sums) {
-            for (int64_t column = first; column < std::min(first + PackedMatrix::width, columns); ++column)
-              result[row * columns + column] =
-                  end(wrappingSub<Sum>(sums[static_cast<size_t>(column - first)], zeros[row]), column);
-          });
+      auto rowAt = [=](int64_t row, int64_t) { return left + row * depth; };
+      auto forElements = [&](PackedMatrix const &matrix, auto element) {
+        multiply<Sum>(matrix, rows, threads, rowAt, [&](int64_t row, int64_t first, const auto &sums) {
+          for (int64_t column = first; column < std::min(first + PackedMatrix::width, columns); ++column)
+            element(row, column, sums[static_cast<size_t>(column - first)]);
+        });
+      };
+      if (wide) {
+        uppers.resize(static_cast<size_t>(rows * columns));
+        forElements(upper->packed(y, batch.index(1)), [&](int64_t row, int64_t column, Sum sum) {
+          uppers[static_cast<size_t>(row * columns + column)] = sum * 256;
+        });
+      }
+      forElements(right.packed(y, batch.index(1)), [&](int64_t row, int64_t column, Sum sum) {
+        if (wide)
+          sum += uppers[static_cast<size_t>(row * columns + column)];
+        result[row * columns + column] = end(wrappingSub<Sum>(sum, zeros[row]), column);
+      });
     }
     return true;
   });
 }
 
-template <class T, class Sum> std::unique_ptr<FastKernel> batchMatMulQuantized(const FastSite &site) {
+template <class T, class Y, class Sum> std::unique_ptr<FastKernel> batchMatMulQuantized(const FastSite &site) {
   const Tensor &y = site.input(1);
   bool perChannel = y.perChannel();
   int64_t channels = perChannel ? static_cast<int64_t>(y.quantization->scale.size()) : 0;
   auto scales = scalesOf<T, T>(site, site.input(0), channels, circle::ActivationFunctionType::NONE,
                                perChannel ? ChannelScales::Product::Double : ChannelScales::Product::Float);
-  if (!scales)
+  if (!scales || (std::is_same_v<Y, int16_t> && scales->filterZero != 0))
     return nullptr;
-  return products<T, Sum, T>(
+  return products<T, Y, Sum, T>(
       site, scales->inputZero, scales->filterZero, channels,
       [scales = *scales](Sum sum, int64_t column) { return scales.template scaled<T>(sum, column); });
 }
 
 std::unique_ptr<FastKernel> batchMatMul(const FastSite &site) {
-  TensorType x = site.type(0), out = site.output().type;
-  if (site.type(1) != TensorType::INT8)
-    return nullptr;
-  if (x == TensorType::INT8 && out == TensorType::INT32)
-    return products<int8_t, int32_t, int32_t>(site, 0, 0, 0, [](int32_t sum, int64_t) { return sum; });
-  if (x == TensorType::INT8 && out == x)
-    return batchMatMulQuantized<int8_t, int32_t>(site);
-  if (x == TensorType::INT16 && out == x)
-    return batchMatMulQuantized<int16_t, int64_t>(site);
+  TensorType x = site.type(0), y = site.type(1), out = site.output().type;
+  constexpr TensorType i8 = TensorType::INT8, i16 = TensorType::INT16;
+  if (x == i8 && y == i8 && out == TensorType::INT32)
+    return products<int8_t, int8_t, int32_t, int32_t>(site, 0, 0, 0, [](int32_t sum, int64_t) { return sum; });
+  if (x == i8 && y == i8 && out == i8)
+    return batchMatMulQuantized<int8_t, int8_t, int32_t>(site);
+  if (x == i16 && y == i8 && out == i16)
+    return batchMatMulQuantized<int16_t, int8_t, int64_t>(site);
+  if (x == i16 && y == i16 && out == i16)
+    return batchMatMulQuantized<int16_t, int16_t, int64_t>(site);
   return nullptr;
 }
 

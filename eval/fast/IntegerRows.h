@@ -81,11 +81,17 @@ struct Stack {
   }
 };
 
-/// The right operand of BATCH_MATMUL, int8. A constant of one matrix is packed once.
-class RightMatrix {
+inline int8_t wholeNumber(int8_t number) { return number; }
+/// number = 256 · upper + lower + 128
+inline int8_t upperPart(int16_t number) { return static_cast<int8_t>(number >> 8); }
+inline int8_t lowerPart(int16_t number) { return static_cast<int8_t>((number & 255) - 128); }
+
+/// The right operand of BATCH_MATMUL, int8, or `part` of each number of another type. A constant of one matrix is
+/// packed once.
+template <class T> class RightMatrix {
 public:
   bool transposed;
-  RightMatrix(const FastSite &site, bool transposed) : transposed(transposed) {
+  RightMatrix(const FastSite &site, bool transposed, int8_t (*part)(T)) : transposed(transposed), part(part) {
     const Tensor *constant = site.constant(1);
     if (!constant || constant->rank() < 2 || constant->count() == 0 ||
         constant->count() != int64_t(constant->shape.back()) * constant->dim(constant->rank() - 2))
@@ -102,11 +108,12 @@ public:
 private:
   void pack(const Tensor &tensor, int64_t number) {
     Stack stack(tensor, transposed);
-    const int8_t *elements = dataOf<int8_t>(tensor) + number * stack.rows * stack.columns;
+    const T *elements = dataOf<T>(tensor) + number * stack.rows * stack.columns;
     matrix.pack(stack.columns, 1, stack.rows, [&](int64_t column, int64_t, int64_t k) {
-      return elements[k * stack.rowStep + column * stack.columnStep];
+      return part(elements[k * stack.rowStep + column * stack.columnStep]);
     });
   }
+  int8_t (*part)(T);
   bool known = false;
   PackedMatrix matrix;
 };
