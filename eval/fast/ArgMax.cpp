@@ -6,7 +6,7 @@ namespace origo::eval {
 namespace {
 
 template <class T, class Index> std::unique_ptr<FastKernel> largest(int64_t axis) {
-  return fastKernel([axis, best = std::vector<T>()](Operands in, Operands out, pthreadpool_t) mutable {
+  return fastKernel([axis](Operands in, Operands out, pthreadpool_t) {
     const T *x = dataOf<T>(*in[0]);
     Index *y = dataOf<Index>(*out[0]);
     int rank = in[0]->rank();
@@ -15,16 +15,17 @@ template <class T, class Index> std::unique_ptr<FastKernel> largest(int64_t axis
     int64_t inner = product(in[0]->shape, along + 1, in[0]->shape.size());
     for (int64_t row = 0; row < outer && inner == 1; ++row, x += length)
       y[row] = static_cast<Index>(std::max_element(x, x + length) - x);
-    for (int64_t row = 0; row < outer && inner > 1; ++row, y += inner) {
-      best.assign(x, x + inner);
-      std::fill_n(y, inner, Index(0));
-      for (int64_t i = 0; i < length; ++i, x += inner)
-        for (int64_t k = 0; k < inner; ++k) {
-          bool better = x[k] > best[k];
-          best[k] = better ? x[k] : best[k];
-          y[k] = better ? static_cast<Index>(i) : y[k];
-        }
-    }
+    for (int64_t row = 0; row < outer && inner > 1; ++row, x += length * inner)
+      for (int64_t k = 0; k < inner; ++k) {
+        int64_t best = k;
+        T top = x[k];
+        for (int64_t i = k + inner; i < length * inner; i += inner)
+          if (x[i] > top) {
+            top = x[i];
+            best = i;
+          }
+        *y++ = static_cast<Index>(best / inner);
+      }
     return true;
   });
 }
