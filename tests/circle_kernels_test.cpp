@@ -68,7 +68,8 @@ TEST(Bcq, GatherTakesRowsOrColumns) {
            "{input_hidden_size=3, axis=" +
            std::to_string(axis) + "}\n}\n";
   };
-  TensorRef indices = tensor<int32_t>(TensorType::INT32, {2}, {2, 0});
+  const int32_t numbers[] = {2, 0};
+  TensorRef indices = tensor<int32_t>(TensorType::INT32, {2}, numbers);
   EXPECT_EQ(floatsFrom(gather(0, "[2,3]"), {indices}), (std::vector<float>{-0.5f, 0.5f, -0.5f, 3, -5, 5}));
   EXPECT_EQ(floatsFrom(gather(1, "[3,2]"), {indices}), (std::vector<float>{5, 3, -2, 2, -0.5f, -0.5f}));
   EXPECT_EQ(errorFrom(gather(0, "[2,3]"), {tensor<int32_t>(TensorType::INT32, {2}, {3, 0})})->operand, "indices");
@@ -97,7 +98,8 @@ TEST(Gru, GivesEachStateAndTakesWeightsInEitherOrder) {
            "\n  %b: " + (swapped ? state : input) + "\n  %h: f32[1,2] = const [0.5, -0.5]\n  %y: f32" + shape +
            " = GRU(input=%x, hidden_hidden=%a, hidden_input=%b, state=%h)" + options + "\n}\n";
   };
-  TensorRef x = floats({2, 1, 1}, {0.7f, -1.1f});
+  const float numbers[] = {0.7f, -1.1f};
+  TensorRef x = floats({2, 1, 1}, numbers);
   std::vector<float> last = floatsFrom(gru(false, "[1,1,2]", ""), {x});
   std::vector<float> each = floatsFrom(gru(false, "[2,1,2]", " {return_sequences=true}"), {x});
   ASSERT_EQ(last.size(), 2u);
