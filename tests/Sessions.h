@@ -25,9 +25,8 @@ inline TensorRef floats(Shape shape, llvm::ArrayRef<float> elements) {
 }
 
 inline std::vector<float> floatsOf(const OwnedTensor &tensor) {
-  std::vector<float> elements(tensor.bytes.size() / sizeof(float));
-  std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
-  return elements;
+  auto *elements = reinterpret_cast<const float *>(tensor.bytes.data());
+  return {elements, elements + tensor.bytes.size() / sizeof(float)};
 }
 
 /// The EvalErrors that an error consists of.
