@@ -17,9 +17,9 @@ namespace {
 /// In ASCII, so that names in it are safe wherever it is printed.
 std::string text(const Json &json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
 
+/// Payloads may be absent, so a buffer is enough; a variable with one begins with what it holds.
 bool isConstant(const Value &value) {
-  return !value.producer() && !value.isGraphInput && !value.isVariable &&
-         (value.buffer || value.externalBuffer || value.isConstant());
+  return !value.producer() && !value.isGraphInput && (value.buffer || value.externalBuffer || value.isConstant());
 }
 
 /// One channel is quantised in both ways, and what nobody can compute with in none.

@@ -330,12 +330,11 @@ std::vector<std::string> against(const std::string &model, const char *descripti
 }
 using Lines = std::vector<std::string>;
 
-TEST(TargetCheck, ConstantsAreNeitherInputsNorResultsNorVariables) {
+TEST(TargetCheck, ConstantsHaveABufferAndAreNeitherInputsNorResults) {
   EXPECT_EQ(against(R"(default own_buffer
 subgraph @main(%x: f32[4]) -> (%y) {
-  %v: f32[4] variable
   %w: f32[4] = const [1, 2, 3, 4]
-  %a: f32[4] = ADD(%x, %v)
+  %a: f32[4] = ADD(%x, %x)
   %y: f32[4] = MUL(%a, %w)
 }
 )",
@@ -343,6 +342,11 @@ subgraph @main(%x: f32[4]) -> (%y) {
                         "ops": {"ADD": {"x": {"constant": false}}, "MUL": {"x": {"constant": false}, "y": {"constant": true}}}})"),
             (Lines{"1 MUL y w: constant.dataTypes [\"int8\"] not \"float32\" {}",
                    "1 MUL y w: constant.rankRange {\"min\":2} not 1 {}"}));
+  for (const char *buffer : {"", " buffer own"})
+    EXPECT_EQ(against(std::string("subgraph @main(%x: f32[4]) -> (%y) {\n  %v: f32[4] variable") + buffer +
+                          "\n  %y: f32[4] = ADD(%x, %v)\n}\n",
+                      R"({"ops": {"ADD": {"y": {"constant": false}}}})"),
+              *buffer ? Lines{"0 ADD y v: constant false not true {}"} : Lines{});
 }
 
 TEST(TargetCheck, CustomOperatorsAreTheirOwn) {
