@@ -187,6 +187,23 @@ subgraph @main(%x: f32[6], %shape: i32[2]) -> (%z) {
   }
 }
 
+/// XNNPACK would want a table of 2^40 entries.
+TEST(Fast, BigStridesTakeNoMemory) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,1,1,1]) -> (%y) {
+  %size: i32[4] = const [1, 2, 2, 1]
+  %w: f32[1,1,1,1] = const [3]
+  %y: f32[1,2,2,1] = TRANSPOSE_CONV(inputSizes=%size, filter=%w, outBackprop=%x) {padding=SAME, stride_w=1048576, stride_h=1048576}
+}
+)");
+  ASSERT_TRUE(model);
+  Difference difference = compare(*model, "strides", 1);
+  EXPECT_TRUE(difference.ran);
+  EXPECT_EQ(difference.floats, 0);
+  EXPECT_TRUE(difference.coverage.fast.empty());
+}
+
 TEST(Fast, ThreadsRunOneSession) {
   auto model = parse(twoConvolutions);
   CompileOptions options = fastOptions();

@@ -7,9 +7,10 @@ namespace {
 
 template <class T, class Setup> std::unique_ptr<FastKernel> convolution(XnnOperator op, const Conv &conv, Setup setup) {
   int32_t depth = static_cast<int32_t>(conv.groups * conv.groupIn);
+  int32_t height = conv.filter->dim(1), width = conv.filter->dim(2);
   return xnnKernel(std::move(op), [=](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
     const Tensor &x = *in[0];
-    if (x.rank() != 4 || x.dim(3) != depth)
+    if (x.rank() != 4 || x.dim(3) != depth || !fitsPointers(*out[0], height, width))
       return xnn_status_invalid_parameter;
     return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)),
                  dataOf<T>(x), dataOf<T>(*out[0]), threads);
@@ -109,7 +110,8 @@ std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
   bool same = options.padding() == circle::Padding::SAME;
   auto vertical = Cut::of(shape[1], result[1], filter->dim(1), options.stride_h(), same);
   auto horizontal = Cut::of(shape[2], result[2], filter->dim(2), options.stride_w(), same);
-  if (!vertical || !horizontal)
+  if (!vertical || !horizontal || !fitsPointers(out, filter->dim(1), filter->dim(2)) ||
+      times(options.stride_h(), options.stride_w()) > 1 << 16) // for which it keeps a table
     return nullptr;
   size_t channels = static_cast<size_t>(filter->dim(0)), depth = static_cast<size_t>(filter->dim(3));
   auto create = [&](auto function, auto range, auto... quantization) {

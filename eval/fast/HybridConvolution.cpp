@@ -12,8 +12,8 @@ class HybridConvolution : public FastKernel {
 public:
   HybridConvolution(const FastSite &site, const Conv &conv, std::pair<float, float> range)
       : clamp(range), depth(static_cast<int32_t>(conv.groups * conv.groupIn)),
-        channels(static_cast<int64_t>(conv.groups * conv.groupOut)),
-        asymmetric(conv.depthwise || conv.filter->perChannel()) {
+        channels(static_cast<int64_t>(conv.groups * conv.groupOut)), height(conv.filter->dim(1)),
+        width(conv.filter->dim(2)), asymmetric(conv.depthwise || conv.filter->perChannel()) {
     for (int64_t c = 0; c < channels; ++c)
       scales.push_back(conv.filter->scaleOf(static_cast<size_t>(c)));
     bias.assign(static_cast<size_t>(channels), 0);
@@ -35,7 +35,8 @@ public:
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
     const Tensor &x = *in[0];
-    if (!op || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0)
+    if (!op || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0 ||
+        !fitsPointers(*out[0], height, width))
       return false;
     quantize(x, threads);
     if (xnn_setup_convolution2d_nhwc_f32(op.get(), static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)),
@@ -90,7 +91,7 @@ private:
   XnnOperator op;
   std::pair<float, float> clamp;
   int32_t depth;
-  int64_t channels;
+  int64_t channels, height, width;
   bool asymmetric;
   std::vector<float> scales, bias, numbers;
   std::vector<std::pair<float, float>> ranges;

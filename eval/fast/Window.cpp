@@ -48,9 +48,12 @@ XnnOperator createPool(const FastSite &site, Create create, bool dilates, size_t
                  : std::apply(call, std::tuple_cat(window, rest));
 }
 
-template <class T, class Setup> auto pooling(Setup setup) {
-  return [setup](xnn_operator_t op, size_t batch, size_t height, size_t width, const Tensor &in, Tensor &out,
-                 pthreadpool_t threads) {
+template <class T, class Setup> auto pooling(const FastSite &site, Setup setup) {
+  const auto &options = site.options<circle::Pool2DOptions>();
+  return [setup, &options](xnn_operator_t op, size_t batch, size_t height, size_t width, const Tensor &in, Tensor &out,
+                           pthreadpool_t threads) {
+    if (!fitsPointers(out, options.filter_height(), options.filter_width()))
+      return xnn_status_invalid_parameter;
     return setup(op, batch, height, width, dataOf<T>(in), dataOf<T>(out), threads);
   };
 }
@@ -63,13 +66,13 @@ std::unique_ptr<FastKernel> maxPool(const FastSite &site) {
   switch (site.type(0)) {
   case TensorType::FLOAT32:
     return images<float>(createPool<float>(site, xnn_create_max_pooling2d_nhwc_f32, true, channels), depth,
-                         pooling<float>(xnn_setup_max_pooling2d_nhwc_f32));
+                         pooling<float>(site, xnn_setup_max_pooling2d_nhwc_f32));
   case TensorType::INT8:
     return images<int8_t>(createPool<int8_t>(site, xnn_create_max_pooling2d_nhwc_s8, true, channels), depth,
-                          pooling<int8_t>(xnn_setup_max_pooling2d_nhwc_s8));
+                          pooling<int8_t>(site, xnn_setup_max_pooling2d_nhwc_s8));
   case TensorType::UINT8:
     return images<uint8_t>(createPool<uint8_t>(site, xnn_create_max_pooling2d_nhwc_u8, true, channels), depth,
-                           pooling<uint8_t>(xnn_setup_max_pooling2d_nhwc_u8));
+                           pooling<uint8_t>(site, xnn_setup_max_pooling2d_nhwc_u8));
   default:
     return nullptr;
   }
@@ -83,14 +86,14 @@ std::unique_ptr<FastKernel> averagePool(const FastSite &site) {
   const Tensor &in = site.input(0), &out = site.output();
   if (in.type == TensorType::FLOAT32)
     return images<float>(createPool<float>(site, xnn_create_average_pooling2d_nhwc_f32, false, channels), depth,
-                         pooling<float>(xnn_setup_average_pooling2d_nhwc_f32));
+                         pooling<float>(site, xnn_setup_average_pooling2d_nhwc_f32));
   // XNNPACK's sum counts what is padded, as elements too.
   if (in.type == TensorType::UINT8 && isPerTensor(in) && isPerTensor(out) &&
       site.options<circle::Pool2DOptions>().padding() == circle::Padding::VALID)
     return images<uint8_t>(createPool<uint8_t>(site, xnn_create_average_pooling2d_nhwc_qu8, false, channels,
                                                static_cast<uint8_t>(in.zeroPoint()), in.scale(),
                                                static_cast<uint8_t>(out.zeroPoint()), out.scale()),
-                           depth, pooling<uint8_t>(xnn_setup_average_pooling2d_nhwc_qu8));
+                           depth, pooling<uint8_t>(site, xnn_setup_average_pooling2d_nhwc_qu8));
   return nullptr;
 }
 

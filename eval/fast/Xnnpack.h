@@ -33,6 +33,12 @@ template <class Setup> std::unique_ptr<FastKernel> xnnKernel(XnnOperator op, Set
   });
 }
 
+/// XNNPACK keeps a pointer for each place of a window (or of its strides), for each pixel of a result NHWC. A small
+/// file can demand any number of them: false where they are too many.
+inline bool fitsPointers(const Tensor &out, int64_t height, int64_t width) {
+  return times(times(height, width), product(out.shape, 1, 3)) <= int64_t(1) << 26;
+}
+
 template <class T> const T *dataOf(const Tensor &tensor) { return reinterpret_cast<const T *>(tensor.storage.data()); }
 template <class T> T *dataOf(Tensor &tensor) { return reinterpret_cast<T *>(tensor.storage.data()); }
 
