@@ -1,7 +1,8 @@
 #include "eval/Builder.h"
 
 #include "eval/Kernels.h"
-#include "ir/Inference.h"
+#include "ir/Versions.h"
+#include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/STLExtras.h"
 

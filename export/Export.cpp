@@ -6,7 +6,7 @@
 #include "export/Writer.h"
 #include "ir/Mutation.h"
 
-#include "origin/Json.h"
+#include "origin/codec/Json.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"

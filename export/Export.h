@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ir/Model.h"
-#include "origin/Embedded.h"
 #include "origin/OriginMap.h"
+#include "origin/codec/Embedded.h"
 
 namespace origo {
 

@@ -1,6 +1,6 @@
 #include "export/Tables.h"
 
-#include "ir/Inference.h"
+#include "ir/Versions.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,6 +3,7 @@
 #include "export/Export.h"
 #include "ir/Mutation.h"
 #include "ir/Taint.h"
+#include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"

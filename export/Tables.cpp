@@ -1,6 +1,6 @@
 #include "export/Tables.h"
 
-#include "origin/Embedded.h"
+#include "origin/codec/Embedded.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/xxhash.h"

@@ -1,7 +1,9 @@
 #include "import/Lineage.h"
 
-#include "origin/Embedded.h"
-#include "origin/Json.h"
+#include "origin/Fingerprint.h"
+#include "origin/Utf8.h"
+#include "origin/codec/Embedded.h"
+#include "origin/codec/Json.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
-#include "ir/Inference.h"
 #include "ir/Rewriter.h"
+#include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/STLExtras.h"
 

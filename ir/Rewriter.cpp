@@ -1,7 +1,8 @@
 #include "ir/Rewriter.h"
 
-#include "ir/Inference.h"
 #include "ir/Mutation.h"
+#include "ir/Versions.h"
+#include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"

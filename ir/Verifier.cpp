@@ -1,6 +1,6 @@
 #include "ir/Verifier.h"
 
-#include "ir/Inference.h"
+#include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

@@ -1,4 +1,4 @@
-#include "ir/Inference.h"
+#include "ir/Versions.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -208,15 +208,6 @@ Listing origin::list(const ModelView &view) {
   return result;
 }
 
-Listing origin::describe(const ModelView &view) {
-  Listing result = list(view);
-  result.fingerprint = fingerprint(view);
-  result.content = content(view);
-  return result;
-}
-
-std::string origin::hex(const Digest &digest) { return llvm::toHex(digest, /*LowerCase=*/true); }
-
 struct ModelFile::Impl {
   std::unique_ptr<llvm::MemoryBuffer> owner; ///< of bytes that were not handed in
   std::string name;

@@ -1,9 +1,10 @@
-#include "origin/Files.h"
+#include "origin/Fingerprint.h"
 #include "schema/OperatorTable.h"
 #include "schema/circle_generated.h"
 #include "schema/tflite_generated.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 
 #include <bit>
@@ -51,7 +52,7 @@ private:
   }
 };
 
-/// The canonical encoding; Files.h says what it is.
+/// The canonical encoding; Fingerprint.h says what it is.
 class Encoder {
 public:
   explicit Encoder(const ModelView &view)
@@ -243,4 +244,13 @@ Digest origin::content(const ModelView &view) {
     hasher.bytes(bytes.data + (bytes.size - end), end);
   });
   return hasher.final();
+}
+
+std::string origin::hex(const Digest &digest) { return llvm::toHex(digest, /*LowerCase=*/true); }
+
+Listing origin::describe(const ModelView &view) {
+  Listing result = list(view);
+  result.fingerprint = fingerprint(view);
+  result.content = content(view);
+  return result;
 }

@@ -3,7 +3,7 @@
 #include "passes/Pipeline.h"
 
 #include "ir/Error.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "origin/Embedded.h"
 #include "origin/Files.h"
-#include "origin/Json.h"
+#include "origin/Fingerprint.h"
+#include "origin/codec/Embedded.h"
+#include "origin/codec/Json.h"
 #include "schema/circle_generated.h"
 
 #include "llvm/ADT/StringExtras.h"

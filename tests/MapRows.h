@@ -1,7 +1,7 @@
 #pragma once
 
-#include "origin/Json.h"
 #include "origin/OriginMap.h"
+#include "origin/codec/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "origin/Files.h"
-
+#include "origin/Fingerprint.h"
 #include <iterator>
 #include <random>
 #include <set>

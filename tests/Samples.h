@@ -2,7 +2,7 @@
 
 #include "export/Export.h"
 #include "import/Import.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 #include "tests/RealModels.h"
 
 #include "llvm/Support/MemoryBuffer.h"

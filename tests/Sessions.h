@@ -1,7 +1,7 @@
 #pragma once
 
 #include "eval/Session.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "export/Export.h"
 #include "export/Writer.h"
 #include "import/Import.h"
-#include "origin/Embedded.h"
 #include "origin/Files.h"
+#include "origin/codec/Embedded.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"

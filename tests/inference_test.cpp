@@ -2,8 +2,8 @@
 #include "SmallGraph.h"
 
 #include "import/Import.h"
-#include "ir/Inference.h"
 #include "ir/Verifier.h"
+#include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,11 +1,12 @@
 #include "passes/Pipeline.h"
-#include "report/Compare.h"
-#include "report/JoinPrint.h"
-#include "report/ProfileReaders.h"
+#include "report/join/Compare.h"
+#include "report/join/Print.h"
+#include "report/profile/Readers.h"
 #include "tests/Samples.h"
 
 #include "ir/Error.h"
-#include "origin/OriginFile.h"
+#include "origin/Fingerprint.h"
+#include "origin/codec/OriginFile.h"
 
 #include "nlohmann/json.hpp"
 #include "gtest/gtest.h"

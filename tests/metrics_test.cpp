@@ -1,5 +1,5 @@
-#include "report/Macs.h"
-#include "report/Viewers.h"
+#include "report/metrics/Macs.h"
+#include "report/viewer/Viewers.h"
 
 #include "passes/Pipeline.h"
 #include "tests/Samples.h"

@@ -1,5 +1,5 @@
 #include "import/Import.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 #include "tests/Intervention.h"
 #include "tests/Numerics.h"

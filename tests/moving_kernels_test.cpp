@@ -1,5 +1,5 @@
 #include "eval/Session.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "origin/Check.h"
+#include "origin/Fingerprint.h"
+#include "origin/check/Check.h"
 #include "schema/circle_generated.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,6 @@
 #include "MapFiles.h"
 #include "RandomMap.h"
+#include "origin/Utf8.h"
 
 #include "nlohmann/json.hpp"
 

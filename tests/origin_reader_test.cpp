@@ -1,7 +1,7 @@
 #include "RandomMap.h"
 
-#include "origin/Embedded.h"
-#include "origin/Json.h"
+#include "origin/codec/Embedded.h"
+#include "origin/codec/Json.h"
 #include "origin/origin_reader.h"
 #include "schema/circle_generated.h"
 

@@ -1,5 +1,5 @@
 #include "ir/Rewriter.h"
-#include "report/Partition.h"
+#include "report/target/Partition.h"
 #include "tests/Samples.h"
 
 #include <gtest/gtest.h>

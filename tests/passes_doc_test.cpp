@@ -1,6 +1,6 @@
 #include "tests/GoldenCases.h"
 
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 #include "ir/ConstantView.h"
-#include "ir/Text.h"
 #include "ir/Verifier.h"
+#include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 
 #include <gtest/gtest.h>

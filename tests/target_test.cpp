@@ -1,4 +1,4 @@
-#include "report/Target.h"
+#include "report/target/Target.h"
 #include "schema/TensorTypes.h"
 #include "tests/Samples.h"
 

@@ -1,5 +1,5 @@
 #include "import/Import.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 #include "tests/SameModel.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 #include "SmallGraph.h"
 
 #include "import/Import.h"
-#include "ir/Inference.h"
+#include "ir/Versions.h"
 
 #include "llvm/ADT/StringExtras.h"
 

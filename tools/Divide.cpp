@@ -1,7 +1,8 @@
 #include "tools/Divide.h"
 
 #include "export/Writer.h"
-#include "report/Partition.h"
+#include "origin/Fingerprint.h"
+#include "report/target/Partition.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

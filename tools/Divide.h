@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ir/Rewriter.h"
-#include "report/Target.h"
+#include "report/target/Target.h"
 #include "tools/Driver.h"
 
 /// Parts of models, as models that know where they come from.

@@ -1,7 +1,7 @@
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"

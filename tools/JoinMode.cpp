@@ -1,11 +1,12 @@
 #include "tools/JoinMode.h"
 
-#include "report/Compare.h"
-#include "report/JoinPrint.h"
-#include "report/ProfileReaders.h"
+#include "report/join/Compare.h"
+#include "report/join/Print.h"
+#include "report/profile/Readers.h"
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
+#include "origin/Fingerprint.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "origin/OriginFile.h"
+#include "origin/codec/OriginFile.h"
 
 #include "llvm/Support/CommandLine.h"
 

@@ -1,6 +1,6 @@
 #include "tools/Observe.h"
 
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,9 +1,9 @@
 /// Tells whether a back end can take a model, before there are weights.
 
-#include "origin/Json.h"
+#include "origin/codec/Json.h"
 #include "report/Columns.h"
-#include "report/OriginWords.h"
-#include "report/Target.h"
+#include "report/origin/Words.h"
+#include "report/target/Target.h"
 #include "tools/Divide.h"
 
 #include "llvm/Support/CommandLine.h"

@@ -1,8 +1,8 @@
 /// Counts what a model costs, in terms of its source too, and writes files for viewers.
 
 #include "export/Writer.h"
-#include "origin/OriginFile.h"
-#include "report/Viewers.h"
+#include "origin/codec/OriginFile.h"
+#include "report/viewer/Viewers.h"
 #include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"

@@ -1,4 +1,4 @@
-#include "origin/Json.h"
+#include "origin/codec/Json.h"
 #include "passes/VerifyNumerics.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"

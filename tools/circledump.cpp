@@ -1,4 +1,4 @@
-#include "ir/Text.h"
+#include "ir/text/Text.h"
 #include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"

@@ -1,18 +1,19 @@
 /// Shows where the operators of a written model come from, and where those of
 /// its source went.
 
+#include "report/origin/Tables.h"
+#include "report/origin/Words.h"
 #include "tools/Driver.h"
 #include "tools/JoinMode.h"
-#include "report/OriginTables.h"
-#include "report/OriginWords.h"
 
 #include "export/Export.h"
 #include "import/Import.h"
 #include "ir/Error.h"
-#include "origin/Check.h"
-#include "origin/Embedded.h"
-#include "origin/Json.h"
-#include "origin/OriginFile.h"
+#include "origin/Fingerprint.h"
+#include "origin/check/Check.h"
+#include "origin/codec/Embedded.h"
+#include "origin/codec/Json.h"
+#include "origin/codec/OriginFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

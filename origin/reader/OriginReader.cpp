@@ -1,5 +1,5 @@
 #include "origin/OriginReader.h"
-#include "origin/OriginFile.h"
+#include "origin/codec/OriginFile.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

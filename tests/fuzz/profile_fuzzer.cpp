@@ -1,6 +1,6 @@
-#include "origin/Json.h"
-#include "report/Compare.h"
-#include "report/JoinPrint.h"
+#include "origin/codec/Json.h"
+#include "report/join/Compare.h"
+#include "report/join/Print.h"
 
 using namespace origo;
 using namespace origo::report;

@@ -1,4 +1,4 @@
-#include "origin/Embedded.h"
+#include "origin/codec/Embedded.h"
 #include "tests/mutants/Mutants.h"
 
 #include "llvm/ADT/STLExtras.h"

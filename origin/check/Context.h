@@ -1,0 +1,75 @@
+#pragma once
+
+#include "origin/OriginMap.h"
+#include "origin/check/Graph.h"
+#include "origin/check/Violation.h"
+
+#include "llvm/ADT/Twine.h"
+
+/// What the parts of the checker share.
+namespace origo::origin {
+
+/// Collects violations. A map that is wrong everywhere would fill the memory with text, so that only the first ones of
+/// each law are put into words; the rest are counted.
+class Report {
+public:
+  explicit Report(std::vector<Violation> &violations) : violations(violations) {}
+  template <class F> void add(int law, F words) {
+    if (++counts[law] <= shown)
+      violations.push_back({law, words()});
+  }
+  void finish();
+  bool clean(int law) const { return counts[law] == 0; }
+
+private:
+  static constexpr uint64_t shown = 100;
+  std::vector<Violation> &violations;
+  uint64_t counts[10] = {};
+};
+
+struct CheckContext {
+  CheckContext(const OriginMap &map, const FileGraph &target, const FileGraph *source, Report &report);
+
+  const OriginMap &map;
+  const FileGraph &target;
+  /// Null where the source is not given or is not the file that the map lists: ids would mean something else in it.
+  const FileGraph *source;
+  Report &report;
+
+  uint32_t sourceOperators, sourceTensors;  ///< by the listing
+  std::vector<int32_t> sourceProducer;      ///< by source tensor id, from the listing: operator id or −1
+  std::vector<TensorKind> sourceKind;       ///< by source tensor id, from the listing
+  std::vector<const TensorRow *> tensorRow; ///< by tensor id of the written file; null: no row
+  std::vector<const OperatorRow *> operatorRow;
+  std::vector<bool> liveOperator, liveTensor;        ///< carried by a row of the written file
+  std::vector<int32_t> operatorLedger, tensorLedger; ///< row of the ledger or −1
+
+  bool knownOperator(uint32_t id) const { return id < sourceOperators; }
+  bool knownTensor(uint32_t id) const { return id < sourceTensors; }
+  const LedgerRow *ledgerOfOperator(uint32_t id) const {
+    return operatorLedger[id] < 0 ? nullptr : &map.ledger[operatorLedger[id]];
+  }
+
+  // Words.
+  std::string sourceOperator(uint32_t id) const; ///< source operator 3 (CONV_2D "conv1")
+  std::string sourceTensor(uint32_t id) const;   ///< source tensor 12 "conv1"
+  std::string
+  writtenOperator(uint32_t op) const; ///< operator 3 (CONV_2D "conv1"), of which subgraph if there are several
+  std::string writtenTensor(uint32_t tensor) const;
+  std::string ledgerSubject(const LedgerRow &row) const;
+};
+
+/// Untrusted text for one line: escaped and cut.
+std::string quoted(std::string_view text);
+/// A list that may hold `id`; binary search where the list is ascending, as it should be.
+bool holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id);
+
+void checkRows(CheckContext &context);                              ///< laws 1 to 3
+void checkListings(CheckContext &context, const FileGraph *source); ///< law 4
+void checkProducers(CheckContext &context);                         ///< law 6
+void checkParents(CheckContext &context);                           ///< law 7
+void checkLedger(CheckContext &context);                            ///< law 8, first half
+void checkRelations(CheckContext &context);                         ///< law 8, second half
+void checkIdentity(CheckContext &context);                          ///< law 9
+
+} // namespace origo::origin

@@ -1,0 +1,150 @@
+#include "origin/check/Graph.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace origo;
+using namespace origo::origin;
+
+static std::string_view text(const flatbuffers::String *string) {
+  return string ? std::string_view(string->c_str(), string->size()) : std::string_view();
+}
+
+FileGraph::FileGraph(const ModelView &view) : view(&view) {
+  if (auto *rows = model().operator_codes())
+    for (const circle::OperatorCode *row : *rows) {
+      int32_t code = resolveOpcode(row->deprecated_builtin_code(), static_cast<int32_t>(row->builtin_code()));
+      opcodes.push_back({code, row->version(), text(row->custom_code()), operatorInfo(code)});
+    }
+  opcodes.push_back({0, 0, {}, nullptr}); // for an index out of range
+
+  auto *graphs = model().subgraphs();
+  for (uint32_t g = 0, n = graphs ? graphs->size() : 0; g < n; ++g) {
+    const circle::SubGraph *table = graphs->Get(g);
+    FileSubgraph graph{table, static_cast<uint32_t>(operators.size()), 0, static_cast<uint32_t>(tensors.size()), 0};
+    if (auto *list = table->operators())
+      for (const circle::Operator *op : *list)
+        operators.push_back(op), ++graph.operatorCount;
+    if (auto *list = table->tensors())
+      for (const circle::Tensor *tensor : *list)
+        tensors.push_back(tensor), ++graph.tensorCount;
+    subgraphs.push_back(graph);
+  }
+  classifyTensors();
+}
+
+/// Does the shape say that there are no elements, with no dimension left open?
+static bool isEmptyStatic(const circle::Tensor &tensor) {
+  bool zero = false;
+  if (auto *shape = tensor.shape())
+    for (int32_t size : *shape) {
+      if (size < 0)
+        return false;
+      zero |= size == 0;
+    }
+  if (auto *signature = tensor.shape_signature())
+    for (int32_t size : *signature)
+      if (size < 0)
+        return false;
+  return zero;
+}
+
+void FileGraph::classifyTensors() {
+  producer.assign(tensors.size(), -1);
+  kind.assign(tensors.size(), TensorKind::Absent);
+  std::vector<bool> written(tensors.size());
+  for (uint32_t op = 0; op < operators.size(); ++op) {
+    forEachOutput(op, [&](int32_t tensor) {
+      if (tensor < 0)
+        return;
+      written[tensor] = true;
+      if (producer[tensor] < 0)
+        producer[tensor] = static_cast<int32_t>(op);
+    });
+    forEachIntermediate(op, [&](int32_t tensor) {
+      if (tensor >= 0)
+        written[tensor] = true;
+    });
+  }
+  for (uint32_t tensor = 0; tensor < tensors.size(); ++tensor)
+    if (written[tensor])
+      kind[tensor] = TensorKind::Activation;
+    else if (tensors[tensor]->is_variable())
+      kind[tensor] = TensorKind::Variable;
+    else if (payload(tensor).size || isEmptyStatic(*tensors[tensor]))
+      kind[tensor] = TensorKind::Constant;
+  for (const FileSubgraph &graph : subgraphs)
+    if (auto *inputs = graph.table->inputs())
+      for (int32_t index : *inputs)
+        if (int32_t tensor = tensorId(graph, index); tensor >= 0)
+          kind[tensor] = TensorKind::Input;
+}
+
+const FileGraph::Opcode &FileGraph::opcode(uint32_t op) const {
+  size_t index = operators[op]->opcode_index();
+  return index + 1 < opcodes.size() ? opcodes[index] : opcodes.back();
+}
+
+std::string FileGraph::operatorName(uint32_t op) const {
+  const Opcode &row = opcode(op);
+  return row.info && (row.info->inTflite || !tflite()) ? row.info->name.str() : std::to_string(row.code);
+}
+
+std::string_view FileGraph::customCode(uint32_t op) const {
+  const Opcode &row = opcode(op);
+  return row.code == static_cast<int32_t>(circle::BuiltinOperator::CUSTOM) ? row.custom : std::string_view();
+}
+
+std::string_view FileGraph::tensorName(uint32_t tensor) const { return text(tensors[tensor]->name()); }
+
+uint32_t FileGraph::subgraphOfOperator(uint32_t op) const {
+  auto after = llvm::partition_point(subgraphs, [&](const FileSubgraph &g) { return g.firstOperator <= op; });
+  return static_cast<uint32_t>(after - subgraphs.begin()) - 1;
+}
+
+uint32_t FileGraph::subgraphOfTensor(uint32_t tensor) const {
+  auto after = llvm::partition_point(subgraphs, [&](const FileSubgraph &g) { return g.firstTensor <= tensor; });
+  return static_cast<uint32_t>(after - subgraphs.begin()) - 1;
+}
+
+const flatbuffers::Table *FileGraph::options(uint32_t op) const {
+  const OperatorInfo *info = opcode(op).info;
+  const circle::Operator &table = *operators[op];
+  if (!info)
+    return nullptr;
+  if (info->options != circle::BuiltinOptions::NONE && table.builtin_options_type() == info->options)
+    return static_cast<const flatbuffers::Table *>(table.builtin_options());
+  if (info->options2 != circle::BuiltinOptions2::NONE && table.builtin_options_2_type() == info->options2)
+    return static_cast<const flatbuffers::Table *>(table.builtin_options_2());
+  return nullptr;
+}
+
+llvm::SmallVector<uint32_t, 2> FileGraph::callees(uint32_t op) const {
+  llvm::SmallVector<uint32_t, 2> result;
+  const OperatorInfo *info = opcode(op).info;
+  if (!info || info->subgraphFields.empty())
+    return result;
+  const flatbuffers::Table *table = options(op);
+  const wire::TableType *type = info->optionsType();
+  if (!table || !type)
+    return result;
+  auto add = [&](int64_t index) {
+    if (index >= 0 && index < static_cast<int64_t>(subgraphs.size()))
+      result.push_back(static_cast<uint32_t>(index));
+  };
+  for (llvm::StringRef name : info->subgraphFields) {
+    const wire::Field *field = type->find(name);
+    if (!field)
+      continue;
+    if (field->type != wire::Type::Vector)
+      add(wire::integer(*table, *field));
+    else if (auto *list = table->GetPointer<const flatbuffers::Vector<uint8_t> *>(field->vtableOffset()))
+      for (uint32_t i = 0; i < list->size(); ++i)
+        add(wire::integerAt(list->Data(), i, field->element));
+  }
+  return result;
+}
+
+ModelView::Bytes FileGraph::payload(uint32_t tensor) const {
+  const circle::Tensor *table = tensors[tensor];
+  return view->payload(*reinterpret_cast<const flatbuffers::Table *>(table), table->buffer());
+}

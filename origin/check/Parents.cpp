@@ -1,0 +1,207 @@
+#include "origin/check/Context.h"
+#include "origin/check/SourceOrder.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+/// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
+/// or, where an output equals none, to one that what is computed from it equals.
+///
+/// Every operator is on some path from a source constant, a graph input or an operator without operands, so what is
+/// left to show is that a path leads on from it to one of those tensors.
+using namespace origo;
+using namespace origo::origin;
+
+namespace {
+
+class ParentCheck {
+public:
+  explicit ParentCheck(CheckContext &context)
+      : context(context), order(*context.source), member(order.nodeCount()), visited(order.nodeCount()) {}
+
+  void run() {
+    size_t wide = 0, rows = context.target.operators.size();
+    for (uint32_t op = 0; op < rows; ++op) {
+      const OperatorRow *row = context.operatorRow[op];
+      if (!row)
+        continue;
+      if (!row->wide.empty())
+        ++wide;
+      else if (allOutputsRelated(op) || (!row->origins.empty() && findFurtherEnds(op)))
+        askNearby(op, *row);
+    }
+    if (wide * 50 > rows)
+      context.report.add(7, [&] {
+        return std::to_string(wide) + " of " + std::to_string(rows) +
+               " operators are marked wide; the law allows 2 in 100";
+      });
+
+    auto itself = [](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { visit(id); };
+    auto ends = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) { forEachEnd(op, visit); };
+    order.answer(open, itself, ends);
+    llvm::erase_if(open, [](const SourceOrder::Question &question) { return question.answer; });
+    if (!open.empty())
+      askForDuplicates(ends);
+  }
+
+private:
+  CheckContext &context;
+  SourceOrder order;
+  std::vector<uint32_t> member, visited;    ///< by node: op + 1 of the row whose search marked it
+  static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
+  std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
+  llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
+  std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
+
+  bool allOutputsRelated(uint32_t op) const {
+    bool any = false, all = true;
+    context.target.forEachOutput(op, [&](int32_t tensor) {
+      if (tensor < 0)
+        return;
+      any = true;
+      const TensorRow *row = context.tensorRow[tensor];
+      all = all && row && !row->relations.empty();
+    });
+    return any && all;
+  }
+
+  /// Calls `visit` with the source operators that produce what the outputs of `op` are related to.
+  void forEachEnd(uint32_t op, llvm::function_ref<void(uint32_t)> visit) const {
+    if (auto further = furtherEnds.find(op); further != furtherEnds.end()) {
+      llvm::for_each(further->second, visit);
+      return;
+    }
+    context.target.forEachOutput(op, [&](int32_t tensor) {
+      if (tensor >= 0)
+        forEachProducer(tensor, visit);
+    });
+  }
+
+  void forEachProducer(uint32_t tensor, llvm::function_ref<void(uint32_t)> visit) const {
+    for (const Relation &relation : context.tensorRow[tensor]->relations)
+      if (context.knownTensor(relation.tensor))
+        if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
+          visit(static_cast<uint32_t>(producer));
+  }
+
+  void findUsers() {
+    const FileGraph &target = context.target;
+    users.resize(target.tensors.size());
+    for (uint32_t op = 0; op < target.operators.size(); ++op)
+      target.forEachInput(op, [&](int32_t tensor) {
+        if (tensor >= 0)
+          users[tensor].push_back(op);
+      });
+    for (const FileSubgraph &graph : target.subgraphs)
+      if (auto *outputs = graph.table->outputs())
+        for (int32_t index : *outputs)
+          if (int32_t tensor = target.tensorId(graph, index); tensor >= 0)
+            users[tensor].push_back(outside);
+  }
+
+  /// Follows what is computed from `op` up to tensors that equal something. False: there are none, or not all of what
+  /// comes of it is seen, for it leaves the subgraph or goes far.
+  bool findFurtherEnds(uint32_t op) {
+    constexpr size_t farthest = 256;
+    if (users.empty())
+      findUsers();
+    llvm::SmallVector<uint32_t, 8> reached{op}, ends;
+    bool unseen = false;
+    for (size_t i = 0; i < reached.size() && !unseen; ++i) {
+      bool any = false;
+      context.target.forEachOutput(reached[i], [&](int32_t tensor) {
+        if (tensor < 0)
+          return;
+        any = true;
+        const TensorRow *row = context.tensorRow[tensor];
+        if (row && !row->relations.empty())
+          return forEachProducer(tensor, [&](uint32_t producer) { ends.push_back(producer); });
+        unseen |= users[tensor].empty() || llvm::is_contained(users[tensor], outside);
+        for (uint32_t user : users[tensor])
+          if (user != outside && !llvm::is_contained(reached, user))
+            reached.push_back(user);
+      });
+      unseen |= !any || reached.size() > farthest;
+    }
+    if (unseen || ends.empty())
+      return false;
+    furtherEnds[op].assign(ends.begin(), ends.end());
+    return true;
+  }
+
+  /// Looks around the ends of the paths, through the row's own origins and a few operators between them. What that does
+  /// not reach becomes a question for the whole graph.
+  void askNearby(uint32_t op, const OperatorRow &row) {
+    uint32_t mark = op + 1;
+    for (uint32_t id : row.origins)
+      if (context.knownOperator(id))
+        member[id] = mark;
+    uint64_t budget = 64 + 16 * uint64_t{row.origins.size()};
+    llvm::SmallVector<uint32_t> pending;
+    llvm::SmallVector<uint32_t, 4> ends;
+    auto reach = [&](uint32_t node) {
+      if (visited[node] == mark)
+        return;
+      visited[node] = mark;
+      pending.push_back(node);
+    };
+    forEachEnd(op, [&](uint32_t node) {
+      if (ends.size() < 8)
+        ends.push_back(node);
+      reach(node);
+    });
+    // The row's own operators first: a chain that became one operator is one walk along it.
+    llvm::SmallVector<uint32_t> others;
+    while ((!pending.empty() || !others.empty()) && budget) {
+      auto &from = pending.empty() ? others : pending;
+      uint32_t node = from.pop_back_val();
+      for (uint32_t before : order.predecessors(node)) {
+        if (budget == 0)
+          break;
+        --budget;
+        if (visited[before] == mark)
+          continue;
+        visited[before] = mark;
+        (member[before] == mark ? pending : others).push_back(before);
+      }
+    }
+    for (uint32_t id : row.origins)
+      if (context.knownOperator(id) && visited[id] != mark &&
+          llvm::none_of(ends, [&](uint32_t end) { return order.surelyReaches(id, end); }))
+        open.push_back({id, op});
+  }
+
+  /// The last excuse: another operator that computes the same is on a path.
+  void askForDuplicates(SourceOrder::Nodes ends) {
+    std::vector<uint32_t> classes = duplicateClasses(*context.source, order);
+    std::vector<std::pair<uint32_t, uint32_t>> byClass;
+    for (uint32_t id = 0; id < classes.size(); ++id)
+      byClass.emplace_back(classes[id], id);
+    llvm::sort(byClass);
+    auto members = [&](uint32_t group, llvm::function_ref<void(uint32_t)> visit) {
+      for (auto it = llvm::lower_bound(byClass, std::pair(group, 0u)); it != byClass.end() && it->first == group; ++it)
+        visit(it->second);
+    };
+    std::vector<SourceOrder::Question> again;
+    for (const SourceOrder::Question &question : open)
+      again.push_back({classes[question.group], question.row});
+    order.answer(again, members, ends);
+    llvm::erase_if(again, [](const SourceOrder::Question &question) { return question.answer; });
+    // Sorted by answer(): what remains unanswered is looked up in it.
+    for (const SourceOrder::Question &question : open) {
+      std::pair key(classes[question.group], question.row);
+      auto it = llvm::lower_bound(
+          again, key, [](const SourceOrder::Question &a, const auto &b) { return std::pair(a.group, a.row) < b; });
+      if (it == again.end() || std::pair(it->group, it->row) != key)
+        continue;
+      context.report.add(7, [&] {
+        return context.writtenOperator(question.row) + " claims " + context.sourceOperator(question.group) +
+               ", which lies on no path to what the operator computes";
+      });
+    }
+  }
+};
+
+} // namespace
+
+void origin::checkParents(CheckContext &context) { ParentCheck(context).run(); }

@@ -1,0 +1,196 @@
+#include "origin/check/Context.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <tuple>
+
+/// Law 6, truth from structure: what produced the source tensor that an output equals is among the output's origins.
+/// Where data is only moved, so is each operator of the source between what the operator is given and what it makes.
+using namespace origo;
+using namespace origo::origin;
+
+namespace {
+
+class ProducerCheck {
+public:
+  explicit ProducerCheck(CheckContext &context)
+      : context(context), target(context.target), visited(target.operators.size()),
+        budget(64 * (uint64_t{target.operators.size()} + target.tensors.size()) + (1 << 20)) {
+    for (const LedgerRow &row : context.map.ledger)
+      if (!row.isTensor && isNothing(row))
+        for (auto [graph, index] : row.tensors)
+          handedOn.emplace_back(row.id, graph, index);
+    llvm::sort(handedOn);
+  }
+
+  void run() {
+    for (uint32_t op = 0; op < target.operators.size(); ++op)
+      if (const OperatorRow *row = context.operatorRow[op]; row && row->syntheticReason.empty())
+        target.forEachOutput(op, [&](int32_t tensor) {
+          if (tensor >= 0)
+            checkOutput(op, *row, tensor);
+        });
+    for (uint32_t tensor = 0; tensor < target.tensors.size(); ++tensor)
+      if (const TensorRow *row = context.tensorRow[tensor];
+          row && row->constant && row->syntheticReason.empty() && target.producer[tensor] < 0)
+        checkConstant(tensor, *row);
+  }
+
+private:
+  CheckContext &context;
+  const FileGraph &target;
+  std::vector<uint32_t> visited; ///< by operator: the last search that came by
+  uint32_t search = 0;
+  /// Source operator and tensor of the written file: the ledger says that the tensor stands for the operator's result.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> handedOn;
+  uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
+
+  /// The source operator that computes the tensor of the relation, unless the ledger explains where it went.
+  std::optional<uint32_t> expectedOrigin(uint32_t tensor, const Relation &relation) const {
+    if (!context.knownTensor(relation.tensor) || context.sourceProducer[relation.tensor] < 0)
+      return std::nullopt;
+    auto origin = static_cast<uint32_t>(context.sourceProducer[relation.tensor]);
+    uint32_t graph = target.subgraphOfTensor(tensor);
+    uint32_t index = tensor - target.subgraphs[graph].firstTensor;
+    if (std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index)))
+      return std::nullopt;
+    return origin;
+  }
+
+  void checkOutput(uint32_t op, const OperatorRow &row, uint32_t tensor) {
+    const TensorRow *output = context.tensorRow[tensor];
+    if (!output)
+      return;
+    for (const Relation &relation : output->relations) {
+      if (moves(target, op))
+        checkMovement(op, row, relation);
+      auto origin = expectedOrigin(tensor, relation);
+      if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)))
+        continue;
+      context.report.add(6, [&] {
+        return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
+               context.sourceOperator(*origin) + ", which produced that, is not among its origins";
+      });
+    }
+  }
+
+  /// One operator moves data as several of the source do in a row: does it claim all of them?
+  void checkMovement(uint32_t op, const OperatorRow &row, const Relation &relation) {
+    // A tensor that stands for a source tensor by way of steps has not been through all that made that one.
+    if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
+      return;
+    const FileGraph &source = *context.source;
+    llvm::SmallVector<uint32_t, 4> inputs, given, missing;
+    target.forEachInput(op, [&](int32_t input) {
+      const TensorRow *operand = input < 0 ? nullptr : context.tensorRow[input];
+      if (!operand || operand->constant)
+        return;
+      inputs.push_back(input);
+      for (const Relation &from : operand->relations)
+        if (from.steps.empty())
+          given.push_back(from.tensor);
+    });
+    uint32_t at = relation.tensor;
+    while (!llvm::is_contained(given, at)) {
+      int32_t producer = source.producer[at], data = producer < 0 ? -1 : onlyData(source, producer);
+      if (data < 0 || !moves(source, producer) || budget == 0)
+        return;
+      --budget;
+      if (at != relation.tensor && !holds(row.origins, producer)) {
+        // Had it become nothing in front of this operator, the input would equal its result.
+        const LedgerRow *ledger = context.ledgerOfOperator(producer);
+        bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) { return leadsTo(*ledger, input); });
+        if (!elsewhere || !isNothing(*ledger))
+          missing.push_back(producer);
+        else if (llvm::StringRef(ledger->fate).ends_with("-cancelled"))
+          return; // so does another one on the way, which need not be gone
+      }
+      at = data;
+    }
+    for (uint32_t origin : missing)
+      context.report.add(6, [&] {
+        return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
+               context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
+               ", which is between them, is not among its origins";
+      });
+  }
+
+  bool leadsTo(const LedgerRow &row, uint32_t tensor) const {
+    uint32_t graph = target.subgraphOfTensor(tensor);
+    return llvm::is_contained(row.tensors, std::pair(graph, tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Is it in the ledger because it changed nothing, or nothing that was not there already?
+  static bool isNothing(const LedgerRow &row) {
+    return llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled"},
+                              llvm::StringRef(row.fate));
+  }
+
+  /// The operand that is no constant, if there is just one; else −1.
+  static int32_t onlyData(const FileGraph &file, uint32_t op) {
+    int32_t data = -1;
+    unsigned count = 0;
+    file.forEachInput(op, [&](int32_t input) {
+      if (input >= 0 && file.kind[input] != TensorKind::Constant) {
+        data = input;
+        ++count;
+      }
+    });
+    return count == 1 ? data : -1;
+  }
+
+  void checkConstant(uint32_t tensor, const TensorRow &row) {
+    std::vector<uint32_t> operators(row.operators);
+    llvm::sort(operators);
+    for (const Relation &relation : row.relations) {
+      auto origin = expectedOrigin(tensor, relation);
+      if (!origin || holds(operators, *origin))
+        continue;
+      context.report.add(6, [&] {
+        return "constant " + context.writtenTensor(tensor) + " equals " + context.sourceTensor(relation.tensor) +
+               ", but " + context.sourceOperator(*origin) + ", which produced that, is not among its operators";
+      });
+    }
+  }
+
+  /// Does it only move, cast or (de)quantise data?
+  static bool moves(const FileGraph &file, uint32_t op) {
+    const FileGraph::Opcode &row = file.opcode(op);
+    if (!row.info)
+      return false;
+    using enum circle::BuiltinOperator;
+    return row.info->has(Trait::DataMovement) || row.info->code == CAST || row.info->code == QUANTIZE ||
+           row.info->code == DEQUANTIZE;
+  }
+
+  /// Is `origin` done by one of the operators that the moved data comes from?
+  bool computedBefore(uint32_t op, uint32_t origin) {
+    ++search;
+    llvm::SmallVector<uint32_t> pending{op};
+    bool found = false;
+    while (!pending.empty() && !found) {
+      uint32_t at = pending.pop_back_val();
+      target.forEachInput(at, [&](int32_t tensor) {
+        if (tensor < 0 || found || budget == 0)
+          return;
+        --budget;
+        if (int32_t from = target.producer[tensor]; from >= 0) {
+          if (visited[from] == search)
+            return;
+          visited[from] = search;
+          const OperatorRow *row = context.operatorRow[from];
+          found = row && holds(row->origins, origin);
+          if (!found && moves(target, from))
+            pending.push_back(from);
+        } else if (const TensorRow *row = context.tensorRow[tensor]; row && row->constant) {
+          found = llvm::is_contained(row->operators, origin);
+        }
+      });
+    }
+    return found;
+  }
+};
+
+} // namespace
+
+void origin::checkProducers(CheckContext &context) { ProducerCheck(context).run(); }

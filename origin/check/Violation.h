@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+namespace origo::origin {
+
+struct Violation {
+  int law;          ///< 1 to 9
+  std::string text; ///< one line
+};
+
+} // namespace origo::origin

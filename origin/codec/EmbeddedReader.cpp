@@ -1,0 +1,487 @@
+#include "origin/codec/Columns.h"
+#include "origin/codec/Embedded.h"
+#include "schema/origin_map_generated.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <bit>
+
+using namespace origo;
+using namespace origo::origin;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+// The order of fields in the columns is written down in schema/origin_map.fbs.
+
+namespace {
+
+/// What is read is charged by what it takes in memory. Maps that are not made up stay far below this limit: they need
+/// some 40 bytes for each of their own, and what they say of the target cannot be more than the target has.
+uint64_t memoryLimit(uint64_t mapBytes, const Listing &model) {
+  return (64 << 20) + 64 * mapBytes + 1024 * uint64_t(model.operatorCount()) + 512 * uint64_t(model.tensorCount());
+}
+
+class Decoder {
+public:
+  Decoder(const embedded::OriginMap &from, ReadState &state, Listing &model) : from(from), state(state), model(model) {}
+
+  /// The columns that the others refer to come first. Says what is wrong in one line; empty: nothing.
+  std::string run() {
+    readStrings();
+    readPassLists();
+    readStepLists();
+    readCauses();
+    map.generator = copy(view(from.generator()));
+    map.retrained = from.retrained();
+    map.source.namesKnown = from.names();
+    file(from.source(), map.source.file, map.source.format, map.source.fingerprint, &map.source.content);
+    std::string none;
+    file(from.target(), none, none, map.target.fingerprint, &map.target.content);
+    map.target.format = model.format;
+    if (from.chain() && !state.failed)
+      for (const embedded::File *entry : *from.chain()) {
+        if (!state.charge(sizeof(ChainEntry)))
+          break;
+        ChainEntry &item = map.chain.emplace_back();
+        file(entry, item.file, item.format, item.fingerprint, nullptr);
+      }
+    source();
+    signatures();
+    if (!targetSizesFit())
+      return "the origin map does not belong to this model: it lists other numbers of operators or tensors";
+    if (map.source.namesKnown)
+      sourceNames();
+    target();
+    ledger();
+    return state.failed ? "damaged origin map" : "";
+  }
+
+  OriginMap map;
+
+private:
+  const embedded::OriginMap &from;
+  ReadState &state;
+  Listing &model; ///< of the target; its texts are moved into the map
+  std::vector<Word> strings{Word()};
+  std::vector<std::vector<uint32_t>> passLists;
+  std::vector<std::vector<Step>> stepLists;
+  std::vector<uint64_t> stepListSizes;
+  std::vector<LedgerRow> causes;
+
+  ColumnReader column(const flatbuffers::Vector<uint8_t> *vector) {
+    return {vector ? ArrayRef(vector->data(), vector->size()) : ArrayRef<uint8_t>(), state};
+  }
+  void finish(const ColumnReader &column) {
+    if (!column.done())
+      state.failed = true;
+  }
+  static StringRef view(const flatbuffers::String *string) {
+    return string ? StringRef(string->c_str(), string->size()) : StringRef();
+  }
+  std::string copy(StringRef text) { return state.charge(text.size()) ? text.str() : std::string(); }
+  Word string(uint64_t number) {
+    if (number >= strings.size())
+      state.failed = true;
+    return state.failed ? Word() : strings[number];
+  }
+
+  void digest(const flatbuffers::Vector<uint8_t> *bytes, Digest &digest) {
+    if (!bytes || bytes->size() != digest.size())
+      state.failed = true;
+    else
+      llvm::copy(*bytes, digest.begin());
+  }
+  void file(const embedded::File *from, std::string &name, std::string &format, Digest &fingerprint, Digest *content) {
+    if (!from) {
+      state.failed = true;
+      return;
+    }
+    name = copy(view(from->name()));
+    format = copy(view(from->format()));
+    digest(from->fingerprint(), fingerprint);
+    if (content)
+      digest(from->content(), *content);
+  }
+
+  void readStrings() {
+    ColumnReader in = column(from.strings());
+    for (size_t i = in.count(sizeof(StringRef)); i--;)
+      strings.push_back(in.text());
+    finish(in);
+  }
+
+  void readPassLists() {
+    ColumnReader in = column(from.pass_lists());
+    passLists.resize(in.count(sizeof(std::vector<uint32_t>)));
+    for (std::vector<uint32_t> &list : passLists) {
+      list.resize(in.count(sizeof(uint32_t)));
+      for (uint32_t &pass : list)
+        pass = in.number32();
+    }
+    finish(in);
+  }
+
+  void readStepLists() {
+    ColumnReader in = column(from.step_lists());
+    stepLists.resize(in.count(sizeof(std::vector<Step>) + sizeof(uint64_t)));
+    for (std::vector<Step> &list : stepLists) {
+      uint64_t before = state.left;
+      list.resize(in.count(sizeof(Step)));
+      for (Step &step : list)
+        step = readStep(in);
+      stepListSizes.push_back(before - state.left);
+    }
+    finish(in);
+  }
+
+  Step readStep(ColumnReader &in) {
+    auto numbers = [&] {
+      std::vector<int64_t> result(in.count(sizeof(int64_t)));
+      for (int64_t &number : result)
+        number = in.difference();
+      return result;
+    };
+    auto term = [&] {
+      Term result;
+      uint64_t kind = in.number();
+      if (kind > Term::Constant)
+        in.fail();
+      result.kind = in.failed() ? Term::Null : Term::Kind(kind);
+      if (result.kind == Term::Number) {
+        std::array<uint8_t, 8> bits;
+        for (uint8_t &byte : bits)
+          byte = in.byte();
+        result.number = std::bit_cast<double>(bits);
+      } else if (result.kind == Term::Constant) {
+        // Added to the index of the row that uses the list; modulo 2^32, so that it needs no check.
+        result.constant = uint32_t(in.difference());
+      }
+      return result;
+    };
+    Step step;
+    uint64_t kind = in.number();
+    if (kind > Step::Unknown)
+      in.fail();
+    if (in.failed())
+      return step;
+    step.kind = Step::Kind(kind);
+    switch (step.kind) {
+    case Step::Permute:
+      step.first = numbers();
+      break;
+    case Step::Slice:
+    case Step::Placed:
+      step.first = numbers();
+      step.second = numbers();
+      break;
+    case Step::Affine: {
+      int64_t axis = in.difference();
+      step.axis = axis;
+      if (step.axis != axis)
+        in.fail();
+      step.scale = term();
+      step.shift = term();
+      break;
+    }
+    case Step::Unknown:
+      step.unknown = copy(string(in.number()));
+      break;
+    default:
+      break;
+    }
+    return step;
+  }
+
+  void readCauses() {
+    ColumnReader in = column(from.causes());
+    causes.resize(in.count(sizeof(LedgerRow)));
+    for (LedgerRow &cause : causes) {
+      cause.fate = string(in.number());
+      cause.was = string(in.number());
+      cause.pass = string(in.number());
+      cause.run = in.number32();
+      cause.partFile = string(in.number());
+      cause.partFingerprint = string(in.number());
+    }
+    finish(in);
+  }
+
+  /// An id of a source tensor, or −1.
+  static int32_t optionalId(ColumnReader &in, uint32_t &next) {
+    int64_t id = in.difference();
+    if (id < -1 - int64_t(next) || id > std::numeric_limits<int32_t>::max() - int64_t(next)) {
+      in.fail();
+      return -1;
+    }
+    id += next;
+    if (id >= 0)
+      next = uint32_t(id) + 1;
+    return id;
+  }
+
+  void source() {
+    ColumnReader graphs = column(from.source_subgraphs());
+    ColumnReader operators = column(from.source_operators());
+    ColumnReader tensors = column(from.source_tensors());
+    uint32_t next = 0;
+    for (size_t i = graphs.count(sizeof(SourceSubgraph)); i--;) {
+      SourceSubgraph graph;
+      graph.firstOperator = map.source.operatorCount();
+      graph.firstTensor = map.source.tensorCount();
+      graph.name = copy(graphs.text());
+      uint64_t operatorCount = graphs.number(), tensorCount = graphs.number();
+      if (operatorCount > operators.remaining() || tensorCount > tensors.remaining() ||
+          !state.charge(operatorCount * sizeof(SourceOperator) + tensorCount * sizeof(SourceTensor))) {
+        state.failed = true;
+        return;
+      }
+      graph.operators.resize(operatorCount);
+      for (SourceOperator &op : graph.operators) {
+        op.op = string(operators.number());
+        op.customCode = string(operators.number());
+        op.tensors.resize(operators.count(sizeof(int32_t)));
+        for (int32_t &tensor : op.tensors)
+          tensor = optionalId(operators, next);
+      }
+      graph.tensors.resize(tensorCount);
+      for (SourceTensor &tensor : graph.tensors) {
+        uint8_t kind = tensors.byte();
+        if (kind > uint8_t(TensorKind::Absent))
+          state.failed = true;
+        else
+          tensor.kind = TensorKind(kind);
+      }
+      map.source.subgraphs.push_back(std::move(graph));
+    }
+    finish(graphs);
+    finish(operators);
+    finish(tensors);
+  }
+
+  void sourceNames() {
+    std::vector<StringRef> targetNames;
+    for (const SourceSubgraph &graph : model.subgraphs)
+      for (const SourceTensor &tensor : graph.tensors)
+        targetNames.push_back(tensor.name);
+    ColumnReader in = column(from.source_names());
+    uint32_t next = 0;
+    StringRef previous;
+    for (SourceSubgraph &graph : map.source.subgraphs)
+      for (SourceTensor &tensor : graph.tensors) {
+        if (uint64_t k = in.number()) {
+          int64_t gap = int64_t((k - 1) >> 1) ^ -int64_t((k - 1) & 1);
+          if (gap < -int64_t(next) || gap >= int64_t(targetNames.size()) - int64_t(next)) {
+            state.failed = true;
+            return;
+          }
+          uint32_t number = next + gap;
+          next = number + 1;
+          tensor.name = copy(targetNames[number]);
+        } else {
+          uint64_t common = in.number();
+          StringRef rest = in.text();
+          if (common > previous.size() || !state.charge(common + rest.size())) {
+            state.failed = true;
+            return;
+          }
+          tensor.name.reserve(common + rest.size());
+          tensor.name.append(previous.data(), common).append(rest.data(), rest.size());
+        }
+        if (state.failed)
+          return;
+        previous = tensor.name;
+      }
+    finish(in);
+  }
+
+  void signatures() {
+    ColumnReader in = column(from.signatures());
+    uint32_t next = 0;
+    for (size_t i = in.count(sizeof(SourceSignature)); i--;) {
+      SourceSignature signature;
+      signature.key = copy(in.text());
+      signature.subgraph = in.number32();
+      for (auto *entries : {&signature.inputs, &signature.outputs}) {
+        entries->resize(in.count(sizeof(SourceSignature::Entry)));
+        for (SourceSignature::Entry &entry : *entries) {
+          entry.name = copy(in.text());
+          entry.tensor = optionalId(in, next);
+        }
+      }
+      map.source.signatures.push_back(std::move(signature));
+    }
+    finish(in);
+  }
+
+  /// Reads the target's subgraphs. A map of another model may well be whole; that is told apart from a damaged one.
+  bool targetSizesFit() {
+    ColumnReader in = column(from.target_subgraphs());
+    size_t count = in.count(sizeof(TargetSubgraph));
+    bool fit = count == model.subgraphs.size();
+    for (size_t i = 0; i < count && !state.failed; ++i) {
+      TargetSubgraph graph;
+      graph.source = in.idsFrom(0);
+      uint64_t operators = in.number(), tensors = in.number();
+      fit = fit && operators == model.subgraphs[i].operators.size() && tensors == model.subgraphs[i].tensors.size();
+      map.target.subgraphs.push_back(std::move(graph));
+    }
+    finish(in);
+    return fit || state.failed;
+  }
+
+  void target() {
+    if (state.failed)
+      return;
+    ColumnReader operators = column(from.target_operators()), tensors = column(from.target_tensors());
+    uint32_t nextOperator = 0, nextTensor = 0;
+    for (auto [graph, listed] : llvm::zip_equal(map.target.subgraphs, model.subgraphs)) {
+      graph.name = std::move(listed.name);
+      if (!state.charge(listed.operators.size() * sizeof(OperatorRow) + listed.tensors.size() * sizeof(TensorRow)))
+        return;
+      graph.operators.resize(listed.operators.size());
+      for (auto [row, op] : llvm::zip_equal(graph.operators, listed.operators)) {
+        for (int32_t tensor : op.tensors) {
+          const std::string &name = tensor < 0 ? std::string() : listed.tensors[tensor - listed.firstTensor].name;
+          row.outputs.push_back(state.charge(sizeof(std::string)) ? copy(name) : std::string());
+        }
+        row.op = op.op;
+        row.customCode = op.customCode;
+        operatorRow(row, operators, nextOperator);
+        if (state.failed)
+          return;
+      }
+      graph.tensors.resize(listed.tensors.size());
+      for (auto [index, row, tensor] : llvm::enumerate(graph.tensors, listed.tensors)) {
+        row.index = index;
+        row.name = std::move(tensor.name);
+        row.constant = tensor.kind == TensorKind::Constant;
+        tensorRow(row, tensors, nextTensor);
+        if (state.failed)
+          return;
+      }
+    }
+    finish(operators);
+    finish(tensors);
+  }
+
+  void operatorRow(OperatorRow &row, ColumnReader &in, uint32_t &next) {
+    uint64_t head = in.number(), passes = in.number();
+    if (head > 3 || passes >= passLists.size()) {
+      state.failed = true;
+      return;
+    }
+    for (uint32_t pass : passLists[passes])
+      row.passes.push_back(state.charge(sizeof(Word)) ? string(pass) : Word());
+    row.origins = in.ids(next);
+    if (head & 1) {
+      row.syntheticReason = string(in.number());
+      row.serves = in.idsFrom(next);
+    }
+    if (head & 2) {
+      row.wide = string(in.number());
+      row.calls = in.idsFrom(0);
+    }
+  }
+
+  void tensorRow(TensorRow &row, ColumnReader &in, uint32_t &next) {
+    uint64_t head = in.number();
+    if (head > 31) {
+      state.failed = true;
+      return;
+    }
+    if (unsigned form = head & 3; form == 3) {
+      row.relations.resize(in.count(sizeof(Relation)));
+      for (Relation &relation : row.relations) {
+        uint64_t list = in.number();
+        relation.exact = list & 1;
+        list >>= 1;
+        relation.tensor = in.id(next);
+        if (list >= stepLists.size() || !state.charge(stepListSizes[list])) {
+          state.failed = true;
+          return;
+        }
+        relation.steps = stepLists[list];
+        for (Step &step : relation.steps)
+          for (Term *term : {&step.scale, &step.shift})
+            if (term->kind == Term::Constant)
+              term->constant += row.index;
+      }
+    } else if (form && state.charge(sizeof(Relation))) {
+      row.relations.resize(1);
+      row.relations.front().exact = form == 2;
+      row.relations.front().tensor = in.id(next);
+    }
+    if (head & 4)
+      row.reason = string(in.number());
+    if (head & 8) {
+      row.tensors = in.ids(next);
+      row.operators = in.idsFrom(0);
+    } else if (row.constant && !row.relations.empty() && state.charge(sizeof(uint32_t))) {
+      row.tensors.push_back(row.relations.front().tensor);
+    }
+    if (head & 16)
+      row.syntheticReason = string(in.number());
+  }
+
+  void ledger() {
+    ColumnReader in = column(from.ledger());
+    uint32_t lastIndex = 0;
+    auto pair = [&]() -> std::pair<uint32_t, uint32_t> {
+      uint32_t graph = in.number32(), index = in.id(lastIndex);
+      lastIndex = index;
+      return {graph, index};
+    };
+    for (bool ofTensors : {false, true}) {
+      size_t count = in.count(sizeof(LedgerRow));
+      uint32_t next = 0, lastRewrite = 0;
+      while (count-- && !state.failed) {
+        LedgerRow &row = map.ledger.emplace_back();
+        uint64_t form = in.number(), cause = in.number();
+        if (form > 3 || cause >= causes.size()) {
+          state.failed = true;
+          return;
+        }
+        row = causes[cause];
+        row.isTensor = ofTensors;
+        row.id = in.id(next);
+        row.rewrite = in.id(lastRewrite);
+        lastRewrite = row.rewrite;
+        for (auto *places : {&row.operators, &row.tensors}) {
+          bool isOne = form == (places == &row.operators ? 1 : 2);
+          size_t size = form == 3 ? in.count(sizeof(std::pair<uint32_t, uint32_t>)) : isOne;
+          for (size_t i = 0; i < size; ++i)
+            places->push_back(pair());
+        }
+      }
+    }
+    finish(in);
+  }
+};
+
+} // namespace
+
+llvm::Expected<OriginMap> origin::decode(ArrayRef<uint8_t> bytes, const ModelView &model) {
+  // Buffers of a model may lie at any address.
+  std::vector<uint64_t> aligned;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t)) {
+    aligned.resize((bytes.size() + 7) / 8);
+    std::memcpy(aligned.data(), bytes.data(), bytes.size());
+    bytes = ArrayRef(reinterpret_cast<const uint8_t *>(aligned.data()), bytes.size());
+  }
+  auto damaged = [](const llvm::Twine &message) { return llvm::createStringError(message); };
+  if (bytes.size() < 8 || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return damaged("damaged origin map");
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  if (!embedded::VerifyOriginMapBuffer(verifier))
+    return damaged("damaged origin map");
+  const embedded::OriginMap &from = *embedded::GetOriginMap(bytes.data());
+  if (from.version() != embeddedVersion)
+    return damaged("the origin map has version " + llvm::Twine(from.version()) + ", this program reads version " +
+                   llvm::Twine(embeddedVersion));
+  Listing listing = list(model);
+  ReadState state{memoryLimit(bytes.size(), listing)};
+  Decoder decoder(from, state, listing);
+  if (std::string problem = decoder.run(); !problem.empty())
+    return damaged(problem);
+  return std::move(decoder.map);
+}

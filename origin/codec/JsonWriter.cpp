@@ -1,0 +1,383 @@
+#include "origin/Fingerprint.h"
+#include "origin/Utf8.h"
+#include "origin/codec/Json.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace origo;
+using namespace origo::origin;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace {
+
+bool isPlain(StringRef text) {
+  return llvm::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+}
+
+bool isFinite(const Relation &relation) {
+  return llvm::all_of(relation.steps, [](const Step &step) {
+    return step.kind != Step::Affine || (std::isfinite(step.scale.number) && std::isfinite(step.shift.number));
+  });
+}
+
+/// Names by id over all subgraphs.
+class TensorNames {
+public:
+  explicit TensorNames(const Listing &listing) {
+    for (const SourceSubgraph &graph : listing.subgraphs)
+      for (const SourceTensor &tensor : graph.tensors)
+        names.push_back(tensor.name);
+  }
+  StringRef operator[](int32_t id) const { return id >= 0 && size_t(id) < names.size() ? names[id] : StringRef(); }
+
+private:
+  std::vector<StringRef> names;
+};
+
+StringRef kindName(TensorKind kind) {
+  switch (kind) {
+  case TensorKind::Input:
+    return "input";
+  case TensorKind::Activation:
+    return "activation";
+  case TensorKind::Variable:
+    return "variable";
+  case TensorKind::Constant:
+    return "constant";
+  case TensorKind::Absent:
+    return "absent";
+  }
+  llvm_unreachable("not a kind");
+}
+
+/// Members and rows are put together by hand, so that each row is a line and keys have the order of the documentation;
+/// nlohmann does the strings and the numbers with a fraction.
+class Writer {
+public:
+  Writer(const OriginMap &map, llvm::raw_ostream &os) : map(map), os(os) {}
+
+  void run() {
+    os << "{\n  \"format\": \"origo.origin-map\", \"version\": 1, \"generator\": ";
+    text(map.generator);
+    os << ",\n";
+    source();
+    target();
+    rows("  ", "ledger", map.ledger, [&](const LedgerRow &row) { ledgerRow(row); });
+    os << ",\n";
+    rows("  ", "chain", map.chain, [&](const ChainEntry &entry) {
+      os << '{';
+      file(entry.file, entry.format, entry.fingerprint);
+      os << '}';
+    });
+    os << ",\n";
+    if (map.retrained)
+      os << "  \"retrained\": true,\n";
+    simpleMap();
+    os << "\n}\n";
+  }
+
+private:
+  const OriginMap &map;
+  llvm::raw_ostream &os;
+
+  void text(StringRef text) {
+    if (isPlain(text))
+      os << '"' << text << '"';
+    else
+      os << nlohmann::json(replaceInvalidUtf8(text)).dump();
+  }
+  void member(StringRef key, StringRef value) {
+    os << '"' << key << "\": ";
+    text(value);
+  }
+  void digest(StringRef key, const Digest &digest) { os << '"' << key << "\": \"sha256:" << hex(digest) << '"'; }
+  void file(StringRef name, StringRef format, const Digest &fingerprint) {
+    member("file", name);
+    os << ", ";
+    member("format", format);
+    os << ", ";
+    digest("fingerprint", fingerprint);
+  }
+
+  template <class Range, class Item> void list(Range &&range, Item item) {
+    os << '[';
+    llvm::interleaveComma(range, os, item);
+    os << ']';
+  }
+  template <class T> void numbers(const std::vector<T> &numbers) {
+    list(numbers, [&](T number) { os << number; });
+  }
+  template <class Texts> void texts(const Texts &texts) {
+    list(texts, [&](StringRef item) { text(item); });
+  }
+
+  /// A member that is an array with one line for each item. No comma and no line break behind it.
+  template <class Range, class Item> void rows(StringRef indent, StringRef key, Range &&range, Item item) {
+    os << indent << '"' << key << "\": [";
+    bool isFirst = true;
+    for (auto &&row : range) {
+      os << (isFirst ? "\n" : ",\n") << indent << "  ";
+      isFirst = false;
+      item(row);
+    }
+    if (!isFirst)
+      os << '\n' << indent;
+    os << ']';
+  }
+
+  template <class File> void fileHead(StringRef key, const File &model, bool names = true) {
+    os << "  \"" << key << "\": {\n    ";
+    file(model.file, model.format, model.fingerprint);
+    os << ", ";
+    digest("content", model.content);
+    if (!names)
+      os << ", \"names\": false";
+    os << ",\n    \"subgraphs\": [";
+  }
+
+  void source() {
+    TensorNames names(map.source);
+    fileHead("source", map.source, map.source.namesKnown);
+    llvm::interleave(
+        map.source.subgraphs, os,
+        [&](const SourceSubgraph &graph) {
+          os << "{\n      ";
+          member("name", graph.name);
+          os << ",\n";
+          uint32_t index = 0;
+          rows("      ", "operators", graph.operators, [&](const SourceOperator &op) {
+            os << "{\"id\": " << graph.firstOperator + index << ", \"index\": " << index << ", ";
+            ++index;
+            operatorName(op.op, op.customCode);
+            os << ", \"outputs\": ";
+            list(op.tensors, [&](int32_t id) { text(names[id]); });
+            os << ", \"tensors\": ";
+            numbers(op.tensors);
+            os << '}';
+          });
+          os << ",\n";
+          index = 0;
+          rows("      ", "tensors", graph.tensors, [&](const SourceTensor &tensor) {
+            os << "{\"id\": " << graph.firstTensor + index << ", \"index\": " << index << ", ";
+            ++index;
+            member("name", tensor.name);
+            os << ", \"kind\": \"" << kindName(tensor.kind) << "\"}";
+          });
+          os << "\n    }";
+        },
+        ", ");
+    os << "],\n";
+    rows("    ", "signatures", map.source.signatures, [&](const SourceSignature &signature) {
+      os << '{';
+      member("key", signature.key);
+      os << ", \"subgraph\": " << signature.subgraph << ", \"inputs\": ";
+      entries(signature.inputs);
+      os << ", \"outputs\": ";
+      entries(signature.outputs);
+      os << '}';
+    });
+    os << "\n  },\n";
+  }
+
+  void entries(ArrayRef<SourceSignature::Entry> entries) {
+    list(entries, [&](const SourceSignature::Entry &entry) {
+      os << '{';
+      member("name", entry.name);
+      os << ", \"tensor\": " << entry.tensor << '}';
+    });
+  }
+
+  void operatorName(StringRef op, StringRef customCode) {
+    member("op", op);
+    if (op == "CUSTOM") {
+      os << ", ";
+      member("custom_code", customCode);
+    }
+  }
+
+  void target() {
+    fileHead("target", map.target);
+    llvm::interleave(
+        map.target.subgraphs, os,
+        [&](const TargetSubgraph &graph) {
+          os << "{\n      ";
+          member("name", graph.name);
+          os << ", \"source\": ";
+          numbers(graph.source);
+          os << ",\n";
+          uint32_t index = 0;
+          rows("      ", "operators", graph.operators, [&](const OperatorRow &row) { operatorRow(index++, row); });
+          for (bool constants : {true, false}) {
+            os << ",\n";
+            auto isWanted = [&](const TensorRow &row) { return row.constant == constants; };
+            rows("      ", constants ? "constants" : "values", llvm::make_filter_range(graph.tensors, isWanted),
+                 [&](const TensorRow &row) { tensorRow(row); });
+          }
+          os << "\n    }";
+        },
+        ", ");
+    os << "]\n  },\n";
+  }
+
+  void operatorRow(uint32_t index, const OperatorRow &row) {
+    os << "{\"index\": " << index << ", ";
+    operatorName(row.op, row.customCode);
+    os << ", \"outputs\": ";
+    texts(row.outputs);
+    os << ", \"origins\": ";
+    numbers(row.origins);
+    os << ", \"passes\": ";
+    texts(row.passes);
+    if (!row.syntheticReason.empty() || !row.serves.empty()) {
+      os << ", \"synthetic\": {";
+      member("reason", row.syntheticReason);
+      os << ", \"serves\": ";
+      numbers(row.serves);
+      os << '}';
+    }
+    if (!row.wide.empty()) {
+      os << ", ";
+      member("wide", row.wide);
+    }
+    if (!row.calls.empty()) {
+      os << ", \"calls\": ";
+      numbers(row.calls);
+    }
+    os << '}';
+  }
+
+  void tensorRow(const TensorRow &row) {
+    os << "{\"index\": " << row.index << ", ";
+    member("name", row.name);
+    if (row.constant || !row.tensors.empty() || !row.operators.empty()) {
+      os << ", \"tensors\": ";
+      numbers(row.tensors);
+      os << ", \"operators\": ";
+      numbers(row.operators);
+    }
+    os << ", \"relations\": ";
+    auto finite = llvm::make_filter_range(row.relations, isFinite);
+    list(finite, [&](const Relation &item) { relation(item); });
+    StringRef reason = row.reason;
+    if (reason.empty() && !row.relations.empty() && finite.empty())
+      reason = "approximated";
+    if (!reason.empty()) {
+      os << ", ";
+      member("reason", reason);
+    }
+    if (!row.syntheticReason.empty()) {
+      os << ", \"synthetic\": {";
+      member("reason", row.syntheticReason);
+      os << '}';
+    }
+    os << '}';
+  }
+
+  void relation(const Relation &relation) {
+    os << "{\"tensor\": " << relation.tensor << ", \"steps\": ";
+    list(relation.steps, [&](const Step &item) { step(item); });
+    os << ", \"exact\": " << (relation.exact ? "true" : "false") << '}';
+  }
+
+  void step(const Step &step) {
+    auto part = [&](StringRef key) {
+      os << "{\"" << key << "\": {\"begin\": ";
+      numbers(step.first);
+      os << ", \"size\": ";
+      numbers(step.second);
+      os << "}}";
+    };
+    switch (step.kind) {
+    case Step::Permute:
+      os << "{\"permute\": ";
+      numbers(step.first);
+      os << '}';
+      return;
+    case Step::Reshape:
+      os << "{\"reshape\": true}";
+      return;
+    case Step::Slice:
+      return part("slice");
+    case Step::Placed:
+      return part("placed");
+    case Step::Cast:
+      os << "{\"cast\": true}";
+      return;
+    case Step::Affine:
+      os << "{\"affine\": {\"axis\": " << step.axis << ", \"scale\": ";
+      term(step.scale);
+      os << ", \"shift\": ";
+      term(step.shift);
+      os << "}}";
+      return;
+    case Step::Quantize:
+      os << "{\"quantize\": true}";
+      return;
+    case Step::Unknown:
+      // Kept as it was read. Text from an embedded map could be anything.
+      bool isObject = StringRef(step.unknown).starts_with("{") && nlohmann::json::accept(step.unknown);
+      os << (isObject ? StringRef(step.unknown) : StringRef("{\"unknown\": true}"));
+      return;
+    }
+  }
+
+  void term(const Term &term) {
+    if (term.kind == Term::Null)
+      os << "null";
+    else if (term.kind == Term::Constant)
+      os << term.constant;
+    else
+      os << nlohmann::json(term.number).dump(); // 7.0, where an integer would be an index
+  }
+
+  void ledgerRow(const LedgerRow &row) {
+    os << "{\"" << (row.isTensor ? "tensor" : "operator") << "\": " << row.id << ", ";
+    member("fate", row.fate);
+    if (!row.was.empty()) {
+      os << ", ";
+      member("was", row.was);
+    }
+    os << ", ";
+    member("pass", row.pass);
+    os << ", \"run\": " << row.run << ", \"rewrite\": " << row.rewrite << ", \"into\": {\"operators\": ";
+    places(row.operators);
+    os << ", \"tensors\": ";
+    places(row.tensors);
+    os << '}';
+    if (!row.partFile.empty() || !row.partFingerprint.empty()) {
+      os << ", \"part\": {";
+      member("file", row.partFile);
+      os << ", ";
+      member("fingerprint", row.partFingerprint);
+      os << '}';
+    }
+    os << '}';
+  }
+
+  void places(ArrayRef<std::pair<uint32_t, uint32_t>> places) {
+    list(places, [&](auto place) { os << '[' << place.first << ", " << place.second << ']'; });
+  }
+
+  void simpleMap() {
+    os << "  \"map\": {";
+    if (!map.target.subgraphs.empty()) {
+      uint32_t index = 0;
+      for (const OperatorRow &row : map.target.subgraphs.front().operators) {
+        os << (index ? ",\n    \"" : "\n    \"") << index << "\": ";
+        ++index;
+        numbers(row.origins);
+      }
+      if (index)
+        os << "\n  ";
+    }
+    os << '}';
+  }
+};
+
+} // namespace
+
+void origin::writeJson(const OriginMap &map, llvm::raw_ostream &os) { Writer(map, os).run(); }

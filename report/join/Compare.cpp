@@ -1,0 +1,174 @@
+#include "report/join/Compare.h"
+
+#include "report/Columns.h"
+#include "report/join/Print.h"
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+#include "origin/Utf8.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace origo;
+using namespace origo::report;
+using nlohmann::json;
+
+static bool toNumber(const json &object, const char *key, uint64_t &result) {
+  if (!object.is_object() || !object.contains(key) || !object[key].is_number_unsigned())
+    return false;
+  result = object[key].get<uint64_t>();
+  return result <= INT64_MAX;
+}
+
+llvm::Expected<JoinSummary> report::readJoinSummary(llvm::StringRef text) {
+  if (llvm::Error error = checkJson(text))
+    return error;
+  json file = json::parse(text.begin(), text.end());
+  JoinSummary summary;
+  uint64_t attributed = 0;
+  if (!toNumber(file, "total_ns", summary.total) || !toNumber(file, "attributed_ns", attributed) ||
+      !toNumber(file, "synthetic_ns", summary.synthetic) || !toNumber(file, "unattributed_ns", summary.unattributed) ||
+      !file.contains("by_operator") || !file["by_operator"].is_array())
+    return makeError("is not what origin-dump --join PROFILE --json MODEL writes");
+  if (!file.contains("source") || !file["source"].is_object() || !file["source"].contains("fingerprint") ||
+      !file["source"]["fingerprint"].is_string())
+    return makeError("does not say which source it is about");
+  summary.fingerprint = file["source"]["fingerprint"].get<std::string>();
+  for (const json &entry : file["by_operator"]) {
+    uint64_t id = 0, ns = 0;
+    if (!toNumber(entry, "id", id) || id > UINT32_MAX || !toNumber(entry, "ns", ns) || ns > attributed ||
+        !entry.contains("name") || !entry["name"].is_string())
+      return makeError("by_operator: a row has no id, name and time, or more time than all have");
+    attributed -= ns;
+    if (!summary.operators.try_emplace(static_cast<uint32_t>(id), entry["name"].get<std::string>(), ns).second)
+      return makeError("by_operator: source operator " + llvm::Twine(id) + " is there twice");
+  }
+  uint64_t rest = summary.total;
+  if (attributed)
+    return makeError("by_operator does not add up to attributed_ns");
+  for (const auto &[id, row] : summary.operators)
+    if (row.second > rest)
+      return makeError("the parts are more than total_ns");
+    else
+      rest -= row.second;
+  if (summary.synthetic > rest || rest - summary.synthetic != summary.unattributed)
+    return makeError("the parts do not add up to total_ns");
+  return summary;
+}
+
+namespace {
+
+/// A source operator; where only one of the sources has it, the other id is left out.
+struct Line {
+  std::optional<uint32_t> aId, bId;
+  std::string name;
+  uint64_t a = 0, b = 0;
+};
+
+/// Operators by name, as far as it is the name of one only.
+std::map<std::string, uint32_t> byName(const JoinSummary &summary) {
+  std::map<std::string, uint32_t> ids;
+  std::set<std::string> repeated;
+  for (const auto &[id, row] : summary.operators)
+    if (!row.first.empty() && !ids.try_emplace(row.first, id).second)
+      repeated.insert(row.first);
+  for (const std::string &name : repeated)
+    ids.erase(name);
+  return ids;
+}
+
+/// The operator of `b` that each one of `a` is.
+llvm::Expected<std::map<uint32_t, uint32_t>> matchOperators(const JoinSummary &a, const JoinSummary &b) {
+  std::map<uint32_t, uint32_t> matched;
+  if (a.fingerprint == b.fingerprint) {
+    for (const auto &[id, row] : a.operators)
+      matched[id] = id;
+    return matched;
+  }
+  auto names = byName(b);
+  for (const auto &[name, id] : byName(a))
+    if (auto found = names.find(name); found != names.end())
+      matched[id] = found->second;
+  // The same network, quantised elsewhere, keeps most of its names; some names any two networks have in common.
+  size_t fewer = std::min(a.operators.size(), b.operators.size());
+  if (matched.empty() || matched.size() < fewer - fewer / 2)
+    return makeError("--compare: the two are builds of different sources, " + printable(a.fingerprint, 80) + " and " +
+                     printable(b.fingerprint, 80) + ", and only " + llvm::Twine(matched.size()) + " of " +
+                     llvm::Twine(fewer) + " operators have the same name");
+  return matched;
+}
+
+std::string number(std::optional<uint32_t> id) { return id ? std::to_string(*id) : ""; }
+
+} // namespace
+
+llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const JoinSummary &b, CompareFormat format,
+                                                 bool full, llvm::raw_ostream &os) {
+  auto matched = matchOperators(a, b);
+  if (!matched)
+    return matched.takeError();
+  bool sameSource = a.fingerprint == b.fingerprint;
+  std::vector<Line> lines;
+  auto left = b.operators;
+  for (const auto &[id, row] : a.operators) {
+    Line &line = lines.emplace_back(Line{id, std::nullopt, row.first, row.second, 0});
+    if (auto found = matched->find(id); found != matched->end())
+      if (auto other = left.extract(found->second)) {
+        line.bId = other.key();
+        line.b = other.mapped().second;
+        if (line.name.empty())
+          line.name = other.mapped().first;
+      }
+  }
+  for (const auto &[id, row] : left)
+    lines.push_back({sameSource ? std::optional(id) : std::nullopt, id, row.first, 0, row.second});
+  if (sameSource)
+    llvm::sort(lines, [](const Line &x, const Line &y) { return x.aId < y.aId; });
+  size_t operators = lines.size();
+  lines.push_back({{}, {}, "(synthetic)", a.synthetic, b.synthetic});
+  lines.push_back({{}, {}, "(unattributed)", a.unattributed, b.unattributed});
+  lines.push_back({{}, {}, "(total)", a.total, b.total});
+
+  if (format == CompareFormat::Csv) {
+    os << (sameSource ? "id,name,a_ns,b_ns\n" : "id,b_id,name,a_ns,b_ns\n");
+    for (const Line &line : lines)
+      os << number(line.aId) << ',' << (sameSource ? "" : number(line.bId) + ",") << csvText(line.name) << ',' << line.a
+         << ',' << line.b << '\n';
+  } else if (format == CompareFormat::Json) {
+    using ordered = nlohmann::ordered_json;
+    auto totals = [](const JoinSummary &summary) {
+      return ordered{
+          {"total_ns", summary.total}, {"synthetic_ns", summary.synthetic}, {"unattributed_ns", summary.unattributed}};
+    };
+    auto orNull = [](std::optional<uint32_t> id) { return id ? ordered(*id) : ordered(); };
+    ordered rows = ordered::array();
+    for (const Line &line : llvm::ArrayRef(lines).take_front(operators)) {
+      ordered row = {{"id", orNull(line.aId)}};
+      if (!sameSource)
+        row["b_id"] = orNull(line.bId);
+      row.update({{"name", origin::replaceInvalidUtf8(line.name)}, {"a_ns", line.a}, {"b_ns", line.b}});
+      rows.push_back(std::move(row));
+    }
+    os << ordered{{"a", totals(a)}, {"b", totals(b)}, {"by_operator", rows}}.dump(1, ' ', false,
+                                                                                  ordered::error_handler_t::replace)
+       << '\n';
+  } else {
+    printColumns({"A MS", "B MS", "B-A MS", "B/A %", "SOURCE OPERATOR"}, lines.size(),
+                 [&](size_t i) -> Cells {
+                   const Line &line = lines[i];
+                   std::string name = i < operators ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
+                   std::string id = line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
+                   return {milliseconds(line.a), milliseconds(line.b),
+                           line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
+                           line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
+                 },
+                 os, {0, 1, 2, 3});
+  }
+  if (sameSource)
+    return "";
+  return "the two are builds of different sources: " + std::to_string(matched->size()) + " operators are the same by " +
+         "name, " + std::to_string(operators - matched->size()) + " are in one only";
+}

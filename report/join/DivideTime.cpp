@@ -1,0 +1,52 @@
+#include "report/join/Join.h"
+
+#include "ir/Error.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+
+llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &weights) {
+  join.attributed = join.synthetic = join.unattributed = 0;
+  for (JoinedRow &row : join.rows) {
+    std::set<uint32_t> origins;
+    size_t synthetic = 0;
+    for (uint32_t index : row.operators) {
+      const OperatorRow &op = *map.target.findOperator(row.subgraph, index);
+      origins.insert(op.origins.begin(), op.origins.end());
+      synthetic += op.origins.empty() && !op.syntheticReason.empty();
+    }
+    row.origins.assign(origins.begin(), origins.end());
+    for (uint32_t id : row.origins)
+      if (!map.source.findOperator(id))
+        return makeError("the origin map names source operator " + llvm::Twine(id) + ", and there are " +
+                         llvm::Twine(map.source.operatorCount()) + "; origin-dump --check tells what else is wrong");
+    if (!row.row.isSummed())
+      continue;
+    bool alone = row.origins.size() + synthetic == 1;
+    std::vector<uint64_t> all;
+    for (uint32_t id : row.origins)
+      all.push_back(alone ? 1 : weights.of(id, row.subgraph, row.operators));
+    all.resize(all.size() + synthetic, 1);
+    if (!all.empty()) {
+      std::vector<uint64_t> parts = divide(row.ns, all);
+      row.unattributed = 0;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (i < row.origins.size())
+          row.shares.emplace_back(row.origins[i], parts[i]);
+        (i < row.origins.size() ? join.attributed : row.synthetic) += parts[i];
+      }
+    }
+    join.synthetic += row.synthetic;
+    join.unattributed += row.unattributed;
+  }
+  return llvm::Error::success();
+}
+
+std::map<uint32_t, uint64_t> report::timeByOperator(const Join &join) {
+  std::map<uint32_t, uint64_t> times;
+  for (const JoinedRow &row : join.rows)
+    for (auto [id, ns] : row.shares)
+      times[id] += ns;
+  return times;
+}

@@ -1,0 +1,410 @@
+#include "report/join/Join.h"
+
+#include "ir/Error.h"
+#include "origin/Fingerprint.h"
+#include "schema/OperatorTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+using llvm::StringRef;
+
+const char *report::matchName(Match match) {
+  constexpr const char *names[] = {"exact", "tensor", "partition", "approx", "none"};
+  return names[static_cast<int>(match)];
+}
+
+namespace {
+
+/// An operator of the written model: subgraph, index.
+using Place = std::pair<uint32_t, uint32_t>;
+
+std::string plain(StringRef name) {
+  std::string text;
+  for (char c : name)
+    if (llvm::isAlnum(c))
+      text += llvm::toLower(c);
+  return text;
+}
+
+/// Is `kind`, a profiler's own word, surely that of another operator? Words that nobody knows say nothing.
+bool contradicts(StringRef kind, const OperatorRow &op) {
+  static const llvm::StringSet<> known = [] {
+    llvm::StringSet<> names;
+    for (const OperatorInfo &info : allOperators())
+      names.insert(plain(info.name));
+    return names;
+  }();
+  std::string said = plain(kind), is = plain(op.op.str());
+  return known.contains(said) && !StringRef(is).contains(said) && !StringRef(said).contains(is);
+}
+
+class Matcher {
+public:
+  Matcher(const Target &target, const FileGraph *graph, const JoinOptions &options)
+      : target(target), graph(graph), options(options) {
+    for (const RuntimePartition &partition : options.partitions)
+      replaced[{partition.subgraph, partition.node}] = &partition.replaced;
+    if (options.kernels)
+      for (const Kernel &kernel : options.kernels->kernels)
+        kernelById[kernel.id] = &kernel;
+    for (uint32_t g = 0; g < target.subgraphs.size(); ++g)
+      for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i) {
+        const OperatorRow &op = target.subgraphs[g].operators[i];
+        byOutputs[joinNames(op.outputs)].push_back({g, i});
+        for (const std::string &name : op.outputs)
+          if (!name.empty())
+            note(byTensor[name], {g, i});
+      }
+  }
+
+  void match(std::vector<JoinedRow> &rows) {
+    for (JoinedRow &row : rows)
+      if (row.row.isSummed() || row.row.offset)
+        matchAlone(row);
+    coverPartitions();
+  }
+  size_t contradicted = 0, ambiguous = 0, elsewhere = 0;
+
+private:
+  const Target &target;
+  const FileGraph *graph;
+  const JoinOptions &options;
+  std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
+  std::map<Place, const std::vector<uint32_t> *> replaced;
+  std::map<uint64_t, const Kernel *> kernelById;
+  std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
+  std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
+  std::set<Place> claimed;                                            ///< by rows that name them
+
+  static void note(std::vector<Place> &places, Place place) {
+    if (places.empty() || places.back() != place)
+      places.push_back(place);
+  }
+
+  void set(JoinedRow &row, Match match, Place place) { set(row, match, place.first, {place.second}); }
+  void set(JoinedRow &row, Match match, uint32_t subgraph, std::vector<uint32_t> operators) {
+    row.match = match;
+    row.subgraph = subgraph;
+    row.operators = std::move(operators);
+    for (uint32_t index : row.operators)
+      claimed.insert({subgraph, index});
+  }
+
+  void matchAlone(JoinedRow &row) {
+    ProfileRow &says = row.row;
+    if (!says.resultShape.empty())
+      return matchShape(row);
+    if (says.offset || says.kernel)
+      return matchKernel(row);
+    if (!says.op && !says.partition.empty())
+      return set(row, Match::Partition, says.subgraph.value_or(0), says.partition);
+    if (says.op) {
+      uint32_t subgraph = says.subgraph.value_or(0);
+      const OperatorRow *op = target.findOperator(subgraph, *says.op);
+      bool named = !says.outputs.empty() || !says.tensor.empty();
+      if (op && (says.outputs.empty() || says.outputs == joinNames(op->outputs)) &&
+          (says.tensor.empty() || llvm::is_contained(op->outputs, says.tensor))) {
+        if (named || !contradicts(says.kind, *op))
+          return set(row, Match::Exact, {subgraph, *says.op});
+        ++contradicted;
+        return;
+      }
+      if (!op && !says.outputs.empty())
+        return notePartition(row, subgraph);
+      if (!named)
+        return;
+      matchName(row);
+      elsewhere += row.match != Match::None;
+      return;
+    }
+    matchName(row);
+  }
+
+  void matchKernel(JoinedRow &row) {
+    if (!options.kernels)
+      return;
+    const Kernel *kernel = nullptr;
+    if (row.row.offset)
+      kernel = options.kernels->atOffset(*row.row.offset);
+    else if (auto found = kernelById.find(*row.row.kernel); found != kernelById.end())
+      kernel = found->second;
+    if (!kernel)
+      return;
+    if (row.row.backend.empty())
+      row.row.backend = kernel->name;
+    Match match = kernel->guessed ? Match::Approx : kernel->operators.size() == 1 ? Match::Exact : Match::Partition;
+    set(row, match, kernel->subgraph, kernel->operators);
+  }
+
+  /// The only operator of such a type with such a result.
+  void matchShape(JoinedRow &row) {
+    auto [fitting, isNew] = byShape.try_emplace({plain(row.row.kind), row.row.resultShape});
+    if (isNew)
+      fitting->second = operatorsLike(fitting->first.first, fitting->first.second);
+    ambiguous += fitting->second.size() > 1;
+    if (fitting->second.size() == 1)
+      set(row, Match::Approx, fitting->second.front());
+  }
+
+  std::vector<Place> operatorsLike(StringRef kind, const std::vector<uint64_t> &shape) const {
+    std::vector<Place> fitting;
+    for (uint32_t g = 0; graph && g < graph->subgraphs.size(); ++g)
+      for (uint32_t i = 0; i < graph->subgraphs[g].operatorCount; ++i) {
+        uint32_t op = graph->subgraphs[g].firstOperator + i;
+        std::string is = plain(graph->operatorName(op));
+        bool fits = false;
+        if (kind.starts_with(is) || StringRef(is).starts_with(kind))
+          graph->forEachOutput(op, [&](int32_t tensor) { fits |= tensor >= 0 && imageShape(tensor) == shape; });
+        if (fits)
+          fitting.push_back({g, i});
+      }
+    return fitting;
+  }
+
+  /// Height, width and depth.
+  std::vector<uint64_t> imageShape(int32_t tensor) const {
+    std::vector<uint64_t> shape(3, 1);
+    if (const auto *dims = graph->tensors[tensor]->shape())
+      for (int32_t dim : *dims) {
+        shape.erase(shape.begin());
+        shape.push_back(static_cast<uint64_t>(dim));
+      }
+    return shape;
+  }
+
+  /// The only one of these places, in the row's subgraph if it names one.
+  std::optional<Place> single(const JoinedRow &row, const std::vector<Place> &places) {
+    std::vector<Place> fitting;
+    llvm::copy_if(places, std::back_inserter(fitting),
+                  [&](Place place) { return place.first == row.row.subgraph.value_or(place.first); });
+    ambiguous += fitting.size() > 1;
+    return fitting.size() == 1 ? std::optional(fitting.front()) : std::nullopt;
+  }
+
+  void matchName(JoinedRow &row) {
+    const ProfileRow &says = row.row;
+    auto tryName = [&](const auto &index, StringRef name, Match match) {
+      auto found = name.empty() ? index.end() : index.find(std::string_view(name));
+      if (found == index.end())
+        return false;
+      if (auto place = single(row, found->second))
+        set(row, match, *place);
+      return true;
+    };
+    std::string tensor = says.tensor.empty() ? says.prefixed : says.tensor;
+    if (auto known = options.names.find(tensor); known != options.names.end())
+      tensor = known->second;
+    if (tryName(byOutputs, says.outputs, Match::Tensor) || tryName(byTensor, tensor, Match::Tensor) ||
+        says.prefixed.empty())
+      return;
+    if (StringRef prefix = longestPrefix(tensor); !prefix.empty())
+      tryName(byTensor, prefix, Match::Approx);
+  }
+
+  /// Of the tensors' names, and ending where a word of `name` ends.
+  StringRef longestPrefix(StringRef name) const {
+    name = name.take_front(4096); // names are short, and looking is quadratic in the worst case
+    for (StringRef rest = name;;) {
+      auto behind = byTensor.upper_bound(std::string_view(rest));
+      if (behind == byTensor.begin())
+        return {};
+      StringRef before = std::prev(behind)->first;
+      size_t common = 0;
+      while (common < before.size() && common < rest.size() && before[common] == rest[common])
+        ++common;
+      if (common == before.size() && (common == name.size() || !llvm::isAlnum(name[common])))
+        return before;
+      rest = rest.take_front(common == rest.size() ? common - 1 : common == before.size() ? common - 1 : common);
+      if (rest.empty())
+        return {};
+    }
+  }
+
+  /// A node behind those of the model, named by its outputs: a delegate's.
+  void notePartition(JoinedRow &row, uint32_t subgraph) {
+    if (subgraph >= target.subgraphs.size())
+      return;
+    if (auto known = replaced.find({subgraph, *row.row.op}); known != replaced.end()) {
+      std::vector<uint32_t> operators = *known->second;
+      llvm::sort(operators);
+      operators.erase(std::unique(operators.begin(), operators.end()), operators.end());
+      return set(row, Match::Partition, subgraph, std::move(operators));
+    }
+    row.row.subgraph = subgraph;
+    std::vector<Place> ends;
+    if (auto whole = byOutputs.find(row.row.outputs); whole != byOutputs.end()) {
+      if (auto place = single(row, whole->second))
+        ends.push_back(*place);
+    } else {
+      llvm::SmallVector<StringRef> names;
+      StringRef(row.row.outputs).split(names, "\t ");
+      for (StringRef name : names) {
+        auto found = byTensor.find(std::string_view(name));
+        auto place = found == byTensor.end() ? std::nullopt : single(row, found->second);
+        if (!place)
+          return; // of a partition whose outputs are not all known, nothing is
+        ends.push_back(*place);
+      }
+    }
+    if (!ends.empty())
+      partitions.push_back({&row, std::move(ends)});
+  }
+
+  /// Backward from what a partition ends with, to what other rows name; those that end first are covered first.
+  void coverPartitions() {
+    llvm::stable_sort(partitions, [](const auto &a, const auto &b) {
+      return *llvm::max_element(a.second) < *llvm::max_element(b.second);
+    });
+    std::map<std::vector<Place>, std::vector<uint32_t>> covered; // a partition may have several rows
+    for (auto &[row, ends] : partitions) {
+      uint32_t subgraph = ends.front().first;
+      auto [found, isNew] = covered.try_emplace(ends);
+      if (isNew)
+        found->second = walk(subgraph, ends);
+      set(*row, Match::Approx, subgraph, found->second);
+    }
+  }
+
+  std::vector<uint32_t> walk(uint32_t subgraph, const std::vector<Place> &ends) const {
+    std::set<uint32_t> reached;
+    std::vector<uint32_t> open;
+    for (Place end : ends) {
+      reached.insert(end.second);
+      open.push_back(end.second);
+    }
+    while (graph && subgraph < graph->subgraphs.size() && !open.empty()) {
+      uint32_t first = graph->subgraphs[subgraph].firstOperator, op = first + open.back();
+      open.pop_back();
+      if (op - first >= graph->subgraphs[subgraph].operatorCount)
+        continue;
+      graph->forEachInput(op, [&](int32_t tensor) {
+        int32_t producer = tensor < 0 ? -1 : graph->producer[tensor];
+        uint32_t index = static_cast<uint32_t>(producer) - first;
+        if (producer >= 0 && !claimed.count({subgraph, index}) && reached.insert(index).second)
+          open.push_back(index);
+      });
+    }
+    return {reached.begin(), reached.end()};
+  }
+};
+
+/// The time of an operator that calls subgraphs, whose operators have rows too, is theirs already.
+void setAsideCallers(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph) {
+  std::set<uint32_t> measured;
+  for (const JoinedRow &row : rows)
+    if (row.row.isSummed() && row.match != Match::None)
+      measured.insert(row.subgraph);
+  auto callsMeasured = [&](uint32_t subgraph, uint32_t index) {
+    if (graph && subgraph < graph->subgraphs.size() && index < graph->subgraphs[subgraph].operatorCount)
+      return llvm::any_of(graph->callees(graph->subgraphs[subgraph].firstOperator + index),
+                          [&](uint32_t callee) { return callee != subgraph && measured.count(callee); });
+    const OperatorInfo *info = operatorInfo(StringRef(target.findOperator(subgraph, index)->op));
+    return info && info->has(Trait::HoldsSubgraphs) && measured.size() > 1;
+  };
+  for (JoinedRow &row : rows)
+    if (llvm::any_of(row.operators, [&](uint32_t index) { return callsMeasured(row.subgraph, index); }))
+      row.row.metric = "graph_time";
+}
+
+std::string fingerprintText(const Digest &digest) { return "sha256:" + hex(digest); }
+
+llvm::Error checkPlaces(const JoinedRow &row, const Target &target) {
+  for (uint32_t index : row.operators)
+    if (!target.findOperator(row.subgraph, index))
+      return makeError("\"" + printable(row.row.rawName, 60) + "\" is said to be operator " + llvm::Twine(index) +
+                       " of subgraph " + llvm::Twine(row.subgraph) +
+                       ", which the model does not have: the tables are of another model");
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, const FileGraph *graph,
+                                       const JoinOptions &options) {
+  std::string fingerprint = fingerprintText(target.fingerprint);
+  auto isOther = [&](StringRef said) {
+    said.consume_front("sha256:");
+    return !said.empty() && said != hex(target.fingerprint) && said != options.fileHash;
+  };
+  if (options.kernels && isOther(options.kernels->fingerprint))
+    return makeError("stale table of kernels: it is for a model with the fingerprint " +
+                     printable(options.kernels->fingerprint, 80) + ", and this one has " + fingerprint);
+  Join join;
+  join.tool = profile.tool;
+  join.notes = std::move(profile.notes);
+  bool cycles = false, offsets = false;
+  for (ProfileRow &row : profile.rows) {
+    if (isOther(row.fingerprint))
+      return makeError("stale profile: it is of a model with the fingerprint " + printable(row.fingerprint, 80) +
+                       ", and this one has " + fingerprint);
+    cycles |= row.metric == "cycles";
+    offsets |= row.isSummed() && (row.offset || row.kernel);
+    JoinedRow &joined = join.rows.emplace_back();
+    joined.row = std::move(row);
+  }
+  Matcher matcher(target, graph, options);
+  matcher.match(join.rows);
+  for (const JoinedRow &row : join.rows)
+    if (llvm::Error error = checkPlaces(row, target))
+      return error;
+  if (profile.includesCallees)
+    setAsideCallers(join.rows, target, graph);
+
+  size_t summed = 0, matched = 0;
+  for (JoinedRow &row : join.rows) {
+    if (!row.row.isSummed())
+      continue;
+    unsigned __int128 ns = row.row.value;
+    if (row.row.metric == "cycles")
+      ns = (ns * 1'000'000'000 + options.hertz / 2) / options.hertz;
+    if (ns + join.total > INT64_MAX)
+      return makeError("the times add up to more than 292 years");
+    row.ns = row.unattributed = static_cast<uint64_t>(ns);
+    join.total += row.ns;
+    ++summed;
+    matched += row.match != Match::None;
+  }
+  join.unattributed = join.total;
+  auto note = [&](size_t count, const char *what) {
+    if (count)
+      join.notes.push_back(std::to_string(count) + " of " + std::to_string(summed) + " rows " + what);
+  };
+  if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
+    join.notes.push_back("no row measures an operator: is the file whole?");
+  join.foreign = summed && !matched;
+  if (matched && matched < summed - matched)
+    note(summed - matched, "are about no operator of this model: is it a profile of another one?");
+  note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
+  note(matcher.ambiguous, "have a name that several operators have, and are not joined");
+  note(matcher.elsewhere,
+       "are joined by name, for their index is that of another operator: was another build measured?");
+  if (cycles && matched && options.hertz == 1'000'000'000)
+    join.notes.push_back("cycles are counted as nanoseconds; --clock=MHZ says how fast the clock is");
+  if (offsets && !options.kernels)
+    join.notes.push_back("offsets and kernels mean something only with the table that --kernels=FILE reads");
+  return join;
+}
+
+KernelTable report::kernelsOf(const Join &join, const Target &target) {
+  KernelTable table;
+  table.fingerprint = fingerprintText(target.fingerprint);
+  std::map<uint64_t, const JoinedRow *> byOffset;
+  for (const JoinedRow &row : join.rows)
+    if (row.row.offset)
+      byOffset.try_emplace(*row.row.offset, &row);
+  for (auto it = byOffset.begin(); it != byOffset.end(); ++it) {
+    if (it->second->match == Match::None)
+      continue;
+    auto next = std::next(it); // what stands in between belongs to the one before
+    table.kernels.push_back({table.kernels.size(), it->second->row.rawName, it->first,
+                             next == byOffset.end() ? 1 : next->first - it->first, it->second->subgraph,
+                             it->second->operators, true});
+  }
+  return table;
+}

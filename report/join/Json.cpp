@@ -1,0 +1,147 @@
+#include "origin/Fingerprint.h"
+#include "origin/Utf8.h"
+#include "report/join/Print.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+using json = nlohmann::ordered_json;
+
+namespace {
+
+json text(llvm::StringRef text) { return replaceInvalidUtf8(text); }
+json textOrNull(llvm::StringRef text) { return text.empty() ? json() : json(replaceInvalidUtf8(text)); }
+
+json numberOrNull(std::optional<uint32_t> number) { return number ? json(*number) : json(); }
+
+json rowJson(const JoinedRow &row, const Join &join, const MapNames &names) {
+  json object = {{"source_tool", join.tool},
+                 {"model_sha", "sha256:" + hex(names.map.target.fingerprint)},
+                 {"subgraph", numberOrNull(subgraphOf(row))},
+                 {"op_index", numberOrNull(indexOf(row))},
+                 {"partition", row.operators.empty() || indexOf(row) ? json() : json(row.operators)},
+                 {"tensor", textOrNull(tensorOf(row, names))},
+                 {"backend", text(row.row.backend)},
+                 {"metric", text(row.row.metric)},
+                 {"unit", text(row.row.unit)},
+                 {"value", row.row.value},
+                 {"count", row.row.count},
+                 {"match", matchName(row.match)},
+                 {"raw_name", text(row.row.rawName)},
+                 {"ns", row.ns},
+                 {"origins", row.origins},
+                 {"share", json::array()}};
+  for (auto [id, ns] : row.shares)
+    object["share"].push_back({id, ns});
+  return object;
+}
+
+json linesJson(const Join &join, const MapNames &names, By by, const char *key, const Join *source) {
+  json lines = json::array();
+  for (const RolledUp &line : rollUp(join, names, by, source)) {
+    json object;
+    if (by == By::Operator)
+      object["id"] = line.id;
+    object[key] = text(line.key);
+    object["ns"] = line.ns;
+    if (by == By::Pass) {
+      object["operators"] = line.written;
+      object["source_operators"] = line.source;
+      if (line.sourceNs)
+        object["source_ns"] = *line.sourceNs;
+    }
+    lines.push_back(std::move(object));
+  }
+  return lines;
+}
+
+void write(const json &object, llvm::raw_ostream &os) {
+  os << object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Microseconds with all digits of the nanoseconds.
+json microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
+
+} // namespace
+
+void report::printJoinJson(const Join &join, const MapNames &names, const Join *source, llvm::raw_ostream &os) {
+  // Row by row, for there may be many.
+  os << "{\"rows\": [";
+  for (const JoinedRow &row : join.rows) {
+    os << (&row == &join.rows.front() ? "\n  " : ",\n  ");
+    write(rowJson(row, join, names), os);
+  }
+  os << "],\n \"total_ns\": " << join.total << ", \"attributed_ns\": " << join.attributed
+     << ", \"synthetic_ns\": " << join.synthetic << ", \"unattributed_ns\": " << join.unattributed;
+  auto list = [&](const char *title, By by, const char *key) {
+    os << ",\n \"" << title << "\": ";
+    write(linesJson(join, names, by, key, source), os);
+  };
+  list("by_operator", By::Operator, "name");
+  list("by_type", By::Type, "op");
+  list("by_scope", By::Scope, "scope");
+  list("by_pass", By::Pass, "pass");
+  os << ",\n \"source\": ";
+  write({{"file", text(names.map.source.file)}, {"fingerprint", "sha256:" + hex(names.map.source.fingerprint)}}, os);
+  os << "}\n";
+}
+
+void report::printJoinTrace(const Join &join, const MapNames &names, llvm::raw_ostream &os) {
+  os << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+  auto thread = [&](int tid, const char *name) {
+    write({{"ph", "M"}, {"pid", 1}, {"tid", tid}, {"name", "thread_name"}, {"args", {{"name", name}}}}, os);
+  };
+  thread(1, "measured");
+  os << ",\n";
+  thread(2, "source operators");
+  auto event = [&](int tid, std::string name, uint64_t begin, uint64_t length, json args) {
+    os << ",\n";
+    write({{"ph", "X"},
+           {"pid", 1},
+           {"tid", tid},
+           {"name", text(name)},
+           {"cat", "op"},
+           {"ts", microseconds(begin)},
+           {"dur", microseconds(length)},
+           {"args", std::move(args)}},
+          os);
+  };
+  uint64_t now = 0;
+  for (const JoinedRow &row : join.rows) {
+    if (!row.row.isSummed())
+      continue;
+    std::string origins;
+    for (uint32_t id : row.origins) {
+      const SourceOperator &op = *names.sourceOperator(id);
+      llvm::StringRef name = names.nameOf(op);
+      origins += (origins.empty() ? "" : "; ") + (name.empty() ? std::to_string(id) : name.str());
+    }
+    json args = {{"match", matchName(row.match)}};
+    std::string name = row.row.rawName;
+    if (row.match != Match::None)
+      args["subgraph"] = row.subgraph;
+    if (row.operators.size() == 1) {
+      const OperatorRow &op = *names.writtenOperator(row.subgraph, row.operators[0]);
+      name = names.kind(op.op, op.customCode) + " #" + std::to_string(row.operators[0]);
+      args["op_index"] = row.operators[0];
+      args["output"] = text(MapNames::nameOf(op));
+    } else if (!row.operators.empty()) {
+      args["partition"] = row.operators;
+    }
+    args["origins"] = text(origins);
+    args["origin_ids"] = row.origins;
+    event(1, name, now, row.ns, std::move(args));
+    uint64_t at = now;
+    for (auto [id, ns] : row.shares) {
+      const SourceOperator &op = *names.sourceOperator(id);
+      event(2, names.kind(op.op, op.customCode) + " " + std::to_string(id), at, ns,
+            {{"source_operator", id}, {"name", text(names.nameOf(op))}});
+      at += ns;
+    }
+    now += row.ns;
+  }
+  os << "\n]}\n";
+}

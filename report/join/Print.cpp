@@ -1,0 +1,172 @@
+#include "report/join/Print.h"
+
+#include "report/Columns.h"
+
+#include "ir/Error.h"
+#include "origin/Fingerprint.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+using llvm::StringRef;
+
+std::string report::milliseconds(uint64_t ns) {
+  uint64_t micro = ns / 1000 + (ns % 1000 >= 500);
+  return llvm::formatv("{0}.{1}", micro / 1000, llvm::formatv("{0,0+3}", micro % 1000)).str();
+}
+
+std::string report::percent(uint64_t ns, uint64_t total) {
+  uint64_t tenths = total ? static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * 1000 / total) : 0;
+  return llvm::formatv("{0}.{1}", tenths / 10, tenths % 10).str();
+}
+
+std::optional<uint32_t> report::subgraphOf(const JoinedRow &row) {
+  return row.match == Match::None ? row.row.subgraph : row.subgraph;
+}
+std::optional<uint32_t> report::indexOf(const JoinedRow &row) {
+  return row.operators.size() == 1 && row.match != Match::Partition ? std::optional(row.operators[0]) : std::nullopt;
+}
+StringRef report::tensorOf(const JoinedRow &row, const MapNames &names) {
+  const OperatorRow *op = row.operators.size() == 1 ? names.writtenOperator(row.subgraph, row.operators[0]) : nullptr;
+  return op ? MapNames::nameOf(*op) : StringRef(row.row.tensor);
+}
+
+namespace {
+
+std::string label(StringRef name, bool full) { return printable(name, full ? ~size_t{0} : 40); }
+
+std::string operatorsCell(const JoinedRow &row, bool full) {
+  std::vector<std::string> parts;
+  for (uint32_t index : row.operators)
+    parts.push_back((row.subgraph ? std::to_string(row.subgraph) + ":" : "") + std::to_string(index));
+  return parts.empty() ? "-" : shortened(parts, full);
+}
+
+std::string originsCell(const JoinedRow &row, const MapNames &names, bool full) {
+  std::vector<std::string> parts;
+  auto take = [&](uint32_t id, const std::string &share) {
+    const SourceOperator &op = *names.sourceOperator(id);
+    std::string name = label(names.nameOf(op), full);
+    parts.push_back(std::to_string(id) + " " + (name.empty() ? names.kind(op.op, op.customCode) : name) + share);
+  };
+  for (auto [id, ns] : row.shares)
+    take(id, row.shares.size() > 1 ? " " + percent(ns, row.ns) + "%" : "");
+  if (row.shares.empty())
+    for (uint32_t id : row.origins)
+      take(id, "");
+  if (row.synthetic)
+    parts.push_back("(synthetic)");
+  return shortened(parts, full);
+}
+
+std::string measureCell(const JoinedRow &row) {
+  return row.row.isSummed()     ? milliseconds(row.ns)
+         : row.row.unit == "ns" ? "(" + milliseconds(row.row.value) + ")"
+                                : "(" + std::to_string(row.row.value) + " " + printable(row.row.unit, 10) + ")";
+}
+
+void printTotals(const Join &join, llvm::raw_ostream &os) {
+  auto line = [&](const char *what, uint64_t ns) {
+    os << llvm::formatv("{0,-13} {1,12} ms {2,6} %\n", what, milliseconds(ns), percent(ns, join.total));
+  };
+  line("total", join.total);
+  line("attributed", join.attributed);
+  line("synthetic", join.synthetic);
+  line("unattributed", join.unattributed);
+  std::map<std::pair<std::string, std::string>, uint64_t> others;
+  for (const JoinedRow &row : join.rows)
+    if (!row.row.isSummed())
+      others[{row.row.metric, row.row.unit}] += row.row.value;
+  for (const auto &[what, sum] : others)
+    os << "not in it: " << printable(what.first, 40) << ", "
+       << (what.second == "ns" ? milliseconds(sum) + " ms" : std::to_string(sum) + " " + printable(what.second, 20))
+       << '\n';
+}
+
+constexpr const char *byNames[] = {"ROW", "SOURCE OPERATOR", "TYPE", "SCOPE", "PASS"};
+
+} // namespace
+
+void report::printJoin(const Join &join, const MapNames &names, By by, const Join *source, bool full,
+                       llvm::raw_ostream &os) {
+  if (by == By::Row) {
+    printColumns({"MS", "%", "MATCH", "OPERATOR", "ROW", "ORIGINS"}, join.rows.size(),
+                 [&](size_t i) -> Cells {
+                   const JoinedRow &row = join.rows[i];
+                   return {measureCell(row),
+                           row.row.isSummed() ? percent(row.ns, join.total) : "",
+                           matchName(row.match),
+                           operatorsCell(row, full),
+                           label(row.row.rawName, full),
+                           originsCell(row, names, full)};
+                 },
+                 os, {0, 1});
+  } else {
+    std::vector<RolledUp> lines = rollUp(join, names, by, source);
+    bool passes = by == By::Pass, saved = passes && source;
+    Cells head{"MS", "%", byNames[static_cast<int>(by)]};
+    if (passes)
+      head.insert(head.end(), {"OPERATORS", "FROM"});
+    if (saved)
+      head.insert(head.end(), {"SOURCE MS", "SAVED MS"});
+    printColumns(head, lines.size(),
+                 [&](size_t i) -> Cells {
+                   const RolledUp &line = lines[i];
+                   std::string key = label(line.key, full);
+                   if (by == By::Operator)
+                     key = std::to_string(line.id) + " " + (key.empty() ? "" : key + " ") +
+                           printable(names.sourceOperator(line.id)->op);
+                   Cells cells{milliseconds(line.ns), percent(line.ns, join.total), key};
+                   if (passes)
+                     cells.insert(cells.end(), {std::to_string(line.written), std::to_string(line.source)});
+                   if (saved)
+                     cells.insert(cells.end(), {milliseconds(*line.sourceNs),
+                                                *line.sourceNs < line.ns ? "-" + milliseconds(line.ns - *line.sourceNs)
+                                                                         : milliseconds(*line.sourceNs - line.ns)});
+                   return cells;
+                 },
+                 os, {0, 1, 3, 4, 5, 6});
+  }
+  os << '\n';
+  printTotals(join, os);
+}
+
+void report::printJoinCsv(const Join &join, const MapNames &names, By by, const Join *source, llvm::raw_ostream &os) {
+  if (by != By::Row) {
+    os << (by == By::Operator ? "id,name,ns\n"
+           : by == By::Type   ? "type,ns\n"
+           : by == By::Scope  ? "scope,ns\n"
+                              : "pass,ns,operators,source_operators,source_ns\n");
+    for (const RolledUp &line : rollUp(join, names, by, source)) {
+      if (by == By::Operator)
+        os << line.id << ',';
+      os << csvText(line.key) << ',' << line.ns;
+      if (by == By::Pass)
+        os << ',' << line.written << ',' << line.source << ',' << (line.sourceNs ? std::to_string(*line.sourceNs) : "");
+      os << '\n';
+    }
+    return;
+  }
+  os << "source_tool,model_sha,subgraph,op_index,partition,tensor,backend,metric,unit,value,count,match,raw_name,ns,"
+        "origins,share,synthetic_ns,unattributed_ns\n";
+  auto list = [](auto &&items, auto text) { return llvm::join(llvm::map_range(items, text), " "); };
+  for (const JoinedRow &row : join.rows) {
+    auto number = [](std::optional<uint32_t> index) { return index ? std::to_string(*index) : std::string(); };
+    os << csvText(join.tool) << ",sha256:" << hex(names.map.target.fingerprint) << ',' << number(subgraphOf(row)) << ','
+       << number(indexOf(row)) << ','
+       << (indexOf(row) ? "" : list(row.operators, [](uint32_t index) { return std::to_string(index); })) << ','
+       << csvText(tensorOf(row, names)) << ',' << csvText(row.row.backend) << ',' << csvText(row.row.metric) << ','
+       << csvText(row.row.unit) << ',' << row.row.value << ',' << row.row.count << ',' << matchName(row.match) << ','
+       << csvText(row.row.rawName) << ',' << row.ns << ','
+       << list(row.origins, [](uint32_t id) { return std::to_string(id); }) << ','
+       << list(row.shares,
+               [](std::pair<uint32_t, uint64_t> share) {
+                 return std::to_string(share.first) + ":" + std::to_string(share.second);
+               })
+       << ',' << row.synthetic << ',' << row.unattributed << '\n';
+  }
+}

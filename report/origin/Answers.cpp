@@ -1,0 +1,266 @@
+#include "report/origin/Words.h"
+
+#include "ir/Error.h"
+#include "origin/check/Graph.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::origin;
+using llvm::StringRef;
+
+namespace {
+
+/// Why something is in the ledger, as the predicate of a sentence.
+std::string fateWords(StringRef fate, bool isTensor) {
+  if (fate == "dead")
+    return "is dead: nothing in the written model needs it";
+  if (fate == "identity")
+    return "is gone: it changed nothing, so that its operand took its place";
+  if (fate == "duplicate-of")
+    return "is gone: another one computes the same";
+  if (fate == "folded-to-constant")
+    return isTensor ? "is a constant now" : "was computed ahead of time";
+  if (fate == "layout-cancelled")
+    return "is gone: its change of layout was undone by another";
+  if (fate == "quantization-cancelled")
+    return "is gone: its quantisation or dequantisation was undone by another";
+  if (fate == "inlined")
+    return "was inlined: the operators of its subgraph took its place";
+  if (fate == "user-removed")
+    return "was removed because the user asked for it";
+  if (fate == "elsewhere")
+    return "is in another part of the model";
+  if (fate == "fused-away")
+    return "is never computed by itself: what made it was fused";
+  if (fate == "decomposed")
+    return "is never computed by itself: what made it was taken apart";
+  if (fate == "unused-in-source")
+    return "was used by nothing in the source already";
+  return "is gone, and its fate \"" + printable(fate) + "\" is not one that this version knows";
+}
+
+std::string ledgerWords(const MapNames &names, const LedgerRow &row, bool full) {
+  std::string words = fateWords(row.fate, row.isTensor);
+  if (row.fate == "dead" && !row.was.empty())
+    words += " (" + printable(row.was) + " at first)";
+  if (row.fate == "elsewhere")
+    words += ", " + printable(row.partFile) +
+             (row.partFingerprint.empty() ? "" : " (" + printable(row.partFingerprint) + ")");
+  if (std::string into = names.intoWords(row, full); !into.empty())
+    words += "; it went into " + into;
+  if (!row.pass.empty())
+    words += "; pass " + printable(row.pass) + ", run " + std::to_string(row.run) + ", rewrite " +
+             std::to_string(row.rewrite);
+  return words;
+}
+
+/// Where matched things of the source were found.
+struct Found {
+  const LedgerRow *ledger = nullptr;
+  std::vector<std::pair<uint32_t, uint32_t>> operators; ///< subgraph, index; and so below
+  std::vector<std::pair<uint32_t, uint32_t>> constants;
+  std::vector<std::tuple<uint32_t, uint32_t, const Relation *>> values;
+};
+
+class Where {
+public:
+  Where(const MapNames &names, StringRef what, bool full) : names(names), full(full) {
+    uint32_t id = 0;
+    bool isId = !what.getAsInteger(10, id);
+    uint32_t op = 0, tensor = 0;
+    for (const SourceSubgraph &graph : names.map.source.subgraphs) {
+      for (const SourceTensor &row : graph.tensors) {
+        if ((isId && tensor == id) || row.name == what)
+          tensors.try_emplace(tensor);
+        ++tensor;
+      }
+      for (const SourceOperator &row : graph.operators) {
+        if ((isId && op == id) || makes(row, what))
+          operators.try_emplace(op);
+        ++op;
+      }
+    }
+    search();
+  }
+  bool empty() const { return operators.empty() && tensors.empty(); }
+
+  void print(llvm::raw_ostream &os) const {
+    for (const auto &[id, found] : operators)
+      printOperator(os, id, found);
+    for (const auto &[id, found] : tensors)
+      printTensor(os, id, found);
+  }
+
+private:
+  const MapNames &names;
+  bool full;
+  std::map<uint32_t, Found> operators, tensors; ///< by id, which is any number in an untrue map
+
+  bool makes(const SourceOperator &op, StringRef what) const {
+    return llvm::any_of(op.tensors, [&](int32_t id) {
+      const SourceTensor *tensor = id < 0 ? nullptr : names.sourceTensor(id);
+      return tensor && tensor->name == what;
+    });
+  }
+
+  /// One look at all rows, however many things have the name.
+  void search() {
+    auto &graphs = names.map.target.subgraphs;
+    auto note = [](std::map<uint32_t, Found> &wanted, uint32_t id, auto Found::*list, uint32_t graph, uint32_t index) {
+      if (auto it = wanted.find(id); it != wanted.end())
+        if (auto &places = it->second.*list; places.empty() || places.back() != std::pair(graph, index))
+          places.emplace_back(graph, index);
+    };
+    for (uint32_t g = 0; g < graphs.size(); ++g) {
+      for (uint32_t i = 0; i < graphs[g].operators.size(); ++i)
+        for (uint32_t id : graphs[g].operators[i].origins)
+          note(operators, id, &Found::operators, g, i);
+      for (const TensorRow &row : graphs[g].tensors) {
+        for (const Relation &relation : row.relations)
+          if (auto it = tensors.find(relation.tensor); it != tensors.end())
+            it->second.values.emplace_back(g, row.index, &relation);
+        for (uint32_t id : row.tensors)
+          note(tensors, id, &Found::constants, g, row.index);
+        for (uint32_t id : row.operators)
+          note(operators, id, &Found::constants, g, row.index);
+      }
+    }
+    for (const LedgerRow &row : names.map.ledger) {
+      auto &wanted = row.isTensor ? tensors : operators;
+      if (auto it = wanted.find(row.id); it != wanted.end() && !it->second.ledger)
+        it->second.ledger = &row;
+    }
+  }
+
+  std::string places(llvm::ArrayRef<std::pair<uint32_t, uint32_t>> places, bool ofOperators) const {
+    std::vector<std::string> parts;
+    for (auto [graph, index] : places)
+      parts.push_back(ofOperators ? names.operatorWords(graph, index) : names.tensorWords(graph, index));
+    return shortened(parts, full);
+  }
+
+  void printOperator(llvm::raw_ostream &os, uint32_t id, const Found &found) const {
+    os << names.sourceOperatorWords(id) << '\n';
+    if (!found.operators.empty())
+      os << "  lives in " << places(found.operators, true) << '\n';
+    if (found.ledger)
+      os << "  " << ledgerWords(names, *found.ledger, full) << '\n';
+    if (!found.constants.empty())
+      os << "  went into the values of " << places(found.constants, false) << '\n';
+    if (found.operators.empty() && !found.ledger)
+      os << "  the map does not say what became of it\n";
+  }
+
+  void printTensor(llvm::raw_ostream &os, uint32_t id, const Found &found) const {
+    os << names.sourceTensorWords(id) << '\n';
+    std::vector<std::string> same;
+    for (auto [graph, index, relation] : found.values) {
+      std::string how = names.relationWords(*relation, graph);
+      same.push_back(names.tensorWords(graph, index) + (how.empty() ? "" : " (" + how + ")"));
+    }
+    if (!same.empty())
+      os << "  is " << shortened(same, full) << '\n';
+    if (!found.constants.empty())
+      os << "  went into the values of " << places(found.constants, false) << '\n';
+    if (found.ledger)
+      os << "  " << ledgerWords(names, *found.ledger, full) << '\n';
+    if (found.values.empty() && found.constants.empty() && !found.ledger)
+      os << "  the map does not say what became of it\n";
+  }
+};
+
+void printRelations(const MapNames &names, uint32_t graph, const TensorRow &row, llvm::raw_ostream &os) {
+  if (row.relations.empty())
+    os << "    equals no tensor of the source" << (row.reason.empty() ? "" : " (" + printable(row.reason) + ")")
+       << '\n';
+  for (const Relation &relation : row.relations) {
+    std::string how = names.relationWords(relation, graph);
+    os << "    is " << names.sourceTensorWords(relation.tensor) << (how.empty() ? "" : ", ") << how << '\n';
+  }
+}
+
+void printOperator(const MapNames &names, uint32_t graph, uint32_t index, const OperatorRow &row,
+                   llvm::raw_ostream &os) {
+  os << names.operatorWords(graph, index) << '\n';
+  if (!row.syntheticReason.empty()) {
+    os << "  stands for no operator of the source: " << printable(row.syntheticReason) << '\n';
+    for (uint32_t id : row.serves)
+      os << "  serves " << names.sourceOperatorWords(id) << '\n';
+  }
+  for (uint32_t id : row.origins)
+    os << "  does the work of " << names.sourceOperatorWords(id) << '\n';
+  for (uint32_t id : row.calls)
+    os << "  was inlined from the call by " << names.sourceOperatorWords(id) << '\n';
+  if (!row.wide.empty())
+    os << "  has more origins than the structure proves: " << printable(row.wide) << '\n';
+  if (row.passes.empty())
+    os << "  no pass changed it\n";
+  else
+    os << "  was made by ";
+  llvm::ListSeparator comma;
+  for (const Word &pass : row.passes)
+    os << comma << printable(pass);
+  if (!row.passes.empty())
+    os << '\n';
+}
+
+} // namespace
+
+bool report::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
+  Where where(names, what, full);
+  where.print(os);
+  return !where.empty();
+}
+
+static void printConstant(const MapNames &names, uint32_t graph, const TensorRow &row, llvm::raw_ostream &os) {
+  os << names.tensorWords(graph, row.index) << '\n';
+  if (!row.syntheticReason.empty())
+    os << "  comes from nothing in the source: " << printable(row.syntheticReason) << '\n';
+  for (uint32_t id : row.tensors)
+    os << "  was computed from " << names.sourceTensorWords(id) << '\n';
+  for (uint32_t id : row.operators)
+    os << "  was computed ahead of time from " << names.sourceOperatorWords(id) << '\n';
+  printRelations(names, graph, row, os);
+}
+
+bool report::printFrom(const MapNames &names, const ModelView *model, StringRef what, llvm::raw_ostream &os) {
+  std::optional<FileGraph> file;
+  if (model)
+    file.emplace(*model);
+  uint32_t wantedGraph = 0, wantedIndex = 0;
+  auto [first, second] = what.split(':');
+  bool isIndex = second.empty() ? !what.getAsInteger(10, wantedIndex)
+                                : !first.getAsInteger(10, wantedGraph) && !second.getAsInteger(10, wantedIndex);
+  bool any = false;
+  auto &graphs = names.map.target.subgraphs;
+  for (uint32_t g = 0; g < graphs.size(); ++g) {
+    for (uint32_t i = 0; i < graphs[g].operators.size(); ++i) {
+      const OperatorRow &row = graphs[g].operators[i];
+      if (!(isIndex && g == wantedGraph && i == wantedIndex) && !llvm::is_contained(row.outputs, what))
+        continue;
+      any = true;
+      printOperator(names, g, i, row, os);
+      if (!file || g >= file->subgraphs.size() || i >= file->subgraphs[g].operatorCount)
+        continue;
+      file->forEachOutput(file->subgraphs[g].firstOperator + i, [&](int32_t tensor) {
+        if (tensor < 0)
+          return;
+        uint32_t index = tensor - file->subgraphs[g].firstTensor;
+        os << "  computes " << names.tensorWords(g, index) << '\n';
+        if (const TensorRow *output = names.writtenTensor(g, index))
+          printRelations(names, g, *output, os);
+      });
+    }
+    for (const TensorRow &row : graphs[g].tensors)
+      if (row.constant && row.name == what) {
+        printConstant(names, g, row, os);
+        any = true;
+      }
+  }
+  return any;
+}

@@ -1,0 +1,206 @@
+/// TFLite's benchmark_model: the tables of --enable_op_profiling, printed or as a CSV file.
+
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+
+namespace {
+
+/// Where the columns of a table are. Builds differ in them, so they are found by name.
+struct Header {
+  char separator = ',';
+  std::vector<std::string> columns;
+
+  static std::optional<Header> of(StringRef line) {
+    Header header;
+    header.separator = line.contains("[node type]") ? '\t' : ',';
+    llvm::SmallVector<StringRef> cells;
+    line.trim().split(cells, header.separator);
+    for (StringRef cell : cells) {
+      std::string name = cell.trim(" []").lower();
+      std::replace(name.begin(), name.end(), ' ', '_');
+      header.columns.push_back(name);
+    }
+    bool complete = header.columns.size() >= 3 && header.columns.front() == "node_type" &&
+                    header.columns.back() == "name" && llvm::is_contained(header.columns, "avg_ms");
+    return complete ? std::optional(header) : std::nullopt;
+  }
+
+  /// In a CSV file only the name is free of commas, in the printed form only the type is free of tabs.
+  std::optional<llvm::SmallVector<StringRef>> split(StringRef line) const {
+    llvm::SmallVector<StringRef> cells;
+    if (separator == '\t') {
+      line.ltrim(" \t").split(cells, '\t', static_cast<int>(columns.size()) - 1);
+    } else {
+      for (size_t i = 1; i < columns.size(); ++i) {
+        auto [rest, cell] = line.rsplit(',');
+        if (rest.size() == line.size())
+          return std::nullopt;
+        cells.push_back(cell);
+        line = rest;
+      }
+      cells.push_back(line);
+      std::reverse(cells.begin(), cells.end());
+    }
+    if (cells.size() != columns.size())
+      return std::nullopt;
+    for (StringRef &cell : cells)
+      cell = cell.trim(' ');
+    return cells;
+  }
+};
+
+class Reader {
+public:
+  explicit Reader(Profile &profile) : profile(profile) {}
+
+  llvm::Error read(StringRef text) {
+    bool whole = text.ends_with("\n");
+    for (size_t number = 1; !text.empty(); ++number) {
+      auto [line, rest] = text.split('\n');
+      text = rest;
+      if (llvm::Error error = take(line.rtrim('\r')))
+        return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
+    }
+    if (!tables)
+      return makeError("has no table \"Run Order\" of regular runs: was benchmark_model run with "
+                       "--enable_op_profiling=true, and is the file whole?");
+    if (wantsHeader || (header && !whole && endsInName()))
+      return makeError("ends in the middle of a table: it is truncated");
+    if (rows)
+      profile.notes.push_back("the last table does not say how many nodes were executed: is the file whole?");
+    return llvm::Error::success();
+  }
+
+private:
+  Profile &profile;
+  std::optional<Header> header; ///< of the table we are in
+  bool wantsHeader = false, initialisation = false, insideDelegate = false, anyHeading = false;
+  uint32_t subgraph = 0;
+  size_t tables = 0; ///< of regular runs
+  size_t rows = 0;   ///< of the last table, while the file has not told their number
+
+  /// A name ends with the index of its node or subgraph.
+  bool endsInName() const {
+    StringRef name = profile.rows.empty() ? "" : StringRef(profile.rows.back().rawName);
+    StringRef rest = name.rtrim("0123456789");
+    return rest.size() == name.size() || !(rest.ends_with(":") || rest.ends_with("/"));
+  }
+
+  llvm::Error take(StringRef line) {
+    // First of all, for names may look like headings.
+    if (auto cells = header ? header->split(line) : std::nullopt)
+      return takeRow(*cells);
+    if (line.contains("Profiling Info for Benchmark Initialization")) {
+      begin(true);
+    } else if (line.contains("Profiling Info for Regular Benchmark Runs")) {
+      begin(false);
+    } else if (line.contains("Delegate internal:")) {
+      insideDelegate = true;
+      header.reset();
+    } else if (line.contains("Primary graph (name:")) {
+      subgraph = 0;
+      insideDelegate = false;
+    } else if (size_t at = line.find("Subgraph (index: "); at != StringRef::npos) {
+      insideDelegate = false;
+      StringRef number = line.substr(at + StringRef("Subgraph (index: ").size());
+      if (number.consumeInteger(10, subgraph))
+        return makeError("\"Subgraph (index: \" is followed by no number");
+    } else if (line.contains("=====")) {
+      header.reset();
+      wantsHeader = line.contains("Run Order");
+      anyHeading = true;
+    } else if (line.trim().empty()) {
+      header.reset();
+    } else if (auto [before, count] = line.split("Number of nodes executed: "); before.size() != line.size()) {
+      header.reset();
+      checkCount(count.trim());
+    } else if (wantsHeader) {
+      header = Header::of(line);
+      if (!header)
+        return makeError(
+            "the head of a table is expected, with \"node type\" first, \"avg_ms\" and \"name\" last; it is \"" +
+            printable(line, 80) + "\"");
+      wantsHeader = false;
+      rows = 0;
+      tables += !initialisation;
+    } else if (header) {
+      return makeError("the row has too few cells");
+    } else if (!anyHeading && (header = Header::of(line))) {
+      ++tables; // nothing but the table
+    }
+    return llvm::Error::success();
+  }
+
+  void begin(bool init) {
+    initialisation = init;
+    insideDelegate = false;
+    subgraph = 0;
+    header.reset();
+  }
+
+  void checkCount(StringRef said) {
+    size_t count = 0;
+    if (rows && (said.getAsInteger(10, count) || count != rows))
+      profile.notes.push_back("a table has " + std::to_string(rows) + " rows, and says that " + printable(said, 20) +
+                              " nodes were executed: is the file whole?");
+    rows = 0;
+  }
+
+  llvm::Error takeRow(llvm::ArrayRef<StringRef> cells) {
+    ProfileRow row;
+    uint64_t average = 0;
+    for (auto [name, cell] : llvm::zip(header->columns, cells)) {
+      if (name == "avg_ms" || name == "times_called") {
+        auto number = parseDecimal(cell, name == "avg_ms" ? 6 : 0);
+        if (!number)
+          return number.takeError();
+        (name == "avg_ms" ? average : row.count) = *number;
+      }
+    }
+    if (__builtin_mul_overflow(average, std::max<uint64_t>(row.count, 1), &row.value) || row.value >> 63)
+      return makeError("the time is too large");
+    describeBenchmarkRow(cells.front(), cells.back(), row);
+    row.subgraph = subgraph;
+    if (initialisation)
+      row.metric = "init_time";
+    else if (insideDelegate)
+      row.metric = "delegate_time";
+    profile.rows.push_back(std::move(row));
+    ++rows;
+    return llvm::Error::success();
+  }
+};
+
+} // namespace
+
+void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &row) {
+  row.rawName = name.str();
+  row.kind = type.split('/').first.str();
+  row.backend = row.kind.find("Delegate") != std::string::npos ? row.kind : "cpu";
+  // The number behind a delegate's inner row is the delegate's own, and its time is inside the delegate's.
+  if (type == "DelegateOpInvoke" || name.starts_with("Delegate/")) {
+    row.metric = "delegate_time";
+    return;
+  }
+  auto [list, number] = name.rsplit("]:");
+  uint32_t index = 0;
+  if (list.size() == name.size() || !list.consume_front("[") || number.getAsInteger(10, index))
+    return;
+  row.op = index;
+  row.outputs = list.str();
+  std::replace(row.outputs.begin(), row.outputs.end(), ',', '\t');
+}
+
+llvm::Error report::readBenchmarkText(StringRef text, const ProfileOptions &, Profile &profile) {
+  profile.tool = "benchmark_model";
+  profile.includesCallees = true;
+  return Reader(profile).read(text);
+}

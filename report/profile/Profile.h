@@ -1,0 +1,75 @@
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What profilers write, as rows of one form. Each format has a reader of its own beside this file that knows nothing of
+/// models; matching rows to operators is report/join/'s.
+namespace origo::report {
+
+struct ProfileRow {
+  std::string rawName; ///< what the profiler calls it
+  std::string backend; ///< empty: not said
+  /// What is measured. Only "time" and "cycles" are summed: other rows lie inside of these (`delegate_time`), around
+  /// them
+  /// (`graph_time`), aside (`init_time`), or are no time at all (`memory`).
+  std::string metric = "time";
+  std::string unit = "ns";
+  uint64_t value = 0; ///< of all `count` calls together
+  uint64_t count = 1;
+
+  // What it says of the operators behind it; nothing of this need be there or true.
+  std::optional<uint32_t> subgraph, op;
+  std::vector<uint32_t> partition;   ///< operators, ascending
+  std::string kind;                  ///< the profiler's name for the type of the operator
+  std::string outputs;               ///< names of all outputs, as joinNames() has them
+  std::string tensor;                ///< the name of one output
+  std::string prefixed;              ///< the name of one output, to which the profiler may have added something
+  std::vector<uint64_t> resultShape; ///< height, width and depth
+  std::optional<uint64_t> offset;    ///< of the code that was running
+  std::optional<uint64_t> kernel;
+  std::string fingerprint; ///< of the model that was measured; empty: not said
+
+  bool isSummed() const { return metric == "time" || metric == "cycles"; }
+};
+
+struct Profile {
+  std::string tool;
+  std::vector<ProfileRow> rows;
+  /// A row of an operator that calls subgraphs includes the rows of those.
+  bool includesCallees = false;
+  std::vector<std::string> notes; ///< lines for the user
+};
+
+/// Names the column of a table for each role of Table.cpp, for example {"ms", "Duration"}.
+using ColumnNames = std::vector<std::pair<std::string, std::string>>;
+
+struct ProfileOptions {
+  std::string format; ///< empty: told from the content
+  ColumnNames columns;
+};
+
+/// Any bytes end in rows or in an error of one line.
+llvm::Expected<Profile> readProfile(llvm::StringRef bytes, const ProfileOptions &options = {});
+/// The formats for --help, a line each, with what is not certain about them.
+std::string profileFormatHelp();
+
+/// "a, b" as benchmark_model lists outputs in a CSV file, where a comma becomes a tab.
+std::string joinNames(llvm::ArrayRef<std::string> names);
+
+/// The nodes that a delegate replaced, from benchmark_model's --model_runtime_info_output_file.
+struct RuntimePartition {
+  uint32_t subgraph = 0;
+  uint32_t node = 0; ///< the index of the node that stands for them
+  std::vector<uint32_t> replaced;
+};
+llvm::Expected<std::vector<RuntimePartition>> readRuntimeInfo(llvm::StringRef bytes);
+
+} // namespace origo::report

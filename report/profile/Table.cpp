@@ -1,0 +1,313 @@
+/// Tables of any make: comma-separated values with a head, or a list of JSON objects. The columns have roles.
+
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <map>
+#include <set>
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+using nlohmann::json;
+
+namespace {
+
+enum class Role {
+  Name,
+  Tensor,
+  Index,
+  Subgraph,
+  Partition,
+  Backend,
+  Count,
+  Offset,
+  Kernel,
+  Model,
+  Value,
+  Unit,
+  Metric,
+  Cycles,
+  Time
+};
+
+struct RoleName {
+  const char *name;
+  Role role;
+};
+/// What a column may be called without --columns; the first name of a role is the one for --columns, and goes before
+/// the others where a table has several. Those of the rows that --join itself writes are among them.
+constexpr RoleName roleNames[] = {
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},  {"tensor", Role::Tensor},
+    {"output", Role::Tensor},     {"op_index", Role::Index},  {"index", Role::Index}, {"partition", Role::Partition},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count}, {"offset", Role::Offset},
+    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value}, {"unit", Role::Unit},
+    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},     {"us", Role::Time},
+    {"ms", Role::Time},           {"s", Role::Time},
+};
+
+struct Column {
+  Role role;
+  std::string unit; ///< of Time
+};
+
+/// Smaller for what is preferred; times and cycles are all alike.
+size_t rankOf(StringRef name) {
+  for (size_t i = 0; i < std::size(roleNames); ++i)
+    if (name == roleNames[i].name)
+      return roleNames[i].role == Role::Time || roleNames[i].role == Role::Cycles ? std::size(roleNames) : i + 1;
+  return std::size(roleNames);
+}
+
+std::optional<Column> columnOf(StringRef name) {
+  for (const RoleName &known : roleNames)
+    if (name == known.name)
+      return Column{known.role, known.role == Role::Time ? known.name : ""};
+  for (StringRef what : {"time", "latency", "duration", "avg"}) // time_us, latency (ms)
+    if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _([").contains(unit.front()))
+      if (unit = unit.trim(" _()[]"); nanosecondExponent(unit))
+        return Column{Role::Time, unit.str()};
+  return std::nullopt;
+}
+
+/// Decides which column is what: those that the user names, and of the other roles those with their own name.
+class Columns {
+public:
+  static llvm::Expected<Columns> of(const ColumnNames &wanted) {
+    Columns columns;
+    for (const auto &[role, name] : wanted) {
+      auto column = columnOf(role);
+      if (!column)
+        return makeError("--columns: there is no role \"" + printable(role, 40) +
+                         "\"; those that are: name, tensor, op_index, subgraph, partition, backend, count, offset, "
+                         "kernel, model_sha, value, unit, metric, cycles, ns, us, ms, s");
+      if (!columns.named.try_emplace(name, *column).second)
+        return makeError("--columns: \"" + printable(name, 40) + "\" has two roles");
+    }
+    return columns;
+  }
+  /// What the columns with these titles are.
+  llvm::Expected<std::vector<std::optional<Column>>> find(llvm::ArrayRef<std::string> titles) const {
+    std::vector<std::optional<Column>> columns(titles.size());
+    std::map<Role, std::pair<size_t, size_t>> best; // rank and column
+    for (size_t i = 0; i < titles.size(); ++i) {
+      auto wanted = named.find(titles[i]);
+      auto column = wanted == named.end() ? columnOf(StringRef(titles[i]).lower()) : wanted->second;
+      if (!column)
+        continue;
+      // The user's word goes before a name that merely looks right, and the value before the same in nanoseconds.
+      size_t rank = wanted == named.end() ? rankOf(StringRef(titles[i]).lower()) : 0;
+      auto [known, isNew] = best.try_emplace(isMeasure(*column) ? Role::Value : column->role, rank, i);
+      if (!isNew && known->second.first == rank)
+        return makeError("the columns \"" + printable(titles[known->second.second], 40) + "\" and \"" +
+                         printable(titles[i], 40) + "\" say the same; choose with --columns");
+      if (!isNew && known->second.first < rank)
+        continue;
+      if (!isNew)
+        columns[known->second.second].reset();
+      known->second = {rank, i};
+      columns[i] = column;
+    }
+    return columns;
+  }
+  llvm::Error checkUsed(llvm::ArrayRef<std::string> titles) const {
+    for (const auto &[name, column] : named)
+      if (!llvm::is_contained(titles, name))
+        return makeError("--columns: the table has no column \"" + printable(name, 40) + "\"");
+    return llvm::Error::success();
+  }
+
+private:
+  std::map<std::string, Column, std::less<>> named;
+  static bool isMeasure(const Column &column) {
+    return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
+  }
+};
+
+template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
+  if (text.trim().getAsInteger(0, result)) // also 0x…
+    return makeError("\"" + printable(text, 40) + "\" is not a number from 0 on");
+  return llvm::Error::success();
+}
+
+/// A row that is being put together from its cells.
+struct RowMaker {
+  ProfileRow row;
+  std::string unit = "ns", value;
+
+  llvm::Error take(const Column &column, StringRef text) {
+    if (text.empty())
+      return llvm::Error::success();
+    uint32_t index = 0;
+    uint64_t number = 0;
+    switch (column.role) {
+    case Role::Name:
+      row.rawName = text.str();
+      break;
+    case Role::Tensor:
+      row.tensor = text.str();
+      break;
+    case Role::Backend:
+      row.backend = text.str();
+      break;
+    case Role::Model:
+      row.fingerprint = text.str();
+      break;
+    case Role::Metric:
+      row.metric = text.str();
+      break;
+    case Role::Index:
+    case Role::Subgraph:
+      if (llvm::Error error = toNumber(text, index))
+        return error;
+      (column.role == Role::Index ? row.op : row.subgraph) = index;
+      break;
+    case Role::Partition:
+      for (StringRef rest = text.trim(" []"); !rest.empty(); rest = rest.ltrim(" ,"))
+        if (rest.consumeInteger(10, row.partition.emplace_back()))
+          return makeError("\"" + printable(text, 40) + "\" is no list of operators");
+      llvm::sort(row.partition);
+      row.partition.erase(std::unique(row.partition.begin(), row.partition.end()), row.partition.end());
+      break;
+    case Role::Count:
+      return toNumber(text, row.count);
+    case Role::Offset:
+    case Role::Kernel:
+      if (llvm::Error error = toNumber(text, number))
+        return error;
+      (column.role == Role::Offset ? row.offset : row.kernel) = number;
+      break;
+    case Role::Unit:
+      unit = text.trim().str();
+      break;
+    case Role::Value:
+    case Role::Cycles:
+    case Role::Time:
+      value = text.str();
+      if (column.role == Role::Time)
+        unit = column.unit;
+      if (column.role == Role::Cycles)
+        unit = row.metric = "cycles";
+      break;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error finish(Profile &profile) {
+    if (value.empty())
+      return makeError("no column says how long it took; --columns=us=TITLE names one");
+    if (unit == "cycles" && row.metric == "time")
+      row.metric = "cycles";
+    auto exponent = nanosecondExponent(unit);
+    if (row.metric == "time" && !exponent)
+      return makeError("the unit \"" + printable(unit, 40) + "\" is none of ns, us, ms, s and cycles");
+    auto parsed = parseDecimal(value, exponent.value_or(0));
+    if (!parsed)
+      return parsed.takeError();
+    row.value = *parsed;
+    row.unit = exponent ? "ns" : unit;
+    if (row.rawName.empty())
+      row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
+    // With nothing but a name, that may be the name of a tensor.
+    if (row.tensor.empty() && !row.op && row.partition.empty() && !row.offset && !row.kernel)
+      row.tensor = row.rawName;
+    profile.rows.push_back(std::move(row));
+    return llvm::Error::success();
+  }
+};
+
+} // namespace
+
+llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profile &profile) {
+  profile.tool = "csv";
+  auto columns = Columns::of(options.columns);
+  if (!columns)
+    return columns.takeError();
+  // Spreadsheets of languages with a decimal comma separate by semicolons.
+  StringRef first = text.split('\n').first;
+  char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
+  std::vector<std::optional<Column>> head;
+  for (size_t number = 1; !text.empty(); ++number) {
+    auto inLine = [&](llvm::Error error) {
+      return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
+    };
+    auto cells = takeCsvLine(text, separator);
+    if (!cells)
+      return inLine(cells.takeError());
+    if (cells->size() == 1 && StringRef(cells->front()).trim().empty())
+      continue;
+    if (head.empty()) {
+      for (std::string &cell : *cells)
+        cell = StringRef(cell).trim().str();
+      auto found = columns->find(*cells);
+      if (!found)
+        return found.takeError();
+      head = std::move(*found);
+      if (llvm::Error error = columns->checkUsed(*cells))
+        return error;
+      if (llvm::none_of(head, [](const auto &column) { return column.has_value(); }))
+        return makeError("no column has a name that is known (name, tensor, op_index, ns, us, ms, …); say which is "
+                         "which with --columns");
+      continue;
+    }
+    if (cells->size() != head.size())
+      return inLine(makeError("has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(head.size())));
+    RowMaker maker;
+    for (size_t i = 0; i < head.size(); ++i)
+      if (head[i])
+        if (llvm::Error error = maker.take(*head[i], (*cells)[i]))
+          return inLine(std::move(error));
+    if (llvm::Error error = maker.finish(profile))
+      return inLine(std::move(error));
+  }
+  return head.empty() ? makeError("is empty") : llvm::Error::success();
+}
+
+llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Profile &profile) {
+  profile.tool = "json";
+  auto columns = Columns::of(options.columns);
+  if (!columns)
+    return columns.takeError();
+  if (llvm::Error error = checkJson(text))
+    return error;
+  json file = json::parse(text.begin(), text.end());
+  const json *rows = file.is_array() ? &file : file.is_object() && file.contains("rows") ? &file["rows"] : nullptr;
+  if (!rows || !rows->is_array())
+    return makeError("is neither a list of rows nor an object with a list \"rows\"");
+  std::set<std::string> titles;
+  for (size_t i = 0; i < rows->size(); ++i) {
+    auto inRow = [&](llvm::Error error) {
+      return makeError("rows[" + llvm::Twine(i) + "]: " + llvm::toString(std::move(error)));
+    };
+    if (!(*rows)[i].is_object())
+      return inRow(makeError("is not an object"));
+    std::vector<std::string> keys;
+    for (const auto &[key, value] : (*rows)[i].items())
+      if (!value.is_null())
+        keys.push_back(key);
+    auto roles = columns->find(keys);
+    if (!roles)
+      return inRow(roles.takeError());
+    titles.insert(keys.begin(), keys.end());
+    RowMaker maker;
+    for (const auto &[key, column] : llvm::zip(keys, *roles)) {
+      const json &value = (*rows)[i][key];
+      if (!column || (value.is_structured() && column->role != Role::Partition))
+        continue;
+      if (llvm::Error error =
+              maker.take(*column, value.is_string() ? value.get_ref<const std::string &>() : value.dump()))
+        return inRow(makeError("\"" + printable(key, 40) + "\": " + llvm::toString(std::move(error))));
+    }
+    if (llvm::Error error = maker.finish(profile))
+      return inRow(std::move(error));
+  }
+  if (rows->empty())
+    return llvm::Error::success();
+  return columns->checkUsed(std::vector<std::string>(titles.begin(), titles.end()));
+}

@@ -1,0 +1,152 @@
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+
+llvm::Expected<uint64_t> report::parseDecimal(StringRef text, int exponent) {
+  StringRef rest = text.trim();
+  auto bad = [&](const char *what) { return makeError("\"" + printable(text, 40) + "\" " + what); };
+  if (rest.starts_with("-"))
+    return bad("is negative");
+  rest.consume_front("+");
+  unsigned __int128 digits = 0;
+  unsigned used = 0;
+  bool any = false, point = false;
+  size_t i = 0;
+  for (; i < rest.size() && (llvm::isDigit(rest[i]) || (rest[i] == '.' && !point)); ++i) {
+    if (rest[i] == '.') {
+      point = true;
+      continue;
+    }
+    any = true;
+    if (used == 36) { // more than any double has; what is behind cannot matter
+      exponent += !point;
+      continue;
+    }
+    digits = digits * 10 + static_cast<unsigned>(rest[i] - '0');
+    used += digits != 0;
+    exponent -= point;
+  }
+  rest = rest.drop_front(i);
+  if (any && (rest.consume_front("e") || rest.consume_front("E"))) {
+    int power = 0;
+    rest.consume_front("+");
+    if (rest.getAsInteger(10, power) || power > 1000 || power < -1000)
+      return bad("is not a number that can be used");
+    exponent += power;
+    rest = {};
+  }
+  if (!any || !rest.empty())
+    return bad("is not a number");
+  constexpr uint64_t limit = static_cast<uint64_t>(1) << 63;
+  for (; exponent < 0 && digits; ++exponent)
+    digits = exponent == -1 ? (digits + 5) / 10 : digits / 10;
+  for (; exponent > 0 && digits && digits < limit; --exponent)
+    digits *= 10;
+  if (digits >= limit)
+    return bad("is too large");
+  return static_cast<uint64_t>(digits);
+}
+
+std::optional<int> report::nanosecondExponent(StringRef unit) {
+  if (unit == "ns")
+    return 0;
+  if (unit == "us" || unit == "µs")
+    return 3;
+  if (unit == "ms")
+    return 6;
+  if (unit == "s")
+    return 9;
+  return std::nullopt;
+}
+
+std::string report::joinNames(llvm::ArrayRef<std::string> names) {
+  std::string text = llvm::join(names, ", ");
+  std::replace(text.begin(), text.end(), ',', '\t');
+  return text;
+}
+
+llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, char separator) {
+  std::vector<std::string> cells(1);
+  size_t i = 0;
+  while (i < text.size() && text[i] != '\n') {
+    if (text[i] == '"' && StringRef(cells.back()).trim().empty()) {
+      cells.back().clear();
+      for (++i;; ++i) {
+        if (i >= text.size())
+          return makeError("a quoted cell does not end");
+        if (text[i] != '"')
+          cells.back() += text[i];
+        else if (text.substr(i + 1).starts_with("\""))
+          cells.back() += text[++i];
+        else
+          break;
+      }
+      ++i;
+      while (i < text.size() && (text[i] == ' ' || text[i] == '\r'))
+        ++i;
+      if (i < text.size() && text[i] != separator && text[i] != '\n')
+        return makeError("there is text behind a quoted cell");
+      continue;
+    }
+    if (text[i] == separator)
+      cells.emplace_back();
+    else
+      cells.back() += text[i];
+    ++i;
+  }
+  if (!cells.back().empty() && cells.back().back() == '\r')
+    cells.back().pop_back();
+  text = text.drop_front(std::min(text.size(), i + 1));
+  return cells;
+}
+
+namespace {
+
+struct JsonChecker : nlohmann::json_sax<nlohmann::json> {
+  static constexpr size_t depthLimit = 64;
+  std::vector<llvm::StringSet<>> open;
+  std::string failure;
+
+  bool fail(const std::string &what) {
+    failure = what;
+    return false;
+  }
+  bool deeper() {
+    open.emplace_back();
+    return open.size() <= depthLimit || fail("is nested more than " + std::to_string(depthLimit) + " deep");
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return deeper(); }
+  bool end_object() override { return open.pop_back(), true; }
+  bool start_array(size_t) override { return deeper(); }
+  bool end_array() override { return open.pop_back(), true; }
+  bool key(string_t &key) override {
+    return open.back().insert(key).second || fail("has the key \"" + printable(key, 60) + "\" twice");
+  }
+  bool parse_error(size_t position, const std::string &, const nlohmann::json::exception &) override {
+    return fail("is no JSON from byte " + std::to_string(position) + " on");
+  }
+};
+
+} // namespace
+
+llvm::Error report::checkJson(StringRef text) {
+  JsonChecker checker;
+  if (nlohmann::json::sax_parse(text.begin(), text.end(), &checker))
+    return llvm::Error::success();
+  return makeError(checker.failure);
+}

@@ -1,0 +1,211 @@
+/// Chrome traces: of onert, with begin and end events whose fields are all strings, and of circle-interpreter, with
+/// whole events that nest.
+
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+using nlohmann::json;
+
+namespace {
+
+StringRef textOf(const json &object, const char *key) {
+  auto member = object.is_object() ? object.find(key) : object.end();
+  return member != object.end() && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
+}
+
+/// A number, or one in a string.
+llvm::Expected<uint64_t> timeOf(const json &event, const char *key) {
+  auto member = event.find(key);
+  if (member == event.end() || !(member->is_number() || member->is_string()))
+    return makeError("has no time \"" + llvm::Twine(key) + "\"");
+  auto time = parseDecimal(member->is_string() ? member->get<std::string>() : member->dump(), 3);
+  if (!time)
+    return makeError("\"" + llvm::Twine(key) + "\": " + llvm::toString(time.takeError()));
+  return time;
+}
+
+std::optional<uint32_t> indexOf(const json &object, const char *key) {
+  auto member = object.is_object() ? object.find(key) : object.end();
+  uint32_t number = 0;
+  if (member == object.end() || (!member->is_number_unsigned() && !member->is_string()))
+    return std::nullopt;
+  std::string text = member->is_string() ? member->get<std::string>() : member->dump();
+  return StringRef(text).getAsInteger(10, number) ? std::nullopt : std::optional(number);
+}
+
+/// "@3 Conv2D"; false for another name.
+bool describeOnert(StringRef name, ProfileRow &row) {
+  uint32_t index = 0;
+  if (!name.consume_front("@") || name.consumeInteger(10, index) || !name.consume_front(" "))
+    return false;
+  row.op = index;
+  row.kind = name.str();
+  return true;
+}
+
+struct Event {
+  uint64_t begin, end;
+  const json *object;
+};
+
+class Reader {
+public:
+  explicit Reader(Profile &profile) : profile(profile) {}
+
+  llvm::Error read(const json &events) {
+    size_t number = 0;
+    for (const json &event : events) {
+      if (llvm::Error error = take(event))
+        return makeError("traceEvents[" + llvm::Twine(number) + "]: " + llvm::toString(std::move(error)));
+      ++number;
+    }
+    for (const auto &[key, begun] : open)
+      if (!begun.empty())
+        return makeError("\"" + printable(textOf(*begun.back().object, "name"), 60) +
+                         "\" begins and never ends: the trace is truncated");
+    for (auto &[thread, list] : whole)
+      if (llvm::Error error = addWhole(list))
+        return error;
+    if (otherModels)
+      profile.notes.push_back(std::to_string(otherModels) + " rows are of other models than the first, and not joined");
+    return llvm::Error::success();
+  }
+
+private:
+  Profile &profile;
+  size_t otherModels = 0;
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
+  std::map<std::pair<std::string, std::string>, std::vector<Event>> whole;              ///< by process and thread
+  std::map<std::tuple<std::string, std::string>, size_t> rows;                          ///< by name and place
+
+  static std::string keyOf(const json &event, const char *key) {
+    auto member = event.find(key);
+    return member == event.end() ? "" : member->dump(-1, ' ', true, json::error_handler_t::replace);
+  }
+
+  llvm::Error take(const json &event) {
+    if (!event.is_object())
+      return makeError("is not an object");
+    StringRef phase = textOf(event, "ph"), name = textOf(event, "name");
+    if (phase == "X") {
+      auto begin = timeOf(event, "ts"), length = timeOf(event, "dur");
+      if (!begin || !length)
+        return llvm::joinErrors(begin.takeError(), length.takeError());
+      whole[{keyOf(event, "pid"), keyOf(event, "tid")}].push_back({*begin, *begin + *length, &event});
+    } else if (phase == "B" || phase == "E") {
+      auto time = timeOf(event, "ts");
+      if (!time)
+        return time.takeError();
+      auto &begun = open[{keyOf(event, "pid"), keyOf(event, "tid"), name.str()}];
+      if (phase == "B") {
+        begun.push_back({*time, 0, &event});
+        return llvm::Error::success();
+      }
+      if (begun.empty())
+        return makeError("\"" + printable(name, 60) + "\" ends and did not begin");
+      Event event = begun.back();
+      begun.pop_back();
+      if (*time < event.begin)
+        return makeError("\"" + printable(name, 60) + "\" ends before it begins");
+      return add(*event.object, *time - event.begin);
+    }
+    return llvm::Error::success(); // metadata, counters, and the empty object that onert ends with
+  }
+
+  /// What an event encloses is counted there and not in it.
+  llvm::Error addWhole(std::vector<Event> &list) {
+    llvm::stable_sort(
+        list, [](const Event &a, const Event &b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    std::vector<uint64_t> own(list.size());
+    std::vector<size_t> around;
+    for (size_t i = 0; i < list.size(); ++i) {
+      while (!around.empty() && list[around.back()].end <= list[i].begin)
+        around.pop_back();
+      if (!around.empty()) {
+        const Event &parent = list[around.back()];
+        constexpr uint64_t rounding = 2; // times are fractions of a microsecond
+        if (list[i].end > parent.end + rounding)
+          return makeError("the events \"" + printable(textOf(*parent.object, "name"), 60) + "\" and \"" +
+                           printable(textOf(*list[i].object, "name"), 60) + "\" of one thread overlap");
+        list[i].end = std::max(list[i].begin, std::min(list[i].end, parent.end));
+        own[around.back()] -= list[i].end - list[i].begin;
+      }
+      own[i] = list[i].end - list[i].begin;
+      around.push_back(i);
+    }
+    for (size_t i = 0; i < list.size(); ++i)
+      if (llvm::Error error = add(*list[i].object, own[i]))
+        return error;
+    return llvm::Error::success();
+  }
+
+  /// Runs of one operator are one row.
+  llvm::Error add(const json &event, uint64_t time) {
+    StringRef name = textOf(event, "name");
+    const json none;
+    const json &args = event.contains("args") ? event["args"] : none;
+    ProfileRow row;
+    row.rawName = name.str();
+    row.value = time;
+    row.subgraph = indexOf(args, "subgraph");
+    auto model = indexOf(args, "model");
+    if (describeOnert(name, row))
+      row.backend = textOf(event, "tid").rsplit(", ").second.str();
+    else if (name.starts_with("#"))
+      row.metric = "graph_time";
+    else if (auto index = indexOf(args, "operator"); index || (index = indexOf(args, "op_index"))) {
+      row.op = index;
+      row.kind = name.split(' ').first.str();
+      row.tensor = textOf(args, "output").str();
+      row.backend = "eval";
+    }
+    std::string place = args.is_object() ? args.value("session", json()).dump() + " " : "";
+    for (auto number : {model, row.subgraph, row.op})
+      place += number ? std::to_string(*number) + " " : "- ";
+    auto [found, isNew] = rows.try_emplace({row.rawName + " " + row.backend, place}, profile.rows.size());
+    if (isNew) {
+      if (model.value_or(0) != 0) { // whose operators have the same numbers
+        row.subgraph.reset();
+        row.op.reset();
+        row.tensor.clear();
+        ++otherModels;
+      }
+      profile.rows.push_back(std::move(row));
+      return llvm::Error::success();
+    }
+    ProfileRow &first = profile.rows[found->second];
+    first.value += time;
+    ++first.count;
+    return first.value >> 63 ? makeError("the time of \"" + printable(name, 60) + "\" is too large")
+                             : llvm::Error::success();
+  }
+};
+
+} // namespace
+
+llvm::Error report::readChromeTrace(StringRef text, const ProfileOptions &, Profile &profile) {
+  if (llvm::Error error = checkJson(text))
+    return error;
+  json trace = json::parse(text.begin(), text.end());
+  const json *events = trace.is_array()                                     ? &trace
+                       : trace.is_object() && trace.contains("traceEvents") ? &trace["traceEvents"]
+                                                                            : nullptr;
+  if (!events || !events->is_array())
+    return makeError("has no list \"traceEvents\"");
+  bool onert = llvm::any_of(*events, [](const json &event) {
+    return event.is_object() && (textOf(event, "ph") == "B" || textOf(event, "ph") == "E");
+  });
+  profile.tool = onert ? "onert" : "circle-interpreter";
+  profile.includesCallees = onert;
+  return Reader(profile).read(*events);
+}
