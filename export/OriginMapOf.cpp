@@ -13,8 +13,9 @@ namespace origo {
 
 namespace {
 
-static_assert(int(Step::Permute) == int(origin::Step::Permute) && int(Step::Quantize) == int(origin::Step::Quantize) &&
-              int(Step::Affine) == int(origin::Step::Affine));
+static_assert(int(Step::Permute) == int(origin::MapStep::Permute) &&
+              int(Step::Quantize) == int(origin::MapStep::Quantize) &&
+              int(Step::Affine) == int(origin::MapStep::Affine));
 
 class MapBuilder {
 public:
@@ -98,7 +99,7 @@ private:
     }
     size_t droppedBefore = dropped.size();
     for (const Relation &relation : value.relations) {
-      std::optional<std::vector<origin::Step>> steps = stepsOf(relation, value);
+      std::optional<std::vector<origin::MapStep>> steps = stepsOf(relation, value);
       if (!steps) {
         dropped.push_back({relation.tensor, &value});
         continue;
@@ -114,10 +115,10 @@ private:
   }
 
   /// Nothing where a step uses a constant that is not in the file any more.
-  std::optional<std::vector<origin::Step>> stepsOf(const Relation &relation, const Value &value) const {
-    std::vector<origin::Step> steps;
+  std::optional<std::vector<origin::MapStep>> stepsOf(const Relation &relation, const Value &value) const {
+    std::vector<origin::MapStep> steps;
     for (const Step &step : model.steps.get(relation.steps)) {
-      origin::Step out;
+      origin::MapStep out;
       out.kind = static_cast<decltype(out.kind)>(step.kind);
       out.axis = step.axis;
       out.first.assign(step.first.begin(), step.first.end());
@@ -152,7 +153,7 @@ private:
     std::vector<bool> known(model.sourceTensors);
     for (const origin::TargetSubgraph &graph : map.target.subgraphs)
       for (const origin::TensorRow &row : graph.tensors) {
-        for (const origin::Relation &relation : row.relations)
+        for (const origin::MapRelation &relation : row.relations)
           known[relation.tensor] = true;
         for (uint32_t id : row.tensors)
           known[id] = true;
@@ -161,7 +162,7 @@ private:
       if (known[id])
         continue;
       known[id] = true;
-      origin::LedgerRow row;
+      origin::MapLedgerRow row;
       row.isTensor = true;
       row.id = id;
       row.fate = fateName(Fate::FusedAway);
@@ -172,7 +173,7 @@ private:
       row.tensors.push_back({value->subgraph()->index, value->index});
       map.ledger.push_back(std::move(row));
     }
-    llvm::stable_sort(map.ledger, [](const origin::LedgerRow &a, const origin::LedgerRow &b) {
+    llvm::stable_sort(map.ledger, [](const origin::MapLedgerRow &a, const origin::MapLedgerRow &b) {
       return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
     });
   }
@@ -180,7 +181,7 @@ private:
   void writeLedger(origin::OriginMap &map) {
     llvm::SmallVector<std::pair<bool, uint32_t>> lost;
     model.ledger(lost, [&](const LedgerRow &row) {
-      origin::LedgerRow out;
+      origin::MapLedgerRow out;
       out.isTensor = row.isTensor;
       out.id = row.id;
       out.fate = fateName(row.fate);

@@ -48,9 +48,9 @@ private:
 
   Error operatorRow(const origin::OperatorRow &row, Operator &op);
   Error tensorRow(const origin::TensorRow &row, Value &value);
-  bool soundSteps(const origin::Relation &relation, const Value &value) const;
-  uint32_t steps(const origin::Relation &relation, const Subgraph &graph);
-  Error ledgerRow(const origin::LedgerRow &row);
+  bool soundSteps(const origin::MapRelation &relation, const Value &value) const;
+  uint32_t steps(const origin::MapRelation &relation, const Subgraph &graph);
+  Error ledgerRow(const origin::MapLedgerRow &row);
   Error nothingLost();
 };
 
@@ -79,8 +79,8 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
 
 /// Permutations are composed and parts compared without further checks, so ranks have to agree along the way. Walked
 /// from the tensor's own rank back; behind a reshape the rank is open.
-bool MapReader::soundSteps(const origin::Relation &relation, const Value &value) const {
-  using origin::Step;
+bool MapReader::soundSteps(const origin::MapRelation &relation, const Value &value) const {
+  using origin::MapStep;
   std::optional<size_t> rank;
   if (value.rank() || value.hasRank)
     rank = value.rank();
@@ -95,9 +95,9 @@ bool MapReader::soundSteps(const origin::Relation &relation, const Value &value)
   };
   if (relation.steps.size() > maxSteps)
     return false;
-  for (const Step &step : llvm::reverse(relation.steps)) {
+  for (const MapStep &step : llvm::reverse(relation.steps)) {
     switch (step.kind) {
-    case Step::Permute: {
+    case MapStep::Permute: {
       llvm::SmallVector<bool> seen(step.first.size());
       for (int64_t axis : step.first)
         if (axis < 0 || axis >= static_cast<int64_t>(seen.size()) || std::exchange(seen[axis], true))
@@ -106,31 +106,31 @@ bool MapReader::soundSteps(const origin::Relation &relation, const Value &value)
         return false;
       break;
     }
-    case Step::Slice:
-    case Step::Placed:
+    case MapStep::Slice:
+    case MapStep::Placed:
       if (step.first.size() != step.second.size() || !fits(step.first.size()) ||
           llvm::any_of(step.first, [](int64_t n) { return n < 0 || n > INT32_MAX; }) ||
           llvm::any_of(step.second, [](int64_t n) { return n < 0 || n > INT32_MAX; }))
         return false;
       break;
-    case Step::Affine:
+    case MapStep::Affine:
       if (!soundTerm(step.scale) || !soundTerm(step.shift) || step.axis < -1 ||
           (rank && step.axis >= static_cast<int64_t>(*rank)))
         return false;
       break;
-    case Step::Reshape:
-    case Step::Unknown:
+    case MapStep::Reshape:
+    case MapStep::Unknown:
       rank = std::nullopt;
       break;
-    case Step::Cast:
-    case Step::Quantize:
+    case MapStep::Cast:
+    case MapStep::Quantize:
       break;
     }
   }
   return true;
 }
 
-uint32_t MapReader::steps(const origin::Relation &relation, const Subgraph &graph) {
+uint32_t MapReader::steps(const origin::MapRelation &relation, const Subgraph &graph) {
   auto term = [&](const origin::Term &from) {
     Step::Term to;
     if (from.kind == origin::Term::Number)
@@ -142,7 +142,7 @@ uint32_t MapReader::steps(const origin::Relation &relation, const Subgraph &grap
   static constexpr Step::Kind kinds[] = {Step::Permute, Step::Reshape, Step::Slice,   Step::Placed,
                                          Step::Cast,    Step::Affine,  Step::Quantize};
   uint32_t list = 0;
-  for (const origin::Step &from : relation.steps) {
+  for (const origin::MapStep &from : relation.steps) {
     Step step;
     step.kind = kinds[from.kind];
     step.axis = from.axis;
@@ -166,12 +166,13 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   value.synthetic = intern(row.syntheticReason);
   value.noRelation = intern(row.reason);
-  for (const origin::Relation &relation : row.relations) {
+  for (const origin::MapRelation &relation : row.relations) {
     if (relation.tensor >= model.sourceTensors)
       return bad(place() + " is related to a tensor that the source does not have");
     if (!soundSteps(relation, value))
       return bad(place() + " has a relation whose steps cannot be followed");
-    if (llvm::any_of(relation.steps, [](const origin::Step &step) { return step.kind == origin::Step::Unknown; })) {
+    if (llvm::any_of(relation.steps,
+                     [](const origin::MapStep &step) { return step.kind == origin::MapStep::Unknown; })) {
       unknownSteps = true; // of a later version; what it claims cannot be carried on
       continue;
     }
@@ -191,7 +192,7 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   return Error::success();
 }
 
-Error MapReader::ledgerRow(const origin::LedgerRow &row) {
+Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
     return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
                ", which the source does not have");
@@ -268,7 +269,7 @@ Error MapReader::run() {
         return error;
     }
   }
-  for (const origin::LedgerRow &row : map.ledger)
+  for (const origin::MapLedgerRow &row : map.ledger)
     if (Error error = ledgerRow(row))
       return error;
   return nothingLost();

@@ -100,20 +100,20 @@ struct Term { ///< of an affine step
   bool operator==(const Term &) const = default;
 };
 
-struct Step {
+struct MapStep {
   enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Unknown } kind = Reshape;
   int32_t axis = -1;
   Term scale, shift;
   std::vector<int64_t> first, second; ///< Permute: p; Slice, Placed: begin, size
   std::string unknown;                ///< the JSON text of a step this version does not know
-  bool operator==(const Step &) const = default;
+  bool operator==(const MapStep &) const = default;
 };
 
-struct Relation {
+struct MapRelation {
   uint32_t tensor = 0; ///< source tensor id
-  std::vector<Step> steps;
+  std::vector<MapStep> steps;
   bool exact = false;
-  bool operator==(const Relation &) const = default;
+  bool operator==(const MapRelation &) const = default;
 };
 
 struct OperatorRow {
@@ -133,7 +133,7 @@ struct TensorRow {
   std::string name;
   bool constant = false;
   std::vector<uint32_t> tensors, operators; ///< constants: the source constants and folded operators behind it
-  std::vector<Relation> relations;
+  std::vector<MapRelation> relations;
   Word reason;                 ///< where `relations` is empty
   Word syntheticReason;        ///< of an invented constant
 };
@@ -169,7 +169,7 @@ struct Target {
   }
 };
 
-struct LedgerRow {
+struct MapLedgerRow {
   bool isTensor = false;
   uint32_t id = 0;
   Word fate, was, pass; ///< names of the closed list; an unknown one is kept and shown
@@ -187,7 +187,7 @@ struct OriginMap {
   std::string generator;
   Listing source;
   Target target;
-  std::deque<LedgerRow> ledger; ///< operators by id, then tensors by id; a deque, for it may be long
+  std::deque<MapLedgerRow> ledger; ///< operators by id, then tensors by id; a deque, for it may be long
   std::vector<ChainEntry> chain;
   bool retrained = false;
 };

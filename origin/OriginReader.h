@@ -24,14 +24,14 @@ struct Place {
 struct OperatorFate {
   std::span<const Place> operators; ///< that do its work
   std::span<const Place> constants; ///< whose values it was worked into
-  const LedgerRow *gone;            ///< null: it is live
+  const MapLedgerRow *gone;         ///< null: it is live
 };
 
 /// What became of a tensor of the source. It is live (in `tensors` or `constants`) or gone.
 struct TensorFate {
   std::span<const Place> tensors;   ///< that are related to it, see TensorRow::relations
   std::span<const Place> constants; ///< that were computed from it
-  const LedgerRow *gone;            ///< null: it is live
+  const MapLedgerRow *gone;         ///< null: it is live
 };
 
 /// Everything that a reader hands out lives as long as it does, and does not move when it is moved. A reader never

@@ -79,7 +79,7 @@ struct Small {
       outputs = vector({3, -1});
       auto custom = CreateOperator(b, codesReversed ? 0 : 1, inputs, outputs, BuiltinOptions::NONE, 0, 0,
                                    CustomOptionsFormat::FLEXBUFFERS, 0, 0, largeOffset, 40);
-      std::vector<flatbuffers::Offset<Operator>> operators = {add, custom};
+      std::vector<flatbuffers::Offset<circle::Operator>> operators = {add, custom};
       auto graphInputs = vector({0}), graphOutputs = vector({3});
       auto tensorVector = b.CreateVector(tensors);
       auto operatorVector = b.CreateVector(operators);
@@ -93,8 +93,8 @@ struct Small {
       b.Clear();
       std::vector<flatbuffers::Offset<OperatorCode>> codes = {code(codesReversed), code(!codesReversed)};
       uint32_t payload = buffersReversed ? 2 : 1;
-      std::vector<flatbuffers::Offset<Buffer>> buffers = {empty(), buffersReversed ? empty() : full(offset),
-                                                          buffersReversed ? full(offset) : empty()};
+      std::vector<flatbuffers::Offset<circle::Buffer>> buffers = {empty(), buffersReversed ? empty() : full(offset),
+                                                                  buffersReversed ? full(offset) : empty()};
       std::vector<flatbuffers::Offset<SubGraph>> graphs = {graph(payload)};
       std::vector<flatbuffers::Offset<Metadata>> entries;
       if (!metadata.empty())

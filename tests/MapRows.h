@@ -17,7 +17,7 @@ inline std::string coreOf(origin::OriginMap map) {
   map.source.file.clear();
   map.target.file.clear();
   map.chain.clear();
-  for (origin::LedgerRow &row : map.ledger)
+  for (origin::MapLedgerRow &row : map.ledger)
     row.run = row.rewrite = 0;
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -48,7 +48,7 @@ public:
       for (const origin::TensorRow &row : graph.tensors)
         rows.push_back(tensorRow(g, row));
     }
-    for (const origin::LedgerRow &row : map.ledger)
+    for (const origin::MapLedgerRow &row : map.ledger)
       rows.push_back(ledgerRow(row));
   }
   std::vector<std::string> rows;
@@ -100,7 +100,7 @@ private:
   std::string tensorRow(size_t g, const origin::TensorRow &row) const {
     // Relations of one quality have no order that means anything.
     std::vector<std::string> relations;
-    for (const origin::Relation &r : row.relations)
+    for (const origin::MapRelation &r : row.relations)
       relations.push_back(relation(g, r));
     llvm::sort(relations);
     return (row.constant ? "constant" : "value") + std::string(" of ") + std::to_string(g) + ": \"" +
@@ -108,7 +108,7 @@ private:
            " relations " + join(relations, [](auto &r) { return r; }) + " reason " + row.reason + " synthetic " +
            row.syntheticReason;
   }
-  std::string relation(size_t g, const origin::Relation &relation) const {
+  std::string relation(size_t g, const origin::MapRelation &relation) const {
     auto term = [&](const origin::Term &t) {
       return t.kind == origin::Term::Number     ? std::to_string(t.number)
              : t.kind == origin::Term::Constant ? tensorAt(g, t.constant)
@@ -116,12 +116,12 @@ private:
     };
     auto numbers = [](llvm::ArrayRef<int64_t> list) { return join(list, [](int64_t n) { return std::to_string(n); }); };
     return std::to_string(as.tensor(relation.tensor)) + (relation.exact ? " exact " : " ") +
-           join(relation.steps, [&](const origin::Step &s) {
+           join(relation.steps, [&](const origin::MapStep &s) {
              return std::to_string(int(s.kind)) + " axis " + std::to_string(s.axis) + " " + term(s.scale) + " " +
                     term(s.shift) + " " + numbers(s.first) + " " + numbers(s.second) + s.unknown;
            });
   }
-  std::string ledgerRow(const origin::LedgerRow &row) const {
+  std::string ledgerRow(const origin::MapLedgerRow &row) const {
     std::string gone = (row.isTensor ? "gone tensor " : "gone operator ") +
                        std::to_string(row.isTensor ? as.tensor(row.id) : as.op(row.id)) + ": ";
     if (row.isTensor && as.anyFate.contains(as.tensor(row.id)))

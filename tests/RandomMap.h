@@ -49,19 +49,19 @@ struct Random {
       result.constant = below(1000);
     return result;
   }
-  Step step() {
-    Step result;
-    result.kind = Step::Kind(below(8));
-    if (result.kind == Step::Permute || result.kind == Step::Slice || result.kind == Step::Placed)
+  MapStep step() {
+    MapStep result;
+    result.kind = MapStep::Kind(below(8));
+    if (result.kind == MapStep::Permute || result.kind == MapStep::Slice || result.kind == MapStep::Placed)
       result.first = numbers();
-    if (result.kind == Step::Slice || result.kind == Step::Placed)
+    if (result.kind == MapStep::Slice || result.kind == MapStep::Placed)
       result.second = numbers();
-    if (result.kind == Step::Affine) {
+    if (result.kind == MapStep::Affine) {
       result.axis = int32_t(below(5)) - 1;
       result.scale = term();
       result.shift = term();
     }
-    if (result.kind == Step::Unknown)
+    if (result.kind == MapStep::Unknown)
       result.unknown = R"({"fft":{"axis":[1,2]}})";
     return result;
   }
@@ -136,7 +136,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       row.name = tensor.name;
       row.constant = tensor.kind == TensorKind::Constant;
       row.relations.resize(random.oneIn(3) ? random.below(4) : 1);
-      for (Relation &relation : row.relations) {
+      for (MapRelation &relation : row.relations) {
         relation.tensor = random.below(tensors);
         relation.exact = random.oneIn(2);
         if (random.oneIn(3))
@@ -159,7 +159,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
   }
   for (bool isTensor : {false, true})
     for (uint32_t id : random.ids(isTensor ? tensors : operators, 20)) {
-      LedgerRow row;
+      MapLedgerRow row;
       row.isTensor = isTensor;
       row.id = id;
       row.fate = random.oneIn(5) ? "evaporated" : "dead";

@@ -80,7 +80,7 @@ OriginMap fusedMap(const ModelView &view) {
       to.operators[i].origins = {3 * i, 3 * i + 1, 3 * i + 2};
       to.operators[i].passes = {"fuse-scale-into-linear", "fuse-activation"};
       for (uint32_t k : {0, 1}) {
-        LedgerRow row;
+        MapLedgerRow row;
         row.isTensor = true;
         row.id = 3 * i + k;
         row.fate = "fused-away";
@@ -93,8 +93,8 @@ OriginMap fusedMap(const ModelView &view) {
     uint32_t constants = 0;
     for (TensorRow &row : to.tensors)
       if (row.constant) {
-        Step affine;
-        affine.kind = Step::Affine;
+        MapStep affine;
+        affine.kind = MapStep::Affine;
         affine.axis = 0;
         affine.scale = {Term::Constant, 0, row.index};
         row.relations = {{constants++, {affine}, false}};

@@ -669,7 +669,7 @@ TEST_F(ExportTest, RelationsThroughAConstantNeedItAlive) {
   std::optional<Imported> model = imported(at("a.circle"));
   ASSERT_TRUE(model);
   Subgraph &graph = *model->model->subgraphs[0];
-  std::deque<origin::LedgerRow> ledger;
+  std::deque<origin::MapLedgerRow> ledger;
   auto relate = [&](const Value *constant) {
     Step step;
     step.kind = Step::Affine;

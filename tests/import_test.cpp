@@ -568,7 +568,7 @@ TEST(Import, BrokenMapsAreRefused) {
   };
   auto op = [](origin::OriginMap &map) -> origin::OperatorRow & { return map.target.subgraphs[0].operators[0]; };
   auto tensor = [](origin::OriginMap &map, int i) -> origin::TensorRow & { return map.target.subgraphs[0].tensors[i]; };
-  using Step = origin::Step;
+  using Step = origin::MapStep;
   expect("origin that the source does not have", [&](auto &map) { op(map).origins = {0, 2}; });
   expect("either origins or", [&](auto &map) { op(map).origins = {}; });
   expect("either origins or", [&](auto &map) { op(map).syntheticReason = "broadcast"; });

@@ -154,7 +154,7 @@ struct Case {
   TensorRow &tensor(size_t index, size_t graph = 0) { return map.target.subgraphs[graph].tensors[index]; }
   void gone(bool isTensor, uint32_t id, const char *fate, std::vector<std::pair<uint32_t, uint32_t>> operators = {},
             std::vector<std::pair<uint32_t, uint32_t>> tensors = {}) {
-    LedgerRow row;
+    MapLedgerRow row;
     row.isTensor = isTensor;
     row.id = id;
     row.fate = fate;
@@ -171,10 +171,10 @@ struct Case {
   }
 };
 
-Relation same(uint32_t tensor, std::vector<Step> steps = {}) { return {tensor, std::move(steps), true}; }
+MapRelation same(uint32_t tensor, std::vector<MapStep> steps = {}) { return {tensor, std::move(steps), true}; }
 
-Step step(Step::Kind kind, std::vector<int64_t> first = {}, std::vector<int64_t> second = {}) {
-  Step result;
+MapStep step(MapStep::Kind kind, std::vector<int64_t> first = {}, std::vector<int64_t> second = {}) {
+  MapStep result;
   result.kind = kind;
   result.first = std::move(first);
   result.second = std::move(second);
@@ -247,7 +247,7 @@ Case optimised() {
   c.tensor(3).relations = {same(A)};
   c.tensor(4).relations = {same(R)};
   c.tensor(5).relations = {same(Y), same(N)};
-  c.tensor(6).relations = {same(Y, {step(Step::Quantize)})};
+  c.tensor(6).relations = {same(Y, {step(MapStep::Quantize)})};
   c.gone(false, Abs, "folded-to-constant", {}, {{0, 2}});
   c.gone(false, Exp, "dead");
   c.gone(false, Reshape, "identity", {}, {{0, 5}});
@@ -257,8 +257,9 @@ Case optimised() {
   return c;
 }
 
-LedgerRow &ledgerOf(Case &c, bool isTensor, uint32_t id) {
-  auto it = llvm::find_if(c.map.ledger, [&](const LedgerRow &row) { return row.isTensor == isTensor && row.id == id; });
+MapLedgerRow &ledgerOf(Case &c, bool isTensor, uint32_t id) {
+  auto it =
+      llvm::find_if(c.map.ledger, [&](const MapLedgerRow &row) { return row.isTensor == isTensor && row.id == id; });
   EXPECT_NE(it, c.map.ledger.end());
   return *it;
 }
@@ -336,7 +337,7 @@ TEST(OriginCheck, RefusesLies) {
          for (OperatorRow &row : c.map.target.subgraphs[0].operators)
            if (row.syntheticReason.empty())
              row.origins = {Abs, Mul, Add, Relu, Exp, Neg, Reshape};
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor; });
+         llvm::erase_if(c.map.ledger, [](const MapLedgerRow &row) { return !row.isTensor; });
        }},
       {"everything is dead", 1, makeAllDead},
       {"everything is dead and invented", 8,
@@ -366,14 +367,16 @@ TEST(OriginCheck, RefusesLies) {
       {"added parent from a side branch", 7,
        [](Case &c) {
          c.op(1).origins = {Add, Relu, Exp};
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor && row.id == Exp; });
+         llvm::erase_if(c.map.ledger, [](const MapLedgerRow &row) { return !row.isTensor && row.id == Exp; });
        }},
       {"ledger row of an operator lost", 3,
        [](Case &c) {
-         llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return !row.isTensor && row.id == Exp; });
+         llvm::erase_if(c.map.ledger, [](const MapLedgerRow &row) { return !row.isTensor && row.id == Exp; });
        }},
       {"ledger row of a tensor lost", 3,
-       [](Case &c) { llvm::erase_if(c.map.ledger, [](const LedgerRow &row) { return row.isTensor && row.id == B; }); }},
+       [](Case &c) {
+         llvm::erase_if(c.map.ledger, [](const MapLedgerRow &row) { return row.isTensor && row.id == B; });
+       }},
       {"ledger row twice", 3, [](Case &c) { c.map.ledger.push_back(c.map.ledger.back()); }},
       {"wrong fate: a tensor's for an operator", 8, [](Case &c) { ledgerOf(c, false, Reshape).fate = "fused-away"; }},
       {"wrong fate: dead although it is related", 8, [](Case &c) { ledgerOf(c, false, Abs).fate = "dead"; }},
@@ -414,7 +417,7 @@ TEST(OriginCheck, RefusesLies) {
        }},
       {"affine by a value", 2,
        [](Case &c) {
-         Step affine = step(Step::Affine);
+         MapStep affine = step(MapStep::Affine);
          affine.scale = {Term::Constant, 0, 3};
          c.tensor(4).relations = {same(R, {affine})};
        }},
@@ -442,27 +445,27 @@ TEST(OriginCheck, RefusesLies) {
        }},
       {"permute that does not fit", 8,
        [](Case &c) {
-         c.tensor(0).relations = {same(X, {step(Step::Permute, {1, 0})})};
+         c.tensor(0).relations = {same(X, {step(MapStep::Permute, {1, 0})})};
        }},
       {"permute that is none", 8,
        [](Case &c) {
-         c.tensor(0).relations = {same(X, {step(Step::Permute, {0, 0})})};
+         c.tensor(0).relations = {same(X, {step(MapStep::Permute, {0, 0})})};
        }},
       {"slice beyond the end", 8,
        [](Case &c) {
-         c.tensor(0).relations = {same(X, {step(Step::Slice, {0, 1}, {1, 4})})};
+         c.tensor(0).relations = {same(X, {step(MapStep::Slice, {0, 1}, {1, 4})})};
        }},
       {"slice of a part", 8,
        [](Case &c) {
-         c.tensor(0).relations = {same(X, {step(Step::Slice, {0, 1}, {1, 3})})};
+         c.tensor(0).relations = {same(X, {step(MapStep::Slice, {0, 1}, {1, 3})})};
        }},
       {"placed in less than itself", 8,
        [](Case &c) {
-         c.tensor(0).relations = {same(X, {step(Step::Placed, {0, 1}, {1, 4})})};
+         c.tensor(0).relations = {same(X, {step(MapStep::Placed, {0, 1}, {1, 4})})};
        }},
       {"affine along no axis", 8,
        [](Case &c) {
-         Step affine = step(Step::Affine);
+         MapStep affine = step(MapStep::Affine);
          affine.axis = 2;
          affine.scale = {Term::Number, 2, 0};
          c.tensor(0).relations = {same(X, {affine})};
@@ -495,7 +498,7 @@ TEST(OriginCheck, RefusesWrongTypes) {
 
   Graph source{{{"x", {4}}, {"y", {4}, {}, TensorType::INT32}}, {{BuiltinOperator::CAST, {0}, {1}}}, {0}, {1}};
   Case cast = untouched({source});
-  cast.tensor(1).relations.push_back(same(0, {step(Step::Cast)}));
+  cast.tensor(1).relations.push_back(same(0, {step(MapStep::Cast)}));
   EXPECT_EQ(words(cast.violations()), "");
   cast.tensor(1).relations.back().steps.clear();
   auto violations = cast.violations();
@@ -562,7 +565,7 @@ TEST(OriginCheck, LetsMovedDataEqualWhatAnotherComputes) {
   c.tensor(0).relations = {same(0)};
   c.tensor(1).relations = {same(1)};
   c.tensor(1).tensors = {1};
-  c.tensor(2).relations = {same(3, {step(Step::Permute, {1, 0})})};
+  c.tensor(2).relations = {same(3, {step(MapStep::Permute, {1, 0})})};
   c.tensor(3).relations = {same(3)};
   c.gone(true, 2, "fused-away", {{0, 1}});
   EXPECT_EQ(words(c.violations()), "");

@@ -54,8 +54,8 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   constant.constant = true;
   constant.tensors = {0, 4};
   constant.operators = {1};
-  Step affine;
-  affine.kind = Step::Affine;
+  MapStep affine;
+  affine.kind = MapStep::Affine;
   affine.axis = 0;
   affine.scale = {Term::Constant, 0, 7};
   constant.relations = {{0, {affine}, false}};
@@ -67,7 +67,7 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   value.relations = {{1, {affine}, true}};
   graph.tensors = {constant, value};
   map.target.subgraphs.push_back(graph);
-  LedgerRow row;
+  MapLedgerRow row;
   row.id = 3;
   row.fate = "folded-to-constant";
   row.pass = "fold-constants";
@@ -127,7 +127,7 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   // No number that JSON does not have, and no claim in its place.
   map.target.subgraphs[0].tensors[1].relations[0].steps[0].scale.number = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(contains(json(map), R"({"index": 1, "name": "relu1", "relations": [], "reason": "approximated"})"));
-  map.target.subgraphs[0].tensors[1].relations[0].steps[0] = {Step::Unknown, -1, {}, {}, {}, {}, "{\"x\": [}"};
+  map.target.subgraphs[0].tensors[1].relations[0].steps[0] = {MapStep::Unknown, -1, {}, {}, {}, {}, "{\"x\": [}"};
   auto read = readJson(json(map));
   EXPECT_TRUE(bool(read)) << error(read);
 }
@@ -243,7 +243,7 @@ TEST(OriginJson, ToleratesWhatIsNew) {
   const TensorRow &value = read->target.subgraphs[0].tensors[row["index"].get<size_t>()];
   EXPECT_FALSE(value.relations.at(0).exact);
   ASSERT_EQ(value.relations[0].steps.size(), 1u);
-  EXPECT_EQ(value.relations[0].steps[0].kind, Step::Unknown);
+  EXPECT_EQ(value.relations[0].steps[0].kind, MapStep::Unknown);
   EXPECT_EQ(value.relations[0].steps[0].unknown, R"({"fft":{"axis":1}})");
   EXPECT_EQ(read->ledger.at(0).fate, "evaporated");
   EXPECT_TRUE(contains(json(*read), R"("steps": [{"fft":{"axis":1}}])"));

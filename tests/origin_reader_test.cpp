@@ -84,14 +84,14 @@ std::vector<SourceSignature::Entry> list(origo_entries entries) {
 
 Term term(const origo_term &from) { return {Term::Kind(from.kind), from.number, from.constant}; }
 
-std::vector<Relation> list(origo_relations relations) {
-  std::vector<Relation> result;
+std::vector<MapRelation> list(origo_relations relations) {
+  std::vector<MapRelation> result;
   for (origo_relation from; origo_next_relation(&relations, &from);) {
-    Relation &to = result.emplace_back();
+    MapRelation &to = result.emplace_back();
     to.tensor = from.tensor;
     to.exact = from.exact;
     for (origo_step step; origo_next_step(&from.steps, &step);)
-      to.steps.push_back({Step::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
+      to.steps.push_back({MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
                           list(step.second), text(step.unknown)});
   }
   return result;

@@ -217,8 +217,8 @@ TEST(CopyTable, wholeModel) {
 
   const wire::TableType &type = wire::Schema::circle().root();
   auto copied = copyRoot(b.GetBufferPointer(), type);
-  verify<Model>(copied);
-  auto *model = flatbuffers::GetRoot<Model>(copied.data());
+  verify<circle::Model>(copied);
+  auto *model = flatbuffers::GetRoot<circle::Model>(copied.data());
   EXPECT_TRUE(wire::isFullyKnown(type, *flatbuffers::GetRoot<flatbuffers::Table>(copied.data())));
   EXPECT_EQ(model->description()->str(), "hello");
   EXPECT_EQ(model->operator_codes()->Get(0)->builtin_code(), BuiltinOperator::CONV_2D);

@@ -266,7 +266,7 @@ void Study::perturb(const SourceOperator &op) {
 /// The ledger says that one of the operators did nothing and that this constant is what it handed on.
 bool Study::passedOn(const Ids &operators, const Value &constant) const {
   Place place{constant.subgraph()->index, constant.index};
-  return llvm::any_of(map.ledger, [&](const origin::LedgerRow &row) {
+  return llvm::any_of(map.ledger, [&](const origin::MapLedgerRow &row) {
     return !row.isTensor && operators.contains(row.id) && (row.fate == "identity" || row.fate == "layout-cancelled") &&
            llvm::is_contained(row.tensors, place);
   });

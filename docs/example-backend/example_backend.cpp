@@ -80,7 +80,7 @@ static std::string tensorLine(const OriginMap &map, const TensorRow *row) {
   if (!row)
     return "";
   std::string text;
-  for (const Relation &relation : row->relations)
+  for (const MapRelation &relation : row->relations)
     text += (relation.exact ? " is " : " near ") + sourceTensor(map, relation.tensor) +
             (relation.steps.empty() ? "" : " transformed") + ",";
   if (row->relations.empty())
@@ -97,7 +97,7 @@ static std::string tensorLine(const OriginMap &map, const TensorRow *row) {
 static std::string goneLines(const OriginReader &reader) {
   std::string result;
   for (uint32_t id = 0; id < reader.map().source.operatorCount(); ++id)
-    if (const LedgerRow *gone = reader.whereIsOperator(id).gone)
+    if (const MapLedgerRow *gone = reader.whereIsOperator(id).gone)
       result += "/* gone " + sourceOperator(reader.map(), id) + ": " + clean(gone->fate) + " by " + clean(gone->pass) +
                 " */\n";
   return result;

@@ -98,7 +98,7 @@ CheckContext::CheckContext(const OriginMap &map, const FileGraph &target, const 
         if (knownOperator(op))
           liveOperator[op] = true;
     for (const TensorRow &row : graph.tensors) {
-      for (const Relation &relation : row.relations)
+      for (const MapRelation &relation : row.relations)
         if (knownTensor(relation.tensor))
           liveTensor[relation.tensor] = true;
       if (row.constant)
@@ -108,7 +108,7 @@ CheckContext::CheckContext(const OriginMap &map, const FileGraph &target, const 
     }
   }
   for (size_t i = 0; i < map.ledger.size(); ++i) {
-    const LedgerRow &row = map.ledger[i];
+    const MapLedgerRow &row = map.ledger[i];
     std::vector<int32_t> &rows = row.isTensor ? tensorLedger : operatorLedger;
     if (row.id < rows.size() && rows[row.id] < 0)
       rows[row.id] = static_cast<int32_t>(i);
@@ -173,7 +173,7 @@ std::string CheckContext::writtenTensor(uint32_t tensor) const {
   return words + inSubgraph(target, g);
 }
 
-std::string CheckContext::ledgerSubject(const LedgerRow &row) const {
+std::string CheckContext::ledgerSubject(const MapLedgerRow &row) const {
   return row.isTensor ? sourceTensor(row.id) : sourceOperator(row.id);
 }
 

@@ -46,7 +46,7 @@ struct CheckContext {
 
   bool knownOperator(uint32_t id) const { return id < sourceOperators; }
   bool knownTensor(uint32_t id) const { return id < sourceTensors; }
-  const LedgerRow *ledgerOfOperator(uint32_t id) const {
+  const MapLedgerRow *ledgerOfOperator(uint32_t id) const {
     return operatorLedger[id] < 0 ? nullptr : &map.ledger[operatorLedger[id]];
   }
 
@@ -56,7 +56,7 @@ struct CheckContext {
   std::string
   writtenOperator(uint32_t op) const; ///< operator 3 (CONV_2D "conv1"), of which subgraph if there are several
   std::string writtenTensor(uint32_t tensor) const;
-  std::string ledgerSubject(const LedgerRow &row) const;
+  std::string ledgerSubject(const MapLedgerRow &row) const;
 };
 
 /// Untrusted text for one line: escaped and cut.

@@ -16,7 +16,7 @@ static bool isFate(llvm::StringRef fate, bool ofTensor) {
       .Default(false);
 }
 
-static void checkRow(CheckContext &context, const LedgerRow &row) {
+static void checkRow(CheckContext &context, const MapLedgerRow &row) {
   Report &report = context.report;
   auto words = [&](const std::string &what) { return [&, what] { return context.ledgerSubject(row) + what; }; };
   if (!isFate(row.fate, row.isTensor)) {
@@ -92,7 +92,7 @@ static void checkOutputs(CheckContext &context) {
       int32_t tensor = source.tensorId(source.subgraphs[0], index);
       if (tensor < 0 || context.tensorLedger[tensor] < 0)
         continue;
-      const LedgerRow &row = context.map.ledger[context.tensorLedger[tensor]];
+      const MapLedgerRow &row = context.map.ledger[context.tensorLedger[tensor]];
       if (row.fate == "dead")
         context.report.add(
             8, [&] { return context.ledgerSubject(row) + " is an output of the model and cannot be dead"; });
@@ -101,16 +101,16 @@ static void checkOutputs(CheckContext &context) {
 
 void origin::checkLedger(CheckContext &context) {
   const OriginMap &map = context.map;
-  for (const LedgerRow &row : map.ledger)
+  for (const MapLedgerRow &row : map.ledger)
     if (row.isTensor ? context.knownTensor(row.id) : context.knownOperator(row.id))
       checkRow(context, row);
 
   for (uint32_t tensor = 0; tensor < context.target.tensors.size(); ++tensor)
     if (const TensorRow *row = context.tensorRow[tensor])
-      for (const Relation &relation : row->relations) {
+      for (const MapRelation &relation : row->relations) {
         if (!context.knownTensor(relation.tensor) || context.sourceProducer[relation.tensor] < 0)
           continue;
-        const LedgerRow *origin = context.ledgerOfOperator(context.sourceProducer[relation.tensor]);
+        const MapLedgerRow *origin = context.ledgerOfOperator(context.sourceProducer[relation.tensor]);
         if (origin && (origin->fate == "dead" || origin->fate == "user-removed"))
           context.report.add(8, [&] {
             return context.ledgerSubject(*origin) + " is in the ledger as " + origin->fate + ", but " +
@@ -122,7 +122,7 @@ void origin::checkLedger(CheckContext &context) {
   uint32_t id = 0;
   for (const SourceSubgraph &graph : map.source.subgraphs)
     for (const SourceOperator &op : graph.operators) {
-      const LedgerRow *row = context.ledgerOfOperator(id++);
+      const MapLedgerRow *row = context.ledgerOfOperator(id++);
       const OperatorInfo *info = operatorInfo(llvm::StringRef(op.op));
       if (row && row->fate == "inlined" && info && !info->has(Trait::HoldsSubgraphs))
         context.report.add(8, [&] { return context.ledgerSubject(*row) + " calls no subgraph and cannot be inlined"; });
@@ -132,7 +132,7 @@ void origin::checkLedger(CheckContext &context) {
     return;
   checkOutputs(context);
   std::vector<bool> used = usedTensors(*context.source);
-  for (const LedgerRow &row : map.ledger)
+  for (const MapLedgerRow &row : map.ledger)
     if (row.isTensor && context.knownTensor(row.id) && row.fate == "unused-in-source" && used[row.id])
       context.report.add(
           8, [&] { return context.ledgerSubject(row) + " is used in the source, whatever the ledger says"; });

@@ -78,7 +78,7 @@ private:
   }
 
   void forEachProducer(uint32_t tensor, llvm::function_ref<void(uint32_t)> visit) const {
-    for (const Relation &relation : context.tensorRow[tensor]->relations)
+    for (const MapRelation &relation : context.tensorRow[tensor]->relations)
       if (context.knownTensor(relation.tensor))
         if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
           visit(static_cast<uint32_t>(producer));

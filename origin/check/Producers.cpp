@@ -16,7 +16,7 @@ public:
   explicit ProducerCheck(CheckContext &context)
       : context(context), target(context.target), visited(target.operators.size()),
         budget(64 * (uint64_t{target.operators.size()} + target.tensors.size()) + (1 << 20)) {
-    for (const LedgerRow &row : context.map.ledger)
+    for (const MapLedgerRow &row : context.map.ledger)
       if (!row.isTensor && isNothing(row))
         for (auto [graph, index] : row.tensors)
           handedOn.emplace_back(row.id, graph, index);
@@ -46,7 +46,7 @@ private:
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   /// The source operator that computes the tensor of the relation, unless the ledger explains where it went.
-  std::optional<uint32_t> expectedOrigin(uint32_t tensor, const Relation &relation) const {
+  std::optional<uint32_t> expectedOrigin(uint32_t tensor, const MapRelation &relation) const {
     if (!context.knownTensor(relation.tensor) || context.sourceProducer[relation.tensor] < 0)
       return std::nullopt;
     auto origin = static_cast<uint32_t>(context.sourceProducer[relation.tensor]);
@@ -61,7 +61,7 @@ private:
     const TensorRow *output = context.tensorRow[tensor];
     if (!output)
       return;
-    for (const Relation &relation : output->relations) {
+    for (const MapRelation &relation : output->relations) {
       if (moves(target, op))
         checkMovement(op, row, relation);
       auto origin = expectedOrigin(tensor, relation);
@@ -75,7 +75,7 @@ private:
   }
 
   /// One operator moves data as several of the source do in a row: does it claim all of them?
-  void checkMovement(uint32_t op, const OperatorRow &row, const Relation &relation) {
+  void checkMovement(uint32_t op, const OperatorRow &row, const MapRelation &relation) {
     // A tensor that stands for a source tensor by way of steps has not been through all that made that one.
     if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
       return;
@@ -86,7 +86,7 @@ private:
       if (!operand || operand->constant)
         return;
       inputs.push_back(input);
-      for (const Relation &from : operand->relations)
+      for (const MapRelation &from : operand->relations)
         if (from.steps.empty())
           given.push_back(from.tensor);
     });
@@ -98,7 +98,7 @@ private:
       --budget;
       if (at != relation.tensor && !holds(row.origins, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
-        const LedgerRow *ledger = context.ledgerOfOperator(producer);
+        const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
         bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) { return leadsTo(*ledger, input); });
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
@@ -115,13 +115,13 @@ private:
       });
   }
 
-  bool leadsTo(const LedgerRow &row, uint32_t tensor) const {
+  bool leadsTo(const MapLedgerRow &row, uint32_t tensor) const {
     uint32_t graph = target.subgraphOfTensor(tensor);
     return llvm::is_contained(row.tensors, std::pair(graph, tensor - target.subgraphs[graph].firstTensor));
   }
 
   /// Is it in the ledger because it changed nothing, or nothing that was not there already?
-  static bool isNothing(const LedgerRow &row) {
+  static bool isNothing(const MapLedgerRow &row) {
     return llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled"},
                               llvm::StringRef(row.fate));
   }
@@ -142,7 +142,7 @@ private:
   void checkConstant(uint32_t tensor, const TensorRow &row) {
     std::vector<uint32_t> operators(row.operators);
     llvm::sort(operators);
-    for (const Relation &relation : row.relations) {
+    for (const MapRelation &relation : row.relations) {
       auto origin = expectedOrigin(tensor, relation);
       if (!origin || holds(operators, *origin))
         continue;

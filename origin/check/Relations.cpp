@@ -115,7 +115,7 @@ bool place(Shape &shape, llvm::ArrayRef<int64_t> begin, llvm::ArrayRef<int64_t> 
 }
 
 /// One value for all elements or one for each along the axis.
-bool fitsAxis(const FileGraph &file, const FileSubgraph &graph, const Shape &shape, const Step &step) {
+bool fitsAxis(const FileGraph &file, const FileSubgraph &graph, const Shape &shape, const MapStep &step) {
   if (step.axis >= 0 && shape.rankKnown && step.axis >= static_cast<int64_t>(shape.dims.size()))
     return false;
   for (const Term &term : {step.scale, step.shift}) {
@@ -131,29 +131,29 @@ bool fitsAxis(const FileGraph &file, const FileSubgraph &graph, const Shape &sha
   return true;
 }
 
-const char *stepName(Step::Kind kind) {
+const char *stepName(MapStep::Kind kind) {
   static const char *const names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "unknown"};
   return names[kind];
 }
 
 /// Applies a step; false: it cannot be applied to such a shape.
-bool apply(const FileGraph &file, const FileSubgraph &graph, Shape &shape, const Step &step) {
+bool apply(const FileGraph &file, const FileSubgraph &graph, Shape &shape, const MapStep &step) {
   switch (step.kind) {
-  case Step::Permute:
+  case MapStep::Permute:
     return permute(shape, step.first);
-  case Step::Reshape:
+  case MapStep::Reshape:
     shape = {false, {}, shape.count, false};
     return true;
-  case Step::Slice:
+  case MapStep::Slice:
     return slice(shape, step.first, step.second);
-  case Step::Placed:
+  case MapStep::Placed:
     return place(shape, step.first, step.second);
-  case Step::Affine:
+  case MapStep::Affine:
     return fitsAxis(file, graph, shape, step);
-  case Step::Cast:
-  case Step::Quantize:
+  case MapStep::Cast:
+  case MapStep::Quantize:
     return true;
-  case Step::Unknown:
+  case MapStep::Unknown:
     return false;
   }
   return false;
@@ -185,19 +185,19 @@ std::optional<circle::TensorType> realType(const FileGraph &file, uint32_t tenso
   return quantized ? circle::TensorType::FLOAT32 : type;
 }
 
-void checkRelation(CheckContext &context, uint32_t tensor, const Relation &relation) {
+void checkRelation(CheckContext &context, uint32_t tensor, const MapRelation &relation) {
   const FileGraph &target = context.target, &source = *context.source;
   const FileSubgraph &graph = target.subgraphs[target.subgraphOfTensor(tensor)];
   auto claim = [&] { return context.writtenTensor(tensor) + " cannot be " + context.sourceTensor(relation.tensor); };
   Shape shape = shapeOf(source, relation.tensor);
   bool typeChanges = false;
-  for (const Step &step : relation.steps) {
+  for (const MapStep &step : relation.steps) {
     Shape before = shape;
-    typeChanges |= step.kind == Step::Cast || step.kind == Step::Quantize;
+    typeChanges |= step.kind == MapStep::Cast || step.kind == MapStep::Quantize;
     if (apply(target, graph, shape, step))
       continue;
     context.report.add(8, [&] {
-      return claim() + (step.kind == Step::Unknown
+      return claim() + (step.kind == MapStep::Unknown
                             ? ": this version does not know the step " + quoted(step.unknown)
                             : std::string(": its step ") + stepName(step.kind) + " does not fit " + words(before));
     });
@@ -221,7 +221,7 @@ void checkRelation(CheckContext &context, uint32_t tensor, const Relation &relat
 void origin::checkRelations(CheckContext &context) {
   for (uint32_t tensor = 0; tensor < context.target.tensors.size(); ++tensor)
     if (const TensorRow *row = context.tensorRow[tensor])
-      for (const Relation &relation : row->relations)
+      for (const MapRelation &relation : row->relations)
         if (context.knownTensor(relation.tensor))
           checkRelation(context, tensor, relation);
 }

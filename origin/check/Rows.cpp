@@ -77,13 +77,13 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
       report.add(2, words(" is said to come from source operator " + std::to_string(id) + ", but the source has only " +
                           std::to_string(context.sourceOperators)));
   const FileSubgraph &graph = context.target.subgraphs[context.target.subgraphOfTensor(tensor)];
-  for (const Relation &relation : row.relations) {
+  for (const MapRelation &relation : row.relations) {
     if (!context.knownTensor(relation.tensor))
       report.add(2, words(" is related to source tensor " + std::to_string(relation.tensor) +
                           ", but the source has only " + std::to_string(context.sourceTensors)));
-    for (const Step &step : relation.steps)
+    for (const MapStep &step : relation.steps)
       for (const Term &term : {step.scale, step.shift}) {
-        if (step.kind != Step::Affine || term.kind != Term::Constant)
+        if (step.kind != MapStep::Affine || term.kind != Term::Constant)
           continue;
         if (term.constant >= graph.tensorCount)
           report.add(2, words(" has a relation by constant " + std::to_string(term.constant) +
@@ -99,7 +99,7 @@ static void checkLedgerIds(CheckContext &context) {
   Report &report = context.report;
   const FileGraph &target = context.target;
   std::vector<bool> seenOperator(context.sourceOperators), seenTensor(context.sourceTensors);
-  for (const LedgerRow &row : context.map.ledger) {
+  for (const MapLedgerRow &row : context.map.ledger) {
     std::vector<bool> &seen = row.isTensor ? seenTensor : seenOperator;
     if (row.id >= seen.size()) {
       report.add(2, [&] {

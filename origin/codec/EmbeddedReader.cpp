@@ -64,9 +64,9 @@ private:
   Listing &model; ///< of the target; its texts are moved into the map
   std::vector<Word> strings{Word()};
   std::vector<std::vector<uint32_t>> passLists;
-  std::vector<std::vector<Step>> stepLists;
+  std::vector<std::vector<MapStep>> stepLists;
   std::vector<uint64_t> stepListSizes;
-  std::vector<LedgerRow> causes;
+  std::vector<MapLedgerRow> causes;
 
   ColumnReader column(const flatbuffers::Vector<uint8_t> *vector) {
     return {vector ? ArrayRef(vector->data(), vector->size()) : ArrayRef<uint8_t>(), state};
@@ -123,18 +123,18 @@ private:
 
   void readStepLists() {
     ColumnReader in = column(from.step_lists());
-    stepLists.resize(in.count(sizeof(std::vector<Step>) + sizeof(uint64_t)));
-    for (std::vector<Step> &list : stepLists) {
+    stepLists.resize(in.count(sizeof(std::vector<MapStep>) + sizeof(uint64_t)));
+    for (std::vector<MapStep> &list : stepLists) {
       uint64_t before = state.left;
-      list.resize(in.count(sizeof(Step)));
-      for (Step &step : list)
+      list.resize(in.count(sizeof(MapStep)));
+      for (MapStep &step : list)
         step = readStep(in);
       stepListSizes.push_back(before - state.left);
     }
     finish(in);
   }
 
-  Step readStep(ColumnReader &in) {
+  MapStep readStep(ColumnReader &in) {
     auto numbers = [&] {
       std::vector<int64_t> result(in.count(sizeof(int64_t)));
       for (int64_t &number : result)
@@ -158,23 +158,23 @@ private:
       }
       return result;
     };
-    Step step;
+    MapStep step;
     uint64_t kind = in.number();
-    if (kind > Step::Unknown)
+    if (kind > MapStep::Unknown)
       in.fail();
     if (in.failed())
       return step;
-    step.kind = Step::Kind(kind);
+    step.kind = MapStep::Kind(kind);
     switch (step.kind) {
-    case Step::Permute:
+    case MapStep::Permute:
       step.first = numbers();
       break;
-    case Step::Slice:
-    case Step::Placed:
+    case MapStep::Slice:
+    case MapStep::Placed:
       step.first = numbers();
       step.second = numbers();
       break;
-    case Step::Affine: {
+    case MapStep::Affine: {
       int64_t axis = in.difference();
       step.axis = axis;
       if (step.axis != axis)
@@ -183,7 +183,7 @@ private:
       step.shift = term();
       break;
     }
-    case Step::Unknown:
+    case MapStep::Unknown:
       step.unknown = copy(string(in.number()));
       break;
     default:
@@ -194,8 +194,8 @@ private:
 
   void readCauses() {
     ColumnReader in = column(from.causes());
-    causes.resize(in.count(sizeof(LedgerRow)));
-    for (LedgerRow &cause : causes) {
+    causes.resize(in.count(sizeof(MapLedgerRow)));
+    for (MapLedgerRow &cause : causes) {
       cause.fate = string(in.number());
       cause.was = string(in.number());
       cause.pass = string(in.number());
@@ -390,8 +390,8 @@ private:
       return;
     }
     if (unsigned form = head & 3; form == 3) {
-      row.relations.resize(in.count(sizeof(Relation)));
-      for (Relation &relation : row.relations) {
+      row.relations.resize(in.count(sizeof(MapRelation)));
+      for (MapRelation &relation : row.relations) {
         uint64_t list = in.number();
         relation.exact = list & 1;
         list >>= 1;
@@ -401,12 +401,12 @@ private:
           return;
         }
         relation.steps = stepLists[list];
-        for (Step &step : relation.steps)
+        for (MapStep &step : relation.steps)
           for (Term *term : {&step.scale, &step.shift})
             if (term->kind == Term::Constant)
               term->constant += row.index;
       }
-    } else if (form && state.charge(sizeof(Relation))) {
+    } else if (form && state.charge(sizeof(MapRelation))) {
       row.relations.resize(1);
       row.relations.front().exact = form == 2;
       row.relations.front().tensor = in.id(next);
@@ -432,10 +432,10 @@ private:
       return {graph, index};
     };
     for (bool ofTensors : {false, true}) {
-      size_t count = in.count(sizeof(LedgerRow));
+      size_t count = in.count(sizeof(MapLedgerRow));
       uint32_t next = 0, lastRewrite = 0;
       while (count-- && !state.failed) {
-        LedgerRow &row = map.ledger.emplace_back();
+        MapLedgerRow &row = map.ledger.emplace_back();
         uint64_t form = in.number(), cause = in.number();
         if (form > 3 || cause >= causes.size()) {
           state.failed = true;

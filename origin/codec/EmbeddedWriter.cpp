@@ -210,7 +210,7 @@ private:
     }
   }
 
-  uint32_t stepList(ArrayRef<Step> steps, uint32_t row) {
+  uint32_t stepList(ArrayRef<MapStep> steps, uint32_t row) {
     ColumnWriter list;
     auto numbers = [&](ArrayRef<int64_t> values) {
       list.number(values.size());
@@ -227,23 +227,23 @@ private:
       }
     };
     list.number(steps.size());
-    for (const Step &step : steps) {
+    for (const MapStep &step : steps) {
       list.number(step.kind);
       switch (step.kind) {
-      case Step::Permute:
+      case MapStep::Permute:
         numbers(step.first);
         break;
-      case Step::Slice:
-      case Step::Placed:
+      case MapStep::Slice:
+      case MapStep::Placed:
         numbers(step.first);
         numbers(step.second);
         break;
-      case Step::Affine:
+      case MapStep::Affine:
         list.difference(step.axis);
         term(step.scale);
         term(step.shift);
         break;
-      case Step::Unknown:
+      case MapStep::Unknown:
         list.number(string(step.unknown));
         break;
       default:
@@ -264,7 +264,7 @@ private:
                          unsigned(!row.syntheticReason.empty()) << 4);
     if (form == 3) {
       targetTensors.number(row.relations.size());
-      for (const Relation &relation : row.relations) {
+      for (const MapRelation &relation : row.relations) {
         targetTensors.number(uint64_t(stepList(relation.steps, row.index)) << 1 | unsigned(relation.exact));
         targetTensors.id(relation.tensor, next);
       }
@@ -281,7 +281,7 @@ private:
       targetTensors.number(string(row.syntheticReason));
   }
 
-  uint32_t cause(const LedgerRow &row) {
+  uint32_t cause(const MapLedgerRow &row) {
     ColumnWriter item;
     item.number(string(row.fate));
     item.number(string(row.was));
@@ -300,11 +300,12 @@ private:
       lastIndex = place.second;
     };
     for (bool ofTensors : {false, true}) {
-      auto rows = llvm::make_filter_range(map.ledger, [&](const LedgerRow &row) { return row.isTensor == ofTensors; });
+      auto rows =
+          llvm::make_filter_range(map.ledger, [&](const MapLedgerRow &row) { return row.isTensor == ofTensors; });
       ledgerColumn.number(std::distance(rows.begin(), rows.end()));
       uint32_t next = 0;
       int64_t lastRewrite = 0;
-      for (const LedgerRow &row : rows) {
+      for (const MapLedgerRow &row : rows) {
         size_t operators = row.operators.size(), tensors = row.tensors.size();
         unsigned form = operators + tensors > 1 ? 3 : operators ? 1 : tensors ? 2 : 0;
         ledgerColumn.number(form);

@@ -105,7 +105,7 @@ public:
     return true;
   }
   bool to(SourceSignature::Entry &result) const { return get("name", result.name) && get("tensor", result.tensor); }
-  bool to(Relation &result) const {
+  bool to(MapRelation &result) const {
     return get("tensor", result.tensor) && get("steps", result.steps) && getIfAny("exact", result.exact);
   }
   bool to(Term &result) const {
@@ -119,7 +119,7 @@ public:
     result.kind = Term::Constant;
     return integer(result.constant);
   }
-  bool to(Step &result) const;
+  bool to(MapStep &result) const;
 
 private:
   const json &value;
@@ -150,10 +150,11 @@ private:
   }
 };
 
-bool Cursor::to(Step &result) const {
-  static constexpr std::pair<const char *, Step::Kind> kinds[] = {
-      {"permute", Step::Permute}, {"reshape", Step::Reshape}, {"slice", Step::Slice},      {"placed", Step::Placed},
-      {"cast", Step::Cast},       {"affine", Step::Affine},   {"quantize", Step::Quantize}};
+bool Cursor::to(MapStep &result) const {
+  static constexpr std::pair<const char *, MapStep::Kind> kinds[] = {
+      {"permute", MapStep::Permute},  {"reshape", MapStep::Reshape}, {"slice", MapStep::Slice},
+      {"placed", MapStep::Placed},    {"cast", MapStep::Cast},       {"affine", MapStep::Affine},
+      {"quantize", MapStep::Quantize}};
   if (!value.is_object())
     return fail("must be an object");
   const char *found = nullptr;
@@ -166,19 +167,19 @@ bool Cursor::to(Step &result) const {
     result.kind = kind;
   }
   if (!found) {
-    result.kind = Step::Unknown;
+    result.kind = MapStep::Unknown;
     result.unknown = value.dump(); // not deep: depthLimit
     return true;
   }
   switch (result.kind) {
-  case Step::Permute:
+  case MapStep::Permute:
     return get(found, result.first);
-  case Step::Slice:
-  case Step::Placed: {
+  case MapStep::Slice:
+  case MapStep::Placed: {
     Cursor part(value[found], *this, found);
     return part.get("begin", result.first) && part.get("size", result.second);
   }
-  case Step::Affine: {
+  case MapStep::Affine: {
     Cursor affine(value[found], *this, found);
     return affine.get("axis", result.axis) && affine.get("scale", result.scale) && affine.get("shift", result.shift);
   }
@@ -539,7 +540,7 @@ private:
   }
 
   bool takeLedgerRow(const Cursor &at) {
-    LedgerRow row;
+    MapLedgerRow row;
     row.isTensor = at.has("tensor");
     if (row.isTensor && at.has("operator"))
       return at.fail("is of an operator and of a tensor");

@@ -18,9 +18,9 @@ bool isPlain(StringRef text) {
   return llvm::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
 }
 
-bool isFinite(const Relation &relation) {
-  return llvm::all_of(relation.steps, [](const Step &step) {
-    return step.kind != Step::Affine || (std::isfinite(step.scale.number) && std::isfinite(step.shift.number));
+bool isFinite(const MapRelation &relation) {
+  return llvm::all_of(relation.steps, [](const MapStep &step) {
+    return step.kind != MapStep::Affine || (std::isfinite(step.scale.number) && std::isfinite(step.shift.number));
   });
 }
 
@@ -66,7 +66,7 @@ public:
     os << ",\n";
     source();
     target();
-    rows("  ", "ledger", map.ledger, [&](const LedgerRow &row) { ledgerRow(row); });
+    rows("  ", "ledger", map.ledger, [&](const MapLedgerRow &row) { ledgerRow(row); });
     os << ",\n";
     rows("  ", "chain", map.chain, [&](const ChainEntry &entry) {
       os << '{';
@@ -261,7 +261,7 @@ private:
     }
     os << ", \"relations\": ";
     auto finite = llvm::make_filter_range(row.relations, isFinite);
-    list(finite, [&](const Relation &item) { relation(item); });
+    list(finite, [&](const MapRelation &item) { relation(item); });
     StringRef reason = row.reason;
     if (reason.empty() && !row.relations.empty() && finite.empty())
       reason = "approximated";
@@ -277,13 +277,13 @@ private:
     os << '}';
   }
 
-  void relation(const Relation &relation) {
+  void relation(const MapRelation &relation) {
     os << "{\"tensor\": " << relation.tensor << ", \"steps\": ";
-    list(relation.steps, [&](const Step &item) { step(item); });
+    list(relation.steps, [&](const MapStep &item) { step(item); });
     os << ", \"exact\": " << (relation.exact ? "true" : "false") << '}';
   }
 
-  void step(const Step &step) {
+  void step(const MapStep &step) {
     auto part = [&](StringRef key) {
       os << "{\"" << key << "\": {\"begin\": ";
       numbers(step.first);
@@ -292,32 +292,32 @@ private:
       os << "}}";
     };
     switch (step.kind) {
-    case Step::Permute:
+    case MapStep::Permute:
       os << "{\"permute\": ";
       numbers(step.first);
       os << '}';
       return;
-    case Step::Reshape:
+    case MapStep::Reshape:
       os << "{\"reshape\": true}";
       return;
-    case Step::Slice:
+    case MapStep::Slice:
       return part("slice");
-    case Step::Placed:
+    case MapStep::Placed:
       return part("placed");
-    case Step::Cast:
+    case MapStep::Cast:
       os << "{\"cast\": true}";
       return;
-    case Step::Affine:
+    case MapStep::Affine:
       os << "{\"affine\": {\"axis\": " << step.axis << ", \"scale\": ";
       term(step.scale);
       os << ", \"shift\": ";
       term(step.shift);
       os << "}}";
       return;
-    case Step::Quantize:
+    case MapStep::Quantize:
       os << "{\"quantize\": true}";
       return;
-    case Step::Unknown:
+    case MapStep::Unknown:
       // Kept as it was read. Text from an embedded map could be anything.
       bool isObject = StringRef(step.unknown).starts_with("{") && nlohmann::json::accept(step.unknown);
       os << (isObject ? StringRef(step.unknown) : StringRef("{\"unknown\": true}"));
@@ -334,7 +334,7 @@ private:
       os << nlohmann::json(term.number).dump(); // 7.0, where an integer would be an index
   }
 
-  void ledgerRow(const LedgerRow &row) {
+  void ledgerRow(const MapLedgerRow &row) {
     os << "{\"" << (row.isTensor ? "tensor" : "operator") << "\": " << row.id << ", ";
     member("fate", row.fate);
     if (!row.was.empty()) {

@@ -13,7 +13,7 @@ std::string origo::origin::summary(const OriginMap &map) {
       synthetic += !row.syntheticReason.empty();
     }
   }
-  auto gone = llvm::count_if(map.ledger, [](const LedgerRow &row) { return !row.isTensor; });
+  auto gone = llvm::count_if(map.ledger, [](const MapLedgerRow &row) { return !row.isTensor; });
   // Numbers only: names are any bytes, and of any length.
   return "Origo: " + std::to_string(written) + " operators from " + std::to_string(map.source.operatorCount()) +
          " of the source; " + std::to_string(fromSeveral) + " do the work of several, " + std::to_string(synthetic) +

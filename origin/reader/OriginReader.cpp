@@ -60,7 +60,7 @@ void forEachTensorRow(const Target &target, llvm::function_ref<void(const Tensor
 
 void forEachRelated(const Target &target, PlacesById::Visitor visit) {
   forEachTensorRow(target, [&](const TensorRow &row, Place place) {
-    for (const Relation &relation : row.relations)
+    for (const MapRelation &relation : row.relations)
       visit(relation.tensor, place);
   });
 }
@@ -72,9 +72,9 @@ void forEachBehind(const Target &target, std::vector<uint32_t> TensorRow::*ids, 
   });
 }
 
-std::vector<const LedgerRow *> gone(const OriginMap &map, bool tensors) {
-  std::vector<const LedgerRow *> result(tensors ? map.source.tensorCount() : map.source.operatorCount());
-  for (const LedgerRow &row : map.ledger)
+std::vector<const MapLedgerRow *> gone(const OriginMap &map, bool tensors) {
+  std::vector<const MapLedgerRow *> result(tensors ? map.source.tensorCount() : map.source.operatorCount());
+  for (const MapLedgerRow &row : map.ledger)
     if (row.isTensor == tensors && row.id < result.size() && !result[row.id])
       result[row.id] = &row;
   return result;
@@ -96,7 +96,7 @@ struct OriginReader::Impl {
   OriginMap map;
   std::vector<std::string> notes;
   PlacesById operators, operatorsBehind, tensors, tensorsBehind;
-  std::vector<const LedgerRow *> goneOperators, goneTensors;
+  std::vector<const MapLedgerRow *> goneOperators, goneTensors;
 };
 
 std::optional<OriginReader> OriginReader::open(const std::string &path, std::string &error) {

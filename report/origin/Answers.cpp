@@ -44,7 +44,7 @@ std::string fateWords(StringRef fate, bool isTensor) {
   return "is gone, and its fate \"" + printable(fate) + "\" is not one that this version knows";
 }
 
-std::string ledgerWords(const MapNames &names, const LedgerRow &row, bool full) {
+std::string ledgerWords(const MapNames &names, const MapLedgerRow &row, bool full) {
   std::string words = fateWords(row.fate, row.isTensor);
   if (row.fate == "dead" && !row.was.empty())
     words += " (" + printable(row.was) + " at first)";
@@ -61,10 +61,10 @@ std::string ledgerWords(const MapNames &names, const LedgerRow &row, bool full) 
 
 /// Where matched things of the source were found.
 struct Found {
-  const LedgerRow *ledger = nullptr;
+  const MapLedgerRow *ledger = nullptr;
   std::vector<std::pair<uint32_t, uint32_t>> operators; ///< subgraph, index; and so below
   std::vector<std::pair<uint32_t, uint32_t>> constants;
-  std::vector<std::tuple<uint32_t, uint32_t, const Relation *>> values;
+  std::vector<std::tuple<uint32_t, uint32_t, const MapRelation *>> values;
 };
 
 class Where {
@@ -121,7 +121,7 @@ private:
         for (uint32_t id : graphs[g].operators[i].origins)
           note(operators, id, &Found::operators, g, i);
       for (const TensorRow &row : graphs[g].tensors) {
-        for (const Relation &relation : row.relations)
+        for (const MapRelation &relation : row.relations)
           if (auto it = tensors.find(relation.tensor); it != tensors.end())
             it->second.values.emplace_back(g, row.index, &relation);
         for (uint32_t id : row.tensors)
@@ -130,7 +130,7 @@ private:
           note(operators, id, &Found::constants, g, row.index);
       }
     }
-    for (const LedgerRow &row : names.map.ledger) {
+    for (const MapLedgerRow &row : names.map.ledger) {
       auto &wanted = row.isTensor ? tensors : operators;
       if (auto it = wanted.find(row.id); it != wanted.end() && !it->second.ledger)
         it->second.ledger = &row;
@@ -178,7 +178,7 @@ void printRelations(const MapNames &names, uint32_t graph, const TensorRow &row,
   if (row.relations.empty())
     os << "    equals no tensor of the source" << (row.reason.empty() ? "" : " (" + printable(row.reason) + ")")
        << '\n';
-  for (const Relation &relation : row.relations) {
+  for (const MapRelation &relation : row.relations) {
     std::string how = names.relationWords(relation, graph);
     os << "    is " << names.sourceTensorWords(relation.tensor) << (how.empty() ? "" : ", ") << how << '\n';
   }

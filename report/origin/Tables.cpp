@@ -102,7 +102,7 @@ void report::printLedger(const MapNames &names, bool full, llvm::raw_ostream &os
   printColumns(
       {"WHAT", "ID", "NAME", "FATE", "PASS", "RUN", "REWRITE", "INTO"}, ledger.size(),
       [&](size_t i) -> Cells {
-        const LedgerRow &row = ledger[i];
+        const MapLedgerRow &row = ledger[i];
         std::string kind = "tensor", name;
         if (const SourceTensor *tensor = row.isTensor ? names.sourceTensor(row.id) : nullptr)
           name = tensor->name;
@@ -139,7 +139,7 @@ void report::printSummary(const MapNames &names, llvm::raw_ostream &os) {
       for (const Word &pass : row.passes)
         ++passes[pass.str()];
     }
-  for (const LedgerRow &row : map.ledger)
+  for (const MapLedgerRow &row : map.ledger)
     ++(row.isTensor ? tensorFates : operatorFates)[row.fate.str()];
 
   os << "source             " << fileWords(map.source.file, map.source.format) << '\n';
@@ -194,8 +194,8 @@ void report::printDot(const MapNames &names, llvm::raw_ostream &os) {
        << "];\n";
   };
   os << "digraph origins {\n  rankdir=LR;\n  node [shape=box];\n";
-  std::vector<const LedgerRow *> gone(names.map.source.operatorCount());
-  for (const LedgerRow &row : map.ledger)
+  std::vector<const MapLedgerRow *> gone(names.map.source.operatorCount());
+  for (const MapLedgerRow &row : map.ledger)
     if (!row.isTensor && row.id < gone.size())
       gone[row.id] = &row;
   os << "  subgraph cluster_source {\n    label=\"source\";\n";
@@ -220,7 +220,7 @@ void report::printDot(const MapNames &names, llvm::raw_ostream &os) {
     return kind + std::to_string(at.first) + "_" + std::to_string(at.second);
   };
   std::set<std::pair<uint32_t, uint32_t>> constants;
-  for (const LedgerRow *row : gone)
+  for (const MapLedgerRow *row : gone)
     if (row)
       constants.insert(row->tensors.begin(), row->tensors.end());
   for (auto [g, index] : constants)

@@ -61,7 +61,7 @@ std::string MapNames::tensorWords(uint32_t graph, uint32_t index) const {
          inSubgraph(*this, graph);
 }
 
-std::string MapNames::intoWords(const LedgerRow &row, bool full) const {
+std::string MapNames::intoWords(const MapLedgerRow &row, bool full) const {
   std::vector<std::string> parts;
   for (auto [graph, index] : row.operators)
     parts.push_back(operatorWords(graph, index));
@@ -83,19 +83,19 @@ static std::string termWords(const Term &term, const MapNames &names, uint32_t g
   return llvm::formatv("{0}", term.number).str();
 }
 
-static std::string stepWords(const Step &step, const MapNames &names, uint32_t graph) {
+static std::string stepWords(const MapStep &step, const MapNames &names, uint32_t graph) {
   switch (step.kind) {
-  case Step::Permute:
+  case MapStep::Permute:
     return "its axes permuted by " + numbers(step.first);
-  case Step::Reshape:
+  case MapStep::Reshape:
     return "reshaped";
-  case Step::Slice:
+  case MapStep::Slice:
     return "the part of " + numbers(step.second) + " at " + numbers(step.first);
-  case Step::Placed:
+  case MapStep::Placed:
     return "placed as the part of " + numbers(step.second) + " at " + numbers(step.first);
-  case Step::Cast:
+  case MapStep::Cast:
     return "cast";
-  case Step::Affine: {
+  case MapStep::Affine: {
     std::string words;
     if (step.scale.kind != Term::Null)
       words += "times " + termWords(step.scale, names, graph);
@@ -105,17 +105,17 @@ static std::string stepWords(const Step &step, const MapNames &names, uint32_t g
       words = "scaled by nothing";
     return words + (step.axis >= 0 ? " along axis " + std::to_string(step.axis) : "");
   }
-  case Step::Quantize:
+  case MapStep::Quantize:
     return "quantised";
-  case Step::Unknown:
+  case MapStep::Unknown:
     break;
   }
   return "after an unknown step " + printable(step.unknown);
 }
 
-std::string MapNames::relationWords(const Relation &relation, uint32_t graph) const {
+std::string MapNames::relationWords(const MapRelation &relation, uint32_t graph) const {
   std::string words;
-  for (const Step &step : relation.steps)
+  for (const MapStep &step : relation.steps)
     words += (words.empty() ? "" : ", then ") + stepWords(step, *this, graph);
   if (!relation.exact)
     words += words.empty() ? "up to float re-association" : " (up to float re-association)";

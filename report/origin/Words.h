@@ -35,9 +35,9 @@ public:
   std::string sourceTensorWords(uint32_t id) const;   ///< source tensor 12 "conv1"
   std::string operatorWords(uint32_t graph, uint32_t index) const;
   std::string tensorWords(uint32_t graph, uint32_t index) const;
-  std::string intoWords(const origin::LedgerRow &row,
+  std::string intoWords(const origin::MapLedgerRow &row,
                         bool full) const; ///< empty if it leads to nothing
-  std::string relationWords(const origin::Relation &relation,
+  std::string relationWords(const origin::MapRelation &relation,
                             uint32_t graph) const; ///< how it comes from its tensor
 };
 

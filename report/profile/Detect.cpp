@@ -10,7 +10,7 @@ using llvm::StringRef;
 
 namespace {
 
-struct Format {
+struct ProfileFormat {
   const char *tool;
   bool (*looksLike)(StringRef);
   llvm::Error (*read)(StringRef, const ProfileOptions &, Profile &);
@@ -43,7 +43,7 @@ bool isCsv(StringRef text) {
 }
 
 /// In the order of looking. A tool's last format is what --format takes a file for that looks like none of them.
-constexpr Format formats[] = {
+constexpr ProfileFormat formats[] = {
     {"benchmark_model", isBenchmarkProto, readBenchmarkProto, "--op_profiling_output_mode=proto"},
     {"circle-interpreter", isOwnTrace, readChromeTrace, "--profile=FILE"},
     {"onert", isTrace, readChromeTrace, "trace.chrome.json"},
@@ -65,7 +65,7 @@ constexpr Format formats[] = {
 
 std::string report::profileFormatHelp() {
   std::string text;
-  for (const Format &format : formats)
+  for (const ProfileFormat &format : formats)
     text += "  " + std::string(format.tool) + std::string(20 - StringRef(format.tool).size(), ' ') + format.help + "\n";
   return text;
 }
@@ -74,8 +74,8 @@ llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOption
   bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return makeError("is text in UTF-16; convert it to UTF-8");
-  const Format *found = nullptr;
-  for (const Format &format : formats) {
+  const ProfileFormat *found = nullptr;
+  for (const ProfileFormat &format : formats) {
     bool named = options.format == format.tool;
     if (!named && !options.format.empty())
       continue;

@@ -30,28 +30,28 @@ static void print(const char *word, const Term &term) {
     std::printf(" %s constant %u", word, term.constant);
 }
 
-static void print(const Step &step) {
+static void print(const MapStep &step) {
   switch (step.kind) {
-  case Step::Permute:
+  case MapStep::Permute:
     return print("permute", step.first);
-  case Step::Reshape:
+  case MapStep::Reshape:
     std::printf(" reshape");
     return;
-  case Step::Slice:
-  case Step::Placed:
-    print(step.kind == Step::Slice ? "slice" : "placed", step.first);
+  case MapStep::Slice:
+  case MapStep::Placed:
+    print(step.kind == MapStep::Slice ? "slice" : "placed", step.first);
     return print("size", step.second);
-  case Step::Cast:
+  case MapStep::Cast:
     std::printf(" cast");
     return;
-  case Step::Affine:
+  case MapStep::Affine:
     std::printf(" affine %d", step.axis);
     print("scale", step.scale);
     return print("shift", step.shift);
-  case Step::Quantize:
+  case MapStep::Quantize:
     std::printf(" quantize");
     return;
-  case Step::Unknown:
+  case MapStep::Unknown:
     std::printf(" unknown");
   }
 }
@@ -59,9 +59,9 @@ static void print(const Step &step) {
 static void print(unsigned subgraph, const TensorRow &row) {
   std::printf("tensor %u:%u \"%s\" reason %s synthetic %s\n", subgraph, row.index, row.name.c_str(), row.reason.c_str(),
               row.syntheticReason.c_str());
-  for (const Relation &relation : row.relations) {
+  for (const MapRelation &relation : row.relations) {
     std::printf("  is %u%s", relation.tensor, relation.exact ? " exact" : "");
-    for (const Step &step : relation.steps)
+    for (const MapStep &step : relation.steps)
       print(step);
     std::printf("\n");
   }
@@ -107,7 +107,7 @@ static bool isConsistent(const OriginReader &reader) {
     for (Place place : fate.tensors) {
       const TensorRow *row = map.target.findTensor(place.subgraph, place.index);
       if (!row || std::none_of(row->relations.begin(), row->relations.end(),
-                               [&](const Relation &relation) { return relation.tensor == id; }))
+                               [&](const MapRelation &relation) { return relation.tensor == id; }))
         return false;
     }
     gone += fate.gone != nullptr;
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     }
     std::printf("\n");
   }
-  for (const LedgerRow &row : map.ledger) {
+  for (const MapLedgerRow &row : map.ledger) {
     std::printf("gone %s %u %s was %s by %s run %u rewrite %u part %s %s", row.isTensor ? "tensor" : "operator", row.id,
                 row.fate.c_str(), row.was.c_str(), row.pass.c_str(), row.run, row.rewrite, row.partFile.c_str(),
                 row.partFingerprint.c_str());

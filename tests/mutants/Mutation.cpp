@@ -170,19 +170,19 @@ template <class F> void constantTensorIds(origin::OriginMap &map, F visit) {
 template <class F> void relationIds(origin::OriginMap &map, F visit) {
   for (origin::TargetSubgraph &graph : map.target.subgraphs)
     for (origin::TensorRow &row : graph.tensors)
-      for (origin::Relation &relation : row.relations)
+      for (origin::MapRelation &relation : row.relations)
         visit(relation.tensor);
 }
 
 template <class F> void ledgerIds(origin::OriginMap &map, bool tensors, F visit) {
-  for (origin::LedgerRow &row : map.ledger)
+  for (origin::MapLedgerRow &row : map.ledger)
     if (row.isTensor == tensors)
       visit(row.id);
 }
 
 using Place = std::pair<uint32_t, uint32_t>;
-template <class F> void ledgerPlaces(origin::OriginMap &map, std::vector<Place> origin::LedgerRow::*list, F visit) {
-  for (origin::LedgerRow &row : map.ledger)
+template <class F> void ledgerPlaces(origin::OriginMap &map, std::vector<Place> origin::MapLedgerRow::*list, F visit) {
+  for (origin::MapLedgerRow &row : map.ledger)
     for (Place &place : row.*list)
       visit(place);
 }
@@ -231,9 +231,9 @@ void offByOne(origin::OriginMap &map) {
   fault("the ledger's operators", [&](auto change) { ledgerIds(map, false, change); });
   fault("the ledger's tensors", [&](auto change) { ledgerIds(map, true, change); });
   placeFault("the operators that the ledger leads to",
-             [&](auto change) { ledgerPlaces(map, &origin::LedgerRow::operators, change); });
+             [&](auto change) { ledgerPlaces(map, &origin::MapLedgerRow::operators, change); });
   placeFault("the tensors that the ledger leads to",
-             [&](auto change) { ledgerPlaces(map, &origin::LedgerRow::tensors, change); });
+             [&](auto change) { ledgerPlaces(map, &origin::MapLedgerRow::tensors, change); });
 }
 
 /// Ids begin at 0 in each subgraph, and the written file has only one.
@@ -265,10 +265,10 @@ void firstSubgraphOnly(origin::OriginMap &map) {
       "the ledger's tensors", [&](auto change) { ledgerIds(map, true, change); }, tensorId);
   fault(
       "the operators that the ledger leads to",
-      [&](auto change) { ledgerPlaces(map, &origin::LedgerRow::operators, change); }, inFirst);
+      [&](auto change) { ledgerPlaces(map, &origin::MapLedgerRow::operators, change); }, inFirst);
   fault(
       "the tensors that the ledger leads to",
-      [&](auto change) { ledgerPlaces(map, &origin::LedgerRow::tensors, change); }, inFirst);
+      [&](auto change) { ledgerPlaces(map, &origin::MapLedgerRow::tensors, change); }, inFirst);
 }
 
 } // namespace

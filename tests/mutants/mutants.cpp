@@ -76,7 +76,7 @@ std::string coreOf(origin::OriginMap map) {
   map.source.subgraphs.clear();
   map.source.signatures.clear();
   map.chain.clear();
-  for (origin::LedgerRow &row : map.ledger)
+  for (origin::MapLedgerRow &row : map.ledger)
     row.run = row.rewrite = 0;
   std::string text;
   llvm::raw_string_ostream os(text);
