@@ -1,9 +1,13 @@
 #include "eval/Baseline.h"
 
 #include "eval/RandomInput.h"
+#include "eval/RealNumbers.h"
 #include "ir/Taint.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <set>
 
 namespace origo::eval {
 
@@ -12,31 +16,44 @@ namespace {
 using Held = Baseline::Held;
 using Recording = Baseline::Recording;
 
-/// Runs and keeps what is `wanted`.
-llvm::Error record(const Model &model, const Session &session, Baseline::Run &run, State &state,
-                   llvm::function_ref<bool(const Value &)> wanted) {
-  auto ports = session.inputs(run.signature);
+/// Runs with what an observer does to the tensors.
+llvm::Expected<std::vector<NamedTensor>> execute(const Session &session, llvm::StringRef signature,
+                                                 llvm::ArrayRef<OwnedTensor> given, State &state, Observer observer) {
+  auto ports = session.inputs(signature);
   if (!ports)
     return ports.takeError();
-  if (ports->size() != run.inputs.size())
+  if (ports->size() != given.size())
     return makeError("the number of inputs has changed");
-  for (auto [port, input] : llvm::zip(*ports, run.inputs))
-    run.held[port.value] = {input, 1};
   RunOptions options;
-  options.signature = run.signature;
+  options.signature = signature;
   options.state = &state;
-  options.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
-    if (!wanted(value))
-      return;
-    Held &held = run.held[&value];
-    held.tensor = {tensor.type, tensor.shape, {tensor.storage.begin(), tensor.storage.end()}};
-    ++held.times;
-  };
-  std::vector<TensorRef> inputs(run.inputs.begin(), run.inputs.end());
-  auto outputs = session.run(inputs, options);
+  options.observer = std::move(observer);
+  std::vector<TensorRef> inputs(given.begin(), given.end());
+  return session.run(inputs, options);
+}
+
+/// Runs and keeps what is `wanted`. `after`: what else is done to a tensor when it was kept.
+llvm::Error record(const Model &model, const Session &session, Baseline::Run &run, State &state,
+                   llvm::function_ref<bool(const Value &)> wanted,
+                   llvm::function_ref<void(const Value &, const Held &, Tensor &)> after = nullptr) {
+  auto outputs =
+      execute(session, run.signature, run.inputs, state, [&](const Operator &, const Value &value, Tensor &tensor) {
+        if (!wanted(value))
+          return;
+        Held &held = run.held[&value];
+        held.tensor = {tensor.type, tensor.shape, {tensor.storage.begin(), tensor.storage.end()}};
+        ++held.times;
+        if (after)
+          after(value, held, tensor);
+      });
   if (!outputs)
     return outputs.takeError();
   run.outputs = std::move(*outputs);
+  auto ports = session.inputs(run.signature);
+  if (!ports)
+    return ports.takeError();
+  for (auto [port, input] : llvm::zip(*ports, run.inputs))
+    run.held[port.value] = {input, 1};
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       if (auto bytes = state.variable(*value); bytes && wanted(*value))
@@ -148,6 +165,12 @@ llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> see
   if (!session)
     return session.takeError();
   Baseline baseline;
+  baseline.model = &model;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      baseline.stateful |= op.effects() != 0 || llvm::any_of(op.operands(), [](const Use &use) {
+                             return use.get() && use.get()->isVariable;
+                           });
   baseline.options = options;
   std::vector<std::string> signatures{std::string()};
   for (const Signature &signature : model.signatures)
@@ -171,6 +194,11 @@ llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> see
         }
         if (llvm::Error error = record(model, *session, run, state, [](const Value &) { return true; }))
           return error;
+        auto results = session->outputs(signature);
+        if (!results)
+          return results.takeError();
+        for (const Port &port : *results)
+          run.ports.push_back(port.value);
         baseline.all.push_back(std::move(run));
         return llvm::Error::success();
       };
@@ -195,6 +223,152 @@ llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> see
   return baseline;
 }
 
+namespace {
+
+using Values = std::set<const Value *>;
+
+/// How far tensors of the source move where its numbers are off by rounding errors.
+using Moved = std::map<const Value *, std::vector<double>>;
+
+/// The source once more, with rounding errors. In a run, each tensor of `anchors` starts from what it holds without
+/// them: it is one that a result is compared with, and given, so that errors before it are not counted twice.
+class Trial {
+public:
+  static llvm::Expected<Trial> of(Model &model, const CompileOptions &options, uint64_t seed) {
+    Trial trial;
+    trial.seed = seed;
+    std::map<const Value *, double> parts; // of constants: as much as in the sums that they are read for
+    for (const auto &graph : model.subgraphs)
+      for (const Operator &op : graph->operators)
+        for (const Use &use : op.operands())
+          if (const Value *value = use.get(); value && value->isConstant() && unitOf(value->type) > 0)
+            parts[value] = std::max(parts[value], roundingOf(op, value->type));
+    std::vector<std::pair<Buffer *, Payload>> kept;
+    Values done;
+    for (const auto &graph : model.subgraphs)
+      for (const Value *value : graph->values) {
+        auto part = parts.find(value);
+        if (part == parts.end() || !value->buffer || value->compression || value->externalBuffer ||
+            !value->payload().hasBytes() || llvm::any_of(kept, [&](auto &k) { return k.first == value->buffer; }))
+          continue;
+        llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
+        std::string moved(bytes.begin(), bytes.end());
+        if (!jiggle(value->type, {reinterpret_cast<uint8_t *>(moved.data()), moved.size()}, part->second,
+                    trial.seedOf(*value)))
+          continue;
+        kept.emplace_back(value->buffer, value->buffer->payload);
+        value->buffer->payload = Payload::owned(std::move(moved));
+        trial.payloads.push_back(value->buffer->payload);
+      }
+    auto session = compile(model, options);
+    for (auto &[buffer, payload] : kept)
+      buffer->payload = std::move(payload);
+    if (!session)
+      return session.takeError();
+    trial.session = std::make_unique<Session>(std::move(*session));
+    return trial;
+  }
+
+  llvm::Error run(const Baseline::Run &run, State &state, const Values &anchors, const Values &wanted,
+                  Moved &moved) const {
+    const Recording &clean = run.held;
+    std::vector<OwnedTensor> inputs = run.inputs;
+    for (auto [i, input] : llvm::enumerate(inputs))
+      jiggle(input.type, input.bytes, unitOf(input.type), seed * 31 + i);
+    Moved now;
+    auto outputs =
+        execute(*session, run.signature, inputs, state, [&](const Operator &op, const Value &value, Tensor &tensor) {
+          double unit = unitOf(value.type);
+          if (unit == 0)
+            return;
+          auto held = clean.find(&value);
+          bool known = held != clean.end();
+          if (known && wanted.count(&value))
+            now[&value] = distance(held->second.tensor, value, tensor);
+          bool anchor = known && anchors.count(&value) && held->second.tensor.bytes.size() == tensor.storage.size();
+          if (anchor)
+            llvm::copy(held->second.tensor.bytes, tensor.storage.begin());
+          if (anchor || !op.info() || !op.info()->has(Trait::DataMovement))
+            jiggle(value.type, tensor.storage, anchor ? unit : roundingOf(op, value.type), seedOf(value));
+        });
+    if (!outputs)
+      return outputs.takeError();
+    for (auto &[value, far] : now) {
+      std::vector<double> &most = moved[value];
+      most.resize(far.size(), 0);
+      for (size_t i = 0; i < far.size(); ++i)
+        most[i] = std::max(most[i], far[i]);
+    }
+    return llvm::Error::success();
+  }
+
+private:
+  Trial() = default;
+  uint64_t seed = 0;
+  std::vector<Payload> payloads;
+  std::unique_ptr<Session> session;
+
+  uint64_t seedOf(const Value &value) const { return (seed * 1009 + value.subgraph()->index) * 1000003 + value.index; }
+
+  /// Nothing where rounding has decided on the shape.
+  static std::vector<double> distance(const OwnedTensor &clean, const Value &value, const Tensor &tensor) {
+    auto was = storedNumbers(view(clean, value)), is = storedNumbers(tensor);
+    if (!was || !is || was->size() != is->size())
+      return {};
+    for (size_t i = 0; i < was->size(); ++i)
+      (*was)[i] = std::fabs((*was)[i] - (*is)[i]);
+    return *was;
+  }
+};
+
+} // namespace
+
+/// Made when the first float is off.
+struct Baseline::Trials {
+  std::vector<Trial> all;
+};
+
+Baseline::Baseline() = default;
+Baseline::~Baseline() = default;
+Baseline::Baseline(Baseline &&) noexcept = default;
+
+/// How far the tensors may be off that are compared with source tensors `wanted`.
+llvm::Expected<std::map<const Value *, Tolerance>> Baseline::tolerances(size_t run, const Values &anchors,
+                                                                        const Values &wanted) const {
+  if (!trials) {
+    trials = std::make_unique<Trials>();
+    for (uint64_t seed : {1, 2, 3}) {
+      auto trial = Trial::of(*model, options, seed);
+      if (!trial)
+        return trial.takeError();
+      trials->all.push_back(std::move(*trial));
+    }
+  }
+  const Run &clean = all[run];
+  Moved moved;
+  size_t first = run; // what runs before have left in variables is off as well
+  while (stateful && first > 0 && all[first - 1].signature == clean.signature)
+    --first;
+  for (const Trial &trial : trials->all) {
+    State state;
+    for (size_t i = first; i <= run; ++i)
+      if (llvm::Error error = trial.run(all[i], state, anchors, i == run ? wanted : Values(), moved))
+        return error;
+  }
+  std::map<const Value *, Tolerance> made;
+  for (const Value *value : wanted) {
+    double part = value->producer() ? roundingOf(*value->producer(), value->type) : unitOf(value->type);
+    auto held = clean.held.find(value);
+    auto far = moved.find(value);
+    auto numbers = held == clean.held.end() ? std::nullopt : storedNumbers(view(held->second.tensor, *value));
+    if (numbers && far != moved.end() && far->second.size() == numbers->size())
+      made.emplace(value, Tolerance::measured(*numbers, far->second, part));
+    else
+      made.emplace(value, Tolerance(part));
+  }
+  return made;
+}
+
 llvm::Expected<Comparison> Baseline::compare(Model &result) const {
   auto session = compile(result, options);
   if (!session)
@@ -205,21 +379,46 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
   for (const Value *value : values)
     verdicts.emplace_back(value->relations.size(), Verdict{Verdict::Unchecked});
   std::vector<std::pair<const Value *, Verdict>> outputs;
+  auto addOutput = [&](const Value *value, Verdict verdict) {
+    auto known = llvm::find_if(outputs, [&](const auto &o) { return o.first == value; });
+    if (known == outputs.end())
+      outputs.push_back({value, std::move(verdict)});
+    else
+      add(known->second, std::move(verdict));
+  };
+  auto related = [](const Value &value) { return !value.relations.empty(); };
 
-  std::optional<State> state;
+  // What has to be judged by a tolerance: a relation of values[i], or, behind the last of them, an output.
+  struct Open {
+    size_t value, which;
+    const Value *source;
+  };
+  std::optional<State> free, led;
   std::string signature;
-  for (const Run &before : all) {
-    if (!state || before.signature != signature)
-      state.emplace();
+  for (size_t number = 0; number < all.size(); ++number) {
+    const Run &before = all[number];
+    if (!free || before.signature != signature) {
+      free.emplace();
+      led.emplace();
+    }
     signature = before.signature;
-    Run after{signature, before.inputs};
-    if (llvm::Error error =
-            record(result, *session, after, *state, [](const Value &value) { return !value.relations.empty(); }))
+    auto ports = session->outputs(signature);
+    if (!ports)
+      return ports.takeError();
+
+    // By itself: what is said to be exact has to be, and most is.
+    Run alone{signature, before.inputs};
+    if (llvm::Error error = record(result, *session, alone, *free, related))
       return error;
+    if (before.outputs.size() != alone.outputs.size())
+      return makeError("the number of outputs has changed");
+    std::vector<Open> open;
     for (size_t i = 0; i < values.size(); ++i) {
       const Value &value = *values[i];
-      Looked have(value, after.held);
-      for (auto [relation, verdict] : llvm::zip(value.relations, verdicts[i])) {
+      Looked have(value, alone.held);
+      for (size_t k = 0; k < value.relations.size(); ++k) {
+        const Relation &relation = value.relations[k];
+        Verdict &verdict = verdicts[i][k];
         auto source = sources.find(relation.tensor);
         if (source == sources.end()) {
           add(verdict, {Verdict::Unchecked, "the source tensor is not in the model that is compared with"});
@@ -228,29 +427,76 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
         Looked want(*source->second, before.held);
         if (!have.times && !want.times && verdict.kind != Verdict::Unchecked)
           continue; // two constants were compared in the first run
-        if (!have.found || !want.found)
+        if (!have.found || !want.found) {
           add(verdict, {Verdict::Unchecked, have.found ? want.why : have.why});
-        else if (have.times && want.times && have.times != want.times)
+          continue;
+        }
+        if (have.times && want.times && have.times != want.times) {
           add(verdict, {Verdict::Unchecked, "its subgraph is called another number of times"});
+          continue;
+        }
+        Verdict bits = checkRelation(want.tensor, result.steps.get(relation.steps), nullptr, have.tensor);
+        if (bits.kind == Verdict::Deviates && !taint.exact(value, relation))
+          open.push_back({i, k, source->second});
         else
-          add(verdict, checkRelation(want.tensor, result.steps.get(relation.steps), relation.exact && !taint(value),
-                                     have.tensor));
+          add(verdict, std::move(bits));
       }
     }
-    auto ports = session->outputs(signature);
-    if (!ports)
-      return ports.takeError();
-    if (before.outputs.size() != after.outputs.size())
-      return makeError("the number of outputs has changed");
     for (size_t i = 0; i < ports->size(); ++i) {
       const Value *value = (*ports)[i].value;
-      Verdict verdict =
-          checkRelation(view(before.outputs[i].tensor, *value), {}, false, view(after.outputs[i].tensor, *value));
-      auto known = llvm::find_if(outputs, [&](const auto &o) { return o.first == value; });
-      if (known == outputs.end())
-        outputs.push_back({value, std::move(verdict)});
+      Verdict bits =
+          checkRelation(view(before.outputs[i].tensor, *value), {}, nullptr, view(alone.outputs[i].tensor, *value));
+      if (bits.kind == Verdict::Deviates)
+        open.push_back({values.size(), i, before.ports[i]});
       else
-        add(known->second, std::move(verdict));
+        addOutput(value, std::move(bits));
+    }
+    if (open.empty() && !stateful)
+      continue;
+
+    // Led: each tensor that stands for one of the source goes on with the source's numbers, so that what is found is
+    // the work of the operators behind it, and not what earlier rewrites have left.
+    Values anchors, wanted;
+    Run after{signature, before.inputs};
+    auto lead = [&](const Value &value, const Held &held, Tensor &tensor) {
+      for (const Relation &relation : value.relations) {
+        auto source = sources.find(relation.tensor);
+        auto want = source == sources.end() ? before.held.end() : before.held.find(source->second);
+        if (want == before.held.end() || want->second.times != 1 || held.times != 1)
+          continue;
+        Tensor from = view(want->second.tensor, *source->second);
+        if (!moveAlong(from, result.steps.get(relation.steps), tensor))
+          continue;
+        anchors.insert(source->second);
+        return;
+      }
+    };
+    if (llvm::Error error = record(result, *session, after, *led, related, lead))
+      return error;
+    for (const Open &one : open)
+      wanted.insert(one.source);
+    if (open.empty())
+      continue;
+    auto tolerance = tolerances(number, anchors, wanted);
+    if (!tolerance)
+      return tolerance.takeError();
+    for (const Open &one : open) {
+      const Tolerance &allowed = tolerance->at(one.source);
+      if (one.value == values.size()) {
+        const Value *value = (*ports)[one.which].value;
+        auto held = after.held.find(value); // as it was before it was led
+        const OwnedTensor &have = held != after.held.end() ? held->second.tensor : after.outputs[one.which].tensor;
+        addOutput(value,
+                  checkRelation(view(before.outputs[one.which].tensor, *value), {}, &allowed, view(have, *value)));
+        continue;
+      }
+      const Value &value = *values[one.value];
+      Looked have(value, after.held), want(*one.source, before.held);
+      Verdict verdict =
+          checkRelation(want.tensor, result.steps.get(value.relations[one.which].steps), &allowed, have.tensor);
+      if (verdict.kind == Verdict::Equal)
+        verdict.kind = Verdict::Within; // by itself it was not
+      add(verdicts[one.value][one.which], std::move(verdict));
     }
   }
   Comparison comparison;

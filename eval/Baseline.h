@@ -3,6 +3,8 @@
 #include "eval/Relations.h"
 #include "eval/Session.h"
 
+#include <set>
+
 namespace origo::eval {
 
 /// A tensor that does not hold what it should.
@@ -20,8 +22,15 @@ struct Comparison {
 };
 
 /// What a model computes from random inputs, to compare later states of it with.
+///
+/// A state is run twice. By itself: what is said to be exact has to have the same bits. Then led: each tensor that
+/// stands for one of the source is compared and goes on with the source's numbers, so that every tensor is judged by
+/// the operators since those before it, however deep the network is. How far it may be off is measured: the source runs
+/// again with rounding errors at random (Rounding.h) in the operators between the same tensors.
 class Baseline {
 public:
+  Baseline(Baseline &&) noexcept;
+  ~Baseline();
   /// Runs the first subgraph, and each signature of another one, for each seed; variables keep their values from one to
   /// the next. The model must outlive this and stay as it is. Its tensors give their values to the source tensors that
   /// they equal by their relations.
@@ -41,14 +50,23 @@ public:
     std::string signature;
     std::vector<OwnedTensor> inputs;
     std::vector<NamedTensor> outputs = {};
+    std::vector<const Value *> ports = {}; ///< the outputs' values
     Recording held = {};
   };
   llvm::ArrayRef<Run> runs() const { return all; }
 
 private:
+  Baseline();
+  struct Trials;
+  Model *model = nullptr;
   CompileOptions options;
+  bool stateful = false; ///< a run may depend on the one before it
+  mutable std::unique_ptr<Trials> trials;
   std::vector<Run> all;
   std::map<uint32_t, const Value *> sources; ///< by id
+
+  llvm::Expected<std::map<const Value *, Tolerance>> tolerances(size_t run, const std::set<const Value *> &anchors,
+                                                                const std::set<const Value *> &wanted) const;
 };
 
 } // namespace origo::eval

@@ -1,216 +1,203 @@
 #include "eval/Evaluate.h"
 
-#include "eval/Filling.h"
-#include "eval/Kernels.h"
-#include "eval/Movement.h"
-#include "eval/Numbers.h"
+#include "eval/Fold.h"
+#include "eval/Dense.h"
+#include "eval/RealNumbers.h"
 #include "eval/RunOperator.h"
-#include "ir/ConstantView.h"
+#include "eval/kernels/Elementwise.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 namespace origo {
 
 namespace {
 
-using Result = llvm::Expected<std::optional<Payload>>;
+using namespace eval;
+using Op = BuiltinOperator;
+using Payloads = llvm::SmallVector<Payload, 1>;
+/// Results; or none, and the reason in `why`.
+using Result = llvm::Expected<Payloads>;
 
 Result none(const char *&why, const char *reason) {
   why = reason;
-  return std::optional<Payload>();
+  return Payloads();
 }
 
-/// Dense bytes that fill the shape exactly; null: not such a constant.
-const uint8_t *denseBytes(const Value *value, size_t elementSize) {
-  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
-      !value->payload().hasBytes() || !value->elementCount() ||
-      value->payload().size() != *value->elementCount() * elementSize)
-    return nullptr;
-  return value->payload().bytes().data();
+/// What the model states of the result is what its users rely on.
+bool fits(const Value &result, llvm::ArrayRef<int32_t> shape, uint64_t size) {
+  std::optional<uint64_t> count = result.elementCount();
+  std::optional<uint64_t> stated = count ? payloadBytes(result.type, *count) : std::nullopt;
+  return stated && *stated == size && llvm::ArrayRef<int32_t>(result.shape) == shape;
 }
 
-template <class T> T load(const uint8_t *data, uint64_t index) {
-  T value;
-  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-  return value;
+Result oneOf(Payload payload) {
+  Payloads payloads;
+  payloads.push_back(std::move(payload));
+  return payloads;
 }
 
-/// result[i] = f(i) for T elements, window by window.
-template <class T, class F> Result map(PayloadStore &store, uint64_t count, F f) {
-  llvm::Expected<Payload> payload =
-      store.make(count * sizeof(T), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
-        uint64_t first = offset / sizeof(T);
-        for (uint64_t i = 0; i < window.size() / sizeof(T); ++i) {
-          T value = f(first + i);
-          std::memcpy(window.data() + i * sizeof(T), &value, sizeof(T));
-        }
-      });
-  if (!payload)
-    return payload.takeError();
-  return std::optional<Payload>(std::move(*payload));
+/// Makes the bytes of what cannot be read part by part, or has cost too much before.
+llvm::Error materializeOperands(const Operator &op) {
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i))
+      if (llvm::Error error = value->payload().materialize())
+        return error;
+  return llvm::Error::success();
 }
 
-/// real = scale · (q − zero point); float16 is widened.
-Result dequantize(const Operator &op, PayloadStore &store, const char *&why) {
-  const Value *x = op.operand(0);
-  if (op.result()->type != TensorType::FLOAT32 || !x->elementCount())
-    return none(why, "the result is not float32");
-  uint64_t count = *x->elementCount();
-  if (x->type == TensorType::FLOAT16) {
-    const uint8_t *data = denseBytes(x, 2);
-    return data ? map<float>(store, count, [&](uint64_t i) { return eval::halfToFloat(load<uint16_t>(data, i)); })
-                : none(why, "not a dense constant");
+template <class From> bool allWithin(const Payload &numbers, double low, double high) {
+  std::vector<From> window(1 << 14);
+  for (uint64_t at = 0; at < numbers.size(); at += window.size() * sizeof(From)) {
+    window.resize(std::min<uint64_t>(window.size(), (numbers.size() - at) / sizeof(From)));
+    numbers.read(at, {reinterpret_cast<uint8_t *>(window.data()), window.size() * sizeof(From)});
+    for (From number : window)
+      if (!(static_cast<double>(number) > low && static_cast<double>(number) < high))
+        return false;
   }
-  const Quantization *q = x->quantization;
-  if (!q || q->scale.empty() || q->details != Quantization::Details::None)
-    return none(why, "not quantised by scale and zero point");
-  uint64_t inner = 1, channels = q->scale.size();
-  if (channels > 1) {
-    if (q->dimension < 0 || q->dimension >= x->rank() || static_cast<uint64_t>(x->shape[q->dimension]) != channels)
-      return none(why, "the scales do not fit the shape");
-    for (int d = q->dimension + 1; d < x->rank(); ++d)
-      inner *= x->shape[d];
-  }
-  auto number = [&](uint64_t i, int64_t value) {
-    uint64_t c = channels > 1 ? i / inner % channels : 0;
-    int64_t zero = q->zeroPoint.empty() ? 0 : q->zeroPoint[std::min<uint64_t>(c, q->zeroPoint.size() - 1)];
-    // The kernels: one scale is multiplied in double, several in float.
-    return channels > 1 ? q->scale[c] * static_cast<float>(value - zero)
-                        : static_cast<float>(static_cast<double>(q->scale[0]) * static_cast<double>(value - zero));
-  };
-  auto from = [&]<class T>(T) -> Result {
-    const uint8_t *data = denseBytes(x, sizeof(T));
-    return data ? map<float>(store, count, [&](uint64_t i) { return number(i, load<T>(data, i)); })
-                : none(why, "not a dense constant");
-  };
-  switch (x->type) {
-  case TensorType::INT8:
-    return from(int8_t());
-  case TensorType::UINT8:
-    return from(uint8_t());
-  case TensorType::INT16:
-    return from(int16_t());
-  default:
-    return none(why, "no kernel for the type");
-  }
+  return true;
 }
 
-template <class To, class From> bool representable(From value) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
-    return value > static_cast<double>(std::numeric_limits<To>::min()) - 1 &&
-           value < static_cast<double>(std::numeric_limits<To>::max());
-  else
+/// What C++ leaves undefined, kernels do in different ways: a float that the integer type does not have.
+bool castIsDefined(const Operator &op) {
+  const Value &x = *op.operand(0);
+  TensorType to = op.result()->type;
+  if ((x.type != TensorType::FLOAT32 && x.type != TensorType::FLOAT64) || to == TensorType::BOOL || isFloat(to))
     return true;
+  unsigned bits = *bitsPerElement(to);
+  bool isSigned =
+      to == TensorType::INT8 || to == TensorType::INT16 || to == TensorType::INT32 || to == TensorType::INT64;
+  double high = std::ldexp(1., static_cast<int>(isSigned ? bits - 1 : bits)), low = (isSigned ? -high : 0) - 1;
+  return x.type == TensorType::FLOAT32 ? allWithin<float>(x.payload(), low, high)
+                                       : allWithin<double>(x.payload(), low, high);
 }
 
-template <class To, class From> Result castElements(const Operator &op, PayloadStore &store, const char *&why) {
-  const uint8_t *data = denseBytes(op.operand(0), sizeof(From));
-  if (!data)
-    return none(why, "not a dense constant");
-  uint64_t count = *op.operand(0)->elementCount();
-  for (uint64_t i = 0; i < count; ++i)
-    if (!representable<To>(load<From>(data, i)))
-      return none(why, "a number is out of the range of the integer type");
-  return map<To>(store, count, [&](uint64_t i) { return static_cast<To>(load<From>(data, i)); });
+/// Kernels that refuse single numbers: a division by zero, a negative power.
+bool looksAtNumbers(Op code) {
+  return code == Op::DIV || code == Op::FLOOR_DIV || code == Op::FLOOR_MOD || code == Op::POW;
 }
 
-template <class From> Result castFrom(const Operator &op, PayloadStore &store, const char *&why) {
-  switch (op.result()->type) {
-  case TensorType::FLOAT32:
-    return castElements<float, From>(op, store, why);
-  case TensorType::INT32:
-    return castElements<int32_t, From>(op, store, why);
-  case TensorType::INT64:
-    return castElements<int64_t, From>(op, store, why);
-  default:
-    return none(why, "no kernel for the types");
-  }
-}
-
-Result cast(const Operator &op, PayloadStore &store, const char *&why) {
-  switch (op.operand(0)->type) {
-  case TensorType::FLOAT32:
-    return castFrom<float>(op, store, why);
-  case TensorType::INT32:
-    return castFrom<int32_t>(op, store, why);
-  case TensorType::INT64:
-    return castFrom<int64_t>(op, store, why);
-  case TensorType::UINT8:
-    return castFrom<uint8_t>(op, store, why);
-  default:
-    return none(why, "no kernel for the types");
-  }
-}
-
-/// The only one that needs no constant: the shape is known, the value need not be.
-Result shape(const Operator &op, PayloadStore &store, const char *&why) {
-  const Value *x = op.operand(0);
-  if (!x->isStatic())
-    return none(why, "the shape is not known before run time");
-  if (op.result()->type == TensorType::INT64)
-    return map<int64_t>(store, x->shape.size(), [&](uint64_t i) { return x->shape[i]; });
-  if (op.result()->type == TensorType::INT32)
-    return map<int32_t>(store, x->shape.size(), [&](uint64_t i) { return x->shape[i]; });
-  return none(why, "no kernel for the type");
-}
-
-/// By the kernels that move, widen or repeat elements without holding the result in memory.
-Result evaluateInWindows(const Operator &op, PayloadStore &store, const char *&why) {
-  switch (op.code) {
-  case BuiltinOperator::CAST:
-    return cast(op, store, why);
-  case BuiltinOperator::DEQUANTIZE:
-    return dequantize(op, store, why);
-  case BuiltinOperator::SHAPE:
-    return shape(op, store, why);
-  case BuiltinOperator::PAD:
-  case BuiltinOperator::PADV2:
-  case BuiltinOperator::MIRROR_PAD:
-  case BuiltinOperator::FILL:
-  case BuiltinOperator::RANGE:
-  case BuiltinOperator::RANK:
-  case BuiltinOperator::ZEROS_LIKE:
-    return fillElements(op, store, why);
-  default:
-    return moveElements(op, store, why);
-  }
-}
-
-bool hasWindowKernel(BuiltinOperator code) {
-  static const BuiltinOperator codes[] = {
-      BuiltinOperator::CAST,
-      BuiltinOperator::DEQUANTIZE,
-      BuiltinOperator::SHAPE,
-      BuiltinOperator::RESHAPE,
-      BuiltinOperator::SQUEEZE,
-      BuiltinOperator::EXPAND_DIMS,
-      BuiltinOperator::TRANSPOSE,
-      BuiltinOperator::GATHER,
-      BuiltinOperator::SLICE,
-      BuiltinOperator::STRIDED_SLICE,
-      BuiltinOperator::CONCATENATION,
-      BuiltinOperator::PACK,
-      BuiltinOperator::TILE,
-      BuiltinOperator::BROADCAST_TO,
-      BuiltinOperator::REVERSE_V2,
-      BuiltinOperator::DEPTH_TO_SPACE,
-      BuiltinOperator::SPACE_TO_DEPTH,
-      BuiltinOperator::GATHER_ND,
-      BuiltinOperator::PAD,
-      BuiltinOperator::PADV2,
-      BuiltinOperator::MIRROR_PAD,
-      BuiltinOperator::FILL,
-      BuiltinOperator::RANGE,
-      BuiltinOperator::RANK,
-      BuiltinOperator::ZEROS_LIKE,
+Result elementwise(const Operator &op, PayloadStore &store, const char *&why) {
+  unsigned cost = 1;
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    cost += op.operand(i) ? op.operand(i)->payload().cost() : 0;
+  if (cost > Payload::maxCost)
+    if (llvm::Error error = materializeOperands(op))
+      return error;
+  const Value &result = *op.result();
+  auto undefined = [&](llvm::Error error) {
+    llvm::consumeError(std::move(error));
+    return none(why, "the operands have no result that is defined");
   };
-  return llvm::is_contained(codes, code);
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i))
+      if (llvm::Error error = checkQuantization(*value))
+        return undefined(std::move(error));
+  if (llvm::Error error = checkQuantization(result))
+    return undefined(std::move(error));
+  auto fold = std::make_shared<ElementwiseFold>(op);
+  int64_t count = static_cast<int64_t>(*result.elementCount()), enough = looksAtNumbers(op.code) ? count : 64;
+  auto tried = fold->look(std::min(count, enough), [](const KernelContext &) { return true; });
+  if (!tried)
+    return undefined(tried.takeError());
+  return oneOf(madeOf(std::move(fold), *payloadBytes(result.type, count), store));
+}
+
+/// Finds out whether all results are views, without looking at elements that are moved.
+class ViewsOnly : public KernelContext {
+public:
+  explicit ViewsOnly(const Operator &op) : KernelContext(op), views(op.results().size()) {}
+  llvm::SmallVector<std::optional<View>, 2> views;
+  bool takesView(unsigned i, const View &view) override {
+    views[i] = view;
+    return true;
+  }
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
+    return fail("makes a result that is not a view");
+  }
+};
+
+/// Nothing if the results are not views on one operand.
+llvm::Expected<std::optional<Payloads>> viewed(const Operator &op, PayloadStore &store) {
+  const Value &moved = *op.operand(op.code == Op::SPLIT ? 1 : 0);
+  ViewsOnly context(op);
+  OperatorTensors tensors;
+  auto wanted = [&](const Value &value) { return &value != &moved; };
+  llvm::Error error = tensors.bind(context, {}, ~uint64_t(0), wanted);
+  if (!error)
+    error = findKernel(op)->run(context);
+  if (error) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  Payloads payloads;
+  uint64_t size = *bitsPerElement(moved.type) / 8;
+  for (auto [i, view] : llvm::enumerate(context.views)) {
+    if (!view || !fits(*op.result(i), view->shape, product(view->shape) * size))
+      return std::nullopt;
+    uint64_t bytes = product(view->shape) * size;
+    if (ViewFold::isPiece(*view)) {
+      payloads.push_back(bytes ? moved.payload().slice(view->offset * size, bytes) : Payload::owned(""));
+      continue;
+    }
+    // Elements from anywhere: each window would compute all of the operand.
+    if (llvm::Error error = moved.payload().materialize())
+      return error;
+    payloads.push_back(madeOf(std::make_shared<ViewFold>(moved.payload(), std::move(*view), size), bytes, store));
+  }
+  return std::optional(std::move(payloads));
+}
+
+/// The kernel on everything, with its results where computed constants are.
+class AtOnce : public KernelContext {
+public:
+  AtOnce(const Operator &op, PayloadStore &store) : KernelContext(op), payloads(op.results().size()), store(store) {}
+  Payloads payloads;
+  bool misfit = false; ///< a result is not as it is stated
+  bool full = false;   ///< the store has no room for a result
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
+                                                          uint64_t bytes) override {
+    misfit = !fits(*op.result(i), shape, bytes);
+    if (misfit)
+      return fail("the result is not of the stated shape");
+    llvm::MutableArrayRef<uint8_t> room;
+    auto payload = store.allocate(bytes, room);
+    full = !payload;
+    if (full)
+      return payload.takeError();
+    payloads[i] = std::move(*payload);
+    return room;
+  }
+
+private:
+  PayloadStore &store;
+};
+
+Result atOnce(const Operator &op, PayloadStore &store, const char *&why) {
+  bool shapesOnly = op.info()->has(Trait::ShapeQuery);
+  if (!shapesOnly)
+    if (llvm::Error error = materializeOperands(op))
+      return error;
+  AtOnce context(op, store);
+  OperatorTensors tensors;
+  llvm::Error error = tensors.bind(context, {}, uint64_t(1) << 32, [&](const Value &) { return !shapesOnly; });
+  if (!error)
+    error = findKernel(op)->run(context);
+  if (context.full)
+    return error;
+  if (error) {
+    llvm::consumeError(std::move(error));
+    return none(why, context.misfit ? "the result is not of the stated shape"
+                                    : "the operands have no result that is defined");
+  }
+  return std::move(context.payloads);
 }
 
 /// Multiplications, or elements that are looked at; a bound of what is worth to be done now rather than at run time.
@@ -224,69 +211,112 @@ uint64_t workOf(const Operator &op) {
   for (const Value *value : op.results())
     add(value);
   // Of a matrix or a window, each element of the result looks at no more than all weights of its column.
-  const OperatorInfo *info = op.info();
   const Value *weights = op.operand(1);
-  if (info && weights && (info->has(Trait::Linear) || op.code == BuiltinOperator::BATCH_MATMUL))
+  if (weights && (op.info()->has(Trait::Linear) || op.code == Op::BATCH_MATMUL))
     work = weights->elementCount().value_or(UINT64_MAX);
   return llvm::SaturatingMultiply(elements, std::max<uint64_t>(work, 1));
 }
 
+/// Why an operator is not computed although it has a kernel; null: nothing is in the way.
+const char *refusal(const Operator &op) {
+  const Value *x = op.operand(0), &result = *op.result();
+  auto detailed = [](const Value &value) {
+    return value.quantization && value.quantization->details != Quantization::Details::None;
+  };
+  switch (op.code) {
+  case Op::SHAPE:
+  case Op::ZEROS_LIKE:
+    return x->isStatic() ? nullptr : "the shape is not known before run time";
+  case Op::RANK:
+    return x->hasRank || x->rank() || x->isConstant() ? nullptr : "the rank is not known before run time";
+  case Op::RANGE: // sums of floats, which kernels round in different ways
+    return isFloat(result.type) ? "no kernel for the types" : nullptr;
+  case Op::DEQUANTIZE:
+  case Op::QUANTIZE:
+    return detailed(*x) || detailed(result) ? "not quantised by scale and zero point" : nullptr;
+  case Op::CAST:
+    return castIsDefined(op) ? nullptr : "a number is out of the range of the integer type";
+  case Op::FILL:
+    return sameQuantization(op.operand(1)->quantization, result.quantization) ? nullptr : "changes the quantisation";
+  case Op::PAD:
+  case Op::PADV2:
+  case Op::MIRROR_PAD:
+    if (result.quantization && result.quantization->zeroPoint.size() > 1)
+      return "what is padded with is not one constant number";
+    return sameQuantization(x->quantization, result.quantization) ? nullptr : "changes the quantisation";
+  default:
+    return nullptr;
+  }
+}
+
 } // namespace
 
-llvm::Expected<llvm::SmallVector<Payload, 1>> evaluate(const Operator &op, PayloadStore &store, const char *&why) {
-  using Payloads = llvm::SmallVector<Payload, 1>;
+Result evaluate(const Operator &op, PayloadStore &store, const char *&why) {
   constexpr uint64_t longest = uint64_t(1) << 28;
-  auto none = [&](const char *reason) {
-    why = reason;
-    return Payloads();
-  };
+  const OperatorInfo *info = op.info();
+  if (op.results().empty() || !info)
+    return none(why, "no kernel for the types");
   for (const Value *result : op.results())
     if (!result || !result->isStatic())
-      return none("the result's shape is not known before run time");
-  // What the model states of the result is what its users rely on.
-  auto fits = [](const Value &result, uint64_t size) {
-    std::optional<uint64_t> count = result.elementCount();
-    std::optional<uint64_t> stated = count ? payloadBytes(result.type, *count) : std::nullopt;
-    return stated && *stated == size;
+      return none(why, "the result's shape is not known before run time");
+  const Value *x = op.operand(0), &result = *op.result();
+  if (op.code == Op::RESHAPE || op.code == Op::SQUEEZE || op.code == Op::EXPAND_DIMS) {
+    if (!isDense(x) || x->type != result.type)
+      return none(why, "not a dense constant");
+    if (!fits(result, result.shape, x->payload().size()))
+      return none(why, "the result is not of the stated shape");
+    return oneOf(x->payload());
+  }
+  for (unsigned i = 0; i < op.numOperands() && !info->has(Trait::ShapeQuery); ++i)
+    if (const Value *operand = op.operand(i); operand && (!operand->isConstant() || operand->compression ||
+                                                          operand->externalBuffer || !operand->payload().hasBytes()))
+      return none(why, "not a dense constant");
+  if (!findKernel(op)) // asked last, since most operators have an operand that is not constant
+    return none(why, "no kernel for the types");
+  if (const char *reason = refusal(op))
+    return none(why, reason);
+  if (ElementwiseFold::canFold(op))
+    return elementwise(op, store, why);
+  auto hasChannels = [](const Value *value) {
+    return value && value->quantization && value->quantization->scale.size() > 1;
   };
-  why = "no kernel for the types";
-  if (op.results().size() == 1 && op.operand(0) && hasWindowKernel(op.code)) {
-    auto payload = evaluateInWindows(op, store, why);
-    if (!payload)
-      return payload.takeError();
-    Payloads payloads;
-    if (*payload && !fits(*op.result(), (*payload)->size()))
-      return none("the result is not of the stated shape");
-    if (*payload)
-      payloads.push_back(std::move(**payload));
-    return llvm::Expected<Payloads>(std::move(payloads));
+  if (info->has(Trait::Elementwise) && // the kernel would take the first scale for all
+      (hasChannels(&result) || llvm::any_of(op.operands(), [&](const Use &use) { return hasChannels(use.get()); })))
+    return none(why, "quantised by channel");
+  bool moves = info->has(Trait::DataMovement);
+  if (moves && llvm::all_of(op.operands(), [](const Use &use) { return !use.get() || isDense(use.get()); })) {
+    auto views = viewed(op, store);
+    if (!views)
+      return views.takeError();
+    if (*views)
+      return std::move(**views);
   }
-  for (unsigned i = 0; i < op.numOperands(); ++i)
-    if (const Value *operand = op.operand(i); operand && !operand->isConstant())
-      return none("not a dense constant");
-  if (!eval::findKernel(op))
-    return none("no kernel for the types");
-  if (workOf(op) > longest)
-    return none("it takes too long to compute");
-  auto results = eval::runOperator(op, {});
-  if (!results) {
-    llvm::consumeError(results.takeError());
-    return none("the operands have no result that is defined");
-  }
-  Payloads payloads;
-  for (unsigned i = 0; i < op.results().size(); ++i) {
-    const Value &result = *op.result(i);
-    const eval::OwnedTensor &tensor = (*results)[i];
-    if (!fits(result, tensor.bytes.size()) || !llvm::equal(result.shape, tensor.shape))
-      return none("the result is not of the stated shape");
-    auto payload = store.make(tensor.bytes.size(), [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
-      std::memcpy(window.data(), tensor.bytes.data() + offset, window.size());
+  if (!moves && workOf(op) > longest)
+    return none(why, "it takes too long to compute");
+  return atOnce(op, store, why);
+}
+
+bool everyElement(const Operator &op, llvm::function_ref<bool(float, float, float)> holds) {
+  auto isReal = [](const Value *value) { return value && value->type == TensorType::FLOAT32; };
+  if (op.numOperands() != 2 || !isReal(op.operand(0)) || !isReal(op.operand(1)) || !isReal(op.result()) ||
+      !ElementwiseFold::canFold(op))
+    return false;
+  ElementwiseFold fold(op);
+  auto verdict = fold.look(static_cast<int64_t>(*op.result()->elementCount()), [&](const KernelContext &run) {
+    const Tensor &a = run.input(0), &b = run.input(1), &result = *run.outputs[0];
+    auto x = a.as<float>(), y = b.as<float>(), r = result.as<float>();
+    bool all = true;
+    forEachRow(result.shape, a.shape, b.shape, [&](const Row &row) {
+      for (size_t k = 0; k < row.length && all; ++k)
+        all = holds(x[row.a + k * row.stepA], y[row.b + k * row.stepB], r[row.first + k]);
+      return all;
     });
-    if (!payload)
-      return payload.takeError();
-    payloads.push_back(std::move(*payload));
-  }
-  return llvm::Expected<Payloads>(std::move(payloads));
+    return all;
+  });
+  if (verdict)
+    return *verdict;
+  llvm::consumeError(verdict.takeError());
+  return false;
 }
 
 } // namespace origo

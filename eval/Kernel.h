@@ -11,6 +11,7 @@
 namespace origo::eval {
 
 class Resources;
+struct View;
 
 /// What a kernel sees of the operator it computes. A kernel first asks for all its outputs, in order, and looks at
 /// elements afterwards (but for those that decide on the shape): so the same code tells shapes without computing.
@@ -38,6 +39,12 @@ public:
   llvm::Expected<Tensor *> output(unsigned i, llvm::ArrayRef<int32_t> shape);
   /// The same where the size does not follow from the shape (strings).
   llvm::Expected<Tensor *> outputOfSize(unsigned i, llvm::ArrayRef<int32_t> shape, uint64_t bytes);
+
+  /// True: whoever runs the kernel goes through the view by himself, and wants no elements of result `i`.
+  virtual bool takesView(unsigned i, const View &view) {
+    (void)i, (void)view;
+    return false;
+  }
 
   /// The options table. A table that is absent reads as one in which all fields have their defaults.
   template <class T> const T &options() const {

@@ -21,17 +21,20 @@ namespace {
 /// in `unchecked`, one that cannot be meant in `wrong`.
 class Applied {
 public:
-  Applied(const Tensor &source, const Tensor &result) : source(source), result(result), shape(source.shape) {
+  Applied(const Tensor &source, const Tensor &result, const Tolerance *tolerance = nullptr)
+      : source(source), result(result), tolerance(tolerance), shape(source.shape) {
     from.resize(source.count());
     for (size_t i = 0; i < from.size(); ++i)
       from[i] = static_cast<int64_t>(i);
   }
 
   const Tensor &source, &result;
+  const Tolerance *tolerance; ///< of the source; none: exact
   Shape shape;
   std::vector<int64_t> from; ///< element of the source; −1: the relation does not say what stands here
   /// The numbers where they are not the source's any more.
   std::optional<std::vector<double>> numbers;
+  std::vector<double> allowed; ///< how far each of them may be off
   const char *wrong = nullptr, *unchecked = nullptr;
 
   bool apply(llvm::ArrayRef<Step> steps) {
@@ -91,20 +94,24 @@ private:
   /// Puts element `place(index)` at each index of a new shape; `place` may be negative.
   template <class Place> void gather(const Shape &to, Place place) {
     std::vector<int64_t> moved(product(to));
-    std::vector<double> movedNumbers(numbers ? moved.size() : 0, NAN);
+    std::vector<double> movedNumbers(numbers ? moved.size() : 0, NAN), movedAllowed(movedNumbers.size(), 0);
     llvm::SmallVector<int32_t, 6> index(to.size(), 0);
     for (size_t i = 0; i < moved.size(); ++i) {
       int64_t at = place(llvm::ArrayRef<int32_t>(index));
       moved[i] = at < 0 ? -1 : from[at];
-      if (numbers && at >= 0)
+      if (numbers && at >= 0) {
         movedNumbers[i] = (*numbers)[at];
+        movedAllowed[i] = allowed[at];
+      }
       for (size_t axis = to.size(); axis-- > 0 && ++index[axis] == to[axis];)
         index[axis] = 0;
     }
     shape = to;
     from = std::move(moved);
-    if (numbers)
+    if (numbers) {
       numbers = std::move(movedNumbers);
+      allowed = std::move(movedAllowed);
+    }
   }
 
   void permute(const Step &step) {
@@ -197,9 +204,12 @@ private:
       return false;
     }
     numbers.emplace(from.size(), NAN);
+    allowed.assign(from.size(), 0);
     for (size_t i = 0; i < from.size(); ++i)
-      if (from[i] >= 0)
+      if (from[i] >= 0) {
         (*numbers)[i] = (*all)[from[i]];
+        allowed[i] = tolerance ? tolerance->at((*numbers)[i]) : 0;
+      }
     return true;
   }
 
@@ -245,7 +255,11 @@ private:
       }
     for (size_t i = 0; i < numbers->size(); ++i) {
       size_t k = i / inner % along;
-      (*numbers)[i] = (*numbers)[i] * (*scale)[scale->size() == 1 ? 0 : k] + (*shift)[shift->size() == 1 ? 0 : k];
+      double a = (*scale)[scale->size() == 1 ? 0 : k], b = (*shift)[shift->size() == 1 ? 0 : k];
+      double product = (*numbers)[i] * a;
+      (*numbers)[i] = product + b;
+      if (tolerance)
+        allowed[i] = allowed[i] * std::fabs(a) + margin * tolerance->relative * (std::fabs(product) + std::fabs(b));
     }
   }
 
@@ -309,38 +323,39 @@ std::string indexText(size_t element, const Shape &shape) {
   return shapeText(index);
 }
 
-/// NaN equals NaN. Where `from` is negative anything will do.
+/// NaN equals NaN. Where `from` is negative anything will do. `allowed`: how far a number may be off.
 Verdict compareNumbers(llvm::ArrayRef<double> want, llvm::ArrayRef<double> have, llvm::ArrayRef<int64_t> from,
-                       const Tensor &result, double tolerance) {
-  double low = INFINITY, high = -INFINITY, most = 0;
+                       const Tensor &result, llvm::function_ref<double(size_t)> allowed) {
+  double most = -1;
+  bool within = true;
   size_t wrong = 0, worst = 0;
   for (size_t i = 0; i < want.size(); ++i) {
     if (from[i] < 0)
       continue;
-    if (std::isfinite(want[i])) {
-      low = std::min(low, want[i]);
-      high = std::max(high, want[i]);
-    }
     if (want[i] == have[i] || (std::isnan(want[i]) && std::isnan(have[i])))
       continue;
     ++wrong;
     double error = std::fabs(want[i] - have[i]);
     if (std::isnan(error))
       error = INFINITY;
-    if (error > most) {
-      most = error;
+    double explained = allowed(i);
+    within &= error <= explained && std::isfinite(error);
+    double times = explained > 0 ? error / explained : error > 0 ? INFINITY : 0;
+    if (times > most || (times == most && error > std::fabs(want[worst] - have[worst]))) {
+      most = times;
       worst = i;
     }
   }
   if (!wrong)
     return {Verdict::Equal};
-  double range = high > low ? high - low : high == low ? std::fabs(high) : 0;
-  if (most <= tolerance * range)
+  if (within)
     return {Verdict::Within};
   std::string text;
   llvm::raw_string_ostream os(text);
   os << wrong << " of " << want.size() << " elements deviate, most at " << indexText(worst, result.shape) << ": "
-     << llvm::format("%.9g instead of %.9g, %.1e of the range", have[worst], want[worst], most / range);
+     << llvm::format("%.9g instead of %.9g", have[worst], want[worst]);
+  if (std::isfinite(most))
+    os << llvm::format(", %.3g times what rounding explains", most);
   return {Verdict::Deviates, std::move(text)};
 }
 
@@ -350,12 +365,15 @@ bool sameStorage(const Tensor &a, const Tensor &b) {
 
 } // namespace
 
-Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, bool exact, const Tensor &result) {
+Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
+                      const Tensor &result) {
   bool stored = sameStorage(source, result);
   if (stored && steps.empty() && llvm::ArrayRef(source.shape) == llvm::ArrayRef(result.shape) &&
       llvm::ArrayRef<uint8_t>(source.storage) == llvm::ArrayRef<uint8_t>(result.storage))
     return {Verdict::Equal};
-  Applied applied(source, result);
+  if (!isFloat(result.type))
+    tolerance = nullptr;
+  Applied applied(source, result, tolerance);
   if (!applied.apply(steps))
     return applied.wrong ? Verdict{Verdict::Deviates, applied.wrong} : Verdict{Verdict::Unchecked, applied.unchecked};
   if (!applied.numbers && !stored && source.type != result.type && !isQuantized(source) && !isQuantized(result))
@@ -389,9 +407,11 @@ Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, bool exa
   if (result.type == TensorType::FLOAT32 && applied.numbers)
     for (double &x : want)
       x = static_cast<float>(x);
-  bool bitwise = exact || !isFloat(result.type);
-  Verdict verdict = compareNumbers(want, *have, applied.from, result, bitwise ? 0 : floatTolerance);
-  if (verdict.kind == Verdict::Equal && bitwise && stored && !applied.numbers && *bitsPerElement(source.type) % 8 == 0)
+  Verdict verdict = compareNumbers(want, *have, applied.from, result, [&](size_t i) {
+    return !tolerance ? 0 : applied.numbers ? applied.allowed[i] : tolerance->at(want[i]);
+  });
+  if (verdict.kind == Verdict::Equal && !tolerance && stored && !applied.numbers &&
+      *bitsPerElement(source.type) % 8 == 0)
     return {Verdict::Deviates, "has the same numbers but not the same bits"};
   return verdict;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "eval/Tensor.h"
+#include "eval/Rounding.h"
 
 #include <string>
 
@@ -17,12 +17,11 @@ struct Verdict {
   std::string text = {};
 };
 
-/// How far floats of another order of operations may be off, in parts of the tensor's range.
-inline constexpr double floatTolerance = 1e-5;
-
 /// Does `result` hold what a relation says: `source` with the steps applied in order? Constants that steps refer to are
-/// read from the model. `exact`: bit for bit. Integers and quantised numbers always are.
-Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, bool exact, const Tensor &result);
+/// read from the model. `tolerance`: of the source's numbers; none: bit for bit. Integers and quantised numbers always
+/// are. NaN equals NaN and nothing else.
+Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
+                      const Tensor &result);
 
 /// For steps that only move elements, each of the source to one place: `result` becomes `source` with them applied.
 /// False for other steps. `inverse`: `source` becomes what `result` says it was.

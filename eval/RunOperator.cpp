@@ -120,27 +120,25 @@ protected:
 
 } // namespace
 
-llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
-                                                     uint64_t memoryLimit) {
-  const KernelRow *kernel = findKernel(op);
-  if (!kernel)
-    return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
-  SingleOperator context(op, memoryLimit);
-  llvm::SmallVector<Tensor, 6> operands(op.numOperands());
-  llvm::SmallVector<Tensor, 2> outputs(op.results().size());
-  std::vector<ConstantBytes> constants;
-  std::vector<std::vector<uint8_t>> copies;
+llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const TensorRef *> given, uint64_t memoryLimit,
+                                  llvm::function_ref<bool(const Value &)> wanted) {
+  const Operator &op = context.op;
+  operands.resize(op.numOperands());
+  results.resize(op.results().size());
   constants.reserve(op.numOperands());
+  auto describe = [](Tensor &tensor, const Value &value) {
+    tensor.type = value.type;
+    tensor.quantization = value.quantization;
+    tensor.value = &value;
+    return checkQuantization(value);
+  };
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
     context.inputs.push_back(value ? &operands[i] : nullptr);
     if (!value)
       continue;
-    if (llvm::Error error = checkQuantization(*value))
+    if (llvm::Error error = describe(operands[i], *value))
       return error;
-    operands[i].type = value->type;
-    operands[i].quantization = value->quantization;
-    operands[i].value = value;
     if (i < given.size() && given[i]) {
       if (given[i]->type != value->type)
         return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "has another type",
@@ -153,33 +151,44 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
       if (size && *size != operands[i].storage.size())
         return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
                          std::to_string(*size), std::to_string(operands[i].storage.size()));
-    } else if (value->isConstant()) {
-      auto bytes = ConstantBytes::of(*value, context.left);
-      if (!bytes)
-        return bytes.takeError();
-      constants.push_back(std::move(*bytes));
-      operands[i].shape.assign(value->shape.begin(), value->shape.end());
-      operands[i].storage = constants.back().bytes;
-    } else {
-      return evalError(ErrorCode::MissingInput, Phase::Run, op, static_cast<int>(i), "is not known");
+      continue;
     }
+    operands[i].shape.assign(value->shape.begin(), value->shape.end());
+    if (!wanted(*value))
+      continue;
+    if (!value->isConstant())
+      return evalError(ErrorCode::MissingInput, Phase::Run, op, static_cast<int>(i), "is not known");
+    auto bytes = ConstantBytes::of(*value, memoryLimit);
+    if (!bytes)
+      return bytes.takeError();
+    constants.push_back(std::move(*bytes));
+    operands[i].storage = constants.back().bytes;
   }
   for (unsigned i = 0; i < op.results().size(); ++i) {
     const Value *value = op.result(i);
-    context.outputs.push_back(value ? &outputs[i] : nullptr);
+    context.outputs.push_back(value ? &results[i] : nullptr);
     if (!value)
       continue;
-    if (llvm::Error error = checkQuantization(*value))
+    if (llvm::Error error = describe(results[i], *value))
       return error;
-    outputs[i].type = value->type;
-    outputs[i].quantization = value->quantization;
-    outputs[i].value = value;
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
+                                                     uint64_t memoryLimit) {
+  const KernelRow *kernel = findKernel(op);
+  if (!kernel)
+    return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
+  SingleOperator context(op, memoryLimit);
+  OperatorTensors tensors;
+  if (llvm::Error error = tensors.bind(context, given, context.left))
+    return error;
   if (llvm::Error error = kernel->run(context))
     return error;
   for (unsigned i = 0; i < op.results().size(); ++i) {
-    context.results[i].type = outputs[i].type;
-    context.results[i].shape = outputs[i].shape;
+    context.results[i].type = tensors.results[i].type;
+    context.results[i].shape = tensors.results[i].shape;
   }
   return std::move(context.results);
 }

@@ -52,6 +52,23 @@ private:
 /// zero.
 llvm::Error checkQuantization(const Value &value);
 
+/// The tensors of one operator, for a kernel that is run by itself.
+class OperatorTensors {
+public:
+  /// Gives them to the context. `given[i]` is operand i; where it is null, the operand must be a constant or absent, or
+  /// else one whose elements are not `wanted`: it has a shape only. A sparse constant of more than `memoryLimit` bytes
+  /// is refused.
+  llvm::Error bind(
+      KernelContext &context, llvm::ArrayRef<const TensorRef *> given, uint64_t memoryLimit,
+      llvm::function_ref<bool(const Value &)> wanted = [](const Value &) { return true; });
+  llvm::SmallVector<Tensor, 6> operands;
+  llvm::SmallVector<Tensor, 2> results;
+
+private:
+  std::vector<ConstantBytes> constants;
+  std::vector<std::vector<uint8_t>> copies;
+};
+
 /// Computes one operator. `given[i]` is operand i; where it is null, the operand must be a constant or absent. Results
 /// are in the order of the operator's; an absent one is empty. More than `memoryLimit` bytes of results are refused.
 llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,

@@ -84,7 +84,10 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
   // ONE's tables are made of names, which `ids` leaves to the side file.
   unsigned mapEntries = !embed ? 0 : options.embed == origin::Embed::Full ? Tables::mapEntries : 1;
   bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
-  std::optional<origin::OriginMap> map;
+  if (embed || writeJson)
+    if (llvm::Error error = checkHasSource(lineage))
+      return inPath(std::move(error));
+  std::optional<MapOfModel> map;
   std::array<Payload, Tables::mapEntries> mapPayloads;
   std::unique_ptr<Tables> tables;
   std::optional<Layout> layout;
@@ -96,24 +99,19 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       return inPath(built.takeError());
     tables = std::move(*built);
     // The map follows from the tables but not from where payloads lie.
-    if ((embed || writeJson) && !map) {
-      llvm::Expected<origin::OriginMap> made = originMapOf(model, lineage, *tables);
-      if (!made)
-        return inPath(made.takeError());
-      map = std::move(*made);
-      map->target.file = path == "-" ? std::string() : llvm::sys::path::filename(path).str();
-      if (embed) {
-        origin::OneTables one = origin::encodeOneTables(*map);
+    if (embed || writeJson)
+      map.emplace(model, lineage, *tables, path == "-" ? std::string() : llvm::sys::path::filename(path).str());
+    if (embed && mapPayloads.front().empty()) {
+      origin::MapView view = map->view();
+      Payload encoded = Payload::owned(origin::encode(view, options.embed));
+      if (options.embed == origin::Embed::Full) {
+        origin::OneTables one = origin::encodeOneTables(view);
         mutation::exported(one);
-        Payload encoded = Payload::owned(origin::encode(*map, options.embed));
-        if (options.embed == origin::Embed::Full)
-          mapPayloads = {Payload::owned(origin::summary(*map)), std::move(encoded),
-                         Payload::owned(std::move(one.source)), Payload::owned(std::move(one.op))};
-        else
-          mapPayloads = {std::move(encoded)};
+        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), Payload::owned(std::move(one.source)),
+                       Payload::owned(std::move(one.op))};
+      } else {
+        mapPayloads = {std::move(encoded)};
       }
-      if (!writeJson)
-        map = origin::OriginMap(); // a million rows are not needed any more
     }
     tables->map = mapPayloads;
     layout.emplace(model, *tables, options.notes);
@@ -138,7 +136,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     if (llvm::Error error = sameFile(file, *side, path))
       return error;
     OutputStream os(*side);
-    origin::writeJson(*map, os);
+    origin::writeJson(map->view(), os);
     os.flush();
     if (llvm::Error error = side->finish())
       return error;

@@ -51,11 +51,12 @@ void Layout::place() {
   });
   uint64_t end = inlineEnd = tables.builder.GetSize();
   // In a file, several buffers may be one piece of it. It stays one.
-  llvm::DenseMap<std::tuple<const uint8_t *, uint64_t, unsigned>, uint64_t> placed;
+  llvm::DenseMap<std::tuple<const void *, uint64_t, uint64_t, unsigned>, uint64_t> placed;
   for (Reference &reference : tables.references) {
-    llvm::ArrayRef<uint8_t> bytes = reference.payload->bytes();
+    const Payload &payload = *reference.payload;
     reference.position = nextPosition(reference, end);
-    auto [it, isNew] = placed.try_emplace({bytes.data(), bytes.size(), reference.isInline()}, reference.position);
+    auto [bytes, begin] = payload.identity();
+    auto [it, isNew] = placed.try_emplace({bytes, begin, payload.size(), reference.isInline()}, reference.position);
     reference.repeated = !isNew;
     if (reference.repeated) {
       reference.position = it->second;
@@ -93,7 +94,7 @@ void Layout::write(OutputFile &file) {
       write32le(length, reference.payload->size());
       file.write(length);
     }
-    file.copy(reference.payload->bytes(), reference.payload->file());
+    file.copy(*reference.payload);
     if (file.failed())
       return;
   }

@@ -2,7 +2,6 @@
 
 #include "export/Export.h"
 #include "ir/Mutation.h"
-#include "ir/Taint.h"
 #include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,234 +10,282 @@
 
 namespace origo {
 
-namespace {
-
 static_assert(int(Step::Permute) == int(origin::MapStep::Permute) &&
               int(Step::Quantize) == int(origin::MapStep::Quantize) &&
               int(Step::Affine) == int(origin::MapStep::Affine));
 
-class MapBuilder {
-public:
-  MapBuilder(Model &model, const origin::Lineage &lineage, const Tables &tables)
-      : model(model), lineage(lineage), tables(tables), taint(model) {}
-
-  llvm::Expected<origin::OriginMap> build() {
-    if (!lineage.source)
-      return makeError("the model has no source that an origin map could lead to");
-    origin::OriginMap map;
-    map.generator = "origo " ORIGO_VERSION;
-    map.source = *lineage.source;
-    map.chain = lineage.chain;
-    map.retrained = lineage.retrained;
-    origin::Listing listing = listingOf(model, tables);
-    map.target.format = listing.format;
-    map.target.fingerprint = listing.fingerprint;
-    map.target.content = listing.content;
-    for (auto [graph, source] : llvm::zip_equal(model.subgraphs, listing.subgraphs))
-      map.target.subgraphs.push_back(subgraph(*graph, source));
-    writeLedger(map);
-    mutation::exported(map);
-    return map;
+MapOfModel::MapOfModel(Model &model, const origin::Lineage &lineage, const Tables &tables, std::string name)
+    : model(model), source(*lineage.source), taint(model) {
+  map.generator = "origo " ORIGO_VERSION;
+  map.chain = lineage.chain;
+  map.retrained = lineage.retrained;
+  map.target.file = std::move(name);
+  map.target.format = tables.tflite ? "tflite" : "circle";
+  map.target.laws = model.laws >= 10 ? model.laws : 0;
+  withView(model, tables, [&](const origin::ModelView &view) {
+    map.target.fingerprint = origin::fingerprint(view);
+    map.target.content = origin::content(view);
+    file.emplace(view);
+  });
+  for (const auto &[i, graph] : llvm::enumerate(model.subgraphs)) {
+    map.target.subgraphs.push_back({file->name(i).str(), {graph->sources.begin(), graph->sources.end()}, {}, {}});
+    auto &list = byIndex.emplace_back();
+    list.reserve(operatorCount(i));
+    for (const Operator &op : graph->operators)
+      list.push_back(&op);
+    assert(list.size() == operatorCount(i) && graph->values.size() == tensorCount(i) &&
+           "the tables are those of the model");
   }
-
-private:
-  Model &model;
-  const origin::Lineage &lineage;
-  const Tables &tables;
-  Taint taint;
-  std::vector<std::pair<uint32_t, const Value *>> dropped; ///< relations that the file cannot say
-
-  std::vector<uint32_t> members(IdSet set) const {
-    std::vector<uint32_t> ids;
-    model.sets.forEach(set, [&](uint32_t id) { ids.push_back(id); });
-    return ids;
+  findDropped();
+  refuseLost();
+  addDroppedTensors();
+  writeUnneeded();
+  if (mutation::possible) { // a fault in a row needs rows that stay
+    mutated = whole();
+    mutation::exported(*mutated);
   }
+}
 
-  origin::TargetSubgraph subgraph(const Subgraph &graph, origin::SourceSubgraph &listing) {
-    origin::TargetSubgraph target;
-    target.source.assign(graph.sources.begin(), graph.sources.end());
-    target.operators.reserve(listing.operators.size());
-    for (auto [op, row] : llvm::zip_equal(graph.operators, listing.operators))
-      target.operators.push_back(operatorRow(op, row, listing));
-    std::vector<origin::SourceOperator>().swap(listing.operators); // a million operators: as much memory as the rows
-    target.tensors.reserve(listing.tensors.size());
-    for (auto [value, row] : llvm::zip_equal(graph.values, listing.tensors))
-      target.tensors.push_back(tensorRow(*value, row));
-    target.name = std::move(listing.name);
-    return target;
+origin::MapView MapOfModel::view() {
+  if (mutated)
+    return origin::MapView(*mutated);
+  return origin::MapView(map, source, *this);
+}
+
+origin::OriginMap MapOfModel::whole() {
+  if (mutated)
+    return *mutated;
+  origin::OriginMap result = map;
+  result.source = source;
+  result.ledger.clear();
+  ledger([&](const origin::MapLedgerRow &row) { result.ledger.push_back(row); });
+  for (const auto &[i, graph] : llvm::enumerate(result.target.subgraphs)) {
+    graph.operators.reserve(operatorCount(i));
+    llvm::append_range(graph.operators, operators(i));
+    graph.tensors.reserve(tensorCount(i));
+    llvm::append_range(graph.tensors, tensors(i));
   }
+  return result;
+}
 
-  origin::OperatorRow operatorRow(const Operator &op, origin::SourceOperator &listed,
-                                  const origin::SourceSubgraph &listing) const {
-    origin::OperatorRow row;
-    row.op = std::move(listed.op);
-    row.customCode = std::move(listed.customCode);
-    for (int32_t id : listed.tensors)
-      row.outputs.push_back(id < 0 ? std::string() : listing.tensors[id - listing.firstTensor].name);
-    row.origins = members(op.origins);
-    for (llvm::StringRef pass : model.passLists.get(op.passes))
-      row.passes.push_back(pass);
-    if (op.synthetic && row.origins.empty()) {
-      row.syntheticReason = op.synthetic->reason;
-      row.serves = members(op.synthetic->serves);
-    }
-    row.wide = op.wide.get();
-    row.calls = members(op.calls);
-    return row;
+origin::Word MapOfModel::word(llvm::StringRef text) {
+  if (text.empty())
+    return {};
+  auto [entry, isNew] = words.try_emplace(text.data());
+  if (isNew || entry->second.str().size() != text.size())
+    entry->second = text;
+  return entry->second;
+}
+
+void MapOfModel::members(IdSet set, std::vector<uint32_t> &ids) const {
+  ids.clear();
+  model.sets.forEach(set, [&](uint32_t id) { ids.push_back(id); });
+}
+
+const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index) {
+  const Operator &op = *byIndex[subgraph][index];
+  origin::OperatorRow &row = operatorScratch;
+  row.op = file->op(subgraph, index);
+  row.customCode = file->customCode(subgraph, index);
+  llvm::ArrayRef<int32_t> outputs = file->outputs(subgraph, index);
+  row.outputs.resize(outputs.size());
+  for (auto [name, output] : llvm::zip_equal(row.outputs, outputs))
+    name = output < 0 ? llvm::StringRef() : file->tensorName(subgraph, output);
+  members(op.origins, row.origins);
+  row.passes.clear();
+  for (llvm::StringRef pass : model.passLists.get(op.passes))
+    row.passes.push_back(word(pass));
+  bool synthetic = op.synthetic && row.origins.empty();
+  row.syntheticReason = synthetic ? word(op.synthetic->reason) : origin::Word();
+  members(synthetic ? op.synthetic->serves : IdSet(), row.serves);
+  row.wide = word(op.wide.get());
+  members(op.calls, row.calls);
+  return row;
+}
+
+const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
+  const Value &value = *model.subgraphs[subgraph]->values[index];
+  origin::TensorRow &row = tensorScratch;
+  row.index = value.index;
+  row.name = file->tensorName(subgraph, index);
+  row.constant = isConstant(subgraph, index);
+  members(row.constant ? value.sourceTensors : IdSet(), row.tensors);
+  members(row.constant ? value.sourceOperators : IdSet(), row.operators);
+  row.syntheticReason = row.constant ? word(value.synthetic) : origin::Word();
+  size_t count = 0;
+  row.relations.resize(value.relations.size());
+  for (const Relation &relation : value.relations) {
+    if (!expressible(relation, value))
+      continue;
+    origin::MapRelation &out = row.relations[count++];
+    out.tensor = relation.tensor;
+    out.exact = taint.exact(value, relation);
+    steps(relation, value, out.steps);
   }
+  row.relations.resize(count);
+  row.reason = {};
+  if (row.relations.empty())
+    row.reason = !value.noRelation.empty()  ? word(value.noRelation)
+                 : !value.relations.empty() ? origin::Word("approximated")
+                 : !value.synthetic.empty() ? origin::Word("synthetic")
+                                            : origin::Word("new-intermediate");
+  return row;
+}
 
-  origin::TensorRow tensorRow(const Value &value, origin::SourceTensor &listed) {
-    origin::TensorRow row;
-    row.index = value.index;
-    row.name = std::move(listed.name);
-    row.constant = listed.kind == origin::TensorKind::Constant;
-    if (row.constant) {
-      row.tensors = members(value.sourceTensors);
-      row.operators = members(value.sourceOperators);
-      row.syntheticReason = value.synthetic;
-    }
-    size_t droppedBefore = dropped.size();
-    for (const Relation &relation : value.relations) {
-      std::optional<std::vector<origin::MapStep>> steps = stepsOf(relation, value);
-      if (!steps) {
-        dropped.push_back({relation.tensor, &value});
-        continue;
-      }
-      row.relations.push_back({relation.tensor, std::move(*steps), relation.exact && !taint(value)});
-    }
-    if (row.relations.empty())
-      row.reason = !value.noRelation.empty()        ? value.noRelation
-                   : dropped.size() > droppedBefore ? "approximated"
-                   : !value.synthetic.empty()       ? "synthetic"
-                                                    : "new-intermediate";
-    return row;
+/// False where the term is a constant that is not in the file any more.
+static bool termOf(const Step::Term &term, const Value &value, origin::Term &out) {
+  switch (term.kind) {
+  case Step::Term::None:
+    return true;
+  case Step::Term::Number:
+    out.kind = origin::Term::Number;
+    out.number = term.number;
+    return true;
+  case Step::Term::Constant:
+    out.kind = origin::Term::Constant;
+    out.constant = term.constant->index;
+    return !term.constant->erased() && term.constant->subgraph() == value.subgraph() && term.constant->isConstant();
   }
+  llvm_unreachable("all kinds of terms are above");
+}
 
-  /// Nothing where a step uses a constant that is not in the file any more.
-  std::optional<std::vector<origin::MapStep>> stepsOf(const Relation &relation, const Value &value) const {
-    std::vector<origin::MapStep> steps;
-    for (const Step &step : model.steps.get(relation.steps)) {
-      origin::MapStep out;
-      out.kind = static_cast<decltype(out.kind)>(step.kind);
-      out.axis = step.axis;
-      out.first.assign(step.first.begin(), step.first.end());
-      out.second.assign(step.second.begin(), step.second.end());
-      if (!termOf(step.scale, value, out.scale) || !termOf(step.shift, value, out.shift))
-        return std::nullopt;
-      steps.push_back(std::move(out));
-    }
-    return steps;
+bool MapOfModel::expressible(const Relation &relation, const Value &value) const {
+  origin::Term term;
+  return !relation.steps || llvm::all_of(model.steps.get(relation.steps), [&](const Step &step) {
+    return termOf(step.scale, value, term) && termOf(step.shift, value, term);
+  });
+}
+
+void MapOfModel::steps(const Relation &relation, const Value &value, std::vector<origin::MapStep> &steps) const {
+  steps.clear();
+  if (!relation.steps)
+    return;
+  for (const Step &step : model.steps.get(relation.steps)) {
+    origin::MapStep &out = steps.emplace_back();
+    out.kind = static_cast<decltype(out.kind)>(step.kind);
+    out.axis = step.axis;
+    out.first.assign(step.first.begin(), step.first.end());
+    out.second.assign(step.second.begin(), step.second.end());
+    termOf(step.scale, value, out.scale);
+    termOf(step.shift, value, out.shift);
   }
+}
 
-  static bool termOf(const Step::Term &term, const Value &value, origin::Term &out) {
-    switch (term.kind) {
-    case Step::Term::None:
-      return true;
-    case Step::Term::Number:
-      out.kind = origin::Term::Number;
-      out.number = term.number;
-      return true;
-    case Step::Term::Constant:
-      out.kind = origin::Term::Constant;
-      out.constant = term.constant->index;
-      return !term.constant->erased() && term.constant->subgraph() == value.subgraph() && term.constant->isConstant();
-    }
-    llvm_unreachable("all kinds of terms are above");
-  }
+void MapOfModel::findDropped() {
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      for (const Relation &relation : value->relations)
+        if (!expressible(relation, *value))
+          dropped.push_back({relation.tensor, value});
+}
 
-  /// A source tensor whose last relation is one of `dropped` is neither live nor in the model's ledger.
-  void addDroppedTensors(origin::OriginMap &map) const {
-    if (dropped.empty())
-      return;
-    std::vector<bool> known(model.sourceTensors);
-    for (const origin::TargetSubgraph &graph : map.target.subgraphs)
-      for (const origin::TensorRow &row : graph.tensors) {
-        for (const origin::MapRelation &relation : row.relations)
+/// A source tensor whose last relation is one of `dropped` is neither live nor in the model's ledger.
+void MapOfModel::addDroppedTensors() {
+  if (dropped.empty())
+    return;
+  std::vector<bool> known(model.sourceTensors);
+  for (auto &graph : model.subgraphs)
+    for (const auto &[i, value] : llvm::enumerate(graph->values)) {
+      for (const Relation &relation : value->relations)
+        if (expressible(relation, *value))
           known[relation.tensor] = true;
-        for (uint32_t id : row.tensors)
-          known[id] = true;
-      }
-    for (auto [id, value] : dropped) {
-      if (known[id])
-        continue;
-      known[id] = true;
-      origin::MapLedgerRow row;
-      row.isTensor = true;
-      row.id = id;
-      row.fate = fateName(Fate::FusedAway);
-      if (const Operator *producer = value->producer())
-        if (auto passes = model.passLists.get(producer->passes); !passes.empty())
-          row.pass = passes.back();
-      row.run = model.run;
-      row.tensors.push_back({value->subgraph()->index, value->index});
-      map.ledger.push_back(std::move(row));
+      if (isConstant(graph->index, i))
+        model.sets.forEach(value->sourceTensors, [&](uint32_t id) { known[id] = true; });
     }
-    llvm::stable_sort(map.ledger, [](const origin::MapLedgerRow &a, const origin::MapLedgerRow &b) {
-      return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
-    });
+  for (auto [id, value] : dropped) {
+    if (known[id])
+      continue;
+    known[id] = true;
+    origin::MapLedgerRow row;
+    row.isTensor = true;
+    row.id = id;
+    row.fate = fateName(Fate::FusedAway);
+    if (const Operator *producer = value->producer())
+      if (auto passes = model.passLists.get(producer->passes); !passes.empty())
+        row.pass = passes.back();
+    row.run = model.run;
+    row.tensors.push_back({value->subgraph()->index, value->index});
+    map.ledger.push_back(std::move(row));
   }
+  llvm::stable_sort(map.ledger, [](const origin::MapLedgerRow &a, const origin::MapLedgerRow &b) {
+    return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
+  });
+}
 
-  void writeLedger(origin::OriginMap &map) {
-    llvm::SmallVector<std::pair<bool, uint32_t>> lost;
-    model.ledger(lost, [&](const LedgerRow &row) {
-      origin::MapLedgerRow out;
-      out.isTensor = row.isTensor;
-      out.id = row.id;
-      out.fate = fateName(row.fate);
-      if (row.was != Fate::Unknown)
-        out.was = fateName(row.was);
-      out.pass = row.pass;
-      out.run = row.run;
-      out.rewrite = row.rewrite;
-      if (row.part) {
-        out.partFile = row.part->file;
-        out.partFingerprint = row.part->fingerprint;
-      }
-      for (const Operator *op : row.operators)
-        out.operators.push_back({op->subgraph()->index, op->index});
-      for (const Value *value : row.values)
-        out.tensors.push_back({value->subgraph()->index, value->index});
-      map.ledger.push_back(std::move(out));
-    });
-    addDroppedTensors(map);
-    if (lost.empty() || mutation::possible) // a mutant is written, for the laws to judge
-      return;
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "broken invariant: neither live nor in the ledger:";
-    for (auto [isTensor, id] : llvm::ArrayRef(lost).take_front(20))
-      os << (isTensor ? " tensor " : " operator ") << id;
-    if (lost.size() > 20)
-      os << " and " << lost.size() - 20 << " more";
-    llvm::report_fatal_error(llvm::StringRef(text));
-  }
-};
+void MapOfModel::writeUnneeded() {
+  model.sortUnneeded();
+  map.unneeded.reserve(model.unneeded.size());
+  for (const Unneeded &item : model.unneeded)
+    map.unneeded.push_back({item.ofTensor, item.id, item.user, item.position, unneededName(item.reason)});
+}
 
-} // namespace
+void MapOfModel::ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> visit) {
+  auto key = [](const auto &row) { return std::pair(row.isTensor, row.id); };
+  auto extra = map.ledger.begin();
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  model.ledger(lost, [&](const LedgerRow &row) {
+    for (; extra != map.ledger.end() && key(*extra) < key(row); ++extra)
+      visit(*extra);
+    origin::MapLedgerRow &out = ledgerScratch;
+    out.isTensor = row.isTensor;
+    out.id = row.id;
+    out.fate = word(fateName(row.fate));
+    out.was = row.was != Fate::Unknown ? word(fateName(row.was)) : origin::Word();
+    out.pass = word(row.pass);
+    out.run = row.run;
+    out.rewrite = row.rewrite;
+    out.partFile = row.part ? word(row.part->file) : origin::Word();
+    out.partFingerprint = row.part ? word(row.part->fingerprint) : origin::Word();
+    out.operators.clear();
+    for (const Operator *op : row.operators)
+      out.operators.push_back({op->subgraph()->index, op->index});
+    out.tensors.clear();
+    for (const Value *value : row.values)
+      out.tensors.push_back({value->subgraph()->index, value->index});
+    visit(out);
+  });
+  for (; extra != map.ledger.end(); ++extra)
+    visit(*extra);
+}
+
+void MapOfModel::refuseLost() {
+  llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+  model.ledger(lost);
+  if (lost.empty() || mutation::possible) // a mutant is written, for the laws to judge
+    return;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "broken invariant: neither live nor in the ledger:";
+  for (auto [isTensor, id] : llvm::ArrayRef(lost).take_front(20))
+    os << (isTensor ? " tensor " : " operator ") << id;
+  if (lost.size() > 20)
+    os << " and " << lost.size() - 20 << " more";
+  llvm::report_fatal_error(llvm::StringRef(text));
+}
+
+llvm::Error checkHasSource(const origin::Lineage &lineage) {
+  if (lineage.source)
+    return llvm::Error::success();
+  return makeError("the model has no source that an origin map could lead to");
+}
 
 origin::Listing listingOf(const Model &model, const Tables &tables) {
   origin::Listing listing;
-  withView(model, tables, [&](const origin::ModelView &view) {
-    listing = origin::describe(view);
-    listing.fingerprint = origin::fingerprint(view);
-    listing.content = origin::content(view);
-  });
+  withView(model, tables, [&](const origin::ModelView &view) { listing = origin::describe(view); });
   listing.format = tables.tflite ? "tflite" : "circle";
   return listing;
 }
 
-llvm::Expected<origin::OriginMap> originMapOf(Model &model, const origin::Lineage &lineage, const Tables &tables) {
-  return MapBuilder(model, lineage, tables).build();
-}
-
 llvm::Expected<origin::OriginMap> originMapOf(Model &model, const origin::Lineage &lineage, Format format) {
+  if (llvm::Error error = checkHasSource(lineage))
+    return error;
   model.number();
   if (llvm::Error error = checkExpressible(model, format))
     return error;
   llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(model, {.format = format});
   if (!tables)
     return tables.takeError();
-  return originMapOf(model, lineage, **tables);
+  return MapOfModel(model, lineage, **tables, "").whole();
 }
 
 llvm::Expected<std::shared_ptr<origin::Listing>> listingOf(Model &model, Format format) {
@@ -248,7 +295,9 @@ llvm::Expected<std::shared_ptr<origin::Listing>> listingOf(Model &model, Format 
   llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(model, {.format = format});
   if (!tables)
     return tables.takeError();
-  return std::make_shared<origin::Listing>(listingOf(model, **tables));
+  auto listing = std::make_shared<origin::Listing>(listingOf(model, **tables));
+  withView(model, **tables, [&](const origin::ModelView &view) { origin::measure(view, *listing); });
+  return listing;
 }
 
 } // namespace origo

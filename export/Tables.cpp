@@ -571,6 +571,8 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
   llvm::DenseMap<uint32_t, uint64_t> external;
   for (const ExternalBuffer &buffer : model.externalBuffers)
     external.try_emplace(buffer.id, buffer.length);
+  constexpr uint64_t end = 4096;
+  uint8_t ends[2][end];
   auto payload = [&](const flatbuffers::Table &tensor, uint32_t index) -> origin::ModelView::Bytes {
     if (tables.tflite)
       if (auto id = tensor.GetField<uint32_t>(tflite::Tensor::VT_EXTERNAL_BUFFER, 0))
@@ -579,9 +581,28 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     if (!buffer)
       return {nullptr, 0};
     const Payload &bytes = tables.payload(*buffer);
+    if (bytes.cost() == 0)
+      return {bytes.bytes().data(), bytes.size()};
+    uint64_t size = std::min(bytes.size(), end);
+    bytes.read(0, {ends[0], size});
+    bytes.read(bytes.size() - size, {ends[1], size});
+    return {ends[0], bytes.size(), ends[1]};
+  };
+  // Before and after the layout alike: it patches offsets, but what they lead to is in no memory.
+  const uint8_t *begin = tables.builder.GetBufferPointer();
+  llvm::DenseMap<uint32_t, const Payload *> outside;
+  auto unplaced = [&](const uint8_t *offset) -> origin::ModelView::Bytes {
+    uint32_t at = offset - begin;
+    if (uint64_t(at) + flatbuffers::ReadScalar<uoffset_t>(offset) < tables.builder.GetSize())
+      return {nullptr, 0};
+    if (outside.empty())
+      for (const Reference &reference : tables.references)
+        if (reference.isInline())
+          outside[reference.at] = reference.payload;
+    const Payload &bytes = *outside.lookup(at);
     return {bytes.bytes().data(), bytes.size()};
   };
-  use(origin::ModelView{tables.model(), tables.tflite, payload});
+  use(origin::ModelView{tables.model(), tables.tflite, payload, unplaced});
 }
 
 } // namespace origo

@@ -5,10 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 
 #include <cerrno>
@@ -75,13 +73,6 @@ llvm::Expected<std::string> followLinks(std::string path) {
   return makeError("cannot be written: " + llvm::sys::StrError(ELOOP));
 }
 
-std::string temporaryName(llvm::StringRef destination) {
-  llvm::SmallString<128> path = llvm::sys::path::parent_path(destination);
-  uint64_t random = uint64_t(llvm::sys::Process::GetRandomNumber()) << 32 | uint32_t(::getpid());
-  llvm::sys::path::append(path, ".origo-" + llvm::utohexstr(random, true) + ".tmp");
-  return path.str().str();
-}
-
 } // namespace
 
 struct IgnoreWriteSignals::Saved {
@@ -146,39 +137,18 @@ llvm::Expected<std::unique_ptr<OutputFile>> OutputFile::open(llvm::StringRef pat
   // A plain open would refuse to overwrite a read-only file; a rename would not ask.
   if (exists && ::faccessat(AT_FDCWD, file->destination.c_str(), W_OK, AT_EACCESS) != 0)
     return file->failure(errno);
-  if (llvm::Error error = file->openTemporary())
-    return error;
+  file->made = std::make_unique<NewFile>();
+  if (int code = file->made->open(file->destination))
+    return file->failure(code);
+  file->fd = file->made->descriptor();
   if (exists && ::fchmod(file->fd, status.st_mode & 0777) != 0)
     return file->failure(errno);
   return file;
 }
 
-llvm::Error OutputFile::openTemporary() {
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    std::string path = temporaryName(destination);
-    // Registered first, so that no moment is left in which an interrupt would leave the file behind.
-    llvm::sys::RemoveFileOnSignal(path);
-    fd = RetryAfterSignal(-1, ::open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      temporary = std::move(path);
-      return llvm::Error::success();
-    }
-    int code = errno;
-    llvm::sys::DontRemoveFileOnSignal(path);
-    if (code != EEXIST)
-      return failure(code);
-  }
-  return failure(EEXIST);
-}
-
 OutputFile::~OutputFile() {
-  if (fd >= 0)
+  if (fd >= 0 && !made)
     ::close(fd);
-  for (const std::string &path : {temporary, backup})
-    if (!path.empty()) {
-      ::unlink(path.c_str());
-      llvm::sys::DontRemoveFileOnSignal(path);
-    }
 }
 
 void OutputFile::reserve(uint64_t size) {
@@ -283,6 +253,18 @@ void OutputFile::copy(llvm::ArrayRef<uint8_t> bytes, const MappedFile *file) {
   }
 }
 
+void OutputFile::copy(const Payload &payload) {
+  if (payload.cost() == 0)
+    return copy(payload.bytes(), payload.file());
+  flush();
+  std::vector<uint8_t> window(std::min(payload.size(), bufferBytes));
+  for (uint64_t at = 0; at < payload.size() && !error; at += window.size()) {
+    window.resize(std::min(payload.size() - at, bufferBytes));
+    payload.read(at, window);
+    writeAll(window.data(), window.size());
+  }
+}
+
 llvm::Error OutputFile::finish() {
   if (!error)
     flush();
@@ -292,39 +274,46 @@ llvm::Error OutputFile::finish() {
 }
 
 llvm::Error OutputFile::commit(llvm::ArrayRef<OutputFile *> files) {
-  // An interrupt waits, so that it finds all files renamed or none.
+  // An interrupt waits, so that it finds all files in place or none.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   auto restore = llvm::make_scope_exit([&] { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); });
 
-  for (OutputFile *file : files) {
-    int result = ::close(file->fd); // some file systems report a full disk only now
-    file->fd = -1;
-    if (result != 0 && errno != EINTR)
+  for (OutputFile *file : files)
+    if (file->made) {
+      if (int code = file->made->settle())
+        return file->failure(code);
+    } else if (::close(std::exchange(file->fd, -1)) != 0 && errno != EINTR) {
       return file->failure(errno);
-  }
+    }
 
-  llvm::SmallVector<OutputFile *, 2> renamed;
+  struct Placed {
+    std::string destination, backup;
+  };
+  llvm::SmallVector<Placed, 2> placed;
+  auto forgetBackups = llvm::make_scope_exit([&] {
+    for (const Placed &file : placed)
+      if (!file.backup.empty())
+        ::unlink(file.backup.c_str());
+  });
   for (OutputFile *file : files) {
     if (file->isStream())
       continue;
+    Placed &here = placed.emplace_back(Placed{file->destination, {}});
     // A second name for what is replaced. Where there is none to have, undoing removes the new file.
-    if (files.size() > 1) {
-      file->backup = temporaryName(file->destination);
-      if (::link(file->destination.c_str(), file->backup.c_str()) != 0)
-        file->backup.clear();
+    if (file != files.back()) {
+      here.backup = hiddenName(file->destination, ".old");
+      ::unlink(here.backup.c_str()); // left by a run that was killed
+      if (::link(file->destination.c_str(), here.backup.c_str()) != 0)
+        here.backup.clear();
     }
-    if (::rename(file->temporary.c_str(), file->destination.c_str()) != 0) {
-      llvm::Error error = file->failure(errno);
-      for (OutputFile *done : llvm::reverse(renamed))
-        if (done->backup.empty() || ::rename(done->backup.c_str(), done->destination.c_str()) != 0)
-          ::unlink(done->destination.c_str());
-      return error;
+    if (int code = file->made->place()) {
+      for (const Placed &done : llvm::reverse(llvm::ArrayRef(placed).drop_back()))
+        if (done.backup.empty() || ::rename(done.backup.c_str(), done.destination.c_str()) != 0)
+          ::unlink(done.destination.c_str());
+      return file->failure(code);
     }
-    llvm::sys::DontRemoveFileOnSignal(file->temporary);
-    file->temporary.clear();
-    renamed.push_back(file);
   }
   return llvm::Error::success();
 }

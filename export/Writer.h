@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/NewFile.h"
 #include "ir/Payload.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -8,8 +9,8 @@
 
 namespace origo {
 
-/// A file that appears whole or not at all: a temporary file in the same directory that `commit` renames. A symbolic
-/// link is followed; a pipe, a device or "-" is streamed to. The first failure is kept and told by finish().
+/// A file that appears whole or not at all, when it is committed. A symbolic link is followed; a pipe, a device or "-" is
+/// streamed to. The first failure is kept and told by finish().
 class OutputFile {
 public:
   /// `path` is what errors name.
@@ -17,7 +18,7 @@ public:
   ~OutputFile(); ///< removes what has not been committed
   OutputFile(const OutputFile &) = delete;
 
-  bool isStream() const { return temporary.empty(); }
+  bool isStream() const { return destination.empty(); }
   const std::string &target() const { return destination; } ///< with symbolic links followed; empty for a stream
   /// Takes the disk space at once, so that a full disk shows before anything is written.
   void reserve(uint64_t size);
@@ -25,20 +26,21 @@ public:
   void zeros(uint64_t count);
   /// Writes bytes that may lie in a mapped file, without taking them through memory where they are many.
   void copy(llvm::ArrayRef<uint8_t> bytes, const MappedFile *file);
+  /// The same of a payload; what is computed is written as it is made.
+  void copy(const Payload &payload);
   uint64_t position() const { return written + buffered.size(); }
   bool failed() const { return error != 0; }
-  /// All bytes are in the (temporary) file, or the error.
+  /// All bytes are in the file, or the error.
   llvm::Error finish();
 
-  /// Renames the files into place, in this order. If one cannot be, those before it are put back as they were.
+  /// Puts the files into place, in this order. If one cannot be, those before it are put back as they were.
   static llvm::Error commit(llvm::ArrayRef<OutputFile *> files);
 
 private:
   OutputFile() = default;
   std::string name;        ///< as the user wrote it
-  std::string destination; ///< with symbolic links followed
-  std::string temporary;   ///< empty for a stream
-  std::string backup;      ///< second name of the file that is being replaced
+  std::string destination; ///< with symbolic links followed; empty for a stream
+  std::unique_ptr<NewFile> made; ///< what is no stream
   int fd = -1;
   uint64_t written = 0;
   std::vector<uint8_t> buffered;
@@ -49,7 +51,6 @@ private:
   void flush();
   void writeAll(const uint8_t *data, uint64_t size);
   uint64_t copyRange(int from, uint64_t offset, uint64_t size);
-  llvm::Error openTemporary();
 };
 
 /// Lets LLVM's formatting write into an OutputFile.

@@ -92,11 +92,11 @@ private:
   Error continueMap(const origin::ModelView &view, origin::OriginMap map, llvm::StringRef what);
   bool continueOneTables(const origin::ModelView &view);
   void restart(const origin::ModelView &view);
-  void appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint);
+  void appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws);
 };
 
-void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint) {
-  chain.push_back({baseName(source), formatName(source), fingerprint});
+void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws) {
+  chain.push_back({baseName(source), formatName(source), fingerprint, laws});
   model.run = chain.size();
   imported.lineage.chain = std::move(chain);
 }
@@ -104,6 +104,7 @@ void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origi
 void Lineages::restart(const origin::ModelView &view) {
   model.becomeSource();
   auto listing = std::make_shared<origin::Listing>(origin::describe(view));
+  origin::measure(view, *listing);
   listing->file = baseName(source);
   imported.lineage.source = std::move(listing);
 }
@@ -126,7 +127,7 @@ Error Lineages::continueMap(const origin::ModelView &view, origin::OriginMap map
     return error;
   imported.lineage.retrained = map.retrained || retrained;
   imported.lineage.source = std::make_shared<origin::Listing>(std::move(map.source));
-  appendThisFile(std::move(map.chain), fingerprint);
+  appendThisFile(std::move(map.chain), fingerprint, map.target.laws);
   return Error::success();
 }
 
@@ -201,7 +202,7 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
                                 .run = 0,
                                 .rewrite = 0,
                                 .into = nullptr});
-  appendThisFile({}, origin::fingerprint(view));
+  appendThisFile({}, origin::fingerprint(view), 0);
   imported.notes.push_back("origins continue from ONE_op_table, which knows operators only: tensors have no relations");
   return true;
 }

@@ -51,6 +51,8 @@ private:
   bool soundSteps(const origin::MapRelation &relation, const Value &value) const;
   uint32_t steps(const origin::MapRelation &relation, const Subgraph &graph);
   Error ledgerRow(const origin::MapLedgerRow &row);
+  void sourceGraph();
+  Error unneeded(const origin::MapUnneeded &row);
   Error nothingLost();
 };
 
@@ -186,9 +188,13 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
       value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
   if (value.relations.empty() && value.noRelation.empty())
     value.noRelation = "approximated";
-  // Whatever a result is related to is equal but for rounding exactly if its producer is.
-  if (Operator *producer = value.producer(); producer && !value.relations.empty() && !value.relations[0].exact)
-    producer->inexact = true;
+  // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by itself.
+  if (!value.relations.empty() && !value.relations[0].exact) {
+    if (Operator *producer = value.producer())
+      producer->inexact = true;
+    else
+      value.inexact = value.isConstant() || value.isGraphInput;
+  }
   return Error::success();
 }
 
@@ -219,6 +225,32 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
     into->entries.push_back(model.subgraphs[graph]->values[index]);
   }
   model.tombstones.push_back(stone);
+  return Error::success();
+}
+
+void MapReader::sourceGraph() {
+  for (const origin::SourceSubgraph &graph : map.source.subgraphs)
+    if (graph.operandEnds.size() != graph.operators.size())
+      return; // a map of before
+  std::vector<int32_t> operands, results;
+  auto existing = [&](auto from, std::vector<int32_t> &to) {
+    to.assign(from.begin(), from.end());
+    for (int32_t &tensor : to)
+      if (tensor < 0 || static_cast<uint32_t>(tensor) >= model.sourceTensors)
+        tensor = -1;
+  };
+  for (const origin::SourceSubgraph &graph : map.source.subgraphs)
+    for (size_t i = 0; i < graph.operators.size(); ++i) {
+      existing(graph.operandsOf(i), operands);
+      existing(llvm::ArrayRef(graph.operators[i].tensors), results);
+      model.sourceGraph.addOperator(operands, results);
+    }
+}
+
+Error MapReader::unneeded(const origin::MapUnneeded &row) {
+  if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators) || row.user >= model.sourceOperators)
+    return bad("it says that something was not needed which the source does not have");
+  model.unneeded.push_back({row.isTensor, unneededFromName(row.reason), row.id, row.user, row.operand});
   return Error::success();
 }
 
@@ -272,6 +304,10 @@ Error MapReader::run() {
   for (const origin::MapLedgerRow &row : map.ledger)
     if (Error error = ledgerRow(row))
       return error;
+  for (const origin::MapUnneeded &row : map.unneeded)
+    if (Error error = unneeded(row))
+      return error;
+  sourceGraph();
   return nothingLost();
 }
 

@@ -159,10 +159,11 @@ uint32_t IdSets::minusNodes(uint32_t a, uint32_t b) {
 }
 
 IdSet IdSets::of(llvm::ArrayRef<uint32_t> ids) {
-  IdSet set;
-  for (uint32_t id : ids)
-    set = join(set, single(id));
-  return set;
+  if (ids.size() <= 1)
+    return ids.empty() ? IdSet{} : single(ids.front());
+  // By halves: where ids ascend, no node is made that is not a part of the result or of a half.
+  IdSet low = of(ids.take_front(ids.size() / 2));
+  return join(low, of(ids.drop_front(ids.size() / 2)));
 }
 
 bool IdSets::contains(IdSet set, uint32_t id) const {
@@ -176,6 +177,34 @@ bool IdSets::contains(IdSet set, uint32_t id) const {
     at = key & n.bit ? n.high : n.low;
   }
   return false;
+}
+
+std::optional<uint32_t> IdSets::next(IdSet set, uint32_t from) const {
+  if (set.empty())
+    return std::nullopt;
+  llvm::SmallVector<uint32_t, 32> stack{set.node};
+  while (!stack.empty()) {
+    uint32_t at = stack.pop_back_val();
+    if (Run run = runOf(at)) {
+      if (from < run.end)
+        return std::max(from, run.begin);
+      continue;
+    }
+    const Node &n = nodes[at];
+    if (!n.bit) {
+      uint64_t bits = bitsOf(n.low, n.high);
+      if (n.prefix == from / 64)
+        bits &= ~uint64_t(0) << from % 64;
+      if (bits && n.prefix >= from / 64)
+        return n.prefix * 64 + llvm::countr_zero(bits);
+      continue;
+    }
+    stack.push_back(n.high);
+    // All keys of the low half are below prefix + bit.
+    if (from / 64 < n.prefix + n.bit)
+      stack.push_back(n.low);
+  }
+  return std::nullopt;
 }
 
 void IdSets::forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const {
@@ -197,6 +226,37 @@ void IdSets::forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const 
     }
     for (uint64_t bits = bitsOf(n.low, n.high); bits; bits &= bits - 1)
       visit(n.prefix * 64 + llvm::countr_zero(bits));
+  }
+}
+
+void IdSets::forEachNewRun(IdSet set, Walked &walked, llvm::function_ref<void(uint32_t, uint32_t)> visit) const {
+  if (set.empty())
+    return;
+  if (walked.size() < nodes.size())
+    walked.resize(nodes.size());
+  llvm::SmallVector<uint32_t, 32> stack{set.node};
+  while (!stack.empty()) {
+    uint32_t at = stack.pop_back_val();
+    if (!(at & isSingle)) {
+      if (walked[at])
+        continue;
+      walked[at] = true;
+    }
+    if (Run run = runOf(at)) {
+      visit(run.begin, run.end);
+      continue;
+    }
+    const Node &n = nodes[at];
+    if (n.bit) {
+      stack.push_back(n.high);
+      stack.push_back(n.low);
+      continue;
+    }
+    for (uint64_t bits = bitsOf(n.low, n.high); bits;) {
+      unsigned begin = llvm::countr_zero(bits), length = llvm::countr_one(bits >> begin);
+      visit(n.prefix * 64 + begin, n.prefix * 64 + begin + length);
+      bits &= ~bitsBetween(begin, begin + length);
+    }
   }
 }
 

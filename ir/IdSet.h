@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace origo {
@@ -29,8 +30,13 @@ public:
   /// The members of `a` that are not in `b`.
   IdSet minus(IdSet a, IdSet b) { return {minusNodes(a.node, b.node)}; }
   bool contains(IdSet set, uint32_t id) const;
+  std::optional<uint32_t> next(IdSet set, uint32_t from) const; ///< the smallest member that is not below `from`
   /// Calls `visit` for each member in ascending order.
   void forEach(IdSet set, llvm::function_ref<void(uint32_t)> visit) const;
+  /// Subtrees that have been walked. Sets that grow step by step share nearly all of theirs.
+  using Walked = std::vector<bool>;
+  /// Calls `visit` for runs [begin, end) of members that cover at least what no earlier call with the same `walked` had.
+  void forEachNewRun(IdSet set, Walked &walked, llvm::function_ref<void(uint32_t, uint32_t)> visit) const;
   llvm::SmallVector<uint32_t> members(IdSet set) const;
   size_t bytes() const { return nodes.size() * sizeof(Node) + table.size() * sizeof(uint32_t); }
 

@@ -2,8 +2,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 namespace origo {
@@ -45,7 +47,7 @@ bool Value::isConstant() const {
 }
 
 const Payload &Value::payload() const {
-  static const Payload none;
+  static const Payload none{};
   return buffer ? buffer->payload : none;
 }
 
@@ -115,11 +117,16 @@ BuiltinOperator Operator::builtinMeant() const {
   return code == BuiltinOperator::CUSTOM && customCode.get() == "AddV2" ? BuiltinOperator::ADD : code;
 }
 
+/// Operators of TensorFlow that converters leave as they are, and that have no effect but their results.
+static bool isPureCustom(llvm::StringRef code) {
+  return llvm::is_contained({"AddV2", "BatchMatMulV2", "MatMul", "Erf"}, code);
+}
+
 uint8_t Operator::effects() const {
   const OperatorInfo *row = builtinMeant() == code ? info() : operatorInfo(builtinMeant());
   if (!row)
     return static_cast<uint8_t>(Effect::Unknown);
-  uint8_t effects = row->effects;
+  uint8_t effects = code == BuiltinOperator::CUSTOM && isPureCustom(customCode.get()) ? 0 : row->effects;
   if (row->has(Effect::Calls)) {
     effects &= ~static_cast<uint8_t>(Effect::Calls);
     for (Subgraph *callee : callees())
@@ -253,6 +260,8 @@ Options Model::editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits,
 
 void Model::becomeSource() {
   tombstones.clear();
+  unneeded.clear();
+  sourceGraph.clear();
   sourceOperators = sourceTensors = run = rewrites = 0;
   for (auto &graph : subgraphs) {
     graph->sources = {graph->index};
@@ -260,6 +269,7 @@ void Model::becomeSource() {
       op.origins = sets.single(sourceOperators++);
       op.passes = 0;
       op.synthetic = nullptr;
+      op.lineages.clear();
       op.wide.clear();
       op.inexact = op.made = false;
       op.successors = nullptr;
@@ -268,10 +278,69 @@ void Model::becomeSource() {
       uint32_t id = sourceTensors++;
       value->relations = {Relation{id, 0, true}};
       value->noRelation = value->synthetic = {};
+      value->inexact = false;
+      value->lineages.clear();
       value->sourceTensors = value->isConstant() ? sets.single(id) : IdSet{};
       value->sourceOperators = {};
     }
   }
+  llvm::SmallVector<int32_t> operands, results;
+  auto id = [](const Value *value) { return value ? static_cast<int32_t>(value->relations[0].tensor) : -1; };
+  for (auto &graph : subgraphs)
+    for (Operator &op : graph->operators) {
+      operands.clear();
+      results.clear();
+      for (const Use &use : op.operands())
+        operands.push_back(id(use.get()));
+      for (const Value *value : op.results())
+        results.push_back(id(value));
+      sourceGraph.addOperator(operands, results);
+    }
+}
+
+void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason reason) {
+  const Value *value = user.operand(operand);
+  if (!value || user.origins.empty())
+    return;
+  auto note = [&](uint32_t tensor, uint32_t id, uint32_t position) {
+    int32_t producer = sourceGraph.producer(tensor);
+    unneeded.push_back({producer < 0, reason, producer < 0 ? tensor : static_cast<uint32_t>(producer), id, position});
+  };
+  // An operator that no rewrite has touched has its operands where the source has them, however many tensors the value
+  // stands for by now.
+  if (user.passes == 0 && sourceGraph.known() && !value->relations.empty()) {
+    uint32_t ids = 0, id = 0;
+    sets.forEach(user.origins, [&](uint32_t one) { ids++, id = one; });
+    llvm::ArrayRef<int32_t> operands = sourceGraph.operands(id);
+    if (ids == 1 && operand < operands.size() && operands[operand] >= 0) {
+      note(operands[operand], id, operand);
+      return;
+    }
+  }
+  auto take = [&](uint32_t tensor) {
+    sourceGraph.takeUses(tensor, user.origins, sets,
+                         [&](uint32_t id, uint32_t position) { note(tensor, id, position); });
+  };
+  for (const Relation &relation : value->relations)
+    take(relation.tensor);
+  if (value->isConstant())
+    sets.forEach(value->sourceTensors, take);
+  else if (const Operator *producer = value->producer(); producer && value->relations.empty())
+    // What a tensor without a relation stands for is among the results of what computes it.
+    sets.forEach(user.origins, [&](uint32_t id) {
+      for (auto [position, tensor] : llvm::enumerate(sourceGraph.operands(id)))
+        if (int32_t made = tensor < 0 ? -1 : sourceGraph.producer(tensor);
+            made >= 0 && sets.contains(producer->origins, made))
+          note(tensor, id, position);
+    });
+}
+
+void Model::sortUnneeded() {
+  auto key = [](const Unneeded &item) { return std::tuple(item.ofTensor, item.id, item.user, item.position); };
+  llvm::stable_sort(unneeded, [&](const Unneeded &a, const Unneeded &b) { return key(a) < key(b); });
+  unneeded.erase(std::unique(unneeded.begin(), unneeded.end(),
+                             [&](const Unneeded &a, const Unneeded &b) { return key(a) == key(b); }),
+                 unneeded.end());
 }
 
 namespace {
@@ -341,6 +410,38 @@ private:
   }
 };
 
+/// Who has each source id: something live, or a tombstone. The first claim counts. Tombstones name ever larger sets, so
+/// neither what has been claimed nor subtrees of sets that have been walked are looked at again.
+struct Claims {
+  static constexpr uint32_t live = ~0u, unknown = ~0u - 1; ///< else the number of a tombstone
+  std::vector<uint32_t> owner;
+
+  explicit Claims(uint32_t ids) : owner(ids, unknown), next(ids + 1) {
+    for (uint32_t id = 0; id <= ids; ++id)
+      next[id] = id;
+  }
+  void claim(uint32_t begin, uint32_t end, uint32_t by) {
+    end = std::min<size_t>(end, owner.size());
+    for (uint32_t id = begin < end ? unclaimed(begin) : end; id < end; id = unclaimed(id)) {
+      owner[id] = by;
+      next[id] = id + 1;
+    }
+  }
+  void claim(const IdSets &sets, IdSet ids, uint32_t by) {
+    sets.forEachNewRun(ids, walked, [&](uint32_t begin, uint32_t end) { claim(begin, end, by); });
+  }
+
+private:
+  std::vector<uint32_t> next; ///< the id itself, or one that is at most the next unclaimed one
+  IdSets::Walked walked;
+
+  uint32_t unclaimed(uint32_t id) {
+    while (next[id] != id)
+      id = next[id] = next[next[id]];
+    return id;
+  }
+};
+
 bool leadsSomewhere(Fate fate) {
   return fate != Fate::Dead && fate != Fate::UnusedInSource && fate != Fate::UserRemoved && fate != Fate::Elsewhere;
 }
@@ -350,36 +451,26 @@ bool leadsSomewhere(Fate fate) {
 void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
                    llvm::function_ref<void(const LedgerRow &)> visit) {
   number();
-  constexpr uint32_t live = ~0u, unknown = ~0u - 1;
-  std::vector<uint32_t> operators(sourceOperators, unknown), tensors(sourceTensors, unknown); // else a tombstone
-  auto mark = [](std::vector<uint32_t> &ids, uint32_t id) {
-    if (id < ids.size())
-      ids[id] = live;
-  };
-  llvm::DenseSet<uint32_t> seenSets;
+  constexpr uint32_t live = Claims::live, unknown = Claims::unknown;
+  Claims operators(sourceOperators), tensors(sourceTensors);
   for (auto &graph : subgraphs) {
     for (Operator &op : graph->operators)
-      if (seenSets.insert(op.origins.node).second)
-        sets.forEach(op.origins, [&](uint32_t id) { mark(operators, id); });
+      operators.claim(sets, op.origins, live);
     for (Value *value : graph->values) {
       for (const Relation &relation : value->relations)
-        mark(tensors, relation.tensor);
+        tensors.claim(relation.tensor, relation.tensor + 1, live);
       if (value->isConstant())
-        sets.forEach(value->sourceTensors, [&](uint32_t id) { mark(tensors, id); });
+        tensors.claim(sets, value->sourceTensors, live);
     }
   }
   for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
-    sets.forEach(tombstones[stone].ids, [&](uint32_t id) {
-      std::vector<uint32_t> &ids = tombstones[stone].ofTensors ? tensors : operators;
-      if (id < ids.size() && ids[id] == unknown)
-        ids[id] = stone;
-    });
+    (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
   Follower follower;
   LedgerRow row;
   uint32_t rowOf = unknown; // the way is followed once for neighbours of one tombstone
   for (auto *ids : {&operators, &tensors})
-    for (auto [id, stone] : llvm::enumerate(*ids)) {
+    for (auto [id, stone] : llvm::enumerate(ids->owner)) {
       if (stone == unknown)
         lost.push_back({ids == &tensors, static_cast<uint32_t>(id)});
       if (stone == live || stone == unknown || !visit)

@@ -4,6 +4,7 @@
 #include "ir/IdSet.h"
 #include "ir/Payload.h"
 #include "ir/Provenance.h"
+#include "ir/SourceGraph.h"
 #include "schema/OperatorTable.h"
 #include "schema/TensorTypes.h"
 #include "schema/WireSchema.h"
@@ -25,7 +26,10 @@
 
 namespace origo {
 struct Successors;
+namespace rewrite {
+class Build;
 }
+} // namespace origo
 
 /// Known before the type is complete, because such lists name each other.
 template <> struct llvm::PointerLikeTypeTraits<origo::Successors *> {
@@ -37,6 +41,8 @@ template <> struct llvm::PointerLikeTypeTraits<origo::Successors *> {
 namespace origo {
 
 class Model;
+class DetachedOperator;
+class Editor;
 class Operator;
 class Rewriter;
 class Subgraph;
@@ -99,6 +105,7 @@ public:
     return *this;
   }
   void clear() { set = nullptr; }
+  T &make() { return set ? *set : *(set = std::make_unique<T>()); }
   const T &get() const {
     static const T none{};
     return set ? *set : none;
@@ -116,12 +123,16 @@ public:
   Value *get() const { return value; }
   Operator *user() const { return owner; }
   unsigned operandIndex() const;
+  uint32_t lineage = 0; ///< of the lineages of the value, or of who computes it
 
 private:
   friend class Value;
   friend class Operator;
   friend class Model;
+  friend class Editor;
   friend class Rewriter;
+  friend class rewrite::Build;
+  friend class DetachedOperator;
   Value *value = nullptr;
   Operator *owner = nullptr;
   Use *next = nullptr, **link = nullptr;
@@ -131,7 +142,7 @@ private:
 /// A tensor: a graph input, the result of an operator, a variable or a constant.
 class Value {
 public:
-  // What the format says. Passes change it only through the Rewriter.
+  // What the format says. It is changed only through the Editor and the Rewriter.
   TensorType type = TensorType::FLOAT32;
   bool hasShape = false; ///< an absent shape differs from an empty one
   bool hasRank = false;
@@ -171,12 +182,14 @@ public:
   }
   unsigned otherUses = 0, graphOutputs = 0, signatureUses = 0;
 
-  // Provenance: stamped by import and by the Rewriter, read by export.
+  // Provenance: stamped by import, the Editor and the Rewriter, read by export.
   llvm::SmallVector<Relation, 1> relations; ///< best first
   llvm::StringRef noRelation;               ///< the reason where `relations` is empty, for example "new-intermediate"
   IdSet sourceTensors, sourceOperators;     ///< of a constant: what it was computed from
   llvm::StringRef synthetic;                ///< reason of a constant that a pass invented
+  bool inexact = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
   Successors *successors = nullptr;         ///< of an erased value
+  Rare<std::vector<Lineage>> lineages;      ///< of a constant
   mutable bool named = false;               ///< by a step or a list of successors, perhaps for longer than it lives
 
   bool erased() const { return parent == nullptr; }
@@ -187,7 +200,9 @@ private:
   friend class Use;
   friend class Operator;
   friend class Model;
+  friend class Editor;
   friend class Rewriter;
+  friend class rewrite::Build;
   friend class Subgraph;
   Subgraph *parent = nullptr;
   Operator *definer = nullptr;
@@ -239,18 +254,23 @@ public:
   Rare<llvm::StringRef> wide; ///< reason of origins that the structure does not prove
   bool inexact = false; ///< computes its results in another order of float operations than the source did
   IdSet calls;          ///< source ids of the calls it was inlined from
+  Rare<std::vector<Lineage>> lineages; ///< `origins` is the union
   /// Of an erased operator: where its work went. Of one that a rewrite of this run made: the list that names it.
   Successors *successors = nullptr;
 
   unsigned index = 0; ///< position in its subgraph; set by Model::number()
   bool queued = false; ///< on the Rewriter's worklist
   bool made = false;   ///< by a rewrite of this run
+  uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
 
 private:
   friend class Model;
+  friend class Editor;
   friend class Rewriter;
+  friend class rewrite::Build;
   friend class Subgraph;
   friend class Use;
+  friend class DetachedOperator;
   Subgraph *parent = nullptr;
   Use *operandUses = nullptr;
   unsigned operandCount = 0, resultCount = 0;
@@ -305,7 +325,7 @@ struct MetadataEntry {
 /// A model in memory. Owns everything it holds but the mapped files, which it keeps open. Operators and values are
 /// never freed before the model: an erased one stays readable, so that the ledger can be followed through it. Only what
 /// a run itself has made and erased is used again.
-/// Construction (this class) is for import and the text form; changing a model is for the Rewriter.
+/// Construction (this class) is for import and the text form; removing is for the Editor, replacing for the Rewriter.
 class Model {
 public:
   Model() = default;
@@ -366,10 +386,21 @@ public:
   StepLists steps;
   PassLists passLists;
   std::vector<Tombstone> tombstones;
+  SourceGraph sourceGraph;
+  std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
+  /// How many laws of docs/origin-map.md the rewrites of this run keep; the map says so of the file that it is for.
+  /// Ten: whatever a rewrite does without has been noted.
+  uint32_t laws = 9;
   uint32_t sourceOperators = 0, sourceTensors = 0; ///< ids are below these
   uint32_t run = 0;                                ///< position in the chain; 0 for the first
   uint32_t rewrites = 0;                           ///< applied in this run
   bool provenanceDropped = false;                  ///< tests only: the map was not wanted
+  /// A rewrite is about to do without this operand of `user`, which it consumes: notes why, for each source operator
+  /// that `user` stands for and that has what the operand stands for as its own operand. Linear in what there is to
+  /// note.
+  void noteUnneeded(const Operator &user, unsigned operand, UnneededReason reason);
+  /// Sorts what was noted, by what is not needed, and drops what is there twice.
+  void sortUnneeded();
   /// Makes this model its own source: ids are numbered over all subgraphs in file order, every relation is identity.
   void becomeSource();
   /// The ledger: calls `visit`, if there is one, for each source id that nothing live carries, operators first,
@@ -385,7 +416,9 @@ public:
   size_t operatorCount() const;
 
 private:
+  friend class Editor;
   friend class Rewriter;
+  friend class rewrite::Build;
   llvm::BumpPtrAllocator arena;
   llvm::SpecificBumpPtrAllocator<Operator> operatorArena;
   llvm::SpecificBumpPtrAllocator<Value> valueArena;

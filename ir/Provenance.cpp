@@ -20,6 +20,29 @@ Fate fateFromName(llvm::StringRef name) {
   return found == std::end(fateNames) ? Fate::Unknown : static_cast<Fate>(found - fateNames);
 }
 
+static constexpr llvm::StringLiteral reasonNames[] = {"type-bridge",       "layout-bridge", "quantize-border",
+                                                      "invented-constant", "broadcast",     "user-inserted"};
+
+llvm::StringRef reasonName(SyntheticReason reason) { return reasonNames[static_cast<unsigned>(reason)]; }
+
+std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name) {
+  const auto *found = llvm::find(reasonNames, name);
+  return found == std::end(reasonNames) ? std::nullopt
+                                        : std::optional(static_cast<SyntheticReason>(found - reasonNames));
+}
+
+static constexpr llvm::StringLiteral unneededNames[] = {
+    "unknown", "shape-only", "times-zero", "branch-not-taken", "not-in-slice", "empty",
+};
+
+llvm::StringRef unneededName(UnneededReason reason) { return unneededNames[static_cast<unsigned>(reason)]; }
+
+UnneededReason unneededFromName(llvm::StringRef name) {
+  const auto *found = llvm::find(unneededNames, name);
+  return found == std::end(unneededNames) ? UnneededReason::Unknown
+                                          : static_cast<UnneededReason>(found - unneededNames);
+}
+
 static unsigned hashStep(const Step &s) {
   return llvm::hash_combine(s.kind, s.axis, llvm::hash_combine_range(s.first.begin(), s.first.end()),
                             llvm::hash_combine_range(s.second.begin(), s.second.end()), llvm::bit_cast<uint64_t>(s.scale.number),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace origo {
@@ -35,6 +36,39 @@ enum class Fate : uint8_t {
 llvm::StringRef fateName(Fate fate); ///< for example "fused-away"
 Fate fateFromName(llvm::StringRef name);
 
+/// Why what took the place of a source operator could do without one of its operands. The closed list of the origin
+/// map.
+enum class UnneededReason : uint8_t {
+  Unknown,        ///< read from files, never written
+  ShapeOnly,      ///< the operand only states a static shape
+  TimesZero,      ///< multiplied by zero
+  BranchNotTaken, ///< of a choice that is known
+  NotInSlice,     ///< nothing of it is in the part that is used
+  Empty,          ///< it has no elements, or what comes of it has none
+};
+llvm::StringRef unneededName(UnneededReason reason); ///< for example "shape-only"
+UnneededReason unneededFromName(llvm::StringRef name);
+
+/// "Operand `position` of source operator `user` was not needed." The operand is a result of source operator `id`, or
+/// source constant `id`, which may be dead although `user` lives.
+struct Unneeded {
+  bool ofTensor;
+  UnneededReason reason;
+  uint32_t id, user, position;
+};
+
+/// Why an operator or a constant stands for nothing in the source. The closed list of the origin map.
+enum class SyntheticReason : uint8_t {
+  TypeBridge,
+  LayoutBridge,
+  QuantizeBorder,
+  InventedConstant,
+  Broadcast,
+  UserInserted,
+};
+llvm::StringRef reasonName(SyntheticReason reason); ///< for example "layout-bridge"
+std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
+
 /// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
 struct Step {
   enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize };
@@ -58,6 +92,14 @@ struct Relation {
   uint32_t tensor = 0;
   uint32_t steps = 0;   ///< handle into StepLists; 0: equal
   bool exact = true;    ///< bit-equal by construction; else equal up to float re-association
+  uint32_t lineage = 0; ///< of the value's lineages, the one that this is said by
+};
+
+/// Equal operators, or constants, that became one are one to compute and several to remember: what each was, so that what
+/// is made of the one later descends from that which it used. None where there is only one.
+struct Lineage {
+  IdSet operators, tensors;                  ///< an operator's origins; what a constant was computed from
+  llvm::SmallVector<uint32_t, 2> operands = {}; ///< by operand of an operator: the lineage of what it uses
 };
 
 /// Interned lists of steps in normal form (adjacent permutes composed, reshapes collapsed, identities dropped).

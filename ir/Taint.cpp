@@ -13,21 +13,29 @@ Taint::Taint(const Model &model)
       ;
 }
 
-/// False if there is no inexact operator at all.
+/// False if there is nothing inexact at all. Marks constants and inputs.
 bool Taint::markInexactSubgraphs() {
   std::vector<llvm::SmallVector<unsigned, 2>> callers(model.subgraphs.size());
   std::vector<unsigned> work;
+  bool any = false;
   for (auto &graph : model.subgraphs) {
+    bool inside = false;
+    for (const Value *value : graph->values)
+      if (value->inexact && value->isGraphInput)
+        any = inputsTainted[graph->index] = true;
+      else if (value->inexact)
+        inside = values[graph->index][value->index] = true;
     for (const Operator &op : graph->operators) {
-      if (op.inexact && !inexactInside[graph->index]) {
-        inexactInside[graph->index] = true;
-        work.push_back(graph->index);
-      }
+      inside |= op.inexact;
       for (Subgraph *callee : op.callees())
         callers[callee->index].push_back(graph->index);
     }
+    if (inside) {
+      inexactInside[graph->index] = true;
+      work.push_back(graph->index);
+    }
   }
-  bool any = !work.empty();
+  any |= !work.empty();
   while (!work.empty()) {
     unsigned callee = work.back();
     work.pop_back();
@@ -62,13 +70,15 @@ bool Taint::pass() {
 void Taint::visit(const Operator &op, std::vector<unsigned> &work) {
   bool fromOperand = llvm::any_of(op.operands(), [&](const Use &use) { return use.get() && (*this)(*use.get()); });
   bool tainted = op.inexact || fromOperand;
-  for (Subgraph *callee : op.callees()) {
+  for (Subgraph *callee : op.callees())
     tainted |= inexactInside[callee->index];
-    if (fromOperand && !inputsTainted[callee->index]) {
-      inputsTainted[callee->index] = true;
-      work.push_back(callee->index);
-    }
-  }
+  // A loop's results are its inputs in the next round.
+  if (fromOperand || (tainted && op.code == BuiltinOperator::WHILE))
+    for (Subgraph *callee : op.callees())
+      if (!inputsTainted[callee->index]) {
+        inputsTainted[callee->index] = true;
+        work.push_back(callee->index);
+      }
   uint8_t effects = op.effects();
   tainted |= stateTainted && (effects & uint8_t(Effect::ReadsState));
   if (!tainted)

@@ -345,8 +345,6 @@ private:
   }
 
   void checkOrigins(const Operator &op) {
-    static constexpr llvm::StringRef reasons[] = {"type-bridge",       "layout-bridge", "quantize-border",
-                                                  "invented-constant", "broadcast",     "user-inserted"};
     if (op.origins.empty() && !op.synthetic)
       report(op, "has no origins and is not synthetic");
     if (!op.origins.empty() && op.synthetic)
@@ -355,7 +353,7 @@ private:
       report(op, "has an origin that is no source operator");
     if (!op.synthetic)
       return;
-    if (!llvm::is_contained(reasons, op.synthetic->reason))
+    if (!syntheticReasonFromName(op.synthetic->reason))
       report(op, "is synthetic for an unknown reason");
     if (op.synthetic->serves.empty())
       report(op, "is synthetic and serves nothing");

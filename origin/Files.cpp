@@ -1,5 +1,7 @@
 #include "origin/Files.h"
+#include "schema/Macs.h"
 #include "schema/OperatorTable.h"
+#include "schema/TensorTypes.h"
 #include "schema/circle_generated.h"
 #include "schema/tflite_generated.h"
 
@@ -21,7 +23,10 @@ namespace {
 const circle::Model &tables(const ModelView &view) { return *reinterpret_cast<const circle::Model *>(view.model); }
 const Table &raw(const circle::Tensor &tensor) { return reinterpret_cast<const Table &>(tensor); }
 
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
+StringRef textOf(const flatbuffers::String *string) {
+  return string ? StringRef(string->c_str(), string->size()) : StringRef();
+}
+std::string text(const flatbuffers::String *string) { return textOf(string).str(); }
 
 /// A vector of the file as a range; an absent one is empty.
 template <class T> ArrayRef<T> items(const flatbuffers::Vector<T> *vector) {
@@ -68,10 +73,10 @@ std::vector<TensorKind> kinds(const ModelView &view, const circle::SubGraph &gra
 }
 
 /// Name and custom code of each operator code of the model.
-std::vector<std::pair<std::string, std::string>> opNames(const ModelView &view) {
+std::vector<std::pair<Word, Word>> opNames(const ModelView &view) {
   const wire::Schema &schema = view.tflite ? wire::Schema::tflite() : wire::Schema::circle();
   const wire::Enumeration &names = *schema.enumeration("BuiltinOperator");
-  std::vector<std::pair<std::string, std::string>> result;
+  std::vector<std::pair<Word, Word>> result;
   auto codes = items(tables(view).operator_codes());
   for (size_t i = 0; i < codes.size(); ++i) {
     int32_t code = resolveOpcode(codes[i].deprecated_builtin_code(), int32_t(codes[i].builtin_code()));
@@ -154,6 +159,17 @@ private:
 
 } // namespace
 
+ModelView::Bytes ModelView::byteVector(const Table &table, flatbuffers::voffset_t field) const {
+  const uint8_t *offset = table.GetAddressOf(field);
+  if (!offset)
+    return {nullptr, 0};
+  if (unplaced)
+    if (Bytes bytes = unplaced(offset); bytes.data)
+      return bytes;
+  auto *vector = table.GetPointer<const flatbuffers::Vector<uint8_t> *>(field);
+  return {vector->data(), vector->size()};
+}
+
 void origin::forEachTensor(const ModelView &view,
                            llvm::function_ref<void(const flatbuffers::Table &, TensorKind)> visit) {
   auto graphs = items(tables(view).subgraphs());
@@ -164,37 +180,58 @@ void origin::forEachTensor(const ModelView &view,
   }
 }
 
+static const circle::SubGraph &subgraphOf(const Table *model, size_t index) {
+  return *reinterpret_cast<const circle::Model *>(model)->subgraphs()->Get(index);
+}
+
+FileRows::FileRows(const ModelView &view) : model(view.model), codes(opNames(view)) {
+  uint32_t nextOperator = 0, nextTensor = 0;
+  for (size_t i = 0, count = items(tables(view).subgraphs()).size(); i < count; ++i) {
+    const circle::SubGraph &graph = subgraphOf(model, i);
+    uint32_t operators = items(graph.operators()).size();
+    graphs.push_back({nextOperator, nextTensor, operators, kinds(view, graph)});
+    nextOperator += operators;
+    nextTensor += graphs.back().kinds.size();
+  }
+}
+
+StringRef FileRows::name(size_t subgraph) const { return textOf(subgraphOf(model, subgraph).name()); }
+
+ArrayRef<int32_t> FileRows::outputs(size_t subgraph, uint32_t index) const {
+  return items(subgraphOf(model, subgraph).operators()->Get(index)->outputs());
+}
+
+StringRef FileRows::tensorName(size_t subgraph, uint32_t index) const {
+  return textOf(subgraphOf(model, subgraph).tensors()->Get(index)->name());
+}
+
+const FileRows::Code &FileRows::codeOf(size_t subgraph, uint32_t index) const {
+  static const Code none;
+  uint32_t code = subgraphOf(model, subgraph).operators()->Get(index)->opcode_index();
+  return code < codes.size() ? codes[code] : none;
+}
+
 Listing origin::list(const ModelView &view) {
   Listing result;
   result.format = view.tflite ? "tflite" : "circle";
-  auto names = opNames(view);
-  auto graphs = items(tables(view).subgraphs());
-  result.subgraphs.reserve(graphs.size());
-  for (size_t g = 0; g < graphs.size(); ++g) {
-    SourceSubgraph graph;
-    graph.name = text(graphs[g].name());
-    graph.firstOperator = result.operatorCount();
-    graph.firstTensor = result.tensorCount();
-
-    auto tensors = items(graphs[g].tensors());
-    graph.tensors.resize(tensors.size());
-    for (auto [tensor, kind] : llvm::zip_equal(graph.tensors, kinds(view, graphs[g])))
-      tensor.kind = kind;
-    for (size_t i = 0; i < tensors.size(); ++i)
-      graph.tensors[i].name = text(tensors[i].name());
-
-    auto operators = items(graphs[g].operators());
-    graph.operators.resize(operators.size());
-    for (size_t i = 0; i < operators.size(); ++i) {
-      SourceOperator &op = graph.operators[i];
-      if (uint32_t code = operators[i].opcode_index(); code < names.size())
-        std::tie(op.op, op.customCode) = names[code];
-      for (int32_t index : items(operators[i].outputs())) {
-        bool exists = index >= 0 && size_t(index) < tensors.size();
+  FileRows rows(view);
+  result.subgraphs.resize(rows.subgraphs());
+  for (const auto &[g, graph] : llvm::enumerate(result.subgraphs)) {
+    graph.name = rows.name(g);
+    graph.firstOperator = rows.firstOperator(g);
+    graph.firstTensor = rows.firstTensor(g);
+    graph.tensors.resize(rows.tensorCount(g));
+    for (const auto &[i, tensor] : llvm::enumerate(graph.tensors))
+      tensor = {rows.tensorName(g, i).str(), rows.kind(g, i)};
+    graph.operators.resize(rows.operatorCount(g));
+    for (const auto &[i, op] : llvm::enumerate(graph.operators)) {
+      op.op = rows.op(g, i);
+      op.customCode = rows.customCode(g, i);
+      for (int32_t index : rows.outputs(g, i)) {
+        bool exists = index >= 0 && size_t(index) < graph.tensors.size();
         op.tensors.push_back(exists ? int32_t(graph.firstTensor + index) : -1);
       }
     }
-    result.subgraphs.push_back(std::move(graph));
   }
 
   auto signatures = items(tables(view).signature_defs());
@@ -206,6 +243,82 @@ Listing origin::list(const ModelView &view) {
                                  entries(items(signatures[i].outputs()), graph)});
   }
   return result;
+}
+
+/// Negative dimensions are those that are not known. With neither a rank nor bytes an empty shape says nothing.
+static std::vector<int64_t> shapeOf(const circle::Tensor &tensor, TensorKind kind) {
+  ArrayRef<int32_t> shape = items(tensor.shape()), signature = items(tensor.shape_signature());
+  if (shape.empty() && !tensor.has_rank() && kind != TensorKind::Constant)
+    return {-1};
+  std::vector<int64_t> result(shape.begin(), shape.end());
+  for (size_t i = 0; i < std::min(shape.size(), signature.size()); ++i)
+    if (signature[i] < 0)
+      result[i] = -1;
+  return result;
+}
+
+/// Of a constant those in the file; else what the shape and the type need, if they tell.
+static uint64_t bytesOf(const ModelView &view, const circle::Tensor &tensor, TensorKind kind) {
+  if (kind == TensorKind::Constant)
+    return view.payload(raw(tensor), tensor.buffer()).size;
+  uint64_t count = 1;
+  for (int64_t dimension : shapeOf(tensor, kind))
+    if (dimension < 0 || __builtin_mul_overflow(count, uint64_t(dimension), &count))
+      return SourceCost::unknown;
+  std::optional<circle::TensorType> type = tensor.type();
+  if (view.tflite)
+    type = fromTflite(tflite::TensorType(int8_t(tensor.type())));
+  return type ? payloadBytes(*type, count).value_or(SourceCost::unknown) : SourceCost::unknown;
+}
+
+void origin::measure(const ModelView &view, Listing &listing) {
+  constexpr uint64_t limit = std::numeric_limits<int64_t>::max(); // what JSON readers take for an integer
+  auto graphs = items(tables(view).subgraphs());
+  for (size_t g = 0; g < std::min(graphs.size(), listing.subgraphs.size()); ++g) {
+    SourceSubgraph &graph = listing.subgraphs[g];
+    auto tensors = items(graphs[g].tensors());
+    auto operators = items(graphs[g].operators());
+    std::vector<uint64_t> bytes(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i)
+      bytes[i] = bytesOf(view, tensors[i], graph.tensors[i].kind);
+    graph.operands.clear();
+    graph.operandEnds.clear();
+    graph.costs.clear();
+    graph.operandEnds.reserve(operators.size());
+    graph.costs.reserve(operators.size());
+    std::vector<int32_t> touched;
+    for (size_t i = 0; i < operators.size(); ++i) {
+      OperatorShapes shapes{graph.operators[i].op.str(), {}, {}};
+      bool counts = multiplies(shapes.op); // of all others the shapes do not matter
+      touched.clear();
+      auto touch = [&](int32_t index, std::vector<std::vector<int64_t>> &list) {
+        bool exists = index >= 0 && size_t(index) < tensors.size();
+        if (exists)
+          touched.push_back(index);
+        if (counts)
+          list.push_back(exists ? shapeOf(tensors[index], graph.tensors[index].kind) : std::vector<int64_t>{0});
+        return exists ? int32_t(graph.firstTensor + index) : -1;
+      };
+      for (int32_t index : items(operators[i].inputs()))
+        graph.operands.push_back(touch(index, shapes.inputs));
+      graph.operandEnds.push_back(graph.operands.size());
+      for (int32_t index : items(operators[i].outputs()))
+        touch(index, shapes.outputs);
+      llvm::sort(touched);
+      touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+      SourceCost &cost = graph.costs.emplace_back();
+      cost.macs = macs(shapes).value_or(SourceCost::unknown);
+      cost.bytes = 0;
+      for (int32_t index : touched)
+        if (bytes[index] == SourceCost::unknown || __builtin_add_overflow(cost.bytes, bytes[index], &cost.bytes)) {
+          cost.bytes = SourceCost::unknown;
+          break;
+        }
+      for (uint64_t *number : {&cost.macs, &cost.bytes})
+        if (*number > limit)
+          *number = SourceCost::unknown;
+    }
+  }
 }
 
 struct ModelFile::Impl {

@@ -205,6 +205,14 @@ private:
   }
 
   void vector(const wire::Field &field, const Table &table) {
+    if (field.element == wire::Type::UInt8) {
+      ModelView::Bytes bytes = view.byteVector(table, field.vtableOffset());
+      if (!bytes.size)
+        return;
+      begin(field);
+      hasher.number(uint32_t(bytes.size));
+      return hasher.bytes(bytes.data, bytes.size);
+    }
     auto *any = table.GetPointer<const flatbuffers::VectorOfAny *>(field.vtableOffset());
     if (!any->size())
       return;
@@ -241,7 +249,7 @@ Digest origin::content(const ModelView &view) {
       return;
     uint64_t end = std::min(bytes.size, smallPayload);
     hasher.bytes(bytes.data, end);
-    hasher.bytes(bytes.data + (bytes.size - end), end);
+    hasher.bytes(bytes.end ? bytes.end : bytes.data + (bytes.size - end), end);
   });
   return hasher.final();
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,11 +36,32 @@ struct SourceTensor {
   TensorKind kind = TensorKind::Absent;
 };
 
+/// What one run of an operator costs.
+struct SourceCost {
+  static constexpr uint64_t unknown = ~uint64_t{0}; ///< a shape is dynamic, or nobody knows what the operator does
+  uint64_t macs = unknown;                          ///< multiply-accumulates
+  uint64_t bytes = unknown;                         ///< of its operands and results, each tensor once
+  bool operator==(const SourceCost &) const = default;
+};
+
 struct SourceSubgraph {
   std::string name;
   uint32_t firstOperator = 0, firstTensor = 0; ///< ids of its first ones
   std::vector<SourceOperator> operators;
   std::vector<SourceTensor> tensors;
+  // Both are empty in maps of before. See operandsOf().
+  std::vector<int32_t> operands = {}; ///< ids over all subgraphs, −1: absent; of all operators, one behind the other
+  std::vector<uint32_t> operandEnds = {}; ///< by operator
+  std::vector<SourceCost> costs = {};     ///< by operator
+
+  /// Ids of the tensors that the operator with this index takes; empty where the map does not tell.
+  std::span<const int32_t> operandsOf(size_t index) const {
+    if (index >= operandEnds.size())
+      return {};
+    uint32_t begin = index ? operandEnds[index - 1] : 0;
+    return std::span(operands).subspan(begin, operandEnds[index] - begin);
+  }
+  SourceCost costOf(size_t index) const { return index < costs.size() ? costs[index] : SourceCost(); }
 };
 
 struct SourceSignature {
@@ -73,6 +95,15 @@ struct Listing {
   const SourceTensor *findTensor(uint32_t id) const {
     return find(id, &SourceSubgraph::firstTensor, &SourceSubgraph::tensors);
   }
+  /// By id of the operator. Of one that does not exist, and of one of which the map does not tell, nothing is known.
+  std::span<const int32_t> operandsOf(uint32_t id) const {
+    const SourceSubgraph *graph = subgraphOf(id, &SourceSubgraph::firstOperator);
+    return graph ? graph->operandsOf(id - graph->firstOperator) : std::span<const int32_t>();
+  }
+  SourceCost costOf(uint32_t id) const {
+    const SourceSubgraph *graph = subgraphOf(id, &SourceSubgraph::firstOperator);
+    return graph ? graph->costOf(id - graph->firstOperator) : SourceCost();
+  }
   /// The name of the first output that has one; empty: there is none.
   std::string_view nameOf(const SourceOperator &op) const {
     for (int32_t id : op.tensors)
@@ -82,14 +113,15 @@ struct Listing {
   }
 
 private:
-  template <class Row>
-  const Row *find(uint32_t id, uint32_t SourceSubgraph::*first, std::vector<Row> SourceSubgraph::*rows) const {
+  const SourceSubgraph *subgraphOf(uint32_t id, uint32_t SourceSubgraph::*first) const {
     auto behind = std::partition_point(subgraphs.begin(), subgraphs.end(),
                                        [&](const SourceSubgraph &graph) { return graph.*first <= id; });
-    if (behind == subgraphs.begin())
-      return nullptr;
-    const SourceSubgraph &graph = *std::prev(behind);
-    return id - graph.*first < (graph.*rows).size() ? &(graph.*rows)[id - graph.*first] : nullptr;
+    return behind == subgraphs.begin() ? nullptr : &*std::prev(behind);
+  }
+  template <class Row>
+  const Row *find(uint32_t id, uint32_t SourceSubgraph::*first, std::vector<Row> SourceSubgraph::*rows) const {
+    const SourceSubgraph *graph = subgraphOf(id, first);
+    return graph && id - graph->*first < (graph->*rows).size() ? &(graph->*rows)[id - graph->*first] : nullptr;
   }
 };
 
@@ -148,6 +180,7 @@ struct TargetSubgraph {
 struct Target {
   std::string file, format;
   Digest fingerprint{}, content{};
+  uint32_t laws = 0; ///< as in ChainEntry
   std::vector<TargetSubgraph> subgraphs;
 
   /// By subgraph and index in the file; null: there is none.
@@ -178,9 +211,20 @@ struct MapLedgerRow {
   Word partFile, partFingerprint;                                ///< fate `elsewhere`
 };
 
+/// Source operator `user` could do without its operand number `operand`. That is a result of source operator `id`, or
+/// source constant `id`.
+struct MapUnneeded {
+  bool isTensor = false;
+  uint32_t id = 0;
+  uint32_t user = 0, operand = 0;
+  Word reason; ///< name of the closed list; an unknown one is kept and shown
+  bool operator==(const MapUnneeded &) const = default;
+};
+
 struct ChainEntry {
   std::string file, format;
   Digest fingerprint{};
+  uint32_t laws = 0; ///< how many laws of docs/origin-map.md the run knew that wrote this file; 0: it did not say
 };
 
 struct OriginMap {
@@ -190,6 +234,17 @@ struct OriginMap {
   std::deque<MapLedgerRow> ledger; ///< operators by id, then tensors by id; a deque, for it may be long
   std::vector<ChainEntry> chain;
   bool retrained = false;
+  std::vector<MapUnneeded> unneeded; ///< ascending by isTensor and id; also of what still lives, as others need it
+
+  /// What could do without this source operator, or source tensor.
+  std::span<const MapUnneeded> unneededOf(bool isTensor, uint32_t id) const {
+    auto is = [&](const MapUnneeded &row) { return std::pair(row.isTensor, row.id); };
+    auto first = std::partition_point(unneeded.begin(), unneeded.end(),
+                                      [&](const MapUnneeded &row) { return is(row) < std::pair(isTensor, id); });
+    auto last = std::partition_point(first, unneeded.end(),
+                                     [&](const MapUnneeded &row) { return is(row) == std::pair(isTensor, id); });
+    return {first, last};
+  }
 };
 
 /// The name scopes that something is in, outermost first: "a/" and "a/b/" of "a/b/c". Where names are joined by ";", as

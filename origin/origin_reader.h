@@ -51,6 +51,7 @@ typedef struct {
   uint64_t source_operator_count, source_tensor_count;
   origo__bytes file, map;
   uint64_t graphs; /* position of the model's vector of subgraphs */
+  uint32_t laws;   /* how many laws of origin-map.md the run knew that wrote the model; 0: it did not say */
   uint64_t string_count, pass_list_count, step_list_count, cause_count;
   int checked;
 } origo_map;
@@ -757,6 +758,64 @@ static inline int origo_find_source_operator(const origo_map *map, uint32_t id, 
   return 0;
 }
 
+/* The operands of an operator, as ids of tensors, and what a run of it costs, in the order of ids; maps of before know
+ * neither. A cost that is not known is ORIGO_UNKNOWN: a shape is dynamic, or nobody knows what the operator does. */
+#define ORIGO_UNKNOWN UINT64_MAX
+
+typedef struct {
+  uint32_t id;
+  origo_outputs operands; /* -1 for one that is absent; read with origo_next_output */
+  uint64_t macs, bytes;   /* multiply-accumulates; of operands and results, each tensor once */
+} origo_use;
+
+typedef struct {
+  const origo_map *map;
+  origo__column operands, costs;
+  uint32_t id, next;
+} origo_use_cursor;
+
+static inline origo_use_cursor origo_uses(const origo_map *map) {
+  origo_use_cursor cursor;
+  memset(&cursor, 0, sizeof cursor);
+  cursor.map = map;
+  cursor.operands = origo__begin(map, 20);
+  cursor.costs = origo__begin(map, 21);
+  return cursor;
+}
+
+static inline int origo_next_use(origo_use_cursor *cursor, origo_use *row) {
+  origo_outputs rest;
+  int32_t tensor;
+  if (cursor->id == cursor->map->source_operator_count)
+    return 0;
+  memset(row, 0, sizeof *row);
+  row->id = cursor->id++;
+  row->macs = row->bytes = ORIGO_UNKNOWN;
+  if (cursor->operands.at != cursor->operands.end) {
+    row->operands.left = origo__items(&cursor->operands);
+    row->operands.in = cursor->operands;
+    row->operands.next = cursor->next;
+    rest = row->operands;
+    while (origo_next_output(&rest, &tensor))
+      ;
+    cursor->operands = rest.in;
+    cursor->next = rest.next;
+  }
+  if (cursor->costs.at != cursor->costs.end) {
+    row->macs = origo__number(&cursor->costs) - 1;
+    row->bytes = origo__number(&cursor->costs) - 1;
+  }
+  return !cursor->operands.failed && !cursor->costs.failed;
+}
+
+static inline int origo_find_use(const origo_map *map, uint32_t id, origo_use *row) {
+  origo_use_cursor cursor = origo_uses(map);
+  while (origo_next_use(&cursor, row))
+    if (row->id == id)
+      return 1;
+  return 0;
+}
+
 /* ---- The source: tensors. ---- */
 
 typedef enum { ORIGO_INPUT, ORIGO_ACTIVATION, ORIGO_VARIABLE, ORIGO_CONSTANT_TENSOR, ORIGO_ABSENT } origo_tensor_kind;
@@ -1045,6 +1104,72 @@ static inline int origo_find_gone(const origo_map *map, int is_tensor, uint32_t 
   return 0;
 }
 
+/* ---- What could be done without: operand `operand` of source operator `user` is source tensor `id`, a constant, or a
+ * result of source operator `id`. Operators by id, then tensors by id; most of them are in the ledger. ---- */
+
+typedef struct {
+  int is_tensor;
+  uint32_t id, user, operand;
+  origo_text reason; /* "shape-only" */
+} origo_unneeded;
+
+typedef struct {
+  const origo_map *map;
+  origo__column in;
+  int halves;
+  uint64_t left;
+  uint32_t id, next;
+} origo_unneeded_cursor;
+
+static inline origo_unneeded_cursor origo_all_unneeded(const origo_map *map) {
+  origo_unneeded_cursor cursor;
+  memset(&cursor, 0, sizeof cursor);
+  cursor.map = map;
+  cursor.in = origo__begin(map, 22);
+  return cursor;
+}
+
+static inline int origo_next_unneeded(origo_unneeded_cursor *cursor, origo_unneeded *row) {
+  origo__column *in = &cursor->in;
+  uint64_t id;
+  while (!cursor->left) {
+    if (cursor->halves == 2 || (!cursor->halves && in->at == in->end))
+      return 0;
+    ++cursor->halves;
+    cursor->left = origo__items(in);
+    cursor->id = cursor->next = 0;
+  }
+  --cursor->left;
+  memset(row, 0, sizeof *row);
+  row->is_tensor = cursor->halves == 2;
+  id = (uint64_t)cursor->id + origo__number32(in);
+  if (id > UINT32_MAX)
+    id = origo__fail(in);
+  row->id = cursor->id = (uint32_t)id;
+  row->user = origo__id(in, &cursor->next);
+  row->operand = origo__number32(in);
+  row->reason = origo__string(cursor->map, in);
+  if (in->failed) {
+    cursor->left = 0;
+    cursor->halves = 2;
+    return 0;
+  }
+  return 1;
+}
+
+/* The next one about this row of the ledger. A cursor that is kept goes through all in step with origo_next_gone. */
+static inline int origo_next_unneeded_of(origo_unneeded_cursor *cursor, const origo_gone *gone, origo_unneeded *row) {
+  origo_unneeded_cursor next = *cursor;
+  while (origo_next_unneeded(&next, row)) {
+    if (row->is_tensor > gone->is_tensor || (row->is_tensor == gone->is_tensor && row->id > gone->id))
+      return 0;
+    *cursor = next;
+    if (row->is_tensor == gone->is_tensor && row->id == gone->id)
+      return 1;
+  }
+  return 0;
+}
+
 /* ---- Opening. ---- */
 
 /* The tables that rows refer to by number. */
@@ -1131,6 +1256,10 @@ static inline int origo__check_rows(const origo_map *map) {
   origo_ledger_cursor ledger = origo_ledger(map);
   origo_name_cursor names = origo_names(map, NULL, 0);
   origo_signature_cursor signatures = origo_signatures(map);
+  origo_use_cursor uses = origo_uses(map);
+  origo_unneeded_cursor unneeded = origo_all_unneeded(map);
+  origo_use use;
+  origo_unneeded reason;
   origo_signature signature;
   origo_source_operator source;
   origo_operator op;
@@ -1149,6 +1278,13 @@ static inline int origo__check_rows(const origo_map *map) {
     ;
   while (origo_next_signature(&signatures, &signature))
     ;
+  while (origo_next_use(&uses, &use))
+    ;
+  while (origo_next_unneeded(&unneeded, &reason))
+    ;
+  if (uses.operands.failed || uses.operands.at != uses.operands.end || uses.costs.failed ||
+      uses.costs.at != uses.costs.end || unneeded.in.failed || unneeded.in.at != unneeded.in.end)
+    return 0;
   return !sources.in.failed && sources.in.at == sources.in.end && !operators.in.failed &&
          operators.in.at == operators.in.end && !tensors.in.failed && tensors.in.at == tensors.in.end &&
          !ledger.in.failed && ledger.in.at == ledger.in.end &&
@@ -1208,6 +1344,7 @@ static inline origo_status origo_open(origo_map *map, const void *data, size_t s
     return ORIGO_DAMAGED;
   digest = origo__inline(map->map, origo__follow(map->map, origo__field(map->map, root, 5)), 2);
   map->target_fingerprint = digest.data;
+  map->laws = (uint32_t)origo__scalar(map->map, origo__follow(map->map, origo__field(map->map, root, 5)), 4, 4);
   if (digest.size != 32)
     return ORIGO_DAMAGED;
   if (!origo__check_words(map))

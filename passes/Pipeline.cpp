@@ -1,5 +1,6 @@
 #include "passes/Pipeline.h"
 
+#include "eval/Evaluate.h"
 #include "ir/Verifier.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <deque>
+#include <set>
 
 namespace origo {
 
@@ -51,7 +53,16 @@ struct Candidate {
 
 class Run {
 public:
-  Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options);
+  Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
+      : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
+    rw.onRewrite = options.onRewrite;
+    for (const Pipeline::Entry &entry : pipeline.entries)
+      for (const Rule &rule : entry.pass->rules) {
+        RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});
+        for (BuiltinOperator root : rule.roots())
+          candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &scores});
+      }
+  }
   llvm::Error run();
 
 private:
@@ -64,20 +75,10 @@ private:
 
   bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
   llvm::Error check(llvm::StringRef pass);
-  llvm::Error removeDeadCode();
-  llvm::Error visit(Operator &op);
+  llvm::Error sweep();
+  llvm::Error runPhase(Phase phase);
+  llvm::Error visit(Operator &op, Phase phase);
 };
-
-Run::Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
-    : model(model), pipeline(pipeline), options(options), rw(model, store) {
-  rw.onRewrite = options.onRewrite;
-  for (const Pipeline::Entry &entry : pipeline.entries)
-    for (const Rule &rule : entry.pass->rules) {
-      statistics.push_back({entry.pass->name, rule.name});
-      for (BuiltinOperator root : rule.roots)
-        candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &statistics.back()});
-    }
-}
 
 llvm::Error Run::check(llvm::StringRef pass) {
   if (!options.verifyEach)
@@ -89,15 +90,15 @@ llvm::Error Run::check(llvm::StringRef pass) {
                    "): " + violations.front());
 }
 
-llvm::Error Run::removeDeadCode() {
+llvm::Error Run::sweep() {
   if (outOfFuel())
     return llvm::Error::success();
-  rw.removeDeadCode();
+  rw.sweep();
   return check("remove-dead-code");
 }
 
-/// Tries the rules on an operator until one applies.
-llvm::Error Run::visit(Operator &op) {
+/// Tries the rules of a phase on an operator until one applies.
+llvm::Error Run::visit(Operator &op, Phase phase) {
   auto found = candidates.find(static_cast<int32_t>(op.code));
   if (found == candidates.end())
     return llvm::Error::success();
@@ -106,44 +107,75 @@ llvm::Error Run::visit(Operator &op) {
     return llvm::Error::success();
   for (const Candidate &candidate : found->second) {
     const Pass &pass = *candidate.entry->pass;
+    const Rule &rule = *candidate.rule;
+    if (pass.phase != phase && pass.phase != Phase::Simplify)
+      continue;
     IdSet origins = op.origins;
-    rw.begin(pass.name, candidate.rule->name, op);
-    rw.scopes = candidate.entry->scopes;
     auto start = options.statistics ? Clock::now() : Clock::time_point();
-    RewriteResult result = candidate.rule->apply(op, rw);
+    RewriteResult result = rule.build ? rw.apply(pass.name, rule.name, rule.mismatch, rule.pattern, rule.build,
+                                                 candidate.entry->scopes, op)
+                                      : rw.mergeEqual(pass.name, candidate.entry->scopes, op);
     if (options.statistics) {
       RuleStatistics &s = *candidate.statistics;
       s.seconds += std::chrono::duration<double>(Clock::now() - start).count();
       ++s.tried;
-      ++(result.isApplied() ? s.applied : s.declined[result.declined()]);
+      ++(result.isApplied() ? s.applied : s.declined[result.declined().str()]);
     }
-    if (options.onAttempt)
-      options.onAttempt(op, origins, pass, *candidate.rule, result.declined());
+    if (options.onAttempt) {
+      std::string reason = result.declined().str();
+      if (!result.isApplied() && rule.build)
+        reason += rw.furthest(rule.pattern, op);
+      options.onAttempt(op, origins, pass, rule, reason);
+    }
     if (result.isApplied())
       return check(pass.name); // the operator is gone; what took its place is on the worklist
-    rw.abandon();
     if (rw.error)
       return std::move(rw.error);
+    if (!result.isRefused())
+      continue;
+    std::string text = (pass.name + " / " + rule.name + " breaks a law of rewrites: " + result.declined()).str();
+    if (options.verifyEach)
+      return makeError(text);
+    if (options.onRefusal)
+      options.onRefusal(text);
+    if (op.erased())
+      return llvm::Error::success(); // the lie was about a rewrite that is done
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::runPhase(Phase phase) {
+  model.number(); // what comes before what is told by it
+  for (const Pipeline::Entry &entry : pipeline.entries)
+    if (entry.pass->mergesConstants && !outOfFuel()) {
+      rw.mergeEqualConstants(entry.pass->name);
+      if (llvm::Error error = check(entry.pass->name))
+        return error;
+    }
+  rw.beginPhase();
+  while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
+    if (llvm::Error error = visit(*op, phase))
+      return error;
   return llvm::Error::success();
 }
 
 llvm::Error Run::run() {
   model.number();
-  if (llvm::Error error = removeDeadCode())
+  if (llvm::Error error = sweep())
     return error;
+  // Simplifications alone are a phase too.
+  std::set<Phase> phases;
   for (const Pipeline::Entry &entry : pipeline.entries)
-    if (entry.pass->once && !outOfFuel()) {
-      entry.pass->once(rw);
-      if (llvm::Error error = check(entry.pass->name))
-        return error;
-    }
-  rw.pushAll();
-  while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
-    if (llvm::Error error = visit(*op))
+    phases.insert(entry.pass->phase);
+  if (phases.size() > 1)
+    phases.erase(Phase::Simplify);
+  for (Phase phase : phases)
+    if (llvm::Error error = runPhase(phase))
       return error;
-  if (llvm::Error error = removeDeadCode())
+  if (llvm::Error error = sweep())
     return error;
+  if (model.rewrites != 0)
+    rw.finish();
   rw.pruneBuffers();
   if (model.rewrites != 0)
     model.sortByUse();
@@ -157,6 +189,7 @@ llvm::Error Run::run() {
 } // namespace
 
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
+  model.laws = 10; // whatever a rewrite does without is noted
   if (pipeline.empty())
     return llvm::Error::success();
   return Run(model, pipeline, store, options).run();

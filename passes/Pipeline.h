@@ -1,6 +1,6 @@
 #pragma once
 
-#include "passes/Passes.h"
+#include "passes/Pass.h"
 
 #include <map>
 
@@ -35,13 +35,17 @@ struct RunOptions {
   bool verifyEach = false;      ///< verify the model after each rewrite; a violation ends the run
   std::optional<uint32_t> fuel; ///< stop after so many rewrites
   std::function<void(const RewriteEvent &)> onRewrite;
-  /// Told of each attempt at an operator, applied (`reason` is null) or declined. The operator may be erased by then.
-  std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, const char *reason)> onAttempt;
+  /// Told of each attempt at an operator, applied (`reason` is empty) or declined. The operator may be erased by then.
+  /// Where the pattern was not found, the reason tells how far it got, which statistics leave out.
+  std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, llvm::StringRef reason)> onAttempt;
+  /// Told of a rule that broke a law of rewrites, which was so not applied.
+  std::function<void(llvm::StringRef)> onRefusal;
   std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table
 };
 
-/// Runs the pipeline to its fixed point: every pass on every operator, again wherever something changed. Dead code and
-/// unneeded buffers are removed. An empty pipeline changes nothing.
+/// Runs the pipeline: phase by phase, each to its fixed point, that is its passes and the simplifications on every
+/// operator, again wherever something changed. Dead code and unneeded buffers are removed. An empty pipeline changes
+/// nothing. A rule that breaks a law of rewrites is told of, or ends the run where `verifyEach` is set.
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options = {});
 
 } // namespace origo

@@ -4,55 +4,6 @@
 
 namespace origo {
 
-namespace {
-
-/// Executes a model while a pipeline rewrites it, until something deviates.
-class Watch {
-public:
-  /// `eachAfter`: after each rewrite with a higher number; none: after each pass.
-  Watch(const eval::Baseline &baseline, Model &model, std::optional<uint32_t> eachAfter)
-      : baseline(baseline), model(model), eachAfter(eachAfter) {}
-  ~Watch() { llvm::consumeError(std::move(error)); }
-
-  uint32_t good = 0; ///< nothing deviated after this rewrite
-  std::optional<WrongRewrite> wrong;
-  llvm::Error error = llvm::Error::success();
-
-  void onRewrite(const RewriteEvent &event) {
-    bool due = eachAfter ? event.number > *eachAfter : event.pass != pass && !pass.empty();
-    pass = event.pass;
-    last = event.text();
-    if (due)
-      execute();
-  }
-
-  void execute() {
-    if (wrong || error)
-      return;
-    llvm::Expected<eval::Comparison> comparison = baseline.compare(model);
-    if (!comparison) {
-      error =
-          llvm::joinErrors(makeError("the model cannot be executed any more after " + last), comparison.takeError());
-    } else if (comparison->deviations.empty()) {
-      good = model.rewrites;
-    } else {
-      const eval::Deviation &first = comparison->deviations.front();
-      std::string text = last + ": tensor \"" + printable(first.value->name) + "\"";
-      text += first.source ? ", which is source tensor " + std::to_string(*first.source) : ", an output";
-      wrong = {model.rewrites, text + ": " + first.text};
-    }
-  }
-
-private:
-  const eval::Baseline &baseline;
-  Model &model;
-  std::optional<uint32_t> eachAfter;
-  llvm::StringRef pass; ///< of the last rewrite
-  std::string last;
-};
-
-} // namespace
-
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
                  PayloadStore &store, std::optional<uint32_t> fuel) {
@@ -63,24 +14,47 @@ findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> lo
   llvm::Expected<eval::Baseline> baseline = eval::Baseline::of(**before, seeds);
   if (!baseline)
     return baseline.takeError();
-  std::optional<uint32_t> eachAfter;
-  for (;;) {
+
+  auto compareAfter = [&](std::optional<uint32_t> most) -> llvm::Expected<std::optional<WrongRewrite>> {
     llvm::Expected<std::unique_ptr<Model>> model = load();
     if (!model)
       return model.takeError();
-    Watch watch(*baseline, **model, eachAfter);
+    std::string last = "no rewrite";
     RunOptions options;
-    options.fuel = fuel;
-    options.onRewrite = [&](const RewriteEvent &event) { watch.onRewrite(event); };
+    options.fuel = most;
+    options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     if (llvm::Error error = runPipeline(**model, pipeline, store, options))
       return error;
-    watch.execute();
-    if (watch.error)
-      return std::move(watch.error);
-    if (!watch.wrong || eachAfter)
-      return watch.wrong;
-    eachAfter = watch.good;
+    llvm::Expected<eval::Comparison> comparison = baseline->compare(**model);
+    if (!comparison)
+      return WrongRewrite{(*model)->rewrites,
+                          last + ": the model cannot be executed any more: " + llvm::toString(comparison.takeError())};
+    if (comparison->deviations.empty())
+      return std::nullopt;
+    const eval::Deviation &first = comparison->deviations.front();
+    std::string text = last + ": tensor \"" + printable(first.value->name) + "\"";
+    text += first.source ? ", which is source tensor " + std::to_string(*first.source) : ", an output";
+    return WrongRewrite{(*model)->rewrites, text + ": " + first.text};
+  };
+
+  auto wrong = compareAfter(fuel);
+  if (!wrong || !*wrong)
+    return wrong;
+  // What is wrong stays wrong: every tensor is judged by the operators right before it.
+  uint32_t good = 0, bad = (*wrong)->number;
+  while (bad - good > 1) {
+    uint32_t middle = good + (bad - good) / 2;
+    auto found = compareAfter(middle);
+    if (!found)
+      return found;
+    if (*found) {
+      bad = middle;
+      wrong = std::move(found);
+    } else {
+      good = middle;
+    }
   }
+  return wrong;
 }
 
 } // namespace origo

@@ -10,9 +10,9 @@ struct WrongRewrite {
   std::string text; ///< the rewrite; then the tensor and how it deviates
 };
 
-/// Runs a pipeline on the model that `load` gives, each time anew, and executes it in between: with random inputs, and
-/// compared with what the model computed before. After each pass, which is when another one has its turn; where
-/// something deviates, once more after each rewrite. None: nothing deviates. `fuel`: only so many rewrites.
+/// Runs a pipeline on the model that `load` gives, each time anew, and compares what comes out with what the model
+/// computed before, for random inputs. Where something deviates, it searches by halves for the first rewrite after
+/// which it does. None: nothing deviates. `fuel`: only so many rewrites.
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
                  PayloadStore &store, std::optional<uint32_t> fuel = {});

@@ -102,11 +102,13 @@ private:
     std::vector<OperandInfo> &list = operandLists.emplace_back();
     for (StringRef word : words(text)) {
       OperandInfo operand;
-      operand.name = word.take_until([](char c) { return StringRef("?*!").contains(c); });
+      operand.name = word.take_until([](char c) { return StringRef("?*!#=").contains(c); });
       StringRef marks = word.drop_front(operand.name.size());
       operand.optional = marks.contains('?');
       operand.variadic = marks.contains('*');
       operand.variable = marks.contains('!');
+      operand.statesShape = marks.contains('#');
+      operand.statesShapeIfWhole = marks.contains('=');
       list.push_back(operand);
     }
     return list;

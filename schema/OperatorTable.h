@@ -36,7 +36,8 @@ enum class Trait : uint32_t {
   ShapeQuery = 1u << 9,       ///< the result depends on the operand's shape only
   FusedActivation = 1u << 10, ///< the options have fused_activation_function
   HoldsSubgraphs = 1u << 11,
-  LLVM_MARK_AS_BITMASK_ENUM(HoldsSubgraphs)
+  Clamps = 1u << 12, ///< its kernel does what the fused activation says; others have the option and refuse it
+  LLVM_MARK_AS_BITMASK_ENUM(Clamps)
 };
 
 struct OperandInfo {
@@ -44,6 +45,8 @@ struct OperandInfo {
   bool optional = false; ///< may be -1, and absent if nothing stands behind it
   bool variadic = false;
   bool variable = false; ///< a variable tensor, updated in place
+  bool statesShape = false;        ///< tells nothing where the shapes of operands and results are static
+  bool statesShapeIfWhole = false; ///< the same where besides no element is left out or added
 };
 
 /// A row of Operators.def.

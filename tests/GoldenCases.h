@@ -17,6 +17,8 @@
 ///     …
 ///     =>
 ///     the whole output with origins, then the ledger; or `error: …`
+///
+/// One that cannot be executed has a line `// NOT EXECUTED: ` with the reason, which is compared.
 namespace origo::test {
 
 struct Case {
@@ -53,6 +55,18 @@ inline std::vector<Case> readCases(llvm::StringRef text) {
     item.expected = lines(expected);
   }
   return cases;
+}
+
+/// Why a case is said not to be executed; empty: it is.
+inline std::string notExecuted(const Case &item) {
+  llvm::StringRef rest = item.input;
+  while (!rest.empty()) {
+    auto [line, more] = rest.split('\n');
+    if (line.consume_front("// NOT EXECUTED: "))
+      return line.str();
+    rest = more;
+  }
+  return {};
 }
 
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.

@@ -2,6 +2,7 @@
 
 #include "eval/Baseline.h"
 #include "eval/RandomInput.h"
+#include "eval/RealNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -208,8 +209,9 @@ private:
     ++result.tried;
     auto ports = llvm::cantFail(is.outputs());
     for (size_t i = 0; i < want->size(); ++i) {
-      eval::Verdict verdict = eval::checkRelation(view((*want)[i].tensor, *ports[i].value), {}, false,
-                                                  view((*have)[i].tensor, *ports[i].value));
+      eval::Tensor source = view((*want)[i].tensor, *ports[i].value);
+      auto tolerance = eval::Tolerance::ofRange(eval::storedNumbers(source).value_or(std::vector<double>()), 1e-5);
+      eval::Verdict verdict = eval::checkRelation(source, {}, &tolerance, view((*have)[i].tensor, *ports[i].value));
       if (verdict.kind == eval::Verdict::Deviates) {
         result.wrong.push_back("tensor \"" + printable(group.front().twin->name) + "\": output " + std::to_string(i) +
                                ": " + verdict.text);

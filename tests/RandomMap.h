@@ -92,8 +92,18 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       for (uint32_t i = random.below(4); i--;)
         op.tensors.push_back(int32_t(random.below(graph.tensors.size() + 1)) - 1);
     }
+    for (size_t i = 0; seed % 4 && i < graph.operators.size(); ++i) { // else as maps of before are
+      for (uint32_t k = random.below(4); k--;)
+        graph.operands.push_back(int32_t(random.below(graph.tensors.size() + 1)) - 1);
+      graph.operandEnds.push_back(graph.operands.size());
+      auto count = [&] {
+        return random.oneIn(3) ? SourceCost::unknown : uint64_t(random.below(9)) << random.below(59);
+      };
+      graph.costs.push_back({count(), count()});
+    }
     map.source.subgraphs.push_back(graph);
   }
+  map.target.laws = random.oneIn(2) ? 10 : 0;
   for (uint32_t i = random.below(3); i--;) {
     SourceSignature signature{random.name(), random.below(4), {}, {}};
     for (uint32_t k = random.below(4); k--;)
@@ -178,7 +188,12 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       map.ledger.push_back(row);
     }
   for (uint32_t i = random.below(3); i--;)
-    map.chain.push_back({"step" + std::to_string(i) + ".circle", "circle", random.digest()});
+    map.chain.push_back({"step" + std::to_string(i) + ".circle", "circle", random.digest(), random.below(2) * 10});
+  for (bool isTensor : {false, true})
+    for (uint32_t id : random.ids(isTensor ? tensors : operators, 10))
+      for (uint32_t i = random.below(3); i--;)
+        map.unneeded.push_back({isTensor, id, random.below(operators), random.below(5),
+                                random.oneIn(3) ? "out-of-fashion" : "shape-only"});
   return map;
 }
 

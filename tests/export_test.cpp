@@ -12,6 +12,7 @@
 #include "llvm/Support/xxhash.h"
 #include "gtest/gtest.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -544,6 +545,43 @@ TEST_F(ExportTest, RenamedFilesArePutBackTogether) {
   side->reset(), fresh->reset(), model->reset();
   EXPECT_EQ(read(at("old.json")), "old");
   EXPECT_EQ(files(), (std::set<std::string>{"m", "old.json"}));
+}
+
+/// A run that is killed while it replaces outputs may leave names in between: whole files that had nowhere to go yet.
+TEST_F(ExportTest, WhatAKilledRunLeftIsCleared) {
+  write(at("in.circle"), modelWithPayload(5000));
+  ExportOptions options = plain(Format::Circle);
+  options.originJson = at("out.json");
+  for (int round = 0; round < 2; ++round) { // new outputs, then old ones
+    write(hiddenName(at("out.circle"), ".tmp"), "left");
+    write(hiddenName(at("out.json"), ".tmp"), "left");
+    write(hiddenName(at("out.json"), ".old"), "left");
+    EXPECT_GE(files().size(), 4u);
+    ASSERT_EQ(convert(at("in.circle"), at("out.circle"), options), "");
+    EXPECT_EQ(files(), (std::set<std::string>{"in.circle", "out.circle", "out.json"}));
+    EXPECT_TRUE(verifies(read(at("out.circle"))));
+    EXPECT_NE(read(at("out.json")), "left");
+  }
+}
+
+/// Nothing is seen in the directory before a file is whole, where the file system has files without names.
+TEST_F(ExportTest, WhatIsBeingWrittenHasNoName) {
+  int fd = ::open(directory.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (fd < 0)
+    GTEST_SKIP() << "the file system of temporary files has no files without names";
+  ::close(fd);
+  write(at("old"), "old");
+  auto fresh = OutputFile::open(at("new")), other = OutputFile::open(at("old"));
+  ASSERT_TRUE(fresh && other);
+  for (OutputFile *file : {fresh->get(), other->get()}) {
+    file->write({1, 2, 3});
+    ASSERT_FALSE(bool(file->finish()));
+  }
+  EXPECT_EQ(files(), (std::set<std::string>{"old"}));
+  EXPECT_EQ(read(at("old")), "old");
+  ASSERT_EQ(llvm::toString(OutputFile::commit({fresh->get(), other->get()})), "");
+  EXPECT_EQ(files(), (std::set<std::string>{"new", "old"}));
+  EXPECT_EQ(read(at("old")), read(at("new")));
 }
 
 TEST_F(ExportTest, PermissionsLinksAndPipes) {

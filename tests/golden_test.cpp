@@ -51,6 +51,9 @@ llvm::Expected<std::string> runCase(const Case &item) {
   (*before)->becomeSource();
   NumericTally tally;
   expectSameNumbers(**before, **model, tally);
+  StringRef why = tally.unexecuted.empty() ? StringRef() : StringRef(tally.unexecuted.begin()->first);
+  why.consume_front("before: ");
+  EXPECT_EQ(why.str(), notExecuted(item)) << "a case is executed, or says why not: // NOT EXECUTED: " << why.str();
 
   std::string text = printed(**model);
   // What is shown is a model again.

@@ -53,6 +53,78 @@ TEST(IdSets, RangesAndManyMerges) {
   EXPECT_LT(sets.bytes(), 100u << 20);
 }
 
+TEST(IdSets, WhatHasBeenWalkedIsNotWalkedAgain) {
+  std::mt19937 random(7);
+  for (uint32_t step : {1, 2, 3, 64, 100}) { // one run, words, one id a word
+    IdSets sets;
+    IdSets::Walked walked;
+    IdSet growing;
+    std::set<uint32_t> expected, seen;
+    size_t runs = 0;
+    constexpr uint32_t count = 20'000;
+    for (uint32_t i = 0; i < count; ++i) {
+      uint32_t id = step * (step == 64 ? random() % count : i);
+      growing = sets.join(growing, sets.single(id));
+      expected.insert(id);
+      sets.forEachNewRun(growing, walked, [&](uint32_t begin, uint32_t end) {
+        ++runs;
+        if (step > 1) // else each run is the whole set
+          for (uint32_t member = begin; member < end; ++member)
+            seen.insert(member);
+      });
+      if (step > 1 && i % 1000 == 0) {
+        ASSERT_EQ(seen, expected);
+      }
+    }
+    EXPECT_LE(runs, 64 * count);
+    runs = 0;
+    sets.forEachNewRun(growing, walked, [&](uint32_t, uint32_t) { ++runs; });
+    EXPECT_EQ(runs, 0u);
+  }
+}
+
+TEST(Ledger, TheLastTombstoneCountsAndWhatLivesNever) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    constexpr uint32_t ids = 400;
+    Model model;
+    Subgraph &graph = model.addSubgraph();
+    model.sourceOperators = ids;
+    std::vector<uint32_t> expected(ids, ~0u); // the number of a tombstone
+    auto set = [&](uint32_t size) {
+      IdSet made;
+      for (uint32_t i = 0; i < size; ++i) {
+        uint32_t begin = random() % ids;
+        made = model.sets.join(
+            made, model.sets.range(begin, std::min(ids, begin + 1 + uint32_t(random()) % (round % 2 ? 2 : 70))));
+      }
+      return made;
+    };
+    IdSet growing;
+    for (uint32_t stone = 0; stone < 40; ++stone) {
+      IdSet named = stone % 3 ? growing = model.sets.join(growing, set(2)) : set(5);
+      model.tombstones.push_back({false, Fate::Dead, Fate::Unknown, named, "pass", 0, stone, nullptr});
+      for (uint32_t id : model.sets.members(named))
+        expected[id] = stone;
+    }
+    std::set<uint32_t> live;
+    for (int i = 0; i < 3; ++i) {
+      Operator &op = model.addOperator(graph, BuiltinOperator::ABS, {}, {});
+      op.origins = set(2);
+      for (uint32_t id : model.sets.members(op.origins))
+        live.insert(id);
+    }
+    std::vector<uint32_t> got(ids, ~0u);
+    llvm::SmallVector<std::pair<bool, uint32_t>> lost;
+    model.ledger(lost, [&](const LedgerRow &row) { got[row.id] = row.rewrite; });
+    for (uint32_t id : live)
+      expected[id] = ~0u;
+    ASSERT_EQ(got, expected);
+    size_t unnamed = llvm::count(expected, ~0u) - live.size();
+    ASSERT_EQ(lost.size(), unnamed);
+  }
+}
+
 static Step permute(std::initializer_list<int64_t> p) {
   Step step{Step::Permute};
   step.first.assign(p);

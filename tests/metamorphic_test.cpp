@@ -293,20 +293,39 @@ void addTwin(Model &model) {
   }
 }
 
+/// Does an operator compute from constants alone, or from a shape, which becomes one?
+bool computesFromConstants(const Model &model) {
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      if ((op.info() && op.info()->has(Trait::ShapeQuery)) || llvm::all_of(op.operands(), [](const Use &use) {
+            return !use.get() || (use.get()->isConstant() && !use.get()->isInterface());
+          }))
+        return true;
+  return false;
+}
+
+/// The two copies share nothing but the bytes of constants, so nothing of one may be found in the other. Where
+/// operators compute from constants alone, though, equal ones are common subexpressions of both; there the others are
+/// tried.
 TEST_P(Metamorphic, TwiceSideBySide) {
-  unsigned doubled = 0;
+  unsigned doubled = 0, withoutMerging = 0;
   for (const Sample &sample : samples) {
     std::optional<Imported> plain = load(sample.path), other = load(sample.path);
     if (plain->model->subgraphs.size() != 1)
       continue;
     ++doubled;
+    Pipeline pipeline = Pipeline::o1();
+    if (computesFromConstants(*plain->model)) {
+      pipeline.remove("common-subexpressions");
+      ++withoutMerging;
+    }
     rename(*plain->model);
     rename(*other->model);
     addTwin(*other->model);
     ASSERT_TRUE(succeeds(restart(*plain)) && succeeds(restart(*other)));
     uint32_t operators = plain->model->sourceOperators, tensors = plain->model->sourceTensors;
     EXPECT_EQ(other->model->sourceOperators, 2 * operators);
-    ASSERT_TRUE(run(*plain, Pipeline::o1()) && run(*other, Pipeline::o1()));
+    ASSERT_TRUE(run(*plain, pipeline) && run(*other, pipeline));
     Reading shifted;
     shifted.op = [&](uint32_t id) { return id + operators; };
     shifted.tensor = [&](uint32_t id) { return id + tensors; };
@@ -318,8 +337,8 @@ TEST_P(Metamorphic, TwiceSideBySide) {
     expected.insert(expected.end(), second.begin(), second.end());
     EXPECT_EQ(differenceOf(expected, rowsOf(mapOf(*other))), "") << sample.name;
   }
-  report("doubled", doubled);
-  EXPECT_GE(doubled, 50u);
+  report("doubled, " + std::to_string(withoutMerging) + " of them without common subexpressions", doubled);
+  EXPECT_GE(doubled - withoutMerging, 45u);
 }
 
 /// The passes before and from position i.

@@ -1,5 +1,5 @@
-#include "report/metrics/Macs.h"
 #include "report/viewer/Viewers.h"
+#include "schema/Macs.h"
 
 #include "passes/Pipeline.h"
 #include "tests/Samples.h"

@@ -2,14 +2,15 @@
 #include "tests/Intervention.h"
 #include "tests/Numerics.h"
 
-#include "passes/Match.h"
 #include "passes/VerifyNumerics.h"
 
 #include "ir/ConstantView.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 /// Execution of models before and after passes, and of relations.
@@ -46,7 +47,8 @@ struct Numbers {
 };
 
 Verdict::Kind check(const Numbers &source, std::vector<Step> steps, const Numbers &result, bool exact = true) {
-  return checkRelation(source.tensor, steps, exact, result.tensor).kind;
+  Tolerance tolerance(std::ldexp(1., -22));
+  return checkRelation(source.tensor, steps, exact ? nullptr : &tolerance, result.tensor).kind;
 }
 
 Step stepOf(Step::Kind kind, llvm::ArrayRef<int64_t> first = {}, llvm::ArrayRef<int64_t> second = {}) {
@@ -186,7 +188,7 @@ TEST(Numerics, GoldenCases) {
   forEachGoldenCase([&](Model &before, Model &after) { expectSameNumbers(before, after, tally); });
   tally.print("golden cases");
   EXPECT_GE(tally.executed, 76u);
-  EXPECT_LE(tally.models - tally.executed, 18u) << "more cases cannot be executed: add kernels, or raise the bound";
+  EXPECT_LE(tally.models - tally.executed, 28u) << "more cases cannot be executed: add kernels, or raise the bound";
   EXPECT_LE(tally.sum(tally.unchecked), 43u);
   EXPECT_GE(tally.within, 1u);
 }
@@ -200,11 +202,10 @@ TEST(Intervention, GoldenCases) {
 }
 
 /// x · c → x + c, which is wrong but for c = 2, x = 2.
-RewriteResult addInsteadOfMultiply(Operator &op, Rewriter &rw) {
-  Value *x, *constant;
-  if (!match(op, rw, m_Commutative(m_Value(x), m_Constant(constant))))
-    return decline("no constant");
-  return rw.replace(rw.draft(BuiltinOperator::ADD, {x, constant}));
+Rule addInsteadOfMultiply() {
+  using namespace rewrite;
+  auto x = any(), c = constant();
+  return {"add", "no constant", x * c, x + c};
 }
 
 const char *const twoProducts = R"(origo 1
@@ -222,7 +223,7 @@ subgraph @main(%x: f32[4]) -> (%y) {
 )";
 
 TEST(VerifyNumerics, NamesTheWrongRewrite) {
-  Pass wrongPass{"wrong", "x * c -> x + c", false, {}, {{"add", addInsteadOfMultiply, {BuiltinOperator::MUL}}}};
+  Pass wrongPass{"wrong", "x * c -> x + c", origo::Phase::Recognise, false, {}, {addInsteadOfMultiply()}};
   auto load = [] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(twoProducts)); };
   PayloadStore store;
   auto find = [&](const Pipeline &pipeline) {
@@ -240,6 +241,171 @@ TEST(VerifyNumerics, NamesTheWrongRewrite) {
   EXPECT_NE(wrong->text.find("MUL \"c\": tensor \"c\", which is source tensor 5: 4 of 4 elements deviate"),
             std::string::npos)
       << wrong->text;
+}
+
+/// The rewrite that -O1 and `more` get wrong.
+std::optional<WrongRewrite> wrongIn(llvm::StringRef text, llvm::ArrayRef<Pass> more = {}) {
+  auto load = [&] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(text)); };
+  PayloadStore store;
+  Pipeline pipeline = Pipeline::o1();
+  for (const Pass &pass : more)
+    pipeline.add(pass);
+  auto wrong = findWrongRewrite(load, pipeline, store);
+  EXPECT_TRUE(static_cast<bool>(wrong)) << llvm::toString(wrong.takeError());
+  return wrong ? *wrong : std::nullopt;
+}
+
+void expectRight(llvm::StringRef text) {
+  ASSERT_TRUE(sourceOf(text));
+  std::optional<WrongRewrite> wrong = wrongIn(text);
+  EXPECT_FALSE(wrong) << wrong->text;
+}
+
+std::string model(llvm::StringRef body) { return ("origo 1\nmodel tflite version 3\n" + body).str(); }
+
+/// What is computed from a folded product of rounded numbers is not exact, whatever computes it.
+TEST(VerifyNumerics, InexactConstantsTaint) {
+  std::string text = model("subgraph @main(%x: f32[3,2]) -> (%y) {\n"
+                           "  %c: f16[3,1] = const [0.25, 1.5, 3.0]\n"
+                           "  %w: f32[2,1] = const [0.0123456, -0.3456789]\n"
+                           "  %d: f32[1] = const [0.7654321]\n"
+                           "  %e: f32[2] = const [0.1234567, -1.7654321]\n"
+                           "  %a: f32[3,1] = DEQUANTIZE(%c)\n"
+                           "  %p: f32[3,2] = FULLY_CONNECTED(%a, %w)\n"
+                           "  %q: f32[3,2] = ADD(%p, %d)\n"
+                           "  %r: f32[3,2] = ADD(%q, %e)\n"
+                           "  %s: f32[3,2] = MINIMUM(%x, %r)\n"
+                           "  %y: f32[3,2] = ABS(%s)\n"
+                           "}\n");
+  expectRight(text);
+  std::unique_ptr<Model> optimised = sourceOf(text);
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*optimised, Pipeline::o1(), store)));
+  std::string shown = printed(*optimised);
+  EXPECT_NE(shown.find("; from {5}; near 10"), std::string::npos) << shown;
+}
+
+/// The sign of a zero that nobody adds any more, behind another identity that goes as well.
+TEST(VerifyNumerics, LostSignsOfZerosTaint) {
+  expectRight(model("subgraph @main(%x: f32[6]) -> (%y) {\n"
+                    "  %zero: f32[1] = const [0]\n"
+                    "  %six: i32[1] = const [6]\n"
+                    "  %r: f32[6] = RELU(%x)\n"
+                    "  %n: f32[6] = NEG(%r)\n"
+                    "  %a: f32[6] = ADD(%n, %zero)\n"
+                    "  %b: f32[6] = RESHAPE(%a, %six)\n"
+                    "  %y: f32[6] = SIN(%b)\n"
+                    "}\n"));
+}
+
+/// Numbers that are all alike have a small range and round as coarsely as others.
+TEST(VerifyNumerics, RoundingGoesByTheSizeOfNumbers) {
+  expectRight(model("subgraph @main(%x: f32[16,2]) -> (%y) {\n"
+                    "  %w: f32[1,2] = const [0.0007, -0.0003]\n"
+                    "  %b: f32[1] = const [-2.1234567]\n"
+                    "  %c: f32[] = const [-1.7654321]\n"
+                    "  %p: f32[16,1] = FULLY_CONNECTED(%x, %w, %b)\n"
+                    "  %y: f32[16,1] = ADD(%p, %c)\n"
+                    "}\n"));
+}
+
+/// As they were found.
+TEST(VerifyNumerics, FoundModels) {
+  const char *shared = std::getenv("ORIGO_SHARED");
+  std::string folder = (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/found/";
+  if (!llvm::sys::fs::is_directory(folder))
+    GTEST_SKIP() << "there is no " << folder;
+  for (const char *name : {"2a-exact-folded", "2b-exact-zero-sign", "5-range"}) {
+    SCOPED_TRACE(name);
+    auto buffer = llvm::MemoryBuffer::getFile(folder + name + ".origo");
+    ASSERT_TRUE(bool(buffer));
+    expectRight((*buffer)->getBuffer());
+  }
+}
+
+/// A chain of products and sums with fused activations, of so many layers. The marked one has a bias.
+std::string deep(unsigned layers, unsigned width, unsigned marked = ~0u) {
+  std::string text = "subgraph @main(%l0: f32[8," + std::to_string(width) + "]) -> (%y) {\n";
+  std::string n = std::to_string(width), type = ": f32[8," + n + "] = ", body;
+  for (unsigned i = 0; i < layers; ++i) {
+    std::string k = std::to_string(i);
+    text += "  %w" + k + ": f32[" + n + "," + n + "] = const seed " + std::to_string(i + 1) + " normal 0 0.3\n";
+    text += "  %s" + k + ": f32[" + n + "] = const seed " + std::to_string(i + 1001) + " uniform 0.6 1.4\n";
+    text += "  %t" + k + ": f32[" + n + "] = const seed " + std::to_string(i + 2001) + " uniform -0.5 0.5\n";
+    if (i == marked)
+      text += "  %marked: f32[" + n + "] = const splat 0.125\n";
+    body += "  %f" + k + type + "FULLY_CONNECTED(%l" + k + ", %w" + k + (i == marked ? ", %marked" : "") + ")\n";
+    body += "  %m" + k + type + "MUL(%f" + k + ", %s" + k + ")\n";
+    body += "  %a" + k + type + "ADD(%m" + k + ", %t" + k + ")\n";
+    body += "  %l" + std::to_string(i + 1) + type + "TANH(%a" + k + ")\n";
+  }
+  return model(text + body + "  %y" + type + "NEG(%l" + std::to_string(layers) + ")\n}\n");
+}
+
+TEST(VerifyNumerics, DeepNetworks) { expectRight(deep(60, 48)); }
+
+/// Does something wrong to the layer whose bias is 1/8, once.
+Rule fault(unsigned kind, int32_t width) {
+  using namespace rewrite;
+  auto x = any(), weights = constant(), bias = constant();
+  auto layer = anyOf({Op::FULLY_CONNECTED}, {x, weights, bias}).with("keep_num_dims", 0);
+  auto part = [](Expr numbers, int32_t from, int32_t count) {
+    return op(Op::SLICE, {numbers, list({from}), list({count})});
+  };
+  int32_t all = width * width, middle = all / 2 + 1;
+  Expr flat = reshape(weights, list({all})), wrong = flat;
+  if (kind == 0)
+    wrong = op(Op::CONCATENATION,
+               {part(flat, 0, middle), part(flat, middle, 1) * 1.001, part(flat, middle + 1, all - middle - 1)});
+  else if (kind == 1)
+    wrong = op(Op::CONCATENATION, {part(flat, 1, 1), part(flat, 0, 1), part(flat, 2, all - 2)});
+  else if (kind == 2)
+    wrong = op(Op::CONCATENATION, {part(flat, 0, 8) * 0, part(flat, 8, all - 8)});
+  return {"fault", "not a layer with a bias", layer, [=](Match &m) {
+            if (!m.every(m[bias], [](double number) { return number == 0.125; }))
+              return decline("not this one");
+            Expr broken = clone(layer).operand(1, fold(reshape(wrong, list({width, width})))).with("keep_num_dims", 1);
+            return m.replace(kind == 3 ? broken.bias(fold(bias * 0)) : broken);
+          }};
+}
+
+/// However deep, a fault is seen and blamed, although rounding errors have grown before it.
+TEST(VerifyNumerics, FaultsInDeepNetworks) {
+  for (unsigned layer : {0, 14, 29})
+    for (unsigned kind = 0; kind < 4; ++kind) {
+      std::string text = deep(30, 32, layer), at = std::to_string(layer);
+      Pass faulty{"faulty", "wrong", origo::Phase::Simplify, false, {}, {fault(kind, 32)}};
+      SCOPED_TRACE(at + ", fault " + std::to_string(kind));
+      std::optional<WrongRewrite> wrong = wrongIn(text, faulty);
+      ASSERT_TRUE(wrong);
+      EXPECT_NE(wrong->text.find("(faulty / fault"), std::string::npos) << wrong->text;
+      EXPECT_NE(wrong->text.find("tensor \"f" + at + "\""), std::string::npos) << wrong->text;
+    }
+}
+
+TEST(Relations, NaNIsNaNOnly) {
+  Numbers x({2}, std::vector<float>{NAN, 1}), y({2}, std::vector<float>{6, 1});
+  for (bool exact : {false, true}) {
+    EXPECT_EQ(check(x, {}, x, exact), equal);
+    EXPECT_EQ(check(x, {}, y, exact), deviates);
+    EXPECT_EQ(check(y, {}, x, exact), deviates);
+    EXPECT_EQ(check(x, {affine(2, 0)}, y, exact), deviates);
+  }
+}
+
+/// Large numbers say nothing of how the small ones beside them move.
+TEST(Relations, ToleranceGoesBySize) {
+  std::vector<double> numbers, moved;
+  for (int i = 1; i <= 200; ++i) {
+    numbers.push_back(i % 2 ? 1e9 : 1);
+    moved.push_back(i % 2 ? 60 : 1e-7);
+  }
+  Tolerance tolerance = Tolerance::measured(numbers, moved, 0);
+  EXPECT_DOUBLE_EQ(tolerance.at(1e9), margin * 60);
+  EXPECT_DOUBLE_EQ(tolerance.at(1), margin * 1e-7);
+  EXPECT_DOUBLE_EQ(tolerance.at(0), margin * 1e-7);
+  // Few numbers are judged by the one that moves most.
+  EXPECT_DOUBLE_EQ(Tolerance::measured({1, 1e9}, {1e-7, 60}, 0).at(1), margin * 60);
 }
 
 TEST(VerifyNumerics, SaysWhatCannotBeExecuted) {

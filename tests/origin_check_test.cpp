@@ -130,6 +130,7 @@ struct Case {
     map.target.format = written.format;
     map.target.fingerprint = written.fingerprint;
     map.target.content = written.content;
+    map.target.laws = 10;
     for (size_t g = 0; g < written.subgraphs.size(); ++g) {
       const SourceSubgraph &graph = written.subgraphs[g];
       TargetSubgraph rows{graph.name, {static_cast<uint32_t>(g)}, {}, {}};

@@ -74,6 +74,18 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   row.rewrite = 12;
   row.tensors = {{0, 3}};
   map.ledger.push_back(row);
+  row.isTensor = true;
+  row.id = 0;
+  row.fate = "dead";
+  row.tensors.clear();
+  map.ledger.push_back(row);
+  map.unneeded = {{false, 1, 0, 2, "times-zero"}, {true, 0, 1, 1, "shape-only"}, {true, 0, 1, 2, "shape-only"}};
+  map.source.subgraphs[0].operands = {0, -1, 0};
+  map.source.subgraphs[0].operandEnds = {3, 3};
+  map.source.subgraphs[0].costs = {{12, 34}, {}};
+  map.target.laws = 10;
+  map.chain.push_back({"between.circle", "circle", {}, 10});
+  map.chain.push_back({"", "circle", {}, 0});
   std::string zero = "sha256:" + std::string(64, '0');
   std::string expected = R"({
   "format": "origo.origin-map", "version": 1, "generator": "origo 0.1.0",
@@ -82,8 +94,8 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
     "subgraphs": [{
       "name": "main",
       "operators": [
-        {"id": 0, "index": 0, "op": "CONV_2D", "outputs": ["y"], "tensors": [1]},
-        {"id": 1, "index": 1, "op": "CUSTOM", "custom_code": "X\n", "outputs": [""], "tensors": [-1]}
+        {"id": 0, "index": 0, "op": "CONV_2D", "outputs": ["y"], "tensors": [1], "operands": [0, -1, 0], "macs": 12, "bytes": 34},
+        {"id": 1, "index": 1, "op": "CUSTOM", "custom_code": "X\n", "outputs": [""], "tensors": [-1], "operands": [], "macs": null, "bytes": null}
       ],
       "tensors": [
         {"id": 0, "index": 0, "name": "w", "kind": "constant"},
@@ -95,7 +107,7 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
     ]
   },
   "target": {
-    "file": "face.circle", "format": "circle", "fingerprint": "Z", "content": "Z",
+    "file": "face.circle", "format": "circle", "fingerprint": "Z", "content": "Z", "laws": 10,
     "subgraphs": [{
       "name": "main", "source": [0],
       "operators": [
@@ -111,9 +123,16 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
     }]
   },
   "ledger": [
-    {"operator": 3, "fate": "folded-to-constant", "pass": "fold-constants", "run": 0, "rewrite": 12, "into": {"operators": [], "tensors": [[0, 3]]}}
+    {"operator": 3, "fate": "folded-to-constant", "pass": "fold-constants", "run": 0, "rewrite": 12, "into": {"operators": [], "tensors": [[0, 3]]}},
+    {"tensor": 0, "fate": "dead", "pass": "fold-constants", "run": 0, "rewrite": 12, "into": {"operators": [], "tensors": []}, "unneeded": [{"operator": 1, "operand": 1, "reason": "shape-only"}, {"operator": 1, "operand": 2, "reason": "shape-only"}]}
   ],
-  "chain": [],
+  "chain": [
+    {"file": "between.circle", "format": "circle", "fingerprint": "Z", "laws": 10},
+    {"file": "", "format": "circle", "fingerprint": "Z"}
+  ],
+  "unneeded": [
+    {"operator": 1, "unneeded": [{"operator": 0, "operand": 2, "reason": "times-zero"}]}
+  ],
   "map": {
     "0": [0, 1],
     "1": []

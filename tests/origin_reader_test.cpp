@@ -132,6 +132,27 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
     for (int32_t tensor; origo_next_output(&row.outputs, &tensor);)
       to.tensors.push_back(tensor);
   }
+  uint32_t next = 0;
+  auto uses = origo_uses(&from);
+  for (SourceSubgraph &graph : known.source.subgraphs) {
+    bool operands = !graph.operandEnds.empty(), costs = !graph.costs.empty();
+    graph.operands.clear();
+    graph.operandEnds.clear();
+    graph.costs.clear();
+    for (size_t i = 0; i < graph.operators.size(); ++i) {
+      origo_use row;
+      if (!origo_next_use(&uses, &row) || row.id != next++)
+        ADD_FAILURE() << "no row for operator " << i;
+      for (int32_t tensor; origo_next_output(&row.operands, &tensor);)
+        graph.operands.push_back(tensor);
+      if (operands)
+        graph.operandEnds.push_back(graph.operands.size());
+      if (costs)
+        graph.costs.push_back({row.macs, row.bytes});
+      else
+        EXPECT_TRUE(row.macs == ORIGO_UNKNOWN && row.bytes == ORIGO_UNKNOWN);
+    }
+  }
   std::string buffer(capacity, '?');
   auto names = origo_names(&from, buffer.data(), buffer.size());
   uint32_t id = 0;
@@ -152,6 +173,23 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
     known.ledger.push_back({bool(row.is_tensor), row.id, text(row.fate), text(row.was), text(row.pass), row.run,
                             row.rewrite, list(row.operators), list(row.tensors), text(row.part_file),
                             text(row.part_fingerprint)});
+  known.unneeded.clear();
+  auto unneeded = origo_all_unneeded(&from);
+  for (origo_unneeded row; origo_next_unneeded(&unneeded, &row);)
+    known.unneeded.push_back({bool(row.is_tensor), row.id, row.user, row.operand, text(row.reason)});
+  // In step with the ledger come those of its rows, if these are in order; in a damaged map they may not be.
+  auto is = [](const MapLedgerRow &row) { return std::pair(row.isTensor, row.id); };
+  bool sorted = std::is_sorted(known.ledger.begin(), known.ledger.end(),
+                               [&](const MapLedgerRow &a, const MapLedgerRow &b) { return is(a) < is(b); });
+  unneeded = origo_all_unneeded(&from);
+  ledger = origo_ledger(&from);
+  for (origo_gone row; sorted && origo_next_gone(&ledger, &row);) {
+    size_t count = 0;
+    for (origo_unneeded item; origo_next_unneeded_of(&unneeded, &row, &item); ++count)
+      EXPECT_TRUE(bool(item.is_tensor) == bool(row.is_tensor) && item.id == row.id);
+    EXPECT_EQ(count, known.unneededOf(row.is_tensor, row.id).size());
+  }
+  known.target.laws = from.laws;
   known.retrained = from.retrained;
   return known;
 }

@@ -1,4 +1,4 @@
-#include "ir/Rewriter.h"
+#include "ir/edit/Editor.h"
 #include "report/target/Partition.h"
 #include "tests/Samples.h"
 
@@ -166,7 +166,7 @@ protected:
 
 TEST_F(Surgery, WhatTheUserLeftOutIsHisDoing) {
   auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
-  Rewriter rewriter(*imported.model, store);
+  Editor rewriter(*imported.model);
   ASSERT_FALSE(rewriter.keepOnly("select", {ops[1], ops[2]}, nowhere, producers));
   EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
                                   "a: new-intermediate\nw: 2\nb: 3\nc: 4\n"
@@ -177,7 +177,7 @@ TEST_F(Surgery, WhatTheUserLeftOutIsHisDoing) {
 TEST_F(Surgery, WhatIsInAnotherPartIsThere) {
   const Part other{"other.circle", "sha256:00"};
   auto there = [&](const Operator *, const Subgraph &) { return &other; };
-  Rewriter rewriter(*imported.model, store);
+  Editor rewriter(*imported.model);
   ASSERT_FALSE(rewriter.keepOnly("partition", {ops[1], ops[2]}, there, producers));
   EXPECT_EQ(afterwards(imported), "MUL 1\nEXP 2\n"
                                   "a: 1\nw: 2\nb: 3\nc: 4\n"
@@ -186,7 +186,7 @@ TEST_F(Surgery, WhatIsInAnotherPartIsThere) {
 }
 
 TEST_F(Surgery, AnotherShapeIsAnotherTensor) {
-  Rewriter rewriter(*imported.model, store);
+  Editor rewriter(*imported.model);
   ASSERT_FALSE(rewriter.resizeInputs({{3, 4}}));
   EXPECT_EQ(afterwards(imported), "RELU 0\nMUL 1\nEXP 2\nADD 3\n"
                                   "x: new-intermediate\na: new-intermediate\nw: 2\nb: new-intermediate\n"
@@ -227,7 +227,7 @@ subgraph @once(%x: f32[1]) -> (%y) {
                            "", store);
     if (!model)
       return llvm::toString(model.takeError());
-    if (llvm::Error error = Rewriter(**model, store).resizeInputs({{5}, {1}, {}}))
+    if (llvm::Error error = Editor(**model).resizeInputs({{5}, {1}, {}}))
       return llvm::toString(std::move(error));
     std::string shapes;
     for (auto &graph : (*model)->subgraphs)
@@ -248,7 +248,7 @@ subgraph @f(%x: f32[1]) -> (%y) {
 )",
                          "", store);
   ASSERT_TRUE(bool(twice)) << llvm::toString(twice.takeError());
-  EXPECT_NE(llvm::toString(Rewriter(**twice, store).resizeInputs({{}, {2}, {3}})).find("called with another shape"),
+  EXPECT_NE(llvm::toString(Editor(**twice).resizeInputs({{}, {2}, {3}})).find("called with another shape"),
             std::string::npos);
   EXPECT_NE(resized("%x, %l").find("its condition would not be a single truth value"), std::string::npos)
       << resized("%x, %l");

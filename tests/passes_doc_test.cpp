@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-/// docs/passes.md is made of the pass table and of what the golden cases show, so that it says nothing that is not so.
+/// docs/passes.md is made of the passes and of what the golden cases show, so that it says nothing that is not so.
 /// With ORIGO_BLESS=1 in the environment it is written anew.
 
 using namespace origo;
@@ -60,7 +60,7 @@ void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> 
   });
   for (const Pipeline::Entry &entry : pipeline.entries) {
     Seen &pass = seen[entry.pass->name];
-    bool once = entry.pass->once && (*model)->rewrites != 0;
+    bool once = entry.pass->mergesConstants && (*model)->rewrites != 0;
     if (!pass.before.empty() || (!once && !worked.count(entry.pass->name)))
       continue;
     pass.before = item.input;
@@ -100,7 +100,7 @@ std::string scopesOf(const PassFlag &flag) {
 
 void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
   os << "\n## " << pass.name << "\n\n    " << pass.summary << "\n\n";
-  os << (pass.inO1 ? "In `-O1`." : "Not in `-O1`.");
+  os << "Phase: " << phaseName(pass.phase) << (pass.inO1 ? ", in `-O1`." : ", not in `-O1`.");
   for (const PassFlag &flag : pass.flags) {
     os << (&flag == &pass.flags.front() ? " Flags:" : ",") << " `--" << flag.name << "`";
   }
@@ -130,10 +130,14 @@ std::string document(const std::map<StringRef, Seen> &seen) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "# The rewrites\n\n"
-        "This page is made from the table in `passes/Passes.cpp` and from `tests/golden/`; the test `PassesDocument` "
-        "compares\n"
-        "it, and writes it anew with `ORIGO_BLESS=1`. What a rewrite declines is what the golden cases show of it.\n"
+        "This page is made from the passes in `passes/*/` and from `tests/golden/`; the test `PassesDocument` compares "
+        "it,\n"
+        "and writes it anew with `ORIGO_BLESS=1`. What a rewrite declines is what the golden cases show of it.\n"
         "`circle2circle --explain=NAME` tells the same of an operator of your model.\n\n"
+        "The phases have their turn one after the other, and in each of them the simplifications are tried as well: ";
+  for (Phase phase : {Phase::Decompose, Phase::Recognise, Phase::Layout, Phase::Fuse, Phase::Backend})
+    os << (phase == Phase::Decompose ? "" : ", ") << phaseName(phase);
+  os << ".\n\n"
         "## By flag\n\n"
         "The flags of the circle toolchain that stand for a rewrite here. `circle2circle --help` lists all that are "
         "accepted.\n\n"

@@ -3,7 +3,11 @@
 #include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <gtest/gtest.h>
+
+#include <set>
 
 using namespace origo;
 
@@ -58,7 +62,7 @@ TEST(Pipeline, StatisticsCountEveryAttempt) {
   RunOptions options;
   options.statistics = &statistics;
   unsigned attempts = 0;
-  options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, const char *) { ++attempts; };
+  options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, llvm::StringRef) { ++attempts; };
   ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store, options)));
   uint64_t tried = 0, applied = 0, declined = 0;
   for (const RuleStatistics &s : statistics) {
@@ -117,7 +121,7 @@ TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
   PayloadStore store;
   Subgraph &graph = *model->subgraphs.front();
   auto *d = llvm::find_if(graph.values, [](Value *v) { return v->name == "d"; }).base();
-  Rewriter(*model, store).changeOutputs({*d});
+  Editor(*model).changeOutputs({*d});
   EXPECT_TRUE(verify(*model).empty());
   ASSERT_EQ(graph.operators.size(), 4u);
   EXPECT_EQ(model->signatures.front().outputs.front().name, "d");
@@ -131,4 +135,69 @@ TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
   ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
   EXPECT_TRUE(verify(*model).empty());
   EXPECT_EQ(graph.operators.size(), 2u);
+}
+
+namespace {
+
+/// What an observer is told of a rule, and what statistics count, on the last line of a model.
+struct Told {
+  std::set<std::string> reasons, counted;
+};
+
+Told toldOf(llvm::StringRef pass, llvm::StringRef rule, llvm::StringRef lines) {
+  std::unique_ptr<Model> model =
+      parse(("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[4]) -> (%y) {\n" + lines + "}\n").str());
+  PayloadStore store;
+  Pipeline pipeline;
+  pipeline.add(*findPass(pass));
+  Told told;
+  RunOptions options;
+  std::vector<RuleStatistics> statistics;
+  options.statistics = &statistics;
+  options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &tried, llvm::StringRef reason) {
+    if (tried.name == rule)
+      told.reasons.insert(reason.str());
+  };
+  EXPECT_FALSE(bool(runPipeline(*model, pipeline, store, options)));
+  for (const RuleStatistics &s : statistics)
+    if (s.rule == rule)
+      for (const auto &[reason, times] : s.declined)
+        told.counted.insert(reason);
+  return told;
+}
+
+/// Half of x times 1 + tanh(0.798·(x + 0.0447·x³)).
+std::string geluBy(llvm::StringRef scale) {
+  return ("  %half: f32[] = const [0.5]\n  %one: f32[] = const [1]\n  %three: f32[] = const [3]\n"
+          "  %s: f32[] = const [" +
+          scale +
+          "]\n  %c: f32[] = const [0.044715]\n"
+          "  %cube: f32[4] = POW(%x, %three)\n  %a: f32[4] = MUL(%c, %cube)\n  %b: f32[4] = ADD(%x, %a)\n"
+          "  %d: f32[4] = MUL(%s, %b)\n  %t: f32[4] = TANH(%d)\n  %g: f32[4] = ADD(%one, %t)\n"
+          "  %h: f32[4] = MUL(%half, %x)\n  %y: f32[4] = MUL(%h, %g)\n")
+      .str();
+}
+
+} // namespace
+
+TEST(Explain, NamesTheFurthestFailureToObserversOnly) {
+  Told told = toldOf("recognise-gelu", "tanh", geluBy("0.7"));
+  std::string plain = "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))";
+  EXPECT_EQ(told.counted, std::set<std::string>{plain}) << "which aggregates";
+  bool named = llvm::any_of(told.reasons, [](const std::string &reason) {
+    return llvm::StringRef(reason).contains("expected 0.797885, found 0.7)");
+  });
+  EXPECT_TRUE(named) << llvm::join(told.reasons, "\n");
+  for (const std::string &reason : told.reasons)
+    EXPECT_TRUE(llvm::StringRef(reason).starts_with(plain + " (")) << reason;
+}
+
+TEST(Explain, SaysNothingOfHowFarWhereThePatternIsThere) {
+  Told found = toldOf("recognise-gelu", "tanh", geluBy("0.7978845608"));
+  EXPECT_TRUE(found.reasons.count("")) << "applied";
+  // Found, and declined by a condition.
+  Told declined =
+      toldOf("remove-identity", "neutral-arithmetic", "  %two: f32[] = const [2]\n  %y: f32[4] = MUL(%x, %two)\n");
+  EXPECT_EQ(declined.reasons, std::set<std::string>{"the constant is not the neutral element"});
+  EXPECT_EQ(declined.counted, declined.reasons);
 }

@@ -18,7 +18,7 @@ using report::Ports;
 using report::Region;
 
 Error keepOnly(Imported &imported, PayloadStore &store, StringRef pass, llvm::ArrayRef<Operator *> kept,
-               Rewriter::PartOf partOf) {
+               Editor::PartOf partOf) {
   std::vector<int32_t> producers(imported.model->sourceTensors, -1);
   int32_t id = 0;
   for (const origin::SourceSubgraph &graph : imported.lineage.source->subgraphs)
@@ -28,7 +28,7 @@ Error keepOnly(Imported &imported, PayloadStore &store, StringRef pass, llvm::Ar
           producers[tensor] = id;
       ++id;
     }
-  return Rewriter(*imported.model, store).keepOnly(pass, kept, partOf, producers);
+  return Editor(*imported.model).keepOnly(pass, kept, partOf, producers);
 }
 
 namespace {

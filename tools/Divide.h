@@ -1,15 +1,15 @@
 #pragma once
 
-#include "ir/Rewriter.h"
+#include "ir/edit/Editor.h"
 #include "report/target/Target.h"
 #include "tools/Driver.h"
 
 /// Parts of models, as models that know where they come from.
 namespace origo::tools {
 
-/// Rewriter::keepOnly for a model that was read.
+/// Editor::keepOnly for a model that was read.
 llvm::Error keepOnly(Imported &imported, PayloadStore &store, llvm::StringRef pass, llvm::ArrayRef<Operator *> kept,
-                     Rewriter::PartOf partOf);
+                     Editor::PartOf partOf);
 
 /// Divides the model of `path` between the target and the back end `fallback`, and writes the parts and the files that
 /// tell of them into `directory`: NAME.00001_BACKEND.circle and so on, NAME.part, NAME.conn.ini and NAME.conn.json.

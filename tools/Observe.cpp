@@ -55,7 +55,7 @@ void Observer::attach(RunOptions &run) {
   if (trace || options.printChanged || !options.printAfter.empty())
     run.onRewrite = [this](const RewriteEvent &event) { onRewrite(event); };
   if (!explained.empty())
-    run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, const char *reason) {
+    run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
       onAttempt(op, origins, pass, rule, reason);
     };
   if (options.stats || options.timePasses)
@@ -110,16 +110,15 @@ void Observer::onRewrite(const RewriteEvent &event) {
   }
 }
 
-void Observer::onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, const char *reason) {
+void Observer::onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
   for (auto [id, list] : llvm::zip(explained, attempts)) {
     if (!imported.model->sets.contains(origins, id))
       continue;
-    llvm::StringRef why = reason ? reason : "";
     auto same = llvm::find_if(list, [&](const Attempt &a) {
-      return a.pass == pass.name && a.rule == rule.name && a.reason == why && a.op == op.opName();
+      return a.pass == pass.name && a.rule == rule.name && a.reason == reason && a.op == op.opName();
     });
     if (same == list.end())
-      list.push_back({pass.name, rule.name, why, op.opName(), 1});
+      list.push_back({pass.name, rule.name, reason.str(), op.opName(), 1});
     else
       ++same->times;
   }

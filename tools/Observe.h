@@ -32,7 +32,8 @@ private:
   std::vector<RuleStatistics> statistics;
   std::vector<uint32_t> explained; ///< source ids
   struct Attempt {
-    llvm::StringRef pass, rule, reason; ///< empty reason: applied
+    llvm::StringRef pass, rule;
+    std::string reason; ///< empty reason: applied
     std::string op;
     unsigned times;
   };
@@ -40,7 +41,7 @@ private:
 
   llvm::Error findExplained();
   void onRewrite(const RewriteEvent &event);
-  void onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, const char *reason);
+  void onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason);
   void writeTrace(const RewriteEvent &event);
   void printStatistics(llvm::raw_ostream &os) const;
   void printTimes(llvm::raw_ostream &os) const;

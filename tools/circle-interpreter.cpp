@@ -1,6 +1,7 @@
 #include "eval/Npy.h"
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
+#include "export/Writer.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
@@ -67,16 +68,14 @@ llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
 }
 
 llvm::Error writeFile(const std::string &path, llvm::StringRef header, llvm::ArrayRef<uint8_t> bytes) {
-  std::error_code ec;
-  llvm::raw_fd_ostream out(path, ec);
-  if (!ec) {
-    out << header;
-    out.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    out.close();
-    ec = out.error();
-    out.clear_error();
-  }
-  return ec ? makeError(printable(path) + ": " + ec.message()) : llvm::Error::success();
+  llvm::Expected<std::unique_ptr<OutputFile>> out = OutputFile::open(path);
+  if (!out)
+    return out.takeError();
+  (*out)->write(llvm::arrayRefFromStringRef(header));
+  (*out)->write(bytes);
+  if (llvm::Error error = (*out)->finish())
+    return error;
+  return OutputFile::commit({out->get()});
 }
 
 llvm::Error writeNpy(const std::string &path, TensorType type, const Shape &shape, llvm::ArrayRef<uint8_t> bytes) {

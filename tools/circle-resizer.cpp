@@ -1,6 +1,6 @@
 /// Gives the inputs of a model other shapes.
 
-#include "ir/Rewriter.h"
+#include "ir/edit/Editor.h"
 #include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -61,7 +61,7 @@ llvm::Error run() {
   if (!shapes)
     return shapes.takeError();
   return rewriteFile(input, output, [&](Imported &imported, PayloadStore &store) {
-    return Rewriter(*imported.model, store).resizeInputs(*shapes);
+    return Editor(*imported.model).resizeInputs(*shapes);
   });
 }
 

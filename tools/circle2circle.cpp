@@ -11,6 +11,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <array>
 #include <cstdlib>
 #include <set>
 
@@ -35,8 +36,12 @@ cl::list<std::string> skip("skip", cl::CommaSeparated, cl::value_desc("a,b"), cl
 cl::list<std::string> changeOutputs("change_outputs", cl::CommaSeparated, cl::value_desc("a,b"),
                                     cl::desc("Make these tensors the outputs, and drop what they do not need"),
                                     cl::cat(general));
-cl::opt<bool> printPipeline("print-pipeline", cl::desc("Print the passes that would run, and stop"), cl::cat(general));
-cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the model and its origins after each rewrite"),
+cl::opt<bool> printPipeline("print-pipeline",
+                            cl::desc("Print the passes that would run, in their order and phases, and stop"),
+                            cl::cat(general));
+cl::opt<bool> verifyEach("verify-each",
+                         cl::desc("Verify the model and its origins after each rewrite; a rule that breaks a law of "
+                                  "rewrites ends the run (else: a note, and it is not applied)"),
                          cl::cat(general));
 cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
                           cl::desc("At most so many threads; rewriting needs one, and the result never depends on it"),
@@ -53,9 +58,11 @@ cl::opt<std::string, true> trace("trace", cl::location(observe.trace), cl::value
                                  cl::desc("Write one line of JSON a rewrite"), cl::cat(looking));
 cl::opt<bool, true> timePasses("time-passes", cl::location(observe.timePasses), cl::desc("Time spent in each pass"),
                                cl::cat(looking));
-cl::opt<std::string, true> explain("explain", cl::location(observe.explain), cl::value_desc("name|id"),
-                                   cl::desc("Which rules looked at this source operator, and why each declined"),
-                                   cl::cat(looking));
+cl::opt<std::string, true>
+    explain("explain", cl::location(observe.explain), cl::value_desc("name|id"),
+            cl::desc("Which rules looked at this source operator, why each declined, and how far "
+                     "its pattern got"),
+            cl::cat(looking));
 cl::list<std::string> printAfter("print-after", cl::CommaSeparated, cl::value_desc("a,b"),
                                  cl::desc("Print the model after each rewrite of these passes"), cl::cat(looking));
 cl::opt<bool, true> printChanged("print-changed", cl::location(observe.printChanged),
@@ -98,14 +105,12 @@ const char *const missingFlags[] = {
     "fuse_mul_to_fullyconnected_weights",
     "fuse_mul_with_div",
     "fuse_mul_with_rmsnorm",
-    "fuse_rmsnorm",
     "fuse_rope",
     "fuse_slice_with_tconv",
     "fuse_transpose_with_mean",
     "make_batchnorm_gamma_positive",
     "fuse_preactivation_batchnorm",
     "fuse_prelu",
-    "fuse_gelu",
     "fuse_rsqrt",
     "remove_fakequant",
     "remove_gather_guard",
@@ -116,7 +121,6 @@ const char *const missingFlags[] = {
     "replace_sub_with_add",
     "replace_with_fc_gelu_fc",
     "resolve_customop_add",
-    "resolve_customop_batchmatmul",
     "resolve_customop_matmul",
     "resolve_customop_max_pool_with_argmax",
     "resolve_customop_splitv",
@@ -175,11 +179,45 @@ llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::Stri
 
 int listPasses() {
   for (const Pass &pass : allPasses()) {
-    llvm::outs() << llvm::left_justify(pass.name, 28) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
+    llvm::outs() << llvm::left_justify(pass.name, 30) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
     for (const PassFlag &flag : pass.flags)
-      llvm::outs() << llvm::left_justify("", 32) << "--" << flag.name << '\n';
+      llvm::outs() << llvm::left_justify("", 34) << "--" << flag.name << '\n';
   }
   return 0;
+}
+
+/// What on the command line asks for a pass.
+std::string askedBy(const Pass &pass, llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
+  std::vector<std::string> by;
+  if (level == '1' && pass.inO1)
+    by.push_back("-O1");
+  if (llvm::is_contained(passes, pass.name))
+    by.push_back("--passes");
+  for (const auto &option : flagOptions)
+    if (*option && llvm::any_of(pass.flags, [&](const PassFlag &flag) { return flag.name == option->ArgStr; }))
+      by.push_back(("--" + option->ArgStr).str());
+  return llvm::join(by, " ");
+}
+
+/// The pipeline as a table, in the order of the phases.
+void printOrder(const Pipeline &pipeline, llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
+  std::vector<std::array<std::string, 4>> rows = {{"PHASE", "PASS", "ASKED FOR BY", "REWRITES"}};
+  llvm::StringRef last;
+  for (const Pipeline::Entry &entry : pipeline.entries) {
+    llvm::StringRef phase = phaseName(entry.pass->phase);
+    rows.push_back({phase == last ? "" : phase.str(), entry.pass->name.str(), askedBy(*entry.pass, flagOptions),
+                    entry.pass->summary.str()});
+    last = phase;
+  }
+  size_t widths[3] = {};
+  for (const auto &row : rows)
+    for (unsigned i = 0; i < 3; ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  for (const auto &row : rows) {
+    for (unsigned i = 0; i < 3; ++i)
+      llvm::outs() << llvm::left_justify(row[i], widths[i] + 2);
+    llvm::outs() << row[3] << '\n';
+  }
 }
 
 RunOptions runOptions() {
@@ -232,7 +270,7 @@ llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
     outputs.push_back(found);
   }
   if (!outputs.empty())
-    Rewriter(model, store).changeOutputs(outputs);
+    Editor(model).changeOutputs(outputs);
   return llvm::Error::success();
 }
 
@@ -292,6 +330,11 @@ llvm::Error run(const Pipeline &pipeline) {
     return inFile(input, std::move(error));
   RunOptions options = runOptions();
   (*observer)->attach(options);
+  std::set<std::string> refusals; // a rule may be wrong at many places
+  options.onRefusal = [&](llvm::StringRef text) {
+    if (refusals.insert(text.split(':').first.str()).second)
+      tools::note((text + "; not applied").str());
+  };
   tools::phase("optimising");
   bool compiled = isCompiled(model) && !pipeline.empty();
   if (compiled)
@@ -414,8 +457,7 @@ int main(int argc, char **argv) {
   if (!pipeline)
     return tools::fail(pipeline.takeError());
   if (printPipeline) {
-    for (const Pipeline::Entry &entry : pipeline->entries)
-      llvm::outs() << llvm::left_justify(entry.pass->name, 26) << entry.pass->summary << '\n';
+    printOrder(*pipeline, flagOptions);
     return 0;
   }
   if (input.empty() || output.empty())

@@ -1,6 +1,7 @@
 // Writes a model of a chosen size, for benchmarks and for trying limits.
 
 #include "tools/Driver.h"
+#include "tools/Shapes.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MathExtras.h"
@@ -28,8 +29,13 @@ static cl::opt<Chain> chain("chain", cl::cat(category), cl::desc("what the opera
                                        clEnumValN(Chain::Pair, "pair", "Add of a shared constant, then Relu"),
                                        clEnumValN(Chain::Add, "add", "Add of a shared constant"),
                                        clEnumValN(Chain::Reshape, "reshape", "Reshape to and fro")));
-static cl::opt<std::string> output(cl::Positional, cl::Required, cl::cat(category),
-                                   cl::desc("OUTPUT(.tflite|.circle)"));
+static cl::opt<std::string> shapeName("shape", cl::cat(category), cl::value_desc("name"),
+                                      cl::desc("a graph that is the worst case of something, instead of a line; "
+                                               "names: --list-shapes"));
+static cl::opt<bool>
+    listShapes("list-shapes", cl::cat(category),
+               cl::desc("print name, divisor, flags of circle2circle and meaning of each shape, and stop"));
+static cl::opt<std::string> output(cl::Positional, cl::cat(category), cl::desc("OUTPUT(.tflite|.circle)"));
 
 /// The weights of a layer are a square of at most 4 MiB, which is above what is kept in memory.
 static constexpr uint64_t maxWidth = 1024;
@@ -84,7 +90,8 @@ public:
         append(BuiltinOperator::RELU, {}, false);
         break;
       case Chain::Pair:
-        append(i % 2 ? BuiltinOperator::RELU : BuiltinOperator::ADD, i % 2 ? llvm::ArrayRef<Value *>() : shared[0], false);
+        append(i % 2 ? BuiltinOperator::RELU : BuiltinOperator::ADD, i % 2 ? llvm::ArrayRef<Value *>() : shared[0],
+               false);
         break;
       case Chain::Add:
         append(BuiltinOperator::ADD, shared[0], false);
@@ -154,7 +161,7 @@ private:
 
 } // namespace
 
-static llvm::Error run() {
+static llvm::Error makeLine(Model &model, PayloadStore &store) {
   // Layers of one width that hold at least the bytes that were asked for.
   uint64_t side = weights ? static_cast<uint64_t>(std::ceil(std::sqrt(double(weights) / sizeof(float)))) : 16;
   int32_t width = static_cast<int32_t>(std::clamp<uint64_t>(side, 1, maxWidth));
@@ -164,11 +171,6 @@ static llvm::Error run() {
   if (all < heavy)
     return makeError("that many bytes of weights need " + llvm::Twine(heavy) + " operators");
 
-  llvm::StringRef directory = llvm::sys::path::parent_path(output);
-  PayloadStore store(directory.empty() ? "." : directory.str());
-  Imported made;
-  made.model = std::make_unique<Model>();
-  Model &model = *made.model;
   Line line(model, store, width);
   for (uint64_t i = 0; i < layers; ++i) {
     if (llvm::Error error = line.fullyConnected(!withMul))
@@ -180,6 +182,23 @@ static llvm::Error run() {
   if (llvm::Error error = line.fill(chain, all - heavy))
     return error;
   line.finish();
+  return llvm::Error::success();
+}
+
+static llvm::Error run() {
+  Imported made;
+  made.model = std::make_unique<Model>();
+  Model &model = *made.model;
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  if (!shapeName.empty()) {
+    const tools::Shape *shape = llvm::find_if(tools::allShapes(), [](const auto &s) { return s.name == shapeName; });
+    if (shape == tools::allShapes().end())
+      return makeError("there is no shape '" + printable(shapeName) + "': --list-shapes prints their names");
+    tools::makeShape(model, *shape, std::max<uint64_t>(operators, 1));
+  } else if (llvm::Error error = makeLine(model, store)) {
+    return error;
+  }
 
   bool tflite = tools::kindOf(output) == tools::FileKind::Tflite;
   model.format = tflite ? Format::Tflite : Format::Circle;
@@ -194,9 +213,15 @@ int main(int argc, char **argv) {
   tools::start("make-model");
   cl::HideUnrelatedOptions(category);
   tools::parseOptions(argc, argv,
-                      "Writes a model of a chosen size: a line of operators with seeded weights.\n\n"
+                      "Writes a model of a chosen size: a line of operators with seeded weights, or another shape.\n\n"
                       "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
-                      "  make-model --operators 1000000 --chain=add long.circle\n");
+                      "  make-model --operators 1000000 --chain=add long.circle\n"
+                      "  make-model --operators 10000 --shape=fold-chain deep.circle\n");
+  if (listShapes) {
+    for (const tools::Shape &shape : tools::allShapes())
+      llvm::outs() << shape.name << '\t' << shape.divisor << '\t' << shape.flags << '\t' << shape.about << '\n';
+    return 0;
+  }
   if (!tools::kindOf(output))
     return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
   if (llvm::Error error = run())

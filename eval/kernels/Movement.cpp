@@ -185,33 +185,27 @@ llvm::Error pack(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// Output i is the part of the input that begins at `begins[i]` along the axis.
+/// Output i is the part of the input that begins at the sum of the lengths before, along the axis.
 llvm::Error cut(KernelContext &ctx, const Tensor &in, int axis, llvm::ArrayRef<int64_t> lengths, bool keepAxis) {
-  llvm::SmallVector<Tensor *> parts;
-  for (unsigned i = 0; i < ctx.numOutputs(); ++i) {
-    Shape shape = in.shape;
-    if (keepAxis)
-      shape[axis] = static_cast<int32_t>(lengths[i]);
-    else
-      shape.erase(shape.begin() + axis);
-    parts.push_back(nullptr);
-    if (!ctx.wants(i))
+  auto strides = stridesOf(in.shape);
+  llvm::SmallVector<std::pair<Tensor *, View>> parts;
+  int64_t begin = 0;
+  for (unsigned i = 0; i < ctx.numOutputs(); begin += lengths[i++]) {
+    View view{in.shape, begin * strides[axis], {}, {}};
+    view.shape[axis] = static_cast<int32_t>(lengths[i]);
+    for (int d = 0; d < in.rank(); ++d)
+      view.add(view.shape[d], strides[d]);
+    if (!keepAxis)
+      view.shape.erase(view.shape.begin() + axis);
+    if (!ctx.wants(i) || ctx.takesView(i, view))
       continue;
-    auto output = ctx.output(i, shape);
+    auto output = ctx.output(i, view.shape);
     if (!output)
       return output.takeError();
-    parts.back() = *output;
+    parts.push_back({*output, std::move(view)});
   }
-  if (in.bytes().empty())
-    return llvm::Error::success();
-  int64_t inner = product(in.shape, axis + 1, in.rank()) * elementSize(in), outer = product(in.shape, 0, axis);
-  const uint8_t *from = in.bytes().data();
-  for (int64_t row = 0; row < outer; ++row)
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i] && inner * lengths[i] != 0)
-        std::memcpy(parts[i]->storage.data() + row * inner * lengths[i], from, inner * lengths[i]);
-      from += inner * lengths[i];
-    }
+  for (auto &[part, view] : parts)
+    copyStrided(in.bytes().data(), view.offset, view.steps, view.walk, elementSize(in), part->storage.data());
   return llvm::Error::success();
 }
 

@@ -1,6 +1,7 @@
 #include "ir/text/Data.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
@@ -27,7 +28,7 @@ void DataWriter::reference(llvm::raw_ostream &os, const Payload &payload, std::o
     os << "digest \"xxh3:" << llvm::format_hex_no_prefix(hash.high64, 16) << llvm::format_hex_no_prefix(hash.low64, 16)
        << '"';
   } else {
-    if (!file && error.empty())
+    if (!stream && error.empty())
       open();
     uint64_t offset = llvm::alignTo(written, fileAlignment);
     if (stream) {
@@ -79,20 +80,16 @@ void DataWriter::bytes(llvm::raw_ostream &os, const Payload &payload) {
 }
 
 void DataWriter::open() {
-  llvm::Expected<llvm::sys::fs::TempFile> made = llvm::sys::fs::TempFile::create(options.dataFile + ".%%%%%%%%");
-  if (!made) {
-    error = llvm::toString(made.takeError());
+  if (int code = file.open(options.dataFile)) {
+    error = llvm::sys::StrError(code);
     return;
   }
-  file.emplace(std::move(*made));
-  stream = std::make_unique<llvm::raw_fd_ostream>(file->FD, /*shouldClose=*/false);
+  stream = std::make_unique<llvm::raw_fd_ostream>(file.descriptor(), /*shouldClose=*/false);
 }
 
 DataWriter::~DataWriter() {
   if (stream)
     stream->clear_error();
-  if (file)
-    llvm::consumeError(file->discard());
 }
 
 llvm::Error DataWriter::finish() {
@@ -100,13 +97,13 @@ llvm::Error DataWriter::finish() {
     stream->flush();
     if (stream->has_error())
       error = stream->error().message();
-  }
-  if (file && error.empty()) {
-    llvm::Error kept = file->keep(options.dataFile);
-    file.reset();
+    stream->clear_error();
     stream.reset();
-    if (kept)
-      error = llvm::toString(std::move(kept));
+    int code = error.empty() ? file.settle() : 0;
+    if (error.empty() && !code)
+      code = file.place();
+    if (code)
+      error = llvm::sys::StrError(code);
   }
   return error.empty() ? llvm::Error::success() : inFile(options.dataFile, makeError("cannot be written: " + error));
 }

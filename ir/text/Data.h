@@ -1,10 +1,10 @@
 #pragma once
 
+#include "ir/NewFile.h"
 #include "ir/text/Elements.h"
 #include "ir/text/Text.h"
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace origo::text {
 
@@ -21,7 +21,7 @@ public:
 private:
   const PrintOptions &options;
   // The model's constants may lie in the very file that is to be replaced, so it is replaced at the end.
-  std::optional<llvm::sys::fs::TempFile> file;
+  NewFile file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
   std::string error;
   uint64_t written = 0;

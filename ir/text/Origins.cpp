@@ -85,10 +85,10 @@ static void printStep(llvm::raw_ostream &os, const Step &step) {
 }
 
 /// `is 12`, `near 12 permute [0, 3, 1, 2]`, or the reason why there is no relation.
-static void printRelations(llvm::raw_ostream &os, const Value &value) {
+static void printRelations(llvm::raw_ostream &os, const Value &value, const Taint &taint) {
   StringRef separator = "";
   for (const Relation &relation : value.relations) {
-    os << separator << (relation.exact ? "is " : "near ") << relation.tensor;
+    os << separator << (taint.exact(value, relation) ? "is " : "near ") << relation.tensor;
     for (const Step &step : value.subgraph()->model().steps.get(relation.steps))
       printStep(os, step);
     separator = ", ";
@@ -99,7 +99,7 @@ static void printRelations(llvm::raw_ostream &os, const Value &value) {
 
 static bool hasRelations(const Value &value) { return !value.relations.empty() || !value.noRelation.empty(); }
 
-void printOrigins(llvm::raw_ostream &os, const Operator &op) {
+void printOrigins(llvm::raw_ostream &os, const Operator &op, const Taint &taint) {
   Model &model = op.subgraph()->model();
   StringRef separator = "";
   if (op.synthetic) {
@@ -126,12 +126,12 @@ void printOrigins(llvm::raw_ostream &os, const Operator &op) {
   for (const Value *result : op.results())
     if (result && hasRelations(*result)) {
       os << separator;
-      printRelations(os, *result);
+      printRelations(os, *result, taint);
       separator = "; ";
     }
 }
 
-void printOrigins(llvm::raw_ostream &os, const Value &value) {
+void printOrigins(llvm::raw_ostream &os, const Value &value, const Taint &taint) {
   Model &model = value.subgraph()->model();
   StringRef separator = "";
   auto part = [&](StringRef name, IdSet set) {
@@ -149,13 +149,19 @@ void printOrigins(llvm::raw_ostream &os, const Value &value) {
   }
   if (hasRelations(value)) {
     os << (separator.empty() ? "" : "; ");
-    printRelations(os, value);
+    printRelations(os, value, taint);
   }
 }
 
 } // namespace text
 
 void printLedger(Model &model, llvm::raw_ostream &os) {
+  model.sortUnneeded();
+  auto firstUnneeded = [&](const LedgerRow &row) {
+    return llvm::partition_point(model.unneeded, [&](const Unneeded &item) {
+      return std::pair(item.ofTensor, item.id) < std::pair(row.isTensor, row.id);
+    });
+  };
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
   model.ledger(lost, [&](const LedgerRow &row) {
     os << "; " << (row.isTensor ? "tensor " : "operator ") << row.id << ' ' << fateName(row.fate);
@@ -182,6 +188,10 @@ void printLedger(Model &model, llvm::raw_ostream &os) {
       into(*value->subgraph());
       text::printLabel(os, *value);
     }
+    for (auto item = firstUnneeded(row);
+         item != model.unneeded.end() && item->ofTensor == row.isTensor && item->id == row.id; ++item)
+      os << ", not needed as operand " << item->position << " of operator " << item->user << ": "
+         << unneededName(item->reason);
     os << '\n';
   });
   for (auto [isTensor, id] : lost)

@@ -213,7 +213,7 @@ void Printer::subgraph(const Subgraph &graph) {
         os << "  ; ";
         label(input);
         os << ' ';
-        printOrigins(os, *input);
+        printOrigins(os, *input, *taint);
       }
   os << '\n';
   std::string comment;
@@ -221,7 +221,7 @@ void Printer::subgraph(const Subgraph &graph) {
     if (options.origins) {
       comment.clear();
       llvm::raw_string_ostream stream(comment);
-      printOrigins(stream, item);
+      printOrigins(stream, item, *taint);
       if (!comment.empty())
         os << "  ; " << comment;
     }
@@ -316,6 +316,8 @@ void Printer::tail(const Model &model) {
 
 void Printer::model(Model &model) {
   model.number();
+  if (options.origins)
+    taint.emplace(model);
   for (auto &graph : model.subgraphs)
     nameValues(*graph);
   nameGraphs(model);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/Taint.h"
 #include "ir/text/Data.h"
 #include "ir/text/Tables.h"
 
@@ -36,6 +37,7 @@ private:
   };
   std::vector<BufferNote> notes; ///< by index of the buffer
   uint32_t lastNumber = 0;       ///< of a labelled buffer
+  std::optional<Taint> taint;    ///< where origins are printed
 
   void nameValues(const Subgraph &graph);
   void nameGraphs(const Model &model);

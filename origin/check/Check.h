@@ -7,7 +7,7 @@
 namespace origo::origin {
 
 /// Checks the laws of docs/origin-map.md from the map and the bytes of the models alone. `source` may be null: then
-/// what needs the source's bytes (laws 4 to 9 in part) is left out, and `skipped` says so.
+/// what needs the source's bytes (laws 4 to 10 in part) is left out, and `skipped` says so.
 std::vector<Violation> check(const OriginMap &map, const ModelView &target, const ModelView *source,
                              std::vector<std::string> &skipped);
 

@@ -24,7 +24,7 @@ public:
 private:
   static constexpr uint64_t shown = 100;
   std::vector<Violation> &violations;
-  uint64_t counts[10] = {};
+  uint64_t counts[11] = {};
 };
 
 struct CheckContext {
@@ -66,10 +66,13 @@ bool holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id);
 
 void checkRows(CheckContext &context);                              ///< laws 1 to 3
 void checkListings(CheckContext &context, const FileGraph *source); ///< law 4
+void checkCosts(CheckContext &context);                             ///< law 4, of source operators
 void checkProducers(CheckContext &context);                         ///< law 6
 void checkParents(CheckContext &context);                           ///< law 7
 void checkLedger(CheckContext &context);                            ///< law 8, first half
 void checkRelations(CheckContext &context);                         ///< law 8, second half
 void checkIdentity(CheckContext &context);                          ///< law 9
+/// Law 10. `skipped`: what was left out, and why.
+void checkLiving(CheckContext &context, std::vector<std::string> &skipped);
 
 } // namespace origo::origin

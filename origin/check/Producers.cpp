@@ -18,9 +18,19 @@ public:
         budget(64 * (uint64_t{target.operators.size()} + target.tensors.size()) + (1 << 20)) {
     for (const MapLedgerRow &row : context.map.ledger)
       if (!row.isTensor && isNothing(row))
-        for (auto [graph, index] : row.tensors)
+        for (auto [graph, index] : row.tensors) {
           handedOn.emplace_back(row.id, graph, index);
+          if (llvm::StringRef(row.fate).ends_with("-cancelled"))
+            cancelled.emplace_back(row.id, graph, index);
+        }
     llvm::sort(handedOn);
+    llvm::sort(cancelled);
+    for (uint32_t tensor = 0; tensor < target.tensors.size(); ++tensor)
+      if (const TensorRow *row = context.tensorRow[tensor]; row && target.producer[tensor] >= 0)
+        for (const MapRelation &relation : row->relations)
+          if (relation.steps.empty())
+            equals.emplace_back(relation.tensor, tensor);
+    llvm::sort(equals);
   }
 
   void run() {
@@ -43,6 +53,9 @@ private:
   uint32_t search = 0;
   /// Source operator and tensor of the written file: the ledger says that the tensor stands for the operator's result.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> handedOn;
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>
+      cancelled;                                     ///< the part of it that went together with its inverse
+  std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   /// The source operator that computes the tensor of the relation, unless the ledger explains where it went.
@@ -62,8 +75,8 @@ private:
     if (!output)
       return;
     for (const MapRelation &relation : output->relations) {
-      if (moves(target, op))
-        checkMovement(op, row, relation);
+      if (moves(target, op) && !isDetour(tensor, relation))
+        checkMovement(op, row, tensor, relation);
       auto origin = expectedOrigin(tensor, relation);
       if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)))
         continue;
@@ -74,8 +87,32 @@ private:
     }
   }
 
+  /// The source goes away from this tensor and back; who makes the tensor has not done so.
+  bool isDetour(uint32_t tensor, const MapRelation &relation) const {
+    int32_t producer = context.knownTensor(relation.tensor) ? context.sourceProducer[relation.tensor] : -1;
+    uint32_t graph = target.subgraphOfTensor(tensor);
+    return producer >= 0 && std::binary_search(cancelled.begin(), cancelled.end(),
+                                               std::tuple(static_cast<uint32_t>(producer), graph,
+                                                          tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Where moving moves nothing, what was moved before may be moved behind, between two tensors that are equal.
+  bool isDoneBehind(uint32_t tensor, const MapRelation &relation, uint32_t origin) const {
+    auto first = llvm::lower_bound(equals, std::pair(relation.tensor, 0u));
+    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16;
+         ++first, ++looked) {
+      uint32_t behind = target.producer[first->second];
+      const OperatorRow *row = context.operatorRow[behind];
+      bool uses = false;
+      target.forEachInput(behind, [&](int32_t input) { uses |= input == static_cast<int32_t>(tensor); });
+      if (uses && row && holds(row->origins, origin))
+        return true;
+    }
+    return false;
+  }
+
   /// One operator moves data as several of the source do in a row: does it claim all of them?
-  void checkMovement(uint32_t op, const OperatorRow &row, const MapRelation &relation) {
+  void checkMovement(uint32_t op, const OperatorRow &row, uint32_t tensor, const MapRelation &relation) {
     // A tensor that stands for a source tensor by way of steps has not been through all that made that one.
     if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
       return;
@@ -96,7 +133,7 @@ private:
       if (data < 0 || !moves(source, producer) || budget == 0)
         return;
       --budget;
-      if (at != relation.tensor && !holds(row.origins, producer)) {
+      if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
         bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) { return leadsTo(*ledger, input); });

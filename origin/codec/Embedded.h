@@ -1,7 +1,7 @@
 #pragma once
 
 #include "origin/Files.h"
-#include "origin/OriginMap.h"
+#include "origin/codec/MapView.h"
 
 namespace origo::origin {
 
@@ -14,17 +14,19 @@ enum class Embed : uint8_t { None, Ids, Full };
 
 /// The payload of the metadata entry `origo.origin_map`: a flatbuffer of schema/origin_map.fbs. What the model itself
 /// says (operators, names, kinds of the target) is not repeated.
-std::string encode(const OriginMap &map, Embed embed);
+std::string encode(const MapView &view, Embed embed);
 /// Decodes it; the target's rows are completed from the model that holds it. Bounds-checked: the bytes are untrusted.
 llvm::Expected<OriginMap> decode(llvm::ArrayRef<uint8_t> bytes, const ModelView &model);
 
 /// The payload of `origo.summary`: a line for viewers that show metadata as text, which they do up to 255 bytes of
 /// printable ASCII.
-std::string summary(const OriginMap &map);
+std::string summary(const MapView &view);
 
 /// ONE's two tables for subgraph 0, in their binary layout.
-struct OneTables { std::string source, op; };
-OneTables encodeOneTables(const OriginMap &map);
+struct OneTables {
+  std::string source, op;
+};
+OneTables encodeOneTables(const MapView &view);
 
 /// ONE's tables as read: names by source id, source ids by operator index.
 struct OneOrigins {

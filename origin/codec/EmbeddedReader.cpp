@@ -37,6 +37,8 @@ public:
     file(from.source(), map.source.file, map.source.format, map.source.fingerprint, &map.source.content);
     std::string none;
     file(from.target(), none, none, map.target.fingerprint, &map.target.content);
+    if (from.target())
+      map.target.laws = from.target()->laws();
     map.target.format = model.format;
     if (from.chain() && !state.failed)
       for (const embedded::File *entry : *from.chain()) {
@@ -44,6 +46,7 @@ public:
           break;
         ChainEntry &item = map.chain.emplace_back();
         file(entry, item.file, item.format, item.fingerprint, nullptr);
+        item.laws = entry->laws();
       }
     source();
     signatures();
@@ -53,6 +56,7 @@ public:
       sourceNames();
     target();
     ledger();
+    unneeded();
     return state.failed ? "damaged origin map" : "";
   }
 
@@ -256,6 +260,40 @@ private:
     finish(graphs);
     finish(operators);
     finish(tensors);
+    sourceOperands();
+    sourceCosts();
+  }
+
+  // The two columns may be missing, and then are empty.
+
+  void sourceOperands() {
+    ColumnReader in = column(from.source_operands());
+    uint32_t next = 0;
+    if (!in.done())
+      for (SourceSubgraph &graph : map.source.subgraphs) {
+        if (!state.charge(graph.operators.size() * sizeof(uint32_t)))
+          return;
+        for (size_t i = 0; i < graph.operators.size() && !state.failed; ++i) {
+          for (size_t count = in.count(sizeof(int32_t)); count--;)
+            graph.operands.push_back(optionalId(in, next));
+          graph.operandEnds.push_back(graph.operands.size());
+        }
+      }
+    finish(in);
+  }
+
+  void sourceCosts() {
+    ColumnReader in = column(from.source_costs());
+    if (!in.done())
+      for (SourceSubgraph &graph : map.source.subgraphs) {
+        if (!state.charge(graph.operators.size() * sizeof(SourceCost)))
+          return;
+        for (size_t i = 0; i < graph.operators.size() && !state.failed; ++i) {
+          uint64_t macs = in.number(), bytes = in.number();
+          graph.costs.push_back({macs - 1, bytes - 1});
+        }
+      }
+    finish(in);
   }
 
   void sourceNames() {
@@ -452,6 +490,30 @@ private:
           for (size_t i = 0; i < size; ++i)
             places->push_back(pair());
         }
+      }
+    }
+    finish(in);
+  }
+
+  void unneeded() {
+    ColumnReader in = column(from.unneeded());
+    if (in.done()) // as is one that is missing
+      return;
+    for (bool ofTensors : {false, true}) {
+      uint32_t id = 0, nextUser = 0;
+      for (size_t count = in.count(sizeof(MapUnneeded)); count-- && !state.failed;) {
+        uint64_t next = uint64_t(id) + in.number32();
+        if (next > std::numeric_limits<uint32_t>::max()) {
+          state.failed = true;
+          return;
+        }
+        id = uint32_t(next);
+        MapUnneeded &row = map.unneeded.emplace_back();
+        row.isTensor = ofTensors;
+        row.id = id;
+        row.user = in.id(nextUser);
+        row.operand = in.number32();
+        row.reason = string(in.number());
       }
     }
     finish(in);

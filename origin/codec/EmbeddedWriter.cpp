@@ -23,22 +23,32 @@ uint64_t namesLimit(uint64_t columnBytes) { return (16 << 20) + 8 * columnBytes;
 
 class Encoder {
 public:
-  Encoder(const OriginMap &map, bool names) : map(map), names(names) {}
+  Encoder(const MapView &view, bool names)
+      : map(view.map), listing(view.source), rows(view.rows), names(names),
+        sameName(names ? listing.tensorCount() : 0, unnamed) {}
 
   std::string run() {
     source();
+    target();
     if (names)
       sourceNames();
     signatures();
-    target();
     ledger();
+    unneeded();
 
+    // A builder that grows holds everything twice for a while.
+    size_t size = 1 << 16;
+    for (const ColumnWriter *column :
+         {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
+          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn})
+      size += column->bytes.size();
+    builder = FlatBufferBuilder(size);
     auto generator = builder.CreateString(map.generator);
-    auto sourceFile = file(map.source.file, map.source.format, map.source.fingerprint, &map.source.content);
-    auto targetFile = file("", "", map.target.fingerprint, &map.target.content);
+    auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content, 0);
+    auto targetFile = file("", "", map.target.fingerprint, &map.target.content, map.target.laws);
     std::vector<Offset<embedded::File>> chain;
     for (const ChainEntry &entry : map.chain)
-      chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr));
+      chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws));
     auto chainVector = chain.empty() ? 0 : builder.CreateVector(chain);
     auto stringsVector = column(strings.column());
     auto passListsVector = column(passLists.column());
@@ -53,34 +63,47 @@ public:
     auto targetOperatorsVector = column(targetOperators.bytes);
     auto targetTensorsVector = column(targetTensors.bytes);
     auto ledgerVector = column(ledgerColumn.bytes);
-    builder.Finish(embedded::CreateOriginMap(
-                       builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
-                       stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
-                       sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
-                       targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector),
+    auto operandsVector = columnIfAny(sourceOperands.bytes);
+    auto costsVector = columnIfAny(sourceCosts.bytes);
+    auto unneededVector = map.unneeded.empty() ? 0 : column(unneededColumn.bytes);
+    builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
+                                             targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
+                                             causesVector, sourceSubgraphsVector, sourceOperatorsVector,
+                                             sourceTensorsVector, sourceNamesVector, signaturesVector,
+                                             targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
+                                             ledgerVector, operandsVector, costsVector, unneededVector),
                    embedded::OriginMapIdentifier());
     return {reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize()};
   }
 
 private:
+  static constexpr uint32_t unnamed = ~0u;
+
   const OriginMap &map;
+  const Listing &listing;
+  MapRows &rows;
   const bool names;
+  std::vector<uint32_t> sameName; ///< by source tensor: the first tensor of the target that kept its name
+  uint32_t written = 0;           ///< tensors of the target so far
   FlatBufferBuilder builder;
   Interner strings, passLists, stepLists, causes;
   ColumnWriter sourceSubgraphs, sourceOperators, sourceTensors, sourceNameColumn, signatureColumn;
   ColumnWriter targetSubgraphs, targetOperators, targetTensors, ledgerColumn;
+  ColumnWriter sourceOperands, sourceCosts, unneededColumn;
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {
     return builder.CreateVector(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   }
 
+  Offset<flatbuffers::Vector<uint8_t>> columnIfAny(StringRef bytes) { return bytes.empty() ? 0 : column(bytes); }
+
   Offset<embedded::File> file(const std::string &name, const std::string &format, const Digest &fingerprint,
-                              const Digest *content) {
+                              const Digest *content, uint32_t laws) {
     auto nameString = name.empty() ? 0 : builder.CreateString(name);
     auto formatString = format.empty() ? 0 : builder.CreateString(format);
     auto fingerprintVector = builder.CreateVector(fingerprint.data(), fingerprint.size());
     auto contentVector = content ? builder.CreateVector(content->data(), content->size()) : 0;
-    return embedded::CreateFile(builder, nameString, formatString, fingerprintVector, contentVector);
+    return embedded::CreateFile(builder, nameString, formatString, fingerprintVector, contentVector, laws);
   }
 
   uint32_t string(StringRef text) {
@@ -92,9 +115,13 @@ private:
   }
 
   void source() {
-    sourceSubgraphs.number(map.source.subgraphs.size());
-    uint32_t nextTensor = 0;
-    for (const SourceSubgraph &graph : map.source.subgraphs) {
+    sourceSubgraphs.number(listing.subgraphs.size());
+    uint32_t nextTensor = 0, nextOperand = 0;
+    auto &graphs = listing.subgraphs;
+    bool operands =
+        llvm::all_of(graphs, [](auto &graph) { return graph.operandEnds.size() == graph.operators.size(); });
+    bool costs = llvm::all_of(graphs, [](auto &graph) { return graph.costs.size() == graph.operators.size(); });
+    for (const SourceSubgraph &graph : graphs) {
       sourceSubgraphs.text(names ? StringRef(graph.name) : StringRef());
       sourceSubgraphs.number(graph.operators.size());
       sourceSubgraphs.number(graph.tensors.size());
@@ -111,57 +138,56 @@ private:
       }
       for (const SourceTensor &tensor : graph.tensors)
         sourceTensors.bytes.push_back(char(tensor.kind));
+      for (size_t i = 0; operands && i < graph.operators.size(); ++i) {
+        sourceOperands.number(graph.operandsOf(i).size());
+        for (int32_t tensor : graph.operandsOf(i)) {
+          sourceOperands.difference(int64_t(tensor) - nextOperand);
+          if (tensor >= 0)
+            nextOperand = uint32_t(tensor) + 1;
+        }
+      }
+      for (size_t i = 0; costs && i < graph.operators.size(); ++i) {
+        sourceCosts.number(graph.costs[i].macs + 1); // SourceCost::unknown becomes 0
+        sourceCosts.number(graph.costs[i].bytes + 1);
+      }
     }
   }
 
   /// Tensors that are still there have mostly kept their name, and the target's names need not be repeated.
   void sourceNames() {
-    uint32_t count = map.source.tensorCount();
-    std::vector<uint32_t> sameName(count, ~0u);
-    std::vector<const std::string *> sourceName;
-    sourceName.reserve(count);
-    for (const SourceSubgraph &graph : map.source.subgraphs)
-      for (const SourceTensor &tensor : graph.tensors)
-        sourceName.push_back(&tensor.name);
-    uint32_t number = 0;
-    for (const TargetSubgraph &graph : map.target.subgraphs)
-      for (const TensorRow &row : graph.tensors) {
-        uint32_t related = row.relations.empty() ? ~0u : row.relations.front().tensor;
-        if (related < count && sameName[related] == ~0u && row.name == *sourceName[related])
-          sameName[related] = number;
-        ++number;
-      }
-
     ColumnWriter &column = sourceNameColumn;
     uint32_t next = 0;
     StringRef previous;
     uint64_t total = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      StringRef name = *sourceName[i];
-      if (sameName[i] != ~0u) {
-        int64_t gap = int64_t(sameName[i]) - next;
-        column.number(((uint64_t(gap) << 1) ^ uint64_t(gap >> 63)) + 1);
-        next = sameName[i] + 1;
-      } else {
-        size_t common =
-            std::mismatch(name.begin(), name.begin() + std::min(name.size(), previous.size()), previous.begin()).first -
-            name.begin();
-        if (total + common > namesLimit(column.bytes.size()))
-          common = 0;
-        column.number(0);
-        column.number(common);
-        column.text(name.drop_front(common));
-        total += name.size();
+    uint32_t i = 0;
+    for (const SourceSubgraph &graph : listing.subgraphs)
+      for (const SourceTensor &tensor : graph.tensors) {
+        StringRef name = tensor.name;
+        if (uint32_t same = sameName[i++]; same != unnamed) {
+          int64_t gap = int64_t(same) - next;
+          column.number(((uint64_t(gap) << 1) ^ uint64_t(gap >> 63)) + 1);
+          next = same + 1;
+        } else {
+          size_t common =
+              std::mismatch(name.begin(), name.begin() + std::min(name.size(), previous.size()), previous.begin())
+                  .first -
+              name.begin();
+          if (total + common > namesLimit(column.bytes.size()))
+            common = 0;
+          column.number(0);
+          column.number(common);
+          column.text(name.drop_front(common));
+          total += name.size();
+        }
+        previous = name;
       }
-      previous = name;
-    }
   }
 
   void signatures() {
-    signatureColumn.number(map.source.signatures.size());
+    signatureColumn.number(listing.signatures.size());
     uint32_t next = 0;
     auto name = [&](StringRef name) { signatureColumn.text(names ? name : StringRef()); };
-    for (const SourceSignature &signature : map.source.signatures) {
+    for (const SourceSignature &signature : listing.signatures) {
       name(signature.key);
       signatureColumn.number(signature.subgraph);
       for (auto *entries : {&signature.inputs, &signature.outputs}) {
@@ -179,13 +205,13 @@ private:
   void target() {
     targetSubgraphs.number(map.target.subgraphs.size());
     uint32_t nextOperator = 0, nextTensor = 0;
-    for (const TargetSubgraph &graph : map.target.subgraphs) {
+    for (const auto &[number, graph] : llvm::enumerate(map.target.subgraphs)) {
       targetSubgraphs.idsFrom(0, graph.source);
-      targetSubgraphs.number(graph.operators.size());
-      targetSubgraphs.number(graph.tensors.size());
-      for (const OperatorRow &row : graph.operators)
+      targetSubgraphs.number(rows.operatorCount(number));
+      targetSubgraphs.number(rows.tensorCount(number));
+      for (const OperatorRow &row : rows.operators(number))
         operatorRow(row, nextOperator);
-      for (const TensorRow &row : graph.tensors)
+      for (const TensorRow &row : rows.tensors(number))
         tensorRow(row, nextTensor);
     }
   }
@@ -254,6 +280,10 @@ private:
   }
 
   void tensorRow(const TensorRow &row, uint32_t &next) {
+    if (uint32_t number = written++; !row.relations.empty() && row.relations.front().tensor < sameName.size())
+      if (uint32_t related = row.relations.front().tensor;
+          sameName[related] == unnamed && listing.findTensor(related)->name == row.name)
+        sameName[related] = number;
     std::vector<uint32_t> usual;
     if (row.constant && !row.relations.empty())
       usual.push_back(row.relations.front().tensor);
@@ -293,32 +323,52 @@ private:
   }
 
   void ledger() {
-    int64_t lastIndex = 0;
-    auto pair = [&](std::pair<uint32_t, uint32_t> place) {
-      ledgerColumn.number(place.first);
-      ledgerColumn.difference(int64_t(place.second) - lastIndex);
-      lastIndex = place.second;
-    };
-    for (bool ofTensors : {false, true}) {
-      auto rows =
-          llvm::make_filter_range(map.ledger, [&](const MapLedgerRow &row) { return row.isTensor == ofTensors; });
-      ledgerColumn.number(std::distance(rows.begin(), rows.end()));
+    struct {
+      size_t count = 0;
       uint32_t next = 0;
       int64_t lastRewrite = 0;
-      for (const MapLedgerRow &row : rows) {
-        size_t operators = row.operators.size(), tensors = row.tensors.size();
-        unsigned form = operators + tensors > 1 ? 3 : operators ? 1 : tensors ? 2 : 0;
-        ledgerColumn.number(form);
-        ledgerColumn.number(cause(row));
-        ledgerColumn.id(row.id, next);
-        ledgerColumn.difference(int64_t(row.rewrite) - lastRewrite);
-        lastRewrite = row.rewrite;
-        for (auto *places : {&row.operators, &row.tensors}) {
-          if (form == 3)
-            ledgerColumn.number(places->size());
-          for (auto place : *places)
-            pair(place);
+      ColumnWriter column;
+    } kinds[2];
+    int64_t lastIndex = 0;
+    rows.ledger([&](const MapLedgerRow &row) {
+      assert((row.isTensor || !kinds[1].count) && "operators come first");
+      auto &[count, next, lastRewrite, column] = kinds[row.isTensor];
+      size_t operators = row.operators.size(), tensors = row.tensors.size();
+      unsigned form = operators + tensors > 1 ? 3 : operators ? 1 : tensors ? 2 : 0;
+      ++count;
+      column.number(form);
+      column.number(cause(row));
+      column.id(row.id, next);
+      column.difference(int64_t(row.rewrite) - lastRewrite);
+      lastRewrite = row.rewrite;
+      for (auto *places : {&row.operators, &row.tensors}) {
+        if (form == 3)
+          column.number(places->size());
+        for (auto [graph, index] : *places) {
+          column.number(graph);
+          column.difference(int64_t(index) - lastIndex);
+          lastIndex = index;
         }
+      }
+    });
+    for (auto &kind : kinds) {
+      ledgerColumn.number(kind.count);
+      ledgerColumn.bytes += kind.column.bytes;
+    }
+  }
+
+  void unneeded() {
+    for (bool ofTensors : {false, true}) {
+      auto rows =
+          llvm::make_filter_range(map.unneeded, [&](const MapUnneeded &row) { return row.isTensor == ofTensors; });
+      unneededColumn.number(std::distance(rows.begin(), rows.end()));
+      uint32_t last = 0, nextUser = 0;
+      for (const MapUnneeded &row : rows) {
+        unneededColumn.number(row.id - last);
+        last = row.id;
+        unneededColumn.id(row.user, nextUser);
+        unneededColumn.number(row.operand);
+        unneededColumn.number(string(row.reason));
       }
     }
   }
@@ -326,8 +376,8 @@ private:
 
 } // namespace
 
-std::string origin::encode(const OriginMap &map, Embed embed) {
+std::string origin::encode(const MapView &view, Embed embed) {
   if (embed == Embed::None)
     return {};
-  return Encoder(map, embed == Embed::Full && map.source.namesKnown).run();
+  return Encoder(view, embed == Embed::Full && view.source.namesKnown).run();
 }

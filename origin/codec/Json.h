@@ -1,6 +1,6 @@
 #pragma once
 
-#include "origin/OriginMap.h"
+#include "origin/codec/MapView.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,7 +13,7 @@ namespace origo::origin {
 /// exponent (7.0). A relation with a factor or addend that is not finite is left out, since JSON has no such number and
 /// null would say that there is none; a row that loses its last relation so gets the reason "approximated".
 /// A source without names (`namesKnown`) says `"names": false` and has empty names.
-void writeJson(const OriginMap &map, llvm::raw_ostream &os);
+void writeJson(const MapView &view, llvm::raw_ostream &os);
 
 /// Reads a side file; unknown keys, fates, steps and reasons are tolerated, a higher version is refused by number.
 /// Errors name the place (`target.subgraphs[0].operators[3].origins`). Rows must be where their `index` and `id` say

@@ -39,6 +39,7 @@ public:
     return false;
   }
 
+  bool isNull() const { return value.is_null(); }
   bool has(const char *key) const { return value.is_object() && value.contains(key); }
   template <class T> bool get(const char *key, T &result) const {
     if (!value.is_object())
@@ -105,6 +106,9 @@ public:
     return true;
   }
   bool to(SourceSignature::Entry &result) const { return get("name", result.name) && get("tensor", result.tensor); }
+  bool to(MapUnneeded &result) const {
+    return get("operator", result.user) && get("operand", result.operand) && get("reason", result.reason);
+  }
   bool to(MapRelation &result) const {
     return get("tensor", result.tensor) && get("steps", result.steps) && getIfAny("exact", result.exact);
   }
@@ -210,6 +214,8 @@ public:
         addFile<&OriginMap::target>(model);
       else
         addFile<&OriginMap::source>(model);
+      if (ofTarget)
+        add(model + ".laws", [](R &r, const Cursor &at) { return at.to(r.map.target.laws); });
       add(model + ".subgraphs", Array).isRequired = true;
       add(model + ".subgraphs[]", Object).begin = ofTarget ? &R::beginTarget : &R::beginSource;
       add(model + ".subgraphs[].operators", Array).isRequired = true;
@@ -231,6 +237,8 @@ public:
     add("target.subgraphs[].values[]", [](R &r, const Cursor &at) { return r.takeTensor(at, false); });
     add("ledger", Array).isRequired = true;
     add("ledger[]", &R::takeLedgerRow);
+    add("unneeded", Array);
+    add("unneeded[]", &R::takeUnneededOfLiving);
     add("chain", Array);
     add("chain[]", &R::takeChainEntry);
   }
@@ -271,6 +279,9 @@ public:
 
   /// After the last event.
   void finish() {
+    llvm::stable_sort(map.unneeded, [](const MapUnneeded &a, const MapUnneeded &b) {
+      return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
+    });
     for (auto [g, graph] : llvm::enumerate(map.target.subgraphs)) {
       auto index = [](const TensorRow &a, const TensorRow &b) { return a.index < b.index; };
       llvm::sort(graph.tensors, index);
@@ -481,7 +492,31 @@ private:
         !at.getIfAny("custom_code", op.customCode) || !at.get("tensors", op.tensors))
       return false;
     graph.operators.push_back(std::move(op));
+    // Maps of before have neither. What rows behind one without say has no place.
+    if (at.has("operands") && graph.operandEnds.size() == index) {
+      std::vector<int32_t> operands;
+      if (!at.get("operands", operands))
+        return false;
+      graph.operands.insert(graph.operands.end(), operands.begin(), operands.end());
+      graph.operandEnds.push_back(graph.operands.size());
+    }
+    if (at.has("macs") && at.has("bytes") && graph.costs.size() == index) {
+      SourceCost &cost = graph.costs.emplace_back();
+      return takeCost(at, "macs", cost.macs) && takeCost(at, "bytes", cost.bytes);
+    }
     return true;
+  }
+
+  static bool takeCost(const Cursor &at, const char *key, uint64_t &cost) {
+    return at.withMember(key, [&](const Cursor &member) {
+      int64_t number = 0;
+      if (member.isNull())
+        return true;
+      if (!member.to(number))
+        return false;
+      cost = number;
+      return number >= 0 || member.fail("must not be negative");
+    });
   }
 
   bool takeSourceTensor(const Cursor &at) {
@@ -559,14 +594,35 @@ private:
       return at.fail("the key \"into\" is missing");
     if (!ledgerIds.insert(uint64_t(row.isTensor) << 32 | row.id).second)
       return at.fail("the ledger has its id twice");
+    if (!takeUnneeded(at, row.isTensor, row.id))
+      return false;
     map.ledger.push_back(std::move(row));
     return true;
+  }
+
+  bool takeUnneeded(const Cursor &at, bool isTensor, uint32_t id) {
+    size_t before = map.unneeded.size();
+    std::vector<MapUnneeded> rows;
+    if (!at.getIfAny("unneeded", rows))
+      return false;
+    map.unneeded.insert(map.unneeded.end(), rows.begin(), rows.end());
+    for (MapUnneeded &row : llvm::drop_begin(map.unneeded, before)) {
+      row.isTensor = isTensor;
+      row.id = id;
+    }
+    return true;
+  }
+
+  bool takeUnneededOfLiving(const Cursor &at) {
+    bool isTensor = at.has("tensor");
+    uint32_t id = 0;
+    return at.get(isTensor ? "tensor" : "operator", id) && takeUnneeded(at, isTensor, id);
   }
 
   bool takeChainEntry(const Cursor &at) {
     ChainEntry &entry = map.chain.emplace_back();
     return at.getIfAny("file", entry.file) && at.get("format", entry.format) &&
-           at.get("fingerprint", entry.fingerprint);
+           at.get("fingerprint", entry.fingerprint) && at.getIfAny("laws", entry.laws);
   }
 };
 

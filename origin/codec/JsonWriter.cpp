@@ -3,6 +3,7 @@
 #include "origin/codec/Json.h"
 
 #include "nlohmann/json.hpp"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -24,20 +25,6 @@ bool isFinite(const MapRelation &relation) {
   });
 }
 
-/// Names by id over all subgraphs.
-class TensorNames {
-public:
-  explicit TensorNames(const Listing &listing) {
-    for (const SourceSubgraph &graph : listing.subgraphs)
-      for (const SourceTensor &tensor : graph.tensors)
-        names.push_back(tensor.name);
-  }
-  StringRef operator[](int32_t id) const { return id >= 0 && size_t(id) < names.size() ? names[id] : StringRef(); }
-
-private:
-  std::vector<StringRef> names;
-};
-
 StringRef kindName(TensorKind kind) {
   switch (kind) {
   case TensorKind::Input:
@@ -58,7 +45,8 @@ StringRef kindName(TensorKind kind) {
 /// nlohmann does the strings and the numbers with a fraction.
 class Writer {
 public:
-  Writer(const OriginMap &map, llvm::raw_ostream &os) : map(map), os(os) {}
+  Writer(const MapView &view, llvm::raw_ostream &os)
+      : map(view.map), listing(view.source), mapRows(view.rows), os(os) {}
 
   void run() {
     os << "{\n  \"format\": \"origo.origin-map\", \"version\": 1, \"generator\": ";
@@ -66,14 +54,15 @@ public:
     os << ",\n";
     source();
     target();
-    rows("  ", "ledger", map.ledger, [&](const MapLedgerRow &row) { ledgerRow(row); });
-    os << ",\n";
+    ledger();
     rows("  ", "chain", map.chain, [&](const ChainEntry &entry) {
       os << '{';
       file(entry.file, entry.format, entry.fingerprint);
+      laws(entry.laws);
       os << '}';
     });
     os << ",\n";
+    unneededOfLiving();
     if (map.retrained)
       os << "  \"retrained\": true,\n";
     simpleMap();
@@ -82,6 +71,8 @@ public:
 
 private:
   const OriginMap &map;
+  const Listing &listing;
+  MapRows &mapRows;
   llvm::raw_ostream &os;
 
   void text(StringRef text) {
@@ -101,6 +92,11 @@ private:
     member("format", format);
     os << ", ";
     digest("fingerprint", fingerprint);
+  }
+
+  void laws(uint32_t laws) {
+    if (laws)
+      os << ", \"laws\": " << laws;
   }
 
   template <class Range, class Item> void list(Range &&range, Item item) {
@@ -129,21 +125,21 @@ private:
     os << ']';
   }
 
-  template <class File> void fileHead(StringRef key, const File &model, bool names = true) {
+  template <class File> void fileHead(StringRef key, const File &model, bool names = true, uint32_t lawCount = 0) {
     os << "  \"" << key << "\": {\n    ";
     file(model.file, model.format, model.fingerprint);
     os << ", ";
     digest("content", model.content);
     if (!names)
       os << ", \"names\": false";
+    laws(lawCount);
     os << ",\n    \"subgraphs\": [";
   }
 
   void source() {
-    TensorNames names(map.source);
-    fileHead("source", map.source, map.source.namesKnown);
+    fileHead("source", listing, listing.namesKnown);
     llvm::interleave(
-        map.source.subgraphs, os,
+        listing.subgraphs, os,
         [&](const SourceSubgraph &graph) {
           os << "{\n      ";
           member("name", graph.name);
@@ -154,9 +150,20 @@ private:
             ++index;
             operatorName(op.op, op.customCode);
             os << ", \"outputs\": ";
-            list(op.tensors, [&](int32_t id) { text(names[id]); });
+            list(op.tensors, [&](int32_t id) {
+              const SourceTensor *tensor = id < 0 ? nullptr : listing.findTensor(id);
+              text(tensor ? StringRef(tensor->name) : StringRef());
+            });
             os << ", \"tensors\": ";
             numbers(op.tensors);
+            if (index <= graph.operandEnds.size()) {
+              os << ", \"operands\": ";
+              list(graph.operandsOf(index - 1), [&](int32_t id) { os << id; });
+            }
+            if (index <= graph.costs.size()) {
+              cost("macs", graph.costs[index - 1].macs);
+              cost("bytes", graph.costs[index - 1].bytes);
+            }
             os << '}';
           });
           os << ",\n";
@@ -171,7 +178,7 @@ private:
         },
         ", ");
     os << "],\n";
-    rows("    ", "signatures", map.source.signatures, [&](const SourceSignature &signature) {
+    rows("    ", "signatures", listing.signatures, [&](const SourceSignature &signature) {
       os << '{';
       member("key", signature.key);
       os << ", \"subgraph\": " << signature.subgraph << ", \"inputs\": ";
@@ -191,6 +198,14 @@ private:
     });
   }
 
+  void cost(StringRef key, uint64_t number) {
+    os << ", \"" << key << "\": ";
+    if (number == SourceCost::unknown)
+      os << "null";
+    else
+      os << number;
+  }
+
   void operatorName(StringRef op, StringRef customCode) {
     member("op", op);
     if (op == "CUSTOM") {
@@ -200,22 +215,25 @@ private:
   }
 
   void target() {
-    fileHead("target", map.target);
+    fileHead("target", map.target, true, map.target.laws);
     llvm::interleave(
-        map.target.subgraphs, os,
-        [&](const TargetSubgraph &graph) {
+        llvm::seq<size_t>(0, map.target.subgraphs.size()), os,
+        [&](size_t number) {
+          const TargetSubgraph &graph = map.target.subgraphs[number];
           os << "{\n      ";
           member("name", graph.name);
           os << ", \"source\": ";
           numbers(graph.source);
           os << ",\n";
           uint32_t index = 0;
-          rows("      ", "operators", graph.operators, [&](const OperatorRow &row) { operatorRow(index++, row); });
+          rows("      ", "operators", mapRows.operators(number),
+               [&](const OperatorRow &row) { operatorRow(index++, row); });
           for (bool constants : {true, false}) {
             os << ",\n";
-            auto isWanted = [&](const TensorRow &row) { return row.constant == constants; };
-            rows("      ", constants ? "constants" : "values", llvm::make_filter_range(graph.tensors, isWanted),
-                 [&](const TensorRow &row) { tensorRow(row); });
+            auto isWanted = [&](size_t tensor) { return mapRows.isConstant(number, tensor) == constants; };
+            rows("      ", constants ? "constants" : "values",
+                 llvm::make_filter_range(llvm::seq<size_t>(0, mapRows.tensorCount(number)), isWanted),
+                 [&](size_t tensor) { tensorRow(mapRows.tensorRow(number, tensor)); });
           }
           os << "\n    }";
         },
@@ -334,6 +352,17 @@ private:
       os << nlohmann::json(term.number).dump(); // 7.0, where an integer would be an index
   }
 
+  void ledger() {
+    os << "  \"ledger\": [";
+    bool isFirst = true;
+    mapRows.ledger([&](const MapLedgerRow &row) {
+      os << (isFirst ? "\n    " : ",\n    ");
+      isFirst = false;
+      ledgerRow(row);
+    });
+    os << (isFirst ? "],\n" : "\n  ],\n");
+  }
+
   void ledgerRow(const MapLedgerRow &row) {
     os << "{\"" << (row.isTensor ? "tensor" : "operator") << "\": " << row.id << ", ";
     member("fate", row.fate);
@@ -355,7 +384,43 @@ private:
       member("fingerprint", row.partFingerprint);
       os << '}';
     }
+    unneeded(map.unneededOf(row.isTensor, row.id));
     os << '}';
+  }
+
+  void unneeded(std::span<const MapUnneeded> rows) {
+    if (rows.empty())
+      return;
+    os << ", \"unneeded\": ";
+    list(rows, [&](const MapUnneeded &row) {
+      os << "{\"operator\": " << row.user << ", \"operand\": " << row.operand << ", ";
+      member("reason", row.reason);
+      os << '}';
+    });
+  }
+
+  /// What has no ledger row that it could stand in.
+  void unneededOfLiving() {
+    llvm::DenseSet<std::pair<uint32_t, uint32_t>> gone;
+    if (!map.unneeded.empty())
+      mapRows.ledger([&](const MapLedgerRow &row) { gone.insert({row.isTensor, row.id}); });
+    std::vector<std::span<const MapUnneeded>> living;
+    for (auto first = map.unneeded.begin(); first != map.unneeded.end();) {
+      auto last = std::find_if(first, map.unneeded.end(), [&](const MapUnneeded &row) {
+        return row.isTensor != first->isTensor || row.id != first->id;
+      });
+      if (!gone.contains({first->isTensor, first->id}))
+        living.emplace_back(first, last);
+      first = last;
+    }
+    if (living.empty())
+      return;
+    rows("  ", "unneeded", living, [&](std::span<const MapUnneeded> rows) {
+      os << "{\"" << (rows.front().isTensor ? "tensor" : "operator") << "\": " << rows.front().id;
+      unneeded(rows);
+      os << '}';
+    });
+    os << ",\n";
   }
 
   void places(ArrayRef<std::pair<uint32_t, uint32_t>> places) {
@@ -366,7 +431,7 @@ private:
     os << "  \"map\": {";
     if (!map.target.subgraphs.empty()) {
       uint32_t index = 0;
-      for (const OperatorRow &row : map.target.subgraphs.front().operators) {
+      for (const OperatorRow &row : mapRows.operators(0)) {
         os << (index ? ",\n    \"" : "\n    \"") << index << "\": ";
         ++index;
         numbers(row.origins);
@@ -380,4 +445,4 @@ private:
 
 } // namespace
 
-void origin::writeJson(const OriginMap &map, llvm::raw_ostream &os) { Writer(map, os).run(); }
+void origin::writeJson(const MapView &view, llvm::raw_ostream &os) { Writer(view, os).run(); }

@@ -68,17 +68,18 @@ private:
 
 } // namespace
 
-OneTables origin::encodeOneTables(const OriginMap &map) {
+OneTables origin::encodeOneTables(const MapView &view) {
+  const Listing &listing = view.source;
   OneTables result;
-  if (map.source.subgraphs.empty() || map.target.subgraphs.empty())
+  if (listing.subgraphs.empty() || view.map.target.subgraphs.empty())
     return {std::string(4, '\0'), std::string(4, '\0')};
 
   // The ids to name: all of source subgraph 0, and those of other subgraphs where the operators here stand for them.
-  uint32_t count = map.source.operatorCount();
+  uint32_t count = listing.operatorCount();
   llvm::BitVector named(count);
-  named.set(0, map.source.subgraphs.front().operators.size());
+  named.set(0, listing.subgraphs.front().operators.size());
   uint32_t rows = 0;
-  for (const auto &[index, row] : llvm::enumerate(map.target.subgraphs.front().operators)) {
+  for (const auto &[index, row] : llvm::enumerate(view.rows.operators(0))) {
     const std::vector<uint32_t> &ids = row.origins.empty() ? row.serves : row.origins;
     if (ids.empty())
       continue;
@@ -96,11 +97,11 @@ OneTables origin::encodeOneTables(const OriginMap &map) {
   result.op.insert(0, head);
 
   append(result.source, named.count());
-  for (const SourceSubgraph &graph : map.source.subgraphs)
+  for (const SourceSubgraph &graph : listing.subgraphs)
     for (uint32_t i = 0; i < graph.operators.size(); ++i) {
       if (!named[graph.firstOperator + i])
         continue;
-      std::string name = nameOf(map.source, graph, i);
+      std::string name = nameOf(listing, graph, i);
       append(result.source, graph.firstOperator + i);
       append(result.source, name.size() + 1);
       result.source.append(name.c_str(), name.size() + 1);

@@ -1,7 +1,6 @@
 #include "report/join/Split.h"
 
-#include "report/metrics/Macs.h"
-
+#include "schema/Macs.h"
 #include "schema/TensorTypes.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,6 +1,6 @@
 #include "report/metrics/Metrics.h"
 
-#include "report/metrics/Macs.h"
+#include "schema/Macs.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -144,6 +144,11 @@ private:
     return shortened(parts, full);
   }
 
+  void printUnneeded(llvm::raw_ostream &os, bool isTensor, uint32_t id) const {
+    for (const MapUnneeded &row : names.map.unneededOf(isTensor, id))
+      os << "  " << names.unneededWords(row) << '\n';
+  }
+
   void printOperator(llvm::raw_ostream &os, uint32_t id, const Found &found) const {
     os << names.sourceOperatorWords(id) << '\n';
     if (!found.operators.empty())
@@ -152,6 +157,7 @@ private:
       os << "  " << ledgerWords(names, *found.ledger, full) << '\n';
     if (!found.constants.empty())
       os << "  went into the values of " << places(found.constants, false) << '\n';
+    printUnneeded(os, false, id);
     if (found.operators.empty() && !found.ledger)
       os << "  the map does not say what became of it\n";
   }
@@ -169,6 +175,7 @@ private:
       os << "  went into the values of " << places(found.constants, false) << '\n';
     if (found.ledger)
       os << "  " << ledgerWords(names, *found.ledger, full) << '\n';
+    printUnneeded(os, true, id);
     if (found.values.empty() && found.constants.empty() && !found.ledger)
       os << "  the map does not say what became of it\n";
   }

@@ -114,6 +114,8 @@ void report::printLedger(const MapNames &names, bool full, llvm::raw_ostream &os
         }
         std::string fate = printable(row.fate) + (row.was.empty() ? "" : " (was " + printable(row.was) + ")");
         std::string into = row.partFile.empty() ? names.intoWords(row, full) : printable(row.partFile);
+        for (const MapUnneeded &item : names.map.unneededOf(row.isTensor, row.id))
+          into += (into.empty() ? "" : "; ") + names.unneededWords(item);
         return {kind,
                 std::to_string(row.id),
                 label(name, full),

@@ -70,6 +70,26 @@ std::string MapNames::intoWords(const MapLedgerRow &row, bool full) const {
   return shortened(parts, full);
 }
 
+/// Why something could do without an operand, behind "not needed: ".
+static std::string reasonWords(StringRef reason) {
+  if (reason == "shape-only")
+    return "states a shape only";
+  if (reason == "times-zero")
+    return "is multiplied by zero";
+  if (reason == "branch-not-taken")
+    return "is a branch that is never taken";
+  if (reason == "not-in-slice")
+    return "is in no part that is used";
+  if (reason == "empty")
+    return "has no elements, or nothing comes of it";
+  return "for the reason \"" + printable(reason) + "\", which is not one that this version knows";
+}
+
+std::string MapNames::unneededWords(const MapUnneeded &row) const {
+  return "not needed as operand " + std::to_string(row.operand) + " of " + sourceOperatorWords(row.user) + ": " +
+         reasonWords(row.reason);
+}
+
 static std::string numbers(llvm::ArrayRef<int64_t> list) {
   std::string text = "[";
   for (size_t i = 0; i < list.size(); ++i)

@@ -153,6 +153,12 @@ int main(int argc, char **argv) {
     std::printf("\" outputs");
     for (int32_t tensor : op.tensors)
       std::printf(" %d", tensor);
+    std::printf(" operands");
+    for (int32_t tensor : map.source.operandsOf(id))
+      std::printf(" %d", tensor);
+    for (auto [word, cost] :
+         {std::pair("macs", map.source.costOf(id).macs), std::pair("bytes", map.source.costOf(id).bytes)})
+      std::printf(" %s %s", word, cost == SourceCost::unknown ? "unknown" : std::to_string(cost).c_str());
     std::printf("\n");
   }
   for (uint32_t id = 0; id < map.source.tensorCount(); ++id) {
@@ -174,6 +180,8 @@ int main(int argc, char **argv) {
                 row.partFingerprint.c_str());
     print("operators", row.operators);
     print("tensors", row.tensors);
+    for (const MapUnneeded &item : map.unneededOf(row.isTensor, row.id))
+      std::printf(" unneeded %u %u %s", item.user, item.operand, item.reason.c_str());
     std::printf("\n");
   }
   if (!isConsistent(*reader)) {

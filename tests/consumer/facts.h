@@ -120,10 +120,19 @@ static void print_tensors(const origo_map *map, FILE *out) {
 }
 
 /* Names are looked up for operators, and gone through for tensors. */
+static void print_cost(FILE *out, const char *word, uint64_t cost) {
+  if (cost == ORIGO_UNKNOWN)
+    fprintf(out, " %s unknown", word);
+  else
+    fprintf(out, " %s %llu", word, (unsigned long long)cost);
+}
+
 static void print_source(const origo_map *map, FILE *out, char *buffer, size_t capacity) {
   static const char *const kinds[] = {"input", "activation", "variable", "constant", "absent"};
   origo_source_cursor operators = origo_source_operators(map);
   origo_source_operator op;
+  origo_use_cursor uses = origo_uses(map);
+  origo_use use;
   origo_name_cursor names;
   uint64_t length;
   uint32_t id;
@@ -139,6 +148,12 @@ static void print_source(const origo_map *map, FILE *out, char *buffer, size_t c
     fputs(" outputs", out);
     while (origo_next_output(&op.outputs, &tensor))
       fprintf(out, " %d", tensor);
+    origo_next_use(&uses, &use);
+    fputs(" operands", out);
+    while (origo_next_output(&use.operands, &tensor))
+      fprintf(out, " %d", tensor);
+    print_cost(out, "macs", use.macs);
+    print_cost(out, "bytes", use.bytes);
     fputs("\n", out);
   }
   names = origo_names(map, buffer, capacity);
@@ -174,6 +189,8 @@ static void print_signatures(const origo_map *map, FILE *out) {
 
 static void print_ledger(const origo_map *map, FILE *out) {
   origo_ledger_cursor ledger = origo_ledger(map);
+  origo_unneeded_cursor unneeded = origo_all_unneeded(map);
+  origo_unneeded item;
   origo_gone gone;
   while (origo_next_gone(&ledger, &gone)) {
     fprintf(out, "gone %s %u ", gone.is_tensor ? "tensor" : "operator", gone.id);
@@ -186,6 +203,10 @@ static void print_ledger(const origo_map *map, FILE *out) {
     fwrite(gone.part_fingerprint.data, 1, gone.part_fingerprint.size, out);
     print_places(out, "operators", gone.operators);
     print_places(out, "tensors", gone.tensors);
+    while (origo_next_unneeded_of(&unneeded, &gone, &item)) {
+      fprintf(out, " unneeded %u %u ", item.user, item.operand);
+      fwrite(item.reason.data, 1, item.reason.size, out);
+    }
     fputs("\n", out);
   }
 }

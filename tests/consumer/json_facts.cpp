@@ -107,6 +107,9 @@ int main(int argc, char **argv) {
           std::cout << first.substr(0, at + 1) << ' ';
       std::cout << '"';
       printList("outputs", op, "tensors");
+      printList("operands", op, "operands");
+      for (const char *cost : {"macs", "bytes"})
+        std::cout << ' ' << cost << ' ' << (op.value(cost, json()).is_null() ? "unknown" : op[cost].dump());
       std::cout << '\n';
     }
   for (const json &graph : source)
@@ -132,6 +135,8 @@ int main(int argc, char **argv) {
     json into = row.value("into", json::object());
     printList("operators", into, "operators");
     printList("tensors", into, "tensors");
+    for (const json &item : row.value("unneeded", json::array()))
+      std::cout << " unneeded " << item["operator"] << ' ' << item["operand"] << ' ' << text(item, "reason");
     std::cout << '\n';
   }
 }

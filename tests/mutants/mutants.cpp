@@ -35,12 +35,12 @@ namespace {
 
 constexpr uint64_t largestFile = 1 << 20; ///< of the shared models
 
-// What can see a fault. Laws are 1 to 9.
-enum Judge : unsigned { Verifier = 0, Reader = 10, OneTables, Golden, judges };
+// What can see a fault. Laws are 1 to 10.
+enum Judge : unsigned { Verifier = 0, Reader = 11, OneTables, Golden, judges };
 using Verdict = std::bitset<judges>;
 
 bool byLaw(const Verdict &verdict) {
-  for (unsigned law = 1; law <= 9; ++law)
+  for (unsigned law = 1; law <= 10; ++law)
     if (verdict[law])
       return true;
   return false;
@@ -348,7 +348,7 @@ std::vector<unsigned> choose(unsigned count, unsigned end, uint64_t seed) {
 
 void printTable(const std::array<Score, kinds + 1> &scores) {
   llvm::outs() << "kind                  made  verif";
-  for (int law = 1; law <= 9; ++law)
+  for (int law = 1; law <= 10; ++law)
     llvm::outs() << "  law" << law;
   llvm::outs() << " reader  ONE's golden only-g equiv surv\n";
   for (unsigned k = 0; k <= kinds; ++k) {

@@ -1,0 +1,209 @@
+#include "eval/Fold.h"
+
+#include "eval/Boxes.h"
+#include "eval/Dense.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::eval {
+
+namespace {
+
+uint64_t sizeOf(const Value &value) { return *bitsPerElement(value.type) / 8; }
+
+bool hasChannels(const Value *value) { return value->quantization && value->quantization->scale.size() > 1; }
+
+/// The result of a box goes to where the box is.
+class BoxContext : public KernelContext {
+public:
+  BoxContext(const Operator &op, llvm::MutableArrayRef<uint8_t> room) : KernelContext(op), room(room) {}
+  llvm::MutableArrayRef<uint8_t> room;
+
+protected:
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t bytes) override {
+    if (bytes != room.size())
+      return fail("the result is not of the operands' shape");
+    return room;
+  }
+};
+
+/// The scales of a box, of a tensor that has several.
+struct BoxScales {
+  llvm::SmallVector<float> scale;
+  llvm::SmallVector<int64_t> zeroPoint;
+  Quantization quantization;
+
+  BoxScales(const Tensor &whole, const Box &box) : quantization(*whole.quantization) {
+    int32_t axis = quantization.dimension;
+    for (int32_t i = 0; i < box.shape[axis]; ++i) {
+      scale.push_back(whole.scaleOf(box.origin[axis] + i));
+      zeroPoint.push_back(whole.zeroPointOf(box.origin[axis] + i));
+    }
+    isLone = scale.size() == 1;
+    if (isLone) {
+      scale.append(1, float(scale[0]));
+      zeroPoint.append(1, int64_t(zeroPoint[0]));
+      quantization.dimension = 0;
+    }
+    quantization.scale = scale;
+    quantization.zeroPoint = zeroPoint;
+  }
+  /// One channel is computed twice: kernels multiply a single scale in another precision than one of several.
+  bool isLone;
+};
+
+} // namespace
+
+bool ElementwiseFold::canFold(const Operator &op) {
+  const OperatorInfo *info = op.info();
+  if (!info || !info->has(Trait::Elementwise) || info->has(Trait::ShapeQuery) || op.results().size() != 1 ||
+      !op.result() || bitsPerElement(op.result()->type).value_or(1) % 8 || !findKernel(op))
+    return false;
+  const Value &result = *op.result();
+  std::optional<Shape> shape = Shape();
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    if (!value)
+      continue;
+    if (!isDense(value) || !shape)
+      return false;
+    shape = broadcastShape(*shape, value->shape);
+  }
+  if (!shape || llvm::ArrayRef(*shape) != llvm::ArrayRef(result.shape))
+    return false;
+  // Other kernels do not look at several scales.
+  auto fits = [](const Value *value) {
+    const Quantization &q = *value->quantization;
+    return q.dimension >= 0 && q.dimension < value->rank() &&
+           value->shape[q.dimension] == static_cast<int32_t>(q.scale.size());
+  };
+  bool reads = op.code == BuiltinOperator::DEQUANTIZE;
+  bool writes = op.code == BuiltinOperator::QUANTIZE && op.operand(0)->type == TensorType::FLOAT32;
+  if (hasChannels(&result) && (!writes || !fits(&result)))
+    return false;
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i); value && hasChannels(value) && (!reads || !fits(value)))
+      return false;
+  return true;
+}
+
+ElementwiseFold::ElementwiseFold(const Operator &original)
+    : detached(original), op(detached.get()), kernel(*findKernel(op)), size(sizeOf(*op.result())) {
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    windowCost += op.operand(i) ? op.operand(i)->payload().cost() : 0;
+}
+
+llvm::Expected<bool> ElementwiseFold::runBox(const Box &box, llvm::MutableArrayRef<uint8_t> to, See see) const {
+  BoxContext context(op, to);
+  llvm::SmallVector<Tensor, 3> operands(op.numOperands());
+  llvm::SmallVector<std::vector<uint8_t>, 3> copies(op.numOperands());
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    Tensor &tensor = operands[i];
+    context.inputs.push_back(value ? &tensor : nullptr);
+    if (!value)
+      continue;
+    tensor.type = value->type;
+    tensor.quantization = value->quantization;
+    tensor.value = value;
+    OperandBox part(value->shape, box);
+    tensor.shape = std::move(part.shape);
+    const Payload &payload = value->payload();
+    uint64_t width = sizeOf(*value), offset = part.first * width, bytes = tensor.count() * width;
+    if (payload.cost() == 0)
+      tensor.storage = {const_cast<uint8_t *>(payload.bytes().data()) + offset, static_cast<size_t>(bytes)};
+    if (payload.cost() != 0 || reinterpret_cast<uintptr_t>(tensor.storage.data()) % width) {
+      copies[i].resize(bytes);
+      payload.read(offset, copies[i]);
+      tensor.storage = copies[i];
+    }
+  }
+  Tensor output;
+  output.type = op.result()->type;
+  output.quantization = op.result()->quantization;
+  output.value = op.result();
+  context.outputs.push_back(&output);
+
+  auto run = [&]() -> llvm::Expected<bool> {
+    if (llvm::Error error = kernel.run(context))
+      return error;
+    return see(context);
+  };
+  Tensor &x = operands[0];
+  Tensor *channels = output.perChannel() ? &output : x.perChannel() ? &x : nullptr;
+  if (!channels)
+    return run();
+  BoxScales scales(*channels, box);
+  channels->quantization = &scales.quantization;
+  if (!scales.isLone)
+    return run();
+  std::vector<uint8_t> twice(x.bytes()), results(2 * to.size());
+  twice.insert(twice.end(), x.storage.begin(), x.storage.end());
+  x.storage = twice;
+  x.shape = {2, static_cast<int32_t>(box.count)};
+  context.room = results;
+  auto more = run();
+  std::copy_n(results.begin(), to.size(), to.begin());
+  return more;
+}
+
+llvm::Expected<bool> ElementwiseFold::compute(int64_t first, int64_t count, uint8_t *to, See see) const {
+  llvm::Expected<bool> more = true;
+  forEachBox(op.result()->shape, first, count, [&](const Box &box) {
+    if (!more || !*more)
+      return;
+    more = runBox(box, {to, static_cast<size_t>(box.count) * size}, see);
+    to += box.count * size;
+  });
+  return more;
+}
+
+llvm::Expected<bool> ElementwiseFold::look(int64_t count, See see) const {
+  constexpr int64_t block = 1 << 16;
+  std::vector<uint8_t> bytes(std::min(count, block) * size);
+  llvm::Expected<bool> more = true;
+  for (int64_t first = 0; first < count && more && *more; first += block)
+    more = compute(first, std::min(count - first, block), bytes.data(), see);
+  return more;
+}
+
+void ElementwiseFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const {
+  constexpr uint64_t most = 256 << 10; // fits the caches with the operands, of which there may be copies
+  forEachBlock(offset, window, size, most, [&](int64_t first, int64_t count, uint8_t *to) {
+    // Who made the fold has seen that the kernel takes these operands, and these numbers where it is particular.
+    llvm::cantFail(compute(first, count, to, [](const KernelContext &) { return true; }));
+  });
+}
+
+void ViewFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const {
+  const uint8_t *from = elements.bytes().data();
+  forEachBlock(offset, window, size, window.size(), [&](int64_t first, int64_t count, uint8_t *to) {
+    forEachBox(view.walk, first, count, [&](const Box &box) {
+      int64_t at = view.offset;
+      for (size_t d = 0; d < view.steps.size(); ++d)
+        at += box.origin[d] * view.steps[d];
+      copyStrided(from, at, view.steps, box.shape, static_cast<int64_t>(size), to);
+      to += box.count * size;
+    });
+  });
+}
+
+bool ViewFold::isPiece(const View &view) {
+  int64_t step = 1;
+  for (size_t d = view.walk.size(); d-- > 0; step *= view.walk[d])
+    if (view.walk[d] != 1 && view.steps[d] != step)
+      return false;
+  return true;
+}
+
+Payload madeOf(std::shared_ptr<const Computation> computation, uint64_t size, PayloadStore &store) {
+  constexpr uint64_t small = 64 << 10;
+  if (size > small)
+    return Payload::computed(std::move(computation), size, store);
+  std::string bytes(size, 0);
+  computation->fill(0, {reinterpret_cast<uint8_t *>(bytes.data()), bytes.size()});
+  return Payload::owned(std::move(bytes));
+}
+
+} // namespace origo::eval

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "eval/Kernels.h"
+#include "eval/kernels/Views.h"
+#include "ir/DetachedOperator.h"
+
+/// Results of operators on constants that kernels compute part by part, when somebody reads them.
+namespace origo::eval {
+
+struct Box;
+
+/// An elementwise operator: its kernel runs on boxes of operands and result.
+class ElementwiseFold : public Computation {
+public:
+  /// Is the operator one of those, and are its operands dense constants that broadcast to the stated result?
+  static bool canFold(const Operator &op);
+  explicit ElementwiseFold(const Operator &op);
+
+  void fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const override;
+  unsigned cost() const override { return windowCost; }
+
+  /// Is shown a run of the kernel; false: enough.
+  using See = llvm::function_ref<bool(const KernelContext &)>;
+  /// The elements [first, first + count) of the result, at `to`; false if `see` has had enough.
+  llvm::Expected<bool> compute(int64_t first, int64_t count, uint8_t *to, See see) const;
+  /// The first `count` elements of the result, which are then forgotten.
+  llvm::Expected<bool> look(int64_t count, See see) const;
+
+private:
+  const DetachedOperator detached;
+  const Operator &op;
+  const KernelRow &kernel;
+  const uint64_t size; ///< of an element of the result
+  unsigned windowCost = 1;
+  llvm::Expected<bool> runBox(const Box &box, llvm::MutableArrayRef<uint8_t> to, See see) const;
+};
+
+/// The elements of a payload that has bytes, at steps.
+class ViewFold : public Computation {
+public:
+  ViewFold(Payload elements, View view, uint64_t size)
+      : elements(std::move(elements)), view(std::move(view)), size(size) {}
+  void fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const override;
+  /// Does it go through elements that lie one behind the other?
+  static bool isPiece(const View &view);
+
+private:
+  const Payload elements;
+  const View view;
+  const uint64_t size; ///< of an element
+};
+
+/// A payload that is computed when it is read; or at once if it is so small that a computation would take as much
+/// memory.
+Payload madeOf(std::shared_ptr<const Computation> computation, uint64_t size, PayloadStore &store);
+
+} // namespace origo::eval

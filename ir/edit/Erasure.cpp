@@ -1,0 +1,174 @@
+#include "ir/Mutation.h"
+#include "ir/edit/Editor.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
+
+/// What goes: operators and values that nothing needs, and where their ids are noted.
+namespace origo {
+
+bool Editor::removable(const Operator &op) const {
+  return op.effects() == 0 && llvm::all_of(op.results(), [](Value *v) { return !v || v->unused(); });
+}
+
+/// A long chain of rewrites leaves behind as many constants as it has steps.
+void Editor::dropPayload(Value &value) {
+  if (value.buffer && value.buffer->computed)
+    value.buffer->payload = {};
+}
+
+void Editor::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
+  if (ids.empty())
+    return;
+  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part});
+  mutation::buried(model);
+}
+
+void Editor::erase(Operator &op, Fate fate, Successors *into) {
+  // What is fused lives on in the operators that were made, a duplicate in the one that stays.
+  if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
+    bury(false, op.origins, fate, into);
+  else if (!op.lineages->empty())
+    bury(false, op.origins, Fate::Dead, nullptr); // those of its lineages that nothing used any more
+  Successors *home = std::exchange(op.successors, into);
+  if (op.made) {
+    auto *entry = llvm::find_if(home->entries, [&](auto e) { return llvm::dyn_cast<Operator *>(e) == &op; });
+    if (into)
+      *entry = into;
+    else
+      home->entries.erase(entry);
+    spent.push_back(&op);
+  }
+  for (unsigned i = 0; i < op.resultCount; ++i)
+    if (Value *result = op.resultValues[i]) {
+      result->definer = nullptr;
+      eraseValue(*result, fate, into);
+    }
+  for (Value *value : op.intermediates.get())
+    if (value) {
+      --value->otherUses;
+      release(value, fate, into);
+    }
+  op.parent->operators.remove(op);
+  op.parent = nullptr;
+  for (Use &use : op.operands())
+    if (Value *value = use.get()) {
+      bool needed = !isUnneeded(use);
+      use.set(nullptr);
+      release(value, needed ? fate : Fate::Dead, needed ? into : nullptr);
+    }
+}
+
+/// One use of `value` went with something that was erased.
+void Editor::release(Value *value, Fate fate, Successors *into) {
+  if (value->erased())
+    return;
+  if (Operator *producer = value->producer()) {
+    changed(*producer);
+    if (value->unused() && !handles(*producer) && removable(*producer))
+      doomed.push_back(producer);
+    else if (value->hasOneUse())
+      changed(*value->uses->owner); // what waited for the value to have one use
+    return;
+  }
+  if (value->unused() && !value->isGraphInput)
+    eraseValue(*value, fate, into);
+}
+
+void Editor::eraseDoomed(Fate fate) {
+  while (!doomed.empty()) {
+    Operator *op = doomed.pop_back_val();
+    if (!op->erased())
+      erase(*op, fate, nullptr);
+  }
+}
+
+void Editor::eraseValue(Value &value, Fate fate, Successors *into) {
+  Subgraph *graph = value.parent;
+  llvm::SmallVector<uint32_t, 4> ids;
+  for (const Relation &relation : value.relations)
+    ids.push_back(relation.tensor);
+  bury(true, model.sets.join(model.sets.of(ids), value.sourceTensors), fate, into);
+  value.successors = into;
+  value.relations.clear();
+  value.parent = nullptr;
+  dropPayload(value);
+  if (value.buffer && value.buffer->computed && !value.quantization)
+    spentConstants.emplace_back(graph, &value);
+  if (const Quantization *q = value.quantization)
+    for (Value *detail : {q->scales, q->zeroPoints})
+      if (detail) {
+        --detail->otherUses;
+        release(detail, fate, into);
+      }
+}
+
+bool Editor::removeDeadCode(Fate fate) {
+  pass = fate == Fate::UserRemoved ? "change-outputs" : "remove-dead-code";
+  bool pristine = model.rewrites == 0; // earlier runs have removed whatever they made useless
+  size_t before = model.tombstones.size();
+  ++model.rewrites;
+  for (auto &graph : model.subgraphs) {
+    llvm::SmallVector<Value *> unused;
+    for (Value *value : graph->values)
+      if (!value->erased() && !value->producer() && !value->isGraphInput && value->unused())
+        unused.push_back(value);
+    for (Value *value : unused)
+      if (!value->erased())
+        eraseValue(*value, pristine ? Fate::UnusedInSource : fate, nullptr);
+    for (Operator &op : llvm::reverse(graph->operators))
+      if (removable(op))
+        doomed.push_back(&op);
+    std::reverse(doomed.begin(), doomed.end());
+    eraseDoomed(fate);
+  }
+  if (model.tombstones.size() != before)
+    return true;
+  --model.rewrites;
+  return false;
+}
+
+void Editor::changeOutputs(llvm::ArrayRef<Value *> outputs) {
+  removeDeadCode(); // what the source does not use was not removed by the user
+  Subgraph &graph = *model.subgraphs.front();
+  for (Value *value : graph.outputs) {
+    --value->graphOutputs;
+    --value->otherUses;
+  }
+  model.setOutputs(graph, outputs);
+  for (Signature &signature : model.signatures) {
+    if (signature.subgraph != &graph)
+      continue;
+    for (const Signature::Entry &entry : signature.outputs)
+      if (entry.value) {
+        --entry.value->signatureUses;
+        --entry.value->otherUses;
+      }
+    signature.outputs.clear();
+    for (Value *value : outputs) {
+      signature.outputs.push_back({value->name, value});
+      ++value->signatureUses;
+      ++value->otherUses;
+    }
+  }
+  ++model.rewrites;
+  removeDeadCode(Fate::UserRemoved);
+}
+
+void Editor::pruneBuffers() {
+  llvm::DenseSet<const Buffer *> used;
+  if (!model.buffers.empty())
+    used.insert(model.buffers.front());
+  for (auto &graph : model.subgraphs)
+    for (Value *value : graph->values)
+      if (!value->erased())
+        used.insert(value->buffer);
+  for (const MetadataEntry &entry : model.metadata)
+    used.insert(entry.buffer);
+  for (Buffer *buffer : model.metadataBuffers)
+    used.insert(buffer);
+  llvm::erase_if(model.buffers, [&](Buffer *b) { return !used.contains(b); });
+}
+
+} // namespace origo

@@ -1,0 +1,355 @@
+#include "ir/rewrite/Build.h"
+
+#include "ir/ConstantView.h"
+#include "ir/shapes/Inference.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::rewrite {
+
+static Payload payloadOf(llvm::ArrayRef<int64_t> numbers, TensorType type) {
+  std::string bytes;
+  for (int64_t number : numbers) {
+    auto narrow = static_cast<int32_t>(number);
+    bytes.append(type == TensorType::INT64 ? reinterpret_cast<const char *>(&number)
+                                           : reinterpret_cast<const char *>(&narrow),
+                 type == TensorType::INT64 ? 8 : 4);
+  }
+  return Payload::owned(std::move(bytes));
+}
+
+/// A constant that stands for nothing yet, outside of the graph's lists until the rewrite is put in.
+Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
+                      llvm::ArrayRef<Value *> parents) {
+  Value &value = engine.newConstant(*match.root().op->subgraph(), std::move(payload));
+  value.type = type;
+  value.hasShape = true;
+  value.shape.assign(shape.begin(), shape.end());
+  value.name = label;
+  constants.push_back(&value);
+  Made &from = made[&value];
+  from.parents.assign(parents.begin(), parents.end());
+  from.literal = parents.empty();
+  return &value;
+}
+
+Value *Build::pendingResult(llvm::StringRef label) {
+  Value &value = model.addValue(*match.root().op->subgraph());
+  value.hasShape = true;
+  value.hasRank = match.consumed.front()->result()->hasRank; // files say it of all tensors or of none
+  value.name = label;
+  value.noRelation = "new-intermediate";
+  return &value;
+}
+
+/// An operator that is linked to nothing: its operands do not count as uses. Unless the rewrite puts it in, it is used
+/// again.
+Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
+  Operator *op = engine.newOperator();
+  scratch.push_back(op);
+  op->code = code;
+  if (op->operandRoom < operands.size()) {
+    op->operandUses = model.arena.Allocate<Use>(operands.size());
+    op->operandRoom = operands.size();
+  }
+  op->operandCount = operands.size();
+  for (auto [i, value] : llvm::enumerate(operands)) {
+    Use *use = new (&op->operandUses[i]) Use();
+    use->owner = op;
+    use->value = value;
+  }
+  return op;
+}
+
+bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
+  const OperatorInfo *row = op.info();
+  if (!op.options.member && row->options != circle::BuiltinOptions::NONE)
+    op.options.member = static_cast<uint8_t>(row->options);
+  if (options.empty() && (op.options.table || !op.options.member))
+    return true;
+  llvm::SmallVector<wire::ScalarEdit, 4> edits;
+  for (const Expr::Option &option : options) {
+    const wire::Field *field = row->optionsType() ? row->optionsType()->find(option.name) : nullptr;
+    if (!field)
+      return fail((row->name + " has no option " + option.name).str()) != nullptr;
+    edits.push_back({.slot = field->slot, .integer = option.value, .real = option.real});
+    if (option.parent)
+      match.read.push_back(option.parent.value);
+  }
+  op.options = model.editOptions(op.options, edits);
+  return true;
+}
+
+/// Sizes of −1 are known at run time only.
+static bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
+  llvm::ArrayRef<int32_t> stated = value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape)
+                                                                : llvm::ArrayRef<int32_t>(value.shapeSignature);
+  return !value.hasShape || (stated.size() == shape.size() && llvm::all_of(llvm::zip(stated, shape), [](auto sizes) {
+                               auto [a, b] = sizes;
+                               return a == b || a < 0 || b < 0;
+                             }));
+}
+
+/// Gives it a result, of the type that the rule says or that follows from the operands.
+bool Build::setResults(Operator &op, const Expr::Node &node, llvm::StringRef label) {
+  Value *value = pendingResult(label);
+  op.resultCount = 1;
+  if (op.resultRoom < 1) {
+    op.resultValues = model.arena.Allocate<Value *>(1);
+    op.resultRoom = 1;
+  }
+  op.resultValues[0] = value;
+  value->definer = &op;
+  value->definerResult = 0;
+  if (node.typeOf) {
+    value->type = node.typeOf.type();
+    value->quantization = node.typeOf.value->quantization;
+    const Value &like = *node.shapeOf.value;
+    value->hasShape = like.hasShape;
+    value->hasRank = like.hasRank;
+    value->shape = like.shape;
+    value->shapeSignature = like.shapeSignature;
+  }
+  auto types = inferResults(op);
+  if (node.typeOf) {
+    // Not where inference knows better.
+    bool known = types && !types->empty() && types->front().rankKnown;
+    llvm::consumeError(types.takeError());
+    if (!known || (types->front().type == value->type && mayHaveShape(*value, types->front().shape)))
+      return true;
+    match.misuse = "the result of what is created is said to be what it is not";
+    fail(match.misuse);
+    return false;
+  }
+  if (!types) {
+    fail(llvm::toString(types.takeError()));
+    return false;
+  }
+  if (types->empty() || !types->front().rankKnown)
+    return true; // at the root, that of the root; else nobody can use it
+  value->type = types->front().type;
+  value->shape = types->front().shape;
+  if (llvm::is_contained(value->shape, -1)) {
+    value->shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value->shape));
+    std::replace(value->shape.begin(), value->shape.end(), -1, 1);
+  }
+  value->hasRank |= value->shape.empty(); // else a scalar is a tensor of unknown rank
+  return true;
+}
+
+Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label) {
+  const Expr::Node &node = *expression.key();
+  if (auto known = match.bound.find(&node); known != match.bound.end())
+    return known->second;
+  if (auto known = built.find(&node); known != built.end())
+    return known->second;
+  Value *value = nullptr;
+  switch (node.kind) {
+  case Expr::Kind::Bound:
+    return node.bound.value;
+  case Expr::Kind::Number: {
+    auto number = static_cast<float>(node.number);
+    value = literal(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))), TensorType::FLOAT32,
+                    {}, engine.label(match.root(), shown(node.number)));
+    break;
+  }
+  case Expr::Kind::Integers: {
+    auto count = static_cast<int32_t>(node.integers.size());
+    value = literal(payloadOf(node.integers.numbers, node.integerType), node.integerType, {count},
+                    engine.label(match.root(), label), node.integers.parents);
+    break;
+  }
+  case Expr::Kind::Shape: {
+    llvm::SmallVector<int64_t, 6> sizes(node.sizes.begin(), node.sizes.end());
+    value = literal(payloadOf(sizes, TensorType::INT32), TensorType::INT32, {static_cast<int32_t>(sizes.size())},
+                    engine.label(match.root(), label));
+    break;
+  }
+  case Expr::Kind::Fold:
+    value = build(node.operands.front(), true, label);
+    break;
+  case Expr::Kind::Operation:
+  case Expr::Kind::Clone:
+    value = buildOperation(expression, folding, label);
+    break;
+  default:
+    return fail("a name of the rule stands for nothing here");
+  }
+  if (value)
+    built[&node] = value;
+  return value;
+}
+
+Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
+  const Expr::Node &node = *expression.key();
+  Created item{nullptr, {}};
+  llvm::SmallVector<Value *, 6> operands;
+  for (const Expr &original : node.originals)
+    item.originals.push_back(match.operations.lookup(original.key()));
+  if (node.kind == Expr::Kind::Clone && node.originals.empty())
+    item.originals.push_back(match.consumed.front());
+  if (llvm::is_contained(item.originals, nullptr)) {
+    match.misuse = "what is copied is no part of the match";
+    return fail(match.misuse);
+  }
+  Operator *base = item.originals.empty() ? nullptr : item.originals.front();
+  Op code = base ? base->code : node.codes.front();
+  const OperatorInfo &row = *operatorInfo(code);
+  auto nameOf = [&](size_t i) { return i < row.operands.size() ? row.operands[i].name : llvm::StringRef("operand"); };
+  if (base)
+    for (Use &use : base->operands())
+      operands.push_back(use.get());
+  for (auto [i, operand] : llvm::enumerate(node.operands)) {
+    Value *value = build(operand, folding, nameOf(i));
+    if (!declined.empty())
+      return nullptr;
+    operands.push_back(value);
+  }
+  auto place = [&](unsigned position, const Expr &operand) {
+    if (operands.size() <= position)
+      operands.resize(position + 1);
+    Value *before = operands[position];
+    Value *value = operands[position] = build(operand, folding, nameOf(position));
+    // What is computed from several, one of which it takes the place of, goes on under the name of that one.
+    if (auto own = made.find(value);
+        own != made.end() && !own->second.base && llvm::is_contained(own->second.parents, before))
+      value->name = before->name;
+  };
+  for (const auto &[name, operand] : node.named)
+    place(base ? Node(base).position(name) : positionOf(row, name), operand);
+  for (const auto &[position, operand] : node.placed)
+    place(position, operand);
+  if (!declined.empty())
+    return nullptr;
+
+  item.op = detached(code, operands);
+  if (base) {
+    item.op->version = base->version;
+    item.op->customCode = base->customCode;
+    item.op->options = base->options;
+    item.op->options2 = base->options2;
+    item.op->customOptions = base->customOptions;
+    item.op->largeCustomOptions = base->largeCustomOptions;
+    item.op->customOptionsFormat = base->customOptionsFormat;
+    item.op->debugMetadata = base->debugMetadata;
+    item.op->mutatingVariableInputs = base->mutatingVariableInputs;
+    item.sameOptions = node.options.empty();
+  }
+  if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
+    return nullptr;
+  item.synthetic = node.synthetic;
+  // An operator may be turned into itself with nothing changed: then it is the one of the pattern.
+  std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
+  if (!setResults(*item.op, node, engine.label(match.root(), folding ? label : llvm::StringRef(suffix))))
+    return nullptr;
+  if (folding)
+    return folded(*item.op, label);
+  scratch.pop_back();
+  created.push_back(std::move(item));
+  return created.back().op->result();
+}
+
+/// The constant that the operator computes.
+Value *Build::folded(Operator &op, llvm::StringRef label) {
+  Value *result = op.result();
+  const char *why = "";
+  auto payloads = engine.folding.evaluate(op, engine.store, why);
+  result->parent = nullptr;
+  if (!payloads) {
+    engine.error = llvm::joinErrors(std::move(engine.error), payloads.takeError());
+    return fail("the environment failed");
+  }
+  if (payloads->empty())
+    return fail(why);
+  Made from = descent(op);
+  Value *value = literal(std::move(payloads->front()), result->type, result->shape, result->name);
+  if (from.base) {
+    value->name = from.base->name;
+    // What only moves elements keeps how they are quantised.
+    if (result->quantization)
+      value->quantization = result->quantization;
+    else if (op.info()->has(Trait::DataMovement) && from.base->quantization)
+      model.setQuantization(*value, *from.base->quantization);
+  } else if (!from.parents.empty()) {
+    value->name = from.parents.front()->name;
+  }
+  made[value] = std::move(from);
+  return value;
+}
+
+bool Build::everyElement(const Expr &expression, llvm::function_ref<bool(float, float, float)> holds) {
+  Value *result = build(expression, true, "looked-at");
+  bool all = false;
+  if (result && !scratch.empty()) {
+    const Operator &op = *scratch.back();
+    for (Value *operand : {op.operand(0), op.operand(1)})
+      if (auto known = made.find(operand); known != made.end())
+        match.read.append(known->second.parents);
+      else if (operand && operand->isConstant())
+        match.read.push_back(operand);
+    all = engine.folding.everyElement(op, holds);
+  }
+  abandon();
+  return all;
+}
+
+void Build::abandon() {
+  for (Value *value : constants)
+    engine.discard(*value);
+  for (Created &item : created)
+    engine.recycle(*item.op);
+  for (Operator *op : scratch)
+    engine.recycle(*op);
+}
+
+RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
+  if (match.applied)
+    return RewriteResult::refused("a match is replaced once");
+  for (const auto &[tensor, expression] : values) {
+    Value *old = tensor.value;
+    if (!old || !old->producer() || !llvm::is_contained(match.consumed, old->producer()))
+      match.misuse = "what is replaced is no result of an operator of the match";
+    else if (llvm::any_of(replaced, [&](const Replaced &item) { return item.old == old; }))
+      match.misuse = "a result is replaced twice";
+    Value *with = match.misuse.empty() ? build(expression, false, "value") : nullptr;
+    if (!with)
+      fail("an operand is absent");
+    if (!declined.empty()) {
+      abandon();
+      return match.misuse.empty() ? decline(declined) : RewriteResult::refused(match.misuse.str());
+    }
+    replaced.push_back({old, with});
+  }
+  return finish();
+}
+
+RewriteResult Build::foldRoot() {
+  if (match.applied)
+    return RewriteResult::refused("a match is replaced once");
+  Operator &root = *match.consumed.front();
+  const char *why = "";
+  auto payloads = engine.folding.evaluate(root, engine.store, why);
+  if (!payloads) {
+    engine.error = llvm::joinErrors(std::move(engine.error), payloads.takeError());
+    return decline("the environment failed");
+  }
+  if (payloads->empty())
+    return decline(why);
+  Made from = descent(root);
+  for (auto [i, result] : llvm::enumerate(root.results())) {
+    if (!result || result->unused())
+      continue;
+    Value *value = literal(std::move((*payloads)[i]), result->type, result->shape, result->name);
+    value->quantization = result->quantization;
+    value->shapeSignature = result->shapeSignature;
+    made[value] = from;
+    made[value].base = nullptr; // it is the result, which has relations of its own
+    made[value].literal = false;
+    replaced.push_back({result, value});
+  }
+  if (replaced.empty())
+    return decline("nothing uses it");
+  return finish();
+}
+
+} // namespace origo::rewrite

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "ir/rewrite/Rewriter.h"
+
+namespace origo::rewrite {
+
+/// What is to take the place of a match: first made beside the graph, then held against the laws, and only then put in.
+class Build {
+public:
+  Build(Match &match, SourceLine where) : match(match), engine(match.rewriter), model(engine.model), where(where) {}
+
+  RewriteResult replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values);
+  RewriteResult foldRoot();
+  /// Whether something holds of each element of the operands and the result of an operator on two float constants.
+  bool everyElement(const Expr &expression, llvm::function_ref<bool(float, float, float)> holds);
+
+private:
+  /// An operator that is not in the graph yet.
+  struct Created {
+    Operator *op;
+    llvm::SmallVector<Operator *, 2> originals; ///< that it is a changed copy of
+    llvm::SmallVector<Operator *, 4> standsFor = {};
+    bool sameOptions = false; ///< as the original
+    bool exact = false;
+    std::optional<SyntheticReason> synthetic = {};
+  };
+  /// What a constant that was made here comes from.
+  struct Made {
+    llvm::SmallVector<Value *, 4> parents = {}; ///< constants of the graph whose numbers are in it
+    Value *base = nullptr;                      ///< the one that it stands for, changed by `steps`
+    llvm::SmallVector<Step, 2> steps = {};
+    bool exact = true;
+    bool literal = false; ///< made of what a rule knows, not of constants
+  };
+  struct Replaced {
+    Value *old, *with;
+  };
+  /// An operand that what takes the operator's place does without.
+  struct Dropped {
+    Operator *op;
+    unsigned position;
+    Value *value;
+    UnneededReason reason;
+  };
+
+  Match &match;
+  Rewriter &engine;
+  Model &model;
+  SourceLine where;
+  std::string declined;
+  llvm::SmallDenseMap<const Expr::Node *, Value *, 8> built;
+  llvm::SmallVector<Created, 4> created;
+  llvm::SmallDenseMap<const Value *, Made, 4> made;
+  llvm::SmallVector<Value *, 4> constants; ///< in the order in which they were made
+  llvm::SmallVector<Replaced, 2> replaced;
+  llvm::SmallVector<Operator *, 2> roots;
+  llvm::SmallVector<Operator *, 8> consumed; ///< roots first
+  /// By lineage of the root: that of each consumed operator on the way to it.
+  std::vector<llvm::SmallDenseMap<const Operator *, uint32_t, 8>> ways;
+  llvm::SmallVector<Dropped, 2> dropped;
+  llvm::SmallVector<Operator *, 4> scratch; ///< operators that do not go into the graph
+
+  // Making.
+  Value *fail(llvm::StringRef reason) {
+    if (declined.empty())
+      declined = reason.str();
+    return nullptr;
+  }
+  Value *build(const Expr &expression, bool folding, llvm::StringRef label);
+  Value *buildOperation(const Expr &expression, bool folding, llvm::StringRef label);
+  Value *literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
+                 llvm::ArrayRef<Value *> parents = {});
+  Operator *detached(Op code, llvm::ArrayRef<Value *> operands);
+  bool setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options);
+  bool setResults(Operator &op, const Expr::Node &node, llvm::StringRef label);
+  Value *folded(Operator &op, llvm::StringRef label);
+  Made descent(const Operator &op) const;
+  Value *pendingResult(llvm::StringRef label);
+  void abandon();
+
+  // Judging.
+  RewriteResult finish();
+  std::string lawsBroken();
+  bool sharesOperand(const Created &copy) const;
+  const char *misfit(const Replaced &item) const;
+  void leaveKept();
+  void assignWork();
+  static bool isBroadcast(const Value &from, const Made &constant, const Value &to);
+  bool isExact(const Created &item) const;
+  Fate fateOf() const;
+
+  // Putting in.
+  void apply();
+  Operator &putIn(Created &item, Operator &before, Successors &into);
+  void findWays();
+  uint32_t lineageOf(const Value &operand, uint32_t way) const;
+  IdSet originsOf(const Operator &op, uint32_t way) const;
+  std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
+  void stampConstant(Value &constant);
+  void relateMoved();
+};
+
+} // namespace origo::rewrite

@@ -1,0 +1,94 @@
+#include "ir/rewrite/Graph.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/ErrorHandling.h"
+
+namespace origo::rewrite {
+
+bool Tensor::isPerTensor() const {
+  const Quantization *q = value->quantization;
+  return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);
+}
+
+bool Tensor::isDenseConstant() const {
+  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
+      !value->payload().hasBytes() || !value->elementCount())
+    return false;
+  std::optional<uint64_t> size = payloadBytes(value->type, *value->elementCount());
+  return !size || value->payload().size() == *size;
+}
+
+bool Tensor::hasShapeOf(Tensor other) const {
+  return value->shape == other.value->shape && value->shapeSignature == other.value->shapeSignature;
+}
+
+unsigned positionOf(const OperatorInfo &row, llvm::StringRef name) {
+  const OperandInfo *found =
+      llvm::find_if(row.operands, [&](const OperandInfo &operand) { return operand.name == name; });
+  if (found == row.operands.end())
+    llvm::report_fatal_error(row.name + " has no operand " + name);
+  return static_cast<unsigned>(found - row.operands.begin());
+}
+
+unsigned Node::position(llvm::StringRef name) const {
+  if (name == "filter" && op->code == Op::FULLY_CONNECTED)
+    name = "weights";
+  return positionOf(info(), name);
+}
+
+int64_t Node::option(llvm::StringRef name) const {
+  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
+  const wire::Field *field = type ? type->find(name) : nullptr;
+  if (!field)
+    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
+  const flatbuffers::Table *table = op->options.table ? op->options.table : op->options2.table;
+  return table ? wire::integer(*table, *field) : field->defaultInteger;
+}
+
+Activation Node::activationOf(const Operator &op) {
+  const OperatorInfo *row = op.info();
+  if (!row || !row->has(Trait::FusedActivation) || !op.options.table || !row->optionsType())
+    return Activation::NONE;
+  const wire::Field *field = row->optionsType()->find("fused_activation_function");
+  return field ? static_cast<Activation>(wire::integer(*op.options.table, *field)) : Activation::NONE;
+}
+
+bool Integers::isPermutation(size_t rank) const {
+  return numbers.size() == rank &&
+         std::is_permutation(numbers.begin(), numbers.end(), llvm::seq<int64_t>(0, rank).begin());
+}
+
+bool Integers::isSorted() const { return llvm::is_sorted(numbers); }
+
+bool Integers::allPositive() const {
+  return llvm::all_of(numbers, [](int64_t n) { return n > 0; });
+}
+
+bool Integers::keepsOrderOf(llvm::ArrayRef<int32_t> shape) const {
+  if (!isPermutation(shape.size()))
+    return false;
+  llvm::SmallVector<int64_t, 8> kept;
+  llvm::copy_if(numbers, std::back_inserter(kept), [&](int64_t axis) { return shape[axis] != 1; });
+  return llvm::is_sorted(kept);
+}
+
+Integers Integers::inverse() const {
+  Integers result = *this;
+  for (auto [i, axis] : llvm::enumerate(numbers))
+    result.numbers[axis] = static_cast<int64_t>(i);
+  return result;
+}
+
+Integers Integers::permuted(llvm::ArrayRef<int32_t> shape) const {
+  Integers result = *this;
+  for (int64_t &number : result.numbers)
+    number = shape[number];
+  return result;
+}
+
+bool Integers::isLastAxisOf(int rank) const {
+  return numbers.size() == 1 && (numbers.front() == -1 || numbers.front() == rank - 1);
+}
+
+} // namespace origo::rewrite

@@ -1,0 +1,127 @@
+#pragma once
+
+#include "ir/Model.h"
+
+/// The graph as rules see it: to be read only, and only where a pattern has matched. There is no way from a tensor to
+/// who computes or uses it; what a rule may know from further away are the facts that a match offers.
+namespace origo::rewrite {
+
+using Op = BuiltinOperator;
+using Activation = circle::ActivationFunctionType;
+
+/// A value of the graph: the operand or result of an operator that was matched. Null: an operand that is absent.
+class Tensor {
+public:
+  Tensor() = default;
+  explicit operator bool() const { return value != nullptr; }
+  bool operator==(const Tensor &) const = default;
+
+  TensorType type() const { return value->type; }
+  llvm::ArrayRef<int32_t> shape() const { return value->shape; }
+  int rank() const { return value->rank(); }
+  int32_t lastDimension() const { return value->shape.empty() ? 0 : value->shape.back(); }
+  /// Its shape is known and has no dynamic dimension.
+  bool isStatic() const { return value->isStatic(); }
+  std::optional<uint64_t> elementCount() const { return value->elementCount(); }
+  bool isFloat() const { return value->type == TensorType::FLOAT32; }
+  bool isConstant() const { return value->isConstant(); }
+  bool isOutput() const { return value->isInterface(); }
+  /// A constant whose bytes are at hand and fill its shape.
+  bool isDenseConstant() const;
+  uint64_t payloadSize() const { return value->payload().size(); }
+  /// A big constant that would have to stay for other users if one of them had a changed copy.
+  bool isShared() const { return payloadSize() > 4096 && !value->hasOneUse(); }
+  /// Of a constant: all that keeps it in the file is this one use.
+  bool hasOneUse() const { return value->hasOneUse(); }
+  bool isQuantized() const { return value->quantization && value->quantization->quantized(); }
+  /// Quantised with one parameter for all elements, or not at all, so that moving them changes nothing.
+  bool isPerTensor() const;
+  /// The same dimensions, known or not.
+  bool hasShapeOf(Tensor other) const;
+  bool hasTypeOf(Tensor other) const { return value->type == other.value->type; }
+  bool hasQuantizationOf(Tensor other) const {
+    return sameQuantization(value->quantization, other.value->quantization);
+  }
+  /// Type, shape and quantisation are the same.
+  bool isLike(Tensor other) const { return hasTypeOf(other) && hasShapeOf(other) && hasQuantizationOf(other); }
+
+private:
+  friend class Build;
+  friend class Match;
+  friend class Matcher;
+  friend class Node;
+  friend class Expr;
+  explicit Tensor(Value *value) : value(value) {}
+  Value *value = nullptr;
+};
+
+/// An operator that a pattern has matched.
+class Node {
+public:
+  Op code() const { return op->code; }
+  const OperatorInfo &info() const { return *op->info(); }
+  bool has(Trait trait) const { return op->info() && op->info()->has(trait); }
+  unsigned operandCount() const { return op->numOperands(); }
+  llvm::StringRef resultName() const { return op->result()->name; }
+  unsigned resultCount() const { return static_cast<unsigned>(op->results().size()); }
+  Tensor operand(unsigned i) const { return Tensor(op->operand(i)); }
+  Tensor result(unsigned i = 0) const { return Tensor(op->result(i)); }
+  /// By the name in the operator's row; null where the operator leaves it out.
+  Tensor operand(llvm::StringRef name) const { return operand(position(name)); }
+  unsigned position(llvm::StringRef name) const;
+  /// A scalar option by its name in the schema, its default where the file says nothing.
+  int64_t option(llvm::StringRef name) const;
+  /// Fused into it; NONE where its options have no such field.
+  Activation activation() const { return activationOf(*op); }
+  /// The name and the options, in bytes, of an operator that is not builtin.
+  llvm::StringRef customCode() const { return op->customCode.get(); }
+  llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions->bytes(); }
+
+  static Activation activationOf(const Operator &op);
+
+private:
+  friend class Build;
+  friend class Match;
+  friend class Matcher;
+  explicit Node(Operator *op) : op(op) {}
+  Operator *op;
+};
+
+unsigned positionOf(const OperatorInfo &row, llvm::StringRef name);
+
+/// The elements of a small constant of integers. A rule may test them; what it computes from them stays bound to the
+/// constants that they came from.
+class Integers {
+public:
+  size_t size() const { return numbers.size(); }
+  bool operator==(const Integers &other) const { return numbers == other.numbers; }
+  bool isPermutation(size_t rank) const;
+  bool isSorted() const;
+  bool allPositive() const;
+  /// As a permutation: of a tensor of this shape, it leaves the dimensions that are not 1 in their order.
+  bool keepsOrderOf(llvm::ArrayRef<int32_t> shape) const;
+  /// The permutation that undoes this one.
+  Integers inverse() const;
+  /// The sizes that a permutation gives to a tensor with these.
+  Integers permuted(llvm::ArrayRef<int32_t> shape) const;
+  /// As axes of a tensor of this rank, counted from the end where negative: exactly the last one.
+  bool isLastAxisOf(int rank) const;
+
+private:
+  friend class Build;
+  friend class Match;
+  friend class Expr;
+  llvm::SmallVector<int64_t, 8> numbers;
+  llvm::SmallVector<Value *, 1> parents;
+};
+
+/// A number that was read from a constant; bound to it likewise.
+class Number {
+private:
+  friend class Match;
+  friend class Expr;
+  double value = 0;
+  Value *parent = nullptr;
+};
+
+} // namespace origo::rewrite

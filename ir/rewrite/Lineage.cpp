@@ -1,0 +1,104 @@
+#include "ir/rewrite/Lineage.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo {
+
+unsigned lineage::count(const Operator &op) { return std::max<unsigned>(op.lineages->size(), 1); }
+unsigned lineage::count(const Value &constant) { return std::max<unsigned>(constant.lineages->size(), 1); }
+
+IdSet lineage::origins(const Operator &op, uint32_t lineage) {
+  return op.lineages->empty() ? op.origins : op.lineages.get()[lineage].operators;
+}
+
+uint32_t lineage::ofOperand(const Operator &op, uint32_t lineage, unsigned operand) {
+  return op.lineages->empty() ? op.operands()[operand].lineage : op.lineages.get()[lineage].operands[operand];
+}
+
+Lineage lineage::parents(const Value &constant, uint32_t lineage) {
+  return constant.lineages->empty() ? Lineage{constant.sourceOperators, constant.sourceTensors}
+                                    : constant.lineages.get()[lineage];
+}
+
+llvm::ArrayRef<Relation> lineage::relations(const Value &constant, uint32_t lineage) {
+  if (constant.lineages->empty())
+    return constant.relations;
+  // In the order of lineages: see add().
+  const Relation *first =
+      llvm::partition_point(constant.relations, [&](const Relation &r) { return r.lineage < lineage; });
+  const Relation *last = first;
+  while (last != constant.relations.end() && last->lineage == lineage)
+    ++last;
+  return {first, last};
+}
+
+static std::vector<Lineage> &listed(Operator &op) {
+  std::vector<Lineage> &list = op.lineages.make();
+  if (list.empty()) {
+    list.push_back({op.origins, {}});
+    for (const Use &use : op.operands())
+      list.back().operands.push_back(use.lineage);
+  }
+  return list;
+}
+
+/// The first and the last are looked at: many equals are mostly of one kind, or all different.
+static uint32_t place(std::vector<Lineage> &list, Lineage added) {
+  auto same = [&](const Lineage &one) {
+    return one.operators == added.operators && one.tensors == added.tensors && one.operands == added.operands;
+  };
+  if (same(list.front()))
+    return 0;
+  if (!same(list.back()))
+    list.push_back(std::move(added));
+  return static_cast<uint32_t>(list.size() - 1);
+}
+
+llvm::SmallVector<uint32_t, 2> lineage::add(Operator &survivor, const Operator &twin, bool swapped) {
+  std::vector<Lineage> &list = listed(survivor);
+  llvm::SmallVector<uint32_t, 2> numbers;
+  for (uint32_t i = 0; i < count(twin); ++i) {
+    Lineage added{origins(twin, i), {}};
+    for (unsigned operand = 0; operand < twin.numOperands(); ++operand)
+      added.operands.push_back(ofOperand(twin, i, swapped ? 1 - operand : operand));
+    numbers.push_back(place(list, std::move(added)));
+  }
+  return numbers;
+}
+
+llvm::SmallVector<uint32_t, 2> lineage::add(Value &survivor, const Value &duplicate) {
+  std::vector<Lineage> &list = survivor.lineages.make();
+  if (list.empty())
+    list.push_back({survivor.sourceOperators, survivor.sourceTensors});
+  llvm::SmallVector<uint32_t, 2> numbers;
+  for (uint32_t i = 0; i < count(duplicate); ++i)
+    numbers.push_back(place(list, parents(duplicate, i)));
+  return numbers;
+}
+
+void lineage::forget(Model &model) {
+  for (auto &graph : model.subgraphs) {
+    for (Operator &op : graph->operators) {
+      op.lineages.clear();
+      for (Use &use : op.operands())
+        use.lineage = 0;
+    }
+    for (Value *value : graph->values) {
+      value->lineages.clear();
+      for (Relation &relation : value->relations)
+        relation.lineage = 0;
+    }
+  }
+}
+
+void lineage::renumber(Use &use, llvm::function_ref<uint32_t(uint32_t)> number) {
+  use.lineage = number(use.lineage);
+  Operator &user = *use.user();
+  if (!user.lineages->empty())
+    for (Lineage &one : user.lineages.make()) {
+      uint32_t &operand = one.operands[use.operandIndex()];
+      operand = &one == &user.lineages.make().front() ? use.lineage : number(operand);
+    }
+}
+
+} // namespace origo

@@ -1,0 +1,161 @@
+#include "ir/rewrite/Build.h"
+
+#include "ir/ConstantView.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::rewrite {
+
+Tensor Match::operator[](const Expr &name) const {
+  auto known = bound.find(name.key());
+  return known == bound.end() ? Tensor() : Tensor(known->second);
+}
+
+Node Match::op(const Expr &operation) const {
+  Operator *found = operations.lookup(operation.key());
+  if (!found) {
+    misuse = "an operator was looked into that is no part of the match";
+    return root();
+  }
+  inspected.push_back(found);
+  return Node(found);
+}
+
+std::optional<Integers> Match::integers(Tensor constant) {
+  auto numbers = readIntegers(constant.value);
+  if (!numbers)
+    return std::nullopt;
+  read.push_back(constant.value);
+  Integers integers;
+  integers.numbers = *numbers;
+  integers.parents = {constant.value};
+  return integers;
+}
+
+bool Match::every(Tensor constant, bool (*holds)(double)) {
+  if (!constant || !constant.isConstant())
+    return false; // a test of anything else does not count as reading it
+  read.push_back(constant.value);
+  const Payload &payload = constant.value->payload();
+  auto all = [&]<class T>(T) {
+    if (payload.empty() || payload.size() % sizeof(T))
+      return false;
+    std::vector<T> window(std::min<uint64_t>(payload.size(), 64 << 10) / sizeof(T));
+    for (uint64_t at = 0; at < payload.size(); at += window.size() * sizeof(T)) {
+      window.resize(std::min<uint64_t>(window.size(), (payload.size() - at) / sizeof(T)));
+      payload.read(at, {reinterpret_cast<uint8_t *>(window.data()), window.size() * sizeof(T)});
+      if (!llvm::all_of(window, [&](T number) { return holds(static_cast<double>(number)); }))
+        return false;
+    }
+    return true;
+  };
+  switch (constant.type()) {
+  case TensorType::FLOAT32:
+    return all(float());
+  case TensorType::FLOAT64:
+    return all(double());
+  case TensorType::INT32:
+    return all(int32_t());
+  case TensorType::INT64:
+    return all(int64_t());
+  default:
+    return false;
+  }
+}
+
+std::optional<Number> Match::number(Tensor constant) {
+  auto elements = readConstant<float>(constant.value, 1);
+  if (!elements || elements->size() != 1)
+    return std::nullopt;
+  read.push_back(constant.value);
+  Number number;
+  number.value = elements->front();
+  number.parent = constant.value;
+  return number;
+}
+
+bool Match::everyOf(const Expr &expression, bool (*holds)(float, float, float)) {
+  return Build(*this, SourceLine::current()).everyElement(expression, holds);
+}
+
+unsigned Match::movementsInARow(Tensor tensor) const {
+  constexpr unsigned most = 10;
+  unsigned length = 0;
+  const Value *value = tensor.value;
+  while (value && value->producer() && length < most &&
+         llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS, Op::TRANSPOSE}, value->producer()->code)) {
+    ++length;
+    value = value->producer()->operand(0);
+  }
+  return length;
+}
+
+bool Match::keepsOrder() {
+  Node at = root();
+  if (at.code() == Op::TRANSPOSE) {
+    std::optional<Integers> permutation = integers(at.operand(1));
+    return permutation && permutation->keepsOrderOf(at.operand(0u).shape());
+  }
+  if (at.code() == Op::STRIDED_SLICE) {
+    std::optional<Integers> strides = integers(at.operand(3));
+    return strides && strides->allPositive();
+  }
+  return at.code() != Op::PACK || at.operandCount() == 1;
+}
+
+unsigned Match::positionOf(const Expr &name) const {
+  Operator &at = *consumed.front();
+  for (unsigned i = 0; i < at.numOperands(); ++i)
+    if (at.operand(i) == bound.lookup(name.key()))
+      return i;
+  return ~0u;
+}
+
+Range Match::range(Tensor tensor) const {
+  const Operator *op = tensor.value->producer();
+  if (!op)
+    return {};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto clamped = [](Activation activation) -> Range {
+    switch (activation) {
+    case Activation::RELU:
+      return {0, infinity};
+    case Activation::RELU6:
+      return {0, 6};
+    case Activation::RELU_N1_TO_1:
+      return {-1, 1};
+    default:
+      return {};
+    }
+  };
+  switch (op->code) {
+  case Op::RELU:
+    return {0, infinity};
+  case Op::RELU6:
+    return {0, 6};
+  case Op::RELU_N1_TO_1:
+    return {-1, 1};
+  case Op::LOGISTIC:
+  case Op::SOFTMAX:
+    return {0, 1};
+  default:
+    return clamped(Node::activationOf(*op));
+  }
+}
+
+RewriteResult Match::replace(const Expr &value, SourceLine where) { return replace({{root().result(), value}}, where); }
+
+RewriteResult Match::replace(std::vector<std::pair<Tensor, Expr>> values, SourceLine where) {
+  return Build(*this, where).replace(values);
+}
+
+RewriteResult Match::answer(RewriteResult said) const {
+  if (said.isRefused() || said.isApplied() == applied)
+    return said;
+  return RewriteResult::refused(applied ? "the rule declines, and has replaced the match"
+                                        : "the rule says that it applied, and has replaced nothing");
+}
+
+RewriteResult Match::foldRoot(SourceLine where) { return Build(*this, where).foldRoot(); }
+
+} // namespace origo::rewrite

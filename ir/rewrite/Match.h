@@ -1,0 +1,152 @@
+#pragma once
+
+#include "ir/rewrite/Expression.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <functional>
+#include <limits>
+
+namespace origo {
+
+class Rewriter;
+
+/// What a rule answers: applied, or why not.
+class [[nodiscard]] RewriteResult {
+public:
+  static RewriteResult applied() { return {}; }
+  static RewriteResult refused(std::string why) {
+    RewriteResult result;
+    result.text = std::move(why);
+    result.refusal = true;
+    return result;
+  }
+  bool isApplied() const { return declined().empty(); }
+  bool isRefused() const { return refusal; } ///< the rule breaks a law of rewrites: its author's fault, not the model's
+  llvm::StringRef declined() const { return text.empty() ? reason : llvm::StringRef(text); }
+
+private:
+  friend RewriteResult decline(const char *reason);
+  friend RewriteResult decline(std::string reason);
+  llvm::StringRef reason; ///< a literal, which is the rule
+  std::string text;
+  bool refusal = false;
+};
+inline RewriteResult decline(const char *reason) {
+  RewriteResult result;
+  result.reason = reason;
+  return result;
+}
+inline RewriteResult decline(std::string reason) {
+  RewriteResult result;
+  result.text = std::move(reason);
+  return result;
+}
+
+/// A place in the source of a rule. (SourceLine is more than clang 14 can do.)
+struct SourceLine {
+  const char *file;
+  unsigned line;
+  static constexpr SourceLine current(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+namespace rewrite {
+
+/// Numbers that a tensor certainly lies between.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+};
+
+/// A pattern as it was found, and the only way to replace it. What the pattern matched is consumed: the engine follows
+/// from it, and from the expression that takes its place, what everything came from and where everything went.
+class Match {
+public:
+  Match(const Match &) = delete; // it ends with the rule's turn
+  /// What a name of the pattern stands for.
+  Tensor operator[](const Expr &name) const;
+  /// Whether it is part of the match at all: one of several alternatives may be.
+  bool has(const Expr &name) const { return bound.contains(name.key()); }
+  Node op(const Expr &operation) const;
+  Node root() const { return Node(consumed.front()); }
+
+  // Tests of numbers. They count as reading the constant, which so must be an operand of something consumed. A test is
+  // a function without a memory, so that no number goes from a constant into an expression.
+  /// The elements of a constant of integers with few of them; none: it is not that.
+  std::optional<Integers> integers(Tensor constant);
+  /// The element of a constant of one float.
+  std::optional<Number> number(Tensor constant);
+  /// Each element of a dense constant of floats or integers.
+  bool every(Tensor constant, bool (*holds)(double));
+  /// The same of what two constants of floats make element by element: the operands and the result.
+  bool everyOf(const Expr &folded, bool (*holds)(float, float, float));
+
+  // Facts: what is known of a tensor from who computes it.
+  Range range(Tensor tensor) const;
+  /// Operators that only move elements and lead to it one after the other, as far as ten.
+  unsigned movementsInARow(Tensor tensor) const;
+  /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves
+  /// dimensions of size 1 only, a strided slice if its strides are positive; false where a constant would have to tell.
+  bool keepsOrder();
+  /// Where the root has it as an operand.
+  unsigned positionOf(const Expr &name) const;
+
+  /// `value` takes the place of the root's result.
+  RewriteResult replace(const Expr &value, SourceLine where = SourceLine::current());
+  /// The same of several results, of the root or of other operators of the pattern.
+  RewriteResult replace(std::vector<std::pair<Tensor, Expr>> values, SourceLine where = SourceLine::current());
+  /// Each used result of the root becomes a constant.
+  RewriteResult foldRoot(SourceLine where = SourceLine::current());
+
+private:
+  friend class Build;
+  friend class Matcher;
+  friend class ::origo::Rewriter;
+  explicit Match(Rewriter &rewriter) : rewriter(rewriter) {}
+  /// What became of the match, held against what the rule says.
+  RewriteResult answer(RewriteResult said) const;
+
+  Rewriter &rewriter;
+  bool applied = false;
+  mutable llvm::StringRef misuse; ///< of names that are no part of the match
+  llvm::SmallDenseMap<const Expr::Node *, Value *, 8> bound;
+  llvm::SmallDenseMap<const Expr::Node *, Operator *, 8> operations;
+  llvm::SmallVector<Operator *, 8> consumed; ///< the root first
+  mutable llvm::SmallVector<Operator *, 4> inspected;
+  llvm::SmallVector<Value *, 4> read; ///< constants
+};
+
+/// How far a pattern got that was not found.
+struct Furthest {
+  unsigned parts = 0;
+  std::string expected;
+};
+
+/// Looks for `pattern` at the result of `root`. False: it is not there, or looking took more than `budget` steps.
+class Matcher {
+public:
+  Matcher(Match &match, Furthest *furthest = nullptr) : match(match), furthest(furthest) {}
+  bool find(const Expr &pattern, Operator &root);
+  bool outOfBudget() const { return steps > budget; }
+
+private:
+  using Next = llvm::function_ref<bool()>;
+  Match &match;
+  Furthest *furthest;
+  static constexpr unsigned budget = 20000;
+  unsigned steps = 0, parts = 0;
+  llvm::SmallVector<Value *, 4> closed; ///< results that only the match may use
+
+  bool matches(const Expr &pattern, Value *value, Next next);
+  bool matchesOperation(const Expr &pattern, Operator &op, Value *value, Next next);
+  bool matchesOperands(const Expr::Node &node, Operator &op, unsigned i, Next next);
+  bool matchesFactors(Op code, llvm::ArrayRef<const Expr *> factors, Value *value, Next next);
+  bool matchesSplit(Op code, llvm::ArrayRef<const Expr *> factors, Operator &op, Next next);
+  bool bind(const Expr &pattern, Value *value, Next next);
+  bool isClosed() const;
+  bool miss(llvm::function_ref<std::string()> expected);
+};
+
+} // namespace rewrite
+} // namespace origo

@@ -1,0 +1,497 @@
+#include "ir/rewrite/Rewriter.h"
+
+#include "ir/Mutation.h"
+#include "ir/rewrite/Build.h"
+#include "ir/rewrite/Lineage.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <utility>
+
+namespace origo {
+
+std::string RewriteEvent::text() const {
+  std::string line = ("rewrite " + llvm::Twine(number) + " (" + pass + " / " + rule + ", " +
+                      llvm::sys::path::filename(where.file) + ":" + llvm::Twine(where.line) + ")")
+                         .str();
+  for (const Before &op : before)
+    line += ", " + op.op + " \"" + printable(op.name) + '"';
+  return line;
+}
+
+Rewriter::Rewriter(Model &model, PayloadStore &store, Folding folding)
+    : Editor(model), store(store), folding(folding), most(64 * uint64_t{model.operatorCount()} + 10000) {}
+
+Rewriter::~Rewriter() {
+  llvm::consumeError(std::move(error));
+  for (Operator *op : worklist)
+    op->queued = false; // for the next one
+}
+
+RewriteResult Rewriter::apply(llvm::StringRef passName, llvm::StringRef ruleName, llvm::StringRef mismatch,
+                              const rewrite::Expr &pattern, const std::function<RewriteResult(rewrite::Match &)> &build,
+                              llvm::ArrayRef<Scope> only, Operator &root) {
+  forgetSpent();
+  pass = passName;
+  rule = ruleName;
+  scopes = only;
+  rewrite::Match match(*this);
+  rewrite::Matcher matcher(match);
+  if (!matcher.find(pattern, root))
+    return decline(matcher.outOfBudget() ? "there are too many ways to look for the pattern here"
+                   : mismatch.empty()    ? "an operand is absent, or an activation is fused"
+                                         : mismatch.data());
+  return match.answer(build(match));
+}
+
+std::string Rewriter::furthest(const rewrite::Expr &pattern, Operator &root) {
+  rewrite::Match match(*this);
+  rewrite::Furthest reached;
+  rewrite::Matcher matcher(match, &reached);
+  if (matcher.find(pattern, root))
+    return "";
+  return llvm::formatv(" ({0} part{1} found; expected {2})", reached.parts, reached.parts == 1 ? "" : "s",
+                       reached.expected)
+      .str();
+}
+
+/// What the last rewrite erased was there to be looked at; now it may be used again.
+void Rewriter::forgetSpent() {
+  model.spare.insert(model.spare.end(), spent.begin(), spent.end());
+  spent.clear();
+  llvm::copy_if(spentConstants, std::back_inserter(model.spareConstants),
+                [](auto &spare) { return !spare.second->named; });
+  spentConstants.clear();
+}
+
+/// Why no rewrite at all may touch what was matched.
+const char *Rewriter::refusal(llvm::ArrayRef<Operator *> consumed) const {
+  for (Operator *op : consumed)
+    if (op->effects() != 0)
+      return "an operator with effects is neither moved nor replaced";
+  bool inScope = scopes.empty() || llvm::any_of(scopes, [&](const Scope &scope) {
+                   return scope.root == consumed.front()->code &&
+                          (!scope.other ||
+                           llvm::any_of(consumed.drop_front(), [&](Operator *op) { return op->code == *scope.other; }));
+                 });
+  return inScope ? nullptr : "not asked for by the given flags";
+}
+
+/// Why rewriting goes on for too long: rules that undo each other.
+std::string Rewriter::spinning(llvm::ArrayRef<Operator *> roots) const {
+  constexpr unsigned generations = 64;
+  for (const Operator *root : roots)
+    if (root->generation >= generations)
+      return ("it was made anew " + llvm::Twine(generations) + " times in this phase, last by " + makers.lookup(root) +
+              ", and would be by " + rule)
+          .str();
+  return applied < most ? "" : "this run has made more rewrites than 64 an operator";
+}
+
+/// A name for what a rule adds: that of the root's result with a suffix, for names should not repeat.
+llvm::StringRef Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
+  return model.copy(llvm::StringRef((root.resultName() + "/" + suffix).str()));
+}
+
+/// One that this run has made and erased is used again, with the room that it has for operands and results.
+Operator *Rewriter::newOperator() {
+  if (model.spare.empty())
+    return new (model.operatorArena.Allocate()) Operator();
+  Operator *op = model.spare.back();
+  model.spare.pop_back();
+  Use *uses = op->operandUses;
+  Value **results = op->resultValues;
+  unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;
+  bool queued = op->queued; // the worklist has it already
+  op->~Operator();
+  new (op) Operator();
+  op->operandUses = uses;
+  op->resultValues = results;
+  op->operandRoom = operandRoom;
+  op->resultRoom = resultRoom;
+  op->queued = queued;
+  return op;
+}
+
+/// The same for a constant, with its buffer.
+Value &Rewriter::newConstant(Subgraph &graph, Payload payload) {
+  if (model.spareConstants.empty() || model.spareConstants.back().first != &graph) {
+    Value &value = model.addValue(graph);
+    value.buffer = &model.addBuffer(std::move(payload));
+    value.buffer->computed = true;
+    return value;
+  }
+  Value *value = model.spareConstants.back().second;
+  model.spareConstants.pop_back();
+  Buffer *buffer = value->buffer;
+  if (value->index == Value::unlisted)
+    graph.values.push_back(value);
+  numbers.forget(*value);
+  value->~Value();
+  new (value) Value();
+  value->parent = &graph;
+  value->buffer = buffer;
+  buffer->payload = std::move(payload);
+  return *value;
+}
+
+void Rewriter::discard(Value &constant) {
+  spentConstants.emplace_back(std::exchange(constant.parent, nullptr), &constant);
+  dropPayload(constant);
+}
+
+void Rewriter::recycle(Operator &op) {
+  for (Value *result : op.results())
+    if (result && result->definer == &op) {
+      result->definer = nullptr;
+      result->parent = nullptr;
+    }
+  model.spare.push_back(&op);
+}
+
+void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
+  for (const Operator *root : roots)
+    op.generation = std::max<uint8_t>(op.generation, root->generation + 1);
+  makers[&op] = rule;
+  push(op);
+}
+
+/// What an observer wants to know of the operators that are about to go.
+std::optional<RewriteEvent> Rewriter::describe(llvm::ArrayRef<Operator *> consumed, SourceLine where) const {
+  if (!onRewrite)
+    return std::nullopt;
+  RewriteEvent event{model.rewrites + 1, pass, rule, where, consumed.front()->parent, {}, {}, nullptr};
+  for (Operator *op : consumed)
+    event.before.push_back({op->opName(), op->result() ? op->result()->name.str() : "", op->origins, false});
+  return event;
+}
+
+/// Why `to` cannot stand in the place of `from`.
+const char *Rewriter::mergeRefusal(const Value &from, const Value &to) const {
+  if (from.type != to.type || from.shape != to.shape || from.shapeSignature != to.shapeSignature ||
+      !sameQuantization(from.quantization, to.quantization))
+    return "the values differ in type, shape or quantisation";
+  if (to.isVariable || from.isVariable)
+    return "a variable is not merged with another value";
+  if (from.otherUses != from.graphOutputs + from.signatureUses)
+    return "the value is named by an operator's intermediates or a quantisation";
+  if (from.isInterface() && to.isInterface())
+    return "would merge two tensors of the model's interface";
+  if (from.isInterface() && !to.producer())
+    return "a graph output would become a constant";
+  return nullptr;
+}
+
+/// `to` becomes the tensor of the model's interface that `from` was.
+void Rewriter::moveInterface(Value &from, Value &to) {
+  to.name = from.name;
+  std::replace(from.parent->outputs.begin(), from.parent->outputs.end(), &from, &to);
+  for (Signature &signature : model.signatures)
+    for (auto *entries : {&signature.inputs, &signature.outputs})
+      for (Signature::Entry &entry : *entries)
+        if (entry.value == &from)
+          entry.value = &to;
+  to.graphOutputs += from.graphOutputs;
+  to.signatureUses += from.signatureUses;
+  to.otherUses += from.graphOutputs + from.signatureUses;
+  from.otherUses = from.graphOutputs = from.signatureUses = 0;
+}
+
+/// What is being replaced computes other bits than the source did, by itself or from a constant.
+bool Rewriter::replacesInexact() const {
+  return llvm::any_of(region, [](const Operator *op) {
+    return op->inexact || llvm::any_of(op->operands(), [](const Use &use) { return use.get() && use.get()->inexact; });
+  });
+}
+
+/// lineage::relations counts on it.
+static void sortByLineage(Value &value) {
+  llvm::stable_sort(value.relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
+}
+
+/// Users, interface and relations of `from` go to `to`. Where that is not exact, the users compute with other bits than
+/// before; `to` is what it was.
+void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<uint32_t(uint32_t)> number) {
+  if (from.isInterface()) {
+    moveInterface(from, to);
+    to.producer()->inexact |= !exact;
+  }
+  from.forEachUse([&](Use &use) {
+    push(*use.owner);
+    use.owner->inexact |= !exact;
+    if (!exact)
+      for (Subgraph *callee : use.owner->callees())
+        for (Value *input : callee->inputs)
+          input->inexact = true;
+    use.set(&to);
+    lineage::renumber(use, number);
+  });
+  bool sorted = true;
+  for (Relation relation : from.relations) {
+    relation.exact &= exact;
+    relation.lineage = number(relation.lineage);
+    auto same = [&](const Relation &one) {
+      return one.tensor == relation.tensor && one.steps == relation.steps && one.lineage == relation.lineage;
+    };
+    if (!to.relations.empty() && (same(to.relations.front()) || same(to.relations.back()))) {
+      Relation &known = same(to.relations.front()) ? to.relations.front() : to.relations.back();
+      known.exact &= relation.exact;
+      continue;
+    }
+    sorted &= to.relations.empty() || to.relations.back().lineage <= relation.lineage;
+    to.relations.push_back(relation);
+  }
+  if (!sorted)
+    sortByLineage(to);
+  mutation::related(model, to);
+  if (!to.relations.empty())
+    to.noRelation = {};
+  from.relations.clear();
+}
+
+void Rewriter::standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into) {
+  takeOver(old, value, exact && !replacesInexact(), [&](uint32_t lineage) { return numbers[lineage]; });
+  into.entries.push_back(&value);
+  value.named = true;
+}
+
+/// `old`, which keeps its name and relations, holds what `constant` was made of.
+void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact,
+                              Successors &into) {
+  describeParents(old, parents);
+  sortByLineage(old);
+  mutation::derived(model, old);
+  exact &= !replacesInexact();
+  old.inexact = !exact;
+  for (Relation &relation : old.relations)
+    relation.exact &= exact;
+  mutation::related(model, old);
+  if (old.sourceTensors.empty() && old.sourceOperators.empty())
+    old.synthetic = reasonName(SyntheticReason::InventedConstant);
+  old.definer->resultValues[old.definerResult] = nullptr;
+  old.definer = nullptr;
+  old.buffer = &model.addBuffer(std::move(constant.buffer->payload));
+  old.buffer->computed = true;
+  constant.buffer->payload = {};
+  old.forEachUse([&](Use &use) { push(*use.owner); });
+  into.entries.push_back(&old);
+  old.named = true;
+}
+
+/// What a constant was computed from, by lineage.
+void Rewriter::describeParents(Value &constant, llvm::ArrayRef<Lineage> parents) {
+  for (const Lineage &one : parents) {
+    constant.sourceTensors = model.sets.join(constant.sourceTensors, one.tensors);
+    constant.sourceOperators = model.sets.join(constant.sourceOperators, one.operators);
+  }
+  if (parents.size() > 1)
+    constant.lineages = std::vector<Lineage>(parents.begin(), parents.end());
+}
+
+void Rewriter::noteUnneeded(Operator &op, unsigned position, UnneededReason reason) {
+  model.noteUnneeded(op, position, reason);
+  unneeded.insert(&op.operands()[position]);
+}
+
+/// Erases what was consumed and is needed no more.
+void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Successors *>> consumed, size_t roots,
+                      llvm::ArrayRef<Operator *> made, Fate fate) {
+  ++applied;
+  for (Operator *op : made) {
+    for (Value *result : op->results())
+      if (result)
+        result->forEachUse([&](Use &use) { push(*use.owner); });
+    for (Use &use : op->operands())
+      if (Value *v = use.get(); v && v->producer())
+        push(*v->producer());
+  }
+  for (auto [op, way] : consumed.take_front(roots)) {
+    for (auto entry : way->entries)
+      if (auto *value = llvm::dyn_cast<Value *>(entry); value && value->producer())
+        push(*value->producer());
+    erase(*op, fate, way);
+  }
+  // Matchers may have come upon one before the other that uses it.
+  for (bool again = true; std::exchange(again, false);)
+    for (auto [op, way] : consumed.drop_front(roots))
+      if (!op->erased() && removable(*op)) {
+        erase(*op, fate, way);
+        again = true;
+      }
+  unneeded.clear();
+  eraseDoomed();
+}
+
+/// Which of two operators of a subgraph is first. What a rewrite makes has the index of what it replaces.
+static bool comesBefore(const Operator &a, const Operator &b) {
+  if (a.index != b.index)
+    return a.index < b.index;
+  auto end = a.subgraph()->operators.end();
+  for (auto it = a.getIterator(); it != end && it->index == b.index; ++it)
+    if (&*it == &b)
+      return true;
+  return false;
+}
+
+RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scope> only, Operator &visited) {
+  forgetSpent();
+  pass = passName;
+  rule = "equal";
+  scopes = only;
+  if (const char *why = refusal(&visited))
+    return decline(why);
+  Operator *equal = numbers.findEqual(visited);
+  if (!equal)
+    return decline("no other operator does the same");
+  // What was made before the equal one has not been looked at since; it is the one that stays then.
+  bool isFirst = comesBefore(visited, *equal);
+  Operator &op = isFirst ? *equal : visited, *survivor = isFirst ? &visited : equal;
+  for (auto [from, to] : llvm::zip(op.results(), survivor->results()))
+    if (const char *why = !from != !to ? "one has a result that the other lacks"
+                          : from       ? mergeRefusal(*from, *to)
+                                       : nullptr)
+      return decline(why);
+  Operator *const list[] = {&op};
+  region = list;
+  std::optional<RewriteEvent> event = describe(list, SourceLine::current());
+  ++model.rewrites;
+  Successors *into = model.addSuccessors();
+  bool swapped =
+      op.numOperands() == 2 && op.operand(0) != survivor->operand(0) && op.operand(0) == survivor->operand(1);
+  llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, op, swapped);
+  for (auto [from, to] : llvm::zip(op.results(), survivor->results()))
+    if (from) {
+      takeOver(*from, *to, true, [&](uint32_t lineage) { return numbered[lineage]; });
+      into->entries.push_back(to);
+      to->named = true;
+    }
+  survivor->origins = model.sets.join(survivor->origins, op.origins);
+  mutation::joined(model, survivor->origins);
+  survivor->calls = model.sets.join(survivor->calls, op.calls);
+  survivor->passes = model.passLists.add(model.passLists.join(survivor->passes, op.passes), pass);
+  survivor->inexact |= op.inexact;
+  survivor->generation = std::max(survivor->generation, op.generation);
+  if (!survivor->origins.empty())
+    survivor->synthetic = nullptr;
+  else if (op.synthetic)
+    survivor->synthetic = model.create(
+        Synthetic{survivor->synthetic->reason, model.sets.join(survivor->synthetic->serves, op.synthetic->serves)});
+  retire({{&op, into}}, 1, {}, Fate::DuplicateOf);
+  region = {};
+  if (event) {
+    event->value = llvm::cast<Value *>(into->entries.front());
+    onRewrite(*event);
+  }
+  push(*survivor); // other rules may apply to it
+  return RewriteResult::applied();
+}
+
+void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
+  pass = passName;
+  rule = "equal";
+  for (auto &graph : model.subgraphs)
+    for (Value *value : std::vector<Value *>(graph->values)) {
+      if (value->erased() || !value->isConstant() || value->isInterface() || value->otherUses != 0)
+        continue;
+      Value *survivor = numbers.find(*value);
+      if (!survivor)
+        continue;
+      ++model.rewrites;
+      llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, *value);
+      takeOver(*value, *survivor, !value->inexact, [&](uint32_t lineage) { return numbered[lineage]; });
+      survivor->sourceTensors = model.sets.join(survivor->sourceTensors, value->sourceTensors);
+      survivor->sourceOperators = model.sets.join(survivor->sourceOperators, value->sourceOperators);
+      mutation::derived(model, *survivor);
+      if (!survivor->sourceTensors.empty() || !survivor->sourceOperators.empty())
+        survivor->synthetic = {};
+      Successors *into = model.addSuccessors();
+      into->entries.push_back(survivor);
+      survivor->named = true;
+      eraseValue(*value, Fate::DuplicateOf, into);
+      if (onRewrite)
+        onRewrite({model.rewrites, pass, rule, SourceLine::current(), graph.get(), {}, {}, survivor});
+    }
+}
+
+/// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
+/// nothing here, and something in an operator that was made of it for another user.
+void Rewriter::claimWork() {
+  std::vector<bool> live(model.sourceOperators);
+  IdSets::Walked walked;
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      model.sets.forEachNewRun(op.origins, walked, [&](uint32_t begin, uint32_t end) {
+        std::fill(live.begin() + begin, live.begin() + std::min<size_t>(end, live.size()), true);
+      });
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      for (const Value *result : op.results())
+        for (size_t i = 0; result && i < result->relations.size(); ++i) {
+          const Relation &relation = result->relations[i];
+          int32_t maker = relation.steps == 0 ? model.sourceGraph.producer(relation.tensor) : -1;
+          if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
+              model.sets.contains(op.origins, maker) || madeBefore(op, maker))
+            continue;
+          op.origins = model.sets.join(op.origins, model.sets.single(maker));
+          mutation::joined(model, op.origins);
+        }
+}
+
+/// Is it done by what the moved data comes from?
+bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
+  const Operator *at = &op;
+  for (unsigned length = 0; length < 64 && at && at->info(); ++length) {
+    bool moves = at->info()->has(Trait::DataMovement) || at->code == BuiltinOperator::CAST ||
+                 at->code == BuiltinOperator::QUANTIZE || at->code == BuiltinOperator::DEQUANTIZE;
+    if (!moves)
+      return false;
+    const Value *data = at->operand(at->code == BuiltinOperator::SPLIT ? 1 : 0);
+    at = data ? data->producer() : nullptr;
+    if (at ? model.sets.contains(at->origins, id) : data && model.sets.contains(data->sourceOperators, id))
+      return true;
+  }
+  return false;
+}
+
+void Rewriter::finish() {
+  claimWork();
+  lineage::forget(model);
+}
+
+void Rewriter::sweep() {
+  if (removeDeadCode() && onRewrite)
+    onRewrite({model.rewrites, pass, "unused", SourceLine::current(), nullptr, {}, {}, nullptr});
+}
+
+bool Rewriter::handles(const Operator &op) const { return llvm::is_contained(region, &op); }
+
+void Rewriter::push(Operator &op) {
+  if (op.queued || op.erased())
+    return;
+  op.queued = true;
+  worklist.push_back(&op);
+}
+
+void Rewriter::beginPhase() {
+  makers.clear();
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators) {
+      op.generation = 0;
+      push(op);
+    }
+}
+
+Operator *Rewriter::popChanged() {
+  while (!worklist.empty()) {
+    Operator *op = worklist.front();
+    worklist.pop_front();
+    op->queued = false;
+    if (!op->erased())
+      return op;
+  }
+  return nullptr;
+}
+
+} // namespace origo

@@ -1,0 +1,129 @@
+#pragma once
+
+#include "ir/edit/Editor.h"
+#include "ir/rewrite/Match.h"
+#include "ir/rewrite/ValueNumbers.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <deque>
+#include <functional>
+
+namespace origo {
+
+/// A rewrite that was applied.
+struct RewriteEvent {
+  struct Before { ///< a consumed operator as it was; it may be erased by now
+    std::string op, name;
+    IdSet origins;
+    bool kept; ///< still there for other users
+  };
+  uint32_t number;
+  llvm::StringRef pass, rule;
+  SourceLine where;                    ///< the rule's own `replace`
+  Subgraph *subgraph;                  ///< null: the whole model
+  llvm::SmallVector<Before, 4> before; ///< the root first
+  llvm::SmallVector<Operator *, 2> created;
+  Value *value = nullptr; ///< what took the root's place where no operator was created
+
+  /// `rewrite 3 (pass / rule, File.cpp:7), MUL "m", ADD "a"`
+  std::string text() const;
+};
+
+/// How constants are computed; the kernels are above this folder.
+struct Folding {
+  /// The results of an operator, which need not be in the graph, from its constant operands; empty, with the reason: it
+  /// cannot.
+  llvm::Expected<llvm::SmallVector<Payload, 1>> (*evaluate)(const Operator &op, PayloadStore &store, const char *&why);
+  /// Whether it holds of each element of the operands and the result of an elementwise operator of two float constants.
+  bool (*everyElement)(const Operator &op, llvm::function_ref<bool(float, float, float)> holds);
+};
+
+/// Replaces regions of the graph. A rule finds a pattern and says what takes its place; this checks the laws of regions
+/// before anything is changed, and stamps origins, relations and ledger, so that a rule cannot state them.
+///
+/// The laws: (i) what is created or takes a place uses operands of what was consumed, what was created, and constants
+/// made here; (ii) no operand of what was consumed is lost but a constant that was read, or one that provably is not
+/// needed; (iii) what was read belongs to what was consumed; (iv) what was consumed feeds what was consumed, but for
+/// the roots; (v) no root comes before something that the region needs from outside.
+class Rewriter : public Editor {
+public:
+  Rewriter(Model &model, PayloadStore &store, Folding folding);
+  ~Rewriter() override;
+
+  /// Where not empty: only rewrites of these pairs apply. What a narrow command-line flag asks for of a general rule.
+  struct Scope {
+    BuiltinOperator root;
+    std::optional<BuiltinOperator> other; ///< must be among the consumed; none: any
+  };
+
+  /// Tries a rule of a pass on an operator.
+  RewriteResult apply(llvm::StringRef pass, llvm::StringRef rule, llvm::StringRef mismatch,
+                      const rewrite::Expr &pattern, const std::function<RewriteResult(rewrite::Match &)> &build,
+                      llvm::ArrayRef<Scope> scopes, Operator &root);
+  /// How far the pattern gets at an operator where it is not found: " (3 parts found; expected 6, found 5)". Empty: it
+  /// is there. It matches anew, so it is for who looks on.
+  std::string furthest(const rewrite::Expr &pattern, Operator &root);
+  /// `op` does what an earlier operator does: its users take that one's results, and its origins join.
+  RewriteResult mergeEqual(llvm::StringRef pass, llvm::ArrayRef<Scope> scopes, Operator &op);
+  /// Equal constants of a subgraph become one.
+  void mergeEqualConstants(llvm::StringRef pass);
+
+  /// The worklist: operators that a rewrite made or whose surroundings it changed.
+  Operator *popChanged();
+  /// Begins a phase with all operators on the worklist; what earlier ones made counts as given.
+  void beginPhase();
+  /// Removes dead code and tells of it.
+  void sweep();
+  /// Ends the run: what can be told only when all is in its place.
+  void finish();
+
+  std::function<void(const RewriteEvent &)> onRewrite;
+  llvm::Error error = llvm::Error::success(); ///< of the environment, a full disk for example: ends the run
+
+private:
+  friend class rewrite::Build;
+  friend class rewrite::Match;
+  PayloadStore &store;
+  const Folding folding;
+  llvm::StringRef rule;
+  llvm::ArrayRef<Scope> scopes;
+  std::deque<Operator *> worklist;
+  ValueNumbers numbers;
+  llvm::DenseMap<const Operator *, llvm::StringRef> makers; ///< the rule that made an operator of this phase
+  llvm::ArrayRef<Operator *> region;                        ///< that is being replaced
+  llvm::SmallPtrSet<const Use *, 4> unneeded;               ///< operands of the region
+  const uint64_t most;                                      ///< rewrites of this run
+  uint64_t applied = 0;
+
+  void changed(Operator &op) override { push(op); }
+  bool handles(const Operator &op) const override;
+  bool isUnneeded(const Use &use) const override { return unneeded.contains(&use); }
+  void push(Operator &op);
+  void forgetSpent();
+  const char *refusal(llvm::ArrayRef<Operator *> consumed) const;
+  const char *mergeRefusal(const Value &from, const Value &to) const;
+  std::string spinning(llvm::ArrayRef<Operator *> roots) const;
+  std::optional<RewriteEvent> describe(llvm::ArrayRef<Operator *> consumed, SourceLine where) const;
+  bool replacesInexact() const;
+  void takeOver(Value &from, Value &to, bool exact, llvm::function_ref<uint32_t(uint32_t)> number);
+  void moveInterface(Value &from, Value &to);
+
+  // For Build.
+  llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
+  Operator *newOperator();
+  Value &newConstant(Subgraph &graph, Payload payload);
+  void discard(Value &constant);
+  void recycle(Operator &op);
+  void created(Operator &op, llvm::ArrayRef<Operator *> roots);
+  void standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into);
+  void claimWork();
+  bool madeBefore(const Operator &op, uint32_t id) const;
+  void becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact, Successors &into);
+  void describeParents(Value &constant, llvm::ArrayRef<Lineage> parents);
+  void noteUnneeded(Operator &op, unsigned position, UnneededReason reason);
+  void retire(llvm::ArrayRef<std::pair<Operator *, Successors *>> consumed, size_t roots,
+              llvm::ArrayRef<Operator *> made, Fate fate);
+};
+
+} // namespace origo

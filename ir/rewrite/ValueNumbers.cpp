@@ -1,0 +1,167 @@
+#include "ir/rewrite/ValueNumbers.h"
+
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/xxhash.h"
+
+namespace origo {
+
+/// What tells one constant from another but for its bytes.
+static bool sameDescription(const Value &a, const Value &b) {
+  return a.subgraph() == b.subgraph() && a.type == b.type && a.shape == b.shape && a.hasShape == b.hasShape &&
+         a.shapeSignature == b.shapeSignature && sameQuantization(a.quantization, b.quantization) &&
+         a.payload().size() == b.payload().size();
+}
+
+/// Its bytes are at hand and say all.
+static bool isPlainConstant(const Value &value) {
+  return value.isConstant() && !value.sparsity && !value.compression && !value.externalBuffer &&
+         value.variants->empty() && value.payload().hasBytes();
+}
+
+bool sameConstant(const Value &a, const Value &b) {
+  return isPlainConstant(a) && isPlainConstant(b) && sameDescription(a, b) && a.payload().sameBytes(b.payload());
+}
+
+static uint64_t hashOf(const Quantization *q) {
+  if (!q || !q->quantized())
+    return 0;
+  return llvm::hash_combine(llvm::hash_combine_range(reinterpret_cast<const uint32_t *>(q->scale.begin()),
+                                                     reinterpret_cast<const uint32_t *>(q->scale.end())),
+                            llvm::hash_combine_range(q->zeroPoint.begin(), q->zeroPoint.end()), q->dimension);
+}
+
+static uint64_t hashOf(const Value &value) {
+  return llvm::hash_combine(static_cast<int>(value.type),
+                            llvm::hash_combine_range(value.shape.begin(), value.shape.end()),
+                            hashOf(value.quantization));
+}
+
+/// Of what is cheap to look at: description and both ends.
+static uint64_t quickHash(const Value &constant) {
+  return llvm::hash_combine(hashOf(constant), constant.payload().hash());
+}
+
+uint64_t ValueNumbers::contentOf(const Value &value) {
+  auto [known, fresh] = contents.try_emplace(&value, 0);
+  if (!fresh)
+    return known->second;
+  const Payload &payload = value.payload();
+  uint64_t hash = payload.size();
+  std::vector<uint8_t> window(std::min<uint64_t>(payload.size(), 1 << 20));
+  for (uint64_t at = 0; at < payload.size(); at += window.size()) {
+    window.resize(std::min<uint64_t>(window.size(), payload.size() - at));
+    payload.read(at, window);
+    hash = llvm::hash_combine(hash, llvm::xxh3_64bits(window));
+  }
+  return known->second = hash;
+}
+
+/// Away from DenseMap's reserved keys.
+static uint64_t key(uint64_t hash) { return hash >> 2; }
+
+/// The first of what has a quick hash is remembered by that alone. Once there are two, which is what a list of two
+/// says, all are told apart by all their bytes, so that many things with equal ends cost no more than reading them
+/// once.
+template <class T, class Same>
+static T *findAmong(llvm::DenseMap<uint64_t, llvm::SmallVector<T *, 1>> &table, T &item, uint64_t quick,
+                    llvm::function_ref<uint64_t(const T &)> full, Same same) {
+  auto &firsts = table[key(quick)];
+  llvm::SmallVector<T *, 2> unknown{&item};
+  if (firsts.size() < 2) {
+    if (firsts.empty() || firsts.front() == &item || firsts.front()->erased()) {
+      firsts.assign({&item});
+      return nullptr;
+    }
+    unknown.insert(unknown.begin(), firsts.front());
+    firsts.push_back(&item);
+  }
+  T *found = nullptr;
+  for (T *one : unknown) {
+    auto &equals = table[key(llvm::hash_combine(quick, full(*one)))];
+    llvm::erase_if(equals, [](T *other) { return other->erased(); });
+    if (one == &item)
+      for (T *other : equals)
+        if (other != &item && same(*other, item))
+          found = other;
+    if (!found && !llvm::is_contained(equals, one))
+      equals.push_back(one);
+  }
+  return found;
+}
+
+Value *ValueNumbers::find(Value &value) {
+  if (!isPlainConstant(value))
+    return nullptr;
+  return findAmong<Value>(
+      constants, value, llvm::hash_combine(quickHash(value), value.subgraph()),
+      [&](const Value &one) { return contentOf(one); },
+      [](const Value &a, const Value &b) { return sameConstant(a, b); });
+}
+
+static std::vector<uint8_t> encoded(const Options &options, llvm::StringRef unionName) {
+  const wire::EnumValue *row =
+      wire::Schema::circle().enumeration(unionName)->find(static_cast<int64_t>(options.member));
+  if (!row || !row->table)
+    return {};
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(flatbuffers::Offset<flatbuffers::Table>(wire::copyTable(builder, *row->table, options.table)));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+static bool sameOptions(const Options &a, const Options &b, llvm::StringRef unionName) {
+  if (a.member != b.member || a.table == b.table)
+    return a.member == b.member;
+  return encoded(a, unionName) == encoded(b, unionName);
+}
+
+static bool sameOperand(const Value *a, const Value *b) { return a == b || (a && b && sameConstant(*a, *b)); }
+
+static bool isCommutative(const Operator &op) {
+  return op.numOperands() == 2 && op.info() && op.info()->has(Trait::Commutative);
+}
+
+static bool sameWork(const Operator &a, const Operator &b) {
+  bool cheap = a.code == b.code && a.version == b.version && a.customCode.get() == b.customCode.get() &&
+               a.numOperands() == b.numOperands() && a.results().size() == b.results().size() &&
+               a.intermediates->empty() && b.intermediates->empty();
+  if (!cheap)
+    return false;
+  bool operands =
+      llvm::all_of(llvm::seq(0u, a.numOperands()), [&](unsigned i) { return sameOperand(a.operand(i), b.operand(i)); });
+  if (!operands && isCommutative(a))
+    operands = sameOperand(a.operand(0), b.operand(1)) && sameOperand(a.operand(1), b.operand(0));
+  return operands && sameOptions(a.options, b.options, "BuiltinOptions") &&
+         sameOptions(a.options2, b.options2, "BuiltinOptions2") && a.customOptions->sameBytes(b.customOptions);
+}
+
+uint64_t ValueNumbers::keyOf(const Operator &op, bool full) {
+  llvm::SmallVector<uint64_t, 8> operands;
+  for (const Use &use : op.operands()) {
+    const Value *value = use.get();
+    operands.push_back(!value                     ? 0
+                       : !isPlainConstant(*value) ? static_cast<uint64_t>(llvm::hash_value(value))
+                       : full ? static_cast<uint64_t>(llvm::hash_combine(hashOf(*value), contentOf(*value)))
+                              : quickHash(*value));
+  }
+  if (isCommutative(op))
+    llvm::sort(operands);
+  uint64_t results = 0;
+  for (const Value *value : op.results())
+    results = llvm::hash_combine(results, value ? hashOf(*value) : 0);
+  std::vector<uint8_t> options =
+      op.options.member ? encoded(op.options, "BuiltinOptions") : encoded(op.options2, "BuiltinOptions2");
+  return llvm::hash_combine(static_cast<int>(op.code), op.subgraph(), results,
+                            llvm::hash_combine_range(operands.begin(), operands.end()), llvm::xxh3_64bits(options));
+}
+
+Operator *ValueNumbers::findEqual(Operator &op) {
+  if (op.info() && op.info()->has(Trait::HoldsSubgraphs))
+    return nullptr;
+  return findAmong<Operator>(
+      operators, op, keyOf(op, false), [&](const Operator &one) { return keyOf(one, true); },
+      [](const Operator &a, const Operator &b) { return sameWork(a, b); });
+}
+
+} // namespace origo

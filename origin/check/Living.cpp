@@ -1,0 +1,266 @@
+#include "origin/check/Context.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+/// Law 10, nothing dies under the living: whoever lives on has what it needs. A source operator, or a source constant,
+/// is dead only if each source operator that it was an operand of has gone too, or if the map says which of them could
+/// do without it, and why. Where the files can show that the reason is possible, they have to.
+using namespace origo;
+using namespace origo::origin;
+using llvm::StringRef;
+
+namespace {
+
+class Living {
+public:
+  explicit Living(CheckContext &context)
+      : context(context), file(*context.source), inputs(inputLists(file)), known(knownRuns(context.map)) {}
+
+  void run() {
+    for (uint32_t op = 0; op < file.operators.size(); ++op)
+      if (lives(op))
+        checkOperands(op);
+    for (const MapUnneeded &row : context.map.unneeded)
+      checkReason(row);
+  }
+
+  bool judges(const MapLedgerRow &row) const { return row.run < known; }
+
+private:
+  CheckContext &context;
+  const FileGraph &file;
+  std::vector<std::vector<int32_t>> inputs; ///< by source operator
+  uint32_t known; ///< the first of the runs that did not know the law; it and all after it are not judged
+
+  static std::vector<std::vector<int32_t>> inputLists(const FileGraph &file) {
+    std::vector<std::vector<int32_t>> lists(file.operators.size());
+    for (uint32_t op = 0; op < lists.size(); ++op)
+      file.forEachInput(op, [&](int32_t tensor) { lists[op].push_back(tensor); });
+    return lists;
+  }
+
+  /// What one run leaves out, later ones cannot know.
+  static uint32_t knownRuns(const OriginMap &map) {
+    uint32_t run = 0;
+    while (run < map.chain.size() && map.chain[run].laws >= 10)
+      ++run;
+    return run == map.chain.size() && map.target.laws >= 10 ? run + 1 : run;
+  }
+
+  bool lives(uint32_t op) const {
+    if (context.liveOperator[op])
+      return true;
+    const MapLedgerRow *row = context.ledgerOfOperator(op);
+    return row && llvm::StringSwitch<bool>(row->fate)
+                      .Cases("identity", "duplicate-of", "layout-cancelled", "quantization-cancelled", true)
+                      .Default(false);
+  }
+
+  /// The row that says that what makes this tensor, or a constant, is dead; null: it is not.
+  const MapLedgerRow *deathOf(int32_t tensor) const {
+    int32_t row = file.producer[tensor] >= 0                  ? context.operatorLedger[file.producer[tensor]]
+                  : file.kind[tensor] == TensorKind::Constant ? context.tensorLedger[tensor]
+                                                              : -1;
+    return row >= 0 && context.map.ledger[row].fate == "dead" ? &context.map.ledger[row] : nullptr;
+  }
+
+  void checkOperands(uint32_t user) {
+    for (uint32_t operand = 0; operand < inputs[user].size(); ++operand) {
+      int32_t tensor = inputs[user][operand];
+      const MapLedgerRow *death = tensor < 0 ? nullptr : deathOf(tensor);
+      if (!death || !judges(*death))
+        continue;
+      auto rows = context.map.unneededOf(death->isTensor, death->id);
+      if (std::ranges::none_of(rows, [&](auto &row) { return row.user == user && row.operand == operand; }))
+        context.report.add(10, [&] {
+          return context.ledgerSubject(*death) + " is dead, but " + context.sourceOperator(user) +
+                 " lives on, which has it as operand " + std::to_string(operand) +
+                 ", and the map does not say why that was not needed";
+        });
+    }
+  }
+
+  // Reasons.
+
+  void checkReason(const MapUnneeded &row) {
+    auto words = [&](const std::string &what) {
+      context.report.add(10, [&] {
+        return (row.isTensor ? context.sourceTensor(row.id) : context.sourceOperator(row.id)) +
+               " is said not to be needed as operand " + std::to_string(row.operand) + " of " +
+               context.sourceOperator(row.user) + " (" + quoted(row.reason) + "), but " + what;
+      });
+    };
+    if (row.user >= inputs.size() || row.operand >= inputs[row.user].size() || inputs[row.user][row.operand] < 0)
+      return words("there is no such operand");
+    int32_t tensor = inputs[row.user][row.operand];
+    bool isIt = row.isTensor ? file.producer[tensor] < 0 && static_cast<uint32_t>(tensor) == row.id
+                             : file.producer[tensor] >= 0 && static_cast<uint32_t>(file.producer[tensor]) == row.id;
+    if (!isIt)
+      return words("that operand is another");
+    using Rule = const char *(Living::*)(uint32_t, uint32_t) const;
+    Rule rule = llvm::StringSwitch<Rule>(row.reason)
+                    .Case("shape-only", &Living::notShapeOnly)
+                    .Case("times-zero", &Living::notTimesZero)
+                    .Case("branch-not-taken", &Living::notBranch)
+                    .Case("not-in-slice", &Living::notInSlice)
+                    .Case("empty", &Living::notEmpty)
+                    .Default(nullptr);
+    if (!rule)
+      return words("that is no reason");
+    if (const char *problem = (this->*rule)(row.user, row.operand))
+      words(problem);
+  }
+
+  /// Elements of a static shape.
+  std::optional<uint64_t> elements(int32_t tensor) const {
+    const circle::Tensor &table = *file.tensors[tensor];
+    auto *shape = table.shape(), *signature = table.shape_signature();
+    if ((!shape || !shape->size()) && !table.has_rank() && file.kind[tensor] != TensorKind::Constant)
+      return std::nullopt;
+    if (signature && llvm::any_of(*signature, [](int32_t size) { return size < 0; }))
+      return std::nullopt;
+    uint64_t count = 1;
+    if (shape)
+      for (int32_t size : *shape)
+        if (size < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(size), &count))
+          return std::nullopt;
+    return count;
+  }
+  bool isStatic(int32_t tensor) const {
+    // A scalar has no dimension that could be open.
+    return tensor < 0 || elements(tensor) || !file.tensors[tensor]->shape() ||
+           file.tensors[tensor]->shape()->size() == 0;
+  }
+
+  // Each says what speaks against its reason; null: nothing.
+
+  const char *notShapeOnly(uint32_t user, uint32_t operand) const {
+    const OperatorInfo *info = file.opcode(user).info;
+    if (!info || operand >= info->operands.size())
+      return "the operator is not known to take such an operand";
+    const OperandInfo &mark = info->operands[operand];
+    if (!mark.statesShape && !mark.statesShapeIfWhole && !info->has(Trait::ShapeQuery))
+      return "that operand tells more than a shape";
+    if (info->code == circle::BuiltinOperator::RANK)
+      return nullptr; // whatever the dimensions are
+    bool fixed = llvm::all_of(inputs[user], [&](int32_t tensor) { return isStatic(tensor); });
+    file.forEachOutput(user, [&](int32_t tensor) { fixed = fixed && isStatic(tensor); });
+    if (!fixed)
+      return "not all shapes of that operator are static";
+    return mark.statesShapeIfWhole ? notWhole(user) : nullptr;
+  }
+
+  /// An operator that chooses elements, and leaves none out and adds none, chooses nothing.
+  const char *notWhole(uint32_t user) const {
+    const OperatorInfo &info = *file.opcode(user).info;
+    const OperandInfo *data = llvm::find_if(
+        info.operands, [](const OperandInfo &each) { return !each.statesShape && !each.statesShapeIfWhole; });
+    size_t position = data - info.operands.begin();
+    if (position >= inputs[user].size() || inputs[user][position] < 0)
+      return "the operator lacks an operand";
+    std::optional<uint64_t> whole = elements(inputs[user][position]);
+    bool same = true;
+    file.forEachOutput(user, [&](int32_t tensor) { same = same && (tensor < 0 || elements(tensor) == whole); });
+    if (!same)
+      return "that operator leaves elements out, or adds some";
+    // With a negative stride it takes all elements, in another order.
+    for (size_t i = 0; i < std::min(info.operands.size(), inputs[user].size()); ++i)
+      if (info.operands[i].name == "strides" && mayBeNegative(inputs[user][i]))
+        return "that operator may turn the order of the elements round";
+    return nullptr;
+  }
+
+  bool mayBeNegative(int32_t tensor) const {
+    if (tensor < 0 || file.kind[tensor] != TensorKind::Constant)
+      return true;
+    ModelView::Bytes bytes = file.payload(tensor);
+    bool wide = file.tensors[tensor]->type() == circle::TensorType::INT64;
+    uint64_t size = wide ? 8 : 4;
+    if (!bytes.data || (!wide && file.tensors[tensor]->type() != circle::TensorType::INT32))
+      return true;
+    for (uint64_t at = 0; at + size <= bytes.size; at += size)
+      if (bytes.data[at + size - 1] & 0x80) // the sign, as files are little-endian
+        return true;
+    return false;
+  }
+
+  const char *notTimesZero(uint32_t user, uint32_t operand) const {
+    const FileGraph::Opcode &code = file.opcode(user);
+    bool product = llvm::StringSwitch<bool>(code.info ? code.info->name : StringRef())
+                       .Cases("MUL", "DIV", "LOGICAL_AND", "BATCH_MATMUL", true)
+                       .Cases("STABLEHLO_MULTIPLY", "STABLEHLO_DIVIDE", "STABLEHLO_AND", true)
+                       .Default(code.info && code.info->has(Trait::Linear));
+    auto isFactor = [&](uint32_t i) {
+      return i < code.info->operands.size() && !code.info->operands[i].statesShape &&
+             code.info->operands[i].name != "bias";
+    };
+    if (!product || !isFactor(operand))
+      return "that operator does not multiply it";
+    // Another factor is zero, or is one that is computed.
+    for (uint32_t i = 0; i < inputs[user].size(); ++i)
+      if (int32_t tensor = inputs[user][i];
+          i != operand && isFactor(i) && tensor >= 0 && (file.kind[tensor] != TensorKind::Constant || isZero(tensor)))
+        return nullptr;
+    return "it is not multiplied by zero";
+  }
+
+  bool isZero(int32_t tensor) const {
+    ModelView::Bytes bytes = file.payload(tensor);
+    if (!bytes.data)
+      return true; // in another file
+    // Of a float, minus zero is zero too.
+    circle::TensorType type = file.tensors[tensor]->type();
+    unsigned width = type == circle::TensorType::FLOAT16   ? 2
+                     : type == circle::TensorType::FLOAT32 ? 4
+                     : type == circle::TensorType::FLOAT64 ? 8
+                                                           : 0;
+    if (auto *quantization = file.tensors[tensor]->quantization(); quantization && quantization->zero_point())
+      return true; // zero is a number of its own
+    for (uint64_t i = 0; i < bytes.size; ++i)
+      if (bytes.data[i] & (width && i % width == width - 1 ? 0x7F : 0xFF))
+        return false;
+    return true;
+  }
+
+  const char *notBranch(uint32_t user, uint32_t operand) const {
+    const FileGraph::Opcode &code = file.opcode(user);
+    bool choice = llvm::StringSwitch<bool>(code.info ? code.info->name : StringRef())
+                      .Cases("SELECT", "SELECT_V2", "IF", "WHILE", "STABLEHLO_SELECT", "STABLEHLO_CASE", true)
+                      .Default(false);
+    bool isLoop = code.info && code.info->name == "WHILE";
+    if (!choice)
+      return "that operator chooses nothing";
+    return operand == 0 && !isLoop ? "that operand is the choice" : nullptr;
+  }
+
+  const char *notInSlice(uint32_t user, uint32_t operand) const {
+    const OperatorInfo *info = file.opcode(user).info;
+    return info && info->has(Trait::DataMovement) ? nullptr : "that operator puts nothing together";
+  }
+
+  const char *notEmpty(uint32_t user, uint32_t operand) const {
+    if (elements(inputs[user][operand]) == 0)
+      return nullptr;
+    bool nothing = true;
+    file.forEachOutput(user, [&](int32_t tensor) { nothing = nothing && (tensor < 0 || elements(tensor) == 0); });
+    return nothing ? nullptr : "neither it nor what comes of it is empty";
+  }
+};
+
+} // namespace
+
+void origin::checkLiving(CheckContext &context, std::vector<std::string> &skipped) {
+  Living living(context);
+  living.run();
+  size_t ofOne = 0, before = 0;
+  for (const MapLedgerRow &row : context.map.ledger)
+    if (row.fate == "dead" && !living.judges(row))
+      ++(row.pass == "ONE_op_table" ? ofOne : before);
+  if (ofOne)
+    skipped.push_back("law 10 (nothing dies under the living) for " + std::to_string(ofOne) +
+                      " operators that ONE_op_table has lost");
+  if (before)
+    skipped.push_back("law 10 (nothing dies under the living) for " + std::to_string(before) +
+                      " rows of the ledger from runs that did not know it");
+}

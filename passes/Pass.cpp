@@ -1,0 +1,66 @@
+#include "passes/Rule.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo {
+
+#define PASS(NAME) Pass NAME();
+#include "passes/Passes.inc"
+#undef PASS
+
+llvm::StringRef phaseName(Phase phase) {
+  static constexpr llvm::StringLiteral names[] = {"in each phase", "decompose and resolve", "recognise",
+                                                  "layout",        "fuse and fold",         "shape for back ends"};
+  return names[static_cast<unsigned>(phase)];
+}
+
+static void addRoots(const Expr &pattern, std::vector<Op> &roots) {
+  const Expr::Node &node = *pattern.key();
+  if (node.kind == Expr::Kind::Either)
+    for (const Expr &one : node.operands)
+      addRoots(one, roots);
+  roots.insert(roots.end(), node.codes.begin(), node.codes.end());
+  if (node.trait != Trait::None)
+    llvm::append_range(roots, operatorsWith(node.trait));
+}
+
+std::vector<Op> Rule::roots() const {
+  std::vector<Op> roots;
+  addRoots(pattern, roots);
+  llvm::sort(roots);
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  return roots;
+}
+
+llvm::ArrayRef<Pass> allPasses() {
+  static const std::vector<Pass> passes = {
+#define PASS(NAME) NAME(),
+#include "passes/Passes.inc"
+#undef PASS
+  };
+  return passes;
+}
+
+const Pass *findPass(llvm::StringRef name) {
+  auto passes = allPasses();
+  const Pass *found = llvm::find_if(passes, [&](const Pass &p) { return p.name == name; });
+  return found == passes.end() ? nullptr : found;
+}
+
+std::vector<Op> operatorsWith(llvm::ArrayRef<Trait> any) {
+  std::vector<Op> codes;
+  for (const OperatorInfo &row : allOperators())
+    if (llvm::any_of(any, [&](Trait trait) { return row.has(trait); }))
+      codes.push_back(row.code);
+  return codes;
+}
+
+std::vector<Op> pureOperators() {
+  std::vector<Op> codes;
+  for (const OperatorInfo &row : allOperators())
+    if (row.effects == 0)
+      codes.push_back(row.code);
+  return codes;
+}
+
+} // namespace origo

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "ir/rewrite/Rewriter.h"
+
+namespace origo {
+
+/// When a pass has its turn. Each phase is a fixed point, and in each the simplifications are tried as well.
+enum class Phase : uint8_t { Simplify, Decompose, Recognise, Layout, Fuse, Backend };
+llvm::StringRef phaseName(Phase phase); ///< for readers: "fuse and fold"
+
+/// A pattern, and what takes its place.
+struct Rule {
+  using Build = std::function<RewriteResult(rewrite::Match &)>;
+
+  /// `mismatch`: what is said where the pattern is not found.
+  Rule(llvm::StringLiteral name, llvm::StringLiteral mismatch, rewrite::Expr pattern, Build build)
+      : name(name), mismatch(mismatch), pattern(std::move(pattern)), build(std::move(build)) {}
+  Rule(llvm::StringLiteral name, llvm::StringLiteral mismatch, rewrite::Expr pattern, rewrite::Expr result,
+       SourceLine where = SourceLine::current())
+      : Rule(name, mismatch, std::move(pattern), [=](rewrite::Match &m) { return m.replace(result, where); }) {}
+  /// Operators of the pattern that do the same become one; the rewriter sees itself what is equal.
+  static Rule mergeEqual(rewrite::Expr pattern) { return Rule("equal", "", std::move(pattern), Build()); }
+
+  llvm::StringLiteral name, mismatch;
+  rewrite::Expr pattern;
+  Build build; ///< null: of equal operators
+  /// The operators that the pattern can have at its root.
+  std::vector<BuiltinOperator> roots() const;
+};
+
+/// A flag of circle2circle that asks for a pass, or for a part of it.
+struct PassFlag {
+  llvm::StringLiteral name;            ///< without dashes, spelled as in the circle toolchain
+  std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
+};
+
+/// Its name is the option, the name in maps and the name in messages.
+struct Pass {
+  llvm::StringLiteral name;
+  llvm::StringLiteral summary; ///< the equation, in one line
+  Phase phase;
+  bool inO1;
+  std::vector<PassFlag> flags;
+  std::vector<Rule> rules;
+  bool mergesConstants = false; ///< equal constants become one, before the rules run
+};
+
+/// All passes: by phase, and in it by the name of the file that has them. passes/PHASE/NAME.cpp defines `Pass NAME()`.
+llvm::ArrayRef<Pass> allPasses();
+const Pass *findPass(llvm::StringRef name);
+
+} // namespace origo

@@ -1,0 +1,18 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+Pass DecomposeHardSwish() {
+  auto x = any();
+  Rule decompose("decompose", "not a hard_swish", hardSwish(x), [=](Match &m) {
+    return m[x].isFloat() ? m.replace(x * (relu6(x + 3) * (1.0 / 6))) : decline("not float");
+  });
+  return {"decompose-hard-swish",
+          "hard_swish(x) -> x * (relu6(x + 3) * 1/6), for back ends without it",
+          Phase::Decompose,
+          false,
+          {{"decompose_hardswish", {}}},
+          {decompose}};
+}
+
+} // namespace origo

@@ -1,0 +1,56 @@
+#include "passes/fuse/Linear.h"
+
+#include <cmath>
+
+namespace origo {
+
+/// A product that over- or underflows where its factors did not would lose what the two steps keep.
+static bool keepsWeight(float weight, float scale, float scaled) {
+  if (weight == 0 || std::isnormal(scaled))
+    return true;
+  bool subnormal = std::fpclassify(weight) == FP_SUBNORMAL;
+  bool annihilates = scale == 0 || std::isinf(scale); // times zero, or divided by infinity
+  return scaled == 0 ? annihilates || subnormal : subnormal && std::isfinite(scaled);
+}
+
+/// linear(x, W, b) · s → linear(x, W·s, b·s), and with / s.
+static Rule scale(llvm::StringLiteral name, Op code) {
+  auto s = constant();
+  auto linear = anyWith(Trait::Linear).once();
+  auto scaled = op(code, {linear, s}).mayActivate();
+  return {name, "not a constant multiple of a linear operator used once", scaled, [=](Match &m) {
+            Linear parts;
+            if (const char *why = fusionRefusal(m, linear, m[s], parts))
+              return decline(why);
+            bool finite = code == Op::MUL ? m.every(m[s], [](double n) { return std::isfinite(n); })
+                                          : m.every(m[s], [](double n) { return std::isfinite(1 / n); });
+            if (!finite)
+              return decline("the constant is not finite, or divides by zero");
+            bool one = m[s].elementCount() == 1;
+            Expr filter = op(code, {parts.filter, one ? listed(m[s]) : reshape(s, list(parts.alongFilter))});
+            if (!m.everyOf(filter, keepsWeight))
+              return decline("a scaled weight is not representable");
+            Expr fused = clone(linear).filter(fold(filter)).activation(m.root().activation());
+            if (!parts.bias)
+              return m.replace(fused);
+            Expr bias = op(code, {parts.bias, listed(m[s])});
+            if (!m.everyOf(bias, [](float, float, float result) { return std::isfinite(result); }))
+              return decline("a fused bias is not representable");
+            return m.replace(fused.bias(fold(bias)));
+          }};
+}
+
+Pass FuseScaleIntoLinear() {
+  return {"fuse-scale-into-linear",
+          "linear(x, W, b) * s -> linear(x, W*s, b*s), s constant along the output channels",
+          Phase::Fuse,
+          true,
+          {{"fuse_mul_with_conv", {{Op::MUL, Op::CONV_2D}, {Op::MUL, Op::DEPTHWISE_CONV_2D}}},
+           {"fuse_mul_with_fullyconnected", {{Op::MUL, Op::FULLY_CONNECTED}}},
+           {"fuse_batchnorm_with_conv", {{Op::MUL, Op::CONV_2D}}},
+           {"fuse_batchnorm_with_dwconv", {{Op::MUL, Op::DEPTHWISE_CONV_2D}}},
+           {"fuse_batchnorm_with_tconv", {{Op::MUL, Op::TRANSPOSE_CONV}}}},
+          {scale("product", Op::MUL), scale("quotient", Op::DIV)}};
+}
+
+} // namespace origo

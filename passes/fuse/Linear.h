@@ -1,0 +1,59 @@
+#pragma once
+
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// What Conv2D, DepthwiseConv2D, TransposeConv and FullyConnected have in common: output channel c is
+/// sum(input · filter[c]) + bias[c].
+struct Linear {
+  Tensor filter, bias; ///< bias: null where there is none
+  int32_t channels;
+  /// A list of one number a channel, in the shape that broadcasts to the filter.
+  llvm::SmallVector<int32_t, 4> alongFilter;
+};
+
+/// Why an operator that has the trait is not all float32 with a dense constant filter of the usual layout, and a
+/// constant bias of one number a channel or none; null: it is.
+inline const char *readLinear(Node op, Linear &linear) {
+  linear.filter = op.operand("filter");
+  linear.bias = op.operand("bias");
+  Tensor input = op.operand(op.code() == Op::TRANSPOSE_CONV ? 2 : 0);
+  auto isPlain = [](Tensor t) { return t && t.isFloat() && t.isDenseConstant(); };
+  if (!input || !input.isFloat() || op.resultCount() != 1 || !op.result().isFloat() || !isPlain(linear.filter) ||
+      linear.filter.rank() != (op.code() == Op::FULLY_CONNECTED ? 2 : 4))
+    return "not a float linear operator with a constant filter";
+  if (op.code() == Op::FULLY_CONNECTED && op.option("weights_format") != 0)
+    return "the weights are shuffled";
+  size_t axis = op.code() == Op::DEPTHWISE_CONV_2D ? 3 : 0;
+  linear.channels = linear.filter.shape()[axis];
+  linear.alongFilter.assign(linear.filter.rank(), 1);
+  linear.alongFilter[axis] = linear.channels;
+  if (linear.channels <= 0 || (linear.bias && (!isPlain(linear.bias) || linear.bias.elementCount() != linear.channels)))
+    return "the bias is not one constant number a channel";
+  return nullptr;
+}
+
+/// Holds one number, or one for each channel of the last dimension of `like`, and so broadcasts along nothing but that.
+inline bool isPerChannel(Tensor constant, Tensor like, int32_t channels) {
+  if (!constant.isFloat() || constant.rank() > like.rank() || like.rank() == 0 || like.lastDimension() != channels)
+    return false;
+  return constant.elementCount() == 1 || (constant.elementCount() == channels && constant.lastDimension() == channels);
+}
+
+/// Why nothing that follows a linear operator by a constant, the root of the match, can be fused into it.
+inline const char *fusionRefusal(Match &m, const Expr &linear, Tensor constant, Linear &parts) {
+  if (const char *why = readLinear(m.op(linear), parts))
+    return why;
+  if (!isPerChannel(constant, m[linear], parts.channels))
+    return "the constant is not one number an output channel";
+  bool separate = m.op(linear).code() == Op::TRANSPOSE_CONV && m.root().activation() != Activation::NONE;
+  return separate ? "a TransposeConv is left without a fused activation" : nullptr;
+}
+
+/// Such a constant as a list: one number may have more dimensions than the filter and the bias.
+inline Expr listed(Tensor constant) {
+  return reshape(constant, list({static_cast<int32_t>(*constant.elementCount())}));
+}
+
+} // namespace origo

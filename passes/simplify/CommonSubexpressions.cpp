@@ -1,0 +1,14 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+Pass CommonSubexpressions() {
+  return {"common-subexpressions",
+          "f(x), f(x) -> f(x): the same operator with the same options and operands",
+          Phase::Simplify,
+          true,
+          {{"common_subexpression_elimination", {}}},
+          {Rule::mergeEqual(anyOf(pureOperators()))}};
+}
+
+} // namespace origo

@@ -1,0 +1,66 @@
+#include "passes/Rule.h"
+
+#include <cmath>
+
+namespace origo {
+
+/// x − c → x + (−c), so that sums are of one kind.
+static Rule subtraction() {
+  auto x = any(), c = constant();
+  auto difference = (x - c).mayActivate();
+  return {"subtraction", "not a difference to a constant", difference, [=](Match &m) {
+            if (!m[x].isFloat() || !m[c].isFloat())
+              return decline("not float");
+            if (m[c].isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            // x − 0 is x bit for bit, which x + −0 would no longer be known to be.
+            if (m.every(m[c], [](double number) { return number == 0; }))
+              return decline("takes nothing away: for remove-identity");
+            return m.replace((x + fold(-c)).activation(m.root().activation()));
+          }};
+}
+
+/// Is the result of f(c, d) as big as one of the two?
+static bool keepsShape(Tensor c, Tensor d) {
+  auto core = [](Tensor t) { return t.shape().drop_while([](int32_t size) { return size == 1; }); };
+  return c.elementCount() == 1 || d.elementCount() == 1 || core(c) == core(d);
+}
+
+static bool isSoundSum(float a, float b, float sum) {
+  return std::isfinite(a) && std::isfinite(b) && std::isfinite(sum);
+}
+
+/// A product that underflows would lose what two multiplications keep.
+static bool isSoundProduct(float a, float b, float product) {
+  return isSoundSum(a, b, product) && (a == 0 || b == 0 || std::isnormal(product));
+}
+
+/// (x ∘ c) ∘ d → x ∘ (c ∘ d)
+static Rule associate(llvm::StringLiteral name, Op code) {
+  auto x = any(), c = constant(), d = constant();
+  auto inner = op(code, {x, c}).once();
+  auto outer = op(code, {inner, d}).mayActivate();
+  auto both = op(code, {c, d});
+  return {name, "not two of the same with constants, the first used once", outer, [=](Match &m) {
+            if (!m[x].isFloat() || !m[c].isFloat() || !m[d].isFloat())
+              return decline("not float");
+            if (!keepsShape(m[c], m[d]))
+              return decline("the constants broadcast in different ways");
+            if ((m[c].elementCount() > m[d].elementCount() ? m[c] : m[d]).isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            if (!m.everyOf(both, code == Op::MUL ? isSoundProduct : isSoundSum))
+              return decline("the constants, or the number that they make, are not finite or not normal");
+            return m.replace(clone(outer).operand(m.positionOf(inner), x).operand(m.positionOf(d), fold(both)));
+          }};
+}
+
+Pass MergeConstantArithmetic() {
+  return {"merge-constant-arithmetic",
+          "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), x - c -> x + (-c)",
+          Phase::Simplify,
+          true,
+          {},
+          {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL)}};
+}
+
+} // namespace origo
