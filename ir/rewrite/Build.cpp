@@ -80,10 +80,12 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
   return true;
 }
 
-/// Sizes of −1 are known at run time only.
-static bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
-  llvm::ArrayRef<int32_t> stated = value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape)
-                                                                : llvm::ArrayRef<int32_t>(value.shapeSignature);
+llvm::ArrayRef<int32_t> statedShape(const Value &value) {
+  return value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature;
+}
+
+bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
+  llvm::ArrayRef<int32_t> stated = statedShape(value);
   return !value.hasShape || (stated.size() == shape.size() && llvm::all_of(llvm::zip(stated, shape), [](auto sizes) {
                                auto [a, b] = sizes;
                                return a == b || a < 0 || b < 0;
@@ -238,7 +240,6 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
     return nullptr;
   item.synthetic = node.synthetic;
-  // An operator may be turned into itself with nothing changed: then it is the one of the pattern.
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
   if (!setResults(*item.op, node, engine.label(match.root(), folding ? label : llvm::StringRef(suffix))))
     return nullptr;

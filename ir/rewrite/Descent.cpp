@@ -12,7 +12,6 @@ static bool isReal(TensorType type) {
          type == TensorType::BFLOAT16 || type == TensorType::COMPLEX64 || type == TensorType::COMPLEX128;
 }
 
-/// Bit for bit, whoever computes it: elements are moved or widened, or they are integers without a scale.
 bool computesExactly(const Operator &op) {
   const OperatorInfo *row = op.info();
   if (row->has(Trait::DataMovement) || row->has(Trait::ShapeQuery))

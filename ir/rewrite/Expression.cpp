@@ -80,12 +80,6 @@ Expr any() { return made(Expr::Kind::Any); }
 Expr constant() { return made(Expr::Kind::Constant); }
 Expr near(double number) { return numberOf(number, true); }
 
-Expr optional() {
-  Expr::Node node{Expr::Kind::Any};
-  node.optional = true;
-  return made(std::move(node));
-}
-
 Expr optionalConstant() {
   Expr::Node node{Expr::Kind::Constant};
   node.optional = true;

@@ -61,7 +61,7 @@ struct Expr::Node {
   explicit Node(Kind kind) : kind(kind) {}
 
   Kind kind;
-  bool optional = false;          ///< Any, Constant: may be absent
+  bool optional = false;          ///< Constant: may be absent
   bool near = false;              ///< Number: up to the rounding of float16
   double number = 0;              ///< Number
   llvm::SmallVector<Op, 2> codes; ///< Operation, Through: one of these
@@ -88,7 +88,6 @@ std::string shown(double number);
 
 // What patterns look for.
 Expr any();               ///< any value
-Expr optional();          ///< any value, or an operand that is left out
 Expr constant();          ///< a constant whose bytes are at hand, dense
 Expr optionalConstant();  ///< such a constant, or an operand that is left out
 Expr near(double number); ///< this number up to one rounding to float16; a number alone is exactly that
@@ -133,7 +132,6 @@ ORIGO_FUNCTION(relu6, RELU6)
 ORIGO_FUNCTION(hardSwish, HARD_SWISH)
 ORIGO_FUNCTION(gelu, GELU)
 ORIGO_FUNCTION(cast, CAST)
-ORIGO_FUNCTION(dequantize, DEQUANTIZE)
 #undef ORIGO_FUNCTION
 #define ORIGO_FUNCTION(name, code)                                                                                     \
   inline Expr name(Expr x, Expr y) { return op(Op::code, {x, y}); }
@@ -141,7 +139,6 @@ ORIGO_FUNCTION(pow, POW)
 ORIGO_FUNCTION(maximum, MAXIMUM)
 ORIGO_FUNCTION(minimum, MINIMUM)
 ORIGO_FUNCTION(mean, MEAN)
-ORIGO_FUNCTION(squaredDifference, SQUARED_DIFFERENCE)
 ORIGO_FUNCTION(reshape, RESHAPE)
 ORIGO_FUNCTION(transpose, TRANSPOSE)
 ORIGO_FUNCTION(broadcastTo, BROADCAST_TO)

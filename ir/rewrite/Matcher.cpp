@@ -62,7 +62,7 @@ bool Matcher::matches(const Expr &pattern, Value *value, Next next) {
   const Expr::Node &node = *pattern.key();
   switch (node.kind) {
   case Expr::Kind::Any:
-    return value || node.optional ? bind(pattern, value, next) : miss([] { return "an operand"; });
+    return value ? bind(pattern, value, next) : miss([] { return "an operand"; });
   case Expr::Kind::Constant:
     return (!value && node.optional) || Tensor(value).isDenseConstant() ? bind(pattern, value, next)
                                                                         : miss([] { return "a constant"; });

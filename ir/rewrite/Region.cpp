@@ -11,8 +11,6 @@
 /// The laws of regions, what each operator that is made stands for, and the rewrite itself.
 namespace origo::rewrite {
 
-bool computesExactly(const Operator &op);
-
 static bool isOwn(const Operator &op, llvm::ArrayRef<Operator *> ops) { return llvm::is_contained(ops, &op); }
 
 static bool isStatic(const Value *value) { return value && value->isStatic(); }
@@ -253,16 +251,6 @@ Fate Build::fateOf() const {
   return moves ? Fate::LayoutCancelled : Fate::Identity;
 }
 
-static bool mayEqual(llvm::ArrayRef<int32_t> a, llvm::ArrayRef<int32_t> b) {
-  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
-           return std::get<0>(pair) == std::get<1>(pair) || std::get<0>(pair) < 0 || std::get<1>(pair) < 0;
-         });
-}
-
-static llvm::ArrayRef<int32_t> stated(const Value &value) {
-  return value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature;
-}
-
 /// Why a value cannot stand in the place of a result.
 const char *Build::misfit(const Replaced &item) const {
   const Value &old = *item.old, &with = *item.with;
@@ -277,7 +265,7 @@ const char *Build::misfit(const Replaced &item) const {
   }
   if (!with.hasShape)
     return nullptr; // inference does not know
-  return old.type != with.type || !mayEqual(stated(old), stated(with)) ? "type or shape would change" : nullptr;
+  return old.type != with.type || !mayHaveShape(old, statedShape(with)) ? "type or shape would change" : nullptr;
 }
 
 RewriteResult Build::finish() {
