@@ -217,12 +217,12 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   for (auto [graph, index] : row.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");
-    into->entries.push_back(operators[graph][index]);
+    into->add(*operators[graph][index]);
   }
   for (auto [graph, index] : row.tensors) {
     if (graph >= model.subgraphs.size() || index >= model.subgraphs[graph]->values.size())
       return bad("its ledger leads to a tensor that is not there");
-    into->entries.push_back(model.subgraphs[graph]->values[index]);
+    into->add(*model.subgraphs[graph]->values[index]);
   }
   model.tombstones.push_back(stone);
   return Error::success();

@@ -261,6 +261,7 @@ public:
   unsigned index = 0; ///< position in its subgraph; set by Model::number()
   bool queued = false; ///< on the Rewriter's worklist
   bool made = false;   ///< by a rewrite of this run
+  bool named = false;  ///< by a list of successors of an earlier run, perhaps for longer than it lives
   uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
 
 private:
@@ -282,6 +283,14 @@ private:
 /// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to it.
 struct alignas(8) Successors {
   llvm::SmallVector<llvm::PointerUnion<Operator *, Value *, Successors *>, 1> entries;
+  void add(Value &value) {
+    entries.push_back(&value);
+    value.named = true;
+  }
+  void add(Operator &op) {
+    entries.push_back(&op);
+    op.named = true;
+  }
 };
 
 class Subgraph {
@@ -323,8 +332,8 @@ struct MetadataEntry {
 };
 
 /// A model in memory. Owns everything it holds but the mapped files, which it keeps open. Operators and values are
-/// never freed before the model: an erased one stays readable, so that the ledger can be followed through it. Only what
-/// a run itself has made and erased is used again.
+/// never freed before the model. An erased one stays readable where the ledger is followed through it (`named`); any
+/// other is used again by a later rewrite.
 /// Construction (this class) is for import and the text form; removing is for the Editor, replacing for the Rewriter.
 class Model {
 public:
@@ -426,9 +435,10 @@ private:
   std::deque<Quantization> quantizationStore;
   std::deque<Successors> successorStore;
   std::vector<std::shared_ptr<void>> kept;
-  std::vector<Operator *> spare; ///< erased, and named by nothing
-  /// The same of constants that rewrites computed, with their subgraph.
-  std::vector<std::pair<Subgraph *, Value *>> spareConstants;
+  // Erased, and named by nothing: used again for what rewrites make.
+  std::vector<Operator *> spareOperators;
+  std::vector<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
+  std::vector<Buffer *> spareBuffers;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
 };
 

@@ -36,8 +36,8 @@ protected:
   Model &model;
   llvm::StringRef pass;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of an edit
-  llvm::SmallVector<Operator *> spent;  ///< made in this run and erased in the last edit, which may still be looked at
-  llvm::SmallVector<std::pair<Subgraph *, Value *>> spentConstants;
+  llvm::SmallVector<Operator *> spent;  ///< erased in the last edit, which may still be looked at
+  llvm::SmallVector<std::pair<Subgraph *, Value *>> spentValues;
   const Part *part = nullptr; ///< that has what is buried now
 
   /// The surroundings of an operator have changed.
@@ -54,7 +54,7 @@ protected:
   void eraseDoomed(Fate fate = Fate::Dead);
   void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
   bool removable(const Operator &op) const;
-  static void dropPayload(Value &value);
+  void dropPayload(Value &value);
 
 private:
   bool resize(Value &value, llvm::ArrayRef<int32_t> shape);

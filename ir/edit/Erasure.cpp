@@ -14,8 +14,10 @@ bool Editor::removable(const Operator &op) const {
 
 /// A long chain of rewrites leaves behind as many constants as it has steps.
 void Editor::dropPayload(Value &value) {
-  if (value.buffer && value.buffer->computed)
-    value.buffer->payload = {};
+  if (!value.buffer || !value.buffer->computed)
+    return;
+  value.buffer->payload = {};
+  model.spareBuffers.push_back(std::exchange(value.buffer, nullptr));
 }
 
 void Editor::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
@@ -38,8 +40,9 @@ void Editor::erase(Operator &op, Fate fate, Successors *into) {
       *entry = into;
     else
       home->entries.erase(entry);
-    spent.push_back(&op);
   }
+  if (op.made || !op.named)
+    spent.push_back(&op);
   for (unsigned i = 0; i < op.resultCount; ++i)
     if (Value *result = op.resultValues[i]) {
       result->definer = nullptr;
@@ -94,8 +97,7 @@ void Editor::eraseValue(Value &value, Fate fate, Successors *into) {
   value.relations.clear();
   value.parent = nullptr;
   dropPayload(value);
-  if (value.buffer && value.buffer->computed && !value.quantization)
-    spentConstants.emplace_back(graph, &value);
+  spentValues.emplace_back(graph, &value);
   if (const Quantization *q = value.quantization)
     for (Value *detail : {q->scales, q->zeroPoints})
       if (detail) {

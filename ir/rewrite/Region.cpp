@@ -489,8 +489,7 @@ void Build::apply() {
     maker->op->resultValues[0] = item.old;
     item.old->definer = maker->op;
     item.old->definerResult = 0;
-    item.with->definer = nullptr;
-    item.with->parent = nullptr;
+    engine.discard(*item.with);
     mutation::related(model, *item.old);
   }
   for (Created &item : created) {

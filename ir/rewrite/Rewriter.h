@@ -112,8 +112,9 @@ private:
   // For Build.
   llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
   Operator *newOperator();
+  Value &newValue(Subgraph &graph);
   Value &newConstant(Subgraph &graph, Payload payload);
-  void discard(Value &constant);
+  void discard(Value &value);
   void recycle(Operator &op);
   void created(Operator &op, llvm::ArrayRef<Operator *> roots);
   void standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into);
