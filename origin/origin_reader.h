@@ -384,7 +384,7 @@ typedef struct {
   int32_t axis; /* of ORIGO_AFFINE, -1: as a whole; and scale and shift */
   origo_term scale, shift;
   origo_numbers first, second; /* permute: p; slice, placed: begin, size */
-  origo_text unknown;          /* JSON */
+  origo_text unknown;          /* JSON, for example {"affine-by-source":{"axis":0,"scale":7,"shift":null}} */
 } origo_step;
 
 typedef struct {

@@ -1,5 +1,6 @@
 #include "RandomMap.h"
 
+#include "origin/codec/AffineBySource.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
 #include "origin/origin_reader.h"
@@ -90,9 +91,11 @@ std::vector<MapRelation> list(origo_relations relations) {
     MapRelation &to = result.emplace_back();
     to.tensor = from.tensor;
     to.exact = from.exact;
-    for (origo_step step; origo_next_step(&from.steps, &step);)
+    for (origo_step step; origo_next_step(&from.steps, &step);) {
       to.steps.push_back({MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
                           list(step.second), text(step.unknown)});
+      readAffineBySource(text(step.unknown), to.steps.back()); // the header leaves it to who has a JSON reader
+    }
   }
   return result;
 }
@@ -178,9 +181,8 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
   for (origo_unneeded row; origo_next_unneeded(&unneeded, &row);)
     known.unneeded.push_back({bool(row.is_tensor), row.id, row.user, row.operand, text(row.reason)});
   // In step with the ledger come those of its rows, if these are in order; in a damaged map they may not be.
-  auto is = [](const MapLedgerRow &row) { return std::pair(row.isTensor, row.id); };
-  bool sorted = std::is_sorted(known.ledger.begin(), known.ledger.end(),
-                               [&](const MapLedgerRow &a, const MapLedgerRow &b) { return is(a) < is(b); });
+  auto before = [](const auto &a, const auto &b) { return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id); };
+  bool sorted = llvm::is_sorted(known.ledger, before) && llvm::is_sorted(known.unneeded, before);
   unneeded = origo_all_unneeded(&from);
   ledger = origo_ledger(&from);
   for (origo_gone row; sorted && origo_next_gone(&ledger, &row);) {

@@ -75,6 +75,11 @@ private:
   bool setResults(Operator &op, const Expr::Node &node, llvm::StringRef label);
   Value *folded(Operator &op, llvm::StringRef label);
   Made descent(const Operator &op) const;
+  using Steps = llvm::SmallVector<Step, 2>;
+  static std::optional<std::pair<Step::Term, int>> termOf(const Value &operand, const Made &from, const Value &result);
+  static std::optional<Steps> affine(const Operator &op, unsigned i, const Made &other);
+  static Steps broadcast(const Value &from, const Value &to);
+  static std::optional<Steps> stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands);
   Value *pendingResult(llvm::StringRef label);
   void abandon();
 
