@@ -29,7 +29,7 @@ bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
     ids.push_back(relation.tensor);
   value.relations.clear();
   value.noRelation = "new-intermediate";
-  Successors *into = model.addSuccessors();
+  Destinations *into = model.addDestinations();
   into->add(value);
   bury(true, model.sets.of(ids), Fate::UserRemoved, into);
   value.shape.assign(shape.begin(), shape.end());

@@ -252,18 +252,18 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     sortByLineage(to);
   mutation::related(model, to);
   if (!to.relations.empty())
-    to.noRelation = {};
+    to.noRelation.clear();
   from.relations.clear();
 }
 
-void Rewriter::standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into) {
+void Rewriter::standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Destinations &into) {
   takeOver(old, value, exact && !replacesInexact(), [&](uint32_t lineage) { return numbers[lineage]; });
   into.add(value);
 }
 
 /// `old`, which keeps its name and relations, holds what `constant` was made of.
 void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact,
-                              Successors &into) {
+                              Destinations &into) {
   describeParents(old, parents);
   sortByLineage(old);
   mutation::derived(model, old);
@@ -299,7 +299,7 @@ void Rewriter::noteUnneeded(Operator &op, unsigned position, UnneededReason reas
 }
 
 /// Erases what was consumed and is needed no more.
-void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Successors *>> consumed, size_t roots,
+void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> consumed, size_t roots,
                       llvm::ArrayRef<Operator *> made, Fate fate) {
   ++applied;
   for (Operator *op : made) {
@@ -360,7 +360,7 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   region = list;
   std::optional<RewriteEvent> event = describe(list, SourceLine::current());
   ++model.rewrites;
-  Successors *into = model.addSuccessors();
+  Destinations *into = model.addDestinations();
   bool swapped =
       op.numOperands() == 2 && op.operand(0) != survivor->operand(0) && op.operand(0) == survivor->operand(1);
   llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, op, swapped);
@@ -407,8 +407,8 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
       survivor->sourceOperators = model.sets.join(survivor->sourceOperators, value->sourceOperators);
       mutation::derived(model, *survivor);
       if (!survivor->sourceTensors.empty() || !survivor->sourceOperators.empty())
-        survivor->synthetic = {};
-      Successors *into = model.addSuccessors();
+        survivor->synthetic.clear();
+      Destinations *into = model.addDestinations();
       into->add(*survivor);
       eraseValue(*value, Fate::DuplicateOf, into);
       if (onRewrite)
