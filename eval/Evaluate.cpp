@@ -1,7 +1,7 @@
 #include "eval/Evaluate.h"
 
-#include "eval/Fold.h"
 #include "eval/Dense.h"
+#include "eval/Fold.h"
 #include "eval/RealNumbers.h"
 #include "eval/RunOperator.h"
 #include "eval/kernels/Elementwise.h"
@@ -277,12 +277,6 @@ Result evaluate(const Operator &op, PayloadStore &store, const char *&why) {
     return none(why, reason);
   if (ElementwiseFold::canFold(op))
     return elementwise(op, store, why);
-  auto hasChannels = [](const Value *value) {
-    return value && value->quantization && value->quantization->scale.size() > 1;
-  };
-  if (info->has(Trait::Elementwise) && // the kernel would take the first scale for all
-      (hasChannels(&result) || llvm::any_of(op.operands(), [&](const Use &use) { return hasChannels(use.get()); })))
-    return none(why, "quantised by channel");
   bool moves = info->has(Trait::DataMovement);
   if (moves && llvm::all_of(op.operands(), [](const Use &use) { return !use.get() || isDense(use.get()); })) {
     auto views = viewed(op, store);

@@ -213,7 +213,7 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
 
 llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step) {
   FastKernels::Entry &entry = fast->entries[step.fast];
-  entry.taken = entry.fits(context.inputs) || entry.adapt(context);
+  entry.taken = entry.fits(context.inputs) || entry.adapt(context, *step.kernel);
   if (!entry.taken)
     return false;
   if (!entry.kernel) {

@@ -126,7 +126,7 @@ llvm::Expected<bool> ElementwiseFold::runBox(const Box &box, llvm::MutableArrayR
   context.outputs.push_back(&output);
 
   auto run = [&]() -> llvm::Expected<bool> {
-    if (llvm::Error error = kernel.run(context))
+    if (llvm::Error error = kernel.compute(context))
       return error;
     return see(context);
   };

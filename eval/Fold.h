@@ -29,7 +29,7 @@ public:
 private:
   const DetachedOperator detached;
   const Operator &op;
-  const KernelRow &kernel;
+  const Kernel &kernel;
   const uint64_t size; ///< of an element of the result
   unsigned windowCost = 1;
   llvm::Expected<bool> runBox(const Box &box, llvm::MutableArrayRef<uint8_t> to, See see) const;

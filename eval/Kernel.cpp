@@ -133,25 +133,4 @@ llvm::Error KernelContext::fail(unsigned operand, const llvm::Twine &message, st
                    std::move(actual));
 }
 
-llvm::Error KernelContext::wantRank(unsigned operand, int rank) const {
-  if (has(operand) && input(operand).rank() == rank)
-    return llvm::Error::success();
-  return fail(operand, "has another rank", std::to_string(rank),
-              has(operand) ? std::to_string(input(operand).rank()) : "none");
-}
-
-llvm::Error KernelContext::wantScales() const {
-  auto lacks = [](const Tensor *tensor) {
-    return tensor && tensor->type != TensorType::BOOL && bitsPerElement(tensor->type).value_or(32) <= 16 &&
-           (!tensor->quantization || tensor->quantization->scale.empty());
-  };
-  for (unsigned i = 0; i < inputs.size(); ++i)
-    if (lacks(inputs[i]))
-      return fail(i, "has no scale");
-  for (const Tensor *tensor : outputs)
-    if (lacks(tensor))
-      return fail("the result has no scale");
-  return llvm::Error::success();
-}
-
 } // namespace origo::eval

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "eval/EvalError.h"
+#include "eval/KernelSignature.h"
 #include "eval/Tensor.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -68,11 +69,6 @@ public:
   llvm::Error fail(const llvm::Twine &message) const;
   llvm::Error fail(unsigned operand, const llvm::Twine &message, std::string expected = {},
                    std::string actual = {}) const;
-  /// Refuses an operand of another rank.
-  llvm::Error wantRank(unsigned operand, int rank) const;
-
-  /// Refuses operands and results of 8 and 16 bits without a scale: arithmetic on them means nothing.
-  llvm::Error wantScales() const;
 
   /// For loops that may take more than a second: true when the run has taken longer than allowed. What the kernel does
   /// then with its results does not matter, as long as it returns. `work`: about how many steps are done between calls.
@@ -112,13 +108,12 @@ private:
 
 using KernelFunction = llvm::Error (*)(KernelContext &);
 
-/// One kernel: an operator with these types. `types` reads "f32, f32|f16, i32? -> f32": a list of what operands and
-/// results may be, in the short names of the text form; `any` is each type of whole bytes, `same` the type of operand
-/// 0, `?` marks what may be absent, and `...` repeats the last one.
+/// One kernel: an operator with these types, scales and dimensions (eval/KernelSignature.h), under these conditions.
 struct KernelRow {
   BuiltinOperator code;
   llvm::StringRef types;
-  KernelFunction run;
+  KernelFunction compute;
+  llvm::SmallVector<Condition, 0> conditions = {};
 };
 
 } // namespace origo::eval

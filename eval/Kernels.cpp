@@ -1,4 +1,4 @@
-#include "eval/KernelTypes.h"
+#include "eval/Kernels.h"
 
 #include "schema/TensorTypes.h"
 
@@ -68,119 +68,79 @@ KERNEL_FILES(DECLARE)
 
 namespace {
 
-void addWholeByteTypes(llvm::SmallVectorImpl<TensorType> &types) {
-  // The numbers of the types begin at −7.
-  for (int number = -16; number < 48; ++number)
-    if (auto bits = bitsPerElement(static_cast<TensorType>(number)); bits && *bits % 8 == 0)
-      types.push_back(static_cast<TensorType>(number));
-}
-
-TypeSlot parseSlot(llvm::StringRef text) {
-  TypeSlot slot;
-  slot.optional = text.consume_back("?");
-  while (!text.empty()) {
-    auto [name, rest] = text.split('|');
-    text = rest;
-    if (name.consume_front("same")) {
-      unsigned operand = 0;
-      if (!name.empty() && name.getAsInteger(10, operand))
-        llvm::report_fatal_error("a kernel's row says same as no operand: " + llvm::Twine(name));
-      slot.sameAs = operand;
-    } else if (name == "any")
-      addWholeByteTypes(slot.types);
-    else if (auto type = tensorTypeFromShortName(name))
-      slot.types.push_back(*type);
-    else
-      llvm::report_fatal_error("a kernel's row names a type that does not exist: " + llvm::Twine(name));
-  }
-  return slot;
-}
-
-llvm::SmallVector<TypeSlot, 4> parseSide(llvm::StringRef text, bool &repeats) {
-  llvm::SmallVector<TypeSlot, 4> slots;
-  text = text.trim();
-  repeats = text.consume_back("...");
-  while (!text.empty()) {
-    auto [slot, rest] = text.split(',');
-    slots.push_back(parseSlot(slot.trim()));
-    text = rest;
-  }
-  return slots;
-}
-
-TypeList parseTypes(llvm::StringRef text) {
-  TypeList list;
-  auto [operands, results] = text.split("->");
-  list.operands = parseSide(operands, list.operandsRepeat);
-  list.results = parseSide(results, list.resultsRepeat);
-  return list;
-}
-
-bool fits(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<const Value *> values,
-          llvm::ArrayRef<const Value *> operands, bool mayBeAbsent) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i >= slots.size() && (!repeat || slots.empty()))
-      return false;
-    if (!values[i] && mayBeAbsent)
-      continue;
-    if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], operands))
-      return false;
-  }
-  for (size_t i = values.size(); i < slots.size(); ++i)
-    if (!slots[i].optional && !mayBeAbsent)
-      return false;
-  return true;
-}
-
-struct Registry {
-  std::vector<KernelRow> rows;
-  std::vector<TypeList> lists;
+struct ByCode {
+  bool operator()(const Kernel &kernel, BuiltinOperator code) const { return kernel.code < code; }
+  bool operator()(BuiltinOperator code, const Kernel &kernel) const { return code < kernel.code; }
 };
 
-const Registry &registry() {
-  static const Registry result = [] {
-    Registry made;
-#define APPEND(name) llvm::append_range(made.rows, name());
+const std::vector<Kernel> &registry() {
+  static const std::vector<Kernel> result = [] {
+    std::vector<KernelRow> rows;
+#define APPEND(name) llvm::append_range(rows, name());
     KERNEL_FILES(APPEND)
 #undef APPEND
-    llvm::stable_sort(made.rows, [](const KernelRow &a, const KernelRow &b) { return a.code < b.code; });
-    for (const KernelRow &row : made.rows)
-      made.lists.push_back(parseTypes(row.types));
-    return made;
+    llvm::stable_sort(rows, [](const KernelRow &a, const KernelRow &b) { return a.code < b.code; });
+    return std::vector<Kernel>(rows.begin(), rows.end());
   }();
   return result;
 }
 
-bool matches(const TypeList &list, const Operator &op) {
-  llvm::SmallVector<const Value *, 8> operands, results(op.results().begin(), op.results().end());
-  for (unsigned i = 0; i < op.numOperands(); ++i)
-    operands.push_back(op.operand(i));
-  return fits(list.operands, list.operandsRepeat, operands, operands, false) &&
-         fits(list.results, list.resultsRepeat, results, operands, true);
+/// Options that are steps or sizes, and so are at least 1.
+bool isExtent(llvm::StringRef option) {
+  return option.starts_with("stride_") || option.starts_with("dilation_") || option.starts_with("filter_") ||
+         option == "block_size";
+}
+
+llvm::Error errorOf(Misfit misfit, const Operator &op, Phase phase) {
+  return evalError(ErrorCode::BadOperand, phase, op, misfit.operand, misfit.message, std::move(misfit.expected),
+                   std::move(misfit.actual));
 }
 
 } // namespace
 
-bool TypeSlot::accepts(const Value *value, llvm::ArrayRef<const Value *> operands) const {
-  if (!value)
-    return optional;
-  if (sameAs && *sameAs < operands.size() && operands[*sameAs] && value->type == operands[*sameAs]->type)
-    return true;
-  return llvm::is_contained(types, value->type);
+Kernel::Kernel(const KernelRow &row) : KernelRow(row), signature(row.types) {
+  const OperatorInfo *info = operatorInfo(code);
+  if (const wire::TableType *options = info ? info->optionsType() : nullptr)
+    for (const wire::Field &field : options->fields)
+      if (isExtent(field.name))
+        conditions.push_back(within(field.name, 1, std::numeric_limits<int32_t>::max()));
 }
 
-llvm::ArrayRef<KernelRow> allKernels() { return registry().rows; }
-llvm::ArrayRef<TypeList> kernelTypes() { return registry().lists; }
+llvm::Error Kernel::run(KernelContext &context) const {
+  if (auto misfit = admitsShapes(*this, context))
+    return errorOf(std::move(*misfit), context.op, Phase::Run);
+  return compute(context);
+}
 
-const KernelRow *findKernel(const Operator &op) {
-  if (!op.results().empty() && !op.result(0)) // kernels look at its type
-    return nullptr;
-  llvm::ArrayRef<KernelRow> rows = allKernels();
-  BuiltinOperator wanted = op.builtinMeant();
-  for (const KernelRow *row = llvm::lower_bound(rows, wanted, [](auto &r, auto code) { return r.code < code; });
-       row != rows.end() && row->code == wanted; ++row)
-    if (matches(registry().lists[row - rows.begin()], op))
-      return row;
+llvm::ArrayRef<Kernel> allKernels() { return registry(); }
+
+llvm::ArrayRef<Kernel> kernelsOf(BuiltinOperator code) {
+  auto [first, last] = std::equal_range(registry().begin(), registry().end(), code, ByCode());
+  return llvm::ArrayRef(registry()).slice(first - registry().begin(), last - first);
+}
+
+llvm::Expected<const Kernel *> kernelFor(const Operator &op) {
+  std::optional<Misfit> misfit;
+  if (op.results().empty() || op.result(0)) // kernels look at its type
+    for (const Kernel &kernel : kernelsOf(op.builtinMeant())) {
+      if (!kernel.signature.acceptsTypes(op))
+        continue;
+      auto found = admits(kernel, op);
+      if (!found)
+        return &kernel;
+      if (!misfit)
+        misfit = std::move(found);
+    }
+  if (misfit)
+    return errorOf(std::move(*misfit), op, Phase::Compile);
+  return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
+}
+
+const Kernel *findKernel(const Operator &op) {
+  auto kernel = kernelFor(op);
+  if (kernel)
+    return *kernel;
+  llvm::consumeError(kernel.takeError());
   return nullptr;
 }
 

@@ -4,11 +4,23 @@
 
 namespace origo::eval {
 
-/// All kernels, ordered by operator.
-llvm::ArrayRef<KernelRow> allKernels();
+/// A row that was read.
+struct Kernel : KernelRow {
+  explicit Kernel(const KernelRow &row);
+  KernelSignature signature;
+  /// Computes, unless it is not for operands of these shapes.
+  llvm::Error run(KernelContext &context) const;
+};
 
-/// The kernel for an operator by the types of its operands and results; null: none.
-const KernelRow *findKernel(const Operator &op);
+/// All kernels, ordered by operator.
+llvm::ArrayRef<Kernel> allKernels();
+/// Those of one operator: which types, and scales, and options it may have.
+llvm::ArrayRef<Kernel> kernelsOf(BuiltinOperator code);
+
+/// The kernel for an operator; or why there is none.
+llvm::Expected<const Kernel *> kernelFor(const Operator &op);
+/// The same; null: none.
+const Kernel *findKernel(const Operator &op);
 
 /// The types of an operator as a row would spell them, for messages and work lists.
 std::string typesOf(const Operator &op);

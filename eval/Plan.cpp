@@ -155,8 +155,10 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       }
       for (const Subgraph *callee : callees)
         step.callees.push_back(plan(*callee));
-    } else if (!(step.kernel = findKernel(*op))) {
-      add(evalError(ErrorCode::Unsupported, Phase::Compile, *op, -1, "no kernel for " + typesOf(*op)));
+    } else if (auto kernel = kernelFor(*op)) {
+      step.kernel = *kernel;
+    } else {
+      add(kernel.takeError());
     }
     made.steps.push_back(std::move(step));
   }

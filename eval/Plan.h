@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Kernels.h"
 #include "eval/Session.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -20,7 +21,7 @@ struct Slot {
 
 struct Step {
   const Operator *op;
-  const KernelRow *kernel;            ///< null: control flow
+  const Kernel *kernel;               ///< null: control flow
   int fast = -1;                      ///< its place among the FastKernels; −1: `kernel` computes it
   llvm::SmallVector<int, 4> operands; ///< slots; −1: absent
   llvm::SmallVector<int, 2> results;  ///< likewise

@@ -177,14 +177,14 @@ llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const T
 
 llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
                                                      uint64_t memoryLimit) {
-  const KernelRow *kernel = findKernel(op);
+  auto kernel = kernelFor(op);
   if (!kernel)
-    return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
+    return kernel.takeError();
   SingleOperator context(op, memoryLimit);
   OperatorTensors tensors;
   if (llvm::Error error = tensors.bind(context, given, context.left))
     return error;
-  if (llvm::Error error = kernel->run(context))
+  if (llvm::Error error = (*kernel)->run(context))
     return error;
   for (unsigned i = 0; i < op.results().size(); ++i) {
     context.results[i].type = tensors.results[i].type;

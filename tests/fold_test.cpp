@@ -1,7 +1,8 @@
 #include "eval/Evaluate.h"
 #include "eval/Fold.h"
-#include "eval/KernelTypes.h"
+#include "eval/Kernels.h"
 #include "eval/RunOperator.h"
+#include "ir/shapes/Inference.h"
 #include "tests/Samples.h"
 
 #include "schema/TensorTypes.h"
@@ -69,11 +70,15 @@ struct Outcome {
   bool lazy = false; ///< at least one result
 };
 
-/// evaluate() of an operator whose results have the types of `results`, against its kernel; their shapes are the
-/// kernel's.
+/// evaluate() of an operator whose results have the types of `results`, against its kernel.
 Outcome compare(Op code, llvm::ArrayRef<DetachedTensor> operands, std::vector<DetachedTensor> results, Random &random,
                 Options options = {}) {
   Outcome outcome;
+  if (auto types = inferResults(DetachedOperator(code, operands, results, options).get()))
+    for (auto [result, type] : llvm::zip(results, *types))
+      result.shape.assign(type.shape.begin(), type.shape.end());
+  else
+    llvm::consumeError(types.takeError());
   auto expected = runOperator(DetachedOperator(code, operands, results, options).get(), {});
   if (expected)
     for (size_t i = 0; i < results.size(); ++i)
@@ -137,12 +142,13 @@ TEST(Fold, ElementwiseIsWhatTheKernelsMake) {
   Random random(1);
   Quantization q = quantization(half, zero);
   std::set<Op> lazy;
-  for (auto [row, types] : llvm::zip_equal(allKernels(), kernelTypes())) {
+  for (const Kernel &row : allKernels()) {
+    const KernelSignature &types = row.signature;
     const OperatorInfo *info = operatorInfo(row.code);
     if (!info || !info->has(Trait::Elementwise) || info->has(Trait::ShapeQuery) || types.operands.empty())
       continue;
     for (int repetition = 0; repetition < 3; ++repetition) {
-      auto typeOf = [&](const TypeSlot &slot, TensorType first) {
+      auto typeOf = [&](const SlotRule &slot, TensorType first) {
         return slot.sameAs ? first : slot.types[below(random, static_cast<int32_t>(slot.types.size()))];
       };
       TensorType first = typeOf(types.operands[0], TensorType::FLOAT32);
@@ -150,7 +156,7 @@ TEST(Fold, ElementwiseIsWhatTheKernelsMake) {
       std::vector<DetachedTensor> operands, results;
       Shape shape = bigShape(random);
       for (size_t i = 0; i < std::max<size_t>(types.operands.size(), types.operandsRepeat ? 3 : 0); ++i) {
-        const TypeSlot &slot = types.operands[std::min(i, types.operands.size() - 1)];
+        const SlotRule &slot = types.operands[std::min(i, types.operands.size() - 1)];
         TensorType type = i == 0 ? first : typeOf(slot, first);
         bool whole = i + 1 == types.operands.size() || row.code == Op::ADD_N;
         operands.push_back(anyNumbers(random, type, whole ? shape : partOf(shape, random), scaleOf(type)));

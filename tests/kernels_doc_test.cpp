@@ -27,9 +27,11 @@ std::string document() {
   os << "# What runs\n\n"
         "The kernels of `eval/kernels/`, which `circle-interpreter --kernels` prints too: "
      << rows.size() << " operators.\n"
-     << "Types of operands → of results, in the names of the [text form](text-form.md): `f32|f16` either, `?` may be "
-        "absent,\n`any` all of whole bytes, `same` as operand 0, `...` the last one repeats. How near they are to the "
-        "real runtime is in\n[accuracy](accuracy.md), what is refused and why in [kernels](kernels.md).\n"
+     << "Types, scales and dimensions of operands → of results, as [kernels](kernels.md) explains them: `f32|f16` "
+        "either,"
+        "\n`{t|c0}` one scale or one for each index of axis 0, `[n,h,w,c]` dimensions, `?` may be absent. How near "
+        "they are "
+        "to the\nreal runtime is in [accuracy](accuracy.md).\n"
         "The test `KernelsDocument` compares this page, and writes it anew with `ORIGO_BLESS=1`.\n\n"
         "| operator | types |\n|---|---|\n";
   for (const auto &[name, types] : rows) {

@@ -117,7 +117,7 @@ bool FastKernels::Entry::fits(Operands operands) const {
   return shapesKnown && !elementsDecide;
 }
 
-bool FastKernels::Entry::adapt(const KernelContext &context) {
+bool FastKernels::Entry::adapt(const KernelContext &context, const Kernel &reference) {
   class ShapeOnly : public KernelContext {
   public:
     ShapeOnly(const KernelContext &from, Entry &entry)
@@ -145,7 +145,7 @@ bool FastKernels::Entry::adapt(const KernelContext &context) {
   };
   ShapeOnly shapes(context, *this);
   shapesKnown = false;
-  llvm::consumeError(findKernel(context.op)->run(shapes));
+  llvm::consumeError(reference.run(shapes));
   if (shapes.left)
     return false;
   for (size_t i = 0; i < context.inputs.size(); ++i)

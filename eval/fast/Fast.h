@@ -9,6 +9,7 @@
 /// Engine::Fast: kernels that are prepared when the model is compiled and run many times.
 namespace origo::eval {
 
+struct Kernel;
 struct Plan;
 struct Step;
 
@@ -80,7 +81,7 @@ public:
     bool taken = true;           ///< in the last run; false: the reference kernel had to compute
     bool fits(Operands operands) const;
     /// Asks the reference kernel for the results' shapes. False: they are not known, or it refuses the operands.
-    bool adapt(const KernelContext &context);
+    bool adapt(const KernelContext &context, const Kernel &reference);
   };
   std::vector<Entry> entries; ///< by Step::fast
 

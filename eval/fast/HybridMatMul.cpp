@@ -105,11 +105,6 @@ std::unique_ptr<FastKernel> hybrid(const FastSite &site) {
     llvm::consumeError(blocks.takeError());
     return nullptr;
   }
-  if (blocks->empty())
-    if (llvm::Error error = wantFilterScales(site, *weights, weights->dim(0))) {
-      llvm::consumeError(std::move(error));
-      return nullptr;
-    }
   // As the reference kernel: beside weights of 4 bits with no scales for blocks the option is ignored.
   bool asymmetric = options.asymmetric_quantize_inputs() && (!blocks->empty() || weights->type != TensorType::INT4);
   return std::make_unique<HybridFullyConnected>(*weights, asymmetric, *range, std::move(*blocks));

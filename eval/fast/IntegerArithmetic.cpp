@@ -63,16 +63,10 @@ std::unique_ptr<FastKernel> arithmetic(const FastSite &site) {
   const Tensor &result = site.output();
   if (site.type(0) != TensorType::INT16 || site.type(1) != TensorType::INT16 || result.type != TensorType::INT16)
     return nullptr;
-  if (llvm::Error error = site.wantScales()) {
-    llvm::consumeError(std::move(error));
-    return nullptr;
-  }
   if (site.op.code == Op::MUL)
     return kernel(QuantizedProduct<int16_t>(site, result));
-  if (!ShiftedSum::isMeant(site, result))
-    return kernel(QuantizedSum<int16_t, 15>(site, result));
   auto sum = ShiftedSum::of(site, result);
-  return sum ? kernel(*sum) : nullptr;
+  return sum ? kernel(*sum) : kernel(QuantizedSum<int16_t, 15>(site, result));
 }
 
 } // namespace

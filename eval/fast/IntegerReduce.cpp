@@ -40,8 +40,8 @@ template <class T> std::unique_ptr<FastKernel> reduce(const FastSite &site) {
   if (!site.constant(1))
     return nullptr;
   auto given = site.integers(1);
-  if (llvm::Error error = llvm::joinErrors(given ? llvm::Error::success() : given.takeError(), site.wantScales())) {
-    llvm::consumeError(std::move(error));
+  if (!given) {
+    llvm::consumeError(given.takeError());
     return nullptr;
   }
   if (site.output().type != site.type(0))
@@ -102,8 +102,8 @@ template <class T> std::unique_ptr<FastKernel> softmax(const FastSite &site) {
   if (site.output().type != site.type(0))
     return nullptr;
   auto made = Softmax8::of(site);
-  if (llvm::Error error = llvm::joinErrors(made ? llvm::Error::success() : made.takeError(), site.wantScales())) {
-    llvm::consumeError(std::move(error));
+  if (!made) {
+    llvm::consumeError(made.takeError());
     return nullptr;
   }
   std::array<int32_t, 256> exponentials;

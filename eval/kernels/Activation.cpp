@@ -18,8 +18,6 @@ llvm::Error reluFloat(KernelContext &ctx) {
 
 /// Requantises from the operand's scale to the result's and clamps.
 template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto output = ctx.output(0, ctx.input(0).shape);
   if (!output)
     return output.takeError();
@@ -68,19 +66,19 @@ llvm::ArrayRef<KernelRow> activationKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::RELU, "f32 -> f32", reluFloat},
-      {Op::RELU, "i8 -> i8", reluQuantized<int8_t>},
-      {Op::RELU, "u8 -> u8", reluQuantized<uint8_t>},
-      {Op::RELU, "i16 -> i16", reluQuantized<int16_t>},
+      {Op::RELU, "i8{t} -> i8{t}", reluQuantized<int8_t>},
+      {Op::RELU, "u8{t} -> u8{t}", reluQuantized<uint8_t>},
+      {Op::RELU, "i16{t} -> i16{t}", reluQuantized<int16_t>},
       {Op::RELU6, "f32 -> f32", reluFloat},
-      {Op::RELU6, "i8 -> i8", reluQuantized<int8_t>},
-      {Op::RELU6, "u8 -> u8", reluQuantized<uint8_t>},
-      {Op::RELU6, "i16 -> i16", reluQuantized<int16_t>},
+      {Op::RELU6, "i8{t} -> i8{t}", reluQuantized<int8_t>},
+      {Op::RELU6, "u8{t} -> u8{t}", reluQuantized<uint8_t>},
+      {Op::RELU6, "i16{t} -> i16{t}", reluQuantized<int16_t>},
       {Op::RELU_N1_TO_1, "f32 -> f32", reluFloat},
-      {Op::RELU_N1_TO_1, "i8 -> i8", reluQuantized<int8_t>},
-      {Op::RELU_N1_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
+      {Op::RELU_N1_TO_1, "i8{t} -> i8{t}", reluQuantized<int8_t>},
+      {Op::RELU_N1_TO_1, "u8{t} -> u8{t}", reluQuantized<uint8_t>},
       {Op::RELU_0_TO_1, "f32 -> f32", relu0To1Float},
-      {Op::RELU_0_TO_1, "i8 -> i8", reluQuantized<int8_t>},
-      {Op::RELU_0_TO_1, "u8 -> u8", reluQuantized<uint8_t>},
+      {Op::RELU_0_TO_1, "i8{t} -> i8{t}", reluQuantized<int8_t>},
+      {Op::RELU_0_TO_1, "u8{t} -> u8{t}", reluQuantized<uint8_t>},
       {Op::TANH, "f32 -> f32", tanhFloat},
       {Op::LOGISTIC, "f32 -> f32", logisticFloat},
       {Op::LEAKY_RELU, "f32 -> f32", leakyReluFloat},

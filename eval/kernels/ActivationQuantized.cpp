@@ -71,8 +71,6 @@ int32_t lookUp(int64_t x, int bits, int32_t most) {
 using Fixed16 = Fixed<int16_t>;
 
 llvm::Error logisticInt16(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   TableScale scale(ctx.input(0).scale());
   if (exponentOf(ctx.input(0).scale()) == -12)
     return map<int16_t, int16_t>(ctx, [](int16_t x) { return Fixed16::logistic(x, 3); });
@@ -84,8 +82,6 @@ llvm::Error logisticInt16(KernelContext &ctx) {
 }
 
 llvm::Error tanhInt16(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   TableScale scale(ctx.input(0).scale());
   std::optional<int> exponent = exponentOf(ctx.input(0).scale());
   if (exponent == -12 || exponent == -11)
@@ -99,8 +95,6 @@ llvm::Error tanhInt16(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error leakyRelu(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
@@ -127,8 +121,6 @@ int16_t saturatingLeftShift(int16_t x, int amount) {
 
 /// x · relu6(x + 3) / 6 in 16 bits. The last product is not rounded, which takes away the bias of the others.
 template <class T> llvm::Error hardSwish(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
@@ -166,23 +158,23 @@ template <class T> llvm::Error hardSwish(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> activationQuantizedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::LOGISTIC, "i8 -> i8", byTable8<int8_t, logistic>},
-      {Op::LOGISTIC, "u8 -> u8", byTable8<uint8_t, logistic>},
-      {Op::LOGISTIC, "i16 -> i16", logisticInt16},
-      {Op::TANH, "i8 -> i8", byTable8<int8_t, hyperbolicTangent>},
-      {Op::TANH, "u8 -> u8", byTable8<uint8_t, hyperbolicTangent>},
-      {Op::TANH, "i16 -> i16", tanhInt16},
-      {Op::ELU, "i8 -> i8", byTable8<int8_t, elu>},
-      {Op::EXP, "i8 -> i8", byTable8<int8_t, exponential>},
-      {Op::EXP, "i16 -> i16", byTable16<exponential>},
+      {Op::LOGISTIC, "i8{t} -> i8{t}", byTable8<int8_t, logistic>},
+      {Op::LOGISTIC, "u8{t} -> u8{t}", byTable8<uint8_t, logistic>},
+      {Op::LOGISTIC, "i16{t} -> i16{t}", logisticInt16},
+      {Op::TANH, "i8{t} -> i8{t}", byTable8<int8_t, hyperbolicTangent>},
+      {Op::TANH, "u8{t} -> u8{t}", byTable8<uint8_t, hyperbolicTangent>},
+      {Op::TANH, "i16{t} -> i16{t}", tanhInt16},
+      {Op::ELU, "i8{t} -> i8{t}", byTable8<int8_t, elu>},
+      {Op::EXP, "i8{t} -> i8{t}", byTable8<int8_t, exponential>},
+      {Op::EXP, "i16{t} -> i16{t}", byTable16<exponential>},
       {Op::GELU, "f32 -> f32", geluFloat},
-      {Op::GELU, "i8 -> i8", geluQuantized<int8_t>},
-      {Op::GELU, "u8 -> u8", geluQuantized<uint8_t>},
-      {Op::LEAKY_RELU, "i8 -> i8", leakyRelu<int8_t>},
-      {Op::LEAKY_RELU, "u8 -> u8", leakyRelu<uint8_t>},
-      {Op::LEAKY_RELU, "i16 -> i16", leakyRelu<int16_t>},
-      {Op::HARD_SWISH, "i8 -> i8", hardSwish<int8_t>},
-      {Op::HARD_SWISH, "u8 -> u8", hardSwish<uint8_t>},
+      {Op::GELU, "i8{t} -> i8{t}", geluQuantized<int8_t>},
+      {Op::GELU, "u8{t} -> u8{t}", geluQuantized<uint8_t>},
+      {Op::LEAKY_RELU, "i8{t} -> i8{t}", leakyRelu<int8_t>},
+      {Op::LEAKY_RELU, "u8{t} -> u8{t}", leakyRelu<uint8_t>},
+      {Op::LEAKY_RELU, "i16{t} -> i16{t}", leakyRelu<int16_t>},
+      {Op::HARD_SWISH, "i8{t} -> i8{t}", hardSwish<int8_t>},
+      {Op::HARD_SWISH, "u8{t} -> u8{t}", hardSwish<uint8_t>},
   };
   return rows;
 }

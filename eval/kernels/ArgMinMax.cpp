@@ -50,8 +50,6 @@ template <class T, class Index> llvm::Error largest(KernelContext &ctx) {
   auto k = ctx.integer(1);
   if (!k)
     return k.takeError();
-  if (in.rank() == 0)
-    return ctx.fail(0, "is a scalar");
   int64_t length = in.dim(in.rank() - 1);
   if (*k < 0 || *k > length)
     return ctx.fail(1, "more elements than a row has", std::to_string(length), std::to_string(*k));
@@ -93,22 +91,22 @@ template <class T, class Index> llvm::Error largest(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> argMinMaxKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::ARG_MAX, "f32, i32|i64 -> i32|i64", argMinMax<float>},
-      {Op::ARG_MAX, "i8, i32|i64 -> i32|i64", argMinMax<int8_t>},
-      {Op::ARG_MAX, "u8|bool, i32|i64 -> i32|i64", argMinMax<uint8_t>},
-      {Op::ARG_MAX, "i16, i32|i64 -> i32|i64", argMinMax<int16_t>},
-      {Op::ARG_MAX, "i32, i32|i64 -> i32|i64", argMinMax<int32_t>},
-      {Op::ARG_MIN, "f32, i32|i64 -> i32|i64", argMinMax<float>},
-      {Op::ARG_MIN, "i8, i32|i64 -> i32|i64", argMinMax<int8_t>},
-      {Op::ARG_MIN, "u8|bool, i32|i64 -> i32|i64", argMinMax<uint8_t>},
-      {Op::ARG_MIN, "i16, i32|i64 -> i32|i64", argMinMax<int16_t>},
-      {Op::ARG_MIN, "i32, i32|i64 -> i32|i64", argMinMax<int32_t>},
-      {Op::TOPK_V2, "f32, i32 -> f32, i32", largest<float, int32_t>},
-      {Op::TOPK_V2, "i8, i32 -> i8, i32", largest<int8_t, int32_t>},
-      {Op::TOPK_V2, "u8, i32 -> u8, i32", largest<uint8_t, int32_t>},
-      {Op::TOPK_V2, "i16, i32 -> i16, i32", largest<int16_t, int32_t>},
-      {Op::TOPK_V2, "i32, i32 -> i32, i32", largest<int32_t, int32_t>},
-      {Op::TOPK_V2, "i64, i32 -> i64, i32", largest<int64_t, int32_t>},
+      {Op::ARG_MAX, "f32[..,_], i32|i64 -> i32|i64", argMinMax<float>},
+      {Op::ARG_MAX, "i8{n|t}[..,_], i32|i64 -> i32|i64", argMinMax<int8_t>},
+      {Op::ARG_MAX, "u8|bool[..,_], i32|i64 -> i32|i64", argMinMax<uint8_t>},
+      {Op::ARG_MAX, "i16{n|t}[..,_], i32|i64 -> i32|i64", argMinMax<int16_t>},
+      {Op::ARG_MAX, "i32[..,_], i32|i64 -> i32|i64", argMinMax<int32_t>},
+      {Op::ARG_MIN, "f32[..,_], i32|i64 -> i32|i64", argMinMax<float>},
+      {Op::ARG_MIN, "i8{n|t}[..,_], i32|i64 -> i32|i64", argMinMax<int8_t>},
+      {Op::ARG_MIN, "u8|bool[..,_], i32|i64 -> i32|i64", argMinMax<uint8_t>},
+      {Op::ARG_MIN, "i16{n|t}[..,_], i32|i64 -> i32|i64", argMinMax<int16_t>},
+      {Op::ARG_MIN, "i32[..,_], i32|i64 -> i32|i64", argMinMax<int32_t>},
+      {Op::TOPK_V2, "f32[..,_], i32 -> f32, i32", largest<float, int32_t>},
+      {Op::TOPK_V2, "i8{n|t}[..,_], i32 -> i8{n|t}, i32", largest<int8_t, int32_t>},
+      {Op::TOPK_V2, "u8{n|t}[..,_], i32 -> u8{n|t}, i32", largest<uint8_t, int32_t>},
+      {Op::TOPK_V2, "i16{n|t}[..,_], i32 -> i16{n|t}, i32", largest<int16_t, int32_t>},
+      {Op::TOPK_V2, "i32[..,_], i32 -> i32, i32", largest<int32_t, int32_t>},
+      {Op::TOPK_V2, "i64[..,_], i32 -> i64, i32", largest<int64_t, int32_t>},
   };
   return rows;
 }

@@ -36,9 +36,6 @@ struct MatMul {
 llvm::Expected<MatMul> prepare(KernelContext &ctx) {
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
   const Tensor &x = ctx.input(0), &y = ctx.input(1);
-  for (unsigned i : {0u, 1u})
-    if (ctx.input(i).rank() < 2)
-      return ctx.fail(i, "is no matrix");
   MatMul m{Stack(x, options.adjoint_lhs()), Stack(y, options.adjoint_rhs()), nullptr, {}};
   if (m.left.columns != m.right.rows)
     return ctx.fail(1, "does not have as many rows as the first has columns", std::to_string(m.left.columns),
@@ -121,8 +118,6 @@ llvm::Error multiplyIntegers(KernelContext &ctx) {
 }
 
 llvm::Error multiplyUint4(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto m = prepare(ctx);
   if (!m)
     return m.takeError();
@@ -143,8 +138,6 @@ llvm::Error multiplyHybrid(KernelContext &ctx) {
   auto m = prepare(ctx);
   if (!m)
     return m.takeError();
-  if (llvm::Error error = wantFilterScales(ctx, ctx.input(1), m->right.columns))
-    return error;
   // In the order of rows, whatever the operand's.
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
   auto x = ctx.input(0).as<float>();
@@ -171,14 +164,22 @@ llvm::Error multiplyHybrid(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> batchMatMulKernels() {
   using Op = BuiltinOperator;
+  // Scales for columns of the second stack are along its last dimension, or the one before where it is transposed.
+  const Condition upright = is("adjoint_rhs", {"false"}), transposed = is("adjoint_rhs", {"true"});
+  auto wide = multiplyQuantized<int16_t, int8_t, int64_t>;
+  auto narrow = multiplyQuantized<int8_t, int8_t, int32_t>;
   static const KernelRow rows[] = {
-      {Op::BATCH_MATMUL, "f32, f32 -> f32", multiplyFloat},
-      {Op::BATCH_MATMUL, "u4, u4 -> u4", multiplyUint4},
-      {Op::BATCH_MATMUL, "f32, i8 -> f32", multiplyHybrid},
-      {Op::BATCH_MATMUL, "i8, i8 -> i8", multiplyQuantized<int8_t, int8_t, int32_t>},
-      {Op::BATCH_MATMUL, "i8, i8 -> i32", multiplyIntegers},
-      {Op::BATCH_MATMUL, "i16, i16 -> i16", multiplyQuantized<int16_t, int16_t, int64_t>},
-      {Op::BATCH_MATMUL, "i16, i8 -> i16", multiplyQuantized<int16_t, int8_t, int64_t>},
+      {Op::BATCH_MATMUL, "f32[..,_,_], f32[..,_,_] -> f32[..,_,_]", multiplyFloat},
+      {Op::BATCH_MATMUL, "u4{t}[..,_,_], u4{t}[..,_,_] -> u4{t}[..,_,_]", multiplyUint4},
+      {Op::BATCH_MATMUL, "f32[..,_,_], i8{t|c-1}[..,_,_] -> f32[..,_,_]", multiplyHybrid, {upright}},
+      {Op::BATCH_MATMUL, "f32[..,_,_], i8{t|c-2}[..,_,_] -> f32[..,_,_]", multiplyHybrid, {transposed}},
+      {Op::BATCH_MATMUL, "i8{t}[..,_,_], i8{t|c-1}[..,_,_] -> i8{t}[..,_,_]", narrow, {upright}},
+      {Op::BATCH_MATMUL, "i8{t}[..,_,_], i8{t|c-2}[..,_,_] -> i8{t}[..,_,_]", narrow, {transposed}},
+      {Op::BATCH_MATMUL, "i8[..,_,_], i8[..,_,_] -> i32[..,_,_]", multiplyIntegers},
+      {Op::BATCH_MATMUL, "i16{t}[..,_,_], i16{t}[..,_,_] -> i16{t}[..,_,_]",
+       multiplyQuantized<int16_t, int16_t, int64_t>},
+      {Op::BATCH_MATMUL, "i16{t}[..,_,_], i8{t|c-1}[..,_,_] -> i16{t}[..,_,_]", wide, {upright}},
+      {Op::BATCH_MATMUL, "i16{t}[..,_,_], i8{t|c-2}[..,_,_] -> i16{t}[..,_,_]", wide, {transposed}},
   };
   return rows;
 }

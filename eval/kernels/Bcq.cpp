@@ -14,10 +14,6 @@ class BinaryCodes {
 public:
   static llvm::Expected<BinaryCodes> of(KernelContext &ctx, unsigned scalesAt, unsigned binaryAt, unsigned clustersAt,
                                         int32_t columns) {
-    if (llvm::Error error = ctx.wantRank(clustersAt, 2))
-      return error;
-    if (ctx.input(clustersAt).dim(1) != 2)
-      return ctx.fail(clustersAt, "does not hold pairs");
     if (columns <= 0)
       return ctx.fail("the hidden size is not above zero");
     auto clusters = ctx.integers(clustersAt);
@@ -71,8 +67,6 @@ private:
 llvm::Error fullyConnected(KernelContext &ctx) {
   enum { Input, Scales, Binary, Bias, Clusters };
   const auto &options = ctx.options<circle::BCQFullyConnectedOptions>();
-  if (llvm::Error error = ctx.wantRank(Input, 2))
-    return error;
   int32_t depth = options.weights_hidden_size(), batches = ctx.input(Input).dim(1);
   if (ctx.input(Input).dim(0) != depth)
     return ctx.fail(Input, "does not have as many rows as the weights have columns", std::to_string(depth),
@@ -151,8 +145,8 @@ llvm::Error gather(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> bcqKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::BCQ_FULLY_CONNECTED, "f32, f32, i32, f32?, i32 -> f32", fullyConnected},
-      {Op::BCQ_GATHER, "f32, i32, i32|i64, i32 -> f32", gather},
+      {Op::BCQ_FULLY_CONNECTED, "f32[_,_], f32, i32, f32?, i32[_,2] -> f32", fullyConnected},
+      {Op::BCQ_GATHER, "f32, i32, i32|i64, i32[_,2] -> f32", gather},
   };
   return rows;
 }

@@ -149,8 +149,6 @@ llvm::Error logicalOr(KernelContext &ctx) {
 }
 
 template <class T, class Arithmetic> llvm::Error zipQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   Arithmetic compute(ctx, *ctx.outputs[0]);
   return zip<T, T>(ctx, [&](T x, T y, const char *&) { return compute(x, y); });
 }
@@ -164,13 +162,9 @@ template <class T> llvm::Error multiplyQuantized(KernelContext &ctx) {
 }
 
 llvm::Error addInt16(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
-  if (!ShiftedSum::isMeant(ctx, *ctx.outputs[0]))
-    return addQuantized<int16_t, 15>(ctx);
   auto sum = ShiftedSum::of(ctx, *ctx.outputs[0]);
   if (!sum)
-    return ctx.fail("the operands' scales must not be larger than the result's, and one must be equal to it");
+    return addQuantized<int16_t, 15>(ctx);
   return zip<int16_t, int16_t>(ctx, [&](int16_t x, int16_t y, const char *&) { return (*sum)(x, y); });
 }
 
@@ -182,46 +176,46 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::ADD, "f32, f32 -> f32", arithmetic<float>},
       {Op::ADD, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::ADD, "i64, i64 -> i64", arithmetic<int64_t>},
-      {Op::ADD, "i8, i8 -> i8", addQuantized<int8_t, 20>},
-      {Op::ADD, "u8, u8 -> u8", addQuantized<uint8_t, 20>},
-      {Op::ADD, "i16, i16 -> i16", addInt16},
-      {Op::SUB, "i16, i16 -> i16", addInt16},
+      {Op::ADD, "i8{t}, i8{t} -> i8{t}", addQuantized<int8_t, 20>},
+      {Op::ADD, "u8{t}, u8{t} -> u8{t}", addQuantized<uint8_t, 20>},
+      {Op::ADD, "i16{t}, i16{t} -> i16{t}", addInt16},
+      {Op::SUB, "i16{t}, i16{t} -> i16{t}", addInt16},
       {Op::SUB, "f32, f32 -> f32", arithmetic<float>},
       {Op::SUB, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::SUB, "i64, i64 -> i64", arithmetic<int64_t>},
-      {Op::SUB, "i8, i8 -> i8", addQuantized<int8_t, 20>},
-      {Op::SUB, "u8, u8 -> u8", addQuantized<uint8_t, 20>},
+      {Op::SUB, "i8{t}, i8{t} -> i8{t}", addQuantized<int8_t, 20>},
+      {Op::SUB, "u8{t}, u8{t} -> u8{t}", addQuantized<uint8_t, 20>},
       {Op::MUL, "f32, f32 -> f32", arithmetic<float>},
       {Op::MUL, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::MUL, "i64, i64 -> i64", arithmetic<int64_t>},
-      {Op::MUL, "i8, i8 -> i8", multiplyQuantized<int8_t>},
-      {Op::MUL, "u8, u8 -> u8", multiplyQuantized<uint8_t>},
-      {Op::MUL, "i16, i16 -> i16", multiplyQuantized<int16_t>},
+      {Op::MUL, "i8{t}, i8{t} -> i8{t}", multiplyQuantized<int8_t>},
+      {Op::MUL, "u8{t}, u8{t} -> u8{t}", multiplyQuantized<uint8_t>},
+      {Op::MUL, "i16{t}, i16{t} -> i16{t}", multiplyQuantized<int16_t>},
       {Op::DIV, "f32, f32 -> f32", arithmetic<float>},
       {Op::DIV, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::DIV, "i64, i64 -> i64", arithmetic<int64_t>},
       {Op::MAXIMUM, "f32, f32 -> f32", maximum<float>},
       {Op::MAXIMUM, "i32, i32 -> i32", maximum<int32_t>},
       {Op::MAXIMUM, "i64, i64 -> i64", maximum<int64_t>},
-      {Op::MAXIMUM, "i8, i8 -> i8", maximum<int8_t>},
-      {Op::MAXIMUM, "u8, u8 -> u8", maximum<uint8_t>},
-      {Op::MAXIMUM, "i16, i16 -> i16", maximum<int16_t>},
+      {Op::MAXIMUM, "i8{n|t}, i8{n|t} -> i8{n|t}", maximum<int8_t>},
+      {Op::MAXIMUM, "u8{n|t}, u8{n|t} -> u8{n|t}", maximum<uint8_t>},
+      {Op::MAXIMUM, "i16{n|t}, i16{n|t} -> i16{n|t}", maximum<int16_t>},
       {Op::MINIMUM, "f32, f32 -> f32", minimum<float>},
       {Op::MINIMUM, "i32, i32 -> i32", minimum<int32_t>},
       {Op::MINIMUM, "i64, i64 -> i64", minimum<int64_t>},
-      {Op::MINIMUM, "i8, i8 -> i8", minimum<int8_t>},
-      {Op::MINIMUM, "u8, u8 -> u8", minimum<uint8_t>},
-      {Op::MINIMUM, "i16, i16 -> i16", minimum<int16_t>},
+      {Op::MINIMUM, "i8{n|t}, i8{n|t} -> i8{n|t}", minimum<int8_t>},
+      {Op::MINIMUM, "u8{n|t}, u8{n|t} -> u8{n|t}", minimum<uint8_t>},
+      {Op::MINIMUM, "i16{n|t}, i16{n|t} -> i16{n|t}", minimum<int16_t>},
       {Op::SQUARED_DIFFERENCE, "f32, f32 -> f32", squaredDifference<float>},
       {Op::SQUARED_DIFFERENCE, "i32, i32 -> i32", squaredDifference<int32_t>},
       {Op::POW, "f32, f32 -> f32", powerFloat},
       {Op::POW, "i32, i32 -> i32", powerInteger},
       {Op::ATAN2, "f32, f32 -> f32", atan2<float>},
       {Op::ATAN2, "f64, f64 -> f64", atan2<double>},
-      {Op::FLOOR_DIV, "i8, i8 -> i8", floorDiv<int8_t>},
-      {Op::FLOOR_DIV, "i16, i16 -> i16", floorDiv<int16_t>},
-      {Op::FLOOR_MOD, "i8, i8 -> i8", floorMod<int8_t>},
-      {Op::FLOOR_MOD, "i16, i16 -> i16", floorMod<int16_t>},
+      {Op::FLOOR_DIV, "i8{n|t}, i8{n|t} -> i8{n|t}", floorDiv<int8_t>},
+      {Op::FLOOR_DIV, "i16{n|t}, i16{n|t} -> i16{n|t}", floorDiv<int16_t>},
+      {Op::FLOOR_MOD, "i8{n|t}, i8{n|t} -> i8{n|t}", floorMod<int8_t>},
+      {Op::FLOOR_MOD, "i16{n|t}, i16{n|t} -> i16{n|t}", floorMod<int16_t>},
       {Op::FLOOR_DIV, "f32, f32 -> f32", floorDiv<float>},
       {Op::FLOOR_DIV, "i32, i32 -> i32", floorDiv<int32_t>},
       {Op::FLOOR_DIV, "i64, i64 -> i64", floorDiv<int64_t>},
@@ -231,7 +225,7 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
 // 16 bit integers are compared as such, whatever their scales: so does the runtime.
 #define COMPARISON(code)                                                                                               \
   {Op::code, "f32, f32 -> bool", compare<float>}, {Op::code, "i32, i32 -> bool", compare<int32_t>},                    \
-      {Op::code, "i64, i64 -> bool", compare<int64_t>}, {Op::code, "i16, i16 -> bool", compare<int16_t>}
+      {Op::code, "i64, i64 -> bool", compare<int64_t>}, {Op::code, "i16{n|t}, i16{n|t} -> bool", compare<int16_t>}
       COMPARISON(EQUAL),
       COMPARISON(NOT_EQUAL),
       COMPARISON(LESS),

@@ -9,8 +9,6 @@ namespace {
 
 /// Compares real numbers, in steps of 1/256 of them.
 template <class T> llvm::Error compareQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   Multiplier ofA = quantizeMultiplier(static_cast<double>(a.scale()));
   Multiplier ofB = quantizeMultiplier(static_cast<double>(b.scale()));
@@ -20,8 +18,6 @@ template <class T> llvm::Error compareQuantized(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error squaredDifferenceQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   constexpr int spare = 7;
   const Tensor &a = ctx.input(0), &b = ctx.input(1), &result = *ctx.outputs[0];
   double common = 2.0 * static_cast<double>(std::max(a.scale(), b.scale()));
@@ -37,8 +33,6 @@ template <class T> llvm::Error squaredDifferenceQuantized(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error divideQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &a = ctx.input(0), &b = ctx.input(1), &result = *ctx.outputs[0];
   Multiplier factor = quantizeMultiplier(static_cast<double>(a.scale() / (b.scale() * result.scale())));
   auto [low, high] = quantizedActivationRange<T>(ctx.options<circle::DivOptions>().fused_activation_function(), result);
@@ -69,7 +63,8 @@ llvm::ArrayRef<KernelRow> binaryQuantizedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
 #define COMPARISON(code)                                                                                               \
-  {Op::code, "i8, i8 -> bool", compareQuantized<int8_t>}, {Op::code, "u8, u8 -> bool", compareQuantized<uint8_t>}
+  {Op::code, "i8{t}, i8{t} -> bool", compareQuantized<int8_t>},                                                        \
+      {Op::code, "u8{t}, u8{t} -> bool", compareQuantized<uint8_t>}
       COMPARISON(EQUAL),
       COMPARISON(NOT_EQUAL),
       COMPARISON(LESS),
@@ -77,10 +72,10 @@ llvm::ArrayRef<KernelRow> binaryQuantizedKernels() {
       COMPARISON(GREATER),
       COMPARISON(GREATER_EQUAL),
 #undef COMPARISON
-      {Op::SQUARED_DIFFERENCE, "i8, i8 -> i8", squaredDifferenceQuantized<int8_t>},
-      {Op::DIV, "u8, u8 -> u8", divideQuantized<uint8_t>},
-      {Op::DIV, "i8, i8 -> i8", divideQuantized<int8_t>},
-      {Op::DIV, "i16, i16 -> i16", divideQuantized<int16_t>},
+      {Op::SQUARED_DIFFERENCE, "i8{t}, i8{t} -> i8{t}", squaredDifferenceQuantized<int8_t>},
+      {Op::DIV, "u8{t}, u8{t} -> u8{t}", divideQuantized<uint8_t>},
+      {Op::DIV, "i8{t}, i8{t} -> i8{t}", divideQuantized<int8_t>},
+      {Op::DIV, "i16{t}, i16{t} -> i16{t}", divideQuantized<int16_t>},
   };
   return rows;
 }

@@ -18,11 +18,6 @@ struct ChannelScales {
   static llvm::Expected<ChannelScales> of(const KernelContext &ctx, const Tensor &input, const Tensor &filter,
                                           const Tensor &output, int32_t channels,
                                           circle::ActivationFunctionType activation, Product precision) {
-    if (llvm::Error error = ctx.wantScales())
-      return error;
-    if (filter.perChannel() && filter.quantization->scale.size() != static_cast<size_t>(channels))
-      return ctx.fail(1, "does not have a scale for each output channel", std::to_string(channels),
-                      std::to_string(filter.quantization->scale.size()));
     ChannelScales made;
     made.inputZero = input.zeroPoint();
     // Filters with a scale for each channel are symmetric.

@@ -21,10 +21,6 @@ struct Conv {
 
 /// Reads operands and options, and makes the output. `outputChannels` is the filter's dimension that has them.
 template <class Options> llvm::Expected<Conv> prepare(KernelContext &ctx, int outputChannels) {
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
-  if (llvm::Error error = ctx.wantRank(1, 4))
-    return error;
   const auto &options = ctx.options<Options>();
   Conv conv{&ctx,
             &ctx.input(0),
@@ -47,9 +43,6 @@ template <class Options> llvm::Expected<Conv> prepare(KernelContext &ctx, int ou
   conv.vertical = *vertical;
   conv.horizontal = *horizontal;
   int32_t channels = filter.dim(outputChannels);
-  if (conv.bias && conv.bias->count() != channels)
-    return ctx.fail(2, "does not have a number for each output channel", std::to_string(channels),
-                    std::to_string(conv.bias->count()));
   auto output = ctx.output(
       0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), channels});
   if (!output)
@@ -180,7 +173,7 @@ llvm::Expected<Conv> prepareDepthwise(KernelContext &ctx) {
   if (!conv)
     return conv.takeError();
   int32_t depth = conv->input->dim(3);
-  if (depth == 0 || conv->filter->dim(3) % depth || conv->filter->dim(0) != 1)
+  if (depth == 0 || conv->filter->dim(3) % depth)
     return ctx.fail(1, "its channels are no multiple of the input's");
   return conv;
 }
@@ -226,9 +219,6 @@ llvm::Error hybrid(KernelContext &ctx, Prepare prepared, Convolve convolveWith, 
   if (!conv)
     return conv.takeError();
   const Tensor &in = *conv->input, &filter = *conv->filter;
-  int32_t channels = conv->output->dim(3);
-  if (llvm::Error error = wantFilterScales(ctx, filter, channels))
-    return error;
   HybridRows rows(in.as<float>(), in.dim(0), alwaysByChannel || filter.perChannel());
   auto weights = weightsOf<int8_t>(filter);
   auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
@@ -258,17 +248,24 @@ llvm::Error depthwiseHybrid(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> convolutionKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::CONV_2D, "f32, f32, f32? -> f32", convFloat},
-      {Op::CONV_2D, "f32, i8|i4, f32? -> f32", convHybrid},
-      {Op::CONV_2D, "i8, i8|i4, i32? -> i8", convQuantized<int8_t, int8_t, int32_t>},
-      {Op::CONV_2D, "u8, u8, i32? -> u8", convQuantized<uint8_t, uint8_t, int32_t>},
-      {Op::CONV_2D, "i16, i8, i64? -> i16", convQuantized<int16_t, int8_t, int64_t>},
-      {Op::CONV_2D, "i16, i8, i32 -> i16", convQuantized<int16_t, int8_t, int32_t>},
-      {Op::DEPTHWISE_CONV_2D, "f32, f32, f32? -> f32", depthwiseFloat},
-      {Op::DEPTHWISE_CONV_2D, "f32, i8, f32? -> f32", depthwiseHybrid},
-      {Op::DEPTHWISE_CONV_2D, "i8, i8|i4, i32? -> i8", depthwiseQuantized<int8_t, int8_t, int32_t>},
-      {Op::DEPTHWISE_CONV_2D, "u8, u8, i32? -> u8", depthwiseQuantized<uint8_t, uint8_t, int32_t>},
-      {Op::DEPTHWISE_CONV_2D, "i16, i8, i64? -> i16", depthwiseQuantized<int16_t, int8_t, int64_t>},
+      {Op::CONV_2D, "f32[n,h,w,c], f32[o,y,x,i], f32[#o]? -> f32[n,_,_,o]", convFloat},
+      {Op::CONV_2D, "f32[n,h,w,c], i8|i4{t|c0}[o,y,x,i], f32[#o]? -> f32[n,_,_,o]", convHybrid},
+      {Op::CONV_2D, "i8{t}[n,h,w,c], i8|i4{t|c0}[o,y,x,i], i32[#o]? -> i8{t}[n,_,_,o]",
+       convQuantized<int8_t, int8_t, int32_t>},
+      {Op::CONV_2D, "u8{t}[n,h,w,c], u8{t|c0}[o,y,x,i], i32[#o]? -> u8{t}[n,_,_,o]",
+       convQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::CONV_2D, "i16{t}[n,h,w,c], i8{t|c0}[o,y,x,i], i64[#o]? -> i16{t}[n,_,_,o]",
+       convQuantized<int16_t, int8_t, int64_t>},
+      {Op::CONV_2D, "i16{t}[n,h,w,c], i8{t|c0}[o,y,x,i], i32[#o] -> i16{t}[n,_,_,o]",
+       convQuantized<int16_t, int8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "f32[n,h,w,c], f32[1,y,x,o], f32[#o]? -> f32[n,_,_,o]", depthwiseFloat},
+      {Op::DEPTHWISE_CONV_2D, "f32[n,h,w,c], i8{t|c3}[1,y,x,o], f32[#o]? -> f32[n,_,_,o]", depthwiseHybrid},
+      {Op::DEPTHWISE_CONV_2D, "i8{t}[n,h,w,c], i8|i4{t|c3}[1,y,x,o], i32[#o]? -> i8{t}[n,_,_,o]",
+       depthwiseQuantized<int8_t, int8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "u8{t}[n,h,w,c], u8{t|c3}[1,y,x,o], i32[#o]? -> u8{t}[n,_,_,o]",
+       depthwiseQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::DEPTHWISE_CONV_2D, "i16{t}[n,h,w,c], i8{t|c3}[1,y,x,o], i64[#o]? -> i16{t}[n,_,_,o]",
+       depthwiseQuantized<int16_t, int8_t, int64_t>},
   };
   return rows;
 }

@@ -18,11 +18,8 @@ struct Conv3D {
   circle::ActivationFunctionType activation;
 };
 
-/// `input` and `bias` are operands; `outputChannels` and `inputChannels` are dimensions of the filter.
-llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias, int outputChannels, int inputChannels) {
-  for (unsigned i : {1u, input})
-    if (llvm::Error error = ctx.wantRank(i, 5))
-      return error;
+/// `input` and `bias` are operands.
+llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias) {
   const auto &options = ctx.options<circle::Conv3DOptions>();
   Conv3D c{&ctx.input(input),
            &ctx.input(1),
@@ -32,12 +29,8 @@ llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias, i
            {options.dilation_d_factor(), options.dilation_h_factor(), options.dilation_w_factor()},
            {},
            options.fused_activation_function()};
-  if (c.filter->dim(inputChannels) != c.input->dim(4) || c.input->dim(4) == 0)
-    return ctx.fail(1, "its depth is not the input's channels", std::to_string(c.input->dim(4)),
-                    std::to_string(c.filter->dim(inputChannels)));
-  if (c.bias && c.bias->count() != c.filter->dim(outputChannels))
-    return ctx.fail(bias, "does not have a number for each output channel",
-                    std::to_string(c.filter->dim(outputChannels)), std::to_string(c.bias->count()));
+  if (c.input->dim(4) == 0)
+    return ctx.fail(input, "has no channels");
   return c;
 }
 
@@ -77,7 +70,7 @@ template <class Place, class F> void forEachFilter(const Tensor &filter, const T
 
 /// Filter [depth, height, width, input channels, output channels].
 llvm::Error convolve(KernelContext &ctx) {
-  auto c = read(ctx, 0, 2, 4, 3);
+  auto c = read(ctx, 0, 2);
   if (!c)
     return c.takeError();
   const Tensor &in = *c->input, &filter = *c->filter;
@@ -118,7 +111,7 @@ llvm::Error convolve(KernelContext &ctx) {
 
 /// Filter [depth, height, width, output channels, input channels]; operand 0 is the output's shape.
 llvm::Error convolveTransposed(KernelContext &ctx) {
-  auto c = read(ctx, 2, 3, 3, 4);
+  auto c = read(ctx, 2, 3);
   if (!c)
     return c.takeError();
   auto size = ctx.integers(0);
@@ -172,8 +165,8 @@ llvm::Error convolveTransposed(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> convolution3DKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::CONV_3D, "f32, f32, f32? -> f32", convolve},
-      {Op::CONV_3D_TRANSPOSE, "i32, f32, f32, f32? -> f32", convolveTransposed},
+      {Op::CONV_3D, "f32[n,d,h,w,c], f32[z,y,x,c,o], f32[#o]? -> f32[n,_,_,_,o]", convolve},
+      {Op::CONV_3D_TRANSPOSE, "i32, f32[z,y,x,o,c], f32[n,d,h,w,c], f32[#o]? -> f32[n,_,_,_,o]", convolveTransposed},
   };
   return rows;
 }

@@ -149,15 +149,22 @@ llvm::Error reduceTruths(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> dilateKernels() {
   using Op = BuiltinOperator;
+  const Condition ofNumbers = is("reduce_function", {"ADD", "MUL", "MINIMUM", "MAXIMUM"});
   static const KernelRow rows[] = {
       {Op::DILATE, "any, i32|i64, any -> same", dilate},
-      {Op::REDUCE_WINDOW, "f32, f32, i32|i64, i32|i64, i32|i64 -> f32", reduceWindow<float>},
-      {Op::REDUCE_WINDOW, "i8, i8, i32|i64, i32|i64, i32|i64 -> i8", reduceWindow<int8_t>},
-      {Op::REDUCE_WINDOW, "u8, u8, i32|i64, i32|i64, i32|i64 -> u8", reduceWindow<uint8_t>},
-      {Op::REDUCE_WINDOW, "i16, i16, i32|i64, i32|i64, i32|i64 -> i16", reduceWindow<int16_t>},
-      {Op::REDUCE_WINDOW, "i32, i32, i32|i64, i32|i64, i32|i64 -> i32", reduceWindow<int32_t>},
-      {Op::REDUCE_WINDOW, "i64, i64, i32|i64, i32|i64, i32|i64 -> i64", reduceWindow<int64_t>},
-      {Op::REDUCE_WINDOW, "bool, bool, i32|i64, i32|i64, i32|i64 -> bool", reduceTruths},
+      {Op::REDUCE_WINDOW, "f32, f32, i32|i64, i32|i64, i32|i64 -> f32", reduceWindow<float>, {ofNumbers}},
+      {Op::REDUCE_WINDOW, "i8{n|t}, i8{n|t}, i32|i64, i32|i64, i32|i64 -> i8{n|t}", reduceWindow<int8_t>, {ofNumbers}},
+      {Op::REDUCE_WINDOW, "u8{n|t}, u8{n|t}, i32|i64, i32|i64, i32|i64 -> u8{n|t}", reduceWindow<uint8_t>, {ofNumbers}},
+      {Op::REDUCE_WINDOW,
+       "i16{n|t}, i16{n|t}, i32|i64, i32|i64, i32|i64 -> i16{n|t}",
+       reduceWindow<int16_t>,
+       {ofNumbers}},
+      {Op::REDUCE_WINDOW, "i32, i32, i32|i64, i32|i64, i32|i64 -> i32", reduceWindow<int32_t>, {ofNumbers}},
+      {Op::REDUCE_WINDOW, "i64, i64, i32|i64, i32|i64, i32|i64 -> i64", reduceWindow<int64_t>, {ofNumbers}},
+      {Op::REDUCE_WINDOW,
+       "bool, bool, i32|i64, i32|i64, i32|i64 -> bool",
+       reduceTruths,
+       {is("reduce_function", {"ALL", "ANY"})}},
   };
   return rows;
 }

@@ -31,12 +31,8 @@ int64_t placeOf(const Product &p, int64_t unit, int64_t k) {
 
 /// output[b, u] = Σ input[b, k] · weights[u, k] + bias[u]
 using Format = circle::FullyConnectedOptionsWeightsFormat;
-llvm::Expected<Product> prepare(KernelContext &ctx, Format shuffled = Format::DEFAULT) {
-  if (llvm::Error error = ctx.wantRank(1, 2))
-    return error;
+llvm::Expected<Product> prepare(KernelContext &ctx) {
   const auto &options = ctx.options<circle::FullyConnectedOptions>();
-  if (options.weights_format() != Format::DEFAULT && options.weights_format() != shuffled)
-    return ctx.fail(1, "there is no kernel for this order of weights");
   const Tensor &in = ctx.input(0), &weights = ctx.input(1);
   Product p{&in,
             &weights,
@@ -53,9 +49,6 @@ llvm::Expected<Product> prepare(KernelContext &ctx, Format shuffled = Format::DE
   if ((p.format == Format::SHUFFLED4x16INT8 && (p.units % 4 || p.depth % 16)) ||
       (p.format == Format::SHUFFLED16x1FLOAT32 && p.units % 16))
     return ctx.fail(1, "does not fill the blocks that its elements are shuffled in");
-  if (p.bias && p.bias->count() != p.units)
-    return ctx.fail(2, "does not have a number for each unit", std::to_string(p.units),
-                    std::to_string(p.bias->count()));
   Shape shape{static_cast<int32_t>(p.batches), static_cast<int32_t>(p.units)};
   if (options.keep_num_dims()) {
     if (in.rank() == 0 || in.shape.back() != p.depth)
@@ -71,7 +64,7 @@ llvm::Expected<Product> prepare(KernelContext &ctx, Format shuffled = Format::DE
 }
 
 llvm::Error runFloat(KernelContext &ctx) {
-  auto p = prepare(ctx, Format::SHUFFLED16x1FLOAT32);
+  auto p = prepare(ctx);
   if (!p)
     return p.takeError();
   auto in = p->input->as<float>(), weights = p->weights->as<float>();
@@ -147,8 +140,6 @@ llvm::Error runHybrid(KernelContext &ctx) {
     return blocks.takeError();
   if (!blocks->empty())
     return runBlockwise(ctx, *p, *blocks);
-  if (llvm::Error error = wantFilterScales(ctx, *p->weights, p->units))
-    return error;
   // Beside weights of 4 bits the runtime ignores the option.
   bool asymmetric =
       ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs() && p->weights->type != TensorType::INT4;
@@ -168,8 +159,6 @@ llvm::Error runHybrid(KernelContext &ctx) {
 }
 
 llvm::Error runUint4(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
@@ -192,7 +181,7 @@ llvm::Error runUint4(KernelContext &ctx) {
 llvm::Error runShuffled(KernelContext &ctx) {
   if (ctx.options<circle::FullyConnectedOptions>().weights_format() == Format::DEFAULT)
     return runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>(ctx);
-  auto p = prepare(ctx, Format::SHUFFLED4x16INT8);
+  auto p = prepare(ctx);
   if (!p)
     return p.takeError();
   auto scales = ChannelScales::of<int16_t>(ctx, *p->input, *p->weights, *p->output, static_cast<int32_t>(p->units),
@@ -223,17 +212,39 @@ llvm::Error runShuffled(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
   using Op = BuiltinOperator;
+  const Condition inOrder = is("weights_format", {"DEFAULT"});
   static const KernelRow rows[] = {
-      {Op::FULLY_CONNECTED, "f32, f32, f32? -> f32", runFloat},
-      {Op::FULLY_CONNECTED, "f32, i8|i4|u8, f32? -> f32", runHybrid},
-      {Op::FULLY_CONNECTED, "u4, u4, u4? -> u4", runUint4},
-      {Op::FULLY_CONNECTED, "f32, u4, f32? -> f32", runUint4},
-      {Op::FULLY_CONNECTED, "u8, u8, i32 -> i16, u8", runShuffled},
-      {Op::FULLY_CONNECTED, "i8, i8|i4, i32? -> i8", runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>},
-      {Op::FULLY_CONNECTED, "u8, u8, i32? -> u8", runQuantized<uint8_t, uint8_t, uint8_t, int32_t, int32_t>},
-      {Op::FULLY_CONNECTED, "u8, u8, i32? -> i16", runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>},
-      {Op::FULLY_CONNECTED, "i16, i8, i64? -> i16", runQuantized<int16_t, int8_t, int16_t, int64_t, int64_t>},
-      {Op::FULLY_CONNECTED, "i16, i8, i32 -> i16", runQuantized<int16_t, int8_t, int16_t, int32_t, int32_t>},
+      {Op::FULLY_CONNECTED,
+       "f32, f32[u,d], f32[#u]? -> f32[..,u]",
+       runFloat,
+       {is("weights_format", {"DEFAULT", "SHUFFLED16x1FLOAT32"})}},
+      {Op::FULLY_CONNECTED, "f32, i8|i4|u8{t|c0|b}[u,d], f32[#u]? -> f32[..,u]", runHybrid, {inOrder}},
+      {Op::FULLY_CONNECTED, "u4{t}, u4{t}[u,d], u4{t}[#u]? -> u4{t}[..,u]", runUint4, {inOrder}},
+      {Op::FULLY_CONNECTED, "f32, u4{t}[u,d], f32[#u]? -> f32[..,u]", runUint4, {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "u8{t}, u8{t|c0}[u,d], i32[#u] -> i16{t}[..,u], u8",
+       runShuffled,
+       {is("weights_format", {"DEFAULT", "SHUFFLED4x16INT8"})}},
+      {Op::FULLY_CONNECTED,
+       "i8{t}, i8|i4{t|c0}[u,d], i32[#u]? -> i8{t}[..,u]",
+       runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>,
+       {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "u8{t}, u8{t|c0}[u,d], i32[#u]? -> u8{t}[..,u]",
+       runQuantized<uint8_t, uint8_t, uint8_t, int32_t, int32_t>,
+       {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "u8{t}, u8{t|c0}[u,d], i32[#u]? -> i16{t}[..,u]",
+       runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>,
+       {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "i16{t}, i8{t|c0}[u,d], i64[#u]? -> i16{t}[..,u]",
+       runQuantized<int16_t, int8_t, int16_t, int64_t, int64_t>,
+       {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "i16{t}, i8{t|c0}[u,d], i32[#u] -> i16{t}[..,u]",
+       runQuantized<int16_t, int8_t, int16_t, int32_t, int32_t>,
+       {inOrder}},
   };
   return rows;
 }

@@ -16,8 +16,6 @@ struct Places {
 
   static llvm::Expected<Places> of(KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> target) {
     const Tensor &tensor = ctx.input(operand);
-    if (tensor.rank() == 0)
-      return ctx.fail(operand, "is a scalar");
     Places made;
     made.depth = tensor.shape.back();
     if (made.depth > static_cast<int64_t>(target.size()))
@@ -213,13 +211,13 @@ llvm::Error dynamicUpdateSlice(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> gatherScatterKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::GATHER_ND, "any, i32|i64|i16 -> same", gatherNd},
-      {Op::SCATTER_ND, "i32, f32, i32 -> f32", scatterNd<float>},
-      {Op::SCATTER_ND, "i32, i8, i32 -> i8", scatterNd<int8_t>},
-      {Op::SCATTER_ND, "i32, u8, i32 -> u8", scatterNd<uint8_t>},
-      {Op::SCATTER_ND, "i32, i32, i32 -> i32", scatterNd<int32_t>},
-      {Op::SCATTER_ND, "i32, i64, i32 -> i64", scatterNd<int64_t>},
-      {Op::SCATTER_ND, "i32, bool, i32 -> bool", scatterNd<uint8_t>},
+      {Op::GATHER_ND, "any, i32|i64|i16[..,_] -> same", gatherNd},
+      {Op::SCATTER_ND, "i32[..,_], f32, i32 -> f32", scatterNd<float>},
+      {Op::SCATTER_ND, "i32[..,_], i8{n|t}, i32 -> i8{n|t}", scatterNd<int8_t>},
+      {Op::SCATTER_ND, "i32[..,_], u8{n|t}, i32 -> u8{n|t}", scatterNd<uint8_t>},
+      {Op::SCATTER_ND, "i32[..,_], i32, i32 -> i32", scatterNd<int32_t>},
+      {Op::SCATTER_ND, "i32[..,_], i64, i32 -> i64", scatterNd<int64_t>},
+      {Op::SCATTER_ND, "i32[..,_], bool, i32 -> bool", scatterNd<uint8_t>},
       {Op::SPARSE_TO_DENSE, "i32|i64, i32|i64, f32, f32 -> f32", sparseToDense},
       {Op::SPARSE_TO_DENSE, "i32|i64, i32|i64, i32, i32 -> i32", sparseToDense},
       {Op::SPARSE_TO_DENSE, "i32|i64, i32|i64, i64, i64 -> i64", sparseToDense},

@@ -105,12 +105,9 @@ llvm::Error oneHot(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> generateKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::FILL, "i32|i64, any -> same1", fill},
-      {Op::ONE_HOT, "i32|i64, i32, any, same2 -> same2", oneHot},
-      {Op::RANGE, "f32, f32, f32 -> f32", range<float>},
-      {Op::RANGE, "i32, i32, i32 -> i32", range<int32_t>},
-      {Op::RANGE, "i64, i64, i64 -> i64", range<int64_t>},
-      {Op::ZEROS_LIKE, "f32|i32|i64 -> same", zerosLike},
+      {Op::FILL, "i32|i64, any -> same1", fill},           {Op::ONE_HOT, "i32|i64, i32, any, same2 -> same2", oneHot},
+      {Op::RANGE, "f32, f32, f32 -> f32", range<float>},   {Op::RANGE, "i32, i32, i32 -> i32", range<int32_t>},
+      {Op::RANGE, "i64, i64, i64 -> i64", range<int64_t>}, {Op::ZEROS_LIKE, "f32|i32|i64 -> same", zerosLike},
   };
   return rows;
 }

@@ -13,13 +13,6 @@ float sigmoid(float x) { return 1.f / (1.f + std::exp(-x)); }
 llvm::Error gru(KernelContext &ctx) {
   enum { Input, First, FirstBias, Second, SecondBias, State };
   const auto &options = ctx.options<circle::GRUOptions>();
-  if (options.fused_activation_function() != circle::ActivationFunctionType::NONE)
-    return ctx.fail("a fused activation has no kernel");
-  if (llvm::Error error = ctx.wantRank(Input, 3))
-    return error;
-  for (unsigned weights : {First, Second})
-    if (llvm::Error error = ctx.wantRank(weights, 2))
-      return error;
   // Files say time_major = false whatever the order is: it is always [time, batch, depth].
   const Tensor &input = ctx.input(Input);
   int32_t times = input.dim(0), batches = input.dim(1), depth = input.dim(2);
@@ -79,7 +72,10 @@ llvm::Error gru(KernelContext &ctx) {
 } // namespace
 
 llvm::ArrayRef<KernelRow> gruKernels() {
-  static const KernelRow rows[] = {{BuiltinOperator::GRU, "f32, f32, f32?, f32, f32?, f32 -> f32", gru}};
+  static const KernelRow rows[] = {{BuiltinOperator::GRU,
+                                    "f32[_,_,_], f32[_,_], f32?, f32[_,_], f32?, f32 -> f32[_,_,_]",
+                                    gru,
+                                    {is("fused_activation_function", {"NONE"})}}};
   return rows;
 }
 

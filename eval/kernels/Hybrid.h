@@ -88,14 +88,4 @@ private:
   }
 };
 
-/// Refuses weights without a scale, or with another number of scales than channels.
-inline llvm::Error wantFilterScales(const KernelContext &ctx, const Tensor &filter, int64_t channels) {
-  if (!filter.quantization || filter.quantization->scale.empty())
-    return ctx.fail(1, "has no scale");
-  if (filter.perChannel() && filter.quantization->scale.size() != static_cast<size_t>(channels))
-    return ctx.fail(1, "does not have a scale for each output channel", std::to_string(channels),
-                    std::to_string(filter.quantization->scale.size()));
-  return llvm::Error::success();
-}
-
 } // namespace origo::eval

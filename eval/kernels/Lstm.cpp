@@ -233,9 +233,6 @@ llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout a
 /// The four products of LSTMKernelType::BASIC stand in one matrix.
 llvm::Error runBasic(KernelContext &ctx) {
   enum { Input, PreviousOutput, Weights, Bias, PreviousCell };
-  for (unsigned operand : {Input, PreviousOutput, Weights, PreviousCell})
-    if (llvm::Error error = ctx.wantRank(operand, 2))
-      return error;
   int32_t batches = ctx.input(Input).dim(0), depth = ctx.input(Input).dim(1);
   int32_t units = ctx.input(PreviousOutput).dim(1);
   if (int64_t(depth) + units > std::numeric_limits<int32_t>::max() || units > std::numeric_limits<int32_t>::max() / 4)
@@ -290,13 +287,8 @@ llvm::Error runBasic(KernelContext &ctx) {
 
 llvm::Error runLstm(KernelContext &ctx) {
   const auto &options = ctx.options<circle::LSTMOptions>();
-  bool basic = options.kernel_type() == circle::LSTMKernelType::BASIC;
-  if (basic != (ctx.numInputs() == 5))
+  if (ctx.numInputs() == 5)
     return ctx.fail("the number of operands is that of the other kernel type");
-  if (basic)
-    return runBasic(ctx);
-  if (ctx.input(0).rank() != 2)
-    return ctx.wantRank(0, 2);
   return runOneDirection(ctx, options, {1, 18, 19}, false);
 }
 
@@ -304,8 +296,6 @@ llvm::Error runUnidirectional(KernelContext &ctx) {
   const auto &options = ctx.options<circle::UnidirectionalSequenceLSTMOptions>();
   Layout at{1, 18, 19};
   at.diagonal = options.diagonal_recurrent_tensors();
-  if (ctx.input(0).rank() != 3)
-    return ctx.wantRank(0, 3);
   return runOneDirection(ctx, options, at, options.time_major());
 }
 
@@ -314,8 +304,6 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   constexpr unsigned auxiliary = 39;
   Layout forward{1, 35, 36}, backward{18, 37, 38};
   forward.asymmetric = backward.asymmetric = options.asymmetric_quantize_inputs();
-  if (llvm::Error error = ctx.wantRank(0, 3))
-    return error;
   auto sequence = Sequence::of(ctx, 0, options.time_major());
   if (!sequence)
     return sequence.takeError();
@@ -380,9 +368,13 @@ llvm::Error runBidirectional(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> lstmKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::LSTM, "f32, f32|i8|u8?... -> f32...", runLstm},
-      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "f32, f32|i8|u8?... -> f32", runUnidirectional},
-      {Op::BIDIRECTIONAL_SEQUENCE_LSTM, "f32, f32|i8|u8?... -> f32, f32?", runBidirectional},
+      {Op::LSTM,
+       "f32[b,_], f32[b,u], f32|i8|u8{n|t}[_,_], f32|i8|u8{n|t}, f32[b,u] -> f32...",
+       runBasic,
+       {is("kernel_type", {"BASIC"})}},
+      {Op::LSTM, "f32[_,_], f32|i8|u8{n|t}?... -> f32...", runLstm, {is("kernel_type", {"FULL"})}},
+      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32", runUnidirectional},
+      {Op::BIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32, f32?", runBidirectional},
   };
   return rows;
 }

@@ -240,8 +240,8 @@ llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projec
   if (!sequence)
     return sequence.takeError();
   for (unsigned operand : {places[Out].input, places[Out].recurrent})
-    if (llvm::Error error = ctx.wantRank(operand, 2))
-      return error;
+    if (!ctx.has(operand) || ctx.input(operand).rank() != 2)
+      return ctx.fail(operand, "is no matrix");
   if (!ctx.has(outputState) || !ctx.has(cellState))
     return ctx.fail("has no state");
   Sizes sizes{sequence->depth, ctx.input(places[Out].input).dim(0), ctx.input(places[Out].recurrent).dim(1)};
@@ -278,15 +278,11 @@ llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projec
 
 llvm::Error runLstm(KernelContext &ctx) {
   const auto &options = ctx.options<circle::LSTMOptions>();
-  if (options.kernel_type() != circle::LSTMKernelType::FULL)
-    return ctx.fail("the number of operands is that of the other kernel type");
   return run(ctx, false, options.cell_clip(), options.proj_clip());
 }
 
 llvm::Error runUnidirectional(KernelContext &ctx) {
   const auto &options = ctx.options<circle::UnidirectionalSequenceLSTMOptions>();
-  if (options.diagonal_recurrent_tensors())
-    return ctx.fail("diagonal matrices of integers have no kernel");
   return run(ctx, options.time_major(), options.cell_clip(), options.proj_clip());
 }
 
@@ -295,8 +291,11 @@ llvm::Error runUnidirectional(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> lstmIntegerKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::LSTM, "i8, i8|i16|i32?... -> i8", runLstm},
-      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "i8, i8|i16|i32?... -> i8", runUnidirectional},
+      {Op::LSTM, "i8{n|t}, i8|i16|i32{n|t}?... -> i8{n|t}", runLstm, {is("kernel_type", {"FULL"})}},
+      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM,
+       "i8{n|t}, i8|i16|i32{n|t}?... -> i8{n|t}",
+       runUnidirectional,
+       {is("diagonal_recurrent_tensors", {"false"})}},
   };
   return rows;
 }

@@ -19,8 +19,6 @@ void writeDiagonals(Tensor &output, const Tensor &diagonals) {
 
 llvm::Error matrixDiag(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0)
-    return ctx.fail(0, "is a scalar");
   Shape shape = in.shape;
   shape.push_back(shape.back());
   auto output = ctx.output(0, shape);
@@ -33,8 +31,6 @@ llvm::Error matrixDiag(KernelContext &ctx) {
 
 llvm::Error matrixSetDiag(KernelContext &ctx) {
   const Tensor &in = ctx.input(0), &diagonals = ctx.input(1);
-  if (in.rank() < 2)
-    return ctx.fail(0, "is no matrix");
   Shape shape(in.shape.begin(), in.shape.end() - 1);
   shape.back() = std::min(shape.back(), in.shape.back());
   if (diagonals.shape != shape)
@@ -52,8 +48,8 @@ llvm::Error matrixSetDiag(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> matrixDiagKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::MATRIX_DIAG, "any -> same", matrixDiag},
-      {Op::MATRIX_SET_DIAG, "any, same -> same", matrixSetDiag},
+      {Op::MATRIX_DIAG, "any[..,d] -> same[..,d,d]", matrixDiag},
+      {Op::MATRIX_SET_DIAG, "any[..,h,w], same -> same[..,h,w]", matrixSetDiag},
   };
   return rows;
 }

@@ -133,8 +133,6 @@ llvm::Error concatenate(KernelContext &ctx) {
   auto axis = ctx.axis(options.axis(), first.rank());
   if (!axis)
     return axis.takeError();
-  if (options.fused_activation_function() != circle::ActivationFunctionType::NONE)
-    return ctx.fail("a fused activation has no kernel");
   Shape shape = first.shape;
   int64_t length = 0;
   for (unsigned i = 0; i < ctx.numInputs(); ++i) {
@@ -446,7 +444,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SQUEEZE, "any|str -> same", squeeze},
       {Op::EXPAND_DIMS, "any|str, i32|i64|i16 -> same", expandDims},
       {Op::TRANSPOSE, "any, i32 -> same", copyView<viewTransposed>},
-      {Op::CONCATENATION, "any... -> same", concatenate},
+      {Op::CONCATENATION, "any{n|t}... -> same{n|t}", concatenate, {is("fused_activation_function", {"NONE"})}},
       {Op::PACK, "any... -> same", pack},
       {Op::UNPACK, "any -> same...", unpack},
       {Op::SPLIT, "i32, any -> same1...", split},
@@ -454,8 +452,8 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", copyView<viewSlice>},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
-      {Op::PAD, "any, i32|i64, any? -> same", pad},
-      {Op::PADV2, "any, i32|i64, any? -> same", pad},
+      {Op::PAD, "any{n|t}, i32|i64, any{n|t}? -> same{n|t}", pad},
+      {Op::PADV2, "any{n|t}, i32|i64, any{n|t}? -> same{n|t}", pad},
   };
   return rows;
 }

@@ -68,10 +68,6 @@ private:
 llvm::Error nonMaxSuppression(KernelContext &ctx) {
   bool soft = ctx.op.code == BuiltinOperator::NON_MAX_SUPPRESSION_V5;
   const Tensor &boxes = ctx.input(0), &scores = ctx.input(1);
-  if (boxes.rank() != 2 || boxes.dim(1) != 4)
-    return ctx.fail(0, "is not a list of boxes");
-  if (scores.rank() != 1 || scores.dim(0) != boxes.dim(0))
-    return ctx.fail(1, "does not have a score for each box");
   for (unsigned i = 2; i < ctx.numInputs(); ++i)
     if (ctx.input(i).count() != 1)
       return ctx.fail(i, "must be a single number");
@@ -142,8 +138,8 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> nonMaxSuppressionKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::NON_MAX_SUPPRESSION_V4, "f32, f32, i32, f32, f32 -> i32, i32", nonMaxSuppression},
-      {Op::NON_MAX_SUPPRESSION_V5, "f32, f32, i32, f32, f32, f32 -> i32, f32, i32", nonMaxSuppression},
+      {Op::NON_MAX_SUPPRESSION_V4, "f32[b,4], f32[b], i32, f32, f32 -> i32, i32", nonMaxSuppression},
+      {Op::NON_MAX_SUPPRESSION_V5, "f32[b,4], f32[b], i32, f32, f32, f32 -> i32, f32, i32", nonMaxSuppression},
   };
   return rows;
 }

@@ -16,8 +16,6 @@ struct Rows {
 
 llvm::Expected<Rows> prepare(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0)
-    return ctx.fail(0, "has no dimension to go along");
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
@@ -46,13 +44,9 @@ llvm::Error l2Float(KernelContext &ctx) {
 
 /// In steps of 1/128, which is the only scale of the result.
 template <class T> llvm::Error l2Quantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto rows = prepare(ctx);
   if (!rows)
     return rows.takeError();
-  if (rows->out->scale() != 1.f / 128 || rows->out->zeroPoint() != (std::is_same_v<T, uint8_t> ? 128 : 0))
-    return ctx.fail("the result must have the scale 1/128, and its zero in the middle");
   const T *x = rows->in->as<T>().data();
   T *out = rows->out->template as<T>().data();
   int32_t zero = rows->in->zeroPoint();
@@ -80,8 +74,6 @@ llvm::Error localResponse(KernelContext &ctx) {
   if (!rows)
     return rows.takeError();
   int64_t radius = options.radius();
-  if (radius < 0)
-    return ctx.fail("has a negative radius");
   const float *x = rows->in->as<float>().data();
   float *out = rows->out->as<float>().data();
   for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth)
@@ -105,8 +97,6 @@ llvm::Expected<llvm::ArrayRef<float>> perChannel(KernelContext &ctx, unsigned op
 
 /// Each channel of each picture to mean 0 and variance 1, then · gamma + beta.
 llvm::Error instanceNorm(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
   const auto &options = ctx.options<circle::InstanceNormOptions>();
   const Tensor &in = ctx.input(0);
   int64_t channels = in.dim(3), pixels = static_cast<int64_t>(in.dim(1)) * in.dim(2);
@@ -196,13 +186,13 @@ llvm::Error rotaryEmbedding(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> normalizeKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::L2_NORMALIZATION, "f32 -> f32", l2Float},
-      {Op::L2_NORMALIZATION, "i8 -> i8", l2Quantized<int8_t>},
-      {Op::L2_NORMALIZATION, "u8 -> u8", l2Quantized<uint8_t>},
-      {Op::LOCAL_RESPONSE_NORMALIZATION, "f32 -> f32", localResponse},
-      {Op::INSTANCE_NORM, "f32, f32, f32 -> f32", instanceNorm},
-      {Op::RMS_NORM, "f32, f32 -> f32", rmsNorm},
-      {Op::ROPE, "f32, f32, f32 -> f32", rotaryEmbedding},
+      {Op::L2_NORMALIZATION, "f32[..,c] -> f32[..,c]", l2Float},
+      {Op::L2_NORMALIZATION, "i8{t}[..,c] -> i8{t}[..,c]", l2Quantized<int8_t>, {resultScale(1.f / 128, 0)}},
+      {Op::L2_NORMALIZATION, "u8{t}[..,c] -> u8{t}[..,c]", l2Quantized<uint8_t>, {resultScale(1.f / 128, 128)}},
+      {Op::LOCAL_RESPONSE_NORMALIZATION, "f32[..,c] -> f32[..,c]", localResponse, {within("radius", 0, INT32_MAX)}},
+      {Op::INSTANCE_NORM, "f32[n,h,w,c], f32, f32 -> f32[n,h,w,c]", instanceNorm},
+      {Op::RMS_NORM, "f32[..,c], f32 -> f32[..,c]", rmsNorm},
+      {Op::ROPE, "f32[..,c], f32, f32 -> f32[..,c]", rotaryEmbedding},
   };
   return rows;
 }

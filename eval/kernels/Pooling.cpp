@@ -15,8 +15,6 @@ struct Pool {
 };
 
 llvm::Expected<Pool> prepare(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
   const Tensor &in = ctx.input(0);
   const auto &options = ctx.options<circle::Pool2DOptions>();
   auto vertical = slide(options.padding(), in.dim(1), options.filter_height(), options.stride_h());
@@ -85,8 +83,6 @@ llvm::Error l2Float(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
@@ -112,8 +108,6 @@ llvm::Error maxFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
@@ -129,15 +123,15 @@ template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> poolingKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::AVERAGE_POOL_2D, "f32 -> f32", averageFloat},
-      {Op::AVERAGE_POOL_2D, "i8 -> i8", averageQuantized<int8_t>},
-      {Op::AVERAGE_POOL_2D, "u8 -> u8", averageQuantized<uint8_t>},
-      {Op::AVERAGE_POOL_2D, "i16 -> i16", averageQuantized<int16_t>},
-      {Op::L2_POOL_2D, "f32 -> f32", l2Float},
-      {Op::MAX_POOL_2D, "f32 -> f32", maxFloat},
-      {Op::MAX_POOL_2D, "i8 -> i8", maxQuantized<int8_t>},
-      {Op::MAX_POOL_2D, "u8 -> u8", maxQuantized<uint8_t>},
-      {Op::MAX_POOL_2D, "i16 -> i16", maxQuantized<int16_t>},
+      {Op::AVERAGE_POOL_2D, "f32[n,h,w,c] -> f32[n,_,_,c]", averageFloat},
+      {Op::AVERAGE_POOL_2D, "i8{t}[n,h,w,c] -> i8{t}[n,_,_,c]", averageQuantized<int8_t>},
+      {Op::AVERAGE_POOL_2D, "u8{t}[n,h,w,c] -> u8{t}[n,_,_,c]", averageQuantized<uint8_t>},
+      {Op::AVERAGE_POOL_2D, "i16{t}[n,h,w,c] -> i16{t}[n,_,_,c]", averageQuantized<int16_t>},
+      {Op::L2_POOL_2D, "f32[n,h,w,c] -> f32[n,_,_,c]", l2Float},
+      {Op::MAX_POOL_2D, "f32[n,h,w,c] -> f32[n,_,_,c]", maxFloat},
+      {Op::MAX_POOL_2D, "i8{t}[n,h,w,c] -> i8{t}[n,_,_,c]", maxQuantized<int8_t>},
+      {Op::MAX_POOL_2D, "u8{t}[n,h,w,c] -> u8{t}[n,_,_,c]", maxQuantized<uint8_t>},
+      {Op::MAX_POOL_2D, "i16{t}[n,h,w,c] -> i16{t}[n,_,_,c]", maxQuantized<int16_t>},
   };
   return rows;
 }

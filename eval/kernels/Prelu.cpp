@@ -12,8 +12,6 @@ llvm::Error preluFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error preluQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0), &alpha = ctx.input(1), &result = *ctx.outputs[0];
   Multiplier above = quantizeMultiplier(static_cast<double>(in.scale() / result.scale()));
   Multiplier below = quantizeMultiplier(static_cast<double>(in.scale() * alpha.scale() / result.scale()));
@@ -30,8 +28,8 @@ llvm::ArrayRef<KernelRow> preluKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::PRELU, "f32, f32 -> f32", preluFloat},
-      {Op::PRELU, "i8, i8 -> i8", preluQuantized<int8_t>},
-      {Op::PRELU, "u8, u8 -> u8", preluQuantized<uint8_t>},
+      {Op::PRELU, "i8{t}, i8{t} -> i8{t}", preluQuantized<int8_t>},
+      {Op::PRELU, "u8{t}, u8{t} -> u8{t}", preluQuantized<uint8_t>},
   };
   return rows;
 }

@@ -11,35 +11,27 @@ namespace {
 /// Which channel element i belongs to, for scales along an axis.
 struct ChannelOf {
   int64_t inner = 1, channels = 1;
-  int64_t operator()(int64_t i) const { return i / inner % channels; }
-  static llvm::Expected<ChannelOf> of(KernelContext &ctx, const Tensor &shape, const Tensor &scales) {
-    ChannelOf made;
-    if (!scales.perChannel())
-      return made;
-    int32_t axis = scales.quantization->dimension;
-    made.channels = static_cast<int64_t>(scales.quantization->scale.size());
-    if (axis < 0 || axis >= shape.rank() || shape.dim(axis) != made.channels)
-      return ctx.fail("the scales do not fit the shape");
-    made.inner = product(shape.shape, axis + 1, shape.rank());
-    return made;
+  int64_t operator()(int64_t i) const { return channels == 1 ? 0 : i / inner % channels; }
+  explicit ChannelOf(const Tensor &tensor) {
+    if (!tensor.perChannel())
+      return;
+    int32_t axis = tensor.quantization->dimension;
+    channels = static_cast<int64_t>(tensor.quantization->scale.size());
+    inner = product(tensor.shape, axis + 1, tensor.rank());
   }
 };
 
 /// real = scale · (q − zero point); a single scale is multiplied in double, several in float.
 template <class T> llvm::Error dequantize(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
-  auto channel = ChannelOf::of(ctx, in, in);
-  if (!channel)
-    return channel.takeError();
+  ChannelOf channel(in);
   auto x = weightsOf<T>(in);
   auto out = (*output)->as<float>();
   for (size_t i = 0; i < out.size(); ++i) {
-    int64_t c = (*channel)(i);
+    int64_t c = channel(i);
     out[i] = in.perChannel()
                  ? in.scaleOf(c) * static_cast<float>(x[i] - in.zeroPointOf(c))
                  : static_cast<float>(static_cast<double>(in.scale()) * static_cast<double>(x[i] - in.zeroPoint()));
@@ -56,20 +48,16 @@ llvm::Error widenHalf(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error quantize(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
   Tensor &result = **output;
-  auto channel = ChannelOf::of(ctx, in, result);
-  if (!channel)
-    return channel.takeError();
+  ChannelOf channel(result);
   auto x = in.as<float>();
   auto out = result.as<T>();
   for (size_t i = 0; i < x.size(); ++i) {
-    int64_t c = (*channel)(i);
+    int64_t c = channel(i);
     double scaled = std::round(static_cast<double>(x[i]) / static_cast<double>(result.scaleOf(c)));
     double number = (std::isnan(scaled) ? 0.0 : scaled) + result.zeroPointOf(c);
     out[i] = static_cast<T>(std::clamp(number, static_cast<double>(std::numeric_limits<T>::min()),
@@ -79,19 +67,23 @@ template <class T> llvm::Error quantize(KernelContext &ctx) {
 }
 
 template <class In, class Out> llvm::Error requantize(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
   Tensor &result = **output;
-  Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(result.scale()));
+  ChannelOf from(in), to(result);
+  llvm::SmallVector<Multiplier, 1> factors; // by channel of the operand, then of the result
+  for (int64_t c = 0; c < from.channels; ++c)
+    for (int64_t d = 0; d < to.channels; ++d)
+      factors.push_back(
+          quantizeMultiplier(static_cast<double>(in.scaleOf(c)) / static_cast<double>(result.scaleOf(d))));
   auto x = in.as<In>();
   auto out = result.as<Out>();
   for (size_t i = 0; i < x.size(); ++i) {
-    int32_t value = multiply(wrappingSub<int32_t>(x[i], in.zeroPoint()), factor);
-    out[i] = static_cast<Out>(std::clamp<int32_t>(wrappingAdd(value, result.zeroPoint()),
+    int64_t c = from(i), d = to(i);
+    int32_t value = multiply(wrappingSub<int32_t>(x[i], in.zeroPointOf(c)), factors[c * to.channels + d]);
+    out[i] = static_cast<Out>(std::clamp<int32_t>(wrappingAdd(value, result.zeroPointOf(d)),
                                                   std::numeric_limits<Out>::min(), std::numeric_limits<Out>::max()));
   }
   return llvm::Error::success();
@@ -102,26 +94,26 @@ template <class In, class Out> llvm::Error requantize(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> quantizeKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::DEQUANTIZE, "i8 -> f32", dequantize<int8_t>},
-      {Op::DEQUANTIZE, "u8 -> f32", dequantize<uint8_t>},
-      {Op::DEQUANTIZE, "i16 -> f32", dequantize<int16_t>},
-      {Op::DEQUANTIZE, "i32 -> f32", dequantize<int32_t>},
-      {Op::DEQUANTIZE, "i4 -> f32", dequantize<int8_t>},
+      {Op::DEQUANTIZE, "i8{t|c} -> f32", dequantize<int8_t>},
+      {Op::DEQUANTIZE, "u8{t|c} -> f32", dequantize<uint8_t>},
+      {Op::DEQUANTIZE, "i16{t|c} -> f32", dequantize<int16_t>},
+      {Op::DEQUANTIZE, "i32{t|c} -> f32", dequantize<int32_t>},
+      {Op::DEQUANTIZE, "i4{t|c} -> f32", dequantize<int8_t>},
       {Op::DEQUANTIZE, "f16 -> f32", widenHalf},
-      {Op::QUANTIZE, "f32 -> i8", quantize<int8_t>},
-      {Op::QUANTIZE, "f32 -> u8", quantize<uint8_t>},
-      {Op::QUANTIZE, "f32 -> i16", quantize<int16_t>},
-      {Op::QUANTIZE, "i8 -> i8", requantize<int8_t, int8_t>},
-      {Op::QUANTIZE, "i8 -> u8", requantize<int8_t, uint8_t>},
-      {Op::QUANTIZE, "u8 -> i8", requantize<uint8_t, int8_t>},
-      {Op::QUANTIZE, "u8 -> u8", requantize<uint8_t, uint8_t>},
-      {Op::QUANTIZE, "i16 -> i16", requantize<int16_t, int16_t>},
-      {Op::QUANTIZE, "i16 -> i8", requantize<int16_t, int8_t>},
-      {Op::QUANTIZE, "i8 -> i16", requantize<int8_t, int16_t>},
-      {Op::QUANTIZE, "u8 -> i16", requantize<uint8_t, int16_t>},
-      {Op::QUANTIZE, "i16 -> i32", requantize<int16_t, int32_t>},
-      {Op::QUANTIZE, "i32 -> i8", requantize<int32_t, int8_t>},
-      {Op::QUANTIZE, "i32 -> i16", requantize<int32_t, int16_t>},
+      {Op::QUANTIZE, "f32 -> i8{t|c}", quantize<int8_t>},
+      {Op::QUANTIZE, "f32 -> u8{t|c}", quantize<uint8_t>},
+      {Op::QUANTIZE, "f32 -> i16{t|c}", quantize<int16_t>},
+      {Op::QUANTIZE, "i8{t|c} -> i8{t|c}", requantize<int8_t, int8_t>},
+      {Op::QUANTIZE, "i8{t|c} -> u8{t|c}", requantize<int8_t, uint8_t>},
+      {Op::QUANTIZE, "u8{t|c} -> i8{t|c}", requantize<uint8_t, int8_t>},
+      {Op::QUANTIZE, "u8{t|c} -> u8{t|c}", requantize<uint8_t, uint8_t>},
+      {Op::QUANTIZE, "i16{t|c} -> i16{t|c}", requantize<int16_t, int16_t>},
+      {Op::QUANTIZE, "i16{t|c} -> i8{t|c}", requantize<int16_t, int8_t>},
+      {Op::QUANTIZE, "i8{t|c} -> i16{t|c}", requantize<int8_t, int16_t>},
+      {Op::QUANTIZE, "u8{t|c} -> i16{t|c}", requantize<uint8_t, int16_t>},
+      {Op::QUANTIZE, "i16{t|c} -> i32{t}", requantize<int16_t, int32_t>},
+      {Op::QUANTIZE, "i32{t} -> i8{t|c}", requantize<int32_t, int8_t>},
+      {Op::QUANTIZE, "i32{t} -> i16{t|c}", requantize<int32_t, int16_t>},
   };
   return rows;
 }

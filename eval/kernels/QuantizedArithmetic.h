@@ -50,18 +50,16 @@ private:
 /// Of 16 bits, where all scales are powers of two and nothing forbids it: one operand is shifted to the other's scale.
 class ShiftedSum {
 public:
-  static bool isMeant(const KernelContext &ctx, const Tensor &result) {
+  /// Nothing where the sum has to be scaled as others are: there are other scales, or both operands would be shifted.
+  static std::optional<ShiftedSum> of(const KernelContext &ctx, const Tensor &result) {
     bool allowed = ctx.op.code == BuiltinOperator::SUB ? ctx.options<circle::SubOptions>().pot_scale_int16()
                                                        : ctx.options<circle::AddOptions>().pot_scale_int16();
-    return allowed && exponentOf(ctx.input(0).scale()) && exponentOf(ctx.input(1).scale()) &&
-           exponentOf(result.scale());
-  }
-  /// Nothing for scales that are impossible.
-  static std::optional<ShiftedSum> of(const KernelContext &ctx, const Tensor &result) {
-    int out = *exponentOf(result.scale());
+    auto a = exponentOf(ctx.input(0).scale()), b = exponentOf(ctx.input(1).scale()), out = exponentOf(result.scale());
+    if (!allowed || !a || !b || !out)
+      return std::nullopt;
     ShiftedSum made;
-    made.rightA = out - *exponentOf(ctx.input(0).scale());
-    made.rightB = out - *exponentOf(ctx.input(1).scale());
+    made.rightA = *out - *a;
+    made.rightB = *out - *b;
     if (made.rightA < 0 || made.rightB < 0 || (made.rightA && made.rightB) || made.rightA + made.rightB > 15)
       return std::nullopt;
     made.subtract = ctx.op.code == BuiltinOperator::SUB;

@@ -84,8 +84,6 @@ template <std::array<float, 4> (*numbersOf)(const std::array<uint32_t, 4> &)> ll
 
 /// Draws classes with the probabilities of softmax(logits).
 template <class T> llvm::Error multinomial(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantRank(0, 2))
-    return error;
   auto samples = ctx.integer(1);
   if (!samples)
     return samples.takeError();
@@ -139,8 +137,8 @@ llvm::ArrayRef<KernelRow> randomKernels() {
   static const KernelRow rows[] = {
       {Op::RANDOM_UNIFORM, "i32|i64 -> f32", fill<uniform>},
       {Op::RANDOM_STANDARD_NORMAL, "i32|i64 -> f32", fill<normal>},
-      {Op::MULTINOMIAL, "f32, i32 -> i32", multinomial<int32_t>},
-      {Op::MULTINOMIAL, "f32, i32 -> i64", multinomial<int64_t>},
+      {Op::MULTINOMIAL, "f32[b,c], i32 -> i32[b,_]", multinomial<int32_t>},
+      {Op::MULTINOMIAL, "f32[b,c], i32 -> i64[b,_]", multinomial<int64_t>},
   };
   return rows;
 }

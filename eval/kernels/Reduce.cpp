@@ -149,8 +149,6 @@ bool isImageMean(KernelContext &ctx) {
 }
 
 template <class T, class MakeEnd> llvm::Error reduceQuantized(KernelContext &ctx, MakeEnd make) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto reduction = Reduction::of(ctx);
   if (!reduction)
     return reduction.takeError();
@@ -180,8 +178,6 @@ template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
 
 /// Scaled after each factor, so that the product stays small: by input scale / the count-th root of the output scale.
 template <class T> llvm::Error productQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   auto reduction = Reduction::of(ctx);
   if (!reduction)
     return reduction.takeError();
@@ -210,17 +206,6 @@ template <class T> llvm::Error productQuantized(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// The order of quantised numbers is that of the real ones, as long as the scale stays.
-template <class T, class F> llvm::Error extremeQuantized(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
-  const Value &result = *ctx.op.result(0), &operand = *ctx.op.operand(0);
-  if (result.quantization->scale[0] != operand.quantization->scale[0] ||
-      ctx.outputs[0]->zeroPoint() != ctx.input(0).zeroPoint())
-    return ctx.fail("the result is quantised in another way than the operand");
-  return reduce<T, F>(ctx);
-}
-
 } // namespace
 
 llvm::ArrayRef<KernelRow> reduceKernels() {
@@ -229,32 +214,33 @@ llvm::ArrayRef<KernelRow> reduceKernels() {
       {Op::MEAN, "f32, i32 -> f32", mean<float>},
       {Op::MEAN, "i32, i32 -> i32", mean<int32_t>},
       {Op::MEAN, "i64, i32 -> i64", mean<int64_t>},
-      {Op::MEAN, "i8, i32 -> i8", meanQuantized<int8_t>},
-      {Op::MEAN, "u8, i32 -> u8", meanQuantized<uint8_t>},
-      {Op::MEAN, "i16, i32 -> i16", meanQuantized<int16_t>},
+      {Op::MEAN, "i8{t}, i32 -> i8{t}", meanQuantized<int8_t>},
+      {Op::MEAN, "u8{t}, i32 -> u8{t}", meanQuantized<uint8_t>},
+      {Op::MEAN, "i16{t}, i32 -> i16{t}", meanQuantized<int16_t>},
       {Op::SUM, "f32, i32 -> f32", reduce<float, Sum<float>>},
       {Op::SUM, "i32, i32 -> i32", reduce<int32_t, Sum<int32_t>>},
       {Op::SUM, "i64, i32 -> i64", reduce<int64_t, Sum<int64_t>>},
-      {Op::SUM, "i8, i32 -> i8", sumQuantized<int8_t>},
-      {Op::SUM, "u8, i32 -> u8", sumQuantized<uint8_t>},
-      {Op::SUM, "i16, i32 -> i16", sumQuantized<int16_t>},
+      {Op::SUM, "i8{t}, i32 -> i8{t}", sumQuantized<int8_t>},
+      {Op::SUM, "u8{t}, i32 -> u8{t}", sumQuantized<uint8_t>},
+      {Op::SUM, "i16{t}, i32 -> i16{t}", sumQuantized<int16_t>},
       {Op::REDUCE_PROD, "f32, i32 -> f32", reduce<float, Product<float>>},
       {Op::REDUCE_PROD, "i32, i32 -> i32", reduce<int32_t, Product<int32_t>>},
       {Op::REDUCE_PROD, "i64, i32 -> i64", reduce<int64_t, Product<int64_t>>},
-      {Op::REDUCE_PROD, "i8, i32 -> i8", productQuantized<int8_t>},
-      {Op::REDUCE_PROD, "i16, i32 -> i16", productQuantized<int16_t>},
+      {Op::REDUCE_PROD, "i8{t}, i32 -> i8{t}", productQuantized<int8_t>},
+      {Op::REDUCE_PROD, "i16{t}, i32 -> i16{t}", productQuantized<int16_t>},
+      // The order of quantised numbers is that of the real ones, as long as the scale stays.
       {Op::REDUCE_MAX, "f32, i32 -> f32", reduce<float, Maximum<float>>},
       {Op::REDUCE_MAX, "i32, i32 -> i32", reduce<int32_t, Maximum<int32_t>>},
       {Op::REDUCE_MAX, "i64, i32 -> i64", reduce<int64_t, Maximum<int64_t>>},
-      {Op::REDUCE_MAX, "i8, i32 -> i8", extremeQuantized<int8_t, Maximum<int8_t>>},
-      {Op::REDUCE_MAX, "u8, i32 -> u8", extremeQuantized<uint8_t, Maximum<uint8_t>>},
-      {Op::REDUCE_MAX, "i16, i32 -> i16", extremeQuantized<int16_t, Maximum<int16_t>>},
+      {Op::REDUCE_MAX, "i8{t}, i32 -> i8{t}", reduce<int8_t, Maximum<int8_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MAX, "u8{t}, i32 -> u8{t}", reduce<uint8_t, Maximum<uint8_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MAX, "i16{t}, i32 -> i16{t}", reduce<int16_t, Maximum<int16_t>>, {keepsQuantization()}},
       {Op::REDUCE_MIN, "f32, i32 -> f32", reduce<float, Minimum<float>>},
       {Op::REDUCE_MIN, "i32, i32 -> i32", reduce<int32_t, Minimum<int32_t>>},
       {Op::REDUCE_MIN, "i64, i32 -> i64", reduce<int64_t, Minimum<int64_t>>},
-      {Op::REDUCE_MIN, "i8, i32 -> i8", extremeQuantized<int8_t, Minimum<int8_t>>},
-      {Op::REDUCE_MIN, "u8, i32 -> u8", extremeQuantized<uint8_t, Minimum<uint8_t>>},
-      {Op::REDUCE_MIN, "i16, i32 -> i16", extremeQuantized<int16_t, Minimum<int16_t>>},
+      {Op::REDUCE_MIN, "i8{t}, i32 -> i8{t}", reduce<int8_t, Minimum<int8_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MIN, "u8{t}, i32 -> u8{t}", reduce<uint8_t, Minimum<uint8_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MIN, "i16{t}, i32 -> i16{t}", reduce<int16_t, Minimum<int16_t>>, {keepsQuantization()}},
       {Op::REDUCE_ANY, "bool, i32 -> bool", reduce<uint8_t, Any>},
       {Op::REDUCE_ALL, "bool, i32 -> bool", reduce<uint8_t, All>},
   };

@@ -16,13 +16,9 @@ struct Resize {
 };
 
 template <class Options> llvm::Expected<Resize> prepare(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
   auto size = ctx.integers(1);
   if (!size)
     return size.takeError();
-  if (size->size() != 2)
-    return ctx.fail(1, "must be a height and a width");
   for (int64_t number : *size)
     if (number <= 0 || number > std::numeric_limits<int32_t>::max())
       return ctx.fail(1, "has an impossible size");
@@ -34,8 +30,6 @@ template <class Options> llvm::Expected<Resize> prepare(KernelContext &ctx) {
            static_cast<int32_t>((*size)[1]),
            options.align_corners(),
            options.half_pixel_centers()};
-  if (ctx.op.code == BuiltinOperator::RESIZE_BILINEAR && r.alignCorners && r.halfPixel)
-    return ctx.fail("corners cannot be aligned with centres at half a pixel");
   if (in.dim(1) == 0 || in.dim(2) == 0)
     return ctx.fail(0, "has no pixels");
   auto output = ctx.output(0, {in.dim(0), r.height, r.width, in.dim(3)});
@@ -156,15 +150,16 @@ llvm::Error resizeNearest(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> resizeKernels() {
   using Op = BuiltinOperator;
+  const Condition oneOf = notBoth("align_corners", "half_pixel_centers");
   static const KernelRow rows[] = {
-      {Op::RESIZE_BILINEAR, "f32, i32 -> f32", bilinearByFloat<float>},
-      {Op::RESIZE_BILINEAR, "u8, i32 -> u8", bilinearByFloat<uint8_t>},
-      {Op::RESIZE_BILINEAR, "i8, i32 -> i8", bilinearByIntegers<int8_t>},
-      {Op::RESIZE_BILINEAR, "i16, i32 -> i16", bilinearByIntegers<int16_t>},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "f32, i32 -> f32", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "u8, i32 -> u8", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i8, i32 -> i8", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i16, i32 -> i16", resizeNearest},
+      {Op::RESIZE_BILINEAR, "f32[n,h,w,c], i32[2] -> f32[n,_,_,c]", bilinearByFloat<float>, {oneOf}},
+      {Op::RESIZE_BILINEAR, "u8{n|t}[n,h,w,c], i32[2] -> u8{n|t}[n,_,_,c]", bilinearByFloat<uint8_t>, {oneOf}},
+      {Op::RESIZE_BILINEAR, "i8{n|t}[n,h,w,c], i32[2] -> i8{n|t}[n,_,_,c]", bilinearByIntegers<int8_t>, {oneOf}},
+      {Op::RESIZE_BILINEAR, "i16{n|t}[n,h,w,c], i32[2] -> i16{n|t}[n,_,_,c]", bilinearByIntegers<int16_t>, {oneOf}},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "f32[n,h,w,c], i32[2] -> f32[n,_,_,c]", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "u8[n,h,w,c], i32[2] -> u8[n,_,_,c]", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i8[n,h,w,c], i32[2] -> i8[n,_,_,c]", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "i16[n,h,w,c], i32[2] -> i16[n,_,_,c]", resizeNearest},
   };
   return rows;
 }

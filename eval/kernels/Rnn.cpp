@@ -28,8 +28,6 @@ struct Cell {
 /// Weights, recurrent weights and bias begin at operand `at`.
 llvm::Expected<Cell> readCell(const KernelContext &ctx, unsigned at, int32_t depth, int auxiliaryAt,
                               int32_t auxiliaryDepth, bool asymmetric) {
-  if (llvm::Error error = ctx.wantRank(at, 2))
-    return error;
   Cell cell;
   cell.depth = depth;
   cell.units = ctx.input(at).dim(0);
@@ -71,10 +69,8 @@ void runCell(KernelContext &ctx, const Cell &cell, StateOf<float> &state, const 
   }
 }
 
-llvm::Error runOneDirection(KernelContext &ctx, int rank, bool timeMajor, circle::ActivationFunctionType activation,
+llvm::Error runOneDirection(KernelContext &ctx, bool timeMajor, circle::ActivationFunctionType activation,
                             bool asymmetric) {
-  if (llvm::Error error = ctx.wantRank(0, rank))
-    return error;
   auto sequence = Sequence::of(ctx, 0, timeMajor);
   if (!sequence)
     return sequence.takeError();
@@ -95,12 +91,12 @@ llvm::Error runOneDirection(KernelContext &ctx, int rank, bool timeMajor, circle
 
 llvm::Error runSingle(KernelContext &ctx) {
   const auto &options = ctx.options<circle::RNNOptions>();
-  return runOneDirection(ctx, 2, false, options.fused_activation_function(), options.asymmetric_quantize_inputs());
+  return runOneDirection(ctx, false, options.fused_activation_function(), options.asymmetric_quantize_inputs());
 }
 
 llvm::Error runUnidirectional(KernelContext &ctx) {
   const auto &options = ctx.options<circle::SequenceRNNOptions>();
-  return runOneDirection(ctx, 3, options.time_major(), options.fused_activation_function(),
+  return runOneDirection(ctx, options.time_major(), options.fused_activation_function(),
                          options.asymmetric_quantize_inputs());
 }
 
@@ -116,8 +112,6 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     ForwardAuxiliary,
     BackwardAuxiliary
   };
-  if (llvm::Error error = ctx.wantRank(Input, 3))
-    return error;
   auto sequence = Sequence::of(ctx, Input, options.time_major());
   if (!sequence)
     return sequence.takeError();
@@ -170,12 +164,12 @@ llvm::Error runBidirectional(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> rnnKernels() {
   using Op = BuiltinOperator;
-#define WEIGHTS "f32|i8|u8, f32|i8|u8, f32, f32"
+#define WEIGHTS "f32|i8|u8{n|t}[_,_], f32|i8|u8{n|t}, f32, f32"
   static const KernelRow rows[] = {
-      {Op::RNN, "f32, " WEIGHTS " -> f32", runSingle},
-      {Op::UNIDIRECTIONAL_SEQUENCE_RNN, "f32, " WEIGHTS " -> f32", runUnidirectional},
-      {Op::BIDIRECTIONAL_SEQUENCE_RNN, "f32, " WEIGHTS ", " WEIGHTS ", f32?, f32|i8|u8?, f32|i8|u8? -> f32, f32?",
-       runBidirectional},
+      {Op::RNN, "f32[_,_], " WEIGHTS " -> f32", runSingle},
+      {Op::UNIDIRECTIONAL_SEQUENCE_RNN, "f32[_,_,_], " WEIGHTS " -> f32", runUnidirectional},
+      {Op::BIDIRECTIONAL_SEQUENCE_RNN,
+       "f32[_,_,_], " WEIGHTS ", " WEIGHTS ", f32?, f32|i8|u8{n|t}?, f32|i8|u8{n|t}? -> f32, f32?", runBidirectional},
   };
 #undef WEIGHTS
   return rows;

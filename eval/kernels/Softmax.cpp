@@ -9,8 +9,6 @@ namespace {
 /// exp(βx) / Σ exp(βx) along the last axis; the largest is taken off first, so that nothing overflows.
 llvm::Error softmaxFloat(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0)
-    return ctx.fail(0, "has no dimension to go along");
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
@@ -30,8 +28,6 @@ llvm::Error softmaxFloat(KernelContext &ctx) {
 
 llvm::Error logSoftmaxFloat(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0)
-    return ctx.fail(0, "has no dimension to go along");
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
@@ -53,8 +49,8 @@ llvm::Error logSoftmaxFloat(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> softmaxKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SOFTMAX, "f32 -> f32", softmaxFloat},
-      {Op::LOG_SOFTMAX, "f32 -> f32", logSoftmaxFloat},
+      {Op::SOFTMAX, "f32[..,c] -> f32[..,c]", softmaxFloat},
+      {Op::LOG_SOFTMAX, "f32[..,c] -> f32[..,c]", logSoftmaxFloat},
   };
   return rows;
 }

@@ -16,11 +16,7 @@ struct Rows {
 };
 
 llvm::Expected<Rows> prepare(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0)
-    return ctx.fail(0, "has no dimension to go along");
   auto output = ctx.output(0, in.shape);
   if (!output)
     return output.takeError();
@@ -140,13 +136,13 @@ template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> softmaxQuantizedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SOFTMAX, "i8 -> i8", softmax8<int8_t>},
-      {Op::SOFTMAX, "u8 -> u8", softmax8<uint8_t>},
-      {Op::SOFTMAX, "i8 -> i16", softmaxWiden<int8_t>},
-      {Op::SOFTMAX, "u8 -> i16", softmaxWiden<uint8_t>},
-      {Op::SOFTMAX, "i16 -> i16", softmax16},
-      {Op::LOG_SOFTMAX, "i8 -> i8", logSoftmax8<int8_t>},
-      {Op::LOG_SOFTMAX, "u8 -> u8", logSoftmax8<uint8_t>},
+      {Op::SOFTMAX, "i8{t}[..,c] -> i8{t}[..,c]", softmax8<int8_t>},
+      {Op::SOFTMAX, "u8{t}[..,c] -> u8{t}[..,c]", softmax8<uint8_t>},
+      {Op::SOFTMAX, "i8{t}[..,c] -> i16{t}[..,c]", softmaxWiden<int8_t>},
+      {Op::SOFTMAX, "u8{t}[..,c] -> i16{t}[..,c]", softmaxWiden<uint8_t>},
+      {Op::SOFTMAX, "i16{t}[..,c] -> i16{t}[..,c]", softmax16},
+      {Op::LOG_SOFTMAX, "i8{t}[..,c] -> i8{t}[..,c]", logSoftmax8<int8_t>},
+      {Op::LOG_SOFTMAX, "u8{t}[..,c] -> u8{t}[..,c]", logSoftmax8<uint8_t>},
   };
   return rows;
 }

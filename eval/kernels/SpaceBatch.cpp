@@ -134,10 +134,8 @@ llvm::Error batchToSpace(KernelContext &ctx) {
 /// [n, h, b, w, b, c].
 llvm::Expected<View> viewSpaceToDepth(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
   int32_t block = ctx.options<circle::SpaceToDepthOptions>().block_size();
-  if (block < 1 || in.dim(1) % block || in.dim(2) % block)
+  if (in.dim(1) % block || in.dim(2) % block)
     return ctx.fail(0, "does not divide into blocks of " + llvm::Twine(block));
   int64_t channels = int64_t(in.dim(3)) * block;
   if (channels > std::numeric_limits<int32_t>::max() / block)
@@ -153,10 +151,8 @@ llvm::Expected<View> viewSpaceToDepth(const KernelContext &ctx) {
 
 llvm::Expected<View> viewDepthToSpace(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (llvm::Error error = ctx.wantRank(0, 4))
-    return error;
   int64_t block = ctx.options<circle::DepthToSpaceOptions>().block_size();
-  if (block < 1 || in.dim(3) % (block * block))
+  if (in.dim(3) % (block * block))
     return ctx.fail(0, "the channels do not divide into blocks of " + llvm::Twine(block));
   int64_t height = in.dim(1) * block, width = in.dim(2) * block, channels = in.dim(3) / (block * block);
   if (std::max(height, width) > std::numeric_limits<int32_t>::max())
@@ -172,10 +168,10 @@ llvm::Expected<View> viewDepthToSpace(const KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> spaceBatchKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SPACE_TO_BATCH_ND, "any, i32, i32 -> same", spaceToBatch},
+      {Op::SPACE_TO_BATCH_ND, "any{n|t}, i32, i32 -> same{n|t}", spaceToBatch},
       {Op::BATCH_TO_SPACE_ND, "any, i32, i32 -> same", batchToSpace},
-      {Op::SPACE_TO_DEPTH, "any -> same", copyView<viewSpaceToDepth>},
-      {Op::DEPTH_TO_SPACE, "any -> same", copyView<viewDepthToSpace>},
+      {Op::SPACE_TO_DEPTH, "any[n,h,w,c] -> same[n,_,_,_]", copyView<viewSpaceToDepth>},
+      {Op::DEPTH_TO_SPACE, "any[n,h,w,c] -> same[n,_,_,_]", copyView<viewDepthToSpace>},
   };
   return rows;
 }

@@ -13,9 +13,6 @@ struct Sizes {
 };
 
 llvm::Expected<Sizes> sizesOf(const KernelContext &ctx) {
-  for (unsigned operand : {Input, Features, Times})
-    if (llvm::Error error = ctx.wantRank(operand, 2))
-      return error;
   int32_t rank = ctx.options<circle::SVDFOptions>().rank();
   Sizes sizes{
       ctx.input(Input).dim(0), ctx.input(Input).dim(1), ctx.input(Features).dim(0), ctx.input(Times).dim(1), 0, rank};
@@ -24,10 +21,6 @@ llvm::Expected<Sizes> sizesOf(const KernelContext &ctx) {
   sizes.units = sizes.filters / rank;
   if (sizes.memory < 1)
     return ctx.fail(Times, "has no columns");
-  if (ctx.input(Features).dim(1) != sizes.depth)
-    return ctx.fail(Features, "does not have a column for each element of an input row");
-  if (ctx.input(Times).dim(0) != sizes.filters)
-    return ctx.fail(Times, "does not have a row for each filter");
   if (ctx.has(Bias) && ctx.input(Bias).count() != sizes.units)
     return ctx.fail(Bias, "does not have a number for each unit");
   return sizes;
@@ -95,8 +88,6 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
   auto sizes = sizesOf(ctx);
   if (!sizes)
     return sizes.takeError();
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   int64_t perBatch = int64_t(sizes->filters) * sizes->memory;
   auto state = StateOf<S>::of(ctx, State, ctx.input(State).type, sizes->batches * perBatch);
   if (!state)
@@ -140,9 +131,9 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> svdfKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SVDF, "f32, f32|i8|u8, f32|i8|u8, f32?, f32 -> f32", runFloat},
-      {Op::SVDF, "i8, i8, i16, i32?, i16 -> i8", runInteger<int16_t>},
-      {Op::SVDF, "i8, i8, i8, i32?, i8 -> i8", runInteger<int8_t>},
+      {Op::SVDF, "f32[b,i], f32|i8|u8{n|t}[f,i], f32|i8|u8{n|t}[f,m], f32?, f32 -> f32[b,_]", runFloat},
+      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i16{t}[f,m], i32?, i16{t} -> i8{t}[b,_]", runInteger<int16_t>},
+      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i8{t}[f,m], i32?, i8{t} -> i8{t}[b,_]", runInteger<int8_t>},
   };
   return rows;
 }

@@ -10,9 +10,6 @@ namespace {
 
 /// The shape that two shapes broadcast to.
 template <class T> llvm::Error broadcastArgs(KernelContext &ctx) {
-  for (unsigned i = 0; i < 2; ++i)
-    if (llvm::Error error = ctx.wantRank(i, 1))
-      return error;
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   const Tensor &longer = a.dim(0) >= b.dim(0) ? a : b, &shorter = &longer == &a ? b : a;
   auto output = ctx.output(0, longer.shape);
@@ -82,8 +79,8 @@ llvm::ArrayRef<KernelRow> tileKernels() {
   static const KernelRow rows[] = {
       {Op::TILE, "any, i32|i64 -> same", copyView<viewTiled>},
       {Op::BROADCAST_TO, "any, i32|i64 -> same", copyView<viewBroadcast>},
-      {Op::BROADCAST_ARGS, "i32, i32 -> i32", broadcastArgs<int32_t>},
-      {Op::BROADCAST_ARGS, "i64, i64 -> i64", broadcastArgs<int64_t>},
+      {Op::BROADCAST_ARGS, "i32[_], i32[_] -> i32[_]", broadcastArgs<int32_t>},
+      {Op::BROADCAST_ARGS, "i64[_], i64[_] -> i64[_]", broadcastArgs<int64_t>},
   };
   return rows;
 }

@@ -19,9 +19,6 @@ struct TransposedConv {
 };
 
 llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
-  for (unsigned i : {1u, 2u})
-    if (llvm::Error error = ctx.wantRank(i, 4))
-      return error;
   auto size = ctx.integers(0);
   if (!size)
     return size.takeError();
@@ -47,17 +44,14 @@ llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
   }
   if (shape[0] != in.dim(0) || shape[3] != filter.dim(0))
     return ctx.fail(0, "does not have the input's batches and the filter's channels");
-  if (filter.dim(3) != in.dim(3) || in.dim(3) == 0)
-    return ctx.fail(1, "its depth is not the input's", std::to_string(in.dim(3)), std::to_string(filter.dim(3)));
+  if (in.dim(3) == 0)
+    return ctx.fail(2, "has no channels");
   auto vertical = slide(options.padding(), shape[1], filter.dim(1), c.strideH);
   auto horizontal = slide(options.padding(), shape[2], filter.dim(2), c.strideW);
   if (!vertical || !horizontal)
     return ctx.fail("strides or the filter's size are impossible");
   c.top = vertical->before;
   c.left = horizontal->before;
-  if (c.bias && c.bias->count() != filter.dim(0))
-    return ctx.fail(3, "does not have a number for each output channel", std::to_string(filter.dim(0)),
-                    std::to_string(c.bias->count()));
   auto output = ctx.output(0, shape);
   if (!output)
     return output.takeError();
@@ -138,10 +132,13 @@ template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelCont
 llvm::ArrayRef<KernelRow> transposeConvKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::TRANSPOSE_CONV, "i32, f32, f32, f32? -> f32", transposeFloat},
-      {Op::TRANSPOSE_CONV, "i32, u8, u8, i32? -> u8", transposeQuantized<uint8_t, uint8_t, int32_t>},
-      {Op::TRANSPOSE_CONV, "i32, i8|i4, i8, i32? -> i8", transposeQuantized<int8_t, int8_t, int32_t>},
-      {Op::TRANSPOSE_CONV, "i32, i8, i16, i64? -> i16", transposeQuantized<int16_t, int8_t, int64_t>},
+      {Op::TRANSPOSE_CONV, "i32, f32[o,y,x,c], f32[n,h,w,c], f32[#o]? -> f32[n,_,_,o]", transposeFloat},
+      {Op::TRANSPOSE_CONV, "i32, u8{t|c0}[o,y,x,c], u8{t}[n,h,w,c], i32[#o]? -> u8{t}[n,_,_,o]",
+       transposeQuantized<uint8_t, uint8_t, int32_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8|i4{t|c0}[o,y,x,c], i8{t}[n,h,w,c], i32[#o]? -> i8{t}[n,_,_,o]",
+       transposeQuantized<int8_t, int8_t, int32_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i64[#o]? -> i16{t}[n,_,_,o]",
+       transposeQuantized<int16_t, int8_t, int64_t>},
   };
   return rows;
 }

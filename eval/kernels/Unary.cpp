@@ -69,8 +69,6 @@ template <class T> llvm::Error bucketize(KernelContext &ctx) {
 llvm::Error fakeQuant(KernelContext &ctx) {
   const auto &options = ctx.options<circle::FakeQuantOptions>();
   int bits = options.num_bits();
-  if (bits < 2 || bits > 16)
-    return ctx.fail("has an impossible number of bits");
   if (!(options.min() < options.max()) || !std::isfinite(options.max() - options.min()))
     return ctx.fail("has an impossible range");
   float low = options.narrow_range() ? 1 : 0, high = static_cast<float>((1 << bits) - 1);
@@ -108,7 +106,7 @@ llvm::ArrayRef<KernelRow> unaryKernels() {
       {Op::BUCKETIZE, "f64 -> i32", bucketize<double>},
       {Op::BUCKETIZE, "i32 -> i32", bucketize<int32_t>},
       {Op::BUCKETIZE, "i64 -> i32", bucketize<int64_t>},
-      {Op::FAKE_QUANT, "f32 -> f32", fakeQuant},
+      {Op::FAKE_QUANT, "f32 -> f32", fakeQuant, {within("num_bits", 2, 16)}},
       {Op::SIN, "f32 -> f32", mapFloat<sin1>},
       {Op::SQRT, "f32 -> f32", mapFloat<sqrt1>},
       {Op::SQUARE, "f32 -> f32", mapFloat<square>},

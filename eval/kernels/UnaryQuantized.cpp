@@ -9,8 +9,6 @@ namespace origo::eval {
 namespace {
 
 template <class T> llvm::Error absolute(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0), &result = *ctx.outputs[0];
   Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(result.scale()));
   bool rescale = in.scale() != result.scale();
@@ -22,8 +20,6 @@ template <class T> llvm::Error absolute(KernelContext &ctx) {
 
 /// 1 / √x; an operand of zero gives the largest number.
 llvm::Error reciprocalRoot8(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   constexpr int spare = 20;
   const Tensor &in = ctx.input(0), &result = *ctx.outputs[0];
   Multiplier factor =
@@ -71,8 +67,6 @@ llvm::Error logarithm16(KernelContext &ctx) {
 
 /// √x, not rounded but cut off.
 template <class T> llvm::Error root(KernelContext &ctx) {
-  if (llvm::Error error = ctx.wantScales())
-    return error;
   const Tensor &in = ctx.input(0), &result = *ctx.outputs[0];
   bool negative = false;
   if (llvm::Error error = map<T, T>(ctx, [&](T x) -> T {
@@ -90,10 +84,10 @@ template <class T> llvm::Error root(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> unaryQuantizedKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::ABS, "i8 -> i8", absolute<int8_t>},  {Op::ABS, "i16 -> i16", absolute<int16_t>},
-      {Op::RSQRT, "i8 -> i8", reciprocalRoot8}, {Op::RSQRT, "i16 -> i16", reciprocalRoot16},
-      {Op::LOG, "i8 -> i8", logarithm8},        {Op::LOG, "i16 -> i16", logarithm16},
-      {Op::SQRT, "i8 -> i8", root<int8_t>},     {Op::SQRT, "i16 -> i16", root<int16_t>},
+      {Op::ABS, "i8{t} -> i8{t}", absolute<int8_t>},  {Op::ABS, "i16{t} -> i16{t}", absolute<int16_t>},
+      {Op::RSQRT, "i8{t} -> i8{t}", reciprocalRoot8}, {Op::RSQRT, "i16{t} -> i16{t}", reciprocalRoot16},
+      {Op::LOG, "i8{t} -> i8{t}", logarithm8},        {Op::LOG, "i16{t} -> i16{t}", logarithm16},
+      {Op::SQRT, "i8{t} -> i8{t}", root<int8_t>},     {Op::SQRT, "i16{t} -> i16{t}", root<int16_t>},
   };
   return rows;
 }

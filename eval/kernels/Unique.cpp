@@ -15,8 +15,6 @@ template <class T> struct Less {
 
 template <class T, class Index> llvm::Error uniqueAs(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (llvm::Error error = ctx.wantRank(0, 1))
-    return error;
   auto x = in.as<T>(); // the shape depends on the elements
   std::map<T, Index, Less<T>> seen;
   std::vector<T> kept;
@@ -52,9 +50,12 @@ template <class T> llvm::Error unique(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> uniqueKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::UNIQUE, "f32 -> f32, i32|i64", unique<float>},   {Op::UNIQUE, "i8 -> i8, i32|i64", unique<int8_t>},
-      {Op::UNIQUE, "u8 -> u8, i32|i64", unique<uint8_t>},   {Op::UNIQUE, "i16 -> i16, i32|i64", unique<int16_t>},
-      {Op::UNIQUE, "i32 -> i32, i32|i64", unique<int32_t>}, {Op::UNIQUE, "i64 -> i64, i32|i64", unique<int64_t>},
+      {Op::UNIQUE, "f32[_] -> f32, i32|i64", unique<float>},
+      {Op::UNIQUE, "i8{n|t}[_] -> i8{n|t}, i32|i64", unique<int8_t>},
+      {Op::UNIQUE, "u8{n|t}[_] -> u8{n|t}, i32|i64", unique<uint8_t>},
+      {Op::UNIQUE, "i16{n|t}[_] -> i16{n|t}, i32|i64", unique<int16_t>},
+      {Op::UNIQUE, "i32[_] -> i32, i32|i64", unique<int32_t>},
+      {Op::UNIQUE, "i64[_] -> i64, i32|i64", unique<int64_t>},
   };
   return rows;
 }

@@ -1,5 +1,6 @@
 #include "report/target/Json.h"
 
+#include "eval/KernelSignature.h"
 #include "eval/RunOperator.h"
 #include "schema/TensorTypes.h"
 
@@ -70,8 +71,29 @@ Json shapeJson(const Value &value) {
   return json;
 }
 
-Json propertyOf(const Value &value, SlotProperty::Property property) {
-  switch (property) {
+/// −1: not known.
+int64_t dimensionOf(const Value &value, int64_t i) {
+  i = i < 0 ? i + value.rank() : i;
+  if (i < 0 || i >= value.rank())
+    return -1;
+  bool unknown = static_cast<int>(value.shapeSignature.size()) == value.rank() && value.shapeSignature[i] < 0;
+  return unknown ? -1 : value.shape[i];
+}
+
+/// −1: not known.
+int64_t elementsOf(const Value &value) {
+  int64_t count = 1;
+  for (int64_t i = 0; i < value.rank() && count >= 0; ++i)
+    count = dimensionOf(value, i) < 0 ? -1 : eval::times(count, dimensionOf(value, i));
+  return count;
+}
+
+Json propertyOf(const Value &value, const SlotProperty &of) {
+  switch (of.property) {
+  case SlotProperty::Elements:
+    return elementsOf(value);
+  case SlotProperty::Dimension:
+    return dimensionOf(value, of.dimension);
   case SlotProperty::Dtype:
     return dataTypeName(value.type);
   case SlotProperty::Rank:
@@ -97,20 +119,23 @@ bool shapesAgree(const Value &a, const Value &b) {
   for (const Value *value : {&a, &b})
     if (value->shape.empty() && !value->hasRank && !isConstant(*value))
       return true;
-  auto dimension = [](const Value &value, int i) {
-    return static_cast<int>(value.shapeSignature.size()) == value.rank() && value.shapeSignature[i] < 0
-               ? -1
-               : value.shape[i];
-  };
   bool agree = a.rank() == b.rank();
   for (int i = 0; agree && i < a.rank(); ++i)
-    agree = dimension(a, i) < 0 || dimension(b, i) < 0 || dimension(a, i) == dimension(b, i);
+    agree = dimensionOf(a, i) < 0 || dimensionOf(b, i) < 0 || dimensionOf(a, i) == dimensionOf(b, i);
   return agree;
 }
 
 /// Is it the same? Of quantisations without making texts of thousands of scales.
-bool sameProperty(const Value &a, const Value &b, SlotProperty::Property property) {
-  switch (property) {
+bool sameProperty(const Value &a, const SlotProperty &ofA, const Value &b, const SlotProperty &ofB) {
+  auto number = [](const Value &value, const SlotProperty &of) {
+    return of.property == SlotProperty::Elements ? elementsOf(value) : dimensionOf(value, of.dimension);
+  };
+  switch (ofB.property) {
+  case SlotProperty::Elements:
+  case SlotProperty::Dimension: {
+    int64_t x = number(a, ofA), y = number(b, ofB);
+    return x < 0 || y < 0 || x == y;
+  }
   case SlotProperty::Dtype:
     return a.type == b.type;
   case SlotProperty::Rank:
@@ -271,6 +296,16 @@ private:
         expected["max"] = *limits.maxRank;
       report(prefix + "rankRange", expected, value.rank());
     }
+    bool fits = limits.shape.empty() || static_cast<int>(limits.shape.size()) == value.rank();
+    for (auto [i, wanted] : llvm::enumerate(limits.shape))
+      if (int64_t actual = dimensionOf(value, static_cast<int64_t>(i)); wanted >= 0 && actual >= 0)
+        fits &= wanted == actual;
+    if (!fits) {
+      Json expected = Json::array();
+      for (int64_t wanted : limits.shape)
+        expected.push_back(wanted < 0 ? Json() : Json(wanted));
+      report(prefix + "shape", expected, shapeJson(value));
+    }
     if (limits.constant && *limits.constant != isConstant(value))
       report(prefix + "constant", *limits.constant, !*limits.constant);
     quantization(value, limits, prefix + "quantization");
@@ -291,8 +326,13 @@ private:
       if (auto *other = llvm::find_if(q->zeroPoint, [](int64_t zero) { return zero != 0; });
           other != q->zeroPoint.end())
         report(rule, {{"symmetric", true}}, {{"zero_point", *other}});
-    if (limits.axis && q->scale.size() > 1 && q->dimension != *limits.axis)
+    if (limits.axis && q->scale.size() > 1 &&
+        q->dimension != (*limits.axis < 0 ? *limits.axis + value.rank() : *limits.axis))
       report(rule, {{"axis", *limits.axis}}, {{"axis", q->dimension}});
+    if (limits.scale && (q->scale.size() != 1 || q->scale[0] != static_cast<float>(*limits.scale)))
+      report(rule, {{"scale", *limits.scale}}, {{"scale", std::vector<float>(q->scale.begin(), q->scale.end())}});
+    if (int64_t zero = q->zeroPoint.empty() ? 0 : q->zeroPoint[0]; limits.zeroPoint && zero != *limits.zeroPoint)
+      report(rule, {{"zero_point", *limits.zeroPoint}}, {{"zero_point", zero}});
   }
 
   void size(const Value &value) {
@@ -303,29 +343,19 @@ private:
 
   void check(const Operator &op, const AttributeLimits &limits) {
     const wire::Field &field = *limits.field;
-    const flatbuffers::Table *table = op.options.table ? op.options.table : op.options2.table;
+    eval::OptionValue option = eval::optionOf(op, field);
+    double number = option.number;
     at.operand = field.name.str();
     at.tensor = nullptr;
-    Json actual, expected = Json::object();
-    double number = 0;
+    Json actual = number, expected = Json::object();
     AttributeValue value;
-    if (wire::isReal(field.type)) {
-      actual = number = table ? wire::real(*table, field) : field.defaultReal;
-      value.number = number;
+    if (field.enumeration || field.type == wire::Type::Bool) {
+      value.text = option.name.empty() ? std::to_string(static_cast<int64_t>(number)) : option.name.str();
+      actual = field.enumeration ? Json(value.text) : Json(number != 0);
     } else {
-      int64_t integer = table ? wire::integer(*table, field) : field.defaultInteger;
-      number = static_cast<double>(integer);
-      if (field.enumeration) {
-        const wire::EnumValue *named = field.enumeration->find(integer);
-        value.text = named ? named->name.str() : std::to_string(integer);
-        actual = value.text;
-      } else if (field.type == wire::Type::Bool) {
-        value.text = integer ? "true" : "false";
-        actual = integer != 0;
-      } else {
-        value.number = number;
-        actual = integer;
-      }
+      value.number = number;
+      if (!wire::isReal(field.type))
+        actual = static_cast<int64_t>(number);
     }
     bool fits = !(number < limits.min.value_or(number)) && !(number > limits.max.value_or(number)) &&
                 (!limits.in || llvm::is_contained(*limits.in, value));
@@ -336,21 +366,24 @@ private:
 
   void same(const Operator &op, const OperatorLimits &limits, llvm::ArrayRef<SlotProperty> group) {
     const Value *first = nullptr;
-    SlotProperty::Property firstProperty{};
+    SlotProperty firstMember{};
     for (const SlotProperty &member : group)
       forEachSlot(op, limits.names, [&](Slot slot, const std::string &operand, const Value *value) {
         if (slot != member.slot || !value)
           return;
+        bool isNumber = member.property == SlotProperty::Elements || member.property == SlotProperty::Dimension;
+        if (isNumber && propertyOf(*value, member) == -1)
+          return;
         if (!first) {
           first = value;
-          firstProperty = member.property;
+          firstMember = member;
           return;
         }
-        if (firstProperty == member.property && sameProperty(*first, *value, member.property))
+        if (sameProperty(*first, firstMember, *value, member))
           return;
         at.operand = operand;
         at.tensor = value;
-        report("same", propertyOf(*first, firstProperty), propertyOf(*value, member.property));
+        report("same", propertyOf(*first, firstMember), propertyOf(*value, member));
       });
   }
 };

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 static const std::array<StringRef, 7> schemeNames = {"none", "per-tensor", "per-channel", "blockwise",
                                                      "mx",   "multi-axis", "custom"};
-static const std::array<StringRef, 4> propertyNames = {"dtype", "rank", "shape", "quantization"};
+static const std::array<StringRef, 5> propertyNames = {"dtype", "rank", "shape", "quantization", "elements"};
 
 StringRef schemeName(Scheme scheme) { return schemeNames[static_cast<size_t>(scheme)]; }
 
@@ -121,6 +121,13 @@ struct Cursor {
     out = static_cast<int64_t>(value);
     return Error::success();
   }
+  /// Below 0, too.
+  Error getSigned(std::optional<int64_t> &out) const {
+    if (!json.is_number_integer() || json.get<double>() < INT32_MIN || json.get<double>() > INT32_MAX)
+      return fail("is not a whole number of 32 bits");
+    out = json.get<int64_t>();
+    return Error::success();
+  }
   Error get(std::optional<double> &out) const {
     if (!json.is_number())
       return fail("is not a number");
@@ -155,9 +162,13 @@ Error readQuantization(const Cursor &at, TensorLimits &limits) {
     if (key == "symmetric")
       return value.get(limits.symmetric);
     if (key == "axis")
-      return value.get(limits.axis);
+      return value.getSigned(limits.axis);
+    if (key == "scale")
+      return value.get(limits.scale);
+    if (key == "zero_point")
+      return value.getSigned(limits.zeroPoint);
     if (key != "schemes")
-      return value.unknown("schemes, symmetric and axis");
+      return value.unknown("schemes, symmetric, axis, scale and zero_point");
     limits.schemes.emplace();
     return value.forEachElement([&](const Cursor &element) -> Error {
       std::string name;
@@ -181,12 +192,21 @@ Error readTensor(const Cursor &at, bool ofOperator, TensorLimits &limits) {
       return readRange(value, limits.minRank, limits.maxRank);
     if (key == "quantization")
       return readQuantization(value, limits);
+    if (key == "shape")
+      return value.forEachElement([&](const Cursor &element) -> Error {
+        std::optional<int64_t> dimension = -1;
+        if (!element.json.is_null())
+          if (Error error = element.get(dimension))
+            return error;
+        limits.shape.push_back(*dimension);
+        return Error::success();
+      });
     if (ofOperator && key == "optional")
       return value.get(limits.optional);
     if (ofOperator && key == "constant")
       return value.get(limits.constant.emplace());
-    return value.unknown(ofOperator ? "dataTypes, rankRange, quantization, constant and optional"
-                                    : "dataTypes, rankRange and quantization");
+    return value.unknown(ofOperator ? "dataTypes, rankRange, shape, quantization, constant and optional"
+                                    : "dataTypes, rankRange, shape and quantization");
   });
 }
 
@@ -264,12 +284,19 @@ Error readSame(const Cursor &at, const OperatorInfo &info, OperatorLimits &limit
         return error;
       auto [name, property] = StringRef(text).rsplit('.');
       auto *known = llvm::find(propertyNames, property);
-      if (known == propertyNames.end())
-        return element.fail("is not like input.dtype; what can be the same is " + llvm::join(propertyNames, ", "));
+      int32_t dimension = 0;
+      bool isDimension =
+          property.consume_front("shape[") && property.consume_back("]") && !property.getAsInteger(10, dimension);
+      if (known == propertyNames.end() && !isDimension)
+        return element.fail("is not like input.dtype; what can be the same is " + llvm::join(propertyNames, ", ") +
+                            ", shape[0]");
       Expected<Slot> slot = readSlot(element, info, name, limits);
       if (!slot)
         return slot.takeError();
-      limits.same.back().push_back({*slot, static_cast<SlotProperty::Property>(known - propertyNames.begin())});
+      limits.same.back().push_back(
+          {*slot,
+           isDimension ? SlotProperty::Dimension : static_cast<SlotProperty::Property>(known - propertyNames.begin()),
+           dimension});
       return Error::success();
     });
   });
@@ -341,6 +368,8 @@ Json toJson(const TensorLimits &limits) {
     json["rankRange"]["min"] = *limits.minRank;
   if (limits.maxRank)
     json["rankRange"]["max"] = *limits.maxRank;
+  for (int64_t dimension : limits.shape)
+    json["shape"].push_back(dimension < 0 ? Json() : Json(dimension));
   if (limits.schemes)
     for (Scheme scheme : *limits.schemes)
       json["quantization"]["schemes"].push_back(schemeName(scheme));
@@ -348,6 +377,10 @@ Json toJson(const TensorLimits &limits) {
     json["quantization"]["symmetric"] = true;
   if (limits.axis)
     json["quantization"]["axis"] = *limits.axis;
+  if (limits.scale)
+    json["quantization"]["scale"] = *limits.scale;
+  if (limits.zeroPoint)
+    json["quantization"]["zero_point"] = *limits.zeroPoint;
   if (limits.constant)
     json["constant"] = *limits.constant;
   if (limits.optional)
@@ -385,7 +418,10 @@ Json toJson(const OperatorInfo &info, const OperatorLimits &limits) {
   for (const auto &group : limits.same) {
     Json names = Json::array();
     for (const SlotProperty &member : group)
-      names.push_back((slotName(&info, member.slot) + "." + propertyNames[member.property]).str());
+      names.push_back((slotName(&info, member.slot) + "." +
+                       (member.property == SlotProperty::Dimension ? "shape[" + Twine(member.dimension) + "]"
+                                                                   : Twine(propertyNames[member.property])))
+                          .str());
     json["same"].push_back(std::move(names));
   }
   for (const OperatorLimits &choice : limits.anyOf)

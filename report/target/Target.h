@@ -19,11 +19,14 @@ llvm::ArrayRef<Scheme> allSchemes();
 struct TensorLimits {
   std::optional<std::vector<TensorType>> dataTypes; ///< an empty list: there may be no tensor here
   std::optional<int64_t> minRank, maxRank;
+  std::vector<int64_t> shape; ///< −1: any; empty: none is said
   std::optional<bool> constant;
   bool optional = false; ///< of an operand or a result: may be absent
   std::optional<std::vector<Scheme>> schemes;
   bool symmetric = false;      ///< all zero points are 0
-  std::optional<int64_t> axis; ///< of what is quantised per channel
+  std::optional<int64_t> axis; ///< of what is quantised per channel; from the end if it is negative
+  std::optional<double> scale; ///< the one that it must have
+  std::optional<int64_t> zeroPoint;
 };
 
 /// A number, or the text of an enumerator or of a bool.
@@ -48,7 +51,8 @@ struct Slot {
 
 struct SlotProperty {
   Slot slot;
-  enum Property { Dtype, Rank, Shape, Quantization } property;
+  enum Property { Dtype, Rank, Shape, Quantization, Elements, Dimension } property;
+  int64_t dimension = 0; ///< of Dimension; from the end if it is negative
 };
 
 struct OperatorLimits {

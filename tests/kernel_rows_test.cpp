@@ -1,0 +1,138 @@
+#include "report/target/Target.h"
+#include "tests/Engines.h"
+
+#include <cmath>
+
+using namespace origo;
+using namespace origo::test;
+
+/// What a kernel's row says holds in both directions: circle-check with the limits of our own interpreter lets an
+/// operator through if, and only if, both engines run it.
+
+namespace {
+
+/// A model of these statements; inputs are written "%x: f32[2]", separated by commas.
+std::unique_ptr<Model> modelOf(llvm::StringRef inputs, llvm::StringRef statements) {
+  return parse(
+      ("origo 1\nmodel circle version 0\nsubgraph @main(" + inputs + ") -> (%y) {\n" + statements + "\n}\n").str());
+}
+
+/// Through a file of limits, as circle-check has them.
+const report::Target &ownLimits() {
+  static const report::Target limits =
+      llvm::cantFail(report::readTarget(report::writeTarget(report::opSupportLimits())));
+  return limits;
+}
+
+/// Empty: it ran.
+std::string ranWith(Model &model, Engine engine) {
+  CompileOptions options;
+  options.engine = engine;
+  auto session = compile(model, options);
+  if (!session)
+    return llvm::toString(session.takeError());
+  auto inputs = randomInputs(*session->inputs(), 1);
+  if (!inputs)
+    return "no inputs";
+  std::vector<TensorRef> refs(inputs->begin(), inputs->end());
+  auto results = session->run(refs);
+  return results ? "" : llvm::toString(results.takeError());
+}
+
+void expectVerdict(bool supported, llvm::StringRef inputs, llvm::StringRef statements) {
+  SCOPED_TRACE(statements.str());
+  auto model = modelOf(inputs, statements);
+  ASSERT_TRUE(model);
+  auto violations = report::checkTarget(*model, ownLimits());
+  EXPECT_EQ(violations.empty(), supported)
+      << (violations.empty() ? "" : violations[0].rule + " of " + violations[0].operand);
+  for (Engine engine : {Engine::Reference, Engine::Fast}) {
+    std::string refused = ranWith(*model, engine);
+    EXPECT_EQ(refused.empty(), supported) << refused;
+  }
+}
+
+TEST(KernelRows, SayWhatRunsAndWhatDoesNot) {
+  struct Pair {
+    const char *inputs, *runs, *doesNot;
+  };
+  const Pair pairs[] = {
+      {"%x: i8[2,16] q{scale=0.5, zero_point=3}",
+       "%w: i8[4,16] q{scale=0.5, zero_point=0} = const splat 1\n"
+       "%y: i8[2,4] q{scale=1, zero_point=0} = FULLY_CONNECTED(%x, %w)",
+       "%w: i8[4,16] q{scale=0.5, zero_point=0} = const splat 1\n"
+       "%y: i8[2,4] q{scale=1, zero_point=0} = FULLY_CONNECTED(%x, %w) {weights_format=SHUFFLED4x16INT8}"},
+      {"%x: f32[1,2,2,1]", "%s: i32[2] = const [4, 4]\n%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s) {align_corners=true}",
+       "%s: i32[2] = const [4, 4]\n"
+       "%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s) {align_corners=true, half_pixel_centers=true}"},
+      {"%x: f32[1,2,2,1]",
+       "%s: i32[2] = const [4, 4]\n%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s) {half_pixel_centers=true}",
+       "%s: i32[1] = const [4]\n%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s)"},
+      {"%x: f32[3], %s: f32[]", "%y: f32[3] = SOFTMAX(%x) {beta=1}", "%y: f32[] = SOFTMAX(%s) {beta=1}"},
+      {"%x: f32[3], %s: f32[]", "%a: i32[] = const [0]\n%y: i32[] = ARG_MAX(%x, %a) {output_type=INT32}",
+       "%a: i32[] = const [0]\n%y: i32[] = ARG_MAX(%s, %a) {output_type=INT32}"},
+      {"%x: f32[3,3], %v: f32[3]", "%y: f32[3,3] = BATCH_MATMUL(%x, %x)", "%y: f32[3] = BATCH_MATMUL(%v, %x)"},
+      {"%x: bool[4], %i: bool[]",
+       "%w: i64[1] = const [2]\n%o: i64[1] = const [1]\n"
+       "%y: bool[3] = REDUCE_WINDOW(%x, %i, %w, %o, %o) {reduce_function=ANY}",
+       "%w: i64[1] = const [2]\n%o: i64[1] = const [1]\n"
+       "%y: bool[3] = REDUCE_WINDOW(%x, %i, %w, %o, %o) {reduce_function=ADD}"},
+      {"%x: i8[2,4] q{scale=0.5, zero_point=3}", "%y: i8[2,4] q{scale=0.0078125, zero_point=0} = L2_NORMALIZATION(%x)",
+       "%y: i8[2,4] q{scale=0.5, zero_point=0} = L2_NORMALIZATION(%x)"},
+      {"%x: f32[1,2,2,1]",
+       "%w: f32[3,1,1,1] = const [1, 2, 3]\n%b: f32[3] = const [1, 2, 3]\n"
+       "%y: f32[1,2,2,3] = CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}",
+       "%w: f32[3,1,1,1] = const [1, 2, 3]\n%b: f32[2] = const [1, 2]\n"
+       "%y: f32[1,2,2,3] = CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}"},
+      {"%x: f32[1,2,2,1]",
+       "%w: i8[2,1,1,1] q{scale=[1, 2], zero_point=[0, 0], dim=0} = const [1, 2]\n"
+       "%y: f32[1,2,2,2] = CONV_2D(%x, %w) {stride_w=1, stride_h=1}",
+       "%w: i8[2,2,1,1] q{scale=[1, 2], zero_point=[0, 0], dim=1} = const [1, 2, 3, 4]\n"
+       "%y: f32[1,2,2,2] = CONV_2D(%x, %w) {stride_w=1, stride_h=1}"},
+      {"%x: i8[2,2] q{scale=0.5, zero_point=0}, %c: i8[2,2] q{scale=[1, 2], zero_point=[0, 0], dim=1}",
+       "%y: i8[2,2] q{scale=1, zero_point=0} = BATCH_MATMUL(%x, %c)",
+       "%y: i8[2,2] q{scale=1, zero_point=0} = BATCH_MATMUL(%c, %x)"},
+      {"%x: i8[2,2] q{scale=0.5, zero_point=0}, %c: i8[2,2] q{scale=[1, 2], zero_point=[0, 0], dim=1}",
+       "%y: i8[2,2] q{scale=1, zero_point=0} = QUANTIZE(%c)", "%y: i8[2,2] q{scale=1, zero_point=0} = ADD(%x, %c)"},
+      {"%x: i16[2] q{scale=0.5, zero_point=0}, %z: i16[2] q{scale=0.25, zero_point=0}",
+       "%y: i16[2] q{scale=1, zero_point=0} = ADD(%x, %z) {pot_scale_int16=true}", "%y: i16[2] = ADD(%x, %z)"},
+      {"%x: f32[1,4,4,4]", "%y: f32[1,2,2,16] = SPACE_TO_DEPTH(%x) {block_size=2}",
+       "%y: f32[1,4,4,4] = SPACE_TO_DEPTH(%x)"},
+  };
+  for (const Pair &pair : pairs) {
+    expectVerdict(true, pair.inputs, pair.runs);
+    expectVerdict(false, pair.inputs, pair.doesNot);
+  }
+}
+
+std::vector<int> numbersOf(llvm::StringRef statements) {
+  auto model = modelOf("", statements);
+  auto session = compile(*model);
+  if (!session) {
+    ADD_FAILURE() << llvm::toString(session.takeError());
+    return {};
+  }
+  auto results = session->run(Inputs{});
+  if (!results) {
+    ADD_FAILURE() << llvm::toString(results.takeError());
+    return {};
+  }
+  std::vector<int> numbers;
+  for (uint8_t byte : results->front().tensor.bytes)
+    numbers.push_back(static_cast<int8_t>(byte));
+  return numbers;
+}
+
+TEST(KernelRows, SeveralScalesAreNotTheFirst) {
+  const std::string x = "%x: i8[2,2] q{scale=[1, 10], zero_point=[0, 1], dim=1} = const [11, -11, 4, 3]\n";
+  EXPECT_EQ(numbersOf(x + "%y: i8[2,2] q{scale=2, zero_point=5} = QUANTIZE(%x)"), (std::vector<int>{11, -55, 7, 15}));
+  EXPECT_EQ(numbersOf(x + "%y: i8[2,2] q{scale=[1, 4], zero_point=[1, 0], dim=0} = QUANTIZE(%x)"),
+            (std::vector<int>{12, -119, 1, 5}));
+  // 1·11 + 2·4 and 1·−120 + 2·20.
+  EXPECT_EQ(numbersOf("%x: i8[2,2] q{scale=[1, 10], zero_point=[0, 0], dim=1} = const [11, -12, 4, 2]\n"
+                      "%a: i8[1,2] q{scale=1, zero_point=0} = const [1, 2]\n"
+                      "%y: i8[1,2] q{scale=1, zero_point=0} = BATCH_MATMUL(%a, %x)"),
+            (std::vector<int>{19, -80}));
+}
+
+} // namespace
