@@ -42,6 +42,16 @@ Pipeline Pipeline::o1() {
   return pipeline;
 }
 
+Pipeline quantizationPipeline() {
+  Pipeline pipeline;
+  for (const Pass &pass : allPasses())
+    if (pass.phase == Phase::Quantize)
+      pipeline.add(pass);
+  // Users that find a tensor in the same way share the bridge.
+  pipeline.add(*findPass("common-subexpressions"), Rewriter::Scope{BuiltinOperator::QUANTIZE, std::nullopt});
+  return pipeline;
+}
+
 namespace {
 
 /// A rule that is tried on some operator code, and its scores.
@@ -56,6 +66,7 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
     rw.onRewrite = options.onRewrite;
+    rw.plan = options.plan;
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
         RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});
@@ -152,6 +163,8 @@ llvm::Error Run::runPhase(Phase phase) {
       if (llvm::Error error = check(entry.pass->name))
         return error;
     }
+  if (phase == Phase::Quantize && !outOfFuel())
+    rw.storeInterface("quantize");
   rw.beginPhase();
   while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
     if (llvm::Error error = visit(*op, phase))

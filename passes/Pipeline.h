@@ -22,6 +22,9 @@ struct Pipeline {
   static Pipeline o1();
 };
 
+/// What quantises as RunOptions::plan says.
+Pipeline quantizationPipeline();
+
 /// What became of the attempts of one rule.
 struct RuleStatistics {
   llvm::StringRef pass, rule;
@@ -40,6 +43,8 @@ struct RunOptions {
   std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, llvm::StringRef reason)> onAttempt;
   /// Told of a rule that broke a law of rewrites, which was so not applied.
   std::function<void(llvm::StringRef)> onRefusal;
+  /// What the phase of quantisation is to do (quantize/Plan.h); null: nothing. It is used up.
+  StoragePlan *plan = nullptr;
   std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table
 };
 

@@ -107,6 +107,8 @@ static std::optional<Steps> stepsFrom(const Operator &op, unsigned i) {
     step.scale = {Step::Term::Number, -1, nullptr};
     return Steps{step};
   }
+  case Op::QUANTIZE:
+    return Steps{{Step::Quantize}};
   case Op::DEQUANTIZE: // a relation is about real numbers
     return Steps();
   default:

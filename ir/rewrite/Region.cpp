@@ -456,6 +456,45 @@ void Build::relateMoved() {
   }
 }
 
+/// `stored` holds the numbers of `real`, rounded.
+void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf) {
+  for (uint32_t way = 0; way < ways.size(); ++way)
+    for (Relation relation : real.relations) {
+      if (relation.lineage != lineageOf(way))
+        continue;
+      relation.steps = model.steps.append(relation.steps, {Step::Quantize});
+      relation.exact = false;
+      relation.lineage = way;
+      stored.relations.push_back(relation);
+    }
+  if (!stored.relations.empty())
+    stored.noRelation = {};
+  mutation::related(model, stored);
+}
+
+/// What stands behind a bridge is the tensor before it, in another form. The one that a bridge to floats makes has the
+/// place of the source's, so what it is made of gets the name, unless the model's interface needs that.
+void Build::relateStored() {
+  for (Created &item : created) {
+    if (!item.synthetic || *item.synthetic != SyntheticReason::QuantizeBorder)
+      continue;
+    Value *from = item.op->operand(0), *to = item.op->result();
+    if (item.op->code == Op::QUANTIZE && from && to->relations.empty()) {
+      relateAs(*to, *from, [&](uint32_t way) { return this->lineageOf(*from, way); });
+      llvm::StringRef name = from->name;
+      name.consume_back("_Dequantize");
+      to->name = model.copy((name + "_Quantize").str());
+    } else if (item.op->code == Op::DEQUANTIZE && from && from->producer() && from->relations.empty()) {
+      relateAs(*from, *to, [](uint32_t way) { return way; });
+      llvm::StringRef name = to->name;
+      (to->isInterface() ? from : to)->name =
+          model.copy((name + (to->isInterface() ? "_Quantize" : "_Dequantize")).str());
+      if (!to->isInterface())
+        from->name = name;
+    }
+  }
+}
+
 void Build::apply() {
   std::optional<RewriteEvent> event = engine.describe(consumed, where);
   ++model.rewrites;
@@ -486,9 +525,10 @@ void Build::apply() {
       for (Use &use : other.op->operands())
         if (use.value == item.with)
           use.value = item.old;
-    maker->op->resultValues[0] = item.old;
+    unsigned position = item.with->definerResult;
+    maker->op->resultValues[position] = item.old;
     item.old->definer = maker->op;
-    item.old->definerResult = 0;
+    item.old->definerResult = position;
     item.with->definer = nullptr;
     item.with->parent = nullptr;
     mutation::related(model, *item.old);
@@ -502,6 +542,7 @@ void Build::apply() {
     putIn(item, first, *own);
   }
   relateMoved();
+  relateStored();
   for (Value *constant : constants)
     if (!constant->unused())
       stampConstant(*constant);
@@ -516,8 +557,9 @@ void Build::apply() {
       llvm::SmallVector<uint32_t, 2> numbers;
       for (uint32_t way = 0; way < ways.size(); ++way)
         numbers.push_back(lineageOf(*item.with, way));
-      engine.standIn(*item.old, *item.with, llvm::all_of(consumed, [](Operator *op) { return computesExactly(*op); }),
-                     numbers, *into);
+      bool exact = llvm::all_of(consumed, [](Operator *op) { return computesExactly(*op); }) ||
+                   fate == Fate::QuantizationCancelled; // no integer is further from itself than rounding reaches
+      engine.standIn(*item.old, *item.with, exact, numbers, *into);
     }
   for (const Dropped &item : dropped)
     engine.noteUnneeded(*item.op, item.position, item.reason);

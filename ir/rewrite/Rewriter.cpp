@@ -101,6 +101,8 @@ Operator *Rewriter::newOperator() {
     return new (model.operatorArena.Allocate()) Operator();
   Operator *op = model.spare.back();
   model.spare.pop_back();
+  if (plan)
+    plan->operators.erase(op);
   Use *uses = op->operandUses;
   Value **results = op->resultValues;
   unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;
