@@ -2,6 +2,7 @@
 
 #include "eval/Boxes.h"
 #include "eval/Dense.h"
+#include "eval/Numbers.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -200,10 +201,15 @@ bool ViewFold::isPiece(const View &view) {
 }
 
 bool QuantizeFold::canFold(const Operator &op) {
-  if (op.code != BuiltinOperator::QUANTIZE || op.numOperands() != 1 || !op.result() || !isDense(op.operand(0)))
+  bool isCast = op.code == BuiltinOperator::CAST;
+  if ((op.code != BuiltinOperator::QUANTIZE && !isCast) || op.numOperands() != 1 || !op.result() ||
+      !isDense(op.operand(0)))
     return false;
   const Value &x = *op.operand(0), &result = *op.result();
   const Quantization *q = result.quantization;
+  if (isCast)
+    return x.type == TensorType::FLOAT32 && result.type == TensorType::FLOAT16 &&
+           llvm::ArrayRef<int32_t>(x.shape) == llvm::ArrayRef<int32_t>(result.shape);
   if (x.type != TensorType::FLOAT32 || !q || q->scale.empty() || q->details != Quantization::Details::None ||
       !isInteger(result.type) || llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
     return false;
@@ -229,6 +235,11 @@ bool QuantizeFold::isInteger(TensorType type) {
 
 QuantizeFold::QuantizeFold(const Operator &op)
     : numbers(op.operand(0)->payload()), type(op.result()->type), count(numbers.size() / sizeof(float)) {
+  if (type == TensorType::FLOAT16) {
+    scale = {1};
+    zeroPoint = {0};
+    return;
+  }
   const Quantization &q = *op.result()->quantization;
   scale.assign(q.scale.begin(), q.scale.end());
   zeroPoint.assign(q.zeroPoint.begin(), q.zeroPoint.end());
@@ -251,6 +262,14 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
     uint64_t some = std::min<uint64_t>(block.size(), count - at);
     numbers.read(at * sizeof(float), {reinterpret_cast<uint8_t *>(block.data()), some * sizeof(float)});
     for (uint64_t i = 0; i < some && to != window.end(); ++i) {
+      if (type == TensorType::FLOAT16) {
+        uint16_t half = floatToHalf(block[i]);
+        uint64_t room = std::min<uint64_t>(2 - skip, window.end() - to);
+        std::memcpy(to, reinterpret_cast<const uint8_t *>(&half) + skip, room);
+        to += room;
+        skip = 0;
+        continue;
+      }
       size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
       double scaled = std::round(block[i] / scale[channel]);
       double rounded = std::clamp((std::isnan(scaled) ? 0 : scaled) + zeroPoint[channel], low, high);

@@ -2,6 +2,8 @@
 
 #include "ir/Model.h"
 
+#include <deque>
+
 namespace origo {
 
 /// How a tensor of real numbers is to be stored.
@@ -14,9 +16,13 @@ struct Storage {
   }
 };
 
-/// What has been decided before a run (quantize/Plan.h): how each operator is to find its operands and leave its
-/// results. Rules ask it; the engine only keeps it for them.
+/// What has been decided (quantize/Plan.h): how each operator is to find its operands and leave its results. Rules ask
+/// it; the engine only keeps it for them.
 struct StoragePlan {
+  StoragePlan() = default;
+  StoragePlan(StoragePlan &&) = default;
+  StoragePlan &operator=(StoragePlan &&) = default;
+  std::deque<Storage> storages; ///< what the rest points to
   /// By position; null: stays as it is.
   struct Decision {
     llvm::SmallVector<const Storage *, 4> operands;

@@ -42,8 +42,9 @@ Pipeline Pipeline::o1() {
   return pipeline;
 }
 
-Pipeline quantizationPipeline() {
+Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
   Pipeline pipeline;
+  pipeline.plan = std::move(plan);
   for (const Pass &pass : allPasses())
     if (pass.phase == Phase::Quantize)
       pipeline.add(pass);
@@ -66,7 +67,6 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
     rw.onRewrite = options.onRewrite;
-    rw.plan = options.plan;
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
         RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});
@@ -81,6 +81,7 @@ private:
   const Pipeline &pipeline;
   const RunOptions &options;
   Rewriter rw;
+  StoragePlan plan;
   std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int32_t, llvm::SmallVector<Candidate, 4>> candidates;
 
@@ -163,8 +164,14 @@ llvm::Error Run::runPhase(Phase phase) {
       if (llvm::Error error = check(entry.pass->name))
         return error;
     }
-  if (phase == Phase::Quantize && !outOfFuel())
+  if (phase == Phase::Quantize && pipeline.plan && !outOfFuel()) {
+    auto decided = pipeline.plan(model);
+    if (!decided)
+      return decided.takeError();
+    plan = std::move(*decided);
+    rw.plan = &plan;
     rw.storeInterface("quantize");
+  }
   rw.beginPhase();
   while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
     if (llvm::Error error = visit(*op, phase))

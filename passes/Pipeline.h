@@ -13,6 +13,8 @@ struct Pipeline {
     std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
   };
   std::vector<Entry> entries;
+  /// Decides, when the phase of quantisation begins, how tensors are to be stored (quantize/Plan.h).
+  std::function<llvm::Expected<StoragePlan>(Model &)> plan;
 
   bool empty() const { return entries.empty(); }
   /// Adds a pass, which need not be one of allPasses(), or widens the scopes it runs with.
@@ -20,10 +22,9 @@ struct Pipeline {
   void remove(llvm::StringRef pass);
   /// All passes of -O1.
   static Pipeline o1();
+  /// What stores tensors as a plan says.
+  static Pipeline quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan);
 };
-
-/// What quantises as RunOptions::plan says.
-Pipeline quantizationPipeline();
 
 /// What became of the attempts of one rule.
 struct RuleStatistics {
@@ -43,8 +44,6 @@ struct RunOptions {
   std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, llvm::StringRef reason)> onAttempt;
   /// Told of a rule that broke a law of rewrites, which was so not applied.
   std::function<void(llvm::StringRef)> onRefusal;
-  /// What the phase of quantisation is to do (quantize/Plan.h); null: nothing. It is used up.
-  StoragePlan *plan = nullptr;
   std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table
 };
 

@@ -54,7 +54,7 @@ private:
     return row ? row->scaling(scheme.dialect) : Scaling::Real;
   }
 
-  const Storage *keep(Storage storage) { return made.storages.emplace_back(std::make_unique<Storage>(std::move(storage))).get(); }
+  const Storage *keep(Storage storage) { return &made.storage.storages.emplace_back(std::move(storage)); }
   const Storage *storage(TensorType type, llvm::ArrayRef<Parameters> parameters, int32_t axis, Extremes range = {},
                          llvm::ArrayRef<Value *> parents = {});
   const Storage *ofRange(TensorType type, Extremes range) {
@@ -146,7 +146,8 @@ const Storage *Planner::ofWeights(const Operator &op, const Weights &weights, co
   if (hasOwnScales(w)) {
     return keep({choice.weights, w.quantization});
   }
-  const std::vector<Extremes> &ranges = extremesOfConstant(w, choice.perChannel ? weights.axis : -1);
+  bool byChannel = choice.perChannel && (choice.perChannelDense || op.code != Op::FULLY_CONNECTED);
+  const std::vector<Extremes> &ranges = extremesOfConstant(w, byChannel ? weights.axis : -1);
   llvm::SmallVector<Parameters> parameters;
   for (const Extremes &range : ranges)
     parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));

@@ -5,8 +5,6 @@
 
 #include "llvm/ADT/StringMap.h"
 
-#include <memory>
-
 namespace origo::quantize {
 
 /// What a person asks for.
@@ -21,6 +19,7 @@ struct Scheme {
     bool quantize = true;
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;
+    bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
   };
   Mode mode = Mode::Full;
   Dialect dialect = Dialect::Tflite;
@@ -41,7 +40,6 @@ struct Unquantized {
 
 struct Plan {
   StoragePlan storage;
-  std::vector<std::unique_ptr<Storage>> storages; ///< what `storage` points to
   std::vector<Unquantized> unquantized;
 };
 

@@ -140,14 +140,17 @@ void expectNear(llvm::ArrayRef<T> have, const json &want, double tolerance, bool
 }
 
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
-  auto plan = makePlan(model, scheme);
-  ASSERT_TRUE(static_cast<bool>(plan)) << llvm::toString(plan.takeError());
-  for (const Unquantized &one : plan->unquantized)
-    ADD_FAILURE() << one.op->opName() << ": " << one.why;
+  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
+    auto plan = makePlan(model, scheme);
+    if (!plan)
+      return plan.takeError();
+    for (const Unquantized &one : plan->unquantized)
+      ADD_FAILURE() << one.kind << ": " << one.why;
+    return std::move(plan->storage);
+  };
   RunOptions options;
-  options.plan = &plan->storage;
   options.verifyEach = true;
-  llvm::Error error = runPipeline(model, quantizationPipeline(), store, options);
+  llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options);
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
 }
 

@@ -31,8 +31,8 @@ cl::opt<SchemeName>
                           clEnumValN(SchemeName::Dynamic, "dynamic", "weights in 8 bits, activations while it runs"),
                           clEnumValN(SchemeName::Float16, "float16", "constants as halves")));
 cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
-                          cl::desc("Records to take ranges from first, as record-minmax does with min and max; "
-                                   "without: the ranges that INPUT has"));
+                          cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
+                                   "random; without: the ranges that INPUT has"));
 cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
                                     cl::desc("Takes ranges from what record-minmax --stats wrote; also --stats"));
 cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
@@ -44,6 +44,9 @@ cl::opt<bool> strict("strict", cl::cat(category), cl::desc("Refuses a model of w
 cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc("NAME"), cl::cat(category),
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
 cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for all weights of an operator"));
+cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
+                              cl::desc("Weights of FULLY_CONNECTED have a scale for each row; runtimes of before 2023 "
+                                       "may refuse"));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
 
 cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
@@ -120,6 +123,7 @@ llvm::Expected<Scheme> schemeAsked() {
       scheme.common.bias = TensorType::INT64;
     }
     scheme.common.perChannel = !perLayer;
+    scheme.common.perChannelDense = perChannelDense;
   }
   auto inputs = typesOf(inputTypes, ends), outputs = typesOf(outputTypes, ends);
   if (!inputs || !outputs)
@@ -172,7 +176,7 @@ llvm::Error takeRanges(Model &model) {
     statistics = calibrate(
         model,
         [&](llvm::ArrayRef<eval::Port> inputs) {
-          return data == "random" ? randomRecords(inputs) : openRecords(data, RecordFormat::ByName, inputs);
+          return data == "random" ? seededRecords(inputs, 4) : openRecords(data, RecordFormat::ByName, inputs);
         },
         options);
     if (!statistics)
@@ -181,6 +185,9 @@ llvm::Error takeRanges(Model &model) {
   std::vector<std::string> silent;
   return setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent);
 }
+
+/// How the rule that stores declines where there is no plan.
+constexpr llvm::StringLiteral unplanned = "nothing says";
 
 /// What stays float, and why: a line for each reason.
 void tellUnquantized(llvm::ArrayRef<Unquantized> list) {
@@ -215,29 +222,37 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   if (llvm::Error error = takeRanges(model))
     return error;
   phase("quantising");
-  auto plan = makePlan(model, *scheme);
-  if (!plan)
-    return plan.takeError();
-  if (strict && !plan->unquantized.empty()) {
-    const Unquantized &one = plan->unquantized.front();
-    return makeError("--strict: " + llvm::Twine(plan->unquantized.size()) + " operators would stay float; the first is " +
-                     one.kind + " \"" + printable(one.name) + "\": " + one.why);
-  }
+  std::vector<Unquantized> unquantized;
+  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
+    auto plan = makePlan(model, *scheme);
+    if (!plan)
+      return plan.takeError();
+    unquantized = std::move(plan->unquantized);
+    return std::move(plan->storage);
+  };
   RunOptions options;
-  options.plan = &plan->storage;
   options.verifyEach = verifyEach;
   options.onRefusal = [](llvm::StringRef text) { note(text); };
+  // What the plan decides and the rule declines stays float as well.
   std::map<const Operator *, Unquantized> declined;
   options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
-    if (rule.name == "store" && !reason.empty() && !op.erased() && plan->storage.of(op))
+    if (rule.name != "store")
+      return;
+    if (reason.empty())
+      declined.erase(&op);
+    else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
       declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
   };
-  if (llvm::Error error = runPipeline(model, quantizationPipeline(), store, options))
+  if (llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options))
     return error;
   for (const auto &[op, one] : declined)
-    if (!op->erased())
-      plan->unquantized.push_back(one);
-  tellUnquantized(plan->unquantized);
+    unquantized.push_back(one);
+  if (strict && !unquantized.empty()) {
+    const Unquantized &one = unquantized.front();
+    return makeError("--strict: " + llvm::Twine(unquantized.size()) + " operators would stay float; the first is " +
+                     one.kind + " \"" + printable(one.name) + "\": " + one.why);
+  }
+  tellUnquantized(unquantized);
   if (fake.empty() && !saveMinMax)
     clearRanges(model);
   return llvm::Error::success();

@@ -69,8 +69,8 @@ void Rewriter::storeInterface(llvm::StringRef passName) {
     bridge.inexact = true;
     bridge.synthetic = model.create(Synthetic{reasonName(SyntheticReason::QuantizeBorder), serves});
     bridge.passes = model.passLists.add(0, pass);
-    bridge.successors = model.addSuccessors();
-    bridge.successors->entries.push_back(&bridge);
+    bridge.destinations = model.addDestinations();
+    bridge.destinations->entries.push_back(&bridge);
   }
   model.number();
 }
