@@ -260,6 +260,32 @@ TEST(QuantizationCases, Quantized) {
   EXPECT_GE(tensors, 60u);
 }
 
+TEST(QuantizationCases, WeightsAlone) {
+  std::vector<Case> cases = casesWith("wo_quantization");
+  if (cases.empty())
+    GTEST_SKIP() << "no " << casesFolder();
+  for (const Case &item : cases) {
+    SCOPED_TRACE(item.text());
+    auto model = modelOf(item);
+    ASSERT_TRUE(model);
+    PayloadStore store;
+    Scheme scheme;
+    scheme.mode = Scheme::Mode::Weights;
+    scheme.dialect = Dialect::One;
+    scheme.common.weights = item.type == "int8" ? TensorType::INT8 : TensorType::INT16;
+    quantize(*model, scheme, store);
+    std::string folder = casesFolder() + "/expected_outputs/" + item.text() + "/wo_quantization/";
+    for (const std::string &file : entriesOf(folder)) {
+      SCOPED_TRACE(file);
+      Value *value = tensorNamed(*model, llvm::StringRef(file).drop_back(5));
+      ASSERT_TRUE(value && value->quantization);
+      json want = json::parse(readText(folder + file));
+      expectNear(value->quantization->scale, want["scale"], 1e-5, true, "scale");
+      expectNear<double>(elementsOf(*value), want["weights"], 1, false, "weights");
+    }
+  }
+}
+
 TEST(QuantizationCases, RecordedRanges) {
   std::vector<Case> cases = casesWith("record_minmax");
   if (cases.empty())

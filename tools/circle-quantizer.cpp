@@ -56,6 +56,10 @@ cl::list<std::string> full("quantize_with_minmax", cl::multi_val(3), cl::cat(one
                                     "has ranges from record-minmax"));
 cl::list<std::string> weightsOnly("quantize_weights", cl::multi_val(3), cl::cat(ones),
                                   cl::desc("float32 TYPE channel: weights as int4, int8 or int16"));
+cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
+                             cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
+cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
+                             cl::desc("FROM TO: gives a tensor the parameters of another; may be repeated"));
 cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Layers of other types (JSON)"));
 cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(ones), cl::desc("MAX_POOL_2D has the scale of its input"));
 cl::opt<bool> saveMinMax("save_min_max", cl::cat(ones), cl::desc("Keeps the recorded ranges beside the scales"));
@@ -258,6 +262,24 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   return llvm::Error::success();
 }
 
+llvm::Error changeParameters(Imported &imported, PayloadStore &) {
+  Model &model = *imported.model;
+  for (size_t i = 0; i + 2 < forced.size(); i += 3) {
+    double scale;
+    int64_t zeroPoint;
+    if (llvm::StringRef(forced[i + 1]).getAsDouble(scale) || !(scale > 0) || !(scale <= 3e38))
+      return makeError("--force_quantparam: \"" + printable(forced[i + 1]) + "\" is no scale");
+    if (llvm::StringRef(forced[i + 2]).getAsInteger(10, zeroPoint))
+      return makeError("--force_quantparam: \"" + printable(forced[i + 2]) + "\" is no zero point");
+    if (llvm::Error error = forceParameters(model, forced[i], static_cast<float>(scale), zeroPoint))
+      return error;
+  }
+  for (size_t i = 0; i + 1 < copied.size(); i += 2)
+    if (llvm::Error error = copyParameters(model, copied[i], copied[i + 1]))
+      return error;
+  return llvm::Error::success();
+}
+
 void tellSizes(const std::string &input, const std::string &output) {
   uint64_t before = 0, after = 0;
   if (!llvm::sys::fs::file_size(input, before) && !llvm::sys::fs::file_size(output, after) && before && after)
@@ -281,11 +303,14 @@ int main(int argc, char **argv) {
       "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
       "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
       "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n");
-  unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty();
+  unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
+                   !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
-  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], quantizeModel))
+  bool onlyParameters = !forced.empty() || !copied.empty();
+  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel))
     return fail(std::move(error));
-  tellSizes(arguments[0], arguments[1]);
+  if (!onlyParameters)
+    tellSizes(arguments[0], arguments[1]);
   return 0;
 }

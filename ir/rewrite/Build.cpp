@@ -209,8 +209,10 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     break;
   case Expr::Kind::Result:
     value = build(node.operands.front(), false, label);
-    if (value && node.result >= value->definer->results().size())
-      return fail("what is created has no such result");
+    if (value && (!value->definer || node.result >= value->definer->results().size())) {
+      match.misuse = "what is created has no such result";
+      return fail(match.misuse);
+    }
     value = value ? value->definer->result(node.result) : nullptr;
     break;
   default:

@@ -26,6 +26,11 @@ Pass StoreQuantized() {
                   any = true;
                   copy = copy.storing(i, stored);
                 }
+              // Scales need not be powers of two, which the option's default promises.
+              Op code = m.root().code();
+              if (Stored sum = m.resultStored(0);
+                  sum && sum.type() == TensorType::INT16 && (code == Op::ADD || code == Op::SUB))
+                copy = copy.with("pot_scale_int16", 0);
               if (!any)
                 return decline("nothing says how its tensors are to be stored");
               std::vector<std::pair<Tensor, Expr>> results;
