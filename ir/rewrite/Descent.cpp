@@ -135,6 +135,8 @@ std::optional<Build::Steps> Build::stepsFrom(const Operator &op, unsigned i, llv
     step.scale = {Step::Term::Number, -1, nullptr};
     return Steps{step};
   }
+  case Op::QUANTIZE:
+    return Steps{{Step::Quantize}};
   case Op::DEQUANTIZE: // a relation is about real numbers
     return Steps();
   default:
