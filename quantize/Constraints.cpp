@@ -1,6 +1,6 @@
 #include "quantize/Constraints.h"
 
-#include "eval/KernelTypes.h"
+#include "eval/Kernels.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -156,9 +156,12 @@ std::optional<Weights> weightsOf(const Operator &op) {
   const Constraint *row = constraintOf(op.code);
   if (!row || row->bias < 0)
     return std::nullopt;
-  for (const eval::ChannelAxis &axis : eval::channelAxes())
-    if (axis.code == op.code && op.operand(axis.operand) && op.operand(axis.operand)->isConstant())
-      return Weights{axis.operand, static_cast<int32_t>(axis.axis)};
+  for (const eval::Kernel &kernel : eval::kernelsOf(op.code))
+    for (auto [i, slot] : llvm::enumerate(kernel.signature.operands))
+      if (slot.scales & eval::SlotRule::Channels && slot.axis && op.operand(i) && op.operand(i)->isConstant()) {
+        int axis = *slot.axis;
+        return Weights{static_cast<unsigned>(i), axis < 0 ? axis + op.operand(i)->rank() : axis};
+      }
   return std::nullopt;
 }
 

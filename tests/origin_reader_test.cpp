@@ -1,6 +1,5 @@
 #include "RandomMap.h"
 
-#include "origin/codec/AffineBySource.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
 #include "origin/origin_reader.h"
@@ -91,11 +90,9 @@ std::vector<MapRelation> list(origo_relations relations) {
     MapRelation &to = result.emplace_back();
     to.tensor = from.tensor;
     to.exact = from.exact;
-    for (origo_step step; origo_next_step(&from.steps, &step);) {
+    for (origo_step step; origo_next_step(&from.steps, &step);)
       to.steps.push_back({MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
                           list(step.second), text(step.unknown)});
-      readAffineBySource(text(step.unknown), to.steps.back()); // the header leaves it to who has a JSON reader
-    }
   }
   return result;
 }
