@@ -10,7 +10,6 @@
 
 namespace origo {
 
-
 void Use::set(Value *v) {
   if (value) {
     *link = next;
@@ -72,7 +71,6 @@ unsigned Value::useCount() const {
   return n;
 }
 
-
 std::string Operator::opName() const {
   const OperatorInfo *row = info();
   return row ? row->name.str() : std::to_string(static_cast<int32_t>(code));
@@ -119,7 +117,9 @@ BuiltinOperator Operator::builtinMeant() const {
 
 /// Operators of TensorFlow that converters leave as they are, and that have no effect but their results.
 static bool isPureCustom(llvm::StringRef code) {
-  return llvm::is_contained({"AddV2", "BatchMatMulV2", "MatMul", "Erf"}, code);
+  return llvm::is_contained({"AddV2", "All", "BatchMatMulV2", "BroadcastTo", "Erf", "MatMul", "MatrixBandPart",
+                             "MaxPoolWithArgmax", "SplitV"},
+                            code);
 }
 
 uint8_t Operator::effects() const {
@@ -137,7 +137,6 @@ uint8_t Operator::effects() const {
       effects |= static_cast<uint8_t>(Effect::ReadsState);
   return effects;
 }
-
 
 Subgraph &Model::addSubgraph() {
   subgraphs.push_back(std::make_unique<Subgraph>());
@@ -250,13 +249,11 @@ const flatbuffers::Table *Model::copyTable(const wire::TableType &type, const fl
 }
 
 Options Model::editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits, bool union2) {
-  const wire::Enumeration *members =
-      wire::Schema::circle().enumeration(union2 ? "BuiltinOptions2" : "BuiltinOptions");
+  const wire::Enumeration *members = wire::Schema::circle().enumeration(union2 ? "BuiltinOptions2" : "BuiltinOptions");
   const wire::EnumValue *member = members->find(static_cast<int64_t>(base.member));
   assert(member && member->table && "an options table of the schema");
   return {base.member, copyTable(*member->table, base.table, edits)};
 }
-
 
 void Model::becomeSource() {
   tombstones.clear();
@@ -375,7 +372,9 @@ private:
     Operator *op = nullptr;
     Value *value = nullptr;
     Successors *list = nullptr;
-    const void *key() const { return op ? static_cast<const void *>(op) : value ? static_cast<const void *>(value) : list; }
+    const void *key() const {
+      return op ? static_cast<const void *>(op) : value ? static_cast<const void *>(value) : list;
+    }
     bool live() const { return op ? !op->erased() : value && !value->erased(); }
     const Successors *way() const { return op ? op->successors : value ? value->successors : list; }
   };

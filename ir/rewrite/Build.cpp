@@ -92,17 +92,21 @@ bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
                              }));
 }
 
-/// Gives it a result, of the type that the rule says or that follows from the operands.
+/// Gives it results, of the types that the rule says or that follow from the operands.
 bool Build::setResults(Operator &op, const Expr::Node &node, llvm::StringRef label) {
-  Value *value = pendingResult(label);
-  op.resultCount = 1;
-  if (op.resultRoom < 1) {
-    op.resultValues = model.arena.Allocate<Value *>(1);
-    op.resultRoom = 1;
+  unsigned count = node.originals.empty() ? node.resultCount : 1;
+  if (op.resultRoom < count) {
+    op.resultValues = model.arena.Allocate<Value *>(count);
+    op.resultRoom = count;
   }
-  op.resultValues[0] = value;
-  value->definer = &op;
-  value->definerResult = 0;
+  op.resultCount = count;
+  for (unsigned i = 0; i < count; ++i) {
+    Value *value = pendingResult(i == 0 ? label : model.copy(llvm::StringRef((label + "_" + llvm::Twine(i)).str())));
+    op.resultValues[i] = value;
+    value->definer = &op;
+    value->definerResult = i;
+  }
+  Value *value = op.result();
   if (node.typeOf) {
     value->type = node.typeOf.type();
     value->quantization = node.typeOf.value->quantization;
@@ -127,16 +131,23 @@ bool Build::setResults(Operator &op, const Expr::Node &node, llvm::StringRef lab
     fail(llvm::toString(types.takeError()));
     return false;
   }
-  if (types->empty() || !types->front().rankKnown)
-    return true; // at the root, that of the root; else nobody can use it
-  value->type = types->front().type;
-  value->shape = types->front().shape;
-  if (llvm::is_contained(value->shape, -1)) {
-    value->shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value->shape));
-    std::replace(value->shape.begin(), value->shape.end(), -1, 1);
-  }
-  value->hasRank |= value->shape.empty(); // else a scalar is a tensor of unknown rank
+  if (types->size() < count)
+    return count == 1 || fail("how many results it has is not known before run time");
+  for (unsigned i = 0; i < count; ++i)
+    if ((*types)[i].rankKnown) // else, at the root, that of the root; elsewhere nobody can use it
+      state(*op.result(i), (*types)[i]);
   return true;
+}
+
+/// The type and the shape that were inferred.
+void Build::state(Value &value, const ResultType &type) {
+  value.type = type.type;
+  value.shape = type.shape;
+  if (llvm::is_contained(value.shape, -1)) {
+    value.shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value.shape));
+    std::replace(value.shape.begin(), value.shape.end(), -1, 1);
+  }
+  value.hasRank |= value.shape.empty(); // else a scalar is a tensor of unknown rank
 }
 
 Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label) {
@@ -169,6 +180,11 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   }
   case Expr::Kind::Fold:
     value = build(node.operands.front(), true, label);
+    break;
+  case Expr::Kind::Result:
+    value = build(node.operands.front(), folding, label);
+    if (value)
+      value = value->producer() ? value->producer()->result(node.result) : fail("a fold has one result");
     break;
   case Expr::Kind::Operation:
   case Expr::Kind::Clone:
@@ -245,7 +261,13 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   if (folding)
     return folded(*item.op, label);
+  // A changed copy is quantised as the original is, by one parameter for all elements that it may have moved.
+  Value *own = item.op->result();
+  if (base && base->result() && !node.typeOf && own->type == base->result()->type &&
+      Tensor(base->result()).isPerTensor())
+    own->quantization = base->result()->quantization;
   scratch.pop_back();
+  places[item.op] = static_cast<unsigned>(created.size());
   created.push_back(std::move(item));
   return created.back().op->result();
 }

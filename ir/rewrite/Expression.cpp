@@ -66,6 +66,12 @@ Expr Expr::as(Tensor typeAndQuantization, Tensor shape) const {
     n.shapeOf = shape;
   });
 }
+Expr Expr::each(Expr operand) const {
+  return changed([&](Node &n) { n.each = std::make_shared<const Expr>(operand); });
+}
+Expr Expr::results(unsigned count) const {
+  return changed([&](Node &n) { n.resultCount = count; });
+}
 Expr Expr::synthetic(SyntheticReason reason) const {
   return changed([&](Node &n) { n.synthetic = reason; });
 }
@@ -79,6 +85,12 @@ std::string shown(double number) {
 Expr any() { return made(Expr::Kind::Any); }
 Expr constant() { return made(Expr::Kind::Constant); }
 Expr near(double number) { return numberOf(number, true); }
+
+Expr optional() {
+  Expr::Node node{Expr::Kind::Any};
+  node.optional = true;
+  return made(std::move(node));
+}
 
 Expr optionalConstant() {
   Expr::Node node{Expr::Kind::Constant};
@@ -112,6 +124,13 @@ Expr custom(llvm::StringRef name, std::vector<Expr> operands) {
   node.codes = {Op::CUSTOM};
   node.customCode = name;
   node.operands = std::move(operands);
+  return made(std::move(node));
+}
+
+Expr result(Expr operation, unsigned index) {
+  Expr::Node node{Expr::Kind::Result};
+  node.operands = {operation};
+  node.result = index;
   return made(std::move(node));
 }
 

@@ -17,7 +17,20 @@ namespace origo::rewrite {
 
 class Expr {
 public:
-  enum class Kind : uint8_t { Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone };
+  enum class Kind : uint8_t {
+    Any,
+    Constant,
+    Number,
+    Operation,
+    Result,
+    Either,
+    Through,
+    Bound,
+    Integers,
+    Shape,
+    Fold,
+    Clone
+  };
   /// Who may use the result of an operator, besides the match.
   enum class Users : uint8_t { Any, One, None };
   struct Option {
@@ -48,6 +61,10 @@ public:
   Expr as(Tensor typeAndQuantization, Tensor shape) const;
   Expr as(Tensor like) const { return as(like, like); }
   Expr synthetic(SyntheticReason reason) const;
+  /// Pattern: each operand matches, by itself; what stands for a name at operand i is m.at(i, name).
+  Expr each(Expr operand) const;
+  /// Replacement: it has so many results, all of which inference has to know.
+  Expr results(unsigned count) const;
   // Names of operands.
   Expr filter(Expr value) const { return operand("filter", value); }
   Expr bias(Expr value) const { return operand("bias", value); }
@@ -61,7 +78,7 @@ struct Expr::Node {
   explicit Node(Kind kind) : kind(kind) {}
 
   Kind kind;
-  bool optional = false;          ///< Constant: may be absent
+  bool optional = false;          ///< Any, Constant: may be absent
   bool near = false;              ///< Number: up to the rounding of float16
   double number = 0;              ///< Number
   llvm::SmallVector<Op, 2> codes; ///< Operation, Through: one of these
@@ -73,7 +90,9 @@ struct Expr::Node {
   llvm::StringRef customCode;                                       ///< Operation CUSTOM
   Users users = Users::Any;
   bool mayActivate = false;            ///< Operation: a fused activation is no hindrance
-  unsigned result = 0;                 ///< Operation: which one
+  unsigned result = 0;                 ///< Result: which one of the operation
+  unsigned resultCount = 1;            ///< Operation that takes a place
+  std::shared_ptr<const Expr> each;    ///< Operation: what each operand is
   Tensor bound;                        ///< Bound; Shape: whose
   rewrite::Integers integers;          ///< Integers
   llvm::SmallVector<int32_t, 6> sizes; ///< Shape
@@ -88,6 +107,7 @@ std::string shown(double number);
 
 // What patterns look for.
 Expr any();               ///< any value
+Expr optional();          ///< any value, or an operand that is left out
 Expr constant();          ///< a constant whose bytes are at hand, dense
 Expr optionalConstant();  ///< such a constant, or an operand that is left out
 Expr near(double number); ///< this number up to one rounding to float16; a number alone is exactly that
@@ -98,6 +118,9 @@ Expr maybe(llvm::ArrayRef<Op> codes, Expr x);
 Expr anyOf(llvm::ArrayRef<Op> codes, std::vector<Expr> operands = {});
 /// An operator with this trait in its row.
 Expr anyWith(Trait trait, std::vector<Expr> operands = {});
+
+/// One of several results of an operator, in a pattern or in what takes its place.
+Expr result(Expr operation, unsigned index);
 
 // What takes its place.
 /// A constant, computed from constants by the operators of the expression.
@@ -138,6 +161,7 @@ ORIGO_FUNCTION(cast, CAST)
 ORIGO_FUNCTION(pow, POW)
 ORIGO_FUNCTION(maximum, MAXIMUM)
 ORIGO_FUNCTION(minimum, MINIMUM)
+ORIGO_FUNCTION(squaredDifference, SQUARED_DIFFERENCE)
 ORIGO_FUNCTION(mean, MEAN)
 ORIGO_FUNCTION(reshape, RESHAPE)
 ORIGO_FUNCTION(transpose, TRANSPOSE)
