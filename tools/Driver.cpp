@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -95,6 +96,19 @@ void parseOptions(int argc, char **argv, llvm::StringRef overview) {
   if (!line.empty())
     fail(line.trim(" .!") + "; --help shows examples");
   std::exit(1);
+}
+
+std::vector<char *> withStatistics(int argc, char **argv) {
+  static std::deque<std::string> texts;
+  std::vector<char *> arguments(argv, argv + argc);
+  for (char *&argument : arguments) {
+    llvm::StringRef rest = argument;
+    if (!rest.consume_front("--stats") && !rest.consume_front("-stats"))
+      continue;
+    if (rest.empty() || rest[0] == '=')
+      argument = texts.emplace_back("--statistics" + rest.str()).data();
+  }
+  return arguments;
 }
 
 void start(llvm::StringRef tool) {

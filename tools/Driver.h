@@ -19,6 +19,10 @@ void start(llvm::StringRef tool);
 /// Parses the command line; a mistake in it ends the program with one line and exit code 1.
 void parseOptions(int argc, char **argv, llvm::StringRef overview);
 
+/// The command line with --stats spelled --statistics, for tools that read or write a file of them: LLVM has taken the
+/// shorter word. To be parsed by parseOptions().
+std::vector<char *> withStatistics(int argc, char **argv);
+
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 

@@ -471,11 +471,12 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
   RunOptions options = runOptions();
   options.fuel = amount;
   options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
+  options.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
   if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
     return error;
   rewrites = imported->model->rewrites;
   ExportOptions exportOptions;
-  exportOptions.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
+  exportOptions.format = *options.format;
   if (llvm::Error error = tools::save(*imported, output, exportOptions))
     return error;
   std::string command = bisect + " '" + output + "'";
@@ -548,6 +549,8 @@ int main(int argc, char **argv) {
                       "  circle2circle net.circle net.tflite          convert only\n"
                       "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
                       "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
+                      "  circle2circle --config net.cfg               what [one-optimize] of the file says\n"
+                      "  circle2circle -O1 --target npu.json a.circle b.circle  only what the back end takes\n"
                       "  origin-dump net.circle                       what came from where\n");
   if (!config.empty())
     if (llvm::Error error = applyConfig(flagOptions))

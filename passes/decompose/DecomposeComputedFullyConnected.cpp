@@ -5,9 +5,9 @@ namespace origo {
 /// fc(x, W, b) of computed weights → batch_matmul(x, Wᵀ) + b, for back ends whose fully connected operator wants
 /// constants.
 static Rule decompose() {
-  auto x = any(), weights = any(), bias = optional();
+  auto x = any(), weights = any(), bias = optionalConstant();
   auto linear = op(Op::FULLY_CONNECTED, {x, weights, bias}).mayActivate();
-  return {"decompose", "not a fully connected operator", linear, [=](Match &m) {
+  return {"decompose", "not a fully connected operator, or its bias is computed", linear, [=](Match &m) {
             Node at = m.op(linear);
             if (m[weights].isConstant())
               return decline("the weights are constant");
@@ -21,12 +21,13 @@ static Rule decompose() {
             bool bridged = m[linear].rank() != 2;
             Expr input = flat ? reshape(x, list({rows, length})).synthetic(SyntheticReason::LayoutBridge) : Expr(x);
             Expr product = op(Op::BATCH_MATMUL, {input, weights}).with("adjoint_rhs", 1);
-            Expr sum = m[bias] ? product + bias : product;
+            bool shifts = m[bias] && !m.every(m[bias], [](double n) { return n == 0; });
+            Expr sum = shifts ? product + bias : product;
             Activation activation = at.activation();
             if (activation != Activation::NONE && activation != Activation::RELU && activation != Activation::RELU6)
               return decline("another activation than RELU and RELU6 is fused");
             if (activation != Activation::NONE)
-              sum = m[bias] ? sum.activation(activation) : activation == Activation::RELU ? relu(sum) : relu6(sum);
+              sum = shifts ? sum.activation(activation) : activation == Activation::RELU ? relu(sum) : relu6(sum);
             return m.replace(bridged ? reshape(sum, shapeOf(m[linear])).synthetic(SyntheticReason::LayoutBridge) : sum);
           }};
 }
