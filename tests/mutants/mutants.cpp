@@ -365,6 +365,19 @@ void printTable(const std::array<Score, kinds + 1> &scores) {
   }
 }
 
+/// Of two texts, the first line that differs.
+std::string firstDifference(llvm::StringRef before, llvm::StringRef after) {
+  while (!before.empty() || !after.empty()) {
+    auto [a, restA] = before.split('\n');
+    auto [b, restB] = after.split('\n');
+    if (a != b)
+      return ("- " + a + "\n+ " + b + "\n").str();
+    before = restA;
+    after = restB;
+  }
+  return "";
+}
+
 int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
   unsigned failures = 0, golden = 0;
   std::vector<Subject> all = subjects(failures);
@@ -406,7 +419,7 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
           llvm::errs() << mutant << ": no law sees it\n";
           ++failures;
         } else if (survived) {
-          llvm::errs() << mutant << ": SURVIVED\n";
+          llvm::errs() << mutant << ": SURVIVED\n" << firstDifference(subject.core, outcome->core);
           ++failures;
         }
         for (Score *score : {&scores[k], &scores[kinds]}) {
