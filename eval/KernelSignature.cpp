@@ -137,7 +137,8 @@ bool fits(llvm::ArrayRef<SlotRule> slots, bool repeat, llvm::ArrayRef<const Valu
     if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], operands))
       return false;
   }
-  for (size_t i = values.size(); i < slots.size(); ++i)
+  size_t least = slots.size() - (repeat && slots.size() > 1); // what repeats may do so no times
+  for (size_t i = values.size(); i < least; ++i)
     if (!slots[i].optional && !mayBeAbsent)
       return false;
   return true;

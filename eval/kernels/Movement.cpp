@@ -444,15 +444,15 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SQUEEZE, "any|str -> same", squeeze},
       {Op::EXPAND_DIMS, "any|str, i32|i64|i16 -> same", expandDims},
       {Op::TRANSPOSE, "any, i32 -> same", copyView<viewTransposed>},
-      {Op::CONCATENATION, "any{n|t}... -> same{n|t}", concatenate, {is("fused_activation_function", {"NONE"})}},
-      {Op::PACK, "any... -> same", pack},
+      {Op::CONCATENATION, "any{n|t}, same{n|t}... -> same{n|t}", concatenate, {is("fused_activation_function", {"NONE"})}},
+      {Op::PACK, "any, same... -> same", pack},
       {Op::UNPACK, "any -> same...", unpack},
       {Op::SPLIT, "i32, any -> same1...", split},
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", splitV},
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", copyView<viewSlice>},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
-      {Op::PAD, "any{n|t}, i32|i64, any{n|t}? -> same{n|t}", pad},
+      {Op::PAD, "any{n|t}, i32|i64 -> same{n|t}", pad},
       {Op::PADV2, "any{n|t}, i32|i64, any{n|t}? -> same{n|t}", pad},
   };
   return rows;
