@@ -435,7 +435,7 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
           add(verdict, {Verdict::Unchecked, "its subgraph is called another number of times"});
           continue;
         }
-        Verdict bits = checkRelation(want.tensor, result.steps.get(relation.steps), nullptr, have.tensor);
+        Verdict bits = checkRelation(want.tensor, withConstants(result.steps.get(relation.steps), sources), nullptr, have.tensor);
         if (bits.kind == Verdict::Deviates && !taint.exact(value, relation))
           open.push_back({i, k, source->second});
         else
@@ -493,7 +493,8 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
       const Value &value = *values[one.value];
       Looked have(value, after.held), want(*one.source, before.held);
       Verdict verdict =
-          checkRelation(want.tensor, result.steps.get(value.relations[one.which].steps), &allowed, have.tensor);
+          checkRelation(want.tensor, withConstants(result.steps.get(value.relations[one.which].steps), sources),
+                        &allowed, have.tensor);
       if (verdict.kind == Verdict::Equal)
         verdict.kind = Verdict::Within; // by itself it was not
       add(verdicts[one.value][one.which], std::move(verdict));

@@ -271,6 +271,14 @@ Result evaluate(const Operator &op, PayloadStore &store, const char *&why) {
     if (const Value *operand = op.operand(i); operand && (!operand->isConstant() || operand->compression ||
                                                           operand->externalBuffer || !operand->payload().hasBytes()))
       return none(why, "not a dense constant");
+  if (QuantizeFold::canFold(op)) {
+    if (op.operand(0)->payload().cost() >= Payload::maxCost)
+      if (llvm::Error error = materializeOperands(op))
+        return error;
+    auto fold = std::make_shared<QuantizeFold>(op);
+    uint64_t size = fold->size();
+    return oneOf(madeOf(std::move(fold), size, store));
+  }
   if (!findKernel(op)) // asked last, since most operators have an operand that is not constant
     return none(why, "no kernel for the types");
   if (const char *reason = refusal(op))

@@ -2,9 +2,12 @@
 
 #include "eval/Boxes.h"
 #include "eval/Dense.h"
+#include "eval/Numbers.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
 
 namespace origo::eval {
 
@@ -195,6 +198,97 @@ bool ViewFold::isPiece(const View &view) {
     if (view.walk[d] != 1 && view.steps[d] != step)
       return false;
   return true;
+}
+
+bool QuantizeFold::canFold(const Operator &op) {
+  bool isCast = op.code == BuiltinOperator::CAST;
+  if ((op.code != BuiltinOperator::QUANTIZE && !isCast) || op.numOperands() != 1 || !op.result() ||
+      !isDense(op.operand(0)))
+    return false;
+  const Value &x = *op.operand(0), &result = *op.result();
+  const Quantization *q = result.quantization;
+  if (isCast)
+    return x.type == TensorType::FLOAT32 && result.type == TensorType::FLOAT16 &&
+           llvm::ArrayRef<int32_t>(x.shape) == llvm::ArrayRef<int32_t>(result.shape);
+  if (x.type != TensorType::FLOAT32 || !q || q->scale.empty() || q->details != Quantization::Details::None ||
+      !isInteger(result.type) || llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
+    return false;
+  bool fits = q->scale.size() == 1 || (q->dimension >= 0 && q->dimension < x.rank() &&
+                                       x.shape[q->dimension] == static_cast<int32_t>(q->scale.size()));
+  return fits && (q->zeroPoint.empty() || q->zeroPoint.size() == q->scale.size()) &&
+         llvm::all_of(q->scale, [](float scale) { return std::isfinite(scale) && scale > 0; });
+}
+
+bool QuantizeFold::isInteger(TensorType type) {
+  switch (type) {
+  case TensorType::INT4:
+  case TensorType::INT8:
+  case TensorType::UINT8:
+  case TensorType::INT16:
+  case TensorType::INT32:
+  case TensorType::INT64:
+    return true;
+  default:
+    return false;
+  }
+}
+
+QuantizeFold::QuantizeFold(const Operator &op)
+    : numbers(op.operand(0)->payload()), type(op.result()->type), count(numbers.size() / sizeof(float)) {
+  if (type == TensorType::FLOAT16) {
+    scale = {1};
+    zeroPoint = {0};
+    return;
+  }
+  const Quantization &q = *op.result()->quantization;
+  scale.assign(q.scale.begin(), q.scale.end());
+  zeroPoint.assign(q.zeroPoint.begin(), q.zeroPoint.end());
+  zeroPoint.resize(scale.size());
+  if (scale.size() > 1)
+    inner = static_cast<uint64_t>(product(op.operand(0)->shape, q.dimension + 1, op.operand(0)->rank()));
+}
+
+uint64_t QuantizeFold::size() const { return *payloadBytes(type, count); }
+
+void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const {
+  unsigned bits = *bitsPerElement(type);
+  bool isUnsigned = type == TensorType::UINT8;
+  double low = isUnsigned ? 0 : -std::ldexp(1., static_cast<int>(bits) - 1);
+  double high = low + std::ldexp(1., static_cast<int>(bits)) - 1;
+  std::vector<float> block(1 << 14); // a multiple of what a byte holds
+  uint8_t *to = window.data();
+  uint64_t skip = bits == 4 ? 0 : offset % (bits / 8); // a window may begin inside of an element
+  for (uint64_t at = bits == 4 ? offset * 2 : offset / (bits / 8); at < count && to != window.end();) {
+    uint64_t some = std::min<uint64_t>(block.size(), count - at);
+    numbers.read(at * sizeof(float), {reinterpret_cast<uint8_t *>(block.data()), some * sizeof(float)});
+    for (uint64_t i = 0; i < some && to != window.end(); ++i) {
+      if (type == TensorType::FLOAT16) {
+        uint16_t half = floatToHalf(block[i]);
+        uint64_t room = std::min<uint64_t>(2 - skip, window.end() - to);
+        std::memcpy(to, reinterpret_cast<const uint8_t *>(&half) + skip, room);
+        to += room;
+        skip = 0;
+        continue;
+      }
+      size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
+      double scaled = std::round(block[i] / scale[channel]);
+      double rounded = std::clamp((std::isnan(scaled) ? 0 : scaled) + zeroPoint[channel], low, high);
+      // 2⁶³ is no integer of 64 bits.
+      int64_t number = rounded >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(rounded);
+      if (bits == 4) {
+        if (i % 2 == 0)
+          *to = number & 0xf;
+        else
+          *to++ |= (number & 0xf) << 4;
+      } else {
+        uint64_t room = std::min<uint64_t>(bits / 8 - skip, window.end() - to);
+        std::memcpy(to, reinterpret_cast<const uint8_t *>(&number) + skip, room);
+        to += room;
+        skip = 0;
+      }
+    }
+    at += some;
+  }
 }
 
 Payload madeOf(std::shared_ptr<const Computation> computation, uint64_t size, PayloadStore &store) {

@@ -35,6 +35,27 @@ private:
   llvm::Expected<bool> runBox(const Box &box, llvm::MutableArrayRef<uint8_t> to, See see) const;
 };
 
+/// A constant of floats, rounded to integers of any width: clamp(round(x / scale) + zero point), halves away from zero,
+/// NaN as 0; with a scale for each channel or one for all. What kernels compute for the types that they have. Or rounded
+/// to halves, which no kernel makes.
+class QuantizeFold : public Computation {
+public:
+  /// Is it a QUANTIZE of a dense constant of floats to a stated shape, with scales that fit, or a CAST to FLOAT16?
+  static bool canFold(const Operator &op);
+  explicit QuantizeFold(const Operator &op);
+  uint64_t size() const; ///< in bytes
+  void fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const override;
+  unsigned cost() const override { return 1 + numbers.cost(); }
+
+private:
+  const Payload numbers;
+  const TensorType type;
+  const uint64_t count;
+  std::vector<double> scale, zeroPoint;
+  static bool isInteger(TensorType type);
+  uint64_t inner = 1; ///< elements that lie behind each other in one channel
+};
+
 /// The elements of a payload that has bytes, at steps.
 class ViewFold : public Computation {
 public:

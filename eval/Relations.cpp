@@ -218,6 +218,8 @@ private:
       return std::vector<double>{neutral};
     if (term.kind == Step::Term::Number)
       return std::vector<double>{term.number};
+    if (term.kind == Step::Term::Source)
+      return std::nullopt; // the caller has not put the constant in its place
     auto bytes = ConstantBytes::of(*term.constant, CompileOptions().memoryLimit);
     if (!bytes) {
       llvm::consumeError(bytes.takeError());
@@ -364,6 +366,17 @@ bool sameStorage(const Tensor &a, const Tensor &b) {
 }
 
 } // namespace
+
+llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps,
+                                         const std::map<uint32_t, const Value *> &sources) {
+  llvm::SmallVector<Step, 2> result(steps.begin(), steps.end());
+  for (Step &step : result)
+    for (Step::Term *term : {&step.scale, &step.shift})
+      if (auto known = sources.find(term->tensor);
+          term->kind == Step::Term::Source && known != sources.end() && known->second->isConstant())
+        *term = {Step::Term::Constant, 0, known->second};
+  return result;
+}
 
 Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
                       const Tensor &result) {

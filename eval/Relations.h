@@ -2,6 +2,7 @@
 
 #include "eval/Rounding.h"
 
+#include <map>
 #include <string>
 
 namespace origo::eval {
@@ -17,8 +18,12 @@ struct Verdict {
   std::string text = {};
 };
 
+/// The steps with constants of the source model in the place of the ids of source tensors; without that they are
+/// Unchecked. `sources`: who is each source tensor there.
+llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps, const std::map<uint32_t, const Value *> &sources);
+
 /// Does `result` hold what a relation says: `source` with the steps applied in order? Constants that steps refer to are
-/// read from the model. `tolerance`: of the source's numbers; none: bit for bit. Integers and quantised numbers always
+/// read from the models. `tolerance`: of the source's numbers; none: bit for bit. Integers and quantised numbers always
 /// are. NaN equals NaN and nothing else.
 Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
                       const Tensor &result);

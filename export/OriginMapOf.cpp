@@ -141,6 +141,10 @@ static bool termOf(const Step::Term &term, const Value &value, origin::Term &out
     out.kind = origin::Term::Number;
     out.number = term.number;
     return true;
+  case Step::Term::Source:
+    out.kind = origin::Term::Source;
+    out.constant = term.tensor;
+    return true;
   case Step::Term::Constant:
     out.kind = origin::Term::Constant;
     out.constant = term.constant->index;

@@ -93,7 +93,8 @@ bool MapReader::soundSteps(const origin::MapRelation &relation, const Value &val
   };
   auto soundTerm = [&](const origin::Term &term) {
     return std::isfinite(term.number) &&
-           (term.kind != origin::Term::Constant || term.constant < value.subgraph()->values.size());
+           (term.kind != origin::Term::Constant || term.constant < value.subgraph()->values.size()) &&
+           (term.kind != origin::Term::Source || term.constant < model.sourceTensors);
   };
   if (relation.steps.size() > maxSteps)
     return false;
@@ -139,6 +140,8 @@ uint32_t MapReader::steps(const origin::MapRelation &relation, const Subgraph &g
       to = {Step::Term::Number, from.number, nullptr};
     else if (from.kind == origin::Term::Constant)
       to = {Step::Term::Constant, 0, graph.values[from.constant]};
+    else if (from.kind == origin::Term::Source)
+      to = {Step::Term::Source, 0, nullptr, from.constant};
     return to;
   };
   static constexpr Step::Kind kinds[] = {Step::Permute, Step::Reshape, Step::Slice,   Step::Placed,

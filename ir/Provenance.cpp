@@ -46,7 +46,7 @@ UnneededReason unneededFromName(llvm::StringRef name) {
 static unsigned hashStep(const Step &s) {
   return llvm::hash_combine(s.kind, s.axis, llvm::hash_combine_range(s.first.begin(), s.first.end()),
                             llvm::hash_combine_range(s.second.begin(), s.second.end()), llvm::bit_cast<uint64_t>(s.scale.number),
-                            llvm::bit_cast<uint64_t>(s.shift.number));
+                            llvm::bit_cast<uint64_t>(s.shift.number), s.scale.tensor, s.shift.tensor);
 }
 
 static bool isIdentityPermutation(llvm::ArrayRef<int64_t> p) {
@@ -69,9 +69,10 @@ static bool merge(Step &last, const Step &next) {
     return true;
   }
   case Step::Affine: {
-    bool numbers = last.scale.kind != Step::Term::Constant && last.shift.kind != Step::Term::Constant &&
-                   next.scale.kind != Step::Term::Constant && next.shift.kind != Step::Term::Constant;
-    if (!numbers)
+    auto isTensor = [](const Step::Term &term) {
+      return term.kind == Step::Term::Constant || term.kind == Step::Term::Source;
+    };
+    if (isTensor(last.scale) || isTensor(last.shift) || isTensor(next.scale) || isTensor(next.shift))
       return false;
     double factor = next.scale.kind == Step::Term::Number ? next.scale.number : 1;
     double scale = (last.scale.kind == Step::Term::Number ? last.scale.number : 1) * factor;

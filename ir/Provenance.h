@@ -72,11 +72,13 @@ std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
 /// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
 struct Step {
   enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize };
-  /// A factor or an addend of Affine: a constant of the model, a number, or nothing.
+  /// A factor or an addend of Affine: a constant of the model, a number, a constant of the source, or nothing. One step
+  /// has constants of one of the two only.
   struct Term {
-    enum { None, Number, Constant } kind = None;
+    enum { None, Number, Constant, Source } kind = None;
     double number = 0;
     const Value *constant = nullptr;
+    uint32_t tensor = 0; ///< Source: its id
     bool operator==(const Term &) const = default;
   };
   Kind kind = Reshape;

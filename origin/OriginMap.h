@@ -126,9 +126,9 @@ private:
 };
 
 struct Term { ///< of an affine step
-  enum Kind : uint8_t { Null, Number, Constant } kind = Null;
+  enum Kind : uint8_t { Null, Number, Constant, Source } kind = Null;
   double number = 0;
-  uint32_t constant = 0; ///< tensor index in the same subgraph of the written file
+  uint32_t constant = 0; ///< tensor index in the same subgraph of the written file; Source: id of a source constant
   bool operator==(const Term &) const = default;
 };
 
@@ -138,6 +138,7 @@ struct MapStep {
   Term scale, shift;
   std::vector<int64_t> first, second; ///< Permute: p; Slice, Placed: begin, size
   std::string unknown;                ///< the JSON text of a step this version does not know
+  bool bySource() const { return scale.kind == Term::Source || shift.kind == Term::Source; } ///< Affine
   bool operator==(const MapStep &) const = default;
 };
 

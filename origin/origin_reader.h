@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -371,12 +372,12 @@ typedef enum {
   ORIGO_UNKNOWN_STEP
 } origo_step_kind;
 
-typedef enum { ORIGO_NULL, ORIGO_NUMBER, ORIGO_CONSTANT } origo_term_kind;
+typedef enum { ORIGO_NULL, ORIGO_NUMBER, ORIGO_CONSTANT, ORIGO_SOURCE } origo_term_kind;
 
 typedef struct {
   origo_term_kind kind;
   double number;
-  uint32_t constant; /* tensor index in the same subgraph of the written file */
+  uint32_t constant; /* tensor index in the same subgraph of the written file; of ORIGO_SOURCE, a source tensor */
 } origo_term;
 
 typedef struct {
@@ -430,6 +431,56 @@ static inline origo_term origo__term(origo__column *in, uint32_t row) {
   return term;
 }
 
+static inline int origo__source_term(const char **at, const char *key, origo_term *term) {
+  char *end;
+  size_t length = strlen(key);
+  if (strncmp(*at, key, length))
+    return 0;
+  *at += length;
+  if (!strncmp(*at, "null", 4)) {
+    *at += 4;
+    return 1;
+  }
+  if (**at != '-' && (**at < '0' || **at > '9'))
+    return 0;
+  term->number = strtod(*at, &end);
+  term->kind = memchr(*at, '.', (size_t)(end - *at)) || memchr(*at, 'e', (size_t)(end - *at)) ? ORIGO_NUMBER : ORIGO_SOURCE;
+  if (term->kind == ORIGO_SOURCE) {
+    if (end == *at || term->number < 0 || term->number > UINT32_MAX)
+      return 0;
+    term->constant = (uint32_t)term->number;
+    term->number = 0;
+  }
+  *at = end;
+  return 1;
+}
+
+/* A step that came later than the format stands as its JSON: {"affine-by-source":{"axis":0,"scale":7,"shift":null}} */
+static inline void origo__affine_by_source(origo_step *step) {
+  static const char begin[] = "{\"affine-by-source\":{\"axis\":";
+  char text[201], *end;
+  const char *at = text + sizeof begin - 1;
+  long axis;
+  origo_step read = *step;
+  if (step->unknown.size > 200)
+    return;
+  memcpy(text, step->unknown.data, step->unknown.size);
+  text[step->unknown.size] = 0;
+  if (strlen(text) != step->unknown.size || strncmp(text, begin, sizeof begin - 1))
+    return;
+  axis = strtol(at, &end, 10);
+  if (end == at || axis < -1 || axis > INT32_MAX)
+    return;
+  at = end;
+  if (!origo__source_term(&at, ",\"scale\":", &read.scale) || !origo__source_term(&at, ",\"shift\":", &read.shift) ||
+      strcmp(at, "}}") || (read.scale.kind != ORIGO_SOURCE && read.shift.kind != ORIGO_SOURCE))
+    return;
+  read.kind = ORIGO_AFFINE;
+  read.axis = (int32_t)axis;
+  read.unknown = origo__no_text();
+  *step = read;
+}
+
 static inline int origo_next_step(origo_steps *list, origo_step *step) {
   if (!list->left)
     return 0;
@@ -452,6 +503,7 @@ static inline int origo_next_step(origo_steps *list, origo_step *step) {
     step->shift = origo__term(&list->in, list->row);
   } else if (step->kind == ORIGO_UNKNOWN_STEP) {
     step->unknown = origo__string(list->map, &list->in);
+    origo__affine_by_source(step);
   }
   return !list->in.failed;
 }

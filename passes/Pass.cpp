@@ -10,7 +10,8 @@ namespace origo {
 
 llvm::StringRef phaseName(Phase phase) {
   static constexpr llvm::StringLiteral names[] = {"in each phase", "decompose and resolve", "recognise",
-                                                  "layout",        "fuse and fold",         "shape for back ends"};
+                                                  "layout",        "fuse and fold",         "quantise",
+                                                  "shape for back ends"};
   return names[static_cast<unsigned>(phase)];
 }
 

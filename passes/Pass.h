@@ -5,7 +5,7 @@
 namespace origo {
 
 /// When a pass has its turn. Each phase is a fixed point, and in each the simplifications are tried as well.
-enum class Phase : uint8_t { Simplify, Decompose, Recognise, Layout, Fuse, Backend };
+enum class Phase : uint8_t { Simplify, Decompose, Recognise, Layout, Fuse, Quantize, Backend };
 llvm::StringRef phaseName(Phase phase); ///< for readers: "fuse and fold"
 
 /// A pattern, and what takes its place.

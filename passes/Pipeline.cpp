@@ -42,6 +42,17 @@ Pipeline Pipeline::o1() {
   return pipeline;
 }
 
+Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
+  Pipeline pipeline;
+  pipeline.plan = std::move(plan);
+  for (const Pass &pass : allPasses())
+    if (pass.phase == Phase::Quantize)
+      pipeline.add(pass);
+  // Users that find a tensor in the same way share the bridge.
+  pipeline.add(*findPass("common-subexpressions"), Rewriter::Scope{BuiltinOperator::QUANTIZE, std::nullopt});
+  return pipeline;
+}
+
 namespace {
 
 /// A rule that is tried on some operator code, and its scores.
@@ -70,6 +81,7 @@ private:
   const Pipeline &pipeline;
   const RunOptions &options;
   Rewriter rw;
+  StoragePlan plan;
   std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int32_t, llvm::SmallVector<Candidate, 4>> candidates;
 
@@ -152,6 +164,14 @@ llvm::Error Run::runPhase(Phase phase) {
       if (llvm::Error error = check(entry.pass->name))
         return error;
     }
+  if (phase == Phase::Quantize && pipeline.plan && !outOfFuel()) {
+    auto decided = pipeline.plan(model);
+    if (!decided)
+      return decided.takeError();
+    plan = std::move(*decided);
+    rw.plan = &plan;
+    rw.storeInterface("quantize");
+  }
   rw.beginPhase();
   while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
     if (llvm::Error error = visit(*op, phase))

@@ -13,6 +13,8 @@ struct Pipeline {
     std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
   };
   std::vector<Entry> entries;
+  /// Decides, when the phase of quantisation begins, how tensors are to be stored (quantize/Plan.h).
+  std::function<llvm::Expected<StoragePlan>(Model &)> plan;
 
   bool empty() const { return entries.empty(); }
   /// Adds a pass, which need not be one of allPasses(), or widens the scopes it runs with.
@@ -20,6 +22,8 @@ struct Pipeline {
   void remove(llvm::StringRef pass);
   /// All passes of -O1.
   static Pipeline o1();
+  /// What stores tensors as a plan says.
+  static Pipeline quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan);
 };
 
 /// What became of the attempts of one rule.

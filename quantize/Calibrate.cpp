@@ -94,12 +94,24 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
   auto session = compile(model, options.compile);
   if (!session)
     return session.takeError();
-  auto ports = session->inputs();
-  if (!ports)
-    return ports.takeError();
-  auto records = open(*ports);
-  if (!records)
-    return records.takeError();
+  struct Source {
+    std::string signature;
+    llvm::ArrayRef<Port> ports;
+    std::unique_ptr<Records> records;
+  };
+  std::vector<Source> sources;
+  std::vector<std::string> signatures = options.signatures.empty() ? session->signatures() : options.signatures;
+  if (signatures.empty())
+    signatures.emplace_back();
+  for (const std::string &signature : signatures) {
+    auto ports = session->inputs(signature);
+    if (!ports)
+      return ports.takeError();
+    auto records = open(*ports);
+    if (!records)
+      return records.takeError();
+    sources.push_back({signature, *ports, std::move(*records)});
+  }
   Statistics statistics;
   // The kernels that the fast engine takes follow from the processor.
   statistics.engine = options.compile.engine == Engine::Reference ? "reference" : "fast " + llvm::sys::getHostCPUName().str();
@@ -110,19 +122,26 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
       rows.see(value, tensor.as<float>());
   };
   const Shard &shard = options.shard;
-  uint64_t count = (*records)->count();
+  uint64_t count = 0;
+  for (const Source &source : sources)
+    count = std::max(count, source.records->count());
   for (uint64_t i = shard.part - 1; i < count; i += shard.parts) {
-    auto inputs = (*records)->read(i);
-    if (!inputs)
-      return inputs.takeError();
-    for (size_t k = 0; k < ports->size(); ++k)
-      if (const OwnedTensor &input = (*inputs)[k]; input.type == TensorType::FLOAT32)
-        rows.see(*(*ports)[k].value, {reinterpret_cast<const float *>(input.bytes.data()), input.bytes.size() / 4});
     State state; // records know nothing of each other
     run.state = &state;
-    auto outputs = session->run(std::vector<TensorRef>(inputs->begin(), inputs->end()), run);
-    if (!outputs)
-      return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(outputs.takeError()));
+    for (const Source &source : sources) {
+      if (i >= source.records->count())
+        continue;
+      auto inputs = source.records->read(i);
+      if (!inputs)
+        return inputs.takeError();
+      for (auto [input, port] : llvm::zip_equal(*inputs, source.ports))
+        if (input.type == TensorType::FLOAT32)
+          rows.see(*port.value, {reinterpret_cast<const float *>(input.bytes.data()), input.bytes.size() / 4});
+      run.signature = source.signature;
+      auto outputs = session->run(std::vector<TensorRef>(inputs->begin(), inputs->end()), run);
+      if (!outputs)
+        return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(outputs.takeError()));
+    }
     rows.endRecord();
     statistics.records.push_back(i);
     if (options.progress)

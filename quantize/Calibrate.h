@@ -14,10 +14,11 @@ struct Shard {
 struct CalibrateOptions {
   eval::CompileOptions compile;
   Shard shard;
+  std::vector<std::string> signatures = {}; ///< empty: all
   std::function<void(uint64_t done, uint64_t all)> progress; ///< after each record
 };
 
-/// Opens the records for the inputs of the model.
+/// Opens the records for the inputs of the model; of one with several signatures, for each of them in turn.
 using OpenRecords =
     llvm::function_ref<llvm::Expected<std::unique_ptr<Records>>(llvm::ArrayRef<eval::Port> inputs)>;
 

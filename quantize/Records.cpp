@@ -1,6 +1,7 @@
 #include "quantize/Records.h"
 
 #include "eval/Npy.h"
+#include "eval/RandomInput.h"
 #include "quantize/Npz.h"
 #include "schema/TensorTypes.h"
 
@@ -343,10 +344,39 @@ llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, Re
   return records;
 }
 
+namespace {
+
+class SeededRecords : public Records {
+public:
+  std::vector<Port> ports;
+  uint64_t records = 0;
+  uint64_t count() const override { return records; }
+  llvm::Expected<Record> read(uint64_t record) override {
+    Record all;
+    for (const auto &[i, port] : llvm::enumerate(ports)) {
+      auto one = randomInput(port, static_cast<unsigned>(i), static_cast<uint32_t>(record + 1));
+      if (!one)
+        return one.takeError();
+      all.push_back(std::move(*one));
+    }
+    return all;
+  }
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Records>> seededRecords(llvm::ArrayRef<Port> inputs, uint64_t count) {
+  auto records = std::make_unique<SeededRecords>();
+  records->ports.assign(inputs.begin(), inputs.end());
+  records->records = count;
+  return records;
+}
+
 llvm::Expected<std::unique_ptr<Records>> randomRecords(llvm::ArrayRef<Port> inputs) {
   auto records = std::make_unique<RandomRecords>();
   for (const auto &[i, port] : llvm::enumerate(inputs)) {
     Port known = port;
+    known.rankKnown = true; // as it is stated
     std::replace(known.shape.begin(), known.shape.end(), -1, 1);
     auto size = sizeOf(known);
     if (!RandomRecords::canMake(port.type) || !size || *size > CompileOptions().memoryLimit)

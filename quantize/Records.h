@@ -29,4 +29,8 @@ llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, Re
 /// everywhere. Floats lie between −5 and 5, integers between 0 and 100. What is not known of a shape is 1.
 llvm::Expected<std::unique_ptr<Records>> randomRecords(llvm::ArrayRef<eval::Port> inputs);
 
+/// The random inputs of docs/kernels.md, seed 1 for the first record: floats between −1 and 1, integers 0 or 1, so that
+/// they are good indices.
+llvm::Expected<std::unique_ptr<Records>> seededRecords(llvm::ArrayRef<eval::Port> inputs, uint64_t count);
+
 } // namespace origo::quantize

@@ -2,6 +2,8 @@
 
 #include "passes/Pipeline.h"
 
+#include "quantize/Plan.h"
+
 #include "ir/Error.h"
 #include "ir/text/Text.h"
 
@@ -69,6 +71,7 @@ inline std::string notExecuted(const Case &item) {
   return {};
 }
 
+/// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has,
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
@@ -83,7 +86,20 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
       continue;
     }
     bool found = false;
-    if (word.consume_front("--passes=")) {
+    if (word.consume_front("--scheme=")) {
+      quantize::Scheme scheme;
+      bool weights = word == "dynamic", half = word == "float16";
+      scheme.mode = weights ? quantize::Scheme::Mode::Weights : half ? quantize::Scheme::Mode::Float16 : scheme.mode;
+      if (word == "int8-ends")
+        scheme.inputs = scheme.outputs = {TensorType::INT8};
+      pipeline = Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {
+        auto plan = quantize::makePlan(model, scheme);
+        if (!plan)
+          return plan.takeError();
+        return std::move(plan->storage);
+      });
+      found = weights || half || word == "int8" || word == "int8-ends";
+    } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;
       word.split(names, ',');
       for (llvm::StringRef name : names) {

@@ -112,6 +112,7 @@ private:
     auto term = [&](const origin::Term &t) {
       return t.kind == origin::Term::Number     ? std::to_string(t.number)
              : t.kind == origin::Term::Constant ? tensorAt(g, t.constant)
+             : t.kind == origin::Term::Source   ? "source " + std::to_string(as.tensor(t.constant))
                                                 : std::string("none");
     };
     auto numbers = [](llvm::ArrayRef<int64_t> list) { return join(list, [](int64_t n) { return std::to_string(n); }); };

@@ -60,6 +60,10 @@ struct Random {
       result.axis = int32_t(below(5)) - 1;
       result.scale = term();
       result.shift = term();
+      if (oneIn(3))
+        for (Term *term : {&result.scale, &result.shift})
+          if (term->kind == Term::Constant)
+            term->kind = Term::Source;
     }
     if (result.kind == MapStep::Unknown)
       result.unknown = R"({"fft":{"axis":[1,2]}})";

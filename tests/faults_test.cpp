@@ -74,7 +74,7 @@ bool deviatesByRange(const Baseline &baseline, const std::map<uint32_t, const Va
         want.quantization = source->second->quantization;
         want.storage = {const_cast<uint8_t *>(held->second.tensor.bytes.data()), held->second.tensor.bytes.size()};
         Tolerance tolerance = Tolerance::ofRange(storedNumbers(want).value_or(std::vector<double>()), 1e-5);
-        deviates |= checkRelation(want, after.steps.get(relation.steps), &tolerance, tensor).kind == Verdict::Deviates;
+        deviates |= checkRelation(want, withConstants(after.steps.get(relation.steps), sources), &tolerance, tensor).kind == Verdict::Deviates;
       }
     };
     std::vector<TensorRef> inputs(before.inputs.begin(), before.inputs.end());

@@ -50,7 +50,8 @@ llvm::Expected<std::string> runCase(const Case &item) {
     return before.takeError();
   (*before)->becomeSource();
   NumericTally tally;
-  expectSameNumbers(**before, **model, tally);
+  if (!pipeline->plan) // else other numbers are what was asked for: tests/quantization_test.cpp compares them
+    expectSameNumbers(**before, **model, tally);
   StringRef why = tally.unexecuted.empty() ? StringRef() : StringRef(tally.unexecuted.begin()->first);
   why.consume_front("before: ");
   EXPECT_EQ(why.str(), notExecuted(item)) << "a case is executed, or says why not: // NOT EXECUTED: " << why.str();

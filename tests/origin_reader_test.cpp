@@ -178,9 +178,9 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
   for (origo_unneeded row; origo_next_unneeded(&unneeded, &row);)
     known.unneeded.push_back({bool(row.is_tensor), row.id, row.user, row.operand, text(row.reason)});
   // In step with the ledger come those of its rows, if these are in order; in a damaged map they may not be.
-  auto is = [](const MapLedgerRow &row) { return std::pair(row.isTensor, row.id); };
-  bool sorted = std::is_sorted(known.ledger.begin(), known.ledger.end(),
-                               [&](const MapLedgerRow &a, const MapLedgerRow &b) { return is(a) < is(b); });
+  bool sorted = std::adjacent_find(known.ledger.begin(), known.ledger.end(), [](auto &a, auto &b) {
+                  return std::pair(a.isTensor, a.id) >= std::pair(b.isTensor, b.id);
+                }) == known.ledger.end();
   unneeded = origo_all_unneeded(&from);
   ledger = origo_ledger(&from);
   for (origo_gone row; sorted && origo_next_gone(&ledger, &row);) {

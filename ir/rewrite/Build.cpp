@@ -92,28 +92,61 @@ bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
                              }));
 }
 
-/// Gives it a result, of the type that the rule says or that follows from the operands.
-bool Build::setResults(Operator &op, const Expr::Node &node, llvm::StringRef label) {
-  Value *value = pendingResult(label);
-  op.resultCount = 1;
-  if (op.resultRoom < 1) {
-    op.resultValues = model.arena.Allocate<Value *>(1);
-    op.resultRoom = 1;
+static void shapeAs(Value &value, const Value &like) {
+  value.hasShape = like.hasShape;
+  value.hasRank = like.hasRank;
+  value.shape = like.shape;
+  value.shapeSignature = like.shapeSignature;
+}
+
+/// What the rule says of the results. False: nothing.
+bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator *base) {
+  bool several = op.resultCount > 1;
+  if (node.stored.empty() && !node.typeOf && !several)
+    return false;
+  for (auto [i, value] : llvm::enumerate(op.results())) {
+    const Value *original = base ? base->result(i) : nullptr;
+    if (node.typeOf) {
+      value->type = node.typeOf.type();
+      value->quantization = node.typeOf.value->quantization;
+      shapeAs(*value, *node.shapeOf.value);
+    } else {
+      shapeAs(*value, original ? *original : *op.operand(0));
+      value->hasRank |= !original && op.operand(0)->isConstant(); // a scalar too
+      value->type = original ? original->type : TensorType::FLOAT32;
+      value->quantization = original ? original->quantization : nullptr;
+    }
+    if (Stored stored = i < node.stored.size() ? node.stored[i] : Stored()) {
+      bool isReal = op.code == Op::DEQUANTIZE; // a constant that is rounded only: folding gives it the scales
+      value->type = isReal ? TensorType::FLOAT32 : stored.type();
+      value->quantization = isReal ? nullptr : stored.storage->quantization;
+    }
   }
-  op.resultValues[0] = value;
-  value->definer = &op;
-  value->definerResult = 0;
-  if (node.typeOf) {
-    value->type = node.typeOf.type();
-    value->quantization = node.typeOf.value->quantization;
-    const Value &like = *node.shapeOf.value;
-    value->hasShape = like.hasShape;
-    value->hasRank = like.hasRank;
-    value->shape = like.shape;
-    value->shapeSignature = like.shapeSignature;
+  return true;
+}
+
+/// Gives it results, of the types that the rule says or that follow from the operands. A copy has as many as the
+/// original.
+bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label) {
+  op.resultCount = base ? base->results().size() : 1;
+  if (op.resultRoom < op.resultCount) {
+    op.resultValues = model.arena.Allocate<Value *>(op.resultCount);
+    op.resultRoom = op.resultCount;
   }
+  for (unsigned i = 0; i < op.resultCount; ++i) {
+    Value *value = pendingResult(label);
+    op.resultValues[i] = value;
+    value->definer = &op;
+    value->definerResult = i;
+  }
+  Value *value = op.result();
+  bool described = describeResults(op, node, base);
   auto types = inferResults(op);
-  if (node.typeOf) {
+  if (described && (op.resultCount > 1 || !node.stored.empty())) {
+    llvm::consumeError(types.takeError());
+    return true;
+  }
+  if (described) {
     // Not where inference knows better.
     bool known = types && !types->empty() && types->front().rankKnown;
     llvm::consumeError(types.takeError());
@@ -173,6 +206,14 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   case Expr::Kind::Operation:
   case Expr::Kind::Clone:
     value = buildOperation(expression, folding, label);
+    break;
+  case Expr::Kind::Result:
+    value = build(node.operands.front(), false, label);
+    if (value && (!value->definer || node.result >= value->definer->results().size())) {
+      match.misuse = "what is created has no such result";
+      return fail(match.misuse);
+    }
+    value = value ? value->definer->result(node.result) : nullptr;
     break;
   default:
     return fail("a name of the rule stands for nothing here");
@@ -241,10 +282,18 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   item.synthetic = node.synthetic;
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
-  if (!setResults(*item.op, node, engine.label(match.root(), folding ? label : llvm::StringRef(suffix))))
+  if (!setResults(*item.op, node, base, engine.label(match.root(), folding ? label : llvm::StringRef(suffix))))
     return nullptr;
-  if (folding)
-    return folded(*item.op, label);
+  if (folding) {
+    Value *value = folded(*item.op, label);
+    if (value && code == Op::DEQUANTIZE && !node.stored.empty())
+      value->quantization = node.stored.front().storage->quantization;
+    for (Stored stored : node.stored)
+      for (Value *parent : stored ? llvm::ArrayRef(stored.storage->parents) : llvm::ArrayRef<Value *>())
+        if (Made *from = value ? &made[value] : nullptr; from && !llvm::is_contained(from->parents, parent))
+          from->parents.push_back(parent);
+    return value;
+  }
   scratch.pop_back();
   created.push_back(std::move(item));
   return created.back().op->result();

@@ -72,9 +72,15 @@ private:
                  llvm::ArrayRef<Value *> parents = {});
   Operator *detached(Op code, llvm::ArrayRef<Value *> operands);
   bool setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options);
-  bool setResults(Operator &op, const Expr::Node &node, llvm::StringRef label);
+  bool setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label);
+  bool describeResults(Operator &op, const Expr::Node &node, const Operator *base);
   Value *folded(Operator &op, llvm::StringRef label);
   Made descent(const Operator &op) const;
+  using Steps = llvm::SmallVector<Step, 2>;
+  static std::optional<std::pair<Step::Term, int>> termOf(const Value &operand, const Made &from, const Value &result);
+  static std::optional<Steps> affine(const Operator &op, unsigned i, const Made &other);
+  static Steps broadcast(const Value &from, const Value &to);
+  static std::optional<Steps> stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands);
   Value *pendingResult(llvm::StringRef label);
   void abandon();
 
@@ -98,6 +104,8 @@ private:
   std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
   void stampConstant(Value &constant);
   void relateMoved();
+  void relateStored();
+  void relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf);
 };
 
 /// Bit for bit, whoever computes it: elements are moved or widened, or they are integers without a scale.

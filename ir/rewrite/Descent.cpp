@@ -27,41 +27,69 @@ bool computesExactly(const Operator &op) {
          llvm::all_of(op.operands(), [&](const Use &use) { return isPlain(use.get()); });
 }
 
-using Steps = llvm::SmallVector<Step, 2>;
-
-/// One operand is a number: the other one, multiplied and shifted.
-static std::optional<Steps> affine(const Operator &op, unsigned i) {
-  const Value *x = op.operand(i), *other = op.operand(1 - i);
-  auto number = other ? readConstant<float>(other, 1) : std::nullopt;
-  if (!number || number->size() != 1)
+/// What an operand of an elementwise operator is to the other one: a number, or a source constant with a number for each
+/// index of one dimension of the result.
+std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, const Made &from, const Value &result) {
+  if (auto number = readConstant<float>(&operand, 1); number && number->size() == 1)
+    return std::pair(Step::Term{Step::Term::Number, number->front(), nullptr}, -1);
+  int axis = -1;
+  for (int i = 0; i < operand.rank(); ++i)
+    if (operand.shape[i] != 1) {
+      if (axis >= 0)
+        return std::nullopt;
+      axis = i + result.rank() - operand.rank();
+    }
+  bool whole = from.base && llvm::all_of(from.steps, [](const Step &step) { return step.kind == Step::Reshape; });
+  const Relation *known = whole ? llvm::find_if(from.base->relations, [](const Relation &one) { return one.steps == 0; })
+                                : nullptr;
+  if (axis < 0 || !known || known == from.base->relations.end() || operand.elementCount() != result.shape[axis])
     return std::nullopt;
-  double n = number->front();
-  auto term = [](double value) { return Step::Term{Step::Term::Number, value, nullptr}; };
-  Step step{Step::Affine};
+  return std::pair(Step::Term{Step::Term::Source, 0, nullptr, known->tensor}, axis);
+}
+
+/// One operand is a number, or one for each index of a dimension: the other one, multiplied and shifted.
+std::optional<Build::Steps> Build::affine(const Operator &op, unsigned i, const Made &other) {
+  const Value *x = op.operand(i);
+  auto term = op.operand(1 - i) ? termOf(*op.operand(1 - i), other, *op.result()) : std::nullopt;
+  if (!term)
+    return std::nullopt;
+  auto [by, axis] = *term;
+  bool isNumber = by.kind == Step::Term::Number;
+  Step step{Step::Affine, axis};
   switch (op.code) {
   case Op::MUL:
-    step.scale = term(n);
+    step.scale = by;
     break;
   case Op::DIV:
-    if (i != 0)
+    if (i != 0 || !isNumber)
       return std::nullopt;
-    step.scale = term(1 / n);
+    by.number = 1 / by.number;
+    step.scale = by;
     break;
   case Op::ADD:
-    step.shift = term(n);
+    step.shift = by;
     break;
   default: // SUB
-    step.scale = i == 0 ? Step::Term{} : term(-1);
-    step.shift = term(i == 0 ? -n : n);
+    if (i == 0 && !isNumber)
+      return std::nullopt;
+    if (i == 0)
+      by.number = -by.number;
+    else
+      step.scale = {Step::Term::Number, -1, nullptr};
+    step.shift = by;
   }
   Steps steps{step};
-  if (x->shape != op.result()->shape)
-    steps.push_back({Step::Reshape});
+  if (x->shape != op.result()->shape) {
+    if (!isNumber)
+      steps.insert(steps.begin(), {Step::Reshape});
+    else
+      steps.push_back({Step::Reshape});
+  }
   return steps;
 }
 
 /// Repeated along dimensions of size 1, and those missing in front.
-static Steps broadcast(const Value &from, const Value &to) {
+Build::Steps Build::broadcast(const Value &from, const Value &to) {
   Steps steps;
   if (from.rank() != to.rank())
     steps.push_back({Step::Reshape});
@@ -75,7 +103,7 @@ static Steps broadcast(const Value &from, const Value &to) {
 }
 
 /// How the result of an operator is its operand `i`, changed; nothing where no steps can say it.
-static std::optional<Steps> stepsFrom(const Operator &op, unsigned i) {
+std::optional<Build::Steps> Build::stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands) {
   const Value *x = op.operand(i), &result = *op.result();
   bool sameCount = x->elementCount() == result.elementCount();
   switch (op.code) {
@@ -83,7 +111,7 @@ static std::optional<Steps> stepsFrom(const Operator &op, unsigned i) {
   case Op::SUB:
   case Op::MUL:
   case Op::DIV:
-    return sameCount && op.numOperands() == 2 ? affine(op, i) : std::nullopt;
+    return sameCount && op.numOperands() == 2 ? affine(op, i, operands[1 - i]) : std::nullopt;
   case Op::RESHAPE:
   case Op::SQUEEZE:
   case Op::EXPAND_DIMS:
@@ -107,6 +135,8 @@ static std::optional<Steps> stepsFrom(const Operator &op, unsigned i) {
     step.scale = {Step::Term::Number, -1, nullptr};
     return Steps{step};
   }
+  case Op::QUANTIZE:
+    return Steps{{Step::Quantize}};
   case Op::DEQUANTIZE: // a relation is about real numbers
     return Steps();
   default:
@@ -137,7 +167,7 @@ Build::Made Build::descent(const Operator &op) const {
   }
   // The first operand that the result can be said to be.
   for (auto [i, one] : llvm::enumerate(operands)) {
-    auto steps = one.base ? stepsFrom(op, i) : std::nullopt;
+    auto steps = one.base ? stepsFrom(op, i, operands) : std::nullopt;
     if (!steps)
       continue;
     from.base = one.base;

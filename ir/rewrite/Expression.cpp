@@ -66,6 +66,12 @@ Expr Expr::as(Tensor typeAndQuantization, Tensor shape) const {
     n.shapeOf = shape;
   });
 }
+Expr Expr::storing(unsigned i, Stored stored) const {
+  return changed([&](Node &n) {
+    n.stored.resize(std::max<size_t>(n.stored.size(), i + 1));
+    n.stored[i] = stored;
+  });
+}
 Expr Expr::synthetic(SyntheticReason reason) const {
   return changed([&](Node &n) { n.synthetic = reason; });
 }
@@ -125,6 +131,21 @@ Expr clone(std::vector<Expr> originals) {
 Expr clone(Expr original) { return clone(std::vector{original}); }
 
 Expr cloneRoot() { return clone(std::vector<Expr>()); }
+
+Expr resultOf(Expr clone, unsigned i) {
+  Expr::Node node{Expr::Kind::Result};
+  node.operands = {std::move(clone)};
+  node.result = i;
+  return made(std::move(node));
+}
+
+Expr store(Expr x, Stored stored) {
+  bool isReal = stored.type() == TensorType::FLOAT16;
+  return op(isReal ? Op::CAST : Op::QUANTIZE, {std::move(x)}).storing(0, stored).synthetic(SyntheticReason::QuantizeBorder);
+}
+Expr load(Expr x, Tensor like) {
+  return op(Op::DEQUANTIZE, {std::move(x)}).as(like).synthetic(SyntheticReason::QuantizeBorder);
+}
 
 Expr list(llvm::ArrayRef<int32_t> numbers) {
   Expr::Node node{Expr::Kind::Shape};

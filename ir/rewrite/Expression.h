@@ -17,7 +17,9 @@ namespace origo::rewrite {
 
 class Expr {
 public:
-  enum class Kind : uint8_t { Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone };
+  enum class Kind : uint8_t {
+    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result
+  };
   /// Who may use the result of an operator, besides the match.
   enum class Users : uint8_t { Any, One, None };
   struct Option {
@@ -47,6 +49,8 @@ public:
   /// Its result has the type and quantisation of one tensor and the shape of another, where inference cannot tell.
   Expr as(Tensor typeAndQuantization, Tensor shape) const;
   Expr as(Tensor like) const { return as(like, like); }
+  /// Of a clone: its result `i` is stored like this, and has the shape of the original's.
+  Expr storing(unsigned i, Stored stored) const;
   Expr synthetic(SyntheticReason reason) const;
   // Names of operands.
   Expr filter(Expr value) const { return operand("filter", value); }
@@ -73,13 +77,14 @@ struct Expr::Node {
   llvm::StringRef customCode;                                       ///< Operation CUSTOM
   Users users = Users::Any;
   bool mayActivate = false;            ///< Operation: a fused activation is no hindrance
-  unsigned result = 0;                 ///< Operation: which one
+  unsigned result = 0;                 ///< Operation, Result: which one
   Tensor bound;                        ///< Bound; Shape: whose
   rewrite::Integers integers;          ///< Integers
   llvm::SmallVector<int32_t, 6> sizes; ///< Shape
   TensorType integerType = TensorType::INT32;
   std::vector<Expr> originals;              ///< Clone: operations of the pattern, all of which do the same
   Tensor typeOf, shapeOf;                   ///< Operation, Clone: of its result, where the rule says it
+  llvm::SmallVector<Stored, 1> stored;      ///< Operation, Clone: of its results, likewise
   std::optional<SyntheticReason> synthetic; ///< Operation: stands for nothing in the source
 };
 
@@ -108,6 +113,12 @@ Expr clone(Expr original);
 Expr clone(std::vector<Expr> originals);
 /// The root of the match, where the pattern has several of which one is it.
 Expr cloneRoot();
+/// A result of a clone of an operator that has several.
+Expr resultOf(Expr clone, unsigned i);
+/// The same numbers stored otherwise, rounded to what that can hold: an operator QUANTIZE or, from and to floats, CAST.
+Expr store(Expr x, Stored stored);
+/// The same numbers as floats again, with the shape and name of a tensor: an operator DEQUANTIZE.
+Expr load(Expr x, Tensor like);
 /// A constant that lists sizes or positions that a rule knows from shapes.
 Expr list(llvm::ArrayRef<int32_t> numbers);
 inline Expr shapeOf(Tensor tensor) { return list(tensor.shape()); }

@@ -11,6 +11,10 @@ bool Tensor::isPerTensor() const {
   return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);
 }
 
+bool Stored::isOf(Tensor tensor) const {
+  return tensor.type() == type() && sameQuantization(tensor.value->quantization, storage->quantization);
+}
+
 bool Tensor::isDenseConstant() const {
   if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
       !value->payload().hasBytes() || !value->elementCount())

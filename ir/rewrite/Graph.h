@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/Model.h"
+#include "ir/StoragePlan.h"
 
 /// The graph as rules see it: to be read only, and only where a pattern has matched. There is no way from a tensor to
 /// who computes or uses it; what a rule may know from further away are the facts that a match offers.
@@ -51,6 +51,7 @@ private:
   friend class Matcher;
   friend class Node;
   friend class Expr;
+  friend class Stored;
   explicit Tensor(Value *value) : value(value) {}
   Value *value = nullptr;
 };
@@ -113,6 +114,23 @@ private:
   friend class Expr;
   llvm::SmallVector<int64_t, 8> numbers;
   llvm::SmallVector<Value *, 1> parents;
+};
+
+/// How a plan wants a tensor to be stored: type and quantisation. Null: as it is. What its scales follow from stays bound
+/// to it.
+class Stored {
+public:
+  Stored() = default;
+  explicit operator bool() const { return storage != nullptr; }
+  TensorType type() const { return storage->type; }
+  /// Is the tensor stored like that already?
+  bool isOf(Tensor tensor) const;
+
+private:
+  friend class Build;
+  friend class Match;
+  explicit Stored(const Storage *storage) : storage(storage) {}
+  const Storage *storage = nullptr;
 };
 
 /// A number that was read from a constant; bound to it likewise.

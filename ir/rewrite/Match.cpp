@@ -143,6 +143,21 @@ Range Match::range(Tensor tensor) const {
   }
 }
 
+Stored Match::operandStored(unsigned position) const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  return decision && position < decision->operands.size() ? Stored(decision->operands[position]) : Stored();
+}
+
+Stored Match::resultStored(unsigned position) const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  return decision && position < decision->results.size() ? Stored(decision->results[position]) : Stored();
+}
+
+bool Match::onlyRounds() const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  return decision && decision->rounds;
+}
+
 RewriteResult Match::replace(const Expr &value, SourceLine where) { return replace({{root().result(), value}}, where); }
 
 RewriteResult Match::replace(std::vector<std::pair<Tensor, Expr>> values, SourceLine where) {

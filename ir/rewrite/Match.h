@@ -89,6 +89,11 @@ public:
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves
   /// dimensions of size 1 only, a strided slice if its strides are positive; false where a constant would have to tell.
   bool keepsOrder();
+  /// How the plan of the run wants the root to find an operand, or to leave a result.
+  Stored operandStored(unsigned position) const;
+  Stored resultStored(unsigned position) const;
+  /// Constants stay floats, of numbers that could be stored so.
+  bool onlyRounds() const;
   /// Where the root has it as an operand.
   unsigned positionOf(const Expr &name) const;
 

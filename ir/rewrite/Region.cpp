@@ -400,14 +400,16 @@ std::vector<Lineage> Build::parentsOf(const Made &from, llvm::function_ref<bool(
 /// operands and are not what it is now an operand of.
 void Build::stampConstant(Value &constant) {
   const Made &from = made[&constant];
-  auto isBase = [&](const Operator &op) {
+  auto feeds = [&](const Value &value, const Operator &op, auto &&feeds) -> bool {
     bool base = false;
-    constant.forEachUse([&](Use &use) {
+    value.forEachUse([&](Use &use) {
       for (const Created &item : created)
-        base |= item.op == use.user() && isOwn(op, item.originals);
+        if (item.op == use.user()) // through a bridge too
+          base |= isOwn(op, item.originals) || (item.synthetic && feeds(*item.op->result(), op, feeds));
     });
     return base;
   };
+  auto isBase = [&](const Operator &op) { return feeds(constant, op, feeds); };
   engine.describeParents(constant, parentsOf(from, [&](const Operator &op) { return !isBase(op); }));
   for (uint32_t way = 0; from.base && way < ways.size(); ++way)
     for (Relation relation : lineage::relations(*from.base, lineageOf(*from.base, way))) {
@@ -461,6 +463,45 @@ void Build::relateMoved() {
   }
 }
 
+/// `stored` holds the numbers of `real`, rounded.
+void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf) {
+  for (uint32_t way = 0; way < ways.size(); ++way)
+    for (Relation relation : real.relations) {
+      if (relation.lineage != lineageOf(way))
+        continue;
+      relation.steps = model.steps.append(relation.steps, {Step::Quantize});
+      relation.exact = false;
+      relation.lineage = way;
+      stored.relations.push_back(relation);
+    }
+  if (!stored.relations.empty())
+    stored.noRelation.clear();
+  mutation::related(model, stored);
+}
+
+/// What stands behind a bridge is the tensor before it, in another form. The one that a bridge to floats makes has the
+/// place of the source's, so what it is made of gets the name, unless the model's interface needs that.
+void Build::relateStored() {
+  for (Created &item : created) {
+    if (!item.synthetic || *item.synthetic != SyntheticReason::QuantizeBorder)
+      continue;
+    Value *from = item.op->operand(0), *to = item.op->result();
+    if (item.op->code == Op::QUANTIZE && from && to->relations.empty()) {
+      relateAs(*to, *from, [&](uint32_t way) { return this->lineageOf(*from, way); });
+      llvm::StringRef name = from->name;
+      name.consume_back("_Dequantize");
+      to->name = model.copy((name + "_Quantize").str());
+    } else if (item.op->code == Op::DEQUANTIZE && from && from->producer() && from->relations.empty()) {
+      relateAs(*from, *to, [](uint32_t way) { return way; });
+      llvm::StringRef name = to->name;
+      (to->isInterface() ? from : to)->name =
+          model.copy((name + (to->isInterface() ? "_Quantize" : "_Dequantize")).str());
+      if (!to->isInterface())
+        from->name = name;
+    }
+  }
+}
+
 void Build::apply() {
   std::optional<RewriteEvent> event = engine.describe(consumed, where);
   ++model.rewrites;
@@ -491,9 +532,10 @@ void Build::apply() {
       for (Use &use : other.op->operands())
         if (use.value == item.with)
           use.value = item.old;
-    maker->op->resultValues[0] = item.old;
+    unsigned position = item.with->definerResult;
+    maker->op->resultValues[position] = item.old;
     item.old->definer = maker->op;
-    item.old->definerResult = 0;
+    item.old->definerResult = position;
     engine.discard(*item.with);
     mutation::related(model, *item.old);
   }
@@ -506,6 +548,7 @@ void Build::apply() {
     putIn(item, first, *own);
   }
   relateMoved();
+  relateStored();
   for (Value *constant : constants)
     if (!constant->unused())
       stampConstant(*constant);
@@ -520,8 +563,9 @@ void Build::apply() {
       llvm::SmallVector<uint32_t, 2> numbers;
       for (uint32_t way = 0; way < ways.size(); ++way)
         numbers.push_back(lineageOf(*item.with, way));
-      engine.standIn(*item.old, *item.with, llvm::all_of(consumed, [](Operator *op) { return computesExactly(*op); }),
-                     numbers, *into);
+      bool exact = llvm::all_of(consumed, [](Operator *op) { return computesExactly(*op); }) ||
+                   fate == Fate::QuantizationCancelled; // no integer is further from itself than rounding reaches
+      engine.standIn(*item.old, *item.with, exact, numbers, *into);
     }
   for (const Dropped &item : dropped)
     engine.noteUnneeded(*item.op, item.position, item.reason);

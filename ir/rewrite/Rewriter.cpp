@@ -100,6 +100,8 @@ Operator *Rewriter::newOperator() {
     return new (model.operatorArena.Allocate()) Operator();
   Operator *op = model.spareOperators.back();
   model.spareOperators.pop_back();
+  if (plan)
+    plan->operators.erase(op);
   Use *uses = op->operandUses;
   Value **results = op->resultValues;
   unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;

@@ -78,6 +78,11 @@ public:
   /// Ends the run: what can be told only when all is in its place.
   void finish();
 
+  /// What rules are told of how tensors are to be stored; null: nothing. Operators that are gone go from it.
+  StoragePlan *plan = nullptr;
+  /// Stores what the plan says of the interface so, and puts bridges between it and the graph inside.
+  void storeInterface(llvm::StringRef pass);
+
   std::function<void(const RewriteEvent &)> onRewrite;
   llvm::Error error = llvm::Error::success(); ///< of the environment, a full disk for example: ends the run
 

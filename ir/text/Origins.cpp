@@ -61,6 +61,10 @@ static void printTerm(llvm::raw_ostream &os, StringRef name, const Step::Term &t
     printLabel(os, *term.constant);
     return;
   }
+  if (term.kind == Step::Term::Source) {
+    os << "source " << term.tensor;
+    return;
+  }
   char buffer[40];
   os << StringRef(buffer, std::to_chars(buffer, buffer + sizeof(buffer), term.number).ptr - buffer);
 }

@@ -115,13 +115,16 @@ bool place(Shape &shape, llvm::ArrayRef<int64_t> begin, llvm::ArrayRef<int64_t> 
 }
 
 /// One value for all elements or one for each along the axis.
-bool fitsAxis(const FileGraph &file, const FileSubgraph &graph, const Shape &shape, const MapStep &step) {
+bool fitsAxis(const FileGraph &file, const FileGraph &source, const FileSubgraph &graph, const Shape &shape,
+              const MapStep &step) {
   if (step.axis >= 0 && shape.rankKnown && step.axis >= static_cast<int64_t>(shape.dims.size()))
     return false;
   for (const Term &term : {step.scale, step.shift}) {
-    if (term.kind != Term::Constant || term.constant >= graph.tensorCount)
+    bool bySource = term.kind == Term::Source;
+    if (!(bySource ? term.constant < source.tensors.size()
+                   : term.kind == Term::Constant && term.constant < graph.tensorCount))
       continue;
-    auto count = shapeOf(file, graph.firstTensor + term.constant).count;
+    auto count = bySource ? shapeOf(source, term.constant).count : shapeOf(file, graph.firstTensor + term.constant).count;
     if (step.axis < 0 || !shape.rankKnown || shape.atLeast || !count || *count == 1)
       continue;
     int64_t dim = shape.dims[step.axis];
@@ -137,7 +140,8 @@ const char *stepName(MapStep::Kind kind) {
 }
 
 /// Applies a step; false: it cannot be applied to such a shape.
-bool apply(const FileGraph &file, const FileSubgraph &graph, Shape &shape, const MapStep &step) {
+bool apply(const FileGraph &file, const FileGraph &source, const FileSubgraph &graph, Shape &shape,
+           const MapStep &step) {
   switch (step.kind) {
   case MapStep::Permute:
     return permute(shape, step.first);
@@ -149,7 +153,7 @@ bool apply(const FileGraph &file, const FileSubgraph &graph, Shape &shape, const
   case MapStep::Placed:
     return place(shape, step.first, step.second);
   case MapStep::Affine:
-    return fitsAxis(file, graph, shape, step);
+    return fitsAxis(file, source, graph, shape, step);
   case MapStep::Cast:
   case MapStep::Quantize:
     return true;
@@ -194,7 +198,7 @@ void checkRelation(CheckContext &context, uint32_t tensor, const MapRelation &re
   for (const MapStep &step : relation.steps) {
     Shape before = shape;
     typeChanges |= step.kind == MapStep::Cast || step.kind == MapStep::Quantize;
-    if (apply(target, graph, shape, step))
+    if (apply(target, source, graph, shape, step))
       continue;
     context.report.add(8, [&] {
       return claim() + (step.kind == MapStep::Unknown

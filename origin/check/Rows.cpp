@@ -83,8 +83,17 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
                           ", but the source has only " + std::to_string(context.sourceTensors)));
     for (const MapStep &step : relation.steps)
       for (const Term &term : {step.scale, step.shift}) {
-        if (step.kind != MapStep::Affine || term.kind != Term::Constant)
+        if (step.kind != MapStep::Affine || term.kind < Term::Constant)
           continue;
+        if (term.kind == Term::Source) {
+          if (!context.knownTensor(term.constant))
+            report.add(2, words(" has a relation by source tensor " + std::to_string(term.constant) +
+                                ", but the source has only " + std::to_string(context.sourceTensors)));
+          else if (context.sourceKind[term.constant] != TensorKind::Constant && context.sourceProducer[term.constant] < 0)
+            report.add(2, words(" has a relation by " + context.sourceTensor(term.constant) +
+                                ", which is not a constant"));
+          continue;
+        }
         if (term.constant >= graph.tensorCount)
           report.add(2, words(" has a relation by constant " + std::to_string(term.constant) +
                               ", but its subgraph has only " + std::to_string(graph.tensorCount) + " tensors"));

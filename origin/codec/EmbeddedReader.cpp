@@ -1,3 +1,4 @@
+#include "origin/codec/AffineBySource.h"
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
 #include "schema/origin_map_generated.h"
@@ -189,6 +190,7 @@ private:
     }
     case MapStep::Unknown:
       step.unknown = copy(string(in.number()));
+      readAffineBySource(step.unknown, step);
       break;
     default:
       break;

@@ -1,3 +1,4 @@
+#include "origin/codec/AffineBySource.h"
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
 #include "schema/origin_map_generated.h"
@@ -254,7 +255,12 @@ private:
     };
     list.number(steps.size());
     for (const MapStep &step : steps) {
-      list.number(step.kind);
+      bool asText = step.kind == MapStep::Affine && step.bySource();
+      list.number(asText ? MapStep::Unknown : step.kind);
+      if (asText) {
+        list.number(string(affineBySource(step)));
+        continue;
+      }
       switch (step.kind) {
       case MapStep::Permute:
         numbers(step.first);

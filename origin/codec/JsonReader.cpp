@@ -158,7 +158,7 @@ bool Cursor::to(MapStep &result) const {
   static constexpr std::pair<const char *, MapStep::Kind> kinds[] = {
       {"permute", MapStep::Permute},  {"reshape", MapStep::Reshape}, {"slice", MapStep::Slice},
       {"placed", MapStep::Placed},    {"cast", MapStep::Cast},       {"affine", MapStep::Affine},
-      {"quantize", MapStep::Quantize}};
+      {"quantize", MapStep::Quantize}, {"affine-by-source", MapStep::Affine}};
   if (!value.is_object())
     return fail("must be an object");
   const char *found = nullptr;
@@ -185,7 +185,13 @@ bool Cursor::to(MapStep &result) const {
   }
   case MapStep::Affine: {
     Cursor affine(value[found], *this, found);
-    return affine.get("axis", result.axis) && affine.get("scale", result.scale) && affine.get("shift", result.shift);
+    bool whole =
+        affine.get("axis", result.axis) && affine.get("scale", result.scale) && affine.get("shift", result.shift);
+    if (StringRef(found) != "affine")
+      for (Term *term : {&result.scale, &result.shift})
+        if (term->kind == Term::Constant)
+          term->kind = Term::Source;
+    return whole;
   }
   default:
     return isTrue(found);

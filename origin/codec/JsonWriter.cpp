@@ -326,7 +326,7 @@ private:
       os << "{\"cast\": true}";
       return;
     case MapStep::Affine:
-      os << "{\"affine\": {\"axis\": " << step.axis << ", \"scale\": ";
+      os << (step.bySource() ? "{\"affine-by-source\"" : "{\"affine\"") << ": {\"axis\": " << step.axis << ", \"scale\": ";
       term(step.scale);
       os << ", \"shift\": ";
       term(step.shift);
@@ -346,7 +346,7 @@ private:
   void term(const Term &term) {
     if (term.kind == Term::Null)
       os << "null";
-    else if (term.kind == Term::Constant)
+    else if (term.kind != Term::Number)
       os << term.constant;
     else
       os << nlohmann::json(term.number).dump(); // 7.0, where an integer would be an index

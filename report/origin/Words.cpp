@@ -100,6 +100,8 @@ static std::string numbers(llvm::ArrayRef<int64_t> list) {
 static std::string termWords(const Term &term, const MapNames &names, uint32_t graph) {
   if (term.kind == Term::Constant)
     return names.tensorWords(graph, term.constant);
+  if (term.kind == Term::Source)
+    return names.sourceTensorWords(term.constant);
   return llvm::formatv("{0}", term.number).str();
 }
 

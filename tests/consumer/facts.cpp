@@ -28,6 +28,8 @@ static void print(const char *word, const Term &term) {
     std::printf(" %s number %.17g", word, term.number);
   else if (term.kind == Term::Constant)
     std::printf(" %s constant %u", word, term.constant);
+  else if (term.kind == Term::Source)
+    std::printf(" %s source %u", word, term.constant);
 }
 
 static void print(const MapStep &step) {

@@ -35,6 +35,8 @@ static void print_term(FILE *out, const char *word, origo_term term) {
     fprintf(out, " %s number %.17g", word, term.number);
   else if (term.kind == ORIGO_CONSTANT)
     fprintf(out, " %s constant %u", word, term.constant);
+  else if (term.kind == ORIGO_SOURCE)
+    fprintf(out, " %s source %u", word, term.constant);
 }
 
 static void print_step(FILE *out, const origo_step *step) {

@@ -22,13 +22,13 @@ static void printList(const char *word, const json &object, const char *key) {
   }
 }
 
-static void printTerm(const char *word, const json &term) {
+static void printTerm(const char *word, const json &term, const char *of) {
   if (term.is_number_float()) {
     char number[40];
     std::snprintf(number, sizeof number, "%.17g", term.get<double>());
     std::cout << ' ' << word << " number " << number;
   } else if (!term.is_null()) {
-    std::cout << ' ' << word << " constant " << term;
+    std::cout << ' ' << word << ' ' << of << ' ' << term;
   }
 }
 
@@ -41,11 +41,12 @@ static void printStep(const json &step) {
     printList(key.c_str(), value, "begin");
     printList("size", value, "size");
   } else {
-    std::cout << ' ' << key;
-    if (key == "affine") {
+    bool bySource = key == "affine-by-source";
+    std::cout << ' ' << (bySource ? "affine" : key);
+    if (bySource || key == "affine") {
       std::cout << ' ' << (value["axis"].is_null() ? json(-1) : value["axis"]);
-      printTerm("scale", value["scale"]);
-      printTerm("shift", value["shift"]);
+      printTerm("scale", value["scale"], bySource ? "source" : "constant");
+      printTerm("shift", value["shift"], bySource ? "source" : "constant");
     }
   }
 }

@@ -1,0 +1,52 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+Pass StoreQuantized() {
+  Rule rule{"store", "an operand is absent", anyOf(pureOperators()).mayActivate(), [](Match &m) {
+              Expr copy = cloneRoot();
+              bool any = false;
+              for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+                Stored stored = m.operandStored(i);
+                if (!stored)
+                  continue;
+                any = true;
+                Tensor x = m.root().operand(i);
+                if (!x.isConstant())
+                  copy = copy.operand(i, store(x, stored));
+                else if (m.onlyRounds())
+                  copy = copy.operand(i, fold(load(fold(store(x, stored)), x).storing(0, stored)));
+                else if (stored.type() == TensorType::FLOAT16)
+                  copy = copy.operand(i, load(fold(store(x, stored)), x));
+                else
+                  copy = copy.operand(i, fold(store(x, stored)));
+              }
+              for (unsigned i = 0; i < m.root().resultCount(); ++i)
+                if (Stored stored = m.resultStored(i)) {
+                  any = true;
+                  copy = copy.storing(i, stored);
+                }
+              // Scales need not be powers of two, which the option's default promises.
+              Op code = m.root().code();
+              if (Stored sum = m.resultStored(0);
+                  sum && sum.type() == TensorType::INT16 && (code == Op::ADD || code == Op::SUB))
+                copy = copy.with("pot_scale_int16", 0);
+              if (!any)
+                return decline("nothing says how its tensors are to be stored");
+              std::vector<std::pair<Tensor, Expr>> results;
+              for (unsigned i = 0; i < m.root().resultCount(); ++i) {
+                Tensor y = m.root().result(i);
+                Expr result = resultOf(copy, i);
+                results.emplace_back(y, m.resultStored(i) ? load(result, y) : result);
+              }
+              return m.replace(std::move(results));
+            }};
+  return {"quantize",
+          "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once",
+          Phase::Quantize,
+          false,
+          {},
+          {rule}};
+}
+
+} // namespace origo

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "ir/Model.h"
+
+namespace origo::quantize {
+
+/// Whose quantiser a model is to be quantised as: they differ in arithmetic, and in what operators ask for.
+enum class Dialect : uint8_t { One, Tflite };
+
+/// How the scales of an operator's operands and results hang together.
+enum class Scaling : uint8_t {
+  Real,    ///< there is no form of it in integers
+  Free,    ///< each has its own
+  AsInput, ///< results have that of the first operand that is quantised
+  Shared,  ///< operands have that of the result
+  Fixed,   ///< the result's is given: fixedScale
+  Whole,   ///< results are whole numbers, so the scale is one too
+};
+
+/// What quantising has to know of an operator: its one row. Which operands are weights, and their axis of channels, is
+/// eval::channelAxes(); which types a kernel takes is asked of the kernels.
+struct Constraint {
+  BuiltinOperator code;
+  Scaling one, tflite;
+  int bias = -1; ///< the operand that has the scale of input times weights
+
+  Scaling scaling(Dialect dialect) const { return dialect == Dialect::One ? one : tflite; }
+};
+
+/// Null: the operator stays as it is.
+const Constraint *constraintOf(BuiltinOperator code);
+
+struct FixedScale {
+  double scale;
+  int64_t zeroPoint;
+};
+/// Of the result of an operator with Scaling::Fixed; none: not for this type.
+std::optional<FixedScale> fixedScale(BuiltinOperator code, TensorType type, Dialect dialect);
+
+/// Operand and axis of the weights of an operator of constant weights; none: it has no such.
+struct Weights {
+  unsigned operand;
+  int32_t axis;
+};
+std::optional<Weights> weightsOf(const Operator &op);
+
+} // namespace origo::quantize

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "quantize/Constraints.h"
+#include "quantize/Extremes.h"
+
+/// Scales and zero points: real = scale · (integer − zero point). Computed in double, kept as float.
+namespace origo::quantize {
+
+struct Parameters {
+  float scale = 1;
+  int64_t zeroPoint = 0;
+};
+
+/// Of an activation, or of a constant that is used like one: asymmetric in 8 bits, symmetric in 16. The range is made to
+/// contain 0.
+/// ONE, uint8: (max − min)/255, −min/scale; a range on one side of 0 has its zero point at the end; at least 1e-5.
+/// ONE, int16, and TensorFlow Lite's: greatest magnitude/32767. TensorFlow Lite, int8: (max − min)/255, −128 − min/scale.
+Parameters activationParameters(Extremes range, TensorType type, Dialect dialect);
+
+/// Of weights, or of one channel of them. Asymmetric for uint8, as above; else symmetric, greatest magnitude / 7, 127 or
+/// 32767.
+Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
+
+/// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Goes
+/// through the bytes once, and keeps none.
+std::vector<Extremes> extremesOf(const Value &constant, int32_t axis);
+
+} // namespace origo::quantize

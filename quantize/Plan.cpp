@@ -1,0 +1,461 @@
+#include "quantize/Plan.h"
+
+#include "eval/Dense.h"
+#include "eval/Kernels.h"
+#include "ir/DetachedOperator.h"
+#include "quantize/Parameters.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <cmath>
+
+namespace origo::quantize {
+
+using Op = BuiltinOperator;
+
+namespace {
+
+bool isReal(const Value *value) { return value && value->type == TensorType::FLOAT32; }
+
+std::optional<Extremes> recordedRange(const Value &value) {
+  const Quantization *q = value.quantization;
+  if (!q || q->min.size() != 1 || q->max.size() != 1 || !(q->min[0] <= q->max[0]) || !std::isfinite(q->min[0]) ||
+      !std::isfinite(q->max[0]))
+    return std::nullopt;
+  return Extremes{q->min[0], q->max[0]};
+}
+
+class Planner {
+public:
+  Planner(Model &model, const Scheme &scheme) : model(model), scheme(scheme) {}
+  llvm::Expected<Plan> plan();
+
+private:
+  using Decision = StoragePlan::Decision;
+  using Choice = Scheme::Choice;
+  Model &model;
+  const Scheme &scheme;
+  Plan made;
+  /// How a tensor that is no constant is stored in a type, for all who find or leave it so.
+  llvm::DenseMap<std::pair<const Value *, unsigned>, const Storage *> canonical;
+  llvm::DenseMap<const Operator *, const Choice *> choices; ///< of those that are quantised
+  /// Read once for all uses; by axis.
+  llvm::DenseMap<std::pair<const Value *, int32_t>, std::vector<Extremes>> extremes;
+
+  const Choice &choiceOf(const Operator &op) const {
+    auto own = op.result() ? scheme.layers.find(op.result()->name) : scheme.layers.end();
+    return own == scheme.layers.end() ? scheme.common : own->second;
+  }
+  Scaling scalingOf(const Operator &op) const {
+    if (op.code == Op::MAX_POOL_2D && scheme.poolKeepsScale)
+      return Scaling::AsInput;
+    const Constraint *row = constraintOf(op.code);
+    return row ? row->scaling(scheme.dialect) : Scaling::Real;
+  }
+
+  const Storage *keep(Storage storage) { return &made.storage.storages.emplace_back(std::move(storage)); }
+  const Storage *storage(TensorType type, llvm::ArrayRef<Parameters> parameters, int32_t axis, Extremes range = {},
+                         llvm::ArrayRef<Value *> parents = {});
+  const Storage *ofRange(TensorType type, Extremes range) {
+    return storage(type, activationParameters(range, type, scheme.dialect), 0, range);
+  }
+  const Storage *withReach(const Storage &plain);
+  const Storage *ofTensor(const Value &value, TensorType type);
+  const std::vector<Extremes> &extremesOfConstant(const Value &constant, int32_t axis);
+  const Storage *ofWeights(const Operator &op, const Weights &weights, const Choice &choice, const Decision &decision);
+  const Storage *ofBias(const Operator &op, unsigned position, const Weights &weights, const Choice &choice,
+                        const Decision &decision);
+  const Storage *ofConstant(const Operator &op, unsigned position, const Choice &choice);
+  const Storage *ofExactChannels(const Value &constant, TensorType type);
+
+  std::string decide(Operator &op);
+  std::string decideFull(Operator &op, const Choice &choice, Decision &decision);
+  std::string decideWeights(Operator &op, const Choice &choice, Decision &decision);
+  std::string decideHalves(Operator &op, Decision &decision);
+  const Storage *ofResult(const Operator &op, unsigned i, Scaling scaling, const Choice &choice,
+                          const Decision &decision);
+  std::string unsupported(const Operator &op, const Decision &decision) const;
+  void shareScales();
+  void pushScale(Value &value, const Storage *scale);
+  void decideInterface();
+};
+
+const Storage *Planner::storage(TensorType type, llvm::ArrayRef<Parameters> parameters, int32_t axis, Extremes range,
+                                llvm::ArrayRef<Value *> parents) {
+  llvm::SmallVector<float> scales;
+  llvm::SmallVector<int64_t> zeroPoints;
+  for (const Parameters &one : parameters) {
+    scales.push_back(one.scale);
+    zeroPoints.push_back(one.zeroPoint);
+  }
+  Quantization quantization;
+  quantization.scale = model.copy(llvm::ArrayRef<float>(scales));
+  quantization.zeroPoint = model.copy(llvm::ArrayRef<int64_t>(zeroPoints));
+  quantization.dimension = axis;
+  if (!range.empty()) {
+    quantization.min = model.copy(llvm::ArrayRef(range.min));
+    quantization.max = model.copy(llvm::ArrayRef(range.max));
+  }
+  return keep({type, model.create(quantization), {parents.begin(), parents.end()}});
+}
+
+/// Null: there is no range.
+const Storage *Planner::ofTensor(const Value &value, TensorType type) {
+  const Storage *&known = canonical[{&value, static_cast<unsigned>(type)}];
+  if (known)
+    return known;
+  // What has its scale given has it in every type.
+  if (const Operator *op = value.producer(); op && scalingOf(*op) == Scaling::Fixed)
+    if (auto fixed = fixedScale(op->code, type, scheme.dialect))
+      return known = storage(type, Parameters{static_cast<float>(fixed->scale), fixed->zeroPoint}, 0);
+  auto range = recordedRange(value);
+  return known = range ? ofRange(type, *range) : nullptr;
+}
+
+const std::vector<Extremes> &Planner::extremesOfConstant(const Value &constant, int32_t axis) {
+  std::vector<Extremes> &known = extremes[{&constant, axis}];
+  if (known.empty())
+    known = extremesOf(constant, axis);
+  return known;
+}
+
+/// Weights that came with scales, from --quantize_dequantize_weights, keep them.
+static bool hasOwnScales(const Value &constant) {
+  const Quantization *q = constant.quantization;
+  return q && !q->scale.empty() && q->details == Quantization::Details::None && q->zeroPoint.size() == q->scale.size();
+}
+
+/// With what its integers reach as the range: (lowest − zero point) · scale, and the highest likewise.
+const Storage *Planner::withReach(const Storage &plain) {
+  Quantization quantization = *plain.quantization;
+  float low = plain.type == TensorType::UINT8 ? 0 : -32767, high = plain.type == TensorType::UINT8 ? 255 : 32767;
+  llvm::SmallVector<float> min, max;
+  for (auto [scale, zero] : llvm::zip_equal(quantization.scale, quantization.zeroPoint)) {
+    min.push_back((low - static_cast<float>(zero)) * scale);
+    max.push_back((high - static_cast<float>(zero)) * scale);
+  }
+  quantization.min = model.copy(llvm::ArrayRef<float>(min));
+  quantization.max = model.copy(llvm::ArrayRef<float>(max));
+  return keep({plain.type, model.create(quantization), plain.parents});
+}
+
+const Storage *Planner::ofWeights(const Operator &op, const Weights &weights, const Choice &choice,
+                                  const Decision &decision) {
+  const Value &w = *op.operand(weights.operand);
+  if (hasOwnScales(w)) {
+    return keep({choice.weights, w.quantization});
+  }
+  bool byChannel = choice.perChannel && (choice.perChannelDense || op.code != Op::FULLY_CONNECTED);
+  const std::vector<Extremes> &ranges = extremesOfConstant(w, byChannel ? weights.axis : -1);
+  llvm::SmallVector<Parameters> parameters;
+  for (const Extremes &range : ranges)
+    parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));
+  // The bias has to fit into 32 bits with the scale of input times weights.
+  const Constraint &row = *constraintOf(op.code);
+  const Value *bias = op.operand(static_cast<unsigned>(row.bias));
+  const Storage *input = decision.operands[op.code == Op::TRANSPOSE_CONV ? 2 : 0];
+  llvm::SmallVector<Value *, 1> parents;
+  if (scheme.dialect == Dialect::Tflite && choice.bias == TensorType::INT32 && input && isDense(bias) &&
+      isReal(bias) && parameters.size() == bias->elementCount()) {
+    std::vector<float> numbers(parameters.size());
+    bias->payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
+    double in = input->quantization->scale[0], most = 2147483647.;
+    for (auto [number, one] : llvm::zip_equal(numbers, parameters))
+      if (std::fabs(number) >= 0.5 * in * one.scale * most) {
+        one.scale = static_cast<float>(2 * std::fabs(number) / (most * in));
+        parents.assign(1, const_cast<Value *>(bias));
+      }
+  }
+  const Storage *made = storage(choice.weights, parameters, parameters.size() == 1 ? 0 : weights.axis, {}, parents);
+  return scheme.mode == Scheme::Mode::RoundedWeights ? withReach(*made) : made;
+}
+
+const Storage *Planner::ofBias(const Operator &op, unsigned position, const Weights &weights, const Choice &choice,
+                               const Decision &decision) {
+  const Storage *input = decision.operands[op.code == Op::TRANSPOSE_CONV ? 2 : 0];
+  const Storage *w = decision.operands[weights.operand];
+  const Value &bias = *op.operand(position);
+  if (!input || !w || bias.shape.empty() ||
+      (w->quantization->scale.size() > 1 && static_cast<int32_t>(w->quantization->scale.size()) != bias.shape.back()))
+    return nullptr;
+  llvm::SmallVector<Parameters> parameters;
+  for (float scale : w->quantization->scale)
+    parameters.push_back({input->quantization->scale[0] * scale, 0});
+  for (Parameters &one : parameters) // no number is so small that it would have to be told from 0
+    one.scale = std::max(one.scale, std::numeric_limits<float>::min());
+  llvm::SmallVector<Value *, 2> parents(w->parents.begin(), w->parents.end());
+  parents.push_back(op.operand(weights.operand));
+  llvm::erase(parents, &bias);
+  return storage(choice.bias, parameters, bias.rank() - 1, {}, parents);
+}
+
+/// Each number is a channel of its own, and exact: 1 times its magnitude, or −1 times it.
+const Storage *Planner::ofExactChannels(const Value &constant, TensorType type) {
+  uint64_t count = *constant.elementCount();
+  std::vector<float> numbers(count);
+  constant.payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), count * sizeof(float)});
+  llvm::SmallVector<Parameters> parameters;
+  for (float x : numbers)
+    parameters.push_back({x == 0 ? 1 : std::fabs(x), type == TensorType::UINT8 && x < 0 ? 1 : 0});
+  int32_t axis = 0;
+  for (int32_t d = 0; d < constant.rank(); ++d)
+    if (constant.shape[d] != 1)
+      axis = d;
+  return storage(type, parameters, parameters.size() == 1 ? 0 : axis);
+}
+
+const Storage *Planner::ofConstant(const Operator &op, unsigned position, const Choice &choice) {
+  const Value &constant = *op.operand(position);
+  bool perElement = (op.code == Op::PRELU && position == 1) || (op.code == Op::INSTANCE_NORM && position > 0) ||
+                    (op.code == Op::RMS_NORM && position == 1);
+  bool isRow = llvm::count_if(constant.shape, [](int32_t size) { return size != 1; }) <= 1;
+  if (scheme.dialect == Dialect::One && choice.perChannel && perElement && isRow)
+    return ofExactChannels(constant, choice.activations);
+  Extremes range = extremesOfConstant(constant, -1).front();
+  return std::isfinite(range.min) && std::isfinite(range.max)
+             ? storage(choice.activations, activationParameters(range, choice.activations, scheme.dialect), 0)
+             : nullptr;
+}
+
+std::string nameOf(const Value *value) { return "\"" + printable(value->name) + "\""; }
+
+const Storage *Planner::ofResult(const Operator &op, unsigned i, Scaling scaling, const Choice &choice,
+                                 const Decision &decision) {
+  TensorType type = choice.activations;
+  const Value &result = *op.result(i);
+  if (scaling == Scaling::AsInput)
+    for (const Storage *operand : decision.operands)
+      if (operand)
+        return operand;
+  const Storage *own = ofTensor(result, type);
+  if (scaling == Scaling::Whole && own) {
+    Parameters whole{std::max(1.f, std::round(own->quantization->scale[0])), own->quantization->zeroPoint[0]};
+    own = storage(type, whole, 0);
+  }
+  return own;
+}
+
+/// Why kernels cannot compute with what the decision makes of the operator's tensors; empty: they can. ONE's runtimes
+/// have other kernels than TensorFlow Lite's, which ours are.
+std::string Planner::unsupported(const Operator &op, const Decision &decision) const {
+  if (scheme.dialect == Dialect::One)
+    return {};
+  DetachedOperator copy(op);
+  auto store = [](Value *value, const Storage *storage) {
+    if (!value || !storage)
+      return;
+    value->type = storage->type;
+    value->quantization = storage->quantization;
+  };
+  for (auto [i, storage] : llvm::enumerate(decision.operands))
+    store(copy.get().operand(i), storage);
+  for (auto [i, storage] : llvm::enumerate(decision.results))
+    store(copy.get().result(i), storage);
+  return eval::findKernel(copy.get()) ? "" : "there is no kernel for " + eval::typesOf(copy.get());
+}
+
+std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &decision) {
+  Scaling scaling = scalingOf(op);
+  if (scaling == Scaling::Real)
+    return "it has no form in integers";
+  const Constraint &row = *constraintOf(op.code);
+  std::optional<Weights> weights = weightsOf(op);
+  llvm::SmallVector<unsigned> order; // weights and bias follow from the others
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (isReal(op.operand(i)) && !(weights && (i == weights->operand || static_cast<int>(i) == row.bias)))
+      order.push_back(i);
+  if (weights) {
+    order.push_back(weights->operand);
+    if (isReal(op.operand(static_cast<unsigned>(row.bias))))
+      order.push_back(static_cast<unsigned>(row.bias));
+  } else if (row.bias >= 0 && op.operand(static_cast<unsigned>(row.bias))) {
+    return "its weights are computed and it has a bias";
+  }
+  if (order.empty() && llvm::none_of(op.results(), isReal))
+    return {};
+  decision.operands.resize(op.numOperands());
+  decision.results.resize(op.results().size());
+  for (unsigned i : order) {
+    const Value &value = *op.operand(i);
+    if (value.isConstant() && (!isDense(&value) || !value.elementCount().value_or(0)))
+      return nameOf(&value) + " is no dense constant";
+    bool isBias = static_cast<int>(i) == row.bias;
+    if (isBias && !value.isConstant())
+      return "its bias is computed";
+    const Storage *storage = weights && i == weights->operand ? ofWeights(op, *weights, choice, decision)
+                             : isBias                         ? ofBias(op, i, *weights, choice, decision)
+                             : value.isConstant()             ? ofConstant(op, i, choice)
+                                                              : ofTensor(value, choice.activations);
+    if (!storage)
+      return value.isConstant() ? "constant " + nameOf(&value) + " holds an infinity, or has no channel for each scale"
+                                : "tensor " + nameOf(&value) + " has no recorded range";
+    if (llvm::any_of(storage->quantization->scale, [](float s) { return !std::isfinite(s) || s <= 0; }))
+      return nameOf(&value) + " has a range that no scale can hold";
+    decision.operands[i] = storage;
+  }
+  for (auto [i, result] : llvm::enumerate(op.results())) {
+    if (!isReal(result))
+      continue;
+    decision.results[i] = ofResult(op, i, scaling, choice, decision);
+    if (!decision.results[i])
+      return "tensor " + nameOf(result) + " has no recorded range";
+  }
+  if (scaling == Scaling::Shared)
+    for (unsigned i : order)
+      decision.operands[i] = decision.results[0];
+  return unsupported(op, decision);
+}
+
+std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision &decision) {
+  std::optional<Weights> weights = weightsOf(op);
+  if (!weights || !isReal(op.operand(weights->operand)))
+    return {};
+  const Value &w = *op.operand(weights->operand);
+  if (!isDense(&w))
+    return nameOf(&w) + " is no dense constant";
+  if (w.elementCount().value_or(0) < std::max<uint64_t>(scheme.leastElements, 1) || hasOwnScales(w))
+    return {};
+  decision.operands.resize(op.numOperands());
+  decision.operands[weights->operand] = ofWeights(op, *weights, choice, decision);
+  if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,
+                   [](float s) { return !std::isfinite(s); }))
+    return nameOf(&w) + " holds an infinity";
+  decision.rounds = scheme.mode == Scheme::Mode::RoundedWeights;
+  return decision.rounds ? "" : unsupported(op, decision);
+}
+
+std::string Planner::decideHalves(Operator &op, Decision &decision) {
+  const Constraint *row = constraintOf(op.code);
+  std::optional<Weights> weights = weightsOf(op);
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    bool big = isReal(value) && isDense(value) && value->elementCount().value_or(0) >= 1024;
+    bool own = weights && isReal(value) && isDense(value) &&
+               (i == weights->operand || static_cast<int>(i) == row->bias);
+    if (!big && !own)
+      continue;
+    Extremes range = extremesOfConstant(*value, -1).front();
+    if (range.min < -65504 || range.max > 65504)
+      return nameOf(value) + " has numbers beyond those of float16";
+    decision.operands.resize(op.numOperands());
+    decision.operands[i] = keep({TensorType::FLOAT16, nullptr});
+  }
+  return {};
+}
+
+std::string Planner::decide(Operator &op) {
+  const Choice &choice = choiceOf(op);
+  Decision decision;
+  bool anyReal = llvm::any_of(op.operands(), [](const Use &use) { return isReal(use.get()); }) ||
+                 llvm::any_of(op.results(), isReal);
+  if (!anyReal || op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE)
+    return {};
+  std::string why = !choice.quantize                       ? "that is what was asked for"
+                    : op.effects() != 0                    ? "it has effects"
+                    : scheme.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
+                    : scheme.mode == Scheme::Mode::Float16 ? decideHalves(op, decision)
+                                                           : decideWeights(op, choice, decision);
+  auto decides = [](const Storage *storage) { return storage != nullptr; };
+  if (!why.empty() || (llvm::none_of(decision.operands, decides) && llvm::none_of(decision.results, decides)))
+    return why;
+  for (auto [i, storage] : llvm::enumerate(decision.results))
+    if (storage)
+      canonical[{op.result(i), static_cast<unsigned>(storage->type)}] = storage;
+  made.storage.operators[&op] = std::move(decision);
+  choices[&op] = &choice;
+  return {};
+}
+
+/// What a shared scale asks of who computes the operands: they have it too, if nobody else uses them.
+void Planner::pushScale(Value &value, const Storage *scale) {
+  unsigned type = static_cast<unsigned>(scale->type);
+  if (!value.hasOneUse() && !(value.isGraphInput && value.useCount() == 1))
+    return;
+  Operator *op = value.producer();
+  if (!op) {
+    if (value.isGraphInput)
+      canonical[{&value, type}] = scale;
+    return;
+  }
+  auto found = made.storage.operators.find(op);
+  if (found == made.storage.operators.end() || choices.lookup(op)->activations != scale->type)
+    return;
+  Decision &decision = found->second;
+  Scaling scaling = scalingOf(*op);
+  if (scaling == Scaling::Fixed || scaling == Scaling::Whole || op->results().size() != 1)
+    return;
+  decision.results[0] = scale;
+  canonical[{&value, type}] = scale;
+  if (scaling != Scaling::AsInput)
+    return; // of a shared one, operands have their turn later
+  for (auto [i, operand] : llvm::enumerate(decision.operands))
+    if (operand) {
+      operand = scale;
+      if (!op->operand(i)->isConstant())
+        pushScale(*op->operand(i), scale);
+      return;
+    }
+}
+
+void Planner::shareScales() {
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : llvm::reverse(graph->operators)) {
+      auto found = made.storage.operators.find(&op);
+      if (found == made.storage.operators.end() || scalingOf(op) != Scaling::Shared || found->second.results.empty())
+        continue;
+      const Storage *scale = found->second.results[0];
+      for (auto [i, operand] : llvm::enumerate(found->second.operands))
+        if (operand) {
+          operand = scale;
+          if (!op.operand(i)->isConstant())
+            pushScale(*op.operand(i), scale);
+        }
+    }
+}
+
+void Planner::decideInterface() {
+  Subgraph &graph = *model.subgraphs.front();
+  auto decideAll = [&](llvm::ArrayRef<Value *> values, llvm::ArrayRef<TensorType> types) {
+    llvm::SmallPtrSet<const Value *, 4> seen;
+    unsigned reals = 0;
+    for (Value *value : values) {
+      if (!isReal(value) || types.empty())
+        continue;
+      TensorType type = types[std::min<size_t>(reals++, types.size() - 1)];
+      if (type == TensorType::FLOAT32 || !seen.insert(value).second)
+        continue;
+      if (const Storage *storage = ofTensor(*value, type))
+        made.storage.interface.push_back({value, storage});
+    }
+  };
+  decideAll(graph.inputs, scheme.inputs);
+  decideAll(graph.outputs, scheme.outputs);
+}
+
+llvm::Expected<Plan> Planner::plan() {
+  model.number();
+  llvm::StringMap<bool> met;
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      if (op.result() && scheme.layers.contains(op.result()->name))
+        met[op.result()->name] = true;
+  for (const auto &layer : scheme.layers)
+    if (!met.contains(layer.first()))
+      return makeError("no operator has the first result \"" + printable(layer.first()) + "\"");
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      if (std::string why = decide(op); !why.empty())
+        made.unquantized.push_back({&op, op.opName(), op.result() ? op.result()->name.str() : "", std::move(why)});
+  if (scheme.mode == Scheme::Mode::Full) {
+    shareScales();
+    decideInterface();
+  }
+  return std::move(made);
+}
+
+} // namespace
+
+llvm::Expected<Plan> makePlan(Model &model, const Scheme &scheme) { return Planner(model, scheme).plan(); }
+
+} // namespace origo::quantize

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "ir/StoragePlan.h"
+#include "quantize/Constraints.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace origo::quantize {
+
+/// What a person asks for.
+struct Scheme {
+  enum class Mode : uint8_t {
+    Full,           ///< all of a model in integers
+    Weights,        ///< weights only: kernels quantise the other operand while they run, or widen the weights
+    RoundedWeights, ///< weights stay floats, of numbers that integers can hold
+    Float16,        ///< constants as halves, widened in the graph
+  };
+  struct Choice {
+    bool quantize = true;
+    TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
+    bool perChannel = true;
+    bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
+  };
+  Mode mode = Mode::Full;
+  Dialect dialect = Dialect::Tflite;
+  Choice common;
+  llvm::StringMap<Choice> layers; ///< by the name of an operator's first result
+  /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
+  llvm::SmallVector<TensorType, 2> inputs, outputs;
+  bool poolKeepsScale = false;     ///< ONE: MAX_POOL_2D has the scale of its input
+  uint64_t leastElements = 0;      ///< Weights: smaller ones stay
+};
+
+/// An operator that stays as it is although the scheme asks for integers.
+struct Unquantized {
+  const Operator *op; ///< may be erased when the run is over
+  std::string kind, name; ///< of its first result
+  std::string why;
+};
+
+struct Plan {
+  StoragePlan storage;
+  std::vector<Unquantized> unquantized;
+};
+
+/// Decides for each operator how its operands and results are stored, from the ranges that the tensors have (as
+/// record-minmax writes them), from the constants, and from the rows of the operators. Changes nothing; scales live as
+/// long as the model. Linear in the operators and the constants. An error: a layer of the scheme that does not exist.
+llvm::Expected<Plan> makePlan(Model &model, const Scheme &scheme);
+
+} // namespace origo::quantize

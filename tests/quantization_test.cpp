@@ -1,0 +1,191 @@
+#include "eval/Evaluate.h"
+#include "import/Import.h"
+#include "ir/DetachedOperator.h"
+#include "passes/Pipeline.h"
+#include "quantize/Calibrate.h"
+#include "quantize/Parameters.h"
+#include "quantize/Plan.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+/// Parameters, and what TensorFlow's converter made of float networks: ../shared/pairs.
+
+using namespace origo;
+using namespace origo::quantize;
+using eval::OwnedTensor;
+using eval::Port;
+
+namespace {
+
+using enum TensorType;
+
+void expectParameters(Parameters have, double scale, int64_t zeroPoint) {
+  EXPECT_FLOAT_EQ(have.scale, static_cast<float>(scale));
+  EXPECT_EQ(have.zeroPoint, zeroPoint);
+}
+
+TEST(QuantizationParameters, OfOne) {
+  expectParameters(activationParameters({-1, 1.55f}, UINT8, Dialect::One), 0.01, 100);
+  expectParameters(activationParameters({1, 2.55f}, UINT8, Dialect::One), 0.01, 0);
+  expectParameters(activationParameters({-2.55f, -1}, UINT8, Dialect::One), 0.01, 255);
+  expectParameters(activationParameters({0, 0}, UINT8, Dialect::One), 1e-5, 0);
+  expectParameters(activationParameters({-3, 2}, INT16, Dialect::One), 3. / 32767, 0);
+  expectParameters(weightParameters({-1, 7}, INT4, Dialect::One), 1, 0);
+  expectParameters(weightParameters({0, 0}, INT16, Dialect::One), 1e-8, 0);
+}
+
+TEST(QuantizationParameters, OfTensorFlowLite) {
+  expectParameters(activationParameters({-1, 1.55f}, INT8, Dialect::Tflite), 0.01, -28);
+  expectParameters(activationParameters({1, 2.55f}, INT8, Dialect::Tflite), 0.01, -128);
+  expectParameters(activationParameters({-2.55f, -1}, INT8, Dialect::Tflite), 0.01, 127);
+  expectParameters(activationParameters({0, 0}, INT8, Dialect::Tflite), 1, -128);
+  expectParameters(activationParameters({-3, 2}, INT16, Dialect::Tflite), 3. / 32767, 0);
+  expectParameters(weightParameters({-2, 1}, INT8, Dialect::Tflite), 2. / 127, 0);
+  expectParameters(weightParameters({0, 0}, INT8, Dialect::Tflite), 1e-6 / 254, 0);
+}
+
+std::string pairsFolder() {
+  const char *shared = std::getenv("ORIGO_SHARED");
+  return (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/pairs/";
+}
+
+/// The hundred images of digits, grey, as numbers from 0 to 1.
+class Digits : public Records {
+public:
+  uint64_t count() const override { return 100; }
+  llvm::Expected<std::vector<OwnedTensor>> read(uint64_t record) override {
+    std::string path = pairsFolder() + "mnist_calibration/" + std::to_string(record) + ".bmp";
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file)
+      return makeError(path);
+    auto *bytes = reinterpret_cast<const uint8_t *>((*file)->getBufferStart());
+    using llvm::support::endian::read32le;
+    uint32_t pixels = read32le(bytes + 10), depth = llvm::support::endian::read16le(bytes + 28) / 8;
+    uint32_t palette = 14 + read32le(bytes + 14), row = (28 * depth + 3) / 4 * 4;
+    std::vector<float> image;
+    for (int y = 27; y >= 0; --y) // from the bottom
+      for (int x = 0; x < 28; ++x) {
+        uint8_t value = bytes[pixels + y * row + x * depth];
+        image.push_back(static_cast<float>(depth == 1 ? bytes[palette + 4 * value] : value) / 255);
+      }
+    auto *first = reinterpret_cast<const uint8_t *>(image.data());
+    return std::vector<OwnedTensor>{{FLOAT32, {1, 28, 28, 1}, {first, first + 4 * image.size()}}};
+  }
+};
+
+void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
+  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
+    auto plan = makePlan(model, scheme);
+    if (!plan)
+      return plan.takeError();
+    return std::move(plan->storage);
+  };
+  RunOptions options;
+  options.verifyEach = true;
+  llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options);
+  ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+}
+
+std::vector<const Value *> quantizedTensors(Model &model) {
+  std::vector<const Value *> values;
+  auto add = [&](const Value *value) {
+    if (value && value->quantization && !value->quantization->scale.empty() && !llvm::is_contained(values, value))
+      values.push_back(value);
+  };
+  for (Operator &op : model.subgraphs.front()->operators) {
+    for (const Use &use : op.operands())
+      add(use.get());
+    for (const Value *result : op.results())
+      add(result);
+  }
+  return values;
+}
+
+TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
+  if (!llvm::sys::fs::exists(pairsFolder()))
+    GTEST_SKIP() << "no " << pairsFolder();
+  for (std::string name : {"mnist_valid", "mnist_dw"}) {
+    SCOPED_TRACE(name);
+    auto source = importModel(pairsFolder() + name + "_f32.tflite"), target = importModel(pairsFolder() + name + "_i8.tflite");
+    ASSERT_TRUE(source && target);
+    Model &model = *source->model;
+    auto statistics = calibrate(
+        model,
+        [](llvm::ArrayRef<Port>) -> llvm::Expected<std::unique_ptr<Records>> { return std::make_unique<Digits>(); }, {});
+    ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
+    std::vector<std::string> silent;
+    ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));
+    Scheme scheme;
+    scheme.common.perChannelDense = false; // the converter of then
+    scheme.inputs = scheme.outputs = {INT8};
+    PayloadStore store;
+    quantize(model, scheme, store);
+
+    std::vector<const Value *> have = quantizedTensors(model), want = quantizedTensors(*target->model);
+    ASSERT_EQ(have.size(), want.size());
+    EXPECT_GE(have.size(), 14u);
+    for (auto [a, b] : llvm::zip_equal(have, want)) {
+      SCOPED_TRACE(a->name.str());
+      EXPECT_EQ(a->type, b->type);
+      EXPECT_EQ(a->quantization->zeroPoint, b->quantization->zeroPoint);
+      ASSERT_EQ(a->quantization->scale.size(), b->quantization->scale.size());
+      for (auto [x, y] : llvm::zip_equal(a->quantization->scale, b->quantization->scale))
+        EXPECT_NEAR(x, y, 1e-6 * y);
+      ASSERT_EQ(a->isConstant(), b->isConstant());
+      EXPECT_TRUE(!a->isConstant() || a->payload().sameBytes(b->payload()));
+    }
+  }
+}
+
+/// Integers of any width, in windows of any size.
+TEST(QuantizedConstants, WindowsMakeTheWhole) {
+  PayloadStore store;
+  std::vector<float> numbers;
+  for (int i = 0; i < 30001; ++i)
+    numbers.push_back(static_cast<float>(i * 37 % 1001 - 500) / 7);
+  numbers[5] = NAN;
+  numbers[7] = INFINITY;
+  std::string bytes(reinterpret_cast<const char *>(numbers.data()), 4 * numbers.size());
+  Quantization quantization;
+  std::vector<float> scale{0.25f};
+  std::vector<int64_t> zero{1};
+  quantization.scale = scale;
+  quantization.zeroPoint = zero;
+  for (TensorType type : {INT4, INT8, UINT8, INT16, INT32, INT64}) {
+    DetachedTensor x{FLOAT32, {30001}, Payload::owned(bytes)}, y{type, {30001}, {}, &quantization};
+    DetachedOperator op(BuiltinOperator::QUANTIZE, {x}, {y});
+    const char *why = "";
+    auto folded = evaluate(op.get(), store, why);
+    ASSERT_TRUE(folded && folded->size() == 1) << why;
+    const Payload &payload = folded->front();
+    std::vector<uint8_t> whole(payload.size()), pieces(payload.size());
+    payload.read(0, whole);
+    for (uint64_t at = 0; at < pieces.size();) {
+      uint64_t some = std::min<uint64_t>(at % 97 + 1, pieces.size() - at);
+      payload.read(at, llvm::MutableArrayRef<uint8_t>(pieces).slice(at, some));
+      at += some;
+    }
+    EXPECT_EQ(whole, pieces);
+    unsigned bits = *bitsPerElement(type);
+    for (size_t i : {0u, 5u, 6u, 7u, 8u, 30000u}) {
+      int64_t have = 0;
+      if (bits == 4)
+        have = static_cast<int8_t>(static_cast<uint8_t>(whole[i / 2] << (i % 2 ? 0 : 4))) >> 4;
+      else
+        std::memcpy(&have, whole.data() + i * (bits / 8), bits / 8);
+      if (bits != 4 && bits != 64 && type != UINT8)
+        have = static_cast<int64_t>(static_cast<uint64_t>(have) << (64 - bits)) >> (64 - bits);
+      double low = type == UINT8 ? 0 : -std::ldexp(1., bits - 1), high = low + std::ldexp(1., bits) - 1;
+      double wanted = std::isnan(numbers[i]) ? 1 : std::clamp(std::round(numbers[i] / 0.25) + 1, low, high);
+      EXPECT_EQ(static_cast<double>(have), wanted) << tensorTypeName(type).str() << " " << i;
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,316 @@
+/// Quantises models: ONE's modes, and TensorFlow Lite's schemes.
+
+#include "passes/Pipeline.h"
+#include "quantize/Calibrate.h"
+#include "quantize/Config.h"
+#include "quantize/Ranges.h"
+#include "tools/Driver.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace origo;
+using namespace origo::quantize;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options"), ones("Modes of ONE's tool, of which there is one a run");
+cl::list<std::string> arguments(cl::Positional, cl::desc("INPUT OUTPUT"), cl::cat(category));
+
+enum class SchemeName { None, Int8, Int16x8, Dynamic, Float16 };
+cl::opt<SchemeName>
+    schemeName("scheme", cl::init(SchemeName::None), cl::cat(category), cl::desc("A scheme of TensorFlow Lite:"),
+               cl::values(clEnumValN(SchemeName::Int8, "int8", "all of it in 8 bits"),
+                          clEnumValN(SchemeName::Int16x8, "int16x8", "activations in 16 bits, weights in 8"),
+                          clEnumValN(SchemeName::Dynamic, "dynamic", "weights in 8 bits, activations while it runs"),
+                          clEnumValN(SchemeName::Float16, "float16", "constants as halves")));
+cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
+                          cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
+                                   "random; without: the ranges that INPUT has"));
+cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+                                    cl::desc("Takes ranges from what record-minmax --stats wrote; also --stats"));
+cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
+                                 cl::desc("Of inputs that are floats: uint8, int8, int16 or float32; one for all or "
+                                          "one for each"));
+cl::list<std::string> outputTypes("output_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
+                                  cl::desc("The same of outputs"));
+cl::opt<bool> strict("strict", cl::cat(category), cl::desc("Refuses a model of which something would stay float"));
+cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc("NAME"), cl::cat(category),
+                                cl::desc("Operators that stay float, by the name of their first result or by kind"));
+cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for all weights of an operator"));
+cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
+                              cl::desc("Weights of FULLY_CONNECTED have a scale for each row; runtimes of before 2023 "
+                                       "may refuse"));
+cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
+
+cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
+                           cl::desc("float32 TYPE GRANULARITY: rounds weights, which stay floats"));
+cl::list<std::string> full("quantize_with_minmax", cl::multi_val(3), cl::cat(ones),
+                           cl::desc("float32 TYPE GRANULARITY: uint8 by layer or channel, int16 by channel; the model "
+                                    "has ranges from record-minmax"));
+cl::list<std::string> weightsOnly("quantize_weights", cl::multi_val(3), cl::cat(ones),
+                                  cl::desc("float32 TYPE channel: weights as int4, int8 or int16"));
+cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
+                             cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
+cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
+                             cl::desc("FROM TO: gives a tensor the parameters of another; may be repeated"));
+cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Layers of other types (JSON)"));
+cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(ones), cl::desc("MAX_POOL_2D has the scale of its input"));
+cl::opt<bool> saveMinMax("save_min_max", cl::cat(ones), cl::desc("Keeps the recorded ranges beside the scales"));
+cl::opt<bool> profileData("generate_profile_data", cl::cat(ones), cl::desc("Accepted; origins are always kept"));
+
+llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const cl::list<std::string> &names, TensorType otherwise) {
+  llvm::SmallVector<TensorType, 2> types;
+  for (const std::string &name : names) {
+    std::string lower = llvm::StringRef(name).lower();
+    if (lower == "uint8")
+      types.push_back(TensorType::UINT8);
+    else if (lower == "int8")
+      types.push_back(TensorType::INT8);
+    else if (lower == "int16")
+      types.push_back(TensorType::INT16);
+    else if (lower == "float32" || lower == "int32" || lower == "int64" || lower == "bool")
+      types.push_back(TensorType::FLOAT32); // what is no float stays what it is
+    else
+      return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int8, int16 or "
+                                                "float32");
+  }
+  if (types.empty())
+    types.push_back(otherwise);
+  return types;
+}
+
+llvm::Error checkFrom(const std::string &type) {
+  if (llvm::StringRef(type).equals_insensitive("float32"))
+    return llvm::Error::success();
+  return makeError("\"" + printable(type) + "\": models are quantised from float32");
+}
+
+llvm::Expected<Scheme> schemeAsked() {
+  Scheme scheme;
+  TensorType ends = TensorType::FLOAT32;
+  if (!full.empty() || !fake.empty()) {
+    const auto &words = full.empty() ? fake : full;
+    if (llvm::Error error = checkFrom(words[0]))
+      return error;
+    auto choice = oneChoice(words[1], words[2]);
+    if (!choice)
+      return choice.takeError();
+    scheme.common = *choice;
+    scheme.dialect = Dialect::One;
+    scheme.mode = full.empty() ? Scheme::Mode::RoundedWeights : Scheme::Mode::Full;
+    ends = choice->activations;
+  } else if (!weightsOnly.empty()) {
+    if (llvm::Error error = checkFrom(weightsOnly[0]))
+      return error;
+    std::string type = llvm::StringRef(weightsOnly[1]).lower();
+    if (!llvm::StringRef(weightsOnly[2]).equals_insensitive("channel"))
+      return makeError("--quantize_weights goes by channel only");
+    if (type != "int4" && type != "int8" && type != "int16")
+      return makeError("\"" + printable(type) + "\" is no type for weights alone; give int4, int8 or int16");
+    scheme.dialect = Dialect::One;
+    scheme.mode = Scheme::Mode::Weights;
+    scheme.common.weights = type == "int4" ? TensorType::INT4 : type == "int8" ? TensorType::INT8 : TensorType::INT16;
+  } else {
+    scheme.mode = schemeName == SchemeName::Dynamic   ? Scheme::Mode::Weights
+                  : schemeName == SchemeName::Float16 ? Scheme::Mode::Float16
+                                                      : Scheme::Mode::Full;
+    scheme.leastElements = schemeName == SchemeName::Dynamic ? 1024 : 0;
+    if (schemeName == SchemeName::Int16x8) {
+      scheme.common.activations = TensorType::INT16;
+      scheme.common.bias = TensorType::INT64;
+    }
+    scheme.common.perChannel = !perLayer;
+    scheme.common.perChannelDense = perChannelDense;
+  }
+  auto inputs = typesOf(inputTypes, ends), outputs = typesOf(outputTypes, ends);
+  if (!inputs || !outputs)
+    return llvm::joinErrors(inputs.takeError(), outputs.takeError());
+  scheme.inputs = *inputs;
+  scheme.outputs = *outputs;
+  scheme.poolKeepsScale = tfMaxPool;
+  return scheme;
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  if (!file)
+    return makeError(printable(path, 300) + ": " + file.getError().message());
+  return std::move(*file);
+}
+
+llvm::Error keepAsked(const Model &model, Scheme &scheme) {
+  for (const std::string &name : keepFloat) {
+    bool any = false;
+    for (auto &graph : model.subgraphs)
+      for (const Operator &op : graph->operators)
+        if (op.result() && (op.result()->name == name || llvm::StringRef(op.opName()).equals_insensitive(name))) {
+          Scheme::Choice choice = scheme.common;
+          choice.quantize = false;
+          scheme.layers[op.result()->name] = choice;
+          any = true;
+        }
+    if (!any)
+      return makeError("--keep-float: nothing is called \"" + printable(name) + "\"");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error takeRanges(Model &model) {
+  if (data.empty() && statisticsFile.empty())
+    return llvm::Error::success();
+  llvm::Expected<Statistics> statistics = Statistics();
+  if (!statisticsFile.empty()) {
+    auto file = openFile(statisticsFile);
+    if (!file)
+      return file.takeError();
+    statistics = Statistics::parse((*file)->getBuffer());
+    if (!statistics)
+      return inFile(statisticsFile, statistics.takeError());
+  } else {
+    CalibrateOptions options;
+    options.compile.engine = eval::Engine::Fast;
+    phase("executing");
+    statistics = calibrate(
+        model,
+        [&](llvm::ArrayRef<eval::Port> inputs) {
+          return data == "random" ? seededRecords(inputs, 4) : openRecords(data, RecordFormat::ByName, inputs);
+        },
+        options);
+    if (!statistics)
+      return statistics.takeError();
+  }
+  std::vector<std::string> silent;
+  return setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent);
+}
+
+/// How the rule that stores declines where there is no plan.
+constexpr llvm::StringLiteral unplanned = "nothing says";
+
+/// What stays float, and why: a line for each reason.
+void tellUnquantized(llvm::ArrayRef<Unquantized> list) {
+  std::map<std::pair<std::string, std::string>, std::pair<unsigned, std::string>> reasons;
+  for (const Unquantized &one : list) {
+    auto &[count, first] = reasons[{one.kind, one.why}];
+    if (count++ == 0)
+      first = one.name;
+  }
+  for (const auto &[key, value] : reasons)
+    note((value.first == 1 ? "1 " : llvm::Twine(value.first) + " ") + key.first +
+         (value.first == 1 ? " stays float" : " stay float") + ": " + key.second + "; " +
+         (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) + "\"");
+}
+
+llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
+  Model &model = *imported.model;
+  auto scheme = schemeAsked();
+  if (!scheme)
+    return scheme.takeError();
+  if (!fake.empty())
+    clearParameters(model);
+  if (!config.empty()) {
+    auto file = openFile(config);
+    if (!file)
+      return file.takeError();
+    if (llvm::Error error = readConfig((*file)->getBuffer(), model, *scheme))
+      return inFile(config, std::move(error));
+  }
+  if (llvm::Error error = keepAsked(model, *scheme))
+    return error;
+  if (llvm::Error error = takeRanges(model))
+    return error;
+  phase("quantising");
+  std::vector<Unquantized> unquantized;
+  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
+    auto plan = makePlan(model, *scheme);
+    if (!plan)
+      return plan.takeError();
+    unquantized = std::move(plan->unquantized);
+    return std::move(plan->storage);
+  };
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  options.onRefusal = [](llvm::StringRef text) { note(text); };
+  // What the plan decides and the rule declines stays float as well.
+  std::map<const Operator *, Unquantized> declined;
+  options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
+    if (rule.name != "store")
+      return;
+    if (reason.empty())
+      declined.erase(&op);
+    else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
+      declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
+  };
+  if (llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options))
+    return error;
+  for (const auto &[op, one] : declined)
+    unquantized.push_back(one);
+  if (strict && !unquantized.empty()) {
+    const Unquantized &one = unquantized.front();
+    return makeError("--strict: " + llvm::Twine(unquantized.size()) + " operators would stay float; the first is " +
+                     one.kind + " \"" + printable(one.name) + "\": " + one.why);
+  }
+  tellUnquantized(unquantized);
+  if (fake.empty() && !saveMinMax)
+    clearRanges(model);
+  return llvm::Error::success();
+}
+
+llvm::Error changeParameters(Imported &imported, PayloadStore &) {
+  Model &model = *imported.model;
+  for (size_t i = 0; i + 2 < forced.size(); i += 3) {
+    double scale;
+    int64_t zeroPoint;
+    if (llvm::StringRef(forced[i + 1]).getAsDouble(scale) || !(scale > 0) || !(scale <= 3e38))
+      return makeError("--force_quantparam: \"" + printable(forced[i + 1]) + "\" is no scale");
+    if (llvm::StringRef(forced[i + 2]).getAsInteger(10, zeroPoint))
+      return makeError("--force_quantparam: \"" + printable(forced[i + 2]) + "\" is no zero point");
+    if (llvm::Error error = forceParameters(model, forced[i], static_cast<float>(scale), zeroPoint))
+      return error;
+  }
+  for (size_t i = 0; i + 1 < copied.size(); i += 2)
+    if (llvm::Error error = copyParameters(model, copied[i], copied[i + 1]))
+      return error;
+  return llvm::Error::success();
+}
+
+void tellSizes(const std::string &input, const std::string &output) {
+  uint64_t before = 0, after = 0;
+  if (!llvm::sys::fs::file_size(input, before) && !llvm::sys::fs::file_size(output, after) && before && after)
+    note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after, origins included");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  start("circle-quantizer");
+  cl::HideUnrelatedOptions({&category, &ones});
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-quantizer (origo) " ORIGO_VERSION "\n"; });
+  std::vector<char *> words = withStatistics(argc, argv);
+  parseOptions(
+      argc, words.data(),
+      "Quantises a model, and keeps for each tensor and operator where it came from.\n\n"
+      "  circle-quantizer --scheme int8 --input_data images.npy net.tflite net_int8.tflite\n"
+      "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
+      "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
+      "ONE's way, in three steps:\n"
+      "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
+      "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
+      "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n");
+  unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
+                   !forced.empty() + !copied.empty();
+  if (arguments.size() != 2 || modes != 1)
+    return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
+  bool onlyParameters = !forced.empty() || !copied.empty();
+  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel))
+    return fail(std::move(error));
+  if (!onlyParameters)
+    tellSizes(arguments[0], arguments[1]);
+  return 0;
+}
