@@ -6,6 +6,7 @@
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
