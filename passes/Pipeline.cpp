@@ -67,6 +67,11 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
     rw.onRewrite = options.onRewrite;
+    rw.refuses = [this, format = options.format.value_or(model.format)](const Operator &op) -> std::string {
+      if (format == Format::Tflite && op.info() && !op.info()->inTflite)
+        return (op.info()->name + " does not exist in .tflite").str();
+      return this->options.refuses ? this->options.refuses(op) : std::string();
+    };
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
         RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});

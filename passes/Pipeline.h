@@ -42,6 +42,9 @@ struct RunOptions {
   /// Told of each attempt at an operator, applied (`reason` is empty) or declined. The operator may be erased by then.
   /// Where the pattern was not found, the reason tells how far it got, which statistics leave out.
   std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, llvm::StringRef reason)> onAttempt;
+  std::optional<Format> format; ///< of the file that is written; none: the model's own. Rules make what it has.
+  /// Why an operator that a rule would create is not wanted, so that the rule declines; empty: it is. Null: all are.
+  std::function<std::string(const Operator &)> refuses;
   /// Told of a rule that broke a law of rewrites, which was so not applied.
   std::function<void(llvm::StringRef)> onRefusal;
   std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table

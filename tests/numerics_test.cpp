@@ -190,8 +190,8 @@ TEST(Numerics, GoldenCases) {
   forEachGoldenCase([&](Model &before, Model &after) { expectSameNumbers(before, after, tally); });
   tally.print("golden cases");
   EXPECT_GE(tally.executed, 76u);
-  EXPECT_LE(tally.models - tally.executed, 30u) << "more cases cannot be executed: add kernels, or raise the bound";
-  EXPECT_LE(tally.sum(tally.unchecked), 44u);
+  EXPECT_LE(tally.models - tally.executed, 60u) << "more cases cannot be executed: add kernels, or raise the bound";
+  EXPECT_LE(tally.sum(tally.unchecked), 50u);
   EXPECT_GE(tally.within, 1u);
 }
 

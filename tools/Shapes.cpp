@@ -348,6 +348,45 @@ void transposes(B &b, uint64_t n) {
     return t;
   });
 }
+void cancellingTransposes(B &b, uint64_t n) {
+  line(b, {2, 8}, [&](Value *t) {
+    Value *swap = b.ints({1, 0});
+    for (n /= 3; n--;) {
+      t = b.op(Op::TRANSPOSE, {t, swap}, {8, 2});
+      t = b.like(Op::NEG, t);
+      t = b.op(Op::TRANSPOSE, {t, swap}, {2, 8});
+    }
+    return t;
+  });
+}
+void channelsFirst(B &b, uint64_t n) {
+  line(b, {1, 2, 3, 4}, [&](Value *t) {
+    Value *first = b.ints({0, 3, 1, 2}), *last = b.ints({0, 2, 3, 1});
+    for (n /= 6; n--;) {
+      t = b.op(Op::CONV_2D, {t, b.distinct({4, 1, 1, 4}), b.distinct(channels)}, {1, 2, 3, 4},
+               {{"stride_w", 1}, {"stride_h", 1}});
+      Value *turned = b.op(Op::TRANSPOSE, {t, first}, {1, 4, 2, 3});
+      Value *gate = b.like(Op::EXP, turned), *slope = b.like(Op::TANH, turned);
+      t = b.op(Op::TRANSPOSE, {b.like(Op::MUL, {gate, slope}), last}, {1, 2, 3, 4});
+    }
+    return t;
+  });
+}
+void instanceNorms(B &b, uint64_t n) {
+  line(b, {1, 2, 3, 4}, [&](Value *x) {
+    Value *axes = b.ints({1, 2}), *epsilon = b.factor(one);
+    for (n /= 10; n--;) {
+      Value *mean = b.op(Op::MEAN, {x, axes}, {1, 1, 1, 4}, {{"keep_dims", 1}});
+      Value *squares = b.like(Op::SQUARED_DIFFERENCE, {x, mean});
+      Value *variance = b.op(Op::MEAN, {squares, axes}, {1, 1, 1, 4}, {{"keep_dims", 1}});
+      Value *scale = b.like(Op::RSQRT, b.like(Op::ADD, {variance, epsilon}));
+      scale = b.like(Op::MUL, {scale, b.distinct(channels)});
+      Value *offset = b.op(Op::SUB, {b.distinct(channels), b.like(Op::MUL, {mean, scale})}, {1, 1, 1, 4});
+      x = b.like(Op::ADD, {b.like(Op::MUL, {x, scale}), offset});
+    }
+    return x;
+  });
+}
 void intoOne(B &b, uint64_t n) {
   line(b, row, [&](Value *t) {
     t = b.op(Op::FULLY_CONNECTED, {t, b.distinct({4, 4}), b.distinct(channels)}, row);
@@ -398,6 +437,10 @@ llvm::ArrayRef<Shape> allShapes() {
       {"live-shapes", "the same where an output needs them", plain, 1, liveShapes},
       {"blocks", "CONV_2D, MUL, ADD, RELU6", plain, 1, blocks},
       {"transposes", "TRANSPOSE and a unary operator in turn", plain, 1, transposes},
+      {"transpose-pairs", "TRANSPOSEs that cancel, around a unary operator", plain, 1, cancellingTransposes},
+      {"channels-first", "branches with channels first between convolutions", "-O1 --convert_nchw_to_nhwc", 1,
+       channelsFirst},
+      {"instance-norms", "ten operators that are one INSTANCE_NORM", plain, 1, instanceNorms},
       {"into-one", "n operators that fuse into one FULLY_CONNECTED", plain, 1, intoOne},
       {"divs", "DIVs by equal constants, merged and expanded", "-O1 --remove_duplicate_const --expand_broadcast_const",
        1, divs},

@@ -1,5 +1,7 @@
 #include "origin/codec/Json.h"
 #include "passes/VerifyNumerics.h"
+#include "report/target/Target.h"
+#include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
 
@@ -36,6 +38,13 @@ cl::list<std::string> skip("skip", cl::CommaSeparated, cl::value_desc("a,b"), cl
 cl::list<std::string> changeOutputs("change_outputs", cl::CommaSeparated, cl::value_desc("a,b"),
                                     cl::desc("Make these tensors the outputs, and drop what they do not need"),
                                     cl::cat(general));
+cl::opt<std::string> config("config", cl::value_desc("file"),
+                            cl::desc("Options from the section [one-optimize] of a .cfg file, with input_path and "
+                                     "output_path; the command line goes first"),
+                            cl::cat(general));
+cl::opt<std::string> targetFile("target", cl::value_desc("file"),
+                                cl::desc("Limits of a back end (docs/targets.md): what it does not take is not made"),
+                                cl::cat(general));
 cl::opt<bool> printPipeline("print-pipeline",
                             cl::desc("Print the passes that would run, in their order and phases, and stop"),
                             cl::cat(general));
@@ -92,51 +101,37 @@ cl::opt<Found> found("origin", cl::init(Found::Continue), cl::desc("An origin ma
                      cl::cat(origins));
 
 /// Accepted for the sake of existing scripts; the named behaviour is what is always done, or does not apply.
-const char *const settledFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data",
-                                    "exp_disable_sep_transposeconv_actfunc"};
+const char *const settledFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data"};
 
 /// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
 const char *const missingFlags[] = {
-    "fuse_horizontal_fc_layers",
-    "fuse_add_to_fullyconnected_bias",
-    "fuse_bcq",
-    "fuse_instnorm",
-    "fuse_mean_with_mean",
-    "fuse_mul_to_fullyconnected_weights",
-    "fuse_mul_with_div",
-    "fuse_mul_with_rmsnorm",
-    "fuse_rope",
-    "fuse_slice_with_tconv",
-    "fuse_transpose_with_mean",
-    "make_batchnorm_gamma_positive",
-    "fuse_preactivation_batchnorm",
-    "fuse_prelu",
-    "fuse_rsqrt",
     "remove_fakequant",
-    "remove_gather_guard",
     "remove_qdq_for_mpo",
     "remove_quantdequant",
     "remove_redundant_quantize",
-    "replace_cw_mul_add_with_depthwise_conv",
-    "replace_sub_with_add",
-    "replace_with_fc_gelu_fc",
-    "resolve_customop_add",
-    "resolve_customop_matmul",
-    "resolve_customop_max_pool_with_argmax",
-    "resolve_customop_splitv",
-    "resolve_former_customop",
-    "shuffle_weight_to_16x1float32",
-    "replace_non_const_fc_with_batch_matmul",
-    "substitute_padv2_to_pad",
-    "substitute_splitv_to_split",
-    "unroll_unidirseqlstm",
-    "convert_nchw_to_nhwc",
-    "nchw_to_nhwc_input_shape",
-    "nchw_to_nhwc_output_shape",
-    "transform_sqrt_div_to_rsqrt_mul",
-    "decompose_softmax",
-    "dynamic_batch_to_single_batch",
 };
+
+/// Those that are refused, for another model than the one that was asked for would come out.
+struct RefusedFlag {
+  llvm::StringLiteral name, why;
+};
+const RefusedFlag refusedFlags[] = {
+    {"unroll_unidirseqlstm", "what its state holds for the next run would be lost"},
+    {"fuse_bcq", "binary-coded constants are found by the order of the outputs, and no published model shows it"},
+    {"nchw_to_nhwc_input_shape", "inputs keep their layout; give the model a transpose in front of them"},
+    {"nchw_to_nhwc_output_shape", "outputs keep their layout; give the model a transpose behind them"},
+};
+
+/// Of the same kind, with a value.
+cl::list<std::string> sparsify[] = {
+#define REFUSED(name) cl::list<std::string>(name, cl::desc("refused: constants are not made sparse"), cl::cat(flags))
+    REFUSED("sparsify_tensor"),     REFUSED("sparsify_traversal_order"), REFUSED("sparsify_format"),
+    REFUSED("sparsify_block_size"), REFUSED("sparsify_block_map"),
+#undef REFUSED
+};
+
+/// Switches that are asked for on the command line or in the configuration.
+using FlagOptions = std::vector<std::unique_ptr<cl::opt<bool>>>;
 
 llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
   Pipeline pipeline;
@@ -144,6 +139,9 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
     pipeline = Pipeline::o1();
   else if (level != 0 && level != '0')
     return makeError("no such level: -O" + llvm::Twine(char(level)) + "; there are -O0 and -O1");
+  for (const cl::list<std::string> &option : sparsify)
+    if (!option.empty())
+      return makeError("--" + option.ArgStr + " is not supported: constants are not made sparse");
   for (const std::string &name : passes) {
     const Pass *pass = findPass(name);
     if (!pass)
@@ -152,6 +150,9 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
   }
   for (const auto &option : flagOptions)
     if (*option) {
+      for (const RefusedFlag &flag : refusedFlags)
+        if (flag.name == option->ArgStr)
+          return makeError("--" + flag.name + " is not supported: " + flag.why);
       if (llvm::is_contained(missingFlags, option->ArgStr))
         tools::note("--" + option->ArgStr + " has no rewrite yet and changes nothing");
       for (const Pass &pass : allPasses())
@@ -159,6 +160,10 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
           if (flag.name == option->ArgStr)
             pipeline.add(pass, flag.scopes);
     }
+  if (std::any_of(flagOptions.begin(), flagOptions.end(), [](const auto &option) {
+        return *option && option->ArgStr == "exp_disable_sep_transposeconv_actfunc";
+      }))
+    pipeline.remove("separate-activation");
   for (const std::string &name : skip) {
     if (!findPass(name))
       return makeError("no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
@@ -218,6 +223,83 @@ void printOrder(const Pipeline &pipeline, llvm::ArrayRef<std::unique_ptr<cl::opt
       llvm::outs() << llvm::left_justify(row[i], widths[i] + 2);
     llvm::outs() << row[3] << '\n';
   }
+}
+
+/// What the target does not take.
+std::string refusal(const Operator &op, const report::Target &target) {
+  std::vector<report::Violation> violations = report::checkOperator(op, target);
+  if (violations.empty())
+    return {};
+  const report::Violation &first = violations.front();
+  return "the target does not take " + op.opName() + (first.operand.empty() ? "" : ", " + first.operand) + ": " +
+         first.rule + " is " + first.actual;
+}
+
+llvm::Expected<std::shared_ptr<report::Target>> readTargetFile() {
+  if (targetFile.empty())
+    return nullptr;
+  auto text = llvm::MemoryBuffer::getFile(targetFile);
+  if (!text)
+    return inFile(targetFile, makeError("cannot be read: " + text.getError().message()));
+  llvm::Expected<report::Target> target = report::readTarget((*text)->getBuffer());
+  if (!target)
+    return inFile(targetFile, target.takeError());
+  return std::make_shared<report::Target>(std::move(*target));
+}
+
+/// The options of a .cfg file that the command line does not give.
+llvm::Error applyConfig(const FlagOptions &flagOptions) {
+  auto text = llvm::MemoryBuffer::getFile(config);
+  if (!text)
+    return inFile(config, makeError("cannot be read: " + text.getError().message()));
+  auto sections = tools::readConfig((*text)->getBuffer());
+  if (!sections)
+    return inFile(config, sections.takeError());
+  auto found = sections->find("one-optimize");
+  if (found == sections->end())
+    return inFile(config, makeError("has no section [one-optimize]"));
+  if (auto groups = (*sections)["onecc"].find("include"); groups != (*sections)["onecc"].end() && level == 0) {
+    llvm::StringRef group = llvm::StringRef(groups->second).trim().rsplit(' ').second;
+    if (group.empty())
+      group = llvm::StringRef(groups->second).trim();
+    if (group != "O1")
+      return inFile(config, makeError("[onecc] include: no such group: \"" + printable(group) + "\"; there is O1"));
+    level = '1';
+  }
+  for (const auto &[key, value] : found->second) {
+    if (key == "input_path" || key == "output_path") {
+      cl::opt<std::string> &path = key == "input_path" ? input : output;
+      if (path.empty())
+        path = value;
+    } else if (key == "change_outputs") {
+      if (changeOutputs.empty()) {
+        llvm::SmallVector<llvm::StringRef> names;
+        llvm::StringRef(value).split(names, ',', -1, false);
+        for (llvm::StringRef name : names)
+          changeOutputs.push_back(name.trim().str());
+      }
+    } else {
+      auto option = llvm::find_if(flagOptions, [&](const auto &option) { return option->ArgStr == key; });
+      if (option == flagOptions.end())
+        return inFile(config, makeError("[one-optimize]: unknown key \"" + printable(key) +
+                                        "\"; the keys are the flags of circle2circle --help"));
+      if ((*option)->getNumOccurrences() == 0)
+        (*option)->setValue(tools::isSwitchedOn(value));
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Inputs whose first dimension is known at run time only get 1 there.
+llvm::Error fixBatch(Model &model) {
+  std::vector<llvm::SmallVector<int32_t, 4>> shapes;
+  for (const Value *value : model.subgraphs.front()->inputs) {
+    llvm::ArrayRef<int32_t> stated = value->shapeSignature.empty() ? value->shape : value->shapeSignature;
+    auto &shape = shapes.emplace_back(stated.begin(), stated.end());
+    if (!shape.empty() && shape.front() < 0)
+      shape.front() = 1;
+  }
+  return Editor(model).resizeInputs(shapes);
 }
 
 RunOptions runOptions() {
@@ -309,7 +391,7 @@ llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
   return llvm::Error::success();
 }
 
-llvm::Error run(const Pipeline &pipeline) {
+llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   // Computed constants are spilled where there must be room anyway.
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());
@@ -330,6 +412,18 @@ llvm::Error run(const Pipeline &pipeline) {
     return inFile(input, std::move(error));
   RunOptions options = runOptions();
   (*observer)->attach(options);
+  if (singleBatch)
+    if (llvm::Error error = fixBatch(model))
+      return inFile(input, std::move(error));
+  auto target = readTargetFile();
+  if (!target)
+    return target.takeError();
+  Format format = tools::kindOf(output) == tools::FileKind::Tflite   ? Format::Tflite
+                  : tools::kindOf(output) == tools::FileKind::Circle ? Format::Circle
+                                                                     : model.format;
+  options.format = format;
+  if (*target)
+    options.refuses = [target = *target](const Operator &op) { return refusal(op, *target); };
   std::set<std::string> refusals; // a rule may be wrong at many places
   options.onRefusal = [&](llvm::StringRef text) {
     if (refusals.insert(text.split(':').first.str()).second)
@@ -350,9 +444,7 @@ llvm::Error run(const Pipeline &pipeline) {
   (*observer)->finish(llvm::errs());
 
   ExportOptions exportOptions;
-  exportOptions.format = tools::kindOf(output) == tools::FileKind::Tflite   ? Format::Tflite
-                         : tools::kindOf(output) == tools::FileKind::Circle ? Format::Circle
-                                                                            : model.format;
+  exportOptions.format = format;
   std::vector<std::string> notes;
   exportOptions.notes = &notes;
   exportOptions.embed = found == Found::Ignore ? origin::Embed::None : embed;
@@ -379,11 +471,12 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
   RunOptions options = runOptions();
   options.fuel = amount;
   options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
+  options.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
   if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
     return error;
   rewrites = imported->model->rewrites;
   ExportOptions exportOptions;
-  exportOptions.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
+  exportOptions.format = *options.format;
   if (llvm::Error error = tools::save(*imported, output, exportOptions))
     return error;
   std::string command = bisect + " '" + output + "'";
@@ -428,7 +521,7 @@ llvm::Error runBisect(const Pipeline &pipeline) {
 int main(int argc, char **argv) {
   tools::start("circle2circle");
   // One switch a flag, from the pass table: a flag of several passes stands there once.
-  std::vector<std::unique_ptr<cl::opt<bool>>> flagOptions;
+  FlagOptions flagOptions;
   std::set<llvm::StringRef> names;
   auto addFlag = [&](llvm::StringRef name, llvm::StringRef help) {
     if (names.insert(name).second)
@@ -441,6 +534,10 @@ int main(int argc, char **argv) {
     addFlag(name, "accepted, changes nothing");
   for (const char *name : missingFlags)
     addFlag(name, "no rewrite yet: accepted with a note, changes nothing");
+  for (const RefusedFlag &flag : refusedFlags)
+    addFlag(flag.name, "refused: not supported");
+  addFlag("exp_disable_sep_transposeconv_actfunc", "leaves out separate-activation");
+  addFlag("dynamic_batch_to_single_batch", "inputs whose first dimension is known at run time only get 1");
   cl::opt<bool> list("list-passes", cl::desc("Print the passes and their flags, and stop"), cl::cat(general),
                      cl::callback([](const bool &) { exit(listPasses()); }));
 
@@ -452,10 +549,17 @@ int main(int argc, char **argv) {
                       "  circle2circle net.circle net.tflite          convert only\n"
                       "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
                       "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
+                      "  circle2circle --config net.cfg               what [one-optimize] of the file says\n"
+                      "  circle2circle -O1 --target npu.json a.circle b.circle  only what the back end takes\n"
                       "  origin-dump net.circle                       what came from where\n");
+  if (!config.empty())
+    if (llvm::Error error = applyConfig(flagOptions))
+      return tools::fail(std::move(error));
   llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
   if (!pipeline)
     return tools::fail(pipeline.takeError());
+  bool singleBatch = llvm::any_of(
+      flagOptions, [](const auto &option) { return *option && option->ArgStr == "dynamic_batch_to_single_batch"; });
   if (printPipeline) {
     printOrder(*pipeline, flagOptions);
     return 0;
@@ -467,7 +571,7 @@ int main(int argc, char **argv) {
   bool overInput = false;
   if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
     return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
-  if (llvm::Error error = bisect.empty() ? run(*pipeline) : runBisect(*pipeline))
+  if (llvm::Error error = bisect.empty() ? run(*pipeline, singleBatch) : runBisect(*pipeline))
     return tools::fail(std::move(error));
   return 0;
 }

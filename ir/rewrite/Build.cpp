@@ -101,8 +101,8 @@ static void shapeAs(Value &value, const Value &like) {
 
 /// What the rule says of the results. False: nothing.
 bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator *base) {
-  bool several = op.resultCount > 1;
-  if (node.stored.empty() && !node.typeOf && !several)
+  bool copiesSeveral = base && op.resultCount > 1;
+  if (node.stored.empty() && !node.typeOf && !copiesSeveral)
     return false;
   for (auto [i, value] : llvm::enumerate(op.results())) {
     const Value *original = base ? base->result(i) : nullptr;
@@ -128,13 +128,13 @@ bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator
 /// Gives it results, of the types that the rule says or that follow from the operands. A copy has as many as the
 /// original.
 bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label) {
-  op.resultCount = base ? base->results().size() : 1;
+  op.resultCount = base ? base->results().size() : node.resultCount;
   if (op.resultRoom < op.resultCount) {
     op.resultValues = model.arena.Allocate<Value *>(op.resultCount);
     op.resultRoom = op.resultCount;
   }
   for (unsigned i = 0; i < op.resultCount; ++i) {
-    Value *value = pendingResult(label);
+    Value *value = pendingResult(i == 0 ? label : model.copy(llvm::StringRef((label + "_" + llvm::Twine(i)).str())));
     op.resultValues[i] = value;
     value->definer = &op;
     value->definerResult = i;
@@ -160,16 +160,23 @@ bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *bas
     fail(llvm::toString(types.takeError()));
     return false;
   }
-  if (types->empty() || !types->front().rankKnown)
-    return true; // at the root, that of the root; else nobody can use it
-  value->type = types->front().type;
-  value->shape = types->front().shape;
-  if (llvm::is_contained(value->shape, -1)) {
-    value->shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value->shape));
-    std::replace(value->shape.begin(), value->shape.end(), -1, 1);
-  }
-  value->hasRank |= value->shape.empty(); // else a scalar is a tensor of unknown rank
+  if (types->size() < op.resultCount)
+    return op.resultCount == 1 || fail("how many results it has is not known before run time");
+  for (unsigned i = 0; i < op.resultCount; ++i)
+    if ((*types)[i].rankKnown) // else, at the root, that of the root; elsewhere nobody can use it
+      state(*op.result(i), (*types)[i]);
   return true;
+}
+
+/// The type and the shape that were inferred.
+void Build::state(Value &value, const ResultType &type) {
+  value.type = type.type;
+  value.shape = type.shape;
+  if (llvm::is_contained(value.shape, -1)) {
+    value.shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value.shape));
+    std::replace(value.shape.begin(), value.shape.end(), -1, 1);
+  }
+  value.hasRank |= value.shape.empty(); // else a scalar is a tensor of unknown rank
 }
 
 Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label) {
@@ -208,6 +215,8 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     value = buildOperation(expression, folding, label);
     break;
   case Expr::Kind::Result:
+    if (folding)
+      return fail("a fold has one result");
     value = build(node.operands.front(), false, label);
     if (value && (!value->definer || node.result >= value->definer->results().size())) {
       match.misuse = "what is created has no such result";
@@ -294,7 +303,13 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
           from->parents.push_back(parent);
     return value;
   }
+  // A changed copy is quantised as the original is, by one parameter for all elements that it may have moved.
+  Value *own = item.op->result();
+  if (base && base->result() && !node.typeOf && node.stored.empty() && own->type == base->result()->type &&
+      Tensor(base->result()).isPerTensor())
+    own->quantization = base->result()->quantization;
   scratch.pop_back();
+  places[item.op] = static_cast<unsigned>(created.size());
   created.push_back(std::move(item));
   return created.back().op->result();
 }

@@ -2,6 +2,10 @@
 
 #include "ir/rewrite/Rewriter.h"
 
+namespace origo {
+struct ResultType;
+}
+
 namespace origo::rewrite {
 
 /// What is to take the place of a match: first made beside the graph, then held against the laws, and only then put in.
@@ -50,6 +54,7 @@ private:
   std::string declined;
   llvm::SmallDenseMap<const Expr::Node *, Value *, 8> built;
   llvm::SmallVector<Created, 4> created;
+  llvm::SmallDenseMap<const Operator *, unsigned, 8> places; ///< in it
   llvm::SmallDenseMap<const Value *, Made, 4> made;
   llvm::SmallVector<Value *, 4> constants; ///< in the order in which they were made
   llvm::SmallVector<Replaced, 2> replaced;
@@ -74,6 +79,7 @@ private:
   bool setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options);
   bool setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label);
   bool describeResults(Operator &op, const Expr::Node &node, const Operator *base);
+  void state(Value &value, const ResultType &type);
   Value *folded(Operator &op, llvm::StringRef label);
   Made descent(const Operator &op) const;
   using Steps = llvm::SmallVector<Step, 2>;
@@ -87,7 +93,10 @@ private:
   // Judging.
   RewriteResult finish();
   std::string lawsBroken();
+  const Created *createdBy(const Operator *op) const;
+  const Created *maker(const Value *value) const { return value ? createdBy(value->producer()) : nullptr; }
   bool sharesOperand(const Created &copy) const;
+  std::string targetRefusal();
   const char *misfit(const Replaced &item) const;
   void leaveKept();
   void assignWork();

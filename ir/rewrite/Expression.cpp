@@ -72,6 +72,12 @@ Expr Expr::storing(unsigned i, Stored stored) const {
     n.stored[i] = stored;
   });
 }
+Expr Expr::each(Expr operand) const {
+  return changed([&](Node &n) { n.each = std::make_shared<const Expr>(operand); });
+}
+Expr Expr::results(unsigned count) const {
+  return changed([&](Node &n) { n.resultCount = count; });
+}
 Expr Expr::synthetic(SyntheticReason reason) const {
   return changed([&](Node &n) { n.synthetic = reason; });
 }
@@ -85,6 +91,12 @@ std::string shown(double number) {
 Expr any() { return made(Expr::Kind::Any); }
 Expr constant() { return made(Expr::Kind::Constant); }
 Expr near(double number) { return numberOf(number, true); }
+
+Expr optional() {
+  Expr::Node node{Expr::Kind::Any};
+  node.optional = true;
+  return made(std::move(node));
+}
 
 Expr optionalConstant() {
   Expr::Node node{Expr::Kind::Constant};
@@ -121,6 +133,13 @@ Expr custom(llvm::StringRef name, std::vector<Expr> operands) {
   return made(std::move(node));
 }
 
+Expr result(Expr operation, unsigned index) {
+  Expr::Node node{Expr::Kind::Result};
+  node.operands = {operation};
+  node.result = index;
+  return made(std::move(node));
+}
+
 Expr fold(Expr expression) { return with(Expr::Kind::Fold, {expression}); }
 
 Expr clone(std::vector<Expr> originals) {
@@ -131,13 +150,6 @@ Expr clone(std::vector<Expr> originals) {
 Expr clone(Expr original) { return clone(std::vector{original}); }
 
 Expr cloneRoot() { return clone(std::vector<Expr>()); }
-
-Expr resultOf(Expr clone, unsigned i) {
-  Expr::Node node{Expr::Kind::Result};
-  node.operands = {std::move(clone)};
-  node.result = i;
-  return made(std::move(node));
-}
 
 Expr store(Expr x, Stored stored) {
   bool isReal = stored.type() == TensorType::FLOAT16;

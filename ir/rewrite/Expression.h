@@ -52,6 +52,10 @@ public:
   /// Of a clone: its result `i` is stored like this, and has the shape of the original's.
   Expr storing(unsigned i, Stored stored) const;
   Expr synthetic(SyntheticReason reason) const;
+  /// Pattern: each operand matches, by itself; what stands for a name at operand i is m.at(i, name).
+  Expr each(Expr operand) const;
+  /// Replacement: it has so many results, all of which inference has to know.
+  Expr results(unsigned count) const;
   // Names of operands.
   Expr filter(Expr value) const { return operand("filter", value); }
   Expr bias(Expr value) const { return operand("bias", value); }
@@ -65,7 +69,7 @@ struct Expr::Node {
   explicit Node(Kind kind) : kind(kind) {}
 
   Kind kind;
-  bool optional = false;          ///< Constant: may be absent
+  bool optional = false;          ///< Any, Constant: may be absent
   bool near = false;              ///< Number: up to the rounding of float16
   double number = 0;              ///< Number
   llvm::SmallVector<Op, 2> codes; ///< Operation, Through: one of these
@@ -77,7 +81,9 @@ struct Expr::Node {
   llvm::StringRef customCode;                                       ///< Operation CUSTOM
   Users users = Users::Any;
   bool mayActivate = false;            ///< Operation: a fused activation is no hindrance
-  unsigned result = 0;                 ///< Operation, Result: which one
+  unsigned result = 0;                 ///< Result: which one of the operation
+  unsigned resultCount = 1;            ///< Operation that takes a place
+  std::shared_ptr<const Expr> each;    ///< Operation: what each operand is
   Tensor bound;                        ///< Bound; Shape: whose
   rewrite::Integers integers;          ///< Integers
   llvm::SmallVector<int32_t, 6> sizes; ///< Shape
@@ -93,6 +99,7 @@ std::string shown(double number);
 
 // What patterns look for.
 Expr any();               ///< any value
+Expr optional();          ///< any value, or an operand that is left out
 Expr constant();          ///< a constant whose bytes are at hand, dense
 Expr optionalConstant();  ///< such a constant, or an operand that is left out
 Expr near(double number); ///< this number up to one rounding to float16; a number alone is exactly that
@@ -104,6 +111,9 @@ Expr anyOf(llvm::ArrayRef<Op> codes, std::vector<Expr> operands = {});
 /// An operator with this trait in its row.
 Expr anyWith(Trait trait, std::vector<Expr> operands = {});
 
+/// One of several results of an operator, in a pattern or in what takes its place.
+Expr result(Expr operation, unsigned index);
+
 // What takes its place.
 /// A constant, computed from constants by the operators of the expression.
 Expr fold(Expr expression);
@@ -113,8 +123,6 @@ Expr clone(Expr original);
 Expr clone(std::vector<Expr> originals);
 /// The root of the match, where the pattern has several of which one is it.
 Expr cloneRoot();
-/// A result of a clone of an operator that has several.
-Expr resultOf(Expr clone, unsigned i);
 /// The same numbers stored otherwise, rounded to what that can hold: an operator QUANTIZE or, from and to floats, CAST.
 Expr store(Expr x, Stored stored);
 /// The same numbers as floats again, with the shape and name of a tensor: an operator DEQUANTIZE.
@@ -149,6 +157,7 @@ ORIGO_FUNCTION(cast, CAST)
 ORIGO_FUNCTION(pow, POW)
 ORIGO_FUNCTION(maximum, MAXIMUM)
 ORIGO_FUNCTION(minimum, MINIMUM)
+ORIGO_FUNCTION(squaredDifference, SQUARED_DIFFERENCE)
 ORIGO_FUNCTION(mean, MEAN)
 ORIGO_FUNCTION(reshape, RESHAPE)
 ORIGO_FUNCTION(transpose, TRANSPOSE)

@@ -50,6 +50,14 @@ int64_t Node::option(llvm::StringRef name) const {
   return table ? wire::integer(*table, *field) : field->defaultInteger;
 }
 
+double Node::realOption(llvm::StringRef name) const {
+  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
+  const wire::Field *field = type ? type->find(name) : nullptr;
+  if (!field)
+    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
+  return op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
+}
+
 Activation Node::activationOf(const Operator &op) {
   const OperatorInfo *row = op.info();
   if (!row || !row->has(Trait::FusedActivation) || !op.options.table || !row->optionsType())
@@ -93,6 +101,49 @@ Integers Integers::permuted(llvm::ArrayRef<int32_t> shape) const {
 
 bool Integers::isLastAxisOf(int rank) const {
   return numbers.size() == 1 && (numbers.front() == -1 || numbers.front() == rank - 1);
+}
+
+Integers Integers::through(const Integers &permutation) const {
+  Integers result = *this;
+  auto rank = static_cast<int64_t>(permutation.size());
+  for (int64_t &axis : result.numbers)
+    axis = permutation.numbers[axis < 0 ? axis + rank : axis];
+  return result;
+}
+
+Integers Integers::without(llvm::ArrayRef<int32_t> axes) const {
+  Integers result = *this;
+  result.numbers.clear();
+  llvm::SmallVector<int64_t, 8> gone;
+  for (auto [i, axis] : llvm::enumerate(numbers))
+    (llvm::is_contained(axes, static_cast<int32_t>(i)) ? gone : result.numbers).push_back(axis);
+  for (int64_t &axis : result.numbers)
+    axis -= llvm::count_if(gone, [&](int64_t other) { return other < axis; });
+  return result;
+}
+
+Integers Integers::with(llvm::ArrayRef<int32_t> others) const {
+  Integers result = *this;
+  result.numbers.assign(others.begin(), others.end());
+  return result;
+}
+
+Integers Integers::boundTo(const Integers &other) const {
+  Integers result = *this;
+  result.parents.append(other.parents);
+  return result;
+}
+
+std::optional<llvm::SmallVector<int32_t, 6>> Integers::axesOf(int rank) const {
+  llvm::SmallVector<int32_t, 6> axes;
+  for (int64_t number : numbers) {
+    if (number < -rank || number >= rank)
+      return std::nullopt;
+    axes.push_back(static_cast<int32_t>(number < 0 ? number + rank : number));
+  }
+  llvm::sort(axes);
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
 }
 
 } // namespace origo::rewrite

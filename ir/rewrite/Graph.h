@@ -72,6 +72,7 @@ public:
   unsigned position(llvm::StringRef name) const;
   /// A scalar option by its name in the schema, its default where the file says nothing.
   int64_t option(llvm::StringRef name) const;
+  double realOption(llvm::StringRef name) const; ///< of a float field
   /// Fused into it; NONE where its options have no such field.
   Activation activation() const { return activationOf(*op); }
   /// The name and the options, in bytes, of an operator that is not builtin.
@@ -96,6 +97,7 @@ class Integers {
 public:
   size_t size() const { return numbers.size(); }
   bool operator==(const Integers &other) const { return numbers == other.numbers; }
+  int64_t at(size_t i) const { return numbers[i]; }
   bool isPermutation(size_t rank) const;
   bool isSorted() const;
   bool allPositive() const;
@@ -105,8 +107,25 @@ public:
   Integers inverse() const;
   /// The sizes that a permutation gives to a tensor with these.
   Integers permuted(llvm::ArrayRef<int32_t> shape) const;
+  /// What a permutation picks.
+  template <class T> std::vector<T> chosen(const std::vector<T> &from) const {
+    std::vector<T> picked;
+    for (int64_t number : numbers)
+      picked.push_back(from[number]);
+    return picked;
+  }
   /// As axes of a tensor of this rank, counted from the end where negative: exactly the last one.
   bool isLastAxisOf(int rank) const;
+  /// As axes of what a permutation gives: those before it, in the same order.
+  Integers through(const Integers &permutation) const;
+  /// As a permutation: that of the dimensions that are left without some of the result's.
+  Integers without(llvm::ArrayRef<int32_t> axes) const;
+  /// Others that were computed from these.
+  Integers with(llvm::ArrayRef<int32_t> others) const;
+  /// These, computed from another constant as well.
+  Integers boundTo(const Integers &other) const;
+  /// As axes of a tensor of this rank: those, each once and in order. None: one lies outside.
+  std::optional<llvm::SmallVector<int32_t, 6>> axesOf(int rank) const;
 
 private:
   friend class Build;

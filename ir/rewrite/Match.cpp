@@ -11,6 +11,10 @@ Tensor Match::operator[](const Expr &name) const {
   return known == bound.end() ? Tensor() : Tensor(known->second);
 }
 
+Tensor Match::at(unsigned operand, const Expr &name) const {
+  return operand < each.size() ? Tensor(each[operand].bound.lookup(name.key())) : Tensor();
+}
+
 Node Match::op(const Expr &operation) const {
   Operator *found = operations.lookup(operation.key());
   if (!found) {
@@ -88,6 +92,12 @@ unsigned Match::movementsInARow(Tensor tensor) const {
     value = value->producer()->operand(0);
   }
   return length;
+}
+
+bool Match::wantsChannelsLast() const {
+  if (!rewriter.layout)
+    rewriter.layout.emplace(rewriter.model);
+  return rewriter.layout->contains(*consumed.front());
 }
 
 bool Match::keepsOrder() {

@@ -69,6 +69,8 @@ public:
   /// Whether it is part of the match at all: one of several alternatives may be.
   bool has(const Expr &name) const { return bound.contains(name.key()); }
   Node op(const Expr &operation) const;
+  /// The same of a name inside `each`, at one of the operands; null where another alternative was found there.
+  Tensor at(unsigned operand, const Expr &name) const;
   Node root() const { return Node(consumed.front()); }
 
   // Tests of numbers. They count as reading the constant, which so must be an operand of something consumed. A test is
@@ -86,6 +88,8 @@ public:
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.
   unsigned movementsInARow(Tensor tensor) const;
+  /// Is the root one of those that are better computed with channels last (LayoutPlan.h)?
+  bool wantsChannelsLast() const;
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves
   /// dimensions of size 1 only, a strided slice if its strides are positive; false where a constant would have to tell.
   bool keepsOrder();
@@ -113,6 +117,16 @@ private:
   RewriteResult answer(RewriteResult said) const;
 
   Rewriter &rewriter;
+  struct Names {
+    llvm::SmallDenseMap<const Expr::Node *, Value *, 8> bound;
+    llvm::SmallDenseMap<const Expr::Node *, Operator *, 8> operations;
+  };
+  Names names() const { return {bound, operations}; }
+  void setNames(const Names &names) {
+    bound = names.bound;
+    operations = names.operations;
+  }
+  std::vector<Names> each; ///< by operand
   bool applied = false;
   mutable llvm::StringRef misuse; ///< of names that are no part of the match
   llvm::SmallDenseMap<const Expr::Node *, Value *, 8> bound;
@@ -146,6 +160,7 @@ private:
   bool matches(const Expr &pattern, Value *value, Next next);
   bool matchesOperation(const Expr &pattern, Operator &op, Value *value, Next next);
   bool matchesOperands(const Expr::Node &node, Operator &op, unsigned i, Next next);
+  bool matchesEach(const Expr &pattern, Operator &op, unsigned i, Next next);
   bool matchesFactors(Op code, llvm::ArrayRef<const Expr *> factors, Value *value, Next next);
   bool matchesSplit(Op code, llvm::ArrayRef<const Expr *> factors, Operator &op, Next next);
   bool bind(const Expr &pattern, Value *value, Next next);

@@ -38,6 +38,7 @@ bool Matcher::find(const Expr &pattern, Operator &root) {
   match.consumed.clear();
   match.bound.clear();
   match.operations.clear();
+  match.each.clear();
   if (!root.result())
     return false;
   return matches(pattern, root.result(), [&] { return isClosed() || miss([] { return "no user outside"; }); });
@@ -62,7 +63,7 @@ bool Matcher::matches(const Expr &pattern, Value *value, Next next) {
   const Expr::Node &node = *pattern.key();
   switch (node.kind) {
   case Expr::Kind::Any:
-    return value ? bind(pattern, value, next) : miss([] { return "an operand"; });
+    return value || node.optional ? bind(pattern, value, next) : miss([] { return "an operand"; });
   case Expr::Kind::Constant:
     return (!value && node.optional) || Tensor(value).isDenseConstant() ? bind(pattern, value, next)
                                                                         : miss([] { return "a constant"; });
@@ -95,6 +96,12 @@ bool Matcher::matches(const Expr &pattern, Value *value, Next next) {
       match.consumed.pop_back();
     return false;
   }
+  case Expr::Kind::Result: {
+    Operator *op = value ? value->producer() : nullptr;
+    if (!op || op->result(node.result) != value)
+      return miss([&] { return "result " + std::to_string(node.result); });
+    return bind(pattern, value, [&] { return matchesOperation(node.operands.front(), *op, op->result(), next); });
+  }
   case Expr::Kind::Operation: {
     Operator *op = value ? value->producer() : nullptr;
     if (!op)
@@ -119,7 +126,7 @@ bool Matcher::matchesOperation(const Expr &pattern, Operator &op, Value *value, 
   const Expr::Node &node = *pattern.key();
   bool fits =
       llvm::is_contained(node.codes, op.code) || (node.trait != Trait::None && op.info() && op.info()->has(node.trait));
-  if (!fits || (!node.customCode.empty() && op.customCode.get() != node.customCode) || op.result(node.result) != value)
+  if (!fits || (!node.customCode.empty() && op.customCode.get() != node.customCode) || op.result() != value)
     return miss([&] { return namesOf(node) + ", found " + op.opName(); });
   if (node.users == Expr::Users::One && !value->hasOneUse())
     return miss([] { return "one use"; });
@@ -200,7 +207,28 @@ bool Matcher::matchesOperands(const Expr::Node &node, Operator &op, unsigned i, 
     return matches(operand, op.operand(Node(&op).position(name)),
                    [&] { return matchesOperands(node, op, i + 1, next); });
   }
-  return next();
+  return node.each ? matchesEach(*node.each, op, 0, next) : next();
+}
+
+/// A name in the pattern of an operand stands for something of its own in each of them.
+bool Matcher::matchesEach(const Expr &pattern, Operator &op, unsigned i, Next next) {
+  if (i == op.numOperands())
+    return next();
+  Match::Names before = match.names();
+  return matches(pattern, op.operand(i), [&] {
+    Match::Names all = match.names(), own = all;
+    for (const auto &[key, value] : before.bound)
+      own.bound.erase(key);
+    for (const auto &[key, value] : before.operations)
+      own.operations.erase(key);
+    match.each.push_back(own);
+    match.setNames(before);
+    if (matchesEach(pattern, op, i + 1, next))
+      return true;
+    match.each.pop_back();
+    match.setNames(all);
+    return false;
+  });
 }
 
 /// Divides the factors between the two operands in every way.

@@ -60,6 +60,11 @@ void Build::leaveKept() {
         consumed.push_back(producer);
 }
 
+const Build::Created *Build::createdBy(const Operator *op) const {
+  auto known = op ? places.find(op) : places.end();
+  return known == places.end() ? nullptr : &created[known->second];
+}
+
 /// Do a changed copy and what it is a copy of work on something in common? Else it would stand for work that others do.
 /// Constants are no sign of that.
 bool Build::sharesOperand(const Created &copy) const {
@@ -84,8 +89,7 @@ bool Build::sharesOperand(const Created &copy) const {
   bool shared = leaves.empty();
   seen.clear();
   collect(
-      *copy.op,
-      [&](const Operator &op) { return llvm::any_of(created, [&](const Created &c) { return c.op == &op; }); },
+      *copy.op, [&](const Operator &op) { return createdBy(&op) != nullptr; },
       [&](const Value *value) { shared |= leaves.contains(value); });
   return shared;
 }
@@ -98,9 +102,7 @@ std::string Build::lawsBroken() {
     for (const Use &use : op->operands())
       operands.insert(use.get());
   auto mayUse = [&](const Value *value) {
-    if (!value || operands.contains(value) || made.contains(value))
-      return true;
-    return llvm::any_of(created, [&](const Created &item) { return item.op == value->producer(); });
+    return !value || operands.contains(value) || made.contains(value) || maker(value);
   };
   auto nameOf = [](const Value *value) { return "\"" + printable(value->name) + "\""; };
   auto isReplaced = [&](const Value *value) { return value && value->producer() && isOwn(*value->producer(), roots); };
@@ -205,9 +207,7 @@ bool Build::isExact(const Created &item) const {
   for (const Use &use : item.op->operands())
     if (auto known = use.get() ? made.find(use.get()) : made.end(); known != made.end() && !known->second.exact)
       return false;
-    else if (llvm::any_of(created, [&](const Created &other) {
-               return use.get() && other.op == use.get()->producer() && !other.exact;
-             }))
+    else if (const Created *other = maker(use.get()); other && !other->exact)
       return false;
   // What else it stands for has to have been as exact.
   if (!llvm::all_of(item.standsFor, [&](Operator *op) { return isOwn(*op, item.originals) || computesExactly(*op); }))
@@ -254,7 +254,7 @@ Fate Build::fateOf() const {
 /// Why a value cannot stand in the place of a result.
 const char *Build::misfit(const Replaced &item) const {
   const Value &old = *item.old, &with = *item.with;
-  if (!made.contains(&with) && llvm::none_of(created, [&](auto &c) { return c.op == with.producer(); }))
+  if (!made.contains(&with) && !maker(&with))
     return engine.mergeRefusal(old, with);
   if (made.contains(&with)) {
     if (old.isInterface())
@@ -266,6 +266,27 @@ const char *Build::misfit(const Replaced &item) const {
   if (!with.hasShape)
     return nullptr; // inference does not know
   return old.type != with.type || !mayHaveShape(old, statedShape(with)) ? "type or shape would change" : nullptr;
+}
+
+/// Why the target does not take an operator that would be created.
+std::string Build::targetRefusal() {
+  if (!engine.refuses)
+    return {};
+  std::string why;
+  // As they would stand in the graph.
+  auto exchange = [&] {
+    for (Replaced &item : replaced)
+      if (const Created *maker = this->maker(item.with))
+        std::swap(maker->op->resultValues[item.with->resultIndex()], item.old);
+  };
+  exchange();
+  for (const Created &item : created) {
+    item.op->parent = match.root().op->parent;
+    if (why.empty())
+      why = engine.refuses(*item.op);
+  }
+  exchange();
+  return why;
 }
 
 RewriteResult Build::finish() {
@@ -284,9 +305,12 @@ RewriteResult Build::finish() {
     if (const char *why = misfit(item))
       return give(decline(why));
   for (const Created &item : created)
-    if (!item.op->result()->hasShape &&
-        llvm::none_of(replaced, [&](const Replaced &one) { return one.with == item.op->result(); }))
+    if (llvm::any_of(item.op->results(), [&](const Value *result) {
+          return !result->hasShape && llvm::none_of(replaced, [&](const Replaced &one) { return one.with == result; });
+        }))
       return give(decline("the shape in between is not known before run time"));
+  if (std::string why = targetRefusal(); !why.empty())
+    return give(decline(why));
   if (roots.size() > 1 && llvm::any_of(roots, [](const Operator *root) { return lineage::count(*root) > 1; }))
     return give(decline("one of several roots stands for several equal operators"));
   if (std::string law = lawsBroken(); !law.empty())
@@ -367,8 +391,7 @@ void Build::findWays() {
 
 /// That which a lineage of the root has of an operand of what is consumed, or of what was made here for it.
 uint32_t Build::lineageOf(const Value &operand, uint32_t way) const {
-  if (made.contains(&operand) ||
-      llvm::any_of(created, [&](const Created &item) { return item.op == operand.producer(); }))
+  if (made.contains(&operand) || maker(&operand))
     return way;
   for (const Operator *op : consumed)
     for (auto [i, use] : llvm::enumerate(op->operands()))

@@ -162,6 +162,8 @@ void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
   for (const Operator *root : roots)
     op.generation = std::max<uint8_t>(op.generation, root->generation + 1);
   makers[&op] = rule;
+  if (layout)
+    layout->forget(op);
   push(op);
 }
 
@@ -479,6 +481,7 @@ void Rewriter::push(Operator &op) {
 
 void Rewriter::beginPhase() {
   makers.clear();
+  layout.reset();
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {
       op.generation = 0;

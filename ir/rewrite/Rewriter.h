@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/edit/Editor.h"
+#include "ir/rewrite/LayoutPlan.h"
 #include "ir/rewrite/Match.h"
 #include "ir/rewrite/ValueNumbers.h"
 
@@ -84,6 +85,8 @@ public:
   void storeInterface(llvm::StringRef pass);
 
   std::function<void(const RewriteEvent &)> onRewrite;
+  /// Why an operator that a rule would create is not wanted, whose place in the graph is not known yet; empty: it is.
+  std::function<std::string(const Operator &)> refuses;
   llvm::Error error = llvm::Error::success(); ///< of the environment, a full disk for example: ends the run
 
 private:
@@ -95,6 +98,7 @@ private:
   llvm::ArrayRef<Scope> scopes;
   std::deque<Operator *> worklist;
   ValueNumbers numbers;
+  std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
   llvm::DenseMap<const Operator *, llvm::StringRef> makers; ///< the rule that made an operator of this phase
   llvm::ArrayRef<Operator *> region;                        ///< that is being replaced
   llvm::SmallPtrSet<const Use *, 4> unneeded;               ///< operands of the region

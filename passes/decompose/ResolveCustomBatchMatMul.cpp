@@ -1,19 +1,6 @@
-#include "passes/Rule.h"
-
-#include "flatbuffers/flexbuffers.h"
+#include "passes/decompose/Attributes.h"
 
 namespace origo {
-
-/// A truth value of TensorFlow's attributes, which stand in a flexbuffer; none: they cannot be read.
-static std::optional<bool> attribute(llvm::ArrayRef<uint8_t> bytes, const char *name) {
-  std::vector<uint8_t> seen;
-  if (bytes.empty() || !flexbuffers::VerifyBuffer(bytes.data(), bytes.size(), &seen))
-    return std::nullopt;
-  flexbuffers::Reference root = flexbuffers::GetRoot(bytes.data(), bytes.size());
-  if (!root.IsMap())
-    return std::nullopt;
-  return root.AsMap()[name].AsBool();
-}
 
 /// CUSTOM "BatchMatMulV2"(x, y) → batch_matmul(x, y)
 static Rule resolve() {
@@ -22,11 +9,11 @@ static Rule resolve() {
   return {"batch-mat-mul", "not a custom BatchMatMulV2", product, [=](Match &m) {
             if (!m[x].isFloat() || !m[y].isFloat())
               return decline("not float");
-            std::optional<bool> left = attribute(m.op(product).customOptions(), "adj_x");
-            std::optional<bool> right = attribute(m.op(product).customOptions(), "adj_y");
-            if (!left || !right)
+            std::optional<flexbuffers::Map> attributes = attributesOf(m.op(product));
+            if (!attributes)
               return decline("its attributes cannot be read");
-            return m.replace(op(Op::BATCH_MATMUL, {x, y}).with("adjoint_lhs", *left).with("adjoint_rhs", *right));
+            Expr resolved = op(Op::BATCH_MATMUL, {x, y}).with("adjoint_lhs", (*attributes)["adj_x"].AsBool());
+            return m.replace(resolved.with("adjoint_rhs", (*attributes)["adj_y"].AsBool()));
           }};
 }
 

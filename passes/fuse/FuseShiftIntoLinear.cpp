@@ -35,6 +35,7 @@ Pass FuseShiftIntoLinear() {
           Phase::Fuse,
           true,
           {{"fuse_add_with_conv", {{Op::ADD, Op::CONV_2D}, {Op::ADD, Op::DEPTHWISE_CONV_2D}}},
+           {"fuse_preactivation_batchnorm", {{Op::ADD, Op::CONV_2D}, {Op::ADD, Op::DEPTHWISE_CONV_2D}}},
            {"fuse_add_with_fully_connected", {{Op::ADD, Op::FULLY_CONNECTED}}},
            {"fuse_add_with_tconv", {{Op::ADD, Op::TRANSPOSE_CONV}}},
            {"fuse_batchnorm_with_conv", {{Op::ADD, Op::CONV_2D}}},

@@ -14,13 +14,28 @@ static Rule forward() {
           }};
 }
 
+/// f(reshape(x), number) → reshape(f(x, number))
+static Rule withNumber() {
+  auto x = any(), c = constant();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto f = anyWith(Trait::Binary, {moved, c}).mayActivate() | anyWith(Trait::Binary, {c, moved}).mayActivate();
+  return {"number", "the operands are not one number and the result of a reshape with this use only", f, [=](Match &m) {
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (m[c].elementCount() != 1 || m[c].rank() > m[x].rank())
+              return decline("the constant is not one number");
+            Expr inner = cloneRoot().operand(m.positionOf(moved), x).as(m.root().result(), m[x]);
+            return m.replace(clone(moved).operand(0, inner));
+          }};
+}
+
 Pass ForwardReshapes() {
   return {"forward-reshapes",
-          "unary(reshape(x)) -> reshape(unary(x))",
+          "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), number) -> reshape(f(x, number))",
           Phase::Layout,
           true,
           {{"forward_reshape_to_unaryop", {}}},
-          {forward()}};
+          {forward(), withNumber()}};
 }
 
 } // namespace origo

@@ -40,6 +40,26 @@ static Rule both() {
           }};
 }
 
+/// f(t, g(t)) → transpose(f(x, g(x)), p), where t = transpose(x, p) and nobody else uses it: x · sigmoid(x).
+static Rule gate() {
+  auto x = any(), p = constant();
+  auto moved = transpose(x, p).inside();
+  auto g = anyWith(Trait::Unary, {moved}).once();
+  auto f = anyWith(Trait::Binary, {moved, g}).mayActivate() | anyWith(Trait::Binary, {g, moved}).mayActivate();
+  return {"gate", "the operands are not a transpose and a function of it, which nobody else uses", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()))
+              return decline("the permutation is not one");
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m[g].isLike(m[moved]) || m.op(g).has(Trait::ShapeQuery))
+              return decline("changes the type");
+            Expr inner = clone(g).operand(0, x).as(m[g], m[x]);
+            Expr outer = cloneRoot().operand(m.positionOf(moved), x).operand(m.positionOf(g), inner);
+            return m.replace(clone(moved).operand(0, outer.as(m.root().result(), m[x])));
+          }};
+}
+
 /// Moves the elements of a constant so that transposing them gives them back: its rank is filled up with ones in front.
 static Expr transposedBack(Tensor c, const Integers &permutation, size_t rank) {
   llvm::SmallVector<int32_t, 6> full(rank - c.shape().size(), 1);
@@ -75,13 +95,82 @@ static Rule withConstant() {
           }};
 }
 
+/// pad(transpose(x, p), widths) → transpose(pad(x, widths moved back), p)
+static Rule padding() {
+  auto x = any(), p = constant(), widths = constant();
+  auto moved = transpose(x, p).once();
+  auto padded = anyOf({Op::PAD, Op::PADV2, Op::MIRROR_PAD}, {moved, widths});
+  return {"padding", "what is padded is not the result of a transpose with this use only", padded, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()))
+              return decline("the permutation is not one");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m[padded].hasTypeOf(m[x]) || !m[padded].isPerTensor())
+              return decline("the result is quantised by channel");
+            Expr back = fold(gather(widths, permutation->inverse()));
+            return m.replace(clone(moved).operand(0, clone(padded).operand(0, x).operand(1, back)));
+          }};
+}
+
+/// concat(transpose(x, p), transpose(y, p), …) → transpose(concat(x, y, …), p) along the axis that it was
+static Rule concatenation() {
+  auto x = any(), p = constant();
+  auto joined = anyOf({Op::CONCATENATION}).mayActivate().each(transpose(x, p).once());
+  return {"concatenation", "an operand is not the result of a transpose with this use only", joined, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m.at(0, p));
+            int64_t axis = m.root().option("axis"), rank = m.at(0, x).rank();
+            axis += axis < 0 ? rank : 0;
+            if (!permutation || !permutation->isPermutation(m.at(0, x).shape().size()) || axis < 0 || axis >= rank)
+              return decline("the permutation or the axis is none");
+            Expr inner = cloneRoot().with("axis", permutation->at(axis));
+            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              std::optional<Integers> other = m.integers(m.at(i, p));
+              if (!other || !(*other == *permutation))
+                return decline("the operands are transposed in different ways");
+              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
+                return decline(why);
+              inner = inner.operand(i, m.at(i, x));
+            }
+            if (!m[joined].isPerTensor())
+              return decline("the result is quantised by channel");
+            return m.replace(transpose(inner, m.at(0, p)));
+          }};
+}
+
+/// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none.
+static Rule reduction() {
+  auto x = any(), p = constant(), axes = constant();
+  auto moved = transpose(x, p).once();
+  auto reduced = anyWith(Trait::Reduction, {moved, axes});
+  return {"reduction", "what is reduced is not the result of a transpose with this use only", reduced, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]), over = m.integers(m[axes]);
+            int rank = m[x].rank();
+            auto gone = over ? over->axesOf(rank) : std::nullopt;
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || !gone)
+              return decline("the permutation or the axes are not known");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m[reduced].isPerTensor())
+              return decline("the result is quantised by channel");
+            Expr inner = clone(reduced).operand(0, x).operand(1, over->boundTo(*permutation).through(*permutation));
+            if (m.op(reduced).option("keep_dims"))
+              return m.replace(clone(moved).operand(0, inner));
+            Integers left = permutation->without(*gone);
+            return m.replace(left.isSorted() ? inner : clone(moved).operand(0, inner).operand(1, left.boundTo(*over)));
+          }};
+}
+
 Pass ForwardTransposes() {
   return {"forward-transposes",
-          "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f",
+          "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f; also for "
+          "padding and reductions",
           Phase::Layout,
           true,
-          {{"forward_transpose_op", {}}},
-          {unary(), both(), withConstant()}};
+          {{"forward_transpose_op", {}},
+           {"convert_nchw_to_nhwc", {}},
+           {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
+          {unary(), both(), gate(), withConstant(), padding(), concatenation(), reduction()}};
 }
 
 } // namespace origo

@@ -36,7 +36,7 @@ Pass StoreQuantized() {
               std::vector<std::pair<Tensor, Expr>> results;
               for (unsigned i = 0; i < m.root().resultCount(); ++i) {
                 Tensor y = m.root().result(i);
-                Expr result = resultOf(copy, i);
+                Expr result = rewrite::result(copy, i);
                 results.emplace_back(y, m.resultStored(i) ? load(result, y) : result);
               }
               return m.replace(std::move(results));

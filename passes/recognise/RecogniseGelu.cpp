@@ -1,5 +1,7 @@
 #include "passes/Rule.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// Half of x times 1 + tanh(√(2/π)·(x + 0.044715·x³)).
@@ -17,10 +19,36 @@ static Rule byErf() {
   return {"erf", "not x/2 · (1 + erf(x/√2))", 0.5 * x * (1 + custom("Erf", {scaled})), gelu(x)};
 }
 
+/// Are two weights in the proportion 1 : √½, up to the rounding of both?
+static bool areRootHalf(float a, float b, float) {
+  double expected = static_cast<double>(a) * 0.70710678118654752;
+  return std::isfinite(a) && std::abs(static_cast<double>(b) - expected) <= 1e-6 * std::abs(expected);
+}
+
+/// fc(x, W, b) · (1 + erf(fc(x, √½·W, √½·b))) → 2 · gelu(fc(x, W, b))
+static Rule ofTwoProducts() {
+  auto x = any(), w = constant(), b = optionalConstant(), w2 = constant(), b2 = optionalConstant();
+  auto linear = op(Op::FULLY_CONNECTED, {x, w, b}).once(), scaled = op(Op::FULLY_CONNECTED, {x, w2, b2});
+  return {"two-products", "not fc(x) · (1 + erf(√½·fc(x)))", linear * (1 + custom("Erf", {scaled})), [=](Match &m) {
+            for (llvm::StringRef option : {"keep_num_dims", "weights_format"})
+              if (m.op(linear).option(option) != m.op(scaled).option(option))
+                return decline("the two have different options");
+            if (!m[w].isFloat() || !m[w2].isFloat() || !m[w].hasShapeOf(m[w2]) || !m.everyOf(w - w2, areRootHalf))
+              return decline("the weights are not in the proportion 1 : √½");
+            bool biased = bool(m[b]);
+            if (biased != bool(m[b2]) || (biased && (!m[b].hasShapeOf(m[b2]) || !m.everyOf(b - b2, areRootHalf))))
+              return decline("the biases are not in the proportion 1 : √½");
+            return m.replace(2 * gelu(clone(linear)));
+          }};
+}
+
 Pass RecogniseGelu() {
-  return {"recognise-gelu",    "x/2 * (1 + tanh(0.798*(x + 0.0447*x^3))), x/2 * (1 + erf(x/sqrt(2))) -> gelu(x)",
-          Phase::Recognise,    true,
-          {{"fuse_gelu", {}}}, {byTanh(), byErf()}};
+  return {"recognise-gelu",
+          "x/2 * (1 + tanh(0.798*(x + 0.0447*x^3))), x/2 * (1 + erf(x/sqrt(2))) -> gelu(x)",
+          Phase::Recognise,
+          true,
+          {{"fuse_gelu", {}}, {"replace_with_fc_gelu_fc", {{Op::MUL, Op::FULLY_CONNECTED}}}},
+          {byTanh(), byErf(), ofTwoProducts()}};
 }
 
 } // namespace origo

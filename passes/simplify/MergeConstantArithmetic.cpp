@@ -35,6 +35,11 @@ static bool isSoundProduct(float a, float b, float product) {
   return isSoundSum(a, b, product) && (a == 0 || b == 0 || std::isnormal(product));
 }
 
+/// Zero would make a number out of what is not one, or the other way round.
+static bool isSoundRatio(float a, float b, float ratio) {
+  return std::isnormal(a) && std::isnormal(b) && std::isnormal(ratio);
+}
+
 /// (x ∘ c) ∘ d → x ∘ (c ∘ d)
 static Rule associate(llvm::StringLiteral name, Op code) {
   auto x = any(), c = constant(), d = constant();
@@ -54,13 +59,34 @@ static Rule associate(llvm::StringLiteral name, Op code) {
           }};
 }
 
+/// (x · c) / d → x · (c / d), (x / c) · d → x · (d / c), and d / (x · c) → (d / c) / x
+static Rule ratio(llvm::StringLiteral name, bool divides, bool mirrored) {
+  auto x = any(), c = constant(), d = constant();
+  auto inner = (divides ? x / c : x * c).once();
+  auto outer = (mirrored ? d / inner : divides ? inner * d : inner / d).mayActivate();
+  auto factor = !divides && !mirrored ? c / d : d / c;
+  return {name, "not a product and a quotient with constants, the first used once", outer, [=](Match &m) {
+            if (!m[x].isFloat() || !m[c].isFloat() || !m[d].isFloat())
+              return decline("not float");
+            if (!keepsShape(m[c], m[d]))
+              return decline("the constants broadcast in different ways");
+            if ((m[c].elementCount() > m[d].elementCount() ? m[c] : m[d]).isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            if (!m.everyOf(factor, isSoundRatio))
+              return decline("the constants, or the number that they make, are not finite or not normal");
+            return m.replace((mirrored ? fold(factor) / x : x * fold(factor)).activation(m.root().activation()));
+          }};
+}
+
 Pass MergeConstantArithmetic() {
   return {"merge-constant-arithmetic",
-          "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), x - c -> x + (-c)",
+          "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), x - c -> x + (-c)",
           Phase::Simplify,
           true,
-          {},
-          {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL)}};
+          {{"replace_sub_with_add", {{Op::SUB, {}}}}, {"fuse_mul_with_div", {{Op::DIV, Op::MUL}, {Op::MUL, Op::DIV}}}},
+          {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL),
+           ratio("product-divided", false, false), ratio("quotient-multiplied", true, false),
+           ratio("divided-by-product", false, true)}};
 }
 
 } // namespace origo

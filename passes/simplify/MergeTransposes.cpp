@@ -19,13 +19,67 @@ static Rule merge() {
           }};
 }
 
+/// The dimensions as products of those of two shapes' common refinement; none: they have none.
+struct Refinement {
+  std::vector<llvm::SmallVector<int32_t, 4>> first, second; ///< numbers of parts, by dimension
+  llvm::SmallVector<int64_t, 8> sizes;                      ///< of the parts
+};
+
+static std::optional<Refinement> refine(llvm::ArrayRef<int32_t> a, llvm::ArrayRef<int32_t> b) {
+  Refinement parts{
+      std::vector<llvm::SmallVector<int32_t, 4>>(a.size()), std::vector<llvm::SmallVector<int32_t, 4>>(b.size()), {}};
+  int64_t leftA = 1, leftB = 1; // of the dimensions i − 1 and k − 1
+  for (size_t i = 0, k = 0;;) {
+    while (leftA == 1 && i < a.size())
+      leftA = a[i++];
+    while (leftB == 1 && k < b.size())
+      leftB = b[k++];
+    int64_t size = std::min(leftA, leftB);
+    if (size <= 1)
+      return leftA == leftB && size == 1 ? std::optional(parts) : std::nullopt;
+    if (leftA % size || leftB % size)
+      return std::nullopt;
+    leftA /= size, leftB /= size;
+    auto part = static_cast<int32_t>(parts.sizes.size());
+    parts.first[i - 1].push_back(part);
+    parts.second[k - 1].push_back(part);
+    parts.sizes.push_back(size);
+  }
+}
+
+/// transpose(reshape(transpose(x, p)), q) → reshape(x) where the elements are in their order again.
+static Rule throughReshape() {
+  auto x = any(), p = constant(), q = constant();
+  auto inner = transpose(x, p), shaped = anyOf(reshapes, {inner}), outer = transpose(shaped, q);
+  return {"through-reshape", "not two transposes with a reshape between them", outer, [=](Match &m) {
+            std::optional<Integers> first = m.integers(m[p]), second = m.integers(m[q]);
+            Tensor result = m[outer];
+            if (!m[x].isStatic() || !result.isStatic() || !m[shaped].isStatic() || !first || !second ||
+                !first->isPermutation(m[x].shape().size()) || !second->isPermutation(m[shaped].shape().size()))
+              return decline("the permutations or the shapes are not known");
+            if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(result))
+              return decline("a movement changes the quantisation");
+            std::optional<Refinement> parts = refine(m[inner].shape(), m[shaped].shape());
+            if (!parts)
+              return decline("the reshape takes dimensions apart");
+            llvm::SmallVector<int32_t, 8> before, after;
+            for (const auto &dimension : first->inverse().chosen(parts->first))
+              before.append(dimension);
+            for (const auto &dimension : second->chosen(parts->second))
+              after.append(dimension);
+            return before == after ? m.replace(reshape(x, shapeOf(result))) : decline("moves elements");
+          }};
+}
+
 Pass MergeTransposes() {
-  return {"merge-transposes",
-          "transpose(transpose(x, p), q) -> transpose(x, p after q), or x where that is the identity",
-          Phase::Simplify,
-          true,
-          {{"remove_redundant_transpose", {}}},
-          {merge()}};
+  return {
+      "merge-transposes",
+      "transpose(transpose(x, p), q) -> transpose(x, p after q), or x where that is the identity; also with a reshape "
+      "between them",
+      Phase::Simplify,
+      true,
+      {{"remove_redundant_transpose", {}}, {"convert_nchw_to_nhwc", {}}},
+      {merge(), throughReshape()}};
 }
 
 } // namespace origo

@@ -21,7 +21,7 @@ std::vector<Liar> answerLiars() {
   auto twice = [=](Match &m) { return upper(m).isApplied() ? upper(m) : decline("other"); };
   auto denied = [=](Match &m) { return upper(m).isApplied() ? decline("nothing to do") : decline("other"); };
   auto pretended = [](Match &) { return RewriteResult::applied(); };
-  auto absent = [](Match &m) { return m.replace(resultOf(cloneRoot(), 1)); };
+  auto absent = [](Match &m) { return m.replace(rewrite::result(cloneRoot(), 1)); };
   return {of("absent_result", absent, "what is created has no such result"),
           of("twice", twice, "a match is replaced once"),
           of("denied", denied, "the rule declines, and has replaced the match"),

@@ -1,0 +1,89 @@
+#include "passes/fuse/Linear.h"
+
+#include <cmath>
+
+namespace origo {
+
+/// A product that over- or underflows where its factors did not would lose what the two steps keep.
+static bool keepsProduct(float weight, float scale, float product) {
+  return std::isfinite(weight) && std::isnormal(scale) && (weight == 0 || std::isnormal(product));
+}
+
+/// Why a constant on the way into a linear operator cannot go into it; `x` and `entry`: before and after the constant.
+static const char *entryRefusal(Match &m, Node linear, Tensor x, Tensor entry, Tensor c, Linear &parts) {
+  if (const char *why = readLinear(linear, parts))
+    return why;
+  if (parts.filter.isShared())
+    return "the filter has other users, for whom it would have to stay";
+  if (!x.isFloat() || !x.hasShapeOf(entry) || !isPerChannel(c, entry, entry.lastDimension()))
+    return "the constant is not one number an input channel";
+  // A fully connected operator may take several rows as one.
+  bool perChannel = c.elementCount() != 1;
+  return perChannel && parts.filter.lastDimension() != entry.lastDimension() ? "the filter has other channels"
+                                                                             : nullptr;
+}
+
+static Expr alongLast(Tensor c) { return c.elementCount() == 1 ? reshape(c, list({1})) : listed(c); }
+
+/// linear(x · c, W, b) → linear(x, W · c, b)
+static Rule scale(llvm::StringLiteral name, Expr x, Expr c, Expr scaled, Expr linear) {
+  return {name, "not a linear operator of a constant multiple", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = entryRefusal(m, m.op(linear), m[x], m[scaled], m[c], parts))
+              return decline(why);
+            Expr filter = parts.filter * alongLast(m[c]);
+            if (!m.everyOf(filter, keepsProduct))
+              return decline("the constant, or a scaled weight, is not finite or not normal");
+            return m.replace(clone(linear).operand(m.positionOf(scaled), x).filter(fold(filter)));
+          }};
+}
+
+/// linear(x + c, W, b) → linear(x, W, b + linear(c, W)), where nothing is padded.
+static Rule shift() {
+  auto x = any(), c = constant();
+  auto shifted = (x + c).once();
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {shifted}).mayActivate();
+  return {"sum", "not a linear operator of a sum with a constant that is used once", linear, [=](Match &m) {
+            Linear parts;
+            Node at = m.op(linear);
+            if (const char *why = entryRefusal(m, at, m[x], m[shifted], m[c], parts))
+              return decline(why);
+            if (!m.every(m[c], [](double n) { return std::isfinite(n); }))
+              return decline("the constant is not finite");
+            bool convolves = at.code() != Op::FULLY_CONNECTED;
+            if (convolves && at.option("padding") != static_cast<int64_t>(circle::Padding::VALID))
+              return decline("what is padded is not shifted");
+            // One window full of the constant.
+            llvm::SmallVector<int32_t, 4> window{1, m[x].lastDimension()};
+            if (convolves) {
+              auto reach = [&](int axis, llvm::StringRef dilation) {
+                return static_cast<int32_t>((parts.filter.shape()[axis] - 1) * at.option(dilation) + 1);
+              };
+              window = {1, reach(1, "dilation_h_factor"), reach(2, "dilation_w_factor"), m[x].lastDimension()};
+            } else if (parts.filter.lastDimension() != m[x].lastDimension()) {
+              return decline("the rows of the filter are not those of the operand");
+            }
+            Expr full = broadcastTo(alongLast(m[c]), list(window));
+            Expr bias = reshape(clone(linear).operand(0, full).activation(Activation::NONE), list({parts.channels}));
+            if (!m.everyOf(bias * 1, [](float, float, float result) { return std::isfinite(result); }))
+              return decline("a fused bias is not representable");
+            return m.replace(clone(linear).operand(0, x).bias(fold(bias)));
+          }};
+}
+
+Pass FuseFromInFront() {
+  auto x = any(), c = constant();
+  auto scaled = x * c; // others that use it are no worse off
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {scaled}).mayActivate();
+  auto transposed = op(Op::TRANSPOSE_CONV, {any(), any(), scaled}).mayActivate();
+  return {"fuse-from-in-front",
+          "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W))",
+          Phase::Fuse,
+          true,
+          {{"fuse_preactivation_batchnorm", {{Op::CONV_2D, Op::MUL}, {Op::DEPTHWISE_CONV_2D, Op::MUL}}},
+           {"fuse_mul_to_fullyconnected_weights", {{Op::FULLY_CONNECTED, Op::MUL}}},
+           {"fuse_add_to_fullyconnected_bias", {{Op::FULLY_CONNECTED, Op::ADD}}}},
+          {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), shift()}};
+}
+
+} // namespace origo

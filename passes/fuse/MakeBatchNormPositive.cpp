@@ -1,0 +1,31 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// relu(x · γ + β) → relu(x · γ' + β), where γ' is 1e-10 instead of each negative number. It changes results.
+static Rule positive() {
+  auto x = any(), gamma = constant(), beta = constant();
+  auto product = (x * gamma).once();
+  auto sum = (product + beta).mayActivate();
+  return {"positive", "not a constant multiple, used once, plus a constant", sum, [=](Match &m) {
+            if (m.root().activation() != Activation::RELU || !m[x].isFloat() || !m[gamma].isFloat())
+              return decline("not float with a fused RELU");
+            if (m.every(m[gamma], [](double n) { return n >= 0; }))
+              return decline("gamma is positive already");
+            Expr clamped = fold(op(Op::SELECT_V2, {op(Op::LESS, {gamma, 0.0}), 1e-10, gamma}));
+            return m.replace(
+                clone(sum).operand(m.positionOf(product), clone(product).operand(0, x).operand(1, clamped)));
+          }};
+}
+
+Pass MakeBatchNormPositive() {
+  return {
+      "make-batch-norm-positive",
+      "relu(x * g + b) -> relu(x * g' + b), g' = 1e-10 where g < 0: changes results, for fuse-preactivation-batch-norm",
+      Phase::Fuse,
+      false,
+      {{"make_batchnorm_gamma_positive", {}}},
+      {positive()}};
+}
+
+} // namespace origo

@@ -1,0 +1,49 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// The axes of x that both go over.
+static std::optional<llvm::SmallVector<int32_t, 6>> allAxes(const Integers &inner, const Integers &outer, int rank,
+                                                            bool keepsDimensions) {
+  auto first = inner.axesOf(rank);
+  if (!first)
+    return std::nullopt;
+  llvm::SmallVector<int32_t, 6> left;
+  for (int32_t axis = 0; axis < rank; ++axis)
+    if (keepsDimensions || !llvm::is_contained(*first, axis))
+      left.push_back(axis);
+  auto second = outer.axesOf(static_cast<int>(left.size()));
+  if (!second)
+    return std::nullopt;
+  for (int32_t axis : *second)
+    if (!llvm::is_contained(*first, left[axis]))
+      first->push_back(left[axis]);
+  llvm::sort(*first);
+  return first;
+}
+
+/// mean(mean(x, a), b) → mean(x, a and b): all parts of which the outer one takes the mean are of the same size.
+static Rule merge() {
+  auto x = any(), a = constant(), b = constant();
+  auto inner = mean(x, a).once(), outer = mean(inner, b);
+  return {"merge", "not the mean of a mean that is used once", outer, [=](Match &m) {
+            bool keeps = m.op(outer).option("keep_dims");
+            if (!m[x].isFloat() || !m[outer].isFloat())
+              return decline("not float");
+            if (m.op(inner).option("keep_dims") != static_cast<int64_t>(keeps))
+              return decline("one keeps the dimensions that it goes over, and the other does not");
+            std::optional<Integers> first = m.integers(m[a]), second = m.integers(m[b]);
+            auto axes = first && second ? allAxes(*first, *second, m[x].rank(), keeps) : std::nullopt;
+            if (!axes)
+              return decline("the axes are not known, or not of the tensor");
+            return m.replace(clone(outer).operand(0, x).operand(1, first->boundTo(*second).with(*axes)));
+          }};
+}
+
+Pass MergeMeans() {
+  return {
+      "merge-means", "mean(mean(x, a), b) -> mean(x, a and b)", Phase::Simplify, true, {{"fuse_mean_with_mean", {}}},
+      {merge()}};
+}
+
+} // namespace origo

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# circle2circle as a command line: configurations, targets, flags that are refused, a dynamic batch.
+# usage: optimise.sh BIN
+set -euo pipefail
+bin=$(cd "$1" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+# Expects exit status 1 and one line on stderr that holds a text.
+refused() {
+  local text=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  ((status == 1)) || fail "$*: exit status $status"
+  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line about \"$text\": $(<stderr)"
+}
+run="$bin/circle2circle"
+
+cat >net.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1?,3]) -> (%y) {
+  %half: f32[] = const [0.5]
+  %a: f32[1?,3] = HARD_SWISH(%x)
+  %y: f32[1?,3] = SUB(%a, %half)
+}
+END
+
+# A configuration says the same as the command line, which goes first.
+cat >net.cfg <<'END'
+[onecc]
+one-optimize = True
+include = O1  # the group of options
+
+[one-optimize]
+input_path: net.origo
+output_path = %(input_path)s
+  .out
+decompose_hardswish = True
+fuse_gelu = False
+END
+refused 'the extension tells' "$run" --config net.cfg
+sed -i -e '/^  .out/d' -e 's/)s$/)s.out.origo/' net.cfg
+"$run" --config net.cfg
+"$run" -O1 --decompose_hardswish net.origo command.origo
+cmp net.origo.out.origo command.origo || fail "a configuration and a command line give different models"
+grep -q 'RELU6' net.origo.out.origo || fail "the configuration's flag did nothing"
+"$run" --config net.cfg net.origo other.origo && cmp -s other.origo net.origo.out.origo || fail "the command line does not go first"
+
+echo 'unknown_pass=True' >>net.cfg
+refused 'net.cfg: [one-optimize]: unknown key "unknown_pass"' "$run" --config net.cfg
+printf '[one-optimize]\nfuse_gelu=True\nfuse_gelu=True\n' >twice.cfg
+refused 'twice.cfg: line 3: key "fuse_gelu" stands here a second time' "$run" --config twice.cfg
+printf '[one-optimize]\ninput_path=%%(input_path)s\n' >loop.cfg
+refused 'refers to others more than 10 deep' "$run" --config loop.cfg
+printf '[one-optimize]\ninput_path=%%(there)s\n' >gap.cfg
+refused 'there is no key "there"' "$run" --config gap.cfg
+printf 'fuse_gelu=True\n' >bare.cfg
+refused 'line 1: a key stands in front of the first section' "$run" --config bare.cfg
+printf '[one-quantize]\n' >none.cfg
+refused 'has no section [one-optimize]' "$run" --config none.cfg
+printf '[onecc]\ninclude=O9\n[one-optimize]\n' >group.cfg
+refused 'no such group: "O9"; there is O1' "$run" --config group.cfg
+
+# What is not built is refused, with the reason.
+for flag in fuse_bcq unroll_unidirseqlstm nchw_to_nhwc_input_shape nchw_to_nhwc_output_shape sparsify_tensor=w; do
+  refused "--${flag%=*} is not supported: " "$run" --$flag net.origo out.origo
+done
+
+# A first dimension that is known at run time only.
+"$run" --dynamic_batch_to_single_batch net.origo single.origo
+grep -q 'main(%x: f32\[1,3\])' single.origo || fail "the batch is still dynamic"
+grep -q '%y: f32\[1,3\]' single.origo || fail "the result's batch is still dynamic"
+
+# A target without RELU6 does not get one.
+cat >target.json <<'END'
+{"target": "no-relu6", "schema_version": 1, "ops": {"HARD_SWISH": {}, "MUL": {}, "ADD": {}, "SUB": {}}}
+END
+"$run" --decompose_hardswish --target target.json net.origo kept.origo
+grep -q 'HARD_SWISH' kept.origo || fail "the target's limits were not looked at"
+refused 'cannot be read' "$run" --target nowhere.json net.origo out.origo
+
+# INSTANCE_NORM and its like are not made for a .tflite.
+cat >norm.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[2,4]) -> (%y) {
+  %axes: i32[1] = const [1]
+  %eps: f32[] = const [0.001]
+  %g: f32[4] = const [1, 2, 3, 4]
+  %sq: f32[2,4] = SQUARE(%x)
+  %m: f32[2,1] = MEAN(%sq, %axes) {keep_dims=true}
+  %e: f32[2,1] = ADD(%m, %eps)
+  %r: f32[2,1] = RSQRT(%e)
+  %n: f32[2,4] = MUL(%x, %r)
+  %y: f32[2,4] = MUL(%n, %g)
+}
+END
+"$run" --fuse_rmsnorm -V norm.origo norm.tflite 2>log && grep -q '6 operators, 6 after' log || fail "not left as it was: $(<log)"
+"$run" --fuse_rmsnorm -V norm.origo norm.circle 2>log && grep -q '6 operators, 1 after' log || fail "not recognised: $(<log)"
+echo "passed"
