@@ -6,6 +6,7 @@
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
@@ -137,7 +138,8 @@ bool fits(llvm::ArrayRef<SlotRule> slots, bool repeat, llvm::ArrayRef<const Valu
     if (!slots[std::min(i, slots.size() - 1)].accepts(values[i], operands))
       return false;
   }
-  for (size_t i = values.size(); i < slots.size(); ++i)
+  size_t least = slots.size() - (repeat && slots.size() > 1); // what repeats may do so no times
+  for (size_t i = values.size(); i < least; ++i)
     if (!slots[i].optional && !mayBeAbsent)
       return false;
   return true;

@@ -1,7 +1,11 @@
+#include "ir/shapes/Inference.h"
 #include "report/target/Target.h"
 #include "tests/Engines.h"
+#include "tests/RandomOperator.h"
 
-#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <map>
 
 using namespace origo;
 using namespace origo::test;
@@ -68,8 +72,8 @@ TEST(KernelRows, SayWhatRunsAndWhatDoesNot) {
       {"%x: f32[1,2,2,1]",
        "%s: i32[2] = const [4, 4]\n%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s) {half_pixel_centers=true}",
        "%s: i32[1] = const [4]\n%y: f32[1,4,4,1] = RESIZE_BILINEAR(%x, %s)"},
-      {"%x: f32[3], %s: f32[]", "%y: f32[3] = SOFTMAX(%x) {beta=1}", "%y: f32[] = SOFTMAX(%s) {beta=1}"},
-      {"%x: f32[3], %s: f32[]", "%a: i32[] = const [0]\n%y: i32[] = ARG_MAX(%x, %a) {output_type=INT32}",
+      {"%x: f32[3], %s: f32[] ranked", "%y: f32[3] = SOFTMAX(%x) {beta=1}", "%y: f32[] = SOFTMAX(%s) {beta=1}"},
+      {"%x: f32[3], %s: f32[] ranked", "%a: i32[] = const [0]\n%y: i32[] = ARG_MAX(%x, %a) {output_type=INT32}",
        "%a: i32[] = const [0]\n%y: i32[] = ARG_MAX(%s, %a) {output_type=INT32}"},
       {"%x: f32[3,3], %v: f32[3]", "%y: f32[3,3] = BATCH_MATMUL(%x, %x)", "%y: f32[3] = BATCH_MATMUL(%v, %x)"},
       {"%x: bool[4], %i: bool[]",
@@ -103,6 +107,59 @@ TEST(KernelRows, SayWhatRunsAndWhatDoesNot) {
     expectVerdict(true, pair.inputs, pair.runs);
     expectVerdict(false, pair.inputs, pair.doesNot);
   }
+}
+
+/// Over all rows, with options and operands as they come: circle-check, compiling in both engines and running in both
+/// agree, shapes are those that the rule of ir/ tells, and what it refuses does not run. ORIGO_THOROUGH=1 tries more.
+TEST(KernelRows, RandomOperatorsAgree) {
+  const int tries = std::getenv("ORIGO_THOROUGH") ? 2000 : 6;
+  RandomOperator generator(1);
+  size_t made = 0, supported = 0, ran = 0;
+  std::map<std::string, bool> rows; // whether any of its operators ran
+  for (const Kernel &kernel : allKernels())
+    for (int attempt = 0; attempt < tries; ++attempt) {
+      auto text = generator.make(kernel);
+      if (!text)
+        break;
+      SCOPED_TRACE(*text);
+      auto model = parse(*text);
+      ASSERT_TRUE(model);
+      ++made;
+      bool &rowRan = rows[operatorInfo(kernel.code)->name.str() + " " + kernel.types.str()];
+      auto violations = report::checkTarget(*model, ownLimits());
+      std::string refused[2];
+      for (Engine engine : {Engine::Reference, Engine::Fast}) {
+        CompileOptions options;
+        options.engine = engine;
+        auto session = compile(*model, options);
+        if (!session)
+          refused[engine == Engine::Fast] = llvm::toString(session.takeError());
+      }
+      EXPECT_EQ(refused[0], refused[1]);
+      const Operator &op = model->subgraphs[0]->operators.front();
+      EXPECT_EQ(violations.empty(), refused[0].empty())
+          << (violations.empty() ? refused[0]
+                                 : violations[0].operand + " " + violations[0].rule + " " + violations[0].expected);
+      if (!violations.empty() || !refused[0].empty())
+        continue;
+      ++supported;
+      auto inferred = inferResults(op);
+      bool contradicts = !inferred;
+      std::string why = contradicts ? llvm::toString(inferred.takeError()) : "";
+      Difference difference = compare(*model, *text, 1);
+      ran += difference.ran;
+      rowRan |= difference.ran;
+      EXPECT_FALSE(contradicts && difference.ran) << why;
+      EXPECT_LE(difference.floats, 1e-4);
+      EXPECT_LE(difference.steps, 1);
+      if (::testing::Test::HasFailure())
+        return;
+    }
+  for (auto &[row, hasRun] : rows)
+    if (!hasRun)
+      std::cout << "  never ran: " << row << "\n";
+  std::cout << made << " operators, " << supported << " supported, " << ran << " ran\n";
+  EXPECT_GT(ran, made / 4);
 }
 
 std::vector<int> numbersOf(llvm::StringRef statements) {

@@ -48,6 +48,8 @@ void pool(const Tensor &in, Tensor &out, const circle::Pool2DOptions &options, p
 
 template <class T> std::unique_ptr<FastKernel> pool(const FastSite &site) {
   const auto &options = site.options<circle::Pool2DOptions>();
+  if (!sameQuantization(site.op.operand(0)->quantization, site.op.result()->quantization))
+    return nullptr; // to be rescaled
   // Sums of so many have 32 bits.
   if (options.filter_height() <= 0 || options.filter_width() <= 0 || options.stride_h() <= 0 ||
       options.stride_w() <= 0 || int64_t(options.filter_height()) * options.filter_width() > 1 << 15)

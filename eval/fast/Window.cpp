@@ -70,6 +70,8 @@ std::unique_ptr<FastKernel> maxPool(const FastSite &site) {
   if (depth <= 0)
     return nullptr;
   size_t channels = static_cast<size_t>(depth);
+  if (!sameQuantization(site.op.operand(0)->quantization, site.op.result()->quantization))
+    return nullptr; // to be rescaled
   switch (site.type(0)) {
   case TensorType::FLOAT32:
     return images<float>(createPool<float>(site, xnn_create_max_pooling2d_nhwc_f32, true, channels), depth,

@@ -179,8 +179,6 @@ llvm::Error runUint4(KernelContext &ctx) {
 /// The older scheme with weights in blocks: input and weights are uint8 around 128, the second result is room for the
 /// runtime to work in.
 llvm::Error runShuffled(KernelContext &ctx) {
-  if (ctx.options<circle::FullyConnectedOptions>().weights_format() == Format::DEFAULT)
-    return runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>(ctx);
   auto p = prepare(ctx);
   if (!p)
     return p.takeError();
@@ -224,7 +222,7 @@ llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
       {Op::FULLY_CONNECTED,
        "u8{t}, u8{t|c0}[u,d], i32[#u] -> i16{t}[..,u], u8",
        runShuffled,
-       {is("weights_format", {"DEFAULT", "SHUFFLED4x16INT8"})}},
+       {is("weights_format", {"SHUFFLED4x16INT8"})}},
       {Op::FULLY_CONNECTED,
        "i8{t}, i8|i4{t|c0}[u,d], i32[#u]? -> i8{t}[..,u]",
        runQuantized<int8_t, int8_t, int8_t, int32_t, int32_t>,

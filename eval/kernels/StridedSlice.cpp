@@ -87,7 +87,7 @@ llvm::Expected<View> viewStridedSlice(const KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> stridedSliceKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::STRIDED_SLICE, "any, i32, i32, i32 -> same", copyView<viewStridedSlice>},
+      {Op::STRIDED_SLICE, "any, i32[n], i32[n], i32[n] -> same", copyView<viewStridedSlice>},
   };
   return rows;
 }

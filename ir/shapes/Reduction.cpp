@@ -19,8 +19,8 @@ Answer reduceWithType(const Operator &op, TensorType type) {
   llvm::SmallVector<bool> reduced(input->size(), false);
   for (int64_t axis : *axes) {
     auto index = axisIn(axis, input->size());
-    // The runtime reduces a scalar over axis 0 or -1.
-    if (!index && !(input->empty() && (axis == 0 || axis == -1)))
+    // The runtime does not look at the axes of a scalar.
+    if (!index && !input->empty())
       return fail(op, "axis " + llvm::Twine(axis) + " is out of range");
     if (index)
       reduced[*index] = true;

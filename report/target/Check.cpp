@@ -71,6 +71,9 @@ Json shapeJson(const Value &value) {
   return json;
 }
 
+/// An empty shape is a scalar's, or nobody knew it.
+bool mayHaveAnyRank(const Value &value) { return value.shape.empty() && !value.hasRank && !isConstant(value); }
+
 /// −1: not known.
 int64_t dimensionOf(const Value &value, int64_t i) {
   i = i < 0 ? i + value.rank() : i;
@@ -82,7 +85,7 @@ int64_t dimensionOf(const Value &value, int64_t i) {
 
 /// −1: not known.
 int64_t elementsOf(const Value &value) {
-  int64_t count = 1;
+  int64_t count = mayHaveAnyRank(value) ? -1 : 1;
   for (int64_t i = 0; i < value.rank() && count >= 0; ++i)
     count = dimensionOf(value, i) < 0 ? -1 : eval::times(count, dimensionOf(value, i));
   return count;
@@ -113,12 +116,10 @@ Json propertyOf(const Value &value, const SlotProperty &of) {
   return json;
 }
 
-/// Dimensions that are not known agree with any, and so does a shape that may not be one: an empty one is a scalar's,
-/// or nobody knew it.
+/// Dimensions that are not known agree with any, and so does a shape that may not be one.
 bool shapesAgree(const Value &a, const Value &b) {
-  for (const Value *value : {&a, &b})
-    if (value->shape.empty() && !value->hasRank && !isConstant(*value))
-      return true;
+  if (mayHaveAnyRank(a) || mayHaveAnyRank(b))
+    return true;
   bool agree = a.rank() == b.rank();
   for (int i = 0; agree && i < a.rank(); ++i)
     agree = dimensionOf(a, i) < 0 || dimensionOf(b, i) < 0 || dimensionOf(a, i) == dimensionOf(b, i);
@@ -288,7 +289,8 @@ private:
         expected.push_back(dataTypeName(type));
       report(prefix + "dataTypes", expected, dataTypeName(value.type));
     }
-    if (value.rank() < limits.minRank.value_or(0) || value.rank() > limits.maxRank.value_or(INT32_MAX)) {
+    bool ranked = !mayHaveAnyRank(value);
+    if (ranked && (value.rank() < limits.minRank.value_or(0) || value.rank() > limits.maxRank.value_or(INT32_MAX))) {
       Json expected = Json::object();
       if (limits.minRank)
         expected["min"] = *limits.minRank;
@@ -296,7 +298,7 @@ private:
         expected["max"] = *limits.maxRank;
       report(prefix + "rankRange", expected, value.rank());
     }
-    bool fits = limits.shape.empty() || static_cast<int>(limits.shape.size()) == value.rank();
+    bool fits = !ranked || limits.shape.empty() || static_cast<int>(limits.shape.size()) == value.rank();
     for (auto [i, wanted] : llvm::enumerate(limits.shape))
       if (int64_t actual = dimensionOf(value, static_cast<int64_t>(i)); wanted >= 0 && actual >= 0)
         fits &= wanted == actual;
