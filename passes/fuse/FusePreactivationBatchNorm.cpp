@@ -1,4 +1,4 @@
-#include "passes/fuse/Linear.h"
+#include "passes/Linear.h"
 
 #include <cmath>
 
