@@ -199,6 +199,30 @@ void expectExactShares(const Imported &imported, const Model *source, const std:
   EXPECT_EQ(sum(metrics, &SourceMetrics::operations), operations) << name;
   EXPECT_EQ(sum(metrics, &SourceMetrics::bytes), bytes) << name;
   EXPECT_EQ(metrics.operators.size(), imported.model->operatorCount()) << name;
+  uint64_t ofScopes = 0;
+  for (const ScopeMetrics &line : byScope(metrics, *imported.lineage.source))
+    ofScopes += line.scope.level == 1 ? line.sum.macs : 0;
+  EXPECT_EQ(ofScopes, macs) << name;
+}
+
+TEST(Scopes, EachLevelAddsUp) {
+  Scopes scopes;
+  for (const char *name : {"a/b/c", "a/b", "a", "a/d", "e", "f/g", "a/b/c;x/y"})
+    scopes.add(name);
+  auto of = [&](const char *name) {
+    std::string text;
+    for (const ScopeLine &line : scopes.linesOf(name))
+      text += std::to_string(line.level) + line.key + " ";
+    return text;
+  };
+  EXPECT_EQ(of("a/b/c"), "1a/ 2a/b/ ");
+  EXPECT_EQ(of("a/b"), "1a/ 2a/b/ "); // nothing below a/b/ has scopes
+  EXPECT_EQ(of("a"), "1a/ 2a/ (rest) ");
+  EXPECT_EQ(of("a/d"), "1a/ 2a/ (rest) ");
+  EXPECT_EQ(of("a/b;x/y"), "1a/ 2a/b/ ");
+  EXPECT_EQ(of("e"), "1(no scope) ");
+  EXPECT_EQ(of(""), "1(no scope) ");
+  EXPECT_EQ(of("f/g"), "1f/ ");
 }
 
 TEST(Metrics, SharesOfTheSourceAddUp) {

@@ -26,6 +26,7 @@ cl::opt<bool> csv("csv", cl::desc("Print comma-separated values: a line an opera
 cl::opt<Rows> per("per", cl::desc("What there is a line for:"),
                   cl::values(clEnumValN(Rows::Operators, "operator", "each written operator (default)"),
                              clEnumValN(Rows::Sources, "source", "each operator of the source"),
+                             clEnumValN(Rows::Scopes, "scope", "each scope in their names: block3/, block3/conv/"),
                              clEnumValN(Rows::Tensors, "tensor", "each tensor"),
                              clEnumValN(Rows::Subgraphs, "subgraph", "each subgraph"),
                              clEnumValN(Rows::Model, "model", "the model")),
