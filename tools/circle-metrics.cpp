@@ -61,6 +61,7 @@ cl::extrahelp
              "\nExamples:\n"
              "  circle-metrics net.circle                                  the table\n"
              "  circle-metrics --per=source --source=net.tflite net.circle what does each layer of mine cost now?\n"
+             "  circle-metrics --per=scope net.circle                      by block1/, block1/conv/, ...\n"
              "  circle-metrics --csv --per=tensor net.circle > tensors.csv\n"
              "  circle-metrics --json net.circle > metrics.json\n"
              "  circle-metrics --netron=net.netron.json net.circle         drop it on Netron with net.circle open\n"
