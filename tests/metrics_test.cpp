@@ -243,6 +243,35 @@ TEST(Metrics, SharesOfTheSourceAddUp) {
   EXPECT_GT(several, 50u);
 }
 
+/// What is left of the operator's macs is its own; each of the others counts as one.
+TEST(Metrics, SharesAreByTheMacsOfTheSource) {
+  const char *text = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4,4,1]) -> (%y) {
+  %w: f32[2,1,1,1] = const [1, 2]
+  %two: f32[2] = const [3, 2]
+  %a: f32[1,4,4,2] = CONV_2D(%x, %w) {stride_w=1, stride_h=1}
+  %b: f32[1,4,4,2] = MUL(%a, %two)
+  %y: f32[1,4,4,2] = RELU(%b)
+}
+)";
+  PayloadStore store;
+  auto source = llvm::cantFail(parseText(text, "", store)), written = llvm::cantFail(parseText(text, "", store));
+  source->becomeSource(), written->becomeSource();
+  ASSERT_FALSE(bool(runPipeline(*written, Pipeline::o1(), store, {})));
+  written->number();
+  ASSERT_EQ(written->operatorCount(), 1u);
+  auto listing = llvm::cantFail(listingOf(*source, source->format));
+  auto macs = [&](const Model *weighedBy) {
+    std::vector<uint64_t> parts;
+    for (const SourceMetrics &row : metricsOf(*written, *listing, weighedBy, {}).sources)
+      parts.push_back(row.macs);
+    return parts;
+  };
+  EXPECT_EQ(macs(source.get()), (std::vector<uint64_t>{31, 1, 0}));
+  EXPECT_EQ(macs(nullptr), (std::vector<uint64_t>{32, 0, 0}));
+}
+
 TEST(Metrics, OfRealModels) {
   std::vector<std::string> files = realModels();
   if (files.empty())
