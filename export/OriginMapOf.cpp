@@ -125,9 +125,9 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   row.relations.resize(count);
   row.reason = {};
   if (row.relations.empty())
-    row.reason = !value.noRelation.empty()  ? word(value.noRelation)
+    row.reason = !value.noRelation->empty() ? word(value.noRelation)
                  : !value.relations.empty() ? origin::Word("approximated")
-                 : !value.synthetic.empty() ? origin::Word("synthetic")
+                 : !value.synthetic->empty() ? origin::Word("synthetic")
                                             : origin::Word("new-intermediate");
   return row;
 }

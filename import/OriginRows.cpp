@@ -166,8 +166,10 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   value.sourceTensors = model.sets.of(row.tensors);
   value.sourceOperators = model.sets.of(row.operators);
   lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
-  value.synthetic = intern(row.syntheticReason);
-  value.noRelation = intern(row.reason);
+  if (!row.syntheticReason.empty())
+    value.synthetic = intern(row.syntheticReason);
+  if (!row.reason.empty())
+    value.noRelation = intern(row.reason);
   for (const origin::MapRelation &relation : row.relations) {
     if (relation.tensor >= model.sourceTensors)
       return bad(place() + " is related to a tensor that the source does not have");
@@ -186,7 +188,7 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   if (!row.constant && value.isConstant())
     for (const Relation &relation : value.relations)
       value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
-  if (value.relations.empty() && value.noRelation.empty())
+  if (value.relations.empty() && value.noRelation->empty())
     value.noRelation = "approximated";
   // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by itself.
   if (!value.relations.empty() && !value.relations[0].exact) {
@@ -202,7 +204,7 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
     return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
                ", which the source does not have");
-  Successors *into = model.addSuccessors();
+  Destinations *into = model.addDestinations();
   Tombstone stone{.ofTensors = row.isTensor,
                   .fate = fateFromName(row.fate),
                   .was = fateFromName(row.was),
@@ -217,12 +219,12 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   for (auto [graph, index] : row.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");
-    into->entries.push_back(operators[graph][index]);
+    into->add(*operators[graph][index]);
   }
   for (auto [graph, index] : row.tensors) {
     if (graph >= model.subgraphs.size() || index >= model.subgraphs[graph]->values.size())
       return bad("its ledger leads to a tensor that is not there");
-    into->entries.push_back(model.subgraphs[graph]->values[index]);
+    into->add(*model.subgraphs[graph]->values[index]);
   }
   model.tombstones.push_back(stone);
   return Error::success();

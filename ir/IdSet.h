@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -51,7 +52,7 @@ private:
     bool operator==(const Node &) const = default;
   };
   static constexpr uint32_t isSingle = 1u << 31, isRun = ~0u;
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;     ///< a vector would need twice the room while it grows
   std::vector<uint32_t> table; ///< open addressing over `nodes`, 0 = free
 
   struct Run {

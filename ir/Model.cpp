@@ -272,12 +272,13 @@ void Model::becomeSource() {
       op.lineages.clear();
       op.wide.clear();
       op.inexact = op.made = false;
-      op.successors = nullptr;
+      op.destinations = nullptr;
     }
     for (Value *value : graph->values) {
       uint32_t id = sourceTensors++;
       value->relations = {Relation{id, 0, true}};
-      value->noRelation = value->synthetic = {};
+      value->noRelation.clear();
+      value->synthetic.clear();
       value->inexact = false;
       value->lineages.clear();
       value->sourceTensors = value->isConstant() ? sets.single(id) : IdSet{};
@@ -345,68 +346,58 @@ void Model::sortUnneeded() {
 
 namespace {
 
-/// Follows successors to what is live. A chain of single successors is walked once.
+/// Follows destinations to what is live. A chain of single destinations is walked once: its lists lead to the last of them
+/// from then on.
 class Follower {
 public:
-  void follow(const Successors *from, LedgerRow &row) {
-    llvm::DenseSet<const void *> visited;
-    llvm::SmallVector<Node> work;
-    if (from)
-      push(*from, work);
-    while (!work.empty()) {
-      Node node = end(work.pop_back_val());
-      if (!visited.insert(node.key()).second)
-        continue;
-      if (node.live()) {
-        if (node.op)
-          row.operators.push_back(node.op);
+  void follow(Destinations *from, LedgerRow &row) {
+    llvm::DenseSet<const Destinations *> visited;
+    llvm::SmallVector<Destinations *> work;
+    auto push = [&](Destinations *list) {
+      if (list && visited.insert(list = last(list)).second)
+        work.push_back(list);
+    };
+    push(from);
+    while (!work.empty())
+      for (auto entry : work.pop_back_val()->entries) {
+        if (auto *op = llvm::dyn_cast<Operator *>(entry); op && !op->erased())
+          row.operators.push_back(op);
+        else if (auto *value = llvm::dyn_cast<Value *>(entry); value && !value->erased())
+          row.values.push_back(value);
         else
-          row.values.push_back(node.value);
-      } else if (const Successors *next = node.way()) {
-        push(*next, work);
+          push(way(entry));
       }
-    }
-    llvm::sort(row.operators, before<Operator>);
-    llvm::sort(row.values, before<Value>);
+    sortUnique(row.operators);
+    sortUnique(row.values);
   }
 
 private:
-  struct Node {
-    Operator *op = nullptr;
-    Value *value = nullptr;
-    Successors *list = nullptr;
-    const void *key() const { return op ? static_cast<const void *>(op) : value ? static_cast<const void *>(value) : list; }
-    bool live() const { return op ? !op->erased() : value && !value->erased(); }
-    const Successors *way() const { return op ? op->successors : value ? value->successors : list; }
-  };
-  llvm::DenseMap<const void *, Node> shortcuts;
+  using Entry = llvm::PointerUnion<Operator *, Value *, Destinations *>;
 
-  template <class T> static bool before(const T *a, const T *b) {
-    return std::pair(a->subgraph()->index, a->index) < std::pair(b->subgraph()->index, b->index);
+  /// Where what is erased leads to.
+  static Destinations *way(Entry entry) {
+    if (auto *list = llvm::dyn_cast<Destinations *>(entry))
+      return list;
+    auto *op = llvm::dyn_cast<Operator *>(entry);
+    auto *value = llvm::dyn_cast<Value *>(entry);
+    return op ? op->erased() ? op->destinations : nullptr : value->erased() ? value->destinations : nullptr;
   }
-  static Node nodeOf(llvm::PointerUnion<Operator *, Value *, Successors *> entry) {
-    return {llvm::dyn_cast<Operator *>(entry), llvm::dyn_cast<Value *>(entry), llvm::dyn_cast<Successors *>(entry)};
-  }
-  static void push(const Successors &s, llvm::SmallVectorImpl<Node> &work) {
-    for (auto entry : s.entries)
-      work.push_back(nodeOf(entry));
-  }
-  Node end(Node node) {
-    llvm::SmallVector<const void *> path;
-    while (!node.live()) {
-      if (auto it = shortcuts.find(node.key()); it != shortcuts.end()) {
-        node = it->second;
-        continue;
-      }
-      const Successors *next = node.way();
-      if (!next || next->entries.size() != 1)
-        break;
-      path.push_back(node.key());
-      node = nodeOf(next->entries.front());
+  static Destinations *next(const Destinations *list) { return list->entries.size() == 1 ? way(list->entries.front()) : nullptr; }
+  static Destinations *last(Destinations *list) {
+    Destinations *end = list;
+    while (Destinations *after = next(end))
+      end = after;
+    while (Destinations *after = next(list)) {
+      list->entries.front() = end;
+      list = after;
     }
-    for (const void *key : path)
-      shortcuts[key] = node;
-    return node;
+    return end;
+  }
+  template <class T> static void sortUnique(llvm::SmallVectorImpl<const T *> &items) {
+    llvm::sort(items, [](const T *a, const T *b) {
+      return std::pair(a->subgraph()->index, a->index) < std::pair(b->subgraph()->index, b->index);
+    });
+    items.erase(std::unique(items.begin(), items.end()), items.end());
   }
 };
 

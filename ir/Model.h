@@ -25,16 +25,16 @@
 #include <optional>
 
 namespace origo {
-struct Successors;
+struct Destinations;
 namespace rewrite {
 class Build;
 }
 } // namespace origo
 
 /// Known before the type is complete, because such lists name each other.
-template <> struct llvm::PointerLikeTypeTraits<origo::Successors *> {
-  static void *getAsVoidPointer(origo::Successors *list) { return list; }
-  static origo::Successors *getFromVoidPointer(void *list) { return static_cast<origo::Successors *>(list); }
+template <> struct llvm::PointerLikeTypeTraits<origo::Destinations *> {
+  static void *getAsVoidPointer(origo::Destinations *list) { return list; }
+  static origo::Destinations *getFromVoidPointer(void *list) { return static_cast<origo::Destinations *>(list); }
   static constexpr int NumLowBitsAvailable = 3;
 };
 
@@ -47,7 +47,7 @@ class Operator;
 class Rewriter;
 class Subgraph;
 class Value;
-struct Successors;
+struct Destinations;
 
 using circle::BuiltinOperator;
 using circle::TensorType;
@@ -149,7 +149,11 @@ public:
   bool isVariable = false;
   uint8_t compression = 0; ///< circle's CompressionType
   bool isGraphInput = false;
+  bool inexact = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
+  mutable bool named = false; ///< by a step or a list of destinations, perhaps for longer than it lives
   uint32_t externalBuffer = 0; ///< tflite's id of an ExternalBuffer; 0: none
+  unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
+  static constexpr unsigned unlisted = ~0u;
   llvm::SmallVector<int32_t, 4> shape;
   llvm::ArrayRef<int32_t> shapeSignature; ///< −1 marks an unknown dimension; empty: as shape
   llvm::StringRef name;                   ///< a label, never a key: may be empty, repeated, or not UTF-8
@@ -182,19 +186,19 @@ public:
   }
   unsigned otherUses = 0, graphOutputs = 0, signatureUses = 0;
 
+private:
+  unsigned definerResult = 0;
+
+public:
   // Provenance: stamped by import, the Editor and the Rewriter, read by export.
   llvm::SmallVector<Relation, 1> relations; ///< best first
-  llvm::StringRef noRelation;               ///< the reason where `relations` is empty, for example "new-intermediate"
+  Rare<llvm::StringRef> noRelation;         ///< the reason where `relations` is empty, for example "new-intermediate"
   IdSet sourceTensors, sourceOperators;     ///< of a constant: what it was computed from
-  llvm::StringRef synthetic;                ///< reason of a constant that a pass invented
-  bool inexact = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
-  Successors *successors = nullptr;         ///< of an erased value
+  Rare<llvm::StringRef> synthetic;          ///< reason of a constant that a pass invented
+  Destinations *destinations = nullptr;         ///< of an erased value
   Rare<std::vector<Lineage>> lineages;      ///< of a constant
-  mutable bool named = false;               ///< by a step or a list of successors, perhaps for longer than it lives
 
   bool erased() const { return parent == nullptr; }
-  static constexpr unsigned unlisted = ~0u;
-  unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
 
 private:
   friend class Use;
@@ -206,7 +210,6 @@ private:
   friend class Subgraph;
   Subgraph *parent = nullptr;
   Operator *definer = nullptr;
-  unsigned definerResult = 0;
   Use *uses = nullptr;
 };
 
@@ -256,11 +259,12 @@ public:
   IdSet calls;          ///< source ids of the calls it was inlined from
   Rare<std::vector<Lineage>> lineages; ///< `origins` is the union
   /// Of an erased operator: where its work went. Of one that a rewrite of this run made: the list that names it.
-  Successors *successors = nullptr;
+  Destinations *destinations = nullptr;
 
   unsigned index = 0; ///< position in its subgraph; set by Model::number()
   bool queued = false; ///< on the Rewriter's worklist
   bool made = false;   ///< by a rewrite of this run
+  bool named = false;  ///< by a list of destinations of an earlier run, perhaps for longer than it lives
   uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
 
 private:
@@ -280,8 +284,16 @@ private:
 
 /// Where the work of what a rewrite erased went; followed to what is live when the ledger is written. An operator that
 /// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to it.
-struct alignas(8) Successors {
-  llvm::SmallVector<llvm::PointerUnion<Operator *, Value *, Successors *>, 1> entries;
+struct alignas(8) Destinations {
+  llvm::SmallVector<llvm::PointerUnion<Operator *, Value *, Destinations *>, 1> entries;
+  void add(Value &value) {
+    entries.push_back(&value);
+    value.named = true;
+  }
+  void add(Operator &op) {
+    entries.push_back(&op);
+    op.named = true;
+  }
 };
 
 class Subgraph {
@@ -323,8 +335,8 @@ struct MetadataEntry {
 };
 
 /// A model in memory. Owns everything it holds but the mapped files, which it keeps open. Operators and values are
-/// never freed before the model: an erased one stays readable, so that the ledger can be followed through it. Only what
-/// a run itself has made and erased is used again.
+/// never freed before the model. An erased one stays readable where the ledger is followed through it (`named`); any
+/// other is used again by a later rewrite.
 /// Construction (this class) is for import and the text form; removing is for the Editor, replacing for the Rewriter.
 class Model {
 public:
@@ -378,14 +390,14 @@ public:
   /// A table copied into the arena, in circle's layout.
   const flatbuffers::Table *copyTable(const wire::TableType &type, const flatbuffers::Table *table,
                                       llvm::ArrayRef<wire::ScalarEdit> edits = {});
-  Successors *addSuccessors() { return &successorStore.emplace_back(); }
+  Destinations *addDestinations() { return &destinationStore.emplace_back(); }
   void keep(std::shared_ptr<void> resource) { kept.push_back(std::move(resource)); }
 
   // Provenance.
   IdSets sets;
   StepLists steps;
   PassLists passLists;
-  std::vector<Tombstone> tombstones;
+  std::deque<Tombstone> tombstones; ///< a vector would need twice the room while it grows
   SourceGraph sourceGraph;
   std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
   /// How many laws of docs/origin-map.md the rewrites of this run keep; the map says so of the file that it is for.
@@ -424,11 +436,12 @@ private:
   llvm::SpecificBumpPtrAllocator<Value> valueArena;
   std::deque<Buffer> bufferStore;
   std::deque<Quantization> quantizationStore;
-  std::deque<Successors> successorStore;
+  std::deque<Destinations> destinationStore;
   std::vector<std::shared_ptr<void>> kept;
-  std::vector<Operator *> spare; ///< erased, and named by nothing
-  /// The same of constants that rewrites computed, with their subgraph.
-  std::vector<std::pair<Subgraph *, Value *>> spareConstants;
+  // Erased, and named by nothing: used again for what rewrites make.
+  std::vector<Operator *> spareOperators;
+  std::vector<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
+  std::vector<Buffer *> spareBuffers;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
 };
 

@@ -15,7 +15,7 @@ namespace origo {
 
 class Operator;
 class Value;
-struct Successors;
+struct Destinations;
 
 /// What became of a source operator or tensor that nothing live carries any more. The closed list of the origin map.
 enum class Fate : uint8_t {
@@ -155,7 +155,7 @@ struct Tombstone {
   llvm::StringRef pass;
   uint32_t run;     ///< position in the chain of runs
   uint32_t rewrite; ///< running number in that run
-  const Successors *into; ///< may be null
+  Destinations *into; ///< may be null
   const Part *part = nullptr; ///< of the fate Elsewhere
 };
 

@@ -362,14 +362,14 @@ private:
   }
 
   void checkRelations(const Value &value) {
-    if (value.relations.empty() && value.noRelation.empty())
+    if (value.relations.empty() && value.noRelation->empty())
       report(value, "has no relation to a source tensor and no reason for that");
     for (const Relation &relation : value.relations)
       if (relation.tensor >= model.sourceTensors)
         report(value, "is related to what is no source tensor");
     if (!value.isConstant())
       return;
-    if (value.sourceTensors.empty() && value.sourceOperators.empty() && value.synthetic.empty())
+    if (value.sourceTensors.empty() && value.sourceOperators.empty() && value.synthetic->empty())
       report(value, "is a constant that was computed from nothing and not invented");
     if (!idsBelow(value.sourceTensors, true) || !idsBelow(value.sourceOperators, false))
       report(value, "was computed from what the source does not have");

@@ -160,7 +160,7 @@ TEST(Printable, KeepsALineALine) {
   EXPECT_LE(printable(std::string(1000, 'x'), 20).size(), 24u);
 }
 
-TEST(Model, LedgerFollowsSuccessorsToWhatIsLive) {
+TEST(Model, LedgerFollowsDestinationsToWhatIsLive) {
   Model model;
   Subgraph &graph = model.addSubgraph();
   Value &x = model.addValue(graph), &y = model.addValue(graph), &z = model.addValue(graph);

@@ -36,9 +36,11 @@ protected:
   Model &model;
   llvm::StringRef pass;
   llvm::SmallVector<Operator *> doomed; ///< nothing needs them any more; erased at the end of an edit
-  llvm::SmallVector<Operator *> spent;  ///< made in this run and erased in the last edit, which may still be looked at
-  llvm::SmallVector<std::pair<Subgraph *, Value *>> spentConstants;
+  llvm::SmallVector<Operator *> spent;  ///< erased in the last edit, which may still be looked at
+  llvm::SmallVector<std::pair<Subgraph *, Value *>> spentValues;
   const Part *part = nullptr; ///< that has what is buried now
+  /// Of constants: the source tensors that live on in a constant that this edit has made of it.
+  llvm::SmallDenseMap<const Value *, IdSet, 4> carried;
 
   /// The surroundings of an operator have changed.
   virtual void changed(Operator &op) {}
@@ -48,13 +50,13 @@ protected:
   /// What takes the place of the user does without the operand, so that it is dead if nothing else needs it.
   virtual bool isUnneeded(const Use &use) const { return false; }
 
-  void erase(Operator &op, Fate fate, Successors *into);
-  void eraseValue(Value &value, Fate fate, Successors *into);
-  void release(Value *value, Fate fate, Successors *into);
+  void erase(Operator &op, Fate fate, Destinations *into);
+  void eraseValue(Value &value, Fate fate, Destinations *into);
+  void release(Value *value, Fate fate, Destinations *into);
   void eraseDoomed(Fate fate = Fate::Dead);
-  void bury(bool tensors, IdSet ids, Fate fate, Successors *into);
+  void bury(bool tensors, IdSet ids, Fate fate, Destinations *into);
   bool removable(const Operator &op) const;
-  static void dropPayload(Value &value);
+  void dropPayload(Value &value);
 
 private:
   bool resize(Value &value, llvm::ArrayRef<int32_t> shape);

@@ -14,32 +14,35 @@ bool Editor::removable(const Operator &op) const {
 
 /// A long chain of rewrites leaves behind as many constants as it has steps.
 void Editor::dropPayload(Value &value) {
-  if (value.buffer && value.buffer->computed)
-    value.buffer->payload = {};
+  if (!value.buffer || !value.buffer->computed)
+    return;
+  value.buffer->payload = {};
+  model.spareBuffers.push_back(std::exchange(value.buffer, nullptr));
 }
 
-void Editor::bury(bool tensors, IdSet ids, Fate fate, Successors *into) {
+void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into) {
   if (ids.empty())
     return;
   model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part});
   mutation::buried(model);
 }
 
-void Editor::erase(Operator &op, Fate fate, Successors *into) {
+void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   // What is fused lives on in the operators that were made, a duplicate in the one that stays.
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
     bury(false, op.origins, fate, into);
   else if (!op.lineages->empty())
     bury(false, op.origins, Fate::Dead, nullptr); // those of its lineages that nothing used any more
-  Successors *home = std::exchange(op.successors, into);
+  Destinations *home = std::exchange(op.destinations, into);
   if (op.made) {
     auto *entry = llvm::find_if(home->entries, [&](auto e) { return llvm::dyn_cast<Operator *>(e) == &op; });
     if (into)
       *entry = into;
     else
       home->entries.erase(entry);
-    spent.push_back(&op);
   }
+  if (op.made || !op.named)
+    spent.push_back(&op);
   for (unsigned i = 0; i < op.resultCount; ++i)
     if (Value *result = op.resultValues[i]) {
       result->definer = nullptr;
@@ -61,7 +64,7 @@ void Editor::erase(Operator &op, Fate fate, Successors *into) {
 }
 
 /// One use of `value` went with something that was erased.
-void Editor::release(Value *value, Fate fate, Successors *into) {
+void Editor::release(Value *value, Fate fate, Destinations *into) {
   if (value->erased())
     return;
   if (Operator *producer = value->producer()) {
@@ -84,18 +87,18 @@ void Editor::eraseDoomed(Fate fate) {
   }
 }
 
-void Editor::eraseValue(Value &value, Fate fate, Successors *into) {
+void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
   Subgraph *graph = value.parent;
   llvm::SmallVector<uint32_t, 4> ids;
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
-  bury(true, model.sets.join(model.sets.of(ids), value.sourceTensors), fate, into);
-  value.successors = into;
+  bury(true, model.sets.minus(model.sets.join(model.sets.of(ids), value.sourceTensors), carried.lookup(&value)), fate,
+       into);
+  value.destinations = into;
   value.relations.clear();
   value.parent = nullptr;
   dropPayload(value);
-  if (value.buffer && value.buffer->computed && !value.quantization)
-    spentConstants.emplace_back(graph, &value);
+  spentValues.emplace_back(graph, &value);
   if (const Quantization *q = value.quantization)
     for (Value *detail : {q->scales, q->zeroPoints})
       if (detail) {

@@ -219,7 +219,7 @@ Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, Pa
         bury(true, model.sets.of(ids), fateOf(part), nullptr);
         return true;
       });
-      if (value->relations.empty() && value->noRelation.empty())
+      if (value->relations.empty() && value->noRelation->empty())
         value->noRelation = "new-intermediate";
     }
 

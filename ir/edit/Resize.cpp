@@ -29,9 +29,8 @@ bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
     ids.push_back(relation.tensor);
   value.relations.clear();
   value.noRelation = "new-intermediate";
-  Successors *into = model.addSuccessors();
-  into->entries.push_back(&value);
-  value.named = true;
+  Destinations *into = model.addDestinations();
+  into->add(value);
   bury(true, model.sets.of(ids), Fate::UserRemoved, into);
   value.shape.assign(shape.begin(), shape.end());
   value.hasShape = true;

@@ -34,7 +34,7 @@ Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> 
 }
 
 Value *Build::pendingResult(llvm::StringRef label) {
-  Value &value = model.addValue(*match.root().op->subgraph());
+  Value &value = engine.newValue(*match.root().op->subgraph());
   value.hasShape = true;
   value.hasRank = match.consumed.front()->result()->hasRank; // files say it of all tensors or of none
   value.name = label;
@@ -255,7 +255,6 @@ Value *Build::folded(Operator &op, llvm::StringRef label) {
   Value *result = op.result();
   const char *why = "";
   auto payloads = engine.folding.evaluate(op, engine.store, why);
-  result->parent = nullptr;
   if (!payloads) {
     engine.error = llvm::joinErrors(std::move(engine.error), payloads.takeError());
     return fail("the environment failed");

@@ -91,7 +91,7 @@ private:
 
   // Putting in.
   void apply();
-  Operator &putIn(Created &item, Operator &before, Successors &into);
+  Operator &putIn(Created &item, Operator &before, Destinations &into);
   void findWays();
   uint32_t lineageOf(const Value &operand, uint32_t way) const;
   IdSet originsOf(const Operator &op, uint32_t way) const;

@@ -298,10 +298,10 @@ RewriteResult Build::finish() {
 }
 
 /// Takes its place before an operator, linked to what it uses.
-Operator &Build::putIn(Created &item, Operator &before, Successors &into) {
+Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
   Operator &op = *item.op;
   into.entries.push_back(&op);
-  op.successors = &into;
+  op.destinations = &into;
   op.made = true;
   op.parent = before.parent;
   op.index = before.index; // until the model is numbered again: what tells which of two comes first
@@ -452,7 +452,7 @@ void Build::relateMoved() {
     Relation relation = item.old->relations.front();
     relation.steps = model.steps.append(relation.steps, back);
     inner->relations.push_back(relation);
-    inner->noRelation = {};
+    inner->noRelation.clear();
   }
 }
 
@@ -464,7 +464,7 @@ void Build::apply() {
   findWays();
   Fate fate = fateOf();
   Operator &first = **llvm::min_element(roots, [](auto *a, auto *b) { return a->index < b->index; });
-  Successors *into = model.addSuccessors();
+  Destinations *into = model.addDestinations();
   for (Created &item : created)
     item.exact = isExact(item);
 
@@ -489,14 +489,13 @@ void Build::apply() {
     maker->op->resultValues[0] = item.old;
     item.old->definer = maker->op;
     item.old->definerResult = 0;
-    item.with->definer = nullptr;
-    item.with->parent = nullptr;
+    engine.discard(*item.with);
     mutation::related(model, *item.old);
   }
   for (Created &item : created) {
-    Successors *own = into;
+    Destinations *own = into;
     if (created.size() > 1) {
-      own = model.addSuccessors();
+      own = model.addDestinations();
       into->entries.push_back(own);
     }
     putIn(item, first, *own);
@@ -522,24 +521,29 @@ void Build::apply() {
   for (const Dropped &item : dropped)
     engine.noteUnneeded(*item.op, item.position, item.reason);
 
-  llvm::SmallVector<std::pair<Operator *, Successors *>, 8> heirsOf;
+  llvm::SmallVector<std::pair<Operator *, Destinations *>, 8> heirsOf;
   for (Operator *op : consumed) {
     llvm::SmallVector<Operator *, 2> heirs;
     for (Created &item : created)
       if (isOwn(*op, item.standsFor))
         heirs.push_back(item.op);
-    Successors *way = into;
+    Destinations *way = into;
     if (!heirs.empty() && heirs.size() < created.size()) {
-      way = model.addSuccessors();
+      way = model.addDestinations();
       for (Operator *heir : heirs)
-        way->entries.push_back(heir->successors);
+        way->entries.push_back(heir->destinations);
     }
     heirsOf.emplace_back(op, way);
   }
   llvm::SmallVector<Operator *, 4> makes;
   for (Created &item : created)
     makes.push_back(item.op);
+  for (const Value *constant : constants)
+    if (!constant->unused())
+      for (const Value *parent : made[constant].parents)
+        engine.carried[parent] = constant->sourceTensors;
   engine.retire(heirsOf, roots.size(), makes, fate);
+  engine.carried.clear();
   for (Value *constant : constants)
     if (!constant->erased() && constant->unused())
       engine.discard(*constant);

@@ -59,11 +59,10 @@ std::string Rewriter::furthest(const rewrite::Expr &pattern, Operator &root) {
 
 /// What the last rewrite erased was there to be looked at; now it may be used again.
 void Rewriter::forgetSpent() {
-  model.spare.insert(model.spare.end(), spent.begin(), spent.end());
+  llvm::append_range(model.spareOperators, spent);
   spent.clear();
-  llvm::copy_if(spentConstants, std::back_inserter(model.spareConstants),
-                [](auto &spare) { return !spare.second->named; });
-  spentConstants.clear();
+  llvm::copy_if(spentValues, std::back_inserter(model.spareValues), [](auto &spare) { return !spare.second->named; });
+  spentValues.clear();
 }
 
 /// Why no rewrite at all may touch what was matched.
@@ -95,12 +94,12 @@ llvm::StringRef Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
   return model.copy(llvm::StringRef((root.resultName() + "/" + suffix).str()));
 }
 
-/// One that this run has made and erased is used again, with the room that it has for operands and results.
+/// One that was erased is used again, with the room that it has for operands and results.
 Operator *Rewriter::newOperator() {
-  if (model.spare.empty())
+  if (model.spareOperators.empty())
     return new (model.operatorArena.Allocate()) Operator();
-  Operator *op = model.spare.back();
-  model.spare.pop_back();
+  Operator *op = model.spareOperators.back();
+  model.spareOperators.pop_back();
   Use *uses = op->operandUses;
   Value **results = op->resultValues;
   unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;
@@ -115,40 +114,46 @@ Operator *Rewriter::newOperator() {
   return op;
 }
 
-/// The same for a constant, with its buffer.
-Value &Rewriter::newConstant(Subgraph &graph, Payload payload) {
-  if (model.spareConstants.empty() || model.spareConstants.back().first != &graph) {
-    Value &value = model.addValue(graph);
-    value.buffer = &model.addBuffer(std::move(payload));
-    value.buffer->computed = true;
-    return value;
-  }
-  Value *value = model.spareConstants.back().second;
-  model.spareConstants.pop_back();
-  Buffer *buffer = value->buffer;
+Value &Rewriter::newValue(Subgraph &graph) {
+  if (model.spareValues.empty() || model.spareValues.back().first != &graph)
+    return model.addValue(graph);
+  Value *value = model.spareValues.back().second;
+  model.spareValues.pop_back();
   if (value->index == Value::unlisted)
     graph.values.push_back(value);
   numbers.forget(*value);
   value->~Value();
   new (value) Value();
   value->parent = &graph;
-  value->buffer = buffer;
-  buffer->payload = std::move(payload);
   return *value;
 }
 
-void Rewriter::discard(Value &constant) {
-  spentConstants.emplace_back(std::exchange(constant.parent, nullptr), &constant);
-  dropPayload(constant);
+Value &Rewriter::newConstant(Subgraph &graph, Payload payload) {
+  Value &value = newValue(graph);
+  if (model.spareBuffers.empty()) {
+    value.buffer = &model.addBuffer(std::move(payload));
+    value.buffer->computed = true;
+  } else {
+    value.buffer = model.spareBuffers.back();
+    model.spareBuffers.pop_back();
+    value.buffer->payload = std::move(payload);
+  }
+  return value;
 }
 
+/// A value that did not come into the graph, or that nothing there uses.
+void Rewriter::discard(Value &value) {
+  spentValues.emplace_back(std::exchange(value.parent, nullptr), &value);
+  value.definer = nullptr;
+  dropPayload(value);
+}
+
+/// An operator that did not come into the graph.
 void Rewriter::recycle(Operator &op) {
   for (Value *result : op.results())
-    if (result && result->definer == &op) {
-      result->definer = nullptr;
-      result->parent = nullptr;
-    }
-  model.spare.push_back(&op);
+    if (result && result->definer == &op)
+      discard(*result);
+  model.spareOperators.push_back(&op);
 }
 
 void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
@@ -247,19 +252,18 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     sortByLineage(to);
   mutation::related(model, to);
   if (!to.relations.empty())
-    to.noRelation = {};
+    to.noRelation.clear();
   from.relations.clear();
 }
 
-void Rewriter::standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into) {
+void Rewriter::standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Destinations &into) {
   takeOver(old, value, exact && !replacesInexact(), [&](uint32_t lineage) { return numbers[lineage]; });
-  into.entries.push_back(&value);
-  value.named = true;
+  into.add(value);
 }
 
 /// `old`, which keeps its name and relations, holds what `constant` was made of.
 void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact,
-                              Successors &into) {
+                              Destinations &into) {
   describeParents(old, parents);
   sortByLineage(old);
   mutation::derived(model, old);
@@ -276,8 +280,7 @@ void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineag
   old.buffer->computed = true;
   constant.buffer->payload = {};
   old.forEachUse([&](Use &use) { push(*use.owner); });
-  into.entries.push_back(&old);
-  old.named = true;
+  into.add(old);
 }
 
 /// What a constant was computed from, by lineage.
@@ -296,7 +299,7 @@ void Rewriter::noteUnneeded(Operator &op, unsigned position, UnneededReason reas
 }
 
 /// Erases what was consumed and is needed no more.
-void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Successors *>> consumed, size_t roots,
+void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> consumed, size_t roots,
                       llvm::ArrayRef<Operator *> made, Fate fate) {
   ++applied;
   for (Operator *op : made) {
@@ -357,15 +360,14 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   region = list;
   std::optional<RewriteEvent> event = describe(list, SourceLine::current());
   ++model.rewrites;
-  Successors *into = model.addSuccessors();
+  Destinations *into = model.addDestinations();
   bool swapped =
       op.numOperands() == 2 && op.operand(0) != survivor->operand(0) && op.operand(0) == survivor->operand(1);
   llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, op, swapped);
   for (auto [from, to] : llvm::zip(op.results(), survivor->results()))
     if (from) {
       takeOver(*from, *to, true, [&](uint32_t lineage) { return numbered[lineage]; });
-      into->entries.push_back(to);
-      to->named = true;
+      into->add(*to);
     }
   survivor->origins = model.sets.join(survivor->origins, op.origins);
   mutation::joined(model, survivor->origins);
@@ -405,10 +407,9 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
       survivor->sourceOperators = model.sets.join(survivor->sourceOperators, value->sourceOperators);
       mutation::derived(model, *survivor);
       if (!survivor->sourceTensors.empty() || !survivor->sourceOperators.empty())
-        survivor->synthetic = {};
-      Successors *into = model.addSuccessors();
-      into->entries.push_back(survivor);
-      survivor->named = true;
+        survivor->synthetic.clear();
+      Destinations *into = model.addDestinations();
+      into->add(*survivor);
       eraseValue(*value, Fate::DuplicateOf, into);
       if (onRewrite)
         onRewrite({model.rewrites, pass, rule, SourceLine::current(), graph.get(), {}, {}, survivor});

@@ -112,17 +112,18 @@ private:
   // For Build.
   llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
   Operator *newOperator();
+  Value &newValue(Subgraph &graph);
   Value &newConstant(Subgraph &graph, Payload payload);
-  void discard(Value &constant);
+  void discard(Value &value);
   void recycle(Operator &op);
   void created(Operator &op, llvm::ArrayRef<Operator *> roots);
-  void standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Successors &into);
+  void standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Destinations &into);
   void claimWork();
   bool madeBefore(const Operator &op, uint32_t id) const;
-  void becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact, Successors &into);
+  void becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact, Destinations &into);
   void describeParents(Value &constant, llvm::ArrayRef<Lineage> parents);
   void noteUnneeded(Operator &op, unsigned position, UnneededReason reason);
-  void retire(llvm::ArrayRef<std::pair<Operator *, Successors *>> consumed, size_t roots,
+  void retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> consumed, size_t roots,
               llvm::ArrayRef<Operator *> made, Fate fate);
 };
 

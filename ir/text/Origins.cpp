@@ -93,11 +93,11 @@ static void printRelations(llvm::raw_ostream &os, const Value &value, const Tain
       printStep(os, step);
     separator = ", ";
   }
-  if (value.relations.empty() && !value.noRelation.empty())
-    os << value.noRelation;
+  if (value.relations.empty() && !value.noRelation->empty())
+    os << value.noRelation.get();
 }
 
-static bool hasRelations(const Value &value) { return !value.relations.empty() || !value.noRelation.empty(); }
+static bool hasRelations(const Value &value) { return !value.relations.empty() || !value.noRelation->empty(); }
 
 void printOrigins(llvm::raw_ostream &os, const Operator &op, const Taint &taint) {
   Model &model = op.subgraph()->model();
@@ -143,8 +143,8 @@ void printOrigins(llvm::raw_ostream &os, const Value &value, const Taint &taint)
   };
   part("from constants", value.sourceTensors);
   part("operators", value.sourceOperators);
-  if (!value.synthetic.empty()) {
-    os << separator << "synthetic " << value.synthetic;
+  if (!value.synthetic->empty()) {
+    os << separator << "synthetic " << value.synthetic.get();
     separator = " ";
   }
   if (hasRelations(value)) {
