@@ -17,6 +17,7 @@ struct TypeList {
   llvm::SmallVector<TypeSlot, 4> operands, results;
   bool operandsRepeat = false, resultsRepeat = false;
 };
+TypeList parseTypes(llvm::StringRef text); ///< of a row
 /// For each of allKernels().
 llvm::ArrayRef<TypeList> kernelTypes();
 

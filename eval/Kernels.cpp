@@ -1,3 +1,4 @@
+#include "eval/CustomKernels.h"
 #include "eval/KernelTypes.h"
 
 #include "schema/TensorTypes.h"
@@ -65,6 +66,8 @@ namespace origo::eval {
 #define DECLARE(name) llvm::ArrayRef<KernelRow> name();
 KERNEL_FILES(DECLARE)
 #undef DECLARE
+llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels();
+llvm::ArrayRef<CustomKernelRow> mediaPipeKernels();
 
 namespace {
 
@@ -108,6 +111,8 @@ llvm::SmallVector<TypeSlot, 4> parseSide(llvm::StringRef text, bool &repeats) {
   return slots;
 }
 
+} // namespace
+
 TypeList parseTypes(llvm::StringRef text) {
   TypeList list;
   auto [operands, results] = text.split("->");
@@ -115,6 +120,8 @@ TypeList parseTypes(llvm::StringRef text) {
   list.results = parseSide(results, list.resultsRepeat);
   return list;
 }
+
+namespace {
 
 bool fits(llvm::ArrayRef<TypeSlot> slots, bool repeat, llvm::ArrayRef<const Value *> values,
           llvm::ArrayRef<const Value *> operands, bool mayBeAbsent) {
@@ -170,11 +177,26 @@ bool TypeSlot::accepts(const Value *value, llvm::ArrayRef<const Value *> operand
 }
 
 llvm::ArrayRef<KernelRow> allKernels() { return registry().rows; }
+
+llvm::ArrayRef<CustomKernelRow> allCustomKernels() {
+  static const auto rows = [] {
+    std::vector<CustomKernelRow> made;
+    llvm::append_range(made, detectionPostProcessKernels());
+    llvm::append_range(made, mediaPipeKernels());
+    return made;
+  }();
+  return rows;
+}
+
 llvm::ArrayRef<TypeList> kernelTypes() { return registry().lists; }
 
 const KernelRow *findKernel(const Operator &op) {
   if (!op.results().empty() && !op.result(0)) // kernels look at its type
     return nullptr;
+  if (op.code == BuiltinOperator::CUSTOM)
+    for (const CustomKernelRow &row : allCustomKernels())
+      if (row.customCode == op.customCode.get() && matches(parseTypes(row.kernel.types), op))
+        return &row.kernel;
   llvm::ArrayRef<KernelRow> rows = allKernels();
   BuiltinOperator wanted = op.builtinMeant();
   for (const KernelRow *row = llvm::lower_bound(rows, wanted, [](auto &r, auto code) { return r.code < code; });
@@ -219,6 +241,8 @@ std::string supportTable() {
   };
   for (const KernelRow &row : allKernels())
     line(row.code, row.types);
+  for (const CustomKernelRow &row : allCustomKernels())
+    text += ("CUSTOM:" + row.customCode + "\t" + row.kernel.types + "\n").str();
   for (const OperatorInfo &info : allOperators())
     if (isControlFlow(info.code))
       line(info.code, "by its subgraphs");

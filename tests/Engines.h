@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/Distance.h"
+#include "eval/Distance.h"
 #include "tests/RandomInputs.h"
 #include "tests/Sessions.h"
 

@@ -190,6 +190,8 @@ llvm::Error runUint4(KernelContext &ctx) {
 /// The older scheme with weights in blocks: input and weights are uint8 around 128, the second result is room for the
 /// runtime to work in.
 llvm::Error runShuffled(KernelContext &ctx) {
+  if (ctx.options<circle::FullyConnectedOptions>().weights_format() == Format::DEFAULT && ctx.wants(1))
+    return ctx.fail("has a second result, which only weights in blocks need");
   if (ctx.options<circle::FullyConnectedOptions>().weights_format() == Format::DEFAULT)
     return runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>(ctx);
   auto p = prepare(ctx, Format::SHUFFLED4x16INT8);

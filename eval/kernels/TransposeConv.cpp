@@ -142,6 +142,7 @@ llvm::ArrayRef<KernelRow> transposeConvKernels() {
       {Op::TRANSPOSE_CONV, "i32, u8, u8, i32? -> u8", transposeQuantized<uint8_t, uint8_t, int32_t>},
       {Op::TRANSPOSE_CONV, "i32, i8|i4, i8, i32? -> i8", transposeQuantized<int8_t, int8_t, int32_t>},
       {Op::TRANSPOSE_CONV, "i32, i8, i16, i64? -> i16", transposeQuantized<int16_t, int8_t, int64_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8, i16, i32 -> i16", transposeQuantized<int16_t, int8_t, int32_t>},
   };
   return rows;
 }

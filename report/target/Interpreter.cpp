@@ -1,5 +1,6 @@
 #include "report/target/Target.h"
 
+#include "eval/CustomKernels.h"
 #include "eval/KernelTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -127,6 +128,13 @@ Target opSupportLimits() {
         if (isExtent(field.name))
           limits.attributes.push_back({&field, 1, {}, {}});
   }
+  const OperatorInfo &custom = *operatorInfo(BuiltinOperator::CUSTOM);
+  for (const eval::CustomKernelRow &row : eval::allCustomKernels())
+    target.ops[("CUSTOM:" + row.customCode).str()].anyOf.push_back(
+        limitsOf(custom, row.kernel, eval::parseTypes(row.kernel.types)));
+  for (auto [row, list] : llvm::zip_equal(eval::allKernels(), eval::kernelTypes()))
+    if (row.code == BuiltinOperator::ADD) // Operator::builtinMeant
+      target.ops["CUSTOM:AddV2"].anyOf.push_back(limitsOf(custom, row, list));
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       target.ops[info.name.str()]; // what it calls is held against the limits by itself

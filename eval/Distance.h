@@ -4,16 +4,16 @@
 
 #include <cmath>
 
-namespace origo::test {
+namespace origo::eval {
 
-inline llvm::ArrayRef<float> floatsIn(const eval::OwnedTensor &tensor) {
+inline llvm::ArrayRef<float> floatsIn(const OwnedTensor &tensor) {
   return {reinterpret_cast<const float *>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
 }
 
 /// How far two results are from each other: in parts of the range for floats, in steps for integers of 8 bits. All
 /// others are to be the same, or infinitely far. What is NaN in `a`, the reference, may be the lower bound of a clamp
 /// in `b`, as docs/speed.md says.
-inline double distance(const eval::OwnedTensor &a, const eval::OwnedTensor &b) {
+inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (a.type != b.type || a.shape != b.shape || a.bytes.size() != b.bytes.size())
     return infinity;
@@ -48,4 +48,4 @@ inline double distance(const eval::OwnedTensor &a, const eval::OwnedTensor &b) {
   return a.bytes == b.bytes ? 0 : infinity;
 }
 
-} // namespace origo::test
+} // namespace origo::eval
