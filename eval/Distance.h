@@ -2,6 +2,8 @@
 
 #include "eval/Session.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 #include <cmath>
 
 namespace origo::eval {
@@ -11,7 +13,7 @@ inline llvm::ArrayRef<float> floatsIn(const OwnedTensor &tensor) {
 }
 
 /// How far two results are from each other: in parts of the range for floats, in steps for integers of 8 bits. All
-/// others are to be the same, or infinitely far. What is NaN in `a`, the reference, may be the lower bound of a clamp
+/// others are to be the same, or infinitely far. What is too small for a normal float counts as 0. What is NaN in `a`, the reference, may be the lower bound of a clamp
 /// in `b`, as docs/speed.md says.
 inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -19,7 +21,8 @@ inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
     return infinity;
   double worst = 0;
   if (a.type == TensorType::FLOAT32) {
-    auto x = floatsIn(a), y = floatsIn(b);
+    auto normal = [](float v) { return std::fabs(v) < std::numeric_limits<float>::min() ? 0 : v; };
+    auto x = llvm::map_to_vector(floatsIn(a), normal), y = llvm::map_to_vector(floatsIn(b), normal);
     double low = 0, high = 0;
     for (float v : x)
       if (std::isfinite(v)) {

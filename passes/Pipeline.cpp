@@ -77,6 +77,7 @@ private:
   llvm::Error check(llvm::StringRef pass);
   llvm::Error sweep();
   llvm::Error runPhase(Phase phase);
+  llvm::Error mergeConstants();
   llvm::Error visit(Operator &op, Phase phase);
 };
 
@@ -145,6 +146,22 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
 }
 
 llvm::Error Run::runPhase(Phase phase) {
+  if (llvm::Error error = mergeConstants())
+    return error;
+  rw.beginPhase();
+  uint32_t before;
+  do {
+    while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
+      if (llvm::Error error = visit(*op, phase))
+        return error;
+    before = model.rewrites;
+    if (llvm::Error error = mergeConstants()) // what rewrites made may be equal to something
+      return error;
+  } while (model.rewrites != before);
+  return llvm::Error::success();
+}
+
+llvm::Error Run::mergeConstants() {
   model.number(); // what comes before what is told by it
   for (const Pipeline::Entry &entry : pipeline.entries)
     if (entry.pass->mergesConstants && !outOfFuel()) {
@@ -152,10 +169,6 @@ llvm::Error Run::runPhase(Phase phase) {
       if (llvm::Error error = check(entry.pass->name))
         return error;
     }
-  rw.beginPhase();
-  while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
-    if (llvm::Error error = visit(*op, phase))
-      return error;
   return llvm::Error::success();
 }
 

@@ -118,42 +118,39 @@ std::string optionError(llvm::StringRef text) {
   return (option.empty() ? "" : option + ": ") + printable(first, 200) + "; --help shows examples";
 }
 
-/// What is written to stderr while this lives, which some parsers of options do by themselves.
-class Stderr {
-public:
-  Stderr() : kept(::dup(2)), file(::memfd_create("stderr", MFD_CLOEXEC)) {
-    if (kept >= 0 && file >= 0)
-      ::dup2(file, 2);
-  }
-  std::string end() {
-    std::string text;
-    if (kept < 0 || file < 0)
-      return text;
-    ::dup2(kept, 2);
-    ::lseek(file, 0, SEEK_SET);
-    char part[4096];
-    for (ssize_t count; (count = ::read(file, part, sizeof(part))) > 0;)
-      text.append(part, static_cast<size_t>(count));
-    return text;
-  }
-  ~Stderr() {
-    ::close(kept);
-    ::close(file);
-  }
+/// The real stderr, while what is written to it is caught: some parsers of options print by themselves. −1: it is not.
+static int realStderr = -1;
 
-private:
-  int kept, file;
-};
+static void releaseStderr() {
+  if (realStderr < 0)
+    return;
+  ::dup2(realStderr, 2);
+  ::close(realStderr);
+  realStderr = -1;
+}
+
+/// What `work` writes to stderr. It may end the program.
+static std::string caughtFrom(llvm::function_ref<void()> work) {
+  int file = ::memfd_create("stderr", MFD_CLOEXEC);
+  if (file >= 0 && (realStderr = ::dup(2)) >= 0)
+    ::dup2(file, 2);
+  work();
+  releaseStderr();
+  std::string text;
+  char part[4096];
+  ::lseek(file, 0, SEEK_SET);
+  for (ssize_t count; (count = ::read(file, part, sizeof(part))) > 0;)
+    text.append(part, static_cast<size_t>(count));
+  ::close(file);
+  return text;
+}
 
 static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
-  std::string text, printed;
+  std::string text;
   llvm::raw_string_ostream errors(text);
-  bool sound;
-  {
-    Stderr caught;
-    sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors);
-    printed = caught.end();
-  }
+  bool sound = false;
+  std::string printed =
+      caughtFrom([&] { sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors); });
   if (sound)
     return;
   llvm::StringRef line = printed.empty() ? llvm::StringRef(text) : llvm::StringRef(printed);
@@ -170,6 +167,7 @@ static void finishOutput() {
     return;
   std::string why = llvm::outs().error().message();
   llvm::outs().clear_error();
+  releaseStderr(); // --help ends the program while options are parsed
   fail("cannot write the output: " + why);
   ::_exit(1);
 }

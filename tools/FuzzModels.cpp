@@ -169,7 +169,7 @@ private:
     if (random.once(5))
       for (const Tensor &other : llvm::reverse(constants))
         if (other.shape == x.shape || other.shape.empty() || other.shape == Shape{1} ||
-            (other.shape.size() == 1 && other.shape[0] == x.shape.back()))
+            (other.shape.size() == 1 && !x.shape.empty() && other.shape[0] == x.shape.back()))
           return other;
     Shape shape = x.shape;
     switch (random.below(5)) {

@@ -66,7 +66,10 @@ public:
                        (match.empty() ? "" : ", or does not print \"" + printable(match) + '"'));
     if (llvm::Error error = chooseOperators())
       return error;
-    simplifyLines();
+    for (size_t before = 0; before != lines.size();) {
+      before = lines.size();
+      simplifyLines();
+    }
     note(llvm::Twine(runs) + " runs; " + llvm::Twine(lines.size()) + " lines are left");
     return save();
   }
@@ -129,12 +132,24 @@ private:
     print.inlineBytes = 1 << 16;
     print.layout = false;
     printText(*imported->model, os, print);
+    if (llvm::Error error = write(*imported, text))
+      return error;
+    return text;
+  }
+  /// The candidate. A text that has all its constants is in one file.
+  llvm::Error write(Imported &imported, StringRef text) {
+    if (kindOf(candidate()) == FileKind::Text && !text.contains(" digest \"")) {
+      std::error_code code;
+      llvm::raw_fd_ostream os(candidate(), code);
+      if (!code)
+        os << text, os.close(), code = os.error();
+      os.clear_error();
+      return code ? makeError(candidate() + ": " + code.message()) : llvm::Error::success();
+    }
     ExportOptions to;
     to.format = kindOf(candidate()) == FileKind::Tflite ? Format::Tflite : Format::Circle;
     to.embed = origin::Embed::None;
-    if (llvm::Error error = tools::save(*imported, candidate(), to))
-      return error;
-    return text;
+    return tools::save(imported, candidate(), to);
   }
   size_t operators = 0; ///< of the last one
 
@@ -176,7 +191,8 @@ private:
 
   bool tryLines(const std::vector<std::string> &some) {
     PayloadStore store(scratch.path.str().str());
-    auto parsed = parseText(llvm::join(some, "\n") + "\n", "", store);
+    std::string text = llvm::join(some, "\n") + "\n";
+    auto parsed = parseText(text, "", store);
     if (!parsed) {
       llvm::consumeError(parsed.takeError());
       return false;
@@ -190,10 +206,7 @@ private:
       return false;
     }
     imported.lineage.source = *listing;
-    ExportOptions to;
-    to.format = kindOf(candidate()) == FileKind::Tflite ? Format::Tflite : Format::Circle;
-    to.embed = origin::Embed::None;
-    if (llvm::Error error = tools::save(imported, candidate(), to)) {
+    if (llvm::Error error = write(imported, text)) {
       llvm::consumeError(std::move(error));
       return false;
     }

@@ -454,7 +454,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", copyView<viewSlice>},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
-      {Op::PAD, "any, i32|i64, same? -> same", pad},
+      {Op::PAD, "any, i32|i64 -> same", pad},
       {Op::PADV2, "any, i32|i64, same? -> same", pad},
   };
   return rows;
