@@ -5,7 +5,7 @@
 set -euo pipefail
 
 sources() {
-  find schema origin ir eval import export passes report tools tests \
+  find schema origin ir eval quantize import export passes report tools tests \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -print0 2>/dev/null | sort -z
 }
 
@@ -25,6 +25,7 @@ direction() {
       below["ir/rewrite"] = "schema ir ir/shapes ir/edit ir/rewrite"
       below["ir/text"] = "schema ir ir/text"
       below["eval"] = "schema ir ir/shapes eval"
+      below["quantize"] = "schema ir eval quantize"
       below["import"] = "schema origin origin/codec ir ir/shapes import"
       below["export"] = "schema origin origin/codec ir ir/shapes export"
       below["passes"] = "schema ir ir/rewrite eval passes"
@@ -65,8 +66,8 @@ direction() {
           complain(room "/ may not include " header)
         includes++
       } else if (header ~ /^nlohmann\//) {
-        if (room != "tests" && (room !~ /^(origin|report)(\/|$)/ || FILENAME ~ /\.h$/))
-          complain("the JSON library is private to the .cpp files of origin/ and report/")
+        if (room != "tests" && (room !~ /^(origin|report|quantize)(\/|$)/ || FILENAME ~ /\.h$/))
+          complain("the JSON library is private to the .cpp files of origin/, report/ and quantize/")
       } else if (room != "tests" && $0 ~ /"/ && header !~ /^(llvm|flatbuffers|gtest|gmock|benchmark)\//) {
         complain("write the folder too: \"" room "/" header "\"")
       }
@@ -110,6 +111,7 @@ lies=(
   'ir/edit/Cut.cpp|"ir/rewrite/Rewriter.h"|ir/edit/ may not include ir/rewrite/Rewriter.h'
   'ir/rewrite/Show.cpp|"ir/text/Text.h"|ir/rewrite/ may not include ir/text/Text.h'
   'ir/rewrite/Run.cpp|"eval/Evaluate.h"|ir/rewrite/ may not include eval/Evaluate.h'
+  'quantize/Change.cpp|"ir/rewrite/Rewriter.h"|quantize/ may not include ir/rewrite/Rewriter.h'
   'import/Change.cpp|"ir/rewrite/Rewriter.h"|import/ may not include ir/rewrite/Rewriter.h'
   'export/Change.cpp|"ir/edit/Editor.h"|export/ may not include ir/edit/Editor.h'
   'eval/Change.cpp|"ir/rewrite/Build.h"|eval/ may not include ir/rewrite/Build.h'

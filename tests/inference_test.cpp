@@ -177,13 +177,14 @@ TEST_F(InferenceTest, PoolingAndResizing) {
   EXPECT_EQ(infer(g.op(Op::RESIZE_BILINEAR, {g.tensor({1, 2, 3, 4}), g.tensor({2}, TensorType::INT32)})),
             "f32[1,?,?,4]");
   EXPECT_EQ(infer(g.op(Op::RESIZE_NEAREST_NEIGHBOR, {g.tensor({1, 2, 3, 4}), g.ints({6, -7})})), "error");
+  EXPECT_EQ(infer(g.op(Op::RESIZE_BILINEAR, {g.tensor({1, 2, 3, 4}), g.ints({0, 7})})), "error");
 }
 
 TEST_F(InferenceTest, Reshape) {
   EXPECT_EQ(infer(reshape({2, 6}, {3, -1})), "f32[3,4]");
   EXPECT_EQ(infer(reshape({-1, 6}, {-1, 3})), "f32[?,3]");
   EXPECT_EQ(infer(reshape({1, 1}, {})), "f32[]");
-  EXPECT_EQ(infer(reshape({1}, {0})), "f32[]") << "the old way to write a scalar";
+  EXPECT_EQ(infer(reshape({1}, {0})), "error") << "means a scalar only as an option";
   EXPECT_EQ(infer(reshape({0, 6}, {0, -1})), "f32[0,0]");
   EXPECT_EQ(infer(reshape({2, 6}, {5, -1})), "error");
   EXPECT_EQ(infer(reshape({2, 6}, {-1, -1})), "error");

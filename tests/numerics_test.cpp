@@ -189,7 +189,7 @@ TEST(Numerics, GoldenCases) {
   tally.print("golden cases");
   EXPECT_GE(tally.executed, 76u);
   EXPECT_LE(tally.models - tally.executed, 28u) << "more cases cannot be executed: add kernels, or raise the bound";
-  EXPECT_LE(tally.sum(tally.unchecked), 43u);
+  EXPECT_LE(tally.sum(tally.unchecked), 44u);
   EXPECT_GE(tally.within, 1u);
 }
 

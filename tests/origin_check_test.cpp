@@ -710,14 +710,16 @@ TEST(OriginCheck, LongChains) {
   }
   EXPECT_EQ(words(merged.violations()), "");
 
-  // Each operator also claims the first one, which lies on a path, and the last
-  // one, which does not.
+  // Each operator also claims the first one, which comes before what all but it are given, and the last one, which lies
+  // on no path.
   Case first = untouched({chain(length)});
   for (OperatorRow &row : first.map.target.subgraphs[0].operators)
     if (row.origins[0])
       row.origins.insert(row.origins.begin(), 0);
-  for (const Violation &violation : first.violations())
-    EXPECT_EQ(violation.law, 9) << violation.text;
+  auto early = first.violations();
+  EXPECT_TRUE(llvm::any_of(early, [](const Violation &v) { return v.law == 7; }));
+  for (const Violation &violation : early)
+    EXPECT_TRUE(violation.law == 9 || violation.law == 7) << violation.text;
   for (OperatorRow &row : first.map.target.subgraphs[0].operators)
     if (row.origins.back() + 1 < length)
       row.origins.push_back(length - 1);

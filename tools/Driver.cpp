@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <thread>
@@ -158,6 +159,19 @@ static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
   line.consume_front((llvm::StringRef(argv[0]) + ": ").str());
   fail(optionError(line));
   std::exit(1);
+}
+
+std::vector<char *> withStatistics(int argc, char **argv) {
+  static std::deque<std::string> texts;
+  std::vector<char *> arguments(argv, argv + argc);
+  for (char *&argument : arguments) {
+    llvm::StringRef rest = argument;
+    if (!rest.consume_front("--stats") && !rest.consume_front("-stats"))
+      continue;
+    if (rest.empty() || rest[0] == '=')
+      argument = texts.emplace_back("--statistics" + rest.str()).data();
+  }
+  return arguments;
 }
 
 /// However the program ends: what was printed is there, or it says that it is not.

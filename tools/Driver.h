@@ -30,6 +30,10 @@ llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds = {
 /// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
 unsigned threadCount(unsigned asked);
 
+/// The command line with --stats spelled --statistics, for tools that read or write a file of them: LLVM has taken the
+/// shorter word. For main().
+std::vector<char *> withStatistics(int argc, char **argv);
+
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 

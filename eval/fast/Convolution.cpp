@@ -8,13 +8,14 @@ namespace {
 template <class T, class Setup> std::unique_ptr<FastKernel> convolution(XnnOperator op, const Conv &conv, Setup setup) {
   int32_t depth = static_cast<int32_t>(conv.groups * conv.groupIn);
   int32_t height = conv.filter->dim(1), width = conv.filter->dim(2);
-  return xnnKernel(std::move(op), [=](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-    const Tensor &x = *in[0];
-    if (x.rank() != 4 || x.dim(3) != depth || !fitsPointers(*out[0], height, width))
-      return xnn_status_invalid_parameter;
-    return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)),
-                 dataOf<T>(x), dataOf<T>(*out[0]), threads);
-  });
+  return xnnKernel(
+      std::move(op), [=, padding = conv.padding](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+        const Tensor &x = *in[0];
+        if (x.rank() != 4 || x.dim(3) != depth || !padding.fits(x) || !fitsPointers(*out[0], height, width))
+          return xnn_status_invalid_parameter;
+        return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)),
+                     dataOf<T>(x), dataOf<T>(*out[0]), threads);
+      });
 }
 
 std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {

@@ -13,6 +13,7 @@ struct Conv {
   uint32_t strideH, strideW, dilationH, dilationW, groups;
   size_t groupIn, groupOut;
   circle::ActivationFunctionType activation;
+  XnnPadding padding = {};
 };
 
 /// Nothing: not for XNNPACK.
@@ -30,7 +31,7 @@ inline std::optional<Conv> convOf(const FastSite &site) {
   if (shape.size() != 4 || shape[3] <= 0)
     return std::nullopt;
   int32_t depth = shape[3];
-  Conv c{filter, bias, site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D, false, 0, 0, 0, 0, 0, 0, 0, {}};
+  Conv c{filter, bias, site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D, false, 0, 0, 0, 0, 0, 0, 0, {}, {}};
   auto read = [&](const auto &options) {
     c.same = options.padding() == circle::Padding::SAME;
     c.activation = options.fused_activation_function();
@@ -57,6 +58,8 @@ inline std::optional<Conv> convOf(const FastSite &site) {
   if (!c.strideH || !c.strideW || !c.dilationH || !c.dilationW ||
       (bias && bias->count() != static_cast<int64_t>(c.groupOut * c.groups)))
     return std::nullopt;
+  c.padding = XnnPadding(c.same ? circle::Padding::SAME : circle::Padding::VALID, shape,
+                         {filter->dim(1), c.strideH, c.dilationH}, {filter->dim(2), c.strideW, c.dilationW});
   return c;
 }
 
@@ -64,9 +67,9 @@ inline std::optional<Conv> convOf(const FastSite &site) {
 template <class T, class Bias, class Create, class... Quantization>
 XnnOperator createConv(Create create, const Conv &c, std::pair<T, T> range, std::tuple<Quantization...> before,
                        auto after) {
-  uint32_t flags = (c.depthwise ? XNN_FLAG_DEPTHWISE_CONVOLUTION : 0) | (c.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0);
+  uint32_t flags = (c.depthwise ? XNN_FLAG_DEPTHWISE_CONVOLUTION : 0) | c.padding.flags;
   int height = c.filter->dim(1), width = c.filter->dim(2);
-  auto all = std::tuple_cat(std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>(0, 0, 0, 0),
+  auto all = std::tuple_cat(c.padding.stated(),
                             std::tuple(static_cast<uint32_t>(height), static_cast<uint32_t>(width), c.strideH,
                                        c.strideW, c.dilationH, c.dilationW, c.groups, c.groupIn, c.groupOut,
                                        c.groups * c.groupIn, c.groups * c.groupOut),

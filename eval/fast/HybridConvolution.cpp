@@ -13,7 +13,7 @@ public:
   HybridConvolution(const FastSite &site, const Conv &conv, std::pair<float, float> range)
       : clamp(range), depth(static_cast<int32_t>(conv.groups * conv.groupIn)),
         channels(static_cast<int64_t>(conv.groups * conv.groupOut)), height(conv.filter->dim(1)),
-        width(conv.filter->dim(2)), asymmetric(conv.depthwise || conv.filter->perChannel()) {
+        width(conv.filter->dim(2)), padding(conv.padding), asymmetric(conv.depthwise || conv.filter->perChannel()) {
     for (int64_t c = 0; c < channels; ++c)
       scales.push_back(conv.filter->scaleOf(static_cast<size_t>(c)));
     bias.assign(static_cast<size_t>(channels), 0);
@@ -35,7 +35,7 @@ public:
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
     const Tensor &x = *in[0];
-    if (!op || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0 ||
+    if (!op || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0 || !padding.fits(x) ||
         !fitsPointers(*out[0], height, width))
       return false;
     quantize(x, threads);
@@ -92,6 +92,7 @@ private:
   std::pair<float, float> clamp;
   int32_t depth;
   int64_t channels, height, width;
+  XnnPadding padding;
   bool asymmetric;
   std::vector<float> scales, bias, numbers;
   std::vector<std::pair<float, float>> ranges;

@@ -23,6 +23,12 @@ int32_t channelsOf(const FastSite &site) {
   return shape.size() == 4 && !site.constant(0) ? shape[3] : 0;
 }
 
+XnnPadding paddingOf(const FastSite &site) {
+  const auto &options = site.options<circle::Pool2DOptions>();
+  return XnnPadding(options.padding(), site.input(0).shape, {options.filter_height(), options.stride_h()},
+                    {options.filter_width(), options.stride_w()});
+}
+
 /// XNNPACK's order of arguments around those of quantisation: `create(padding, size, strides, [dilation],
 /// channels...)`.
 template <class T, class Create, class... Quantization>
@@ -33,11 +39,12 @@ XnnOperator createPool(const FastSite &site, Create create, bool dilates, size_t
   if (!range || options.stride_h() <= 0 || options.stride_w() <= 0 || options.filter_height() <= 0 ||
       options.filter_width() <= 0)
     return nullptr;
-  uint32_t flags = options.padding() == circle::Padding::SAME ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0;
-  std::tuple window(0u, 0u, 0u, 0u, static_cast<uint32_t>(options.filter_height()),
-                    static_cast<uint32_t>(options.filter_width()), static_cast<uint32_t>(options.stride_h()),
-                    static_cast<uint32_t>(options.stride_w()));
-  std::tuple rest(channels, channels, channels, quantization..., range->first, range->second, flags);
+  XnnPadding padding = paddingOf(site);
+  auto window = std::tuple_cat(padding.stated(), std::tuple(static_cast<uint32_t>(options.filter_height()),
+                                                            static_cast<uint32_t>(options.filter_width()),
+                                                            static_cast<uint32_t>(options.stride_h()),
+                                                            static_cast<uint32_t>(options.stride_w())));
+  std::tuple rest(channels, channels, channels, quantization..., range->first, range->second, padding.flags);
   auto call = [&](auto... arguments) {
     if constexpr (std::is_invocable_v<Create, decltype(arguments)..., xnn_operator_t *>)
       return createXnn(create, arguments...);
@@ -50,9 +57,9 @@ XnnOperator createPool(const FastSite &site, Create create, bool dilates, size_t
 
 template <class T, class Setup> auto pooling(const FastSite &site, Setup setup) {
   const auto &options = site.options<circle::Pool2DOptions>();
-  return [setup, &options](xnn_operator_t op, size_t batch, size_t height, size_t width, const Tensor &in, Tensor &out,
-                           pthreadpool_t threads) {
-    if (!fitsPointers(out, options.filter_height(), options.filter_width()))
+  return [setup, &options, padding = paddingOf(site)](xnn_operator_t op, size_t batch, size_t height, size_t width,
+                                                      const Tensor &in, Tensor &out, pthreadpool_t threads) {
+    if (!padding.fits(in) || !fitsPointers(out, options.filter_height(), options.filter_width()))
       return xnn_status_invalid_parameter;
     return setup(op, batch, height, width, dataOf<T>(in), dataOf<T>(out), threads);
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "eval/FixedPoint.h"
+#include "eval/Shapes.h"
 #include "eval/fast/Fast.h"
 
 #include <xnnpack.h>
@@ -38,6 +39,54 @@ template <class Setup> std::unique_ptr<FastKernel> xnnKernel(XnnOperator op, Set
 inline bool fitsPointers(const Tensor &out, int64_t height, int64_t width) {
   return times(times(height, width), product(out.shape, 1, 3)) <= int64_t(1) << 26;
 }
+
+/// What XNNPACK adds around an image NHWC. It works out SAME by itself, but wrongly where the stride is above the
+/// window: there the padding of the image that is expected is said in numbers, and other images are for the reference
+/// kernel.
+class XnnPadding {
+public:
+  struct Axis {
+    int64_t size, stride, dilation = 1;
+    uint32_t before = 0, after = 0;
+  };
+  XnnPadding() = default;
+  XnnPadding(circle::Padding padding, llvm::ArrayRef<int32_t> image, Axis vertical, Axis horizontal)
+      : vertical(vertical), horizontal(horizontal) {
+    if (padding != circle::Padding::SAME)
+      return;
+    isStated = image.size() == 4 && (skips(vertical) || skips(horizontal));
+    if (isStated) {
+      this->vertical = padded(vertical, image[1]);
+      this->horizontal = padded(horizontal, image[2]);
+    } else {
+      flags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
+    }
+  }
+  bool fits(const Tensor &image) const {
+    auto fits = [](const Axis &axis, int64_t length) {
+      Axis wanted = padded(axis, length);
+      return wanted.before == axis.before && wanted.after == axis.after;
+    };
+    return !isStated || (fits(vertical, image.dim(1)) && fits(horizontal, image.dim(2)));
+  }
+  std::tuple<uint32_t, uint32_t, uint32_t, uint32_t> stated() const {
+    return {vertical.before, horizontal.after, vertical.after, horizontal.before};
+  }
+  uint32_t flags = 0;
+
+private:
+  Axis vertical = {1, 1}, horizontal = {1, 1};
+  bool isStated = false;
+  static bool skips(const Axis &axis) { return axis.stride > (axis.size - 1) * axis.dilation + 1; }
+  static Axis padded(Axis axis, int64_t length) {
+    if (auto window = slide(circle::Padding::SAME, length, axis.size, axis.stride, axis.dilation)) {
+      int64_t end = (window->count - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1 - window->before;
+      axis.before = static_cast<uint32_t>(window->before);
+      axis.after = static_cast<uint32_t>(std::max<int64_t>(0, end - length));
+    }
+    return axis;
+  }
+};
 
 template <class T> const T *dataOf(const Tensor &tensor) { return reinterpret_cast<const T *>(tensor.storage.data()); }
 template <class T> T *dataOf(Tensor &tensor) { return reinterpret_cast<T *>(tensor.storage.data()); }

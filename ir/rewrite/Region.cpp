@@ -433,9 +433,14 @@ void Build::relateMoved() {
     Value *inner = op && op->info()->has(Trait::DataMovement) ? op->operand(0) : nullptr;
     bool own = inner && inner->producer() &&
                llvm::any_of(created, [&](const Created &c) { return c.op == inner->producer() && c.op != op; });
+    if (!own || !inner->relations.empty() || ways.size() > 1)
+      continue;
     // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
-    if (!own || !inner->relations.empty() || roots.front()->passes != 0 || ways.size() > 1 ||
-        item.old->relations.empty())
+    const Relation *known = llvm::find_if(item.old->relations, [&](const Relation &relation) {
+      int32_t maker = model.sourceGraph.producer(relation.tensor);
+      return maker >= 0 && model.sets.contains(inner->producer()->origins, maker);
+    });
+    if (known == item.old->relations.end())
       continue;
     Step back{Step::Reshape};
     if (op->code == Op::TRANSPOSE) {
@@ -449,7 +454,7 @@ void Build::relateMoved() {
     } else if (op->code != Op::RESHAPE && op->code != Op::SQUEEZE && op->code != Op::EXPAND_DIMS) {
       continue;
     }
-    Relation relation = item.old->relations.front();
+    Relation relation = *known;
     relation.steps = model.steps.append(relation.steps, back);
     inner->relations.push_back(relation);
     inner->noRelation.clear();

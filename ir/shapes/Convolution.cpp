@@ -155,7 +155,7 @@ Answer resize(const Operator &op) {
   auto size = readIntegers(op.operand(1));
   if (!size)
     return one(typeOf(op, 0), {(*input)[0], -1, -1, (*input)[3]});
-  if (size->size() != 2 || (*size)[0] < 0 || (*size)[1] < 0)
+  if (size->size() != 2 || (*size)[0] <= 0 || (*size)[1] <= 0)
     return fail(op, "a size that is not two positive numbers");
   return oneChecked(op, typeOf(op, 0), {(*input)[0], (*size)[0], (*size)[1], (*input)[3]});
 }

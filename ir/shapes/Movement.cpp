@@ -17,12 +17,8 @@ Answer reshape(const Operator &op) {
     return noAnswer();
   TensorType type = typeOf(op, 0);
   if (const Value *operand = op.operand(1)) {
-    if (auto to = readIntegers(operand)) {
-      // Old files write [0] for a scalar.
-      if (to->size() == 1 && to->front() == 0 && elementCount(*from) == 1)
-        to->clear();
+    if (auto to = readIntegers(operand))
       return reshapeTo(op, type, *from, *to);
-    }
     auto shape = shapeOf(operand);
     if (shape && shape->size() == 1 && (*shape)[0] >= 0 && static_cast<size_t>((*shape)[0]) <= maxRank)
       return one(type, unknownShape((*shape)[0]));
@@ -32,6 +28,7 @@ Answer reshape(const Operator &op) {
   if (!options || !options->new_shape() || options->new_shape()->size() > maxRank)
     return noAnswer();
   llvm::SmallVector<int64_t> to(options->new_shape()->begin(), options->new_shape()->end());
+  // Old files write [0] for a scalar there, though not as an operand.
   if (to.size() == 1 && to.front() == 0 && elementCount(*from) == 1)
     to.clear();
   return reshapeTo(op, type, *from, to);

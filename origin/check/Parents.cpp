@@ -2,13 +2,12 @@
 #include "origin/check/SourceOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 /// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
-/// or, where an output equals none, to one that what is computed from it equals.
-///
-/// Every operator is on some path from a source constant, a graph input or an operator without operands, so what is
-/// left to show is that a path leads on from it to one of those tensors.
+/// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead through
+/// tensors that the row's inputs equal: what comes before them has been done already.
 using namespace origo;
 using namespace origo::origin;
 
@@ -28,7 +27,7 @@ public:
       if (!row->wide.empty())
         ++wide;
       else if (allOutputsRelated(op) || (!row->origins.empty() && findFurtherEnds(op)))
-        askNearby(op, *row);
+        askNearby(op, *row), checkBehind(op, *row);
     }
     if (wide * 50 > rows)
       context.report.add(7, [&] {
@@ -42,6 +41,12 @@ public:
     llvm::erase_if(open, [](const SourceOrder::Question &question) { return question.answer; });
     if (!open.empty())
       askForDuplicates(ends);
+    for (auto [op, id] : behind)
+      if (!offPath.contains({op, id}))
+        context.report.add(7, [&, op = op, id = id] {
+          return context.writtenOperator(op) + " claims " + context.sourceOperator(id) +
+                 ", which comes before all that the operator is given";
+        });
   }
 
 private:
@@ -51,6 +56,9 @@ private:
   static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
   std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
   llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
+  std::vector<uint32_t> classes;           ///< of duplicates, by source operator; made when it is first needed
+  std::vector<std::pair<uint32_t, uint32_t>> behind;         ///< operator of the written file, and one it claims
+  llvm::DenseSet<std::pair<uint32_t, uint32_t>> offPath;     ///< likewise, what is reported already
   std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
 
   bool allOutputsRelated(uint32_t op) const {
@@ -171,9 +179,81 @@ private:
         open.push_back({id, op});
   }
 
+  /// The source tensors that what the operator is given equals, or what that is computed from where it equals none.
+  /// False: not all of it is seen.
+  bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts) const {
+    constexpr size_t farthest = 64;
+    llvm::SmallVector<uint32_t, 8> reached{op};
+    bool seen = true;
+    for (size_t i = 0; i < reached.size() && seen; ++i)
+      context.target.forEachInput(reached[i], [&](int32_t tensor) {
+        const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
+        if (!row)
+          return;
+        bool equals = false;
+        for (const MapRelation &relation : row->relations)
+          if (relation.steps.empty()) {
+            starts.push_back(relation.tensor);
+            equals = true;
+          }
+        int32_t producer = context.target.producer[tensor];
+        if (equals || row->constant)
+          return;
+        seen &= producer >= 0 && reached.size() < farthest;
+        if (producer >= 0 && !llvm::is_contained(reached, static_cast<uint32_t>(producer)))
+          reached.push_back(static_cast<uint32_t>(producer));
+      });
+    return seen && !starts.empty();
+  }
+
+  /// What is claimed and lies behind all that the operator is given.
+  void checkBehind(uint32_t op, const OperatorRow &row) {
+    const FileGraph &source = *context.source;
+    llvm::SmallDenseSet<uint32_t, 8> seen;
+    llvm::SmallVector<uint32_t, 8> pending, starts, claimed;
+    forEachEnd(op, [&](uint32_t node) {
+      if (seen.insert(node).second)
+        pending.push_back(node);
+    });
+    auto missed = [&](uint32_t id) { return context.knownOperator(id) && !seen.contains(id); };
+    if (pending.empty() || llvm::none_of(row.origins, missed) || !findStarts(op, starts))
+      return;
+    uint32_t graph = source.subgraphOfOperator(pending.front());
+    llvm::sort(starts);
+    for (uint64_t budget = 64 + 16 * uint64_t{row.origins.size()}; !pending.empty();) {
+      uint32_t node = pending.pop_back_val();
+      if (source.subgraphOfOperator(node) != graph || !source.callees(node).empty())
+        return;
+      bool far = false;
+      source.forEachInput(node, [&](int32_t tensor) {
+        if (tensor < 0 || std::binary_search(starts.begin(), starts.end(), static_cast<uint32_t>(tensor)))
+          return;
+        far |= budget == 0;
+        budget -= budget > 0;
+        if (int32_t from = source.producer[tensor]; from >= 0 && seen.insert(from).second)
+          pending.push_back(from);
+      });
+      if (far)
+        return; // nothing is shown
+    }
+    llvm::copy_if(row.origins, std::back_inserter(claimed),
+                  [&](uint32_t id) { return missed(id) && source.subgraphOfOperator(id) == graph; });
+    if (claimed.empty())
+      return;
+    if (classes.empty())
+      classes = duplicateClasses(source, order);
+    llvm::SmallDenseSet<uint32_t, 8> kinds;
+    for (uint32_t id : seen)
+      kinds.insert(classes[id]);
+    for (uint32_t id : claimed)
+      if (!kinds.contains(classes[id]))
+        behind.emplace_back(op, id);
+  }
+
   /// The last excuse: another operator that computes the same is on a path.
   void askForDuplicates(SourceOrder::Nodes ends) {
-    std::vector<uint32_t> classes = duplicateClasses(*context.source, order);
+    if (classes.empty())
+      classes = duplicateClasses(*context.source, order);
     std::vector<std::pair<uint32_t, uint32_t>> byClass;
     for (uint32_t id = 0; id < classes.size(); ++id)
       byClass.emplace_back(classes[id], id);
@@ -194,6 +274,7 @@ private:
           again, key, [](const SourceOrder::Question &a, const auto &b) { return std::pair(a.group, a.row) < b; });
       if (it == again.end() || std::pair(it->group, it->row) != key)
         continue;
+      offPath.insert({question.row, question.group});
       context.report.add(7, [&] {
         return context.writtenOperator(question.row) + " claims " + context.sourceOperator(question.group) +
                ", which lies on no path to what the operator computes";

@@ -1,0 +1,134 @@
+#include "quantize/Calibrate.h"
+
+#include "eval/Dense.h"
+
+#include "llvm/TargetParser/Host.h"
+
+namespace origo::quantize {
+
+using namespace eval;
+
+namespace {
+
+std::optional<Extremes> extremesOf(const Value &constant) {
+  if (!isDense(&constant) || constant.type != TensorType::FLOAT32)
+    return std::nullopt;
+  auto bytes = ConstantBytes::of(constant, CompileOptions().memoryLimit);
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return std::nullopt;
+  }
+  return quantize::extremesOf({reinterpret_cast<const float *>(bytes->bytes.data()), bytes->bytes.size() / 4});
+}
+
+/// The rows of a record while it runs.
+class Rows {
+public:
+  explicit Rows(Model &model, Statistics &statistics) : model(model), statistics(statistics) {
+    model.number();
+    for (auto &graph : model.subgraphs)
+      for (Value *value : graph->values)
+        if (value->type == TensorType::FLOAT32 && (value->producer() || value->isGraphInput)) {
+          slots[value] = statistics.tensors.size();
+          statistics.tensors.push_back({graph->index, value->index, value->name.str(), {}});
+        }
+    now.resize(statistics.tensors.size());
+    for (auto &graph : model.subgraphs)
+      for (Operator &op : graph->operators)
+        for (Subgraph *callee : op.callees())
+          connect(op, *callee);
+  }
+
+  void see(const Value &value, llvm::ArrayRef<float> elements) {
+    if (auto slot = slots.find(&value); slot != slots.end())
+      now[slot->second].join(quantize::extremesOf(elements));
+  }
+
+  void endRecord() {
+    // What is handed to a called subgraph has been seen where it was computed.
+    for (size_t round = 0; round < model.subgraphs.size(); ++round)
+      for (const Handed &one : handed)
+        now[one.to].join(one.from ? now[*one.from] : one.constant);
+    for (size_t i = 0; i < now.size(); ++i) {
+      statistics.tensors[i].rows.push_back(now[i]);
+      now[i] = {};
+    }
+  }
+
+private:
+  struct Handed {
+    size_t to;
+    std::optional<size_t> from;
+    Extremes constant = {};
+  };
+  Model &model;
+  Statistics &statistics;
+  llvm::DenseMap<const Value *, size_t> slots;
+  std::vector<Extremes> now;
+  std::vector<Handed> handed;
+
+  void hand(const Value *from, const Value *to) {
+    auto target = slots.find(to);
+    if (!from || target == slots.end())
+      return;
+    if (auto source = slots.find(from); source != slots.end())
+      handed.push_back({target->second, source->second});
+    else if (std::optional<Extremes> constant = extremesOf(*from))
+      handed.push_back({target->second, std::nullopt, *constant});
+  }
+
+  void connect(const Operator &op, const Subgraph &callee) {
+    unsigned first = op.code == BuiltinOperator::IF ? 1 : 0; // the condition stays outside
+    for (size_t i = 0; i < callee.inputs.size(); ++i) {
+      hand(op.operand(first + i), callee.inputs[i]);
+      if (op.code == BuiltinOperator::WHILE)
+        if (Subgraph *body = op.callees().back(); i < body->outputs.size())
+          hand(body->outputs[i], callee.inputs[i]);
+    }
+  }
+};
+
+} // namespace
+
+llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options) {
+  auto session = compile(model, options.compile);
+  if (!session)
+    return session.takeError();
+  auto ports = session->inputs();
+  if (!ports)
+    return ports.takeError();
+  auto records = open(*ports);
+  if (!records)
+    return records.takeError();
+  Statistics statistics;
+  // The kernels that the fast engine takes follow from the processor.
+  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : "fast " + llvm::sys::getHostCPUName().str();
+  Rows rows(model, statistics);
+  RunOptions run;
+  run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
+    if (tensor.type == TensorType::FLOAT32)
+      rows.see(value, tensor.as<float>());
+  };
+  const Shard &shard = options.shard;
+  uint64_t count = (*records)->count();
+  for (uint64_t i = shard.part - 1; i < count; i += shard.parts) {
+    auto inputs = (*records)->read(i);
+    if (!inputs)
+      return inputs.takeError();
+    for (size_t k = 0; k < ports->size(); ++k)
+      if (const OwnedTensor &input = (*inputs)[k]; input.type == TensorType::FLOAT32)
+        rows.see(*(*ports)[k].value, {reinterpret_cast<const float *>(input.bytes.data()), input.bytes.size() / 4});
+    State state; // records know nothing of each other
+    run.state = &state;
+    auto outputs = session->run(std::vector<TensorRef>(inputs->begin(), inputs->end()), run);
+    if (!outputs)
+      return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(outputs.takeError()));
+    rows.endRecord();
+    statistics.records.push_back(i);
+    if (options.progress)
+      options.progress(i + 1, count);
+  }
+  return statistics;
+}
+
+} // namespace origo::quantize

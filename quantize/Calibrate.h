@@ -1,0 +1,29 @@
+#pragma once
+
+#include "eval/Session.h"
+#include "quantize/Records.h"
+#include "quantize/Statistics.h"
+
+namespace origo::quantize {
+
+/// Part `part` of `parts` of the records: every `parts`-th.
+struct Shard {
+  uint64_t part = 1, parts = 1; ///< part is 1 for the first
+};
+
+struct CalibrateOptions {
+  eval::CompileOptions compile;
+  Shard shard;
+  std::function<void(uint64_t done, uint64_t all)> progress; ///< after each record
+};
+
+/// Opens the records for the inputs of the model.
+using OpenRecords =
+    llvm::function_ref<llvm::Expected<std::unique_ptr<Records>>(llvm::ArrayRef<eval::Port> inputs)>;
+
+/// Runs the model on records and notes the extremes of each tensor of floats that is an input or computed, in called
+/// subgraphs too; of one that is computed several times in a record, of all those times. Memory: what the model takes,
+/// and 8 bytes a record and tensor.
+llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options);
+
+} // namespace origo::quantize

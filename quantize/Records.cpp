@@ -1,0 +1,360 @@
+#include "quantize/Records.h"
+
+#include "eval/Npy.h"
+#include "quantize/Npz.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <random>
+
+namespace origo::quantize {
+
+using namespace eval;
+using Record = std::vector<OwnedTensor>;
+using Bytes = llvm::ArrayRef<uint8_t>;
+
+Records::~Records() = default;
+
+namespace {
+
+std::string inputText(llvm::ArrayRef<Port> ports, size_t i) {
+  return ("input " + llvm::Twine(i) + " \"" + printable(ports[i].name) + "\"").str();
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  if (!file)
+    return makeError(printable(path, 300) + ": " + file.getError().message());
+  return std::move(*file);
+}
+
+Bytes bytesOf(const llvm::MemoryBuffer &file) {
+  return {reinterpret_cast<const uint8_t *>(file.getBufferStart()), file.getBufferSize()};
+}
+
+/// Bytes of one input; none: its shape, or its type, does not tell.
+std::optional<uint64_t> sizeOf(const Port &port) {
+  uint64_t count = 1;
+  for (int32_t dim : port.shape)
+    if (dim < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
+      return std::nullopt;
+  return port.rankKnown ? payloadBytes(port.type, count) : std::nullopt;
+}
+
+/// The elements of one input alone, which may tell one dimension that the model does not.
+llvm::Expected<OwnedTensor> ofRaw(llvm::ArrayRef<Port> ports, size_t i, Bytes bytes) {
+  const Port &port = ports[i];
+  OwnedTensor tensor{port.type, port.shape, {bytes.begin(), bytes.end()}};
+  std::optional<uint64_t> size = sizeOf(port);
+  if (!size && port.rankKnown && llvm::count(port.shape, -1) == 1) {
+    Port one = port;
+    int32_t &open = *llvm::find(tensor.shape, -1);
+    *llvm::find(one.shape, -1) = 1;
+    if (auto slice = sizeOf(one); slice && *slice != 0 && bytes.size() / *slice <= INT32_MAX) {
+      open = static_cast<int32_t>(bytes.size() / *slice);
+      size = *slice * open;
+    }
+  }
+  if (!size)
+    return makeError(inputText(ports, i) + " is of unknown shape " + shapeText(port.shape) +
+                     ", which bare elements do not tell; give the data as .npy files");
+  if (*size != bytes.size())
+    return makeError("has " + llvm::Twine(bytes.size()) + " bytes, " + inputText(ports, i) + " of " +
+                     tensorTypeName(port.type) + shapeText(port.shape) + " takes " + llvm::Twine(*size));
+  return tensor;
+}
+
+/// The elements of all inputs, one behind the other.
+llvm::Expected<Record> allOfRaw(llvm::ArrayRef<Port> ports, Bytes bytes) {
+  Record record;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::optional<uint64_t> size = ports.size() == 1 ? bytes.size() : sizeOf(ports[i]);
+    if (!size)
+      return makeError(inputText(ports, i) + " is of unknown shape " + shapeText(ports[i].shape) +
+                       ", so where it ends is not known; give the data as .npy files");
+    if (*size > bytes.size())
+      return makeError("is too short: it ends in " + inputText(ports, i));
+    auto tensor = ofRaw(ports, i, bytes.take_front(*size));
+    if (!tensor)
+      return tensor.takeError();
+    record.push_back(std::move(*tensor));
+    bytes = bytes.drop_front(*size);
+  }
+  if (!bytes.empty())
+    return makeError("has " + llvm::Twine(bytes.size()) + " bytes more than the inputs take");
+  return record;
+}
+
+bool fits(const Port &port, llvm::ArrayRef<int32_t> shape) {
+  return !port.rankKnown || llvm::equal(port.shape, shape, [](int32_t want, int32_t have) {
+    return want < 0 || want == have;
+  });
+}
+
+/// Arrays of a .npy or .npz file, one for each input: records one by one, or one record alone.
+class Arrays {
+public:
+  llvm::Error open(llvm::ArrayRef<Port> ports, const std::string &path) {
+    auto file = openFile(path);
+    if (!file)
+      return file.takeError();
+    if (llvm::Error error = take(ports, bytesOf(**file), llvm::StringRef(path).ends_with(".npz")))
+      return inFile(path, std::move(error));
+    return llvm::Error::success();
+  }
+  uint64_t count() const { return records; }
+  Record read(uint64_t record) const {
+    Record all;
+    for (const OwnedTensor &array : arrays) {
+      uint64_t size = array.bytes.size() / records;
+      OwnedTensor &one = all.emplace_back(OwnedTensor{array.type, array.shape, {}});
+      if (stacked)
+        one.shape.erase(one.shape.begin());
+      one.bytes.assign(array.bytes.begin() + record * size, array.bytes.begin() + (record + 1) * size);
+    }
+    return all;
+  }
+
+private:
+  Record arrays;
+  bool stacked = false;
+  uint64_t records = 1;
+
+  llvm::Error take(llvm::ArrayRef<Port> ports, Bytes bytes, bool isArchive) {
+    if (isArchive) {
+      auto named = readNpz(bytes);
+      if (!named)
+        return named.takeError();
+      if (named->size() != ports.size())
+        return makeError("has " + llvm::Twine(named->size()) + " arrays for " + llvm::Twine(ports.size()) + " inputs");
+      for (size_t i = 0; i < ports.size(); ++i) {
+        auto own = llvm::find_if(*named, [&](const NamedTensor &one) { return one.name == ports[i].name; });
+        if (own == named->end()) // numpy.savez(file, a, b) calls them so
+          own = llvm::find_if(*named, [&](const NamedTensor &one) { return one.name == "arr_" + std::to_string(i); });
+        if (own == named->end())
+          return makeError("has no array \"" + printable(ports[i].name) + "\" and no \"arr_" + llvm::Twine(i) +
+                           "\" for " + inputText(ports, i));
+        arrays.push_back(std::move(own->tensor));
+      }
+    } else {
+      auto one = readNpy(bytes);
+      if (!one)
+        return one.takeError();
+      if (ports.size() != 1)
+        return makeError("is one array for " + llvm::Twine(ports.size()) +
+                         " inputs; write them with numpy.savez, each under the name of its input");
+      arrays.push_back(std::move(*one));
+    }
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const OwnedTensor &array = arrays[i];
+      if (array.type != ports[i].type)
+        return makeError("holds " + tensorTypeName(array.type) + ", " + inputText(ports, i) + " is " +
+                         tensorTypeName(ports[i].type));
+      bool whole = fits(ports[i], array.shape);
+      bool more = !whole && !array.shape.empty() && fits(ports[i], llvm::ArrayRef(array.shape).drop_front());
+      if ((!whole && !more) || (i > 0 && more != stacked) ||
+          (i > 0 && more && static_cast<uint64_t>(array.shape[0]) != records))
+        return makeError("holds an array of shape " + shapeText(array.shape) + ", " + inputText(ports, i) + " is of " +
+                         shapeText(ports[i].shape) + ", or as many behind a first dimension of records as the others");
+      stacked = more;
+      records = more ? array.shape[0] : 1;
+    }
+    return llvm::Error::success();
+  }
+};
+
+bool isNumpy(llvm::StringRef path) { return path.ends_with(".npy") || path.ends_with(".npz"); }
+
+llvm::Expected<Record> readRecord(llvm::ArrayRef<Port> ports, const std::string &path) {
+  if (isNumpy(path)) {
+    Arrays arrays;
+    if (llvm::Error error = arrays.open(ports, path))
+      return error;
+    if (arrays.count() != 1)
+      return makeError(printable(path, 300) + ": holds " + llvm::Twine(arrays.count()) +
+                       " records; a file of a directory or a list is one");
+    return arrays.read(0);
+  }
+  auto file = openFile(path);
+  if (!file)
+    return file.takeError();
+  auto record = allOfRaw(ports, bytesOf(**file));
+  if (!record)
+    return inFile(path, record.takeError());
+  return record;
+}
+
+class NumpyRecords : public Records {
+public:
+  Arrays arrays;
+  uint64_t count() const override { return arrays.count(); }
+  llvm::Expected<Record> read(uint64_t record) override { return arrays.read(record); }
+};
+
+/// Files that are one record each, or one input of a record.
+class FileRecords : public Records {
+public:
+  explicit FileRecords(llvm::ArrayRef<Port> ports) : ports(ports.begin(), ports.end()) {}
+  std::vector<std::vector<std::string>> files;
+  uint64_t count() const override { return files.size(); }
+  llvm::Expected<Record> read(uint64_t record) override {
+    const std::vector<std::string> &parts = files[record];
+    if (parts.size() == 1)
+      return readRecord(ports, parts.front());
+    Record all;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      auto one = [&]() -> llvm::Expected<OwnedTensor> {
+        llvm::ArrayRef<Port> port = llvm::ArrayRef(ports).slice(i, 1);
+        auto alone = readRecord(port, parts[i]);
+        if (!alone)
+          return alone.takeError();
+        return std::move(alone->front());
+      }();
+      if (!one)
+        return one.takeError();
+      all.push_back(std::move(*one));
+    }
+    return all;
+  }
+
+private:
+  std::vector<Port> ports;
+};
+
+class RandomRecords : public Records {
+public:
+  std::vector<Port> ports;
+  uint64_t count() const override { return 3; }
+  llvm::Expected<Record> read(uint64_t record) override {
+    std::mt19937 generator;
+    Record last;
+    for (uint64_t i = 0; i <= record; ++i) {
+      last.clear();
+      for (const Port &port : ports)
+        last.push_back(make(port, generator));
+    }
+    return last;
+  }
+  static bool canMake(TensorType type) {
+    switch (type) {
+    case TensorType::FLOAT32:
+    case TensorType::INT32:
+    case TensorType::INT64:
+    case TensorType::INT16:
+    case TensorType::UINT8:
+    case TensorType::BOOL:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+private:
+  template <class T, class Distribution>
+  static void fill(OwnedTensor &tensor, Distribution distribution, std::mt19937 &generator) {
+    for (size_t at = 0; at + sizeof(T) <= tensor.bytes.size(); at += sizeof(T)) {
+      T element = static_cast<T>(distribution(generator));
+      std::memcpy(tensor.bytes.data() + at, &element, sizeof(T));
+    }
+  }
+  static OwnedTensor make(const Port &port, std::mt19937 &generator) {
+    OwnedTensor tensor{port.type, port.shape, std::vector<uint8_t>(*sizeOf(port))};
+    switch (port.type) {
+    case TensorType::FLOAT32:
+      fill<float>(tensor, std::uniform_real_distribution<float>(-5, 5), generator);
+      break;
+    case TensorType::INT64:
+      fill<int64_t>(tensor, std::uniform_int_distribution<int64_t>(0, 100), generator);
+      break;
+    case TensorType::INT16:
+      fill<int16_t>(tensor, std::uniform_int_distribution<int>(0, 100), generator);
+      break;
+    case TensorType::UINT8:
+      fill<uint8_t>(tensor, std::uniform_int_distribution<int>(0, 100), generator);
+      break;
+    case TensorType::BOOL:
+      fill<uint8_t>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
+      break;
+    default:
+      fill<int32_t>(tensor, std::uniform_int_distribution<int32_t>(0, 100), generator);
+    }
+    return tensor;
+  }
+};
+
+llvm::Expected<std::unique_ptr<Records>> openList(const std::string &path, llvm::ArrayRef<Port> inputs) {
+  auto file = openFile(path);
+  if (!file)
+    return file.takeError();
+  auto records = std::make_unique<FileRecords>(inputs);
+  llvm::SmallVector<llvm::StringRef> lines, names;
+  (*file)->getBuffer().split(lines, '\n');
+  for (auto [number, line] : llvm::enumerate(lines)) {
+    names.clear();
+    line.trim("\r ").split(names, ' ', -1, false);
+    if (names.empty())
+      continue;
+    if (names.size() != 1 && names.size() != inputs.size())
+      return makeError(printable(path, 300) + ":" + llvm::Twine(number + 1) + ": names " + llvm::Twine(names.size()) +
+                       " files for " + llvm::Twine(inputs.size()) +
+                       " inputs; give one for each, separated by spaces, or one with all");
+    records->files.emplace_back(names.begin(), names.end());
+  }
+  return records;
+}
+
+llvm::Expected<std::unique_ptr<Records>> openDirectory(const std::string &path, llvm::ArrayRef<Port> inputs) {
+  auto records = std::make_unique<FileRecords>(inputs);
+  std::error_code ec;
+  llvm::sys::fs::directory_iterator it(path, ec), end;
+  for (; it != end && !ec; it.increment(ec))
+    if (llvm::sys::fs::is_regular_file(it->path()))
+      records->files.push_back({it->path()});
+  if (ec)
+    return makeError(printable(path, 300) + ": " + ec.message());
+  llvm::sort(records->files);
+  return records;
+}
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, RecordFormat format,
+                                                     llvm::ArrayRef<Port> inputs) {
+  if (format == RecordFormat::ByName)
+    format = llvm::sys::fs::is_directory(path) ? RecordFormat::Directory
+             : isNumpy(path)                   ? RecordFormat::Numpy
+                                               : RecordFormat::List;
+  auto records = [&]() -> llvm::Expected<std::unique_ptr<Records>> {
+    if (format == RecordFormat::Directory)
+      return openDirectory(path, inputs);
+    if (format == RecordFormat::List)
+      return openList(path, inputs);
+    auto numpy = std::make_unique<NumpyRecords>();
+    if (llvm::Error error = numpy->arrays.open(inputs, path))
+      return error;
+    return numpy;
+  }();
+  if (records && (*records)->count() == 0)
+    return makeError(printable(path, 300) + ": there is no record in it");
+  return records;
+}
+
+llvm::Expected<std::unique_ptr<Records>> randomRecords(llvm::ArrayRef<Port> inputs) {
+  auto records = std::make_unique<RandomRecords>();
+  for (const auto &[i, port] : llvm::enumerate(inputs)) {
+    Port known = port;
+    std::replace(known.shape.begin(), known.shape.end(), -1, 1);
+    auto size = sizeOf(known);
+    if (!RandomRecords::canMake(port.type) || !size || *size > CompileOptions().memoryLimit)
+      return makeError(inputText(inputs, i) + " is " + tensorTypeName(port.type) + shapeText(port.shape) +
+                       ", for which there are no random numbers; give --input_data");
+    records->ports.push_back(std::move(known));
+  }
+  return records;
+}
+
+} // namespace origo::quantize

@@ -1,0 +1,161 @@
+#include "import/Import.h"
+#include "quantize/Calibrate.h"
+#include "tests/Sessions.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace origo;
+using namespace origo::quantize;
+using namespace origo::test;
+
+namespace {
+
+const char *const network = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%z) {
+  %y: f32[1,2] = NEG(x=%x)
+  %z: f32[1,2] = EXP(x=%y)
+}
+)";
+
+/// Records that a test has at hand: floats for the one input.
+class Given : public Records {
+public:
+  explicit Given(std::vector<std::vector<float>> rows) : rows(std::move(rows)) {}
+  uint64_t count() const override { return rows.size(); }
+  llvm::Expected<std::vector<OwnedTensor>> read(uint64_t record) override {
+    OwnedTensor tensor{TensorType::FLOAT32, {1, static_cast<int32_t>(rows[record].size())}, {}};
+    auto *bytes = reinterpret_cast<const uint8_t *>(rows[record].data());
+    tensor.bytes.assign(bytes, bytes + 4 * rows[record].size());
+    return std::vector<OwnedTensor>{tensor};
+  }
+
+private:
+  std::vector<std::vector<float>> rows;
+};
+
+Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shard shard = {}) {
+  CalibrateOptions options;
+  options.shard = shard;
+  auto open = [&](llvm::ArrayRef<Port>) -> llvm::Expected<std::unique_ptr<Records>> {
+    return std::make_unique<Given>(rows);
+  };
+  auto statistics = calibrate(model, open, options);
+  EXPECT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
+  return statistics ? std::move(*statistics) : Statistics();
+}
+
+Statistics::Tensor rowsOf(llvm::ArrayRef<Extremes> rows) { return {0, 0, "t", {rows.begin(), rows.end()}}; }
+
+TEST(Calibration, SeesInputsAndResultsAndSkipsWhatIsNoNumber) {
+  auto model = parse(network);
+  constexpr float lowest = std::numeric_limits<float>::lowest();
+  Statistics s = statisticsOf(*model, {{-1, 2}, {NAN, 3}, {lowest, 5}});
+  ASSERT_EQ(s.tensors.size(), 3u);
+  EXPECT_EQ(s.tensors[0].name, "x");
+  EXPECT_EQ(s.tensors[0].rows[0].min, -1);
+  EXPECT_EQ(s.tensors[0].rows[0].max, 2);
+  EXPECT_EQ(s.tensors[0].rows[1].min, 3);
+  EXPECT_EQ(s.tensors[0].rows[2].min, 5);
+  EXPECT_EQ(s.tensors[1].rows[0].min, -2);
+  EXPECT_EQ(s.tensors[1].rows[0].max, 1);
+}
+
+TEST(Calibration, ExtremesOfManyAreThoseOfAll) {
+  std::vector<float> numbers(100, 1);
+  numbers[37] = -4;
+  numbers[99] = 9;
+  numbers[3] = NAN;
+  EXPECT_EQ(quantize::extremesOf(numbers).min, -4);
+  EXPECT_EQ(quantize::extremesOf(numbers).max, 9);
+  EXPECT_TRUE(quantize::extremesOf({}).empty());
+  EXPECT_TRUE(quantize::extremesOf(std::vector<float>(40, NAN)).empty());
+}
+
+TEST(Calibration, PercentilesAreOfRecordsAndLinear) {
+  std::vector<Extremes> rows;
+  for (int i = 0; i <= 10; ++i)
+    rows.push_back({static_cast<float>(-i), static_cast<float>(2 * i)});
+  Extremes range = summarise(rowsOf(rows), {Summary::Mode::Percentile, 1, 99});
+  EXPECT_FLOAT_EQ(range.min, -9.9f);
+  EXPECT_FLOAT_EQ(range.max, 19.8f);
+  range = summarise(rowsOf(rows), {Summary::Mode::Percentile, 0, 100});
+  EXPECT_EQ(range.min, -10);
+  EXPECT_EQ(range.max, 20);
+  EXPECT_EQ(summarise(rowsOf({{3, 4}}), {}).max, 4);
+  EXPECT_TRUE(summarise(rowsOf({Extremes()}), {}).empty());
+}
+
+TEST(Calibration, MovingAverageIsOfTheExtremesOfBatches) {
+  Summary summary{Summary::Mode::MovingAverage, 0, 0, 2, 0.25f};
+  Extremes range = summarise(rowsOf({{-1, 1}, {-3, 2}, {-5, 6}}), summary);
+  EXPECT_FLOAT_EQ(range.min, 0.75f * -3 + 0.25f * -5);
+  EXPECT_FLOAT_EQ(range.max, 0.75f * 2 + 0.25f * 6);
+}
+
+TEST(Calibration, PartsAddUpToTheBytesOfTheWhole) {
+  auto model = parse(network);
+  std::vector<std::vector<float>> rows = {{1, 2}, {3, 4}, {-5, 6}, {7, 0.1f}, {9, 1e-30f}};
+  std::string whole = statisticsOf(*model, rows).text();
+  std::vector<Statistics> parts;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    auto part = Statistics::parse(statisticsOf(*model, rows, {i, 3}).text());
+    ASSERT_TRUE(static_cast<bool>(part)) << llvm::toString(part.takeError());
+    parts.push_back(std::move(*part));
+  }
+  for (auto order : {std::array{2, 0, 1}, std::array{0, 1, 2}}) {
+    Statistics all = parts[order[0]];
+    ASSERT_FALSE(all.merge(parts[order[1]]));
+    ASSERT_FALSE(all.merge(parts[order[2]]));
+    EXPECT_EQ(all.text(), whole);
+    EXPECT_NE(llvm::toString(all.merge(parts[0])), ""); // they are there already
+  }
+  Statistics other = parts[0];
+  other.engine = "another";
+  EXPECT_NE(llvm::toString(parts[1].merge(other)).find("another engine"), std::string::npos);
+}
+
+TEST(Calibration, DamagedStatisticsAreRefused) {
+  auto model = parse(network);
+  std::string text = statisticsOf(*model, {{1, 2}, {3, 4}}).text();
+  ASSERT_TRUE(static_cast<bool>(Statistics::parse(text)));
+  auto refuses = [&](llvm::StringRef from, llvm::StringRef to) {
+    std::string bad = text;
+    size_t at = bad.find(from.str());
+    ASSERT_NE(at, std::string::npos) << from.str();
+    bad.replace(at, from.size(), to.str());
+    auto parsed = Statistics::parse(bad);
+    EXPECT_FALSE(static_cast<bool>(parsed)) << bad;
+    llvm::consumeError(parsed.takeError());
+  };
+  refuses("\"records\":[0,1]", "\"records\":[1,0]");
+  refuses("\"records\":[0,1]", "\"records\":[0]");
+  refuses("\"records\":[0,1]", "\"records\":[-1,1]");
+  refuses("\"tensor\":1", "\"tensor\":0");
+  refuses("\"tensor\":1", "\"tensor\":1.5");
+  refuses("\"min\":[", "\"min\":[[1],");
+  refuses("origo-statistics\":1", "origo-statistics\":2");
+}
+
+TEST(Calibration, RandomRecordsAreTheSameEverywhere) {
+  auto model = parse(network);
+  auto session = compile(*model);
+  ASSERT_TRUE(static_cast<bool>(session));
+  auto records = randomRecords(*session->inputs());
+  ASSERT_TRUE(static_cast<bool>(records));
+  EXPECT_EQ((*records)->count(), 3u);
+  auto first = (*records)->read(0), again = (*records)->read(0), third = (*records)->read(2);
+  ASSERT_TRUE(first && again && third);
+  EXPECT_EQ(first->front().bytes, again->front().bytes);
+  EXPECT_NE(first->front().bytes, third->front().bytes);
+  // The first numbers of mt19937 seeded with 5489 are 3499211612 and 581869302.
+  EXPECT_NEAR(floatsOf(first->front())[0], 3499211612 / 4294967296. * 10 - 5, 1e-5);
+  EXPECT_NEAR(floatsOf(first->front())[1], 581869302 / 4294967296. * 10 - 5, 1e-5);
+}
+
+} // namespace

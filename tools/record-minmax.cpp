@@ -1,0 +1,198 @@
+/// Runs a model on data and writes the range of each tensor into it, for circle-quantizer.
+
+#include "export/Writer.h"
+#include "origin/Fingerprint.h"
+#include "quantize/Calibrate.h"
+#include "tools/Driver.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
+
+using namespace origo;
+using namespace origo::quantize;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> input("input_model", cl::value_desc("MODEL"), cl::desc("The float model"), cl::cat(category));
+cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
+                          cl::desc("Records to run it on; without: three of random numbers, the same each time"));
+cl::opt<std::string> output("output_model", cl::value_desc("OUTPUT"), cl::cat(category),
+                            cl::desc("The same model, with the range of each tensor"));
+cl::opt<RecordFormat>
+    format("input_data_format", cl::init(RecordFormat::ByName), cl::cat(category),
+           cl::desc("What lies at PATH; without: as its name tells"),
+           cl::values(clEnumValN(RecordFormat::List, "list", "a line for each record: the files of its inputs"),
+                      clEnumValN(RecordFormat::List, "filelist", "the same"),
+                      clEnumValN(RecordFormat::Directory, "directory", "a file for each record: all inputs in order"),
+                      clEnumValN(RecordFormat::Directory, "dir", "the same"),
+                      clEnumValN(RecordFormat::Numpy, "numpy", ".npy, or .npz with an array for each input")));
+cl::opt<Summary::Mode> mode("mode", cl::init(Summary::Mode::Percentile), cl::cat(category),
+                            cl::desc("How the records' ranges become one:"),
+                            cl::values(clEnumValN(Summary::Mode::Percentile, "percentile", "of their ends"),
+                                       clEnumValN(Summary::Mode::MovingAverage, "moving_average", "over batches")));
+cl::opt<double> low("min_percentile", cl::init(1), cl::cat(category), cl::desc("Of the records' minima (1)"));
+cl::opt<double> high("max_percentile", cl::init(99), cl::cat(category), cl::desc("Of the records' maxima (99)"));
+cl::opt<unsigned> batch("moving_avg_batch", cl::init(16), cl::cat(category), cl::desc("Records in a batch (16)"));
+cl::opt<float> constant("moving_avg_const", cl::init(0.1f), cl::cat(category),
+                        cl::desc("What a batch counts against those before it (0.1)"));
+cl::opt<unsigned> threads("num_threads", cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
+cl::alias threadsToo("threads", cl::aliasopt(threads), cl::desc("The same"), cl::cat(category));
+cl::opt<eval::Engine>
+    engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
+           cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
+                      clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
+cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+                                    cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
+cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category),
+                               cl::desc("Only the records of part N, from 1, of M parts"));
+cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
+                            cl::desc("Takes statistics from these files instead of running the model"));
+cl::opt<bool> profileData("generate_profile_data", cl::cat(category), cl::desc("Accepted; origins are always kept"));
+
+llvm::Expected<Shard> parseShard() {
+  Shard shard;
+  if (shardText.empty())
+    return shard;
+  auto [part, all] = llvm::StringRef(shardText).split('/');
+  if (part.getAsInteger(10, shard.part) || all.getAsInteger(10, shard.parts) || shard.part < 1 ||
+      shard.part > shard.parts)
+    return makeError("--shard: \"" + printable(shardText) + "\" is not like 3/16, the third of sixteen parts");
+  return shard;
+}
+
+/// On a terminal, how far it is and how long it still takes.
+class Progress {
+public:
+  explicit Progress(uint64_t parts) : parts(parts) {}
+  void operator()(uint64_t done, uint64_t all) {
+    using namespace std::chrono;
+    auto now = steady_clock::now();
+    if (!::isatty(2) || (now - shown < seconds(1) && done != all))
+      return;
+    shown = now;
+    double passed = duration<double>(now - start).count(), left = passed / done * (all - done);
+    phase(nullptr); // which would write over it
+    llvm::errs() << llvm::format("\r\x1b[Krecord %llu of %llu, %.0f s left", static_cast<unsigned long long>(done),
+                                 static_cast<unsigned long long>(all), left);
+    if (done + parts > all)
+      llvm::errs() << "\r\x1b[K";
+  }
+
+private:
+  uint64_t parts;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now(), shown = start;
+};
+
+llvm::Expected<Statistics> merged() {
+  std::optional<Statistics> all;
+  for (const std::string &path : parts) {
+    auto file = llvm::MemoryBuffer::getFile(path, false, false);
+    if (!file)
+      return makeError(printable(path, 300) + ": " + file.getError().message());
+    auto part = Statistics::parse((*file)->getBuffer());
+    if (!part)
+      return inFile(path, part.takeError());
+    if (!all)
+      all = std::move(*part);
+    else if (llvm::Error error = all->merge(*part))
+      return inFile(path, std::move(error));
+  }
+  return std::move(*all);
+}
+
+llvm::Error writeStatistics(const Statistics &statistics) {
+  auto file = OutputFile::open(statisticsFile);
+  if (!file)
+    return file.takeError();
+  (*file)->write(llvm::arrayRefFromStringRef(statistics.text()));
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
+llvm::Expected<Statistics> record(Imported &imported) {
+  auto shard = parseShard();
+  if (!shard)
+    return shard.takeError();
+  CalibrateOptions options;
+  options.compile.engine = engine;
+  options.compile.threads = threads;
+  options.shard = *shard;
+  options.progress = Progress(shard->parts);
+  phase("executing");
+  auto open = [&](llvm::ArrayRef<eval::Port> inputs) {
+    return data.empty() ? randomRecords(inputs) : openRecords(data, format, inputs);
+  };
+  auto statistics = calibrate(*imported.model, open, options);
+  return statistics;
+}
+
+llvm::Error run() {
+  Summary summary{mode, low, high, batch, constant};
+  auto change = [&](Imported &imported, PayloadStore &) -> llvm::Error {
+    auto listing = listingOf(*imported.model, imported.model->format);
+    if (!listing)
+      return listing.takeError();
+    std::string model = "sha256:" + origin::hex((*listing)->fingerprint);
+    auto statistics = parts.empty() ? record(imported) : merged();
+    if (!statistics)
+      return statistics.takeError();
+    if (parts.empty())
+      statistics->model = model;
+    else if (statistics->model != model)
+      return makeError("--merge: the statistics are of another model");
+    if (!statisticsFile.empty())
+      if (llvm::Error error = writeStatistics(*statistics))
+        return error;
+    std::vector<std::string> silent;
+    if (llvm::Error error = setRanges(*imported.model, *statistics, summary, silent))
+      return error;
+    if (!silent.empty())
+      note(llvm::Twine(silent.size()) + " tensors have no range, as no record gave them a number; the first is \"" +
+           printable(silent.front()) + "\"");
+    return llvm::Error::success();
+  };
+  if (!output.empty())
+    return rewriteFile(input, output, change);
+  PayloadStore store;
+  auto imported = load(input, {}, store);
+  if (!imported)
+    return imported.takeError();
+  return inFile(input, change(*imported, store));
+}
+
+int checkAndRun() {
+  if (input.empty() || (output.empty() && statisticsFile.empty()))
+    return fail("needs --input_model, and --output_model or --stats; --help shows examples");
+  if (!(low >= 0 && low <= 100 && high >= 0 && high <= 100))
+    return fail("--min_percentile and --max_percentile lie between 0 and 100");
+  if (batch == 0 || !(constant >= 0 && constant <= 1))
+    return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
+  if (!parts.empty() && (!data.empty() || !shardText.empty()))
+    return fail("--merge takes what parts have recorded, so --input_data and --shard are of no use with it");
+  llvm::Error error = run();
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<char *> words = withStatistics(argc, argv);
+  return tools::main(
+      argc, words.data(), "record-minmax", {&category},
+      "Runs a float model on data and notes the range of each tensor, for circle-quantizer.\n\n"
+      "  record-minmax --input_model net.circle --input_data images.npy --output_model ranges.circle\n"
+      "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
+      "                --output_model ranges.circle              a file for each record, all inputs in order\n"
+      "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
+      "  record-minmax --input_model net.circle --merge part1.json,part2.json --output_model ranges.circle\n",
+      checkAndRun);
+}
