@@ -13,8 +13,8 @@ inline llvm::ArrayRef<float> floatsIn(const OwnedTensor &tensor) {
 }
 
 /// How far two results are from each other: in parts of the range for floats, in steps for integers of 8 bits. All
-/// others are to be the same, or infinitely far. What is too small for a normal float counts as 0. What is NaN in `a`, the reference, may be the lower bound of a clamp
-/// in `b`, as docs/speed.md says.
+/// others are to be the same, or infinitely far. What is too small for a normal float counts as 0. What is NaN in `a`,
+/// the reference, may be the lower bound of a clamp in `b`, as docs/speed.md says.
 inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (a.type != b.type || a.shape != b.shape || a.bytes.size() != b.bytes.size())

@@ -15,9 +15,9 @@ struct ScopeLine {
 };
 
 /// The scopes that the names of some layers span. A scope holds the layers below it and the one of its own name: `a/b/`
-/// those named a/b and a/b/c. Where a scope has scopes in it, the layers of it that are in none of those have a line too,
-/// `a/ (rest)`, and so have the layers that are in no scope at all. So the lines right below a scope add up to it, and
-/// those of level 1 to everything.
+/// those named a/b and a/b/c. Where a scope has scopes in it, the layers of it that are in none of those have a line
+/// too, `a/ (rest)`, and so have the layers that are in no scope at all. So the lines right below a scope add up to it,
+/// and those of level 1 to everything.
 class Scopes {
 public:
   static constexpr const char *none = "(no scope)";

@@ -56,7 +56,8 @@ inline Difference compare(Model &model, const std::string &name, unsigned seed,
   return made;
 }
 
-/// Each operator by itself: the fast engine gets the operands that the reference computed. Loops and calls are followed.
+/// Each operator by itself: the fast engine gets the operands that the reference computed. Loops and calls are
+/// followed.
 inline Difference compareOperators(Model &model, const std::string &name, unsigned seed) {
   Difference made;
   auto reference = compile(model), fast = compile(model, fastOptions());
@@ -91,7 +92,8 @@ inline Difference compareOperators(Model &model, const std::string &name, unsign
   };
   auto expected = reference->run(refs, record), actual = fast->run(refs, replace);
   if (!expected || !actual) {
-    ADD_FAILURE() << name << ": " << (expected ? llvm::toString(actual.takeError()) : llvm::toString(expected.takeError()));
+    ADD_FAILURE() << name << ": "
+                  << (expected ? llvm::toString(actual.takeError()) : llvm::toString(expected.takeError()));
     return made;
   }
   made.ran = true;

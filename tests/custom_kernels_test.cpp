@@ -57,8 +57,9 @@ TEST(MediaPipe, TransposeConvolution) {
 
 TEST(MediaPipe, PoolingAndBack) {
   std::vector<float> x = {1, 4, 4, -2, -3, 7};
-  auto pooled = runCustom("%x: f32[1,2,3,1]", "%y: f32[1,1,2,1], %i: f32[1,1,2,1]", "%y, %i",
-                          "\"MaxPoolingWithArgmax2D\"(%x)", words({1, 2, 2, 2, 2, 3, -1, -1}), {floats({1, 2, 3, 1}, x)});
+  auto pooled =
+      runCustom("%x: f32[1,2,3,1]", "%y: f32[1,1,2,1], %i: f32[1,1,2,1]", "%y, %i", "\"MaxPoolingWithArgmax2D\"(%x)",
+                words({1, 2, 2, 2, 2, 3, -1, -1}), {floats({1, 2, 3, 1}, x)});
   ASSERT_TRUE(static_cast<bool>(pooled)) << llvm::toString(pooled.takeError());
   EXPECT_EQ(floatsOf((*pooled)[0].tensor), (std::vector<float>{4, 6})); // clamped
   std::vector<float> indices = floatsOf((*pooled)[1].tensor);
@@ -80,9 +81,9 @@ TEST(MediaPipe, PoolingAndBack) {
 
 TEST(MediaPipe, BadOptionsAreRefused) {
   std::vector<float> x = {1, 2};
-  for (auto [options, reason] : {std::pair(words({1, 2, 2}), "too short"), std::pair(words({3, 2, 2, 2, 2, 0}), "padding"),
-                                 std::pair(words({1, 0, 2, 2, 2, 0}), "below 1"),
-                                 std::pair(words({1, 2, 2, 2, 2, 9}), "activation")}) {
+  for (auto [options, reason] :
+       {std::pair(words({1, 2, 2}), "too short"), std::pair(words({3, 2, 2, 2, 2, 0}), "padding"),
+        std::pair(words({1, 0, 2, 2, 2, 0}), "below 1"), std::pair(words({1, 2, 2, 2, 2, 9}), "activation")}) {
     auto results = runCustom("%x: f32[1,1,2,1]", "%y: f32[1,1,1,1], %i: f32[1,1,1,1]", "%y, %i",
                              "\"MaxPoolingWithArgmax2D\"(%x)", options, {floats({1, 1, 2, 1}, x)});
     ASSERT_FALSE(static_cast<bool>(results)) << reason;
@@ -106,11 +107,10 @@ std::vector<std::vector<float>> detections(bool regular, int32_t mostOfABox, flo
   options.Finish();
   std::vector<float> boxes(12, 0.f), scores = {0, 0.5f, 0.25f, 0, 0.75f, 0.5f, 0, 0.125f, 0.125f};
   std::vector<float> anchors = {0.5f, 1, 1, 2, 0.5f, 0.5f, 1, 1, 5, 5, 1, 1};
-  auto results =
-      runCustom("%b: f32[1,3,4], %s: f32[1,3,3], %a: f32[3,4]", "%p: f32[], %q: f32[], %r: f32[], %n: f32[]",
-                "%p, %q, %r, %n", "\"TFLite_Detection_PostProcess\"(%b, %s, %a)",
-                llvm::toHex(options.GetBuffer(), true),
-                {floats({1, 3, 4}, boxes), floats({1, 3, 3}, scores), floats({3, 4}, anchors)});
+  auto results = runCustom("%b: f32[1,3,4], %s: f32[1,3,3], %a: f32[3,4]", "%p: f32[], %q: f32[], %r: f32[], %n: f32[]",
+                           "%p, %q, %r, %n", "\"TFLite_Detection_PostProcess\"(%b, %s, %a)",
+                           llvm::toHex(options.GetBuffer(), true),
+                           {floats({1, 3, 4}, boxes), floats({1, 3, 3}, scores), floats({3, 4}, anchors)});
   std::vector<std::vector<float>> all;
   if (results)
     for (const NamedTensor &result : *results)

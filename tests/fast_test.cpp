@@ -199,6 +199,19 @@ subgraph @main(%x: f32[1,1,1,1]) -> (%y) {
   EXPECT_TRUE(difference.coverage.fast.empty());
 }
 
+/// Weights and bias of each convolution are 5 floats; half of the limit is for them.
+TEST(Fast, PackedWeightsCountAgainstTheMemoryLimit) {
+  auto model = parse(twoConvolutions);
+  const std::pair<uint64_t, size_t> limits[] = {{1 << 20, 2}, {300, 2}, {70, 1}, {30, 0}};
+  for (auto [limit, fast] : limits) {
+    CompileOptions options = fastOptions();
+    options.memoryLimit = limit;
+    auto session = compile(*model, options);
+    ASSERT_TRUE(static_cast<bool>(session));
+    EXPECT_EQ(session->coverage().fast.size(), fast) << limit;
+  }
+}
+
 TEST(Fast, ThreadsRunOneSession) {
   auto model = parse(twoConvolutions);
   CompileOptions options = fastOptions();

@@ -666,7 +666,8 @@ TEST(Join, CompareInTheSpaceOfTheSource) {
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",\"(total)\",201011,75000\n"), std::string::npos) << text;
   text.clear();
-  a.operators[3].first = "a/b/c", a.operators[4].first = "a", b.operators[3].first = "a/b/c", b.operators[4].first = "a";
+  a.operators[3].first = "a/b/c", a.operators[4].first = "a", b.operators[3].first = "a/b/c",
+  b.operators[4].first = "a";
   EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Scope, CompareFormat::Csv, false, os)), "");
   uint64_t of3 = a.operators[3].second, of4 = a.operators[4].second;
   for (std::string line : {std::string("level,scope,a_ns,b_ns\n"), "\n2,\"a/ (rest)\"," + std::to_string(of4) + ",",

@@ -510,8 +510,9 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
   };
   EXPECT_EQ(convolution("1"), Lines{});
   EXPECT_EQ(convolution("0"), Lines{"0 CONV_2D dilation_h_factor -: attributes {\"min\":1} not 0 {}"});
-  EXPECT_EQ(againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = SPACE_TO_DEPTH(%x) {block_size=0}\n"),
-            Lines{"0 SPACE_TO_DEPTH block_size -: attributes {\"min\":1} not 0 {}"});
+  EXPECT_EQ(
+      againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = SPACE_TO_DEPTH(%x) {block_size=0}\n"),
+      Lines{"0 SPACE_TO_DEPTH block_size -: attributes {\"min\":1} not 0 {}"});
 }
 
 TEST(InterpreterLimits, ScalesAreOfOutputChannels) {

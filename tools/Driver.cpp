@@ -103,7 +103,8 @@ std::string optionError(llvm::StringRef text) {
   if (first.consume_front("Unknown command line argument '"))
     return "there is no option " + printable(first.split('\'').first, 60) + remedy("--help lists them");
   if (first.starts_with("Cannot find option named '"))
-    return option + ": there is no \"" + printable(quoted(first, "named '"), 60) + "\"" + remedy("--help lists what there is");
+    return option + ": there is no \"" + printable(quoted(first, "named '"), 60) + "\"" +
+           remedy("--help lists what there is");
   if (first.contains("value invalid for"))
     return option + ": \"" + printable(quoted(first, "'"), 60) + "\" is not a number that it can be";
   if (first.starts_with("requires a value"))
@@ -150,8 +151,7 @@ static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
   std::string text;
   llvm::raw_string_ostream errors(text);
   bool sound = false;
-  std::string printed =
-      caughtFrom([&] { sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors); });
+  std::string printed = caughtFrom([&] { sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors); });
   if (sound)
     return;
   llvm::StringRef line = printed.empty() ? llvm::StringRef(text) : llvm::StringRef(printed);
@@ -219,7 +219,9 @@ llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
   auto kind = kindOf(path);
   if (kind && llvm::is_contained(kinds, *kind))
     return llvm::Error::success();
-  auto named = [](FileKind kind) { return kind == FileKind::Circle ? ".circle" : kind == FileKind::Tflite ? ".tflite" : ".origo"; };
+  auto named = [](FileKind kind) {
+    return kind == FileKind::Circle ? ".circle" : kind == FileKind::Tflite ? ".tflite" : ".origo";
+  };
   std::string names;
   for (size_t i = 0; i < kinds.size(); ++i)
     names += std::string(i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ") + named(kinds[i]);

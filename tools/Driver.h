@@ -24,8 +24,8 @@ int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm:
 std::string optionError(llvm::StringRef text);
 
 /// Refuses an OUTPUT whose extension is none of those that tell a format; "-" and what is in /dev have none.
-llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite,
-                                                                                FileKind::Text});
+llvm::Error checkOutput(llvm::StringRef path,
+                        llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite, FileKind::Text});
 
 /// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
 unsigned threadCount(unsigned asked);

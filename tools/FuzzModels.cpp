@@ -362,7 +362,8 @@ private:
     auto extent = [&](int length) { return same ? (length + stride - 1) / stride : (length - size) / stride + 1; };
     bool depthwise = random.once(2);
     int out = depthwise ? x.shape[3] : 1 + static_cast<int>(random.below(4));
-    std::vector<Tensor> operands{x, constant(depthwise ? Shape{1, size, size, out} : Shape{out, size, size, x.shape[3]})};
+    std::vector<Tensor> operands{x,
+                                 constant(depthwise ? Shape{1, size, size, out} : Shape{out, size, size, x.shape[3]})};
     Tensor bias = constant({out});
     if (random.once(2))
       operands.push_back(bias);
@@ -435,7 +436,8 @@ private:
     default: { // quantised in the middle
       const char *q = " q{scale=0.05, zero_point=3}";
       Tensor a = op("i8", s, "QUANTIZE", {x}, "", q);
-      Tensor b = random.once(2) ? op("i8", s, "RELU", {a}, "", q) : op("i8", s, "ADD", {a, a}, "", " q{scale=0.1, zero_point=-7}");
+      Tensor b = random.once(2) ? op("i8", s, "RELU", {a}, "", q)
+                                : op("i8", s, "ADD", {a, a}, "", " q{scale=0.1, zero_point=-7}");
       op("f32", s, "DEQUANTIZE", {b});
     }
     }
@@ -484,7 +486,8 @@ public:
     } while (operatorInfo(row->code)->deprecated);
     const OperatorInfo &info = *operatorInfo(row->code);
     int rank = static_cast<int>(random.below(6));
-    if (info.has(Trait::Linear) || info.has(Trait::Pooling) || info.name.contains("2D") || info.name.starts_with("RESIZE"))
+    if (info.has(Trait::Linear) || info.has(Trait::Pooling) || info.name.contains("2D") ||
+        info.name.starts_with("RESIZE"))
       rank = random.once(12) ? rank : 4;
     for (int i = 0; i < rank; ++i)
       base.push_back(random.once(40) ? 0 : 1 + static_cast<int>(random.below(4)));
@@ -503,17 +506,21 @@ public:
       chosen.push_back(type);
       std::string name = "%x" + std::to_string(i), text = name + ": " + type.str();
       call += (call.empty() ? "" : ", ") + name;
-      OperandInfo operand = info.operands.empty() ? OperandInfo() : info.operands[std::min(i, info.operands.size() - 1)];
+      OperandInfo operand =
+          info.operands.empty() ? OperandInfo() : info.operands[std::min(i, info.operands.size() - 1)];
       if (i > 0 && isSteering(type) && !random.once(6)) {
         // Axes, sizes, indices: small numbers.
-        Shape shape = random.once(4) ? Shape{} : Shape{static_cast<int>(random.once(3) ? 1 + random.below(4) : std::max(rank, 1))};
+        Shape shape = random.once(4)
+                          ? Shape{}
+                          : Shape{static_cast<int>(random.once(3) ? 1 + random.below(4) : std::max(rank, 1))};
         if (operand.name == "padding" || operand.name == "paddings")
           shape = {std::max(rank, 1), 2};
         constants += "  " + text + listOf(shape) + " = const [";
         for (int64_t k = 0; k < elements(shape); ++k)
           constants += (k ? ", " : "") + std::to_string(static_cast<int>(random.below(6)) - (random.once(3) ? 2 : 0));
         constants += "]\n";
-      } else if (i > 0 && random.once(2) && !type.empty() && !llvm::is_contained({"str", "resource", "variant", "bool"}, type)) {
+      } else if (i > 0 && random.once(2) && !type.empty() &&
+                 !llvm::is_contained({"str", "resource", "variant", "bool"}, type)) {
         Shape shape = shapeOf(info, static_cast<unsigned>(i));
         constants += "  " + text + listOf(shape) + quantization(type, shape) + " = const seed " +
                      std::to_string(random.below(99)) + " uniform " + (type.starts_with("u") ? "0 7" : "-7 7") + "\n";
@@ -530,8 +537,9 @@ public:
       results += (i ? ", " : "") + name + ": " + type.str() + quantization(type, {});
       outputs += (i ? ", " : "") + name;
     }
-    return "origo 1\nmodel circle version 0\nsubgraph @main(" + inputs + ") -> (" + outputs + ") {\n" + constants + "  " +
-           results + (results.empty() ? "" : " = ") + info.name.str() + "(" + call + ")" + options(info) + "\n}\n";
+    return "origo 1\nmodel circle version 0\nsubgraph @main(" + inputs + ") -> (" + outputs + ") {\n" + constants +
+           "  " + results + (results.empty() ? "" : " = ") + info.name.str() + "(" + call + ")" + options(info) +
+           "\n}\n";
   }
 
 private:
@@ -602,8 +610,8 @@ private:
     std::string text;
     for (const wire::Field &field : table ? llvm::ArrayRef(table->fields) : llvm::ArrayRef<wire::Field>()) {
       bool extent = field.name.starts_with("stride") || field.name.starts_with("filter_") ||
-                    field.name.starts_with("dilation") || field.name == "depth_multiplier" || field.name == "block_size" ||
-                    field.name.starts_with("num_");
+                    field.name.starts_with("dilation") || field.name == "depth_multiplier" ||
+                    field.name == "block_size" || field.name.starts_with("num_");
       if (field.deprecated || (!extent && random.once(2)) || llvm::is_contained(info.subgraphFields, field.name))
         continue;
       std::string value;
@@ -617,7 +625,8 @@ private:
         const char *const numbers[] = {"0", "1", "0.5", "-1", "2", "1e-5"};
         value = random.of(numbers);
       } else if (isScalar(field.type)) {
-        int number = extent ? 1 + static_cast<int>(random.below(5)) : static_cast<int>(random.below(5)) - (random.once(3) ? 2 : 0);
+        int number = extent ? 1 + static_cast<int>(random.below(5))
+                            : static_cast<int>(random.below(5)) - (random.once(3) ? 2 : 0);
         value = std::to_string(random.once(25) ? static_cast<int>(random.below(9)) - 4 : number);
       } else {
         continue;

@@ -36,7 +36,8 @@ cl::opt<By> by("by", cl::cat(category), cl::init(By::Row), cl::desc("The lines o
                cl::values(clEnumValN(By::Row, "row", "the rows of the profile (default)"),
                           clEnumValN(By::Operator, "operator", "source operators"),
                           clEnumValN(By::Type, "type", "types of source operators"),
-                          clEnumValN(By::Scope, "scope", "scopes in their names, block3/, block3/conv/; each level adds up to the total"),
+                          clEnumValN(By::Scope, "scope",
+                                     "scopes in their names, block3/, block3/conv/; each level adds up to the total"),
                           clEnumValN(By::Pass, "pass", "passes; with --source-profile, what each saved")));
 cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));

@@ -103,8 +103,7 @@ private:
     ::signal(SIGALRM, SIG_DFL);
     for (; next < end; shared->at = ++next) {
       ::alarm(timeout);
-      FuzzOutcome outcome =
-          checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory);
+      FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory);
       shared->ran += outcome.ran;
       if (outcome.finding.empty())
         continue;
@@ -172,6 +171,6 @@ int run() {
 } // namespace
 
 int main(int argc, char **argv) {
-  return tools::main(argc, argv, "circle-fuzz", {&category}, "Checks random models against what has to hold of every model.\n",
-                     run);
+  return tools::main(argc, argv, "circle-fuzz", {&category},
+                     "Checks random models against what has to hold of every model.\n", run);
 }

@@ -28,14 +28,14 @@ cl::opt<std::string> extension("as", cl::value_desc("circle|tflite|origo"), cl::
                                cl::desc("What the command is given (default: what MODEL is)"));
 cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
                           cl::desc("A run that takes longer counts as one that does not fail (default: 60)"));
-cl::extrahelp
-    examples("\nThe command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
-             "0;\na smaller model is one for which it ends with the same status or signal.\n"
-             "\nExamples:\n"
-             "  circle-reduce --output small.origo net.circle -- circle2circle -O1 --verify-numerics {} /tmp/out.circle\n"
-             "  circle-reduce --output small.origo --match=law net.circle -- ./laws-hold.sh\n"
-             "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
-             "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n");
+cl::extrahelp examples(
+    "\nThe command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
+    "0;\na smaller model is one for which it ends with the same status or signal.\n"
+    "\nExamples:\n"
+    "  circle-reduce --output small.origo net.circle -- circle2circle -O1 --verify-numerics {} /tmp/out.circle\n"
+    "  circle-reduce --output small.origo --match=law net.circle -- ./laws-hold.sh\n"
+    "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
+    "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n");
 
 struct Scratch {
   llvm::SmallString<128> path;

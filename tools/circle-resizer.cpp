@@ -13,8 +13,8 @@ namespace {
 
 cl::OptionCategory category("Options");
 cl::list<std::string> words(cl::Positional, cl::desc("INPUT OUTPUT"), cl::cat(category));
-cl::opt<std::string> input("input_path", cl::value_desc("INPUT"), cl::desc("The model, as circle-resizer of ONE has it"),
-                           cl::cat(category));
+cl::opt<std::string> input("input_path", cl::value_desc("INPUT"),
+                           cl::desc("The model, as circle-resizer of ONE has it"), cl::cat(category));
 cl::opt<std::string> output("output_path", cl::value_desc("OUTPUT"), cl::desc("Where the other one goes, likewise"),
                             cl::cat(category));
 cl::opt<std::string> shapesText("input_shapes", cl::value_desc("\"[1,2],[3,4]\""),

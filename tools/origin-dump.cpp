@@ -210,7 +210,8 @@ int main(int argc, char **argv) {
   return tools::main(argc, argv, "origin-dump", {&category, &joinCategory()},
                      "Tells where the operators of a written model come from.\n", [] {
                        if (modelPath.empty())
-                         return fail(wantsCompare() ? "--compare takes two files" : "which model? See origin-dump --help");
+                         return fail(wantsCompare() ? "--compare takes two files"
+                                                    : "which model? See origin-dump --help");
                        return run();
                      });
 }

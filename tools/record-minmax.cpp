@@ -49,8 +49,9 @@ cl::opt<eval::Engine>
     engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
                       clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
-cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
-                                    cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
+cl::opt<std::string>
+    statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+                   cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
 cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category),
                                cl::desc("Only the records of part N, from 1, of M parts"));
 cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),

@@ -121,7 +121,8 @@ private:
         box[k] = static_cast<double>(number(encoded, i * encoded.dim(2) + k)) / static_cast<double>(scales[k]);
         anchor[k] = static_cast<double>(number(anchors, i * 4 + k));
       }
-      auto y = static_cast<float>(box[0] * anchor[2] + anchor[0]), x = static_cast<float>(box[1] * anchor[3] + anchor[1]);
+      auto y = static_cast<float>(box[0] * anchor[2] + anchor[0]),
+           x = static_cast<float>(box[1] * anchor[3] + anchor[1]);
       auto halfHeight = static_cast<float>(0.5 * std::exp(box[2]) * anchor[2]);
       auto halfWidth = static_cast<float>(0.5 * std::exp(box[3]) * anchor[3]);
       boxes.push_back({y - halfHeight, x - halfWidth, y + halfHeight, x + halfWidth});

@@ -77,7 +77,8 @@ llvm::Error transposeConvolution(KernelContext &ctx) {
     return length == 0 ? 0 : stride * (length - 1) + size - cut(length, stride, size);
   };
   int64_t strideY = options->strideY, strideX = options->strideX, rows = filter.dim(1), columns = filter.dim(2);
-  auto shape = shapeOf(ctx, {in.dim(0), extent(in.dim(1), strideY, rows), extent(in.dim(2), strideX, columns), channels});
+  auto shape =
+      shapeOf(ctx, {in.dim(0), extent(in.dim(1), strideY, rows), extent(in.dim(2), strideX, columns), channels});
   if (!shape)
     return shape.takeError();
   auto output = ctx.output(0, *shape);
@@ -161,8 +162,9 @@ llvm::Error maxPoolingWithArgmax(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// Puts what was pooled back where it came from; the rest is 0. Indices of floats are those of the kernel above; integers
-/// are (row · width + column) · channels + channel of the result's image, as LiteRT's operator of the same name has them.
+/// Puts what was pooled back where it came from; the rest is 0. Indices of floats are those of the kernel above;
+/// integers are (row · width + column) · channels + channel of the result's image, as LiteRT's operator of the same
+/// name has them.
 llvm::Error maxUnpooling(KernelContext &ctx) {
   if (llvm::Error error = ctx.wantRank(0, 4))
     return error;

@@ -183,18 +183,17 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
     ordered all = {{"a", totals(a)}, {"b", totals(b)}, {scopes ? "by_scope" : "by_operator", rows}};
     os << all.dump(1, ' ', false, ordered::error_handler_t::replace) << '\n';
   } else {
-    printColumns({"A MS", "B MS", "B-A MS", "B/A %", scopes ? "LEVEL SCOPE" : "SOURCE OPERATOR"}, lines.size(),
-                 [&](size_t i) -> Cells {
-                   const Line &line = lines[i];
-                   std::string name = i < named ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
-                   std::string id = scopes                  ? level(line)
-                                    : line.aId || !line.bId ? number(line.aId)
-                                                            : "B:" + number(line.bId);
-                   return {milliseconds(line.a), milliseconds(line.b),
-                           line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
-                           line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
-                 },
-                 os, {0, 1, 2, 3});
+    printColumns(
+        {"A MS", "B MS", "B-A MS", "B/A %", scopes ? "LEVEL SCOPE" : "SOURCE OPERATOR"}, lines.size(),
+        [&](size_t i) -> Cells {
+          const Line &line = lines[i];
+          std::string name = i < named ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
+          std::string id = scopes ? level(line) : line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
+          return {milliseconds(line.a), milliseconds(line.b),
+                  line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
+                  line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
+        },
+        os, {0, 1, 2, 3});
   }
   if (sameSource)
     return "";

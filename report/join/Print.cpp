@@ -116,26 +116,27 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
       head.insert(head.end(), {"OPERATORS", "FROM"});
     if (saved)
       head.insert(head.end(), {"SOURCE MS", "SAVED MS"});
-    printColumns(head, lines.size(),
-                 [&](size_t i) -> Cells {
-                   const RolledUp &line = lines[i];
-                   std::string key = label(line.key, full);
-                   if (by == By::Operator)
-                     key = std::to_string(line.id) + " " + (key.empty() ? "" : key + " ") +
-                           printable(names.sourceOperator(line.id)->op);
-                   Cells cells{milliseconds(line.ns), percent(line.ns, join.total)};
-                   if (by == By::Scope)
-                     cells.push_back(std::to_string(line.level));
-                   cells.push_back(key);
-                   if (passes)
-                     cells.insert(cells.end(), {std::to_string(line.written), std::to_string(line.source)});
-                   if (saved)
-                     cells.insert(cells.end(), {milliseconds(*line.sourceNs),
-                                                *line.sourceNs < line.ns ? "-" + milliseconds(line.ns - *line.sourceNs)
+    printColumns(
+        head, lines.size(),
+        [&](size_t i) -> Cells {
+          const RolledUp &line = lines[i];
+          std::string key = label(line.key, full);
+          if (by == By::Operator)
+            key = std::to_string(line.id) + " " + (key.empty() ? "" : key + " ") +
+                  printable(names.sourceOperator(line.id)->op);
+          Cells cells{milliseconds(line.ns), percent(line.ns, join.total)};
+          if (by == By::Scope)
+            cells.push_back(std::to_string(line.level));
+          cells.push_back(key);
+          if (passes)
+            cells.insert(cells.end(), {std::to_string(line.written), std::to_string(line.source)});
+          if (saved)
+            cells.insert(cells.end(), {milliseconds(*line.sourceNs), *line.sourceNs < line.ns
+                                                                         ? "-" + milliseconds(line.ns - *line.sourceNs)
                                                                          : milliseconds(*line.sourceNs - line.ns)});
-                   return cells;
-                 },
-                 os, by == By::Scope ? llvm::ArrayRef<size_t>{0, 1, 2} : llvm::ArrayRef<size_t>{0, 1, 3, 4, 5, 6});
+          return cells;
+        },
+        os, by == By::Scope ? llvm::ArrayRef<size_t>{0, 1, 2} : llvm::ArrayRef<size_t>{0, 1, 3, 4, 5, 6});
   }
   os << '\n';
   printTotals(join, os);

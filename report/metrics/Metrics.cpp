@@ -355,8 +355,9 @@ std::vector<ScopeMetrics> report::byScope(const ModelMetrics &metrics, const ori
     if (isNew)
       lines.push_back({scope, {}});
     SourceMetrics &sum = lines[at->second].sum;
-    for (uint64_t SourceMetrics::*figure : {&SourceMetrics::macs, &SourceMetrics::sparseMacs, &SourceMetrics::operations,
-                                            &SourceMetrics::parameters, &SourceMetrics::bytes})
+    for (uint64_t SourceMetrics::*figure :
+         {&SourceMetrics::macs, &SourceMetrics::sparseMacs, &SourceMetrics::operations, &SourceMetrics::parameters,
+          &SourceMetrics::bytes})
       sum.*figure = plus(sum.*figure, part.*figure);
     if (part.ownMacs)
       sum.ownMacs = plus(sum.ownMacs.value_or(0), *part.ownMacs);

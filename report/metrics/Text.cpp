@@ -301,11 +301,11 @@ Json tensorJson(const TensorMetrics &row) {
 
 Json sourceJson(const SourceMetrics &row) {
   return {{"macs", row.macs},
-                 {"source_macs", orNull(row.ownMacs)},
-                 {"sparse_macs", row.sparseMacs},
-                 {"operations", row.operations},
-                 {"parameters", row.parameters},
-                 {"bytes", row.bytes}};
+          {"source_macs", orNull(row.ownMacs)},
+          {"sparse_macs", row.sparseMacs},
+          {"operations", row.operations},
+          {"parameters", row.parameters},
+          {"bytes", row.bytes}};
 }
 
 Json withOperators(const SourceMetrics &row) {
