@@ -52,7 +52,7 @@ llvm::Expected<llvm::MutableArrayRef<uint8_t>> Execution::room(Frame &frame, con
 }
 
 llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
-  if (bytes > options.memoryLimit || state.usedBytes + state.resources.used > options.memoryLimit - bytes) {
+  if (bytes > memoryLimit || state.usedBytes + state.resources.used > memoryLimit - bytes) {
     llvm::Twine limit(options.memoryLimit);
     std::string message = ("tensors would take more than the " + limit + " bytes that are allowed").str();
     return op ? evalError(ErrorCode::MemoryLimit, Phase::Run, *op, -1, message)
@@ -197,7 +197,7 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
   context.execution = this;
   context.resources = &state.resources;
   uint64_t used = state.usedBytes + state.resources.used;
-  state.resources.room = used < options.memoryLimit ? options.memoryLimit - used : 0;
+  state.resources.room = used < memoryLimit ? memoryLimit - used : 0;
   context.setDeadline(deadline);
   if (fast && step.fast >= 0) {
     auto done = runFast(context, step);

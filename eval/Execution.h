@@ -51,7 +51,8 @@ class Execution {
 public:
   Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
             pthreadpool_t threads)
-      : options(options), state(state), observer(run.observer), timer(run.timer), fast(fast), threads(threads) {
+      : options(options), state(state), observer(run.observer), timer(run.timer), fast(fast), threads(threads),
+        memoryLimit(options.memoryLimit - (fast ? std::min(fast->packedBytes, options.memoryLimit) : 0)) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
   }
@@ -74,6 +75,7 @@ private:
   const Timer &timer;
   FastKernels *fast; ///< null: reference kernels only
   pthreadpool_t threads;
+  uint64_t memoryLimit; ///< of tensors, without packed weights
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
 

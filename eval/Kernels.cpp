@@ -1,4 +1,4 @@
-#include "eval/Kernels.h"
+#include "eval/CustomKernels.h"
 
 #include "schema/TensorTypes.h"
 
@@ -66,6 +66,9 @@ namespace origo::eval {
 KERNEL_FILES(DECLARE)
 #undef DECLARE
 
+llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels();
+llvm::ArrayRef<CustomKernelRow> mediaPipeKernels();
+
 namespace {
 
 struct ByCode {
@@ -119,15 +122,33 @@ llvm::ArrayRef<Kernel> kernelsOf(BuiltinOperator code) {
   return llvm::ArrayRef(registry()).slice(first - registry().begin(), last - first);
 }
 
+llvm::ArrayRef<CustomKernel> allCustomKernels() {
+  static const auto kernels = [] {
+    std::vector<CustomKernel> made;
+    for (auto rows : {detectionPostProcessKernels(), mediaPipeKernels()})
+      for (const CustomKernelRow &row : rows)
+        made.push_back({row.customCode, Kernel(row.kernel)});
+    return made;
+  }();
+  return kernels;
+}
+
 llvm::Expected<const Kernel *> kernelFor(const Operator &op) {
+  llvm::SmallVector<const Kernel *, 8> kernels;
+  for (const Kernel &kernel : kernelsOf(op.builtinMeant()))
+    kernels.push_back(&kernel);
+  if (op.code == BuiltinOperator::CUSTOM)
+    for (const CustomKernel &custom : allCustomKernels())
+      if (custom.customCode == op.customCode.get())
+        kernels.push_back(&custom.kernel);
   std::optional<Misfit> misfit;
   if (op.results().empty() || op.result(0)) // kernels look at its type
-    for (const Kernel &kernel : kernelsOf(op.builtinMeant())) {
-      if (!kernel.signature.acceptsTypes(op))
+    for (const Kernel *kernel : kernels) {
+      if (!kernel->signature.acceptsTypes(op))
         continue;
-      auto found = admits(kernel, op);
+      auto found = admits(*kernel, op);
       if (!found)
-        return &kernel;
+        return kernel;
       if (!misfit)
         misfit = std::move(found);
     }
@@ -179,6 +200,8 @@ std::string supportTable() {
   };
   for (const KernelRow &row : allKernels())
     line(row.code, row.types);
+  for (const CustomKernel &custom : allCustomKernels())
+    text += ("CUSTOM:" + custom.customCode + "\t" + custom.kernel.types + "\n").str();
   for (const OperatorInfo &info : allOperators())
     if (isControlFlow(info.code))
       line(info.code, "by its subgraphs");

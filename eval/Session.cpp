@@ -399,7 +399,7 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
   if (options.engine == Engine::Fast) {
     if (options.threads > 1)
       compiled.threads = pthreadpool_create(options.threads);
-    compiled.giveBack(std::make_unique<FastKernels>(FastKernels::choose(compiled.planner.plans)));
+    compiled.giveBack(std::make_unique<FastKernels>(FastKernels::choose(compiled.planner.plans, options.memoryLimit)));
   }
   return session;
 }

@@ -27,7 +27,7 @@ struct CompileOptions {
   std::vector<std::string> outputs = {};
   Engine engine = Engine::Reference;
   unsigned threads = 1; ///< of Engine::Fast, shared by all runs of the session; Engine::Reference uses one
-  uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, constants aside
+  uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, and of packed weights; constants aside
   uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
   std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
 };

@@ -1,5 +1,6 @@
 #include "import/Source.h"
 
+#include "schema/Refusals.h"
 #include "schema/tflite_generated.h"
 
 #include <algorithm>
@@ -143,13 +144,12 @@ llvm::Expected<Source> openSource(std::shared_ptr<MappedFile> file) {
   source.file = std::move(file);
   llvm::ArrayRef<uint8_t> bytes = source.bytes();
   if (bytes.size() < 8)
-    return makeError("is no model: it has only " + Twine(bytes.size()) + " bytes");
+    return makeError(refusal::tooShort(bytes.size()));
   llvm::StringRef identifier(reinterpret_cast<const char *>(bytes.data()) + 4, 4);
   source.tflite = identifier == wire::Schema::tflite().fileIdentifier();
   const wire::Schema &schema = source.tflite ? wire::Schema::tflite() : wire::Schema::circle();
   if (identifier != schema.fileIdentifier())
-    return makeError("is neither a circle nor a tflite model: its identifier is \"" + printable(identifier) +
-                     "\" and not \"CIR0\" or \"TFL3\"");
+    return makeError(refusal::noModel);
 
   // The tables lie within 2 GB; what is behind is reached by file offsets. A table takes 4 bytes besides the 4 of the
   // offset that leads to it, unless tables are shared.
@@ -159,12 +159,12 @@ llvm::Expected<Source> openSource(std::shared_ptr<MappedFile> file) {
   Verifier verifier(bytes.data(), verified, options);
   bool sound = source.tflite ? tflite::VerifyModelBuffer(verifier) : circle::VerifyModelBuffer(verifier);
   if (!sound)
-    return makeError("is damaged or truncated: the flatbuffer verifier refuses it");
+    return makeError(refusal::damaged);
   source.model = circle::GetModel(bytes.data());
 
   Walk walk(verifier, (64 << 20) + 8 * uint64_t(bytes.size()));
   if (!walk.table(schema.root(), asTable(*source.model)))
-    return makeError("is damaged, or made to exhaust its reader: its tables refer to more than the file can hold");
+    return makeError(refusal::exhausting);
   source.unknownFields = walk.unknownFields;
 
   if (const TableVector *buffers = externalBuffers(source))

@@ -1,6 +1,7 @@
 #include "origin/Files.h"
 #include "schema/Macs.h"
 #include "schema/OperatorTable.h"
+#include "schema/Refusals.h"
 #include "schema/TensorTypes.h"
 #include "schema/circle_generated.h"
 #include "schema/tflite_generated.h"
@@ -401,11 +402,11 @@ llvm::Error ModelFile::Impl::checkIndices() const {
 
 llvm::Error ModelFile::Impl::parse() {
   if (bytes.size() < 8)
-    return error("too short for a model");
+    return error(refusal::tooShort(bytes.size()));
   StringRef identifier(reinterpret_cast<const char *>(bytes.data()) + 4, 4);
   view.tflite = identifier == wire::Schema::tflite().fileIdentifier();
   if (!view.tflite && identifier != wire::Schema::circle().fileIdentifier())
-    return error("neither a circle nor a tflite model");
+    return error(refusal::noModel);
 
   // Payloads may lie past the 2 GB that a flatbuffer can address, and a table takes 8 bytes at least: 4 of its own and
   // 4 of the reference to it.
@@ -414,7 +415,7 @@ llvm::Error ModelFile::Impl::parse() {
   limits.max_tables = 1024 + size / 8;
   flatbuffers::Verifier verifier(bytes.data(), size, limits);
   if (view.tflite ? !tflite::VerifyModelBuffer(verifier) : !circle::VerifyModelBuffer(verifier))
-    return error("damaged: its tables do not verify");
+    return error(refusal::damaged);
 
   view.model = flatbuffers::GetRoot<Table>(bytes.data());
   if (view.tflite) {
@@ -433,7 +434,7 @@ llvm::Error ModelFile::Impl::parse() {
 
   const wire::Schema &schema = view.tflite ? wire::Schema::tflite() : wire::Schema::circle();
   if (!Expansion((16 << 20) + 4 * bytes.size(), verifier).table(schema.root(), *view.model))
-    return error("damaged: its tables refer to the same bytes over and over, or beyond its end");
+    return error(refusal::exhausting);
   if (llvm::Error failure = checkBuffers())
     return failure;
   return checkIndices();
@@ -445,7 +446,7 @@ ModelFile::~ModelFile() = default;
 llvm::Expected<std::unique_ptr<ModelFile>> ModelFile::open(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return llvm::createStringError(buffer.getError(), Twine(path) + ": " + buffer.getError().message());
+    return llvm::createStringError(buffer.getError(), Twine(path) + ": " + refusal::cannotOpen(buffer.getError()));
   auto impl = std::make_unique<Impl>();
   impl->name = path.str();
   impl->owner = std::move(*buffer);

@@ -94,6 +94,7 @@ private:
   llvm::Error check(llvm::StringRef pass);
   llvm::Error sweep();
   llvm::Error runPhase(Phase phase);
+  llvm::Error mergeConstants();
   llvm::Error visit(Operator &op, Phase phase);
 };
 
@@ -162,13 +163,8 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
 }
 
 llvm::Error Run::runPhase(Phase phase) {
-  model.number(); // what comes before what is told by it
-  for (const Pipeline::Entry &entry : pipeline.entries)
-    if (entry.pass->mergesConstants && !outOfFuel()) {
-      rw.mergeEqualConstants(entry.pass->name);
-      if (llvm::Error error = check(entry.pass->name))
-        return error;
-    }
+  if (llvm::Error error = mergeConstants())
+    return error;
   if (phase == Phase::Quantize && pipeline.plan && !outOfFuel()) {
     auto decided = pipeline.plan(model);
     if (!decided)
@@ -178,9 +174,26 @@ llvm::Error Run::runPhase(Phase phase) {
     rw.storeInterface("quantize");
   }
   rw.beginPhase();
-  while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
-    if (llvm::Error error = visit(*op, phase))
+  uint32_t before;
+  do {
+    while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
+      if (llvm::Error error = visit(*op, phase))
+        return error;
+    before = model.rewrites;
+    if (llvm::Error error = mergeConstants()) // what rewrites made may be equal to something
       return error;
+  } while (model.rewrites != before);
+  return llvm::Error::success();
+}
+
+llvm::Error Run::mergeConstants() {
+  model.number(); // what comes before what is told by it
+  for (const Pipeline::Entry &entry : pipeline.entries)
+    if (entry.pass->mergesConstants && !outOfFuel()) {
+      rw.mergeEqualConstants(entry.pass->name);
+      if (llvm::Error error = check(entry.pass->name))
+        return error;
+    }
   return llvm::Error::success();
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
-#include "tests/Distance.h"
+#include "eval/Distance.h"
 #include "tests/RandomInputs.h"
 #include "tests/Sessions.h"
+
+#include <deque>
+#include <map>
 
 /// Engine::Fast against Engine::Reference.
 namespace origo::test {
@@ -15,6 +18,7 @@ inline CompileOptions fastOptions() {
 
 struct Difference {
   double floats = 0, steps = 0;
+  std::string worst; ///< the operator, where they are compared one by one
   bool ran = false;
   Session::Coverage coverage;
 };
@@ -49,6 +53,51 @@ inline Difference compare(Model &model, const std::string &name, unsigned seed,
     double &worst = x.type == TensorType::FLOAT32 ? made.floats : made.steps;
     worst = std::max(worst, distance(x, y));
   }
+  return made;
+}
+
+/// Each operator by itself: the fast engine gets the operands that the reference computed. Loops and calls are
+/// followed.
+inline Difference compareOperators(Model &model, const std::string &name, unsigned seed) {
+  Difference made;
+  auto reference = compile(model), fast = compile(model, fastOptions());
+  EXPECT_EQ(static_cast<bool>(reference), static_cast<bool>(fast)) << name;
+  if (!reference || !fast) {
+    llvm::consumeError(reference.takeError());
+    llvm::consumeError(fast.takeError());
+    return made;
+  }
+  auto inputs = randomInputs(*reference->inputs(), seed);
+  if (!inputs)
+    return made;
+  std::vector<TensorRef> refs(inputs->begin(), inputs->end());
+  std::map<const Value *, std::deque<OwnedTensor>> computed;
+  RunOptions record, replace;
+  record.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
+    computed[&value].push_back({tensor.type, tensor.shape, tensor.bytes().vec()});
+  };
+  replace.observer = [&](const Operator &op, const Value &value, Tensor &tensor) {
+    auto &expected = computed[&value];
+    if (expected.empty()) {
+      ADD_FAILURE() << name << ": " << value.name.str() << " is computed more often than by the reference";
+      return;
+    }
+    double off = distance(expected.front(), {tensor.type, tensor.shape, tensor.bytes().vec()});
+    double &worst = tensor.type == TensorType::FLOAT32 ? made.floats : made.steps;
+    if (off > worst)
+      worst = off, made.worst = op.opName() + " " + value.name.str();
+    if (expected.front().bytes.size() == tensor.storage.size())
+      llvm::copy(expected.front().bytes, tensor.storage.begin());
+    expected.pop_front();
+  };
+  auto expected = reference->run(refs, record), actual = fast->run(refs, replace);
+  if (!expected || !actual) {
+    ADD_FAILURE() << name << ": "
+                  << (expected ? llvm::toString(actual.takeError()) : llvm::toString(expected.takeError()));
+    return made;
+  }
+  made.ran = true;
+  made.coverage = fast->coverage();
   return made;
 }
 

@@ -172,4 +172,38 @@ TEST(FixedPoint, FactorsOutOfRangeAreNotUndefined) {
   multiply(int32_t(3), Multiplier{1 << 30, 42});
 }
 
+/// A box is dropped from the limit of overlap on, and takes part if its score is more than the other limit.
+TEST(NonMaxSuppression, LimitsAreSharp) {
+  auto selected = [](const char *overlap, const char *score) {
+    auto model = parse(std::string(R"(origo 1
+model circle version 0
+subgraph @main(%boxes: f32[3,4], %scores: f32[3]) -> (%count) {
+  %most: i32[] = const [3]
+  %overlap: f32[] = const [)") + overlap + "]\n  %least: f32[] = const [" + score + R"(]
+  %i: i32[3], %count: i32[] = NON_MAX_SUPPRESSION_V4(%boxes, %scores, %most, %overlap, %least)
+}
+)");
+    auto session = compile(*model);
+    if (!session) {
+      ADD_FAILURE() << llvm::toString(session.takeError());
+      return -1;
+    }
+    // The first two share half of what they cover; the third is elsewhere.
+    float boxes[] = {0, 0, 1, 2, 0, 0, 1, 1, 5, 5, 6, 6}, scores[] = {0.75f, 0.5f, 0.25f};
+    TensorRef inputs[] = {floats({3, 4}, boxes), floats({3}, scores)};
+    auto results = session->run(llvm::ArrayRef(inputs));
+    if (!results) {
+      ADD_FAILURE() << llvm::toString(results.takeError());
+      return -1;
+    }
+    int32_t count;
+    std::memcpy(&count, results->front().tensor.bytes.data(), sizeof count);
+    return count;
+  };
+  EXPECT_EQ(selected("0.5", "0"), 2);
+  EXPECT_EQ(selected("0.51", "0"), 3);
+  EXPECT_EQ(selected("0.51", "0.25"), 2);
+  EXPECT_EQ(selected("0.51", "0.24"), 3);
+}
+
 } // namespace

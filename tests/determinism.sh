@@ -10,12 +10,9 @@ if [[ ! -d $models ]]; then
   echo "models: determinism skipped, there is no folder $models (ORIGO_SHARED says where it is)"
   exit 77
 fi
-ways=("again" "with four threads" "without address randomisation" "with another heap" "from another directory" "under another name")
-# Some containers refuse it, and then two of the ways below would be the same.
-if ! setarch -R true 2>/dev/null; then
-  echo "models: determinism skipped, setarch -R is not allowed here"
-  exit 77
-fi
+ways=("again" "with four threads" "with another heap" "from another directory" "under another name")
+# Some containers refuse it; addresses are others in each run then.
+setarch -R true 2>/dev/null && ways+=("without address randomisation")
 models=$(realpath "$models")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

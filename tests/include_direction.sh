@@ -33,7 +33,7 @@ direction() {
       split("simplify decompose recognise layout fuse quantize backend", phases, " ")
       for (i in phases)
         below["passes/" phases[i]] = "passes passes/" phases[i]
-      below["report"] = "schema ir report"
+      below["report"] = "schema origin ir report"
       below["report/origin"] = "schema origin origin/check ir report report/origin"
       below["report/profile"] = "ir report report/profile"
       below["report/metrics"] = "schema origin ir ir/shapes eval import report report/metrics"

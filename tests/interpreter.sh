@@ -72,6 +72,11 @@ refused 'two sources of inputs' "$run" --inputs=in --seed=1 net.origo
 refused 'needs MODEL' "$run" net.origo
 refused 'needs MODEL' "$run" --seed=1 --outputs=out net.origo too
 
+[[ $("$run" --seed=7 --engine=fast --threads=2000 --runs=3 net.origo) == *$'\n3 runs: median '*', all from '* ]] || fail "--runs tells no times"
+refused 'there is no signature "decode"' "$run" --seed=7 --signature=decode net.origo
+{ cat net.origo; echo 'signature "decode" @main inputs("a"=%"in/x") outputs("b"=%"out/y")'; } >signed.origo
+[[ $("$run" --seed=7 --signature=decode signed.origo) == 'output 0 "b" f32[2,3]'* ]] || fail "the signature has no output b"
+
 "$bin/circle2circle" -O1 --verify-numerics net.origo net.circle
 [[ -s net.circle ]] || fail "nothing is written"
 "$run" --seed=7 --outputs=optimised net.circle

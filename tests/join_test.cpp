@@ -578,11 +578,27 @@ TEST(Join, RollUps) {
   for (const RolledUp &line : rollUp(join, names, By::Type, nullptr))
     types += line.ns;
   EXPECT_EQ(types, join.attributed);
+  join.synthetic += 5, join.unattributed += 7, join.total += 12;
   std::map<std::string, uint64_t> scopes;
-  for (const RolledUp &line : rollUp(join, names, By::Scope, nullptr))
+  uint64_t outermost = 0, inBlock = 0;
+  for (const RolledUp &line : rollUp(join, names, By::Scope, nullptr)) {
     scopes[line.key] = line.ns;
+    outermost += line.level == 1 ? line.ns : 0;
+    inBlock += line.level == 2 && llvm::StringRef(line.key).starts_with("block3/") ? line.ns : 0;
+  }
   ASSERT_TRUE(scopes.count("block3/") && scopes.count("block3/depthwise/"));
   EXPECT_GT(scopes["block3/"], scopes["block3/depthwise/"]);
+  EXPECT_EQ(outermost, join.total);
+  EXPECT_EQ(inBlock, scopes["block3/"]);
+  uint64_t depthwise = 0, all = 0;
+  for (const RolledUp &line : rollUp(join, names, By::Operator, nullptr)) {
+    bool isIn = line.key == "block3/depthwise" || llvm::StringRef(line.key).starts_with("block3/depthwise/");
+    depthwise += isIn ? line.ns : 0;
+    all += line.key.find('/') == std::string::npos ? line.ns : 0;
+  }
+  EXPECT_EQ(scopes["block3/depthwise/"], depthwise);
+  EXPECT_GE(all, scopes["(no scope)"]); // some have the name of a scope
+  EXPECT_GT(scopes["(no scope)"], 0u);
   bool saved = false;
   Join source = join; // any times by source operator will do
   for (const RolledUp &line : rollUp(join, names, By::Pass, &source)) {
@@ -646,25 +662,36 @@ TEST(Join, CompareInTheSpaceOfTheSource) {
   JoinSummary b = llvm::cantFail(readJoinSummary(summary("onert.table.md")));
   std::string text;
   llvm::raw_string_ostream os(text);
-  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareFormat::Csv, false, os)), "");
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os)), "");
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",\"(total)\",201011,75000\n"), std::string::npos) << text;
+  text.clear();
+  a.operators[3].first = "a/b/c", a.operators[4].first = "a", b.operators[3].first = "a/b/c",
+  b.operators[4].first = "a";
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Scope, CompareFormat::Csv, false, os)), "");
+  uint64_t of3 = a.operators[3].second, of4 = a.operators[4].second;
+  for (std::string line : {std::string("level,scope,a_ns,b_ns\n"), "\n2,\"a/ (rest)\"," + std::to_string(of4) + ",",
+                           "\n1,\"a/\"," + std::to_string(of3 + of4) + ",", std::string("\n1,\"(no scope)\",")})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  a = llvm::cantFail(readJoinSummary(summary("benchmark.csv")));
+  b = llvm::cantFail(readJoinSummary(summary("onert.table.md")));
+  text.clear();
   // Names that only one of the two knows.
   JoinSummary nameless = a;
   for (auto &[id, row] : nameless.operators)
     row.first.clear();
   text.clear();
-  EXPECT_EQ(llvm::cantFail(compareJoins(nameless, b, CompareFormat::Csv, false, os)), "");
+  EXPECT_EQ(llvm::cantFail(compareJoins(nameless, b, CompareBy::Operator, CompareFormat::Csv, false, os)), "");
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   // What another tool made of the network has other ids; names are what stays, if one operator has them.
   b.fingerprint = "sha256:other";
   b.operators = {{13, {"next_step", 5000}}, {14, {"product", 7}}, {15, {"product", 8}}, {16, {"quantised", 9}}};
   text.clear();
-  EXPECT_EQ(llvm::toString(compareJoins(a, b, CompareFormat::Csv, false, os).takeError()),
+  EXPECT_EQ(llvm::toString(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os).takeError()),
             "--compare: the two are builds of different sources, " + a.fingerprint +
                 " and sha256:other, and only 1 of 4 operators have the same name");
   b.operators.erase(15);
-  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareFormat::Csv, false, os)),
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os)),
             "the two are builds of different sources: 2 operators are the same by name, 6 are in one only");
   for (const char *line : {"3,13,\"next_step\",10000,5000\n", "4,14,\"product\",162398,7\n", "1,,\"result\",10001,0\n",
                            ",16,\"quantised\",0,9\n"})

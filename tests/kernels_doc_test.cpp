@@ -1,3 +1,4 @@
+#include "eval/CustomKernels.h"
 #include "eval/Kernels.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -19,6 +20,8 @@ std::string document() {
   std::map<std::string, std::vector<llvm::StringRef>> rows;
   for (const eval::KernelRow &row : eval::allKernels())
     rows[operatorInfo(row.code)->name.str()].push_back(row.types);
+  for (const eval::CustomKernel &row : eval::allCustomKernels())
+    rows[("CUSTOM " + row.customCode).str()].push_back(row.kernel.types);
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       rows[info.name.str()] = {"by its subgraphs"};

@@ -199,6 +199,30 @@ void expectExactShares(const Imported &imported, const Model *source, const std:
   EXPECT_EQ(sum(metrics, &SourceMetrics::operations), operations) << name;
   EXPECT_EQ(sum(metrics, &SourceMetrics::bytes), bytes) << name;
   EXPECT_EQ(metrics.operators.size(), imported.model->operatorCount()) << name;
+  uint64_t ofScopes = 0;
+  for (const ScopeMetrics &line : byScope(metrics, *imported.lineage.source))
+    ofScopes += line.scope.level == 1 ? line.sum.macs : 0;
+  EXPECT_EQ(ofScopes, macs) << name;
+}
+
+TEST(Scopes, EachLevelAddsUp) {
+  Scopes scopes;
+  for (const char *name : {"a/b/c", "a/b", "a", "a/d", "e", "f/g", "a/b/c;x/y"})
+    scopes.add(name);
+  auto of = [&](const char *name) {
+    std::string text;
+    for (const ScopeLine &line : scopes.linesOf(name))
+      text += std::to_string(line.level) + line.key + " ";
+    return text;
+  };
+  EXPECT_EQ(of("a/b/c"), "1a/ 2a/b/ ");
+  EXPECT_EQ(of("a/b"), "1a/ 2a/b/ "); // nothing below a/b/ has scopes
+  EXPECT_EQ(of("a"), "1a/ 2a/ (rest) ");
+  EXPECT_EQ(of("a/d"), "1a/ 2a/ (rest) ");
+  EXPECT_EQ(of("a/b;x/y"), "1a/ 2a/b/ ");
+  EXPECT_EQ(of("e"), "1(no scope) ");
+  EXPECT_EQ(of(""), "1(no scope) ");
+  EXPECT_EQ(of("f/g"), "1f/ ");
 }
 
 TEST(Metrics, SharesOfTheSourceAddUp) {
@@ -217,6 +241,35 @@ TEST(Metrics, SharesOfTheSourceAddUp) {
         several += imported->model->sets.members(op.origins).size() > 1;
   }
   EXPECT_GT(several, 50u);
+}
+
+/// What is left of the operator's macs is its own; each of the others counts as one.
+TEST(Metrics, SharesAreByTheMacsOfTheSource) {
+  const char *text = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4,4,1]) -> (%y) {
+  %w: f32[2,1,1,1] = const [1, 2]
+  %two: f32[2] = const [3, 2]
+  %a: f32[1,4,4,2] = CONV_2D(%x, %w) {stride_w=1, stride_h=1}
+  %b: f32[1,4,4,2] = MUL(%a, %two)
+  %y: f32[1,4,4,2] = RELU(%b)
+}
+)";
+  PayloadStore store;
+  auto source = llvm::cantFail(parseText(text, "", store)), written = llvm::cantFail(parseText(text, "", store));
+  source->becomeSource(), written->becomeSource();
+  ASSERT_FALSE(bool(runPipeline(*written, Pipeline::o1(), store, {})));
+  written->number();
+  ASSERT_EQ(written->operatorCount(), 1u);
+  auto listing = llvm::cantFail(listingOf(*source, source->format));
+  auto macs = [&](const Model *weighedBy) {
+    std::vector<uint64_t> parts;
+    for (const SourceMetrics &row : metricsOf(*written, *listing, weighedBy, {}).sources)
+      parts.push_back(row.macs);
+    return parts;
+  };
+  EXPECT_EQ(macs(source.get()), (std::vector<uint64_t>{31, 1, 0}));
+  EXPECT_EQ(macs(nullptr), (std::vector<uint64_t>{32, 0, 0}));
 }
 
 TEST(Metrics, OfRealModels) {

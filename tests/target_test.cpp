@@ -503,6 +503,16 @@ TEST(InterpreterLimits, NumbersCanBeComputedWith) {
   };
   EXPECT_EQ(pool("1"), std::vector<std::string>{});
   EXPECT_EQ(pool("0"), std::vector<std::string>{"0 MAX_POOL_2D stride_w -: attributes {\"min\":1} not 0 {}"});
+  auto convolution = [](const std::string &dilation) {
+    return againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %f: f32[1,1,1,1] = const [1]\n  %y: f32[1,4,4,1] = "
+                              "CONV_2D(%x, %f) {stride_w=1, stride_h=1, dilation_h_factor=" +
+                              dilation + ", dilation_w_factor=1}\n");
+  };
+  EXPECT_EQ(convolution("1"), Lines{});
+  EXPECT_EQ(convolution("0"), Lines{"0 CONV_2D dilation_h_factor -: attributes {\"min\":1} not 0 {}"});
+  EXPECT_EQ(
+      againstInterpreter("(%x: f32[1,4,4,1]) -> (%y) {\n  %y: f32[1,4,4,1] = SPACE_TO_DEPTH(%x) {block_size=0}\n"),
+      Lines{"0 SPACE_TO_DEPTH block_size -: attributes {\"min\":1} not 0 {}"});
 }
 
 TEST(InterpreterLimits, ScalesAreOfOutputChannels) {

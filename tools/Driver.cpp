@@ -3,7 +3,7 @@
 #include "export/Writer.h"
 #include "ir/text/Text.h"
 
-#include "llvm/Support/CommandLine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <sys/mman.h>
 #include <sys/time.h>
+#include <thread>
 #include <unistd.h>
 
 namespace origo::tools {
@@ -84,17 +86,78 @@ static void clearProgress() {
 
 void phase(const char *word) { currentPhase = word; }
 
-void parseOptions(int argc, char **argv, llvm::StringRef overview) {
+std::string optionError(llvm::StringRef text) {
+  auto quoted = [](llvm::StringRef part, llvm::StringRef after) { return part.split(after).second.split('\'').first; };
+  text = text.split("  Try:").first;
+  llvm::StringRef first = text.split('\n').first.trim(" .!");
+  std::string guess; // a second line
+  if (llvm::StringRef rest = text.split("Did you mean '").second; !rest.empty())
+    guess = "did you mean " + rest.split('\'').first.str() + "?";
+  std::string option;
+  if (first.consume_front("for the ")) {
+    auto [name, rest] = first.split(" option: ");
+    option = name.str();
+    first = rest;
+  }
+  auto remedy = [&](llvm::StringRef help) { return "; " + (guess.empty() ? help.str() : guess); };
+  if (first.consume_front("Unknown command line argument '"))
+    return "there is no option " + printable(first.split('\'').first, 60) + remedy("--help lists them");
+  if (first.starts_with("Cannot find option named '"))
+    return option + ": there is no \"" + printable(quoted(first, "named '"), 60) + "\"" +
+           remedy("--help lists what there is");
+  if (first.contains("value invalid for"))
+    return option + ": \"" + printable(quoted(first, "'"), 60) + "\" is not a number that it can be";
+  if (first.starts_with("requires a value"))
+    return option + " needs a value; --help shows examples";
+  if (first.starts_with("does not allow a value") || first.contains("invalid value for boolean"))
+    return option + " takes no value";
+  if (first.starts_with("may only occur"))
+    return option + " is given more than once";
+  if (first.starts_with("Too many positional arguments"))
+    return "there are too many arguments; --help shows examples";
+  if (first.starts_with("Not enough positional"))
+    return "there are too few arguments; --help shows examples";
+  return (option.empty() ? "" : option + ": ") + printable(first, 200) + "; --help shows examples";
+}
+
+/// The real stderr, while what is written to it is caught: some parsers of options print by themselves. −1: it is not.
+static int realStderr = -1;
+
+static void releaseStderr() {
+  if (realStderr < 0)
+    return;
+  ::dup2(realStderr, 2);
+  ::close(realStderr);
+  realStderr = -1;
+}
+
+/// What `work` writes to stderr. It may end the program.
+static std::string caughtFrom(llvm::function_ref<void()> work) {
+  int file = ::memfd_create("stderr", MFD_CLOEXEC);
+  if (file >= 0 && (realStderr = ::dup(2)) >= 0)
+    ::dup2(file, 2);
+  work();
+  releaseStderr();
+  std::string text;
+  char part[4096];
+  ::lseek(file, 0, SEEK_SET);
+  for (ssize_t count; (count = ::read(file, part, sizeof(part))) > 0;)
+    text.append(part, static_cast<size_t>(count));
+  ::close(file);
+  return text;
+}
+
+static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
   std::string text;
   llvm::raw_string_ostream errors(text);
-  if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors))
+  bool sound = false;
+  std::string printed = caughtFrom([&] { sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors); });
+  if (sound)
     return;
-  // LLVM has already printed what is wrong with an option's value. Of the rest, the first line without its tail.
-  llvm::StringRef line = llvm::StringRef(text).split('\n').first;
+  llvm::StringRef line = printed.empty() ? llvm::StringRef(text) : llvm::StringRef(printed);
   line.consume_front((llvm::sys::path::filename(argv[0]) + ": ").str());
-  line = line.split("  Try:").first;
-  if (!line.empty())
-    fail(line.trim(" .!") + "; --help shows examples");
+  line.consume_front((llvm::StringRef(argv[0]) + ": ").str());
+  fail(optionError(line));
   std::exit(1);
 }
 
@@ -111,8 +174,21 @@ std::vector<char *> withStatistics(int argc, char **argv) {
   return arguments;
 }
 
-void start(llvm::StringRef tool) {
-  toolName = tool;
+/// However the program ends: what was printed is there, or it says that it is not.
+static void finishOutput() {
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
+    return;
+  std::string why = llvm::outs().error().message();
+  llvm::outs().clear_error();
+  releaseStderr(); // --help ends the program while options are parsed
+  fail("cannot write the output: " + why);
+  ::_exit(1);
+}
+
+static void start() {
+  llvm::outs(), llvm::errs(); // made before finishOutput is registered, and so gone after it
+  std::atexit(finishOutput);
   if (::isatty(2)) {
     struct sigaction tick = {};
     tick.sa_handler = onTick;
@@ -125,6 +201,36 @@ void start(llvm::StringRef tool) {
   struct sigaction action = {};
   action.sa_handler = onBusError;
   ::sigaction(SIGBUS, &action, nullptr);
+}
+
+int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
+         llvm::StringRef overview, llvm::function_ref<int()> run) {
+  toolName = name;
+  start();
+  llvm::cl::HideUnrelatedOptions(categories);
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << toolName << " (origo) " ORIGO_VERSION "\n"; });
+  parseOptions(argc, argv, overview);
+  return run();
+}
+
+llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
+  if (path == "-" || path.starts_with("/dev/"))
+    return llvm::Error::success();
+  auto kind = kindOf(path);
+  if (kind && llvm::is_contained(kinds, *kind))
+    return llvm::Error::success();
+  auto named = [](FileKind kind) {
+    return kind == FileKind::Circle ? ".circle" : kind == FileKind::Tflite ? ".tflite" : ".origo";
+  };
+  std::string names;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    names += std::string(i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ") + named(kinds[i]);
+  return inFile(path, makeError("the extension tells the format: use " + names));
+}
+
+unsigned threadCount(unsigned asked) {
+  unsigned processors = std::max(std::thread::hardware_concurrency(), 1u); // more threads than that gain nothing
+  return asked ? std::min(asked, processors) : processors;
 }
 
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
@@ -180,6 +286,8 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
 
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change) {
+  if (llvm::Error error = checkOutput(output))
+    return error;
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());
   llvm::Expected<Imported> imported = load(input, {}, store);

@@ -3,7 +3,9 @@
 #include "export/Export.h"
 #include "import/Import.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
@@ -12,15 +14,24 @@ enum class FileKind { Circle, Tflite, Text };
 /// By extension; none: something else.
 std::optional<FileKind> kindOf(llvm::StringRef path);
 
-/// To be called first in main: `tool` begins every message; an input that is truncated while it is mapped and an
-/// interrupt end without leaving temporary files.
-void start(llvm::StringRef tool);
+/// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
+/// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and
+/// leave no temporary files.
+int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
+         llvm::StringRef overview, llvm::function_ref<int()> run);
 
-/// Parses the command line; a mistake in it ends the program with one line and exit code 1.
-void parseOptions(int argc, char **argv, llvm::StringRef overview);
+/// What LLVM says of a wrong option, in our words.
+std::string optionError(llvm::StringRef text);
+
+/// Refuses an OUTPUT whose extension is none of those that tell a format; "-" and what is in /dev have none.
+llvm::Error checkOutput(llvm::StringRef path,
+                        llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite, FileKind::Text});
+
+/// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
+unsigned threadCount(unsigned asked);
 
 /// The command line with --stats spelled --statistics, for tools that read or write a file of them: LLVM has taken the
-/// shorter word. To be parsed by parseOptions().
+/// shorter word. For main().
 std::vector<char *> withStatistics(int argc, char **argv);
 
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.

@@ -36,7 +36,8 @@ cl::opt<By> by("by", cl::cat(category), cl::init(By::Row), cl::desc("The lines o
                cl::values(clEnumValN(By::Row, "row", "the rows of the profile (default)"),
                           clEnumValN(By::Operator, "operator", "source operators"),
                           clEnumValN(By::Type, "type", "types of source operators"),
-                          clEnumValN(By::Scope, "scope", "scopes in their names: block3/, block3/conv/"),
+                          clEnumValN(By::Scope, "scope",
+                                     "scopes in their names, block3/, block3/conv/; each level adds up to the total"),
                           clEnumValN(By::Pass, "pass", "passes; with --source-profile, what each saved")));
 cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
@@ -302,13 +303,15 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
 }
 
 llvm::Error compare(const std::string &other, const tools::JoinModeOptions &options) {
+  if (by.getNumOccurrences() && by != By::Operator && by != By::Scope)
+    return makeError("--compare goes --by=operator (default) or --by=scope");
   auto a = readWith(comparePath, readJoinSummary);
   if (!a)
     return a.takeError();
   auto b = readWith(other, readJoinSummary);
   if (!b)
     return b.takeError();
-  auto compared = compareJoins(*a, *b,
+  auto compared = compareJoins(*a, *b, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
                                options.json  ? CompareFormat::Json
                                : options.csv ? CompareFormat::Csv
                                              : CompareFormat::Table,
@@ -330,7 +333,7 @@ std::string tools::strayJoinOption() {
   const cl::Option *options[] = {&format,    &rule,      &by,          &tracePath,       std::addressof(columns),
                                  &clockRate, &namesPath, &kernelsPath, &runtimeInfoPath, &sourceProfilePath};
   for (const cl::Option *option : options)
-    if (option->getNumOccurrences() && !wantsJoin())
+    if (option->getNumOccurrences() && !wantsJoin() && !(option == &by && wantsCompare()))
       return option->ArgStr.str();
   return "";
 }
@@ -351,6 +354,7 @@ std::string tools::joinHelp() {
          "  origin-dump --join times.csv --by=scope net.circle         the time of each scope of the source\n"
          "  origin-dump --join times.csv --json --source=net.tflite net.circle > a.json\n"
          "  origin-dump --compare a.json b.json                        two builds, by source operator\n"
+         "  origin-dump --compare --by=scope a.json b.json             the same, by the scopes of their names\n"
          "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"
          "  origin-dump --join t.csv --columns=tensor=Layer,us=Duration net.circle\n"
          "\nFormats of profiles:\n" +

@@ -164,15 +164,6 @@ int run() {
 } // namespace
 
 int main(int argc, char **argv) {
-  start("circle-check");
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-check (origo) " ORIGO_VERSION "\n"; });
-  parseOptions(argc, argv, "Tells whether a back end can take a model, operand by operand.\n");
-  int status = run();
-  llvm::outs().flush();
-  if (llvm::outs().has_error()) {
-    llvm::outs().clear_error();
-    return fail("cannot write the output");
-  }
-  return status;
+  return tools::main(argc, argv, "circle-check", {&category},
+                     "Tells whether a back end can take a model, operand by operand.\n", run);
 }

@@ -37,7 +37,12 @@ static cl::opt<Engine> engine("engine", cl::desc("What computes:"), cl::init(Eng
                               cl::values(clEnumValN(Engine::Reference, "reference", "the semantics, bit for bit"),
                                          clEnumValN(Engine::Fast, "fast", "vector kernels, within small tolerances")),
                               cl::cat(general));
-static cl::opt<unsigned> threads("threads", cl::desc("Of --engine=fast"), cl::init(1), cl::cat(general));
+static cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl::cat(general),
+                                 cl::desc("Of --engine=fast; 0, and more than there are processors: all of them"));
+static cl::opt<std::string> signature("signature", cl::value_desc("NAME"), cl::cat(general),
+                                      cl::desc("Runs this signature of the model (default: subgraph 0)"));
+static cl::opt<unsigned> runs("runs", cl::value_desc("N"), cl::cat(general), cl::init(0),
+                              cl::desc("Runs N times more, and prints the median time and the spread"));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
@@ -163,6 +168,23 @@ void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) 
   }
 }
 
+/// One more run as often as wanted, after the first, which has arranged everything.
+llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, const RunOptions &run) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  for (unsigned i = 0; i < runs; ++i) {
+    auto begin = Clock::now();
+    if (auto outputs = session.run(inputs, run); !outputs)
+      return outputs.takeError();
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  llvm::sort(times);
+  auto at = [&](double part) { return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)]; };
+  llvm::outs() << llvm::format("%u runs: median %.3f ms, half of them from %.3f to %.3f, all from %.3f to %.3f\n",
+                               unsigned(runs), at(0.5), at(0.25), at(0.75), times.front(), times.back());
+  return llvm::Error::success();
+}
+
 llvm::Error writeProfile(const tools::Profile &times) {
   if (profile.empty()) {
     times.printTable(llvm::outs());
@@ -182,7 +204,8 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     return imported.takeError();
   CompileOptions options;
   options.engine = engine;
-  options.threads = threads;
+  options.threads = tools::threadCount(threads);
+  options.signature = signature;
   if (timeout.getNumOccurrences())
     options.timeout = std::chrono::seconds(timeout);
   auto session = compile(*imported->model, options);
@@ -202,6 +225,9 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     inputs.push_back(std::move(*input));
   }
   RunOptions run;
+  State state;
+  if (runs)
+    run.state = &state;
   llvm::Error tapError = llvm::Error::success();
   if (!tap.empty()) {
     if (llvm::Error error = makeFolder(tap))
@@ -233,26 +259,13 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     for (size_t i = 0; i < outputs->size(); ++i)
       if (llvm::Error error = writeFile(outPrefix + std::to_string(i), {}, (*outputs)[i].tensor.bytes))
         return error;
+  if (runs)
+    if (llvm::Error error = measure(*session, refs, run))
+      return inFile(model, std::move(error));
   return profile.getNumOccurrences() ? writeProfile(times) : llvm::Error::success();
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  tools::start("circle-interpreter");
-  cl::HideUnrelatedOptions(general);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-interpreter (origo) " ORIGO_VERSION "\n"; });
-  tools::parseOptions(
-      argc, argv,
-      "Runs a .circle, .tflite or .origo model.\n\n"
-      "  circle-interpreter --seed=1 net.circle                     random inputs; shows the outputs\n"
-      "  circle-interpreter --inputs=in --outputs=out net.circle    in/image.npy or in/0.npy to out/scores.npy\n"
-      "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
-      "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
-      "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
-      "  circle-interpreter --engine=fast --threads=2 --seed=1 --profile net.circle\n"
-      "  circle-interpreter net.circle in out                       ONE's way: input n is read from the file in<n>,\n"
-      "                                                             output n written to out<n>: bare elements\n");
+int run() {
   if (kernels) {
     llvm::outs() << supportTable();
     return 0;
@@ -268,7 +281,24 @@ int main(int argc, char **argv) {
     return tools::fail("needs MODEL, IN_PREFIX (unless --seed or --inputs is given) and OUT_PREFIX (unless --outputs "
                        "is); --help shows examples");
   std::string inPrefix = hasInputs ? "" : words[1], outPrefix = hasPrefix ? words.back() : "";
-  if (llvm::Error error = interpret(words[0], inPrefix, outPrefix))
-    return tools::fail(std::move(error));
-  return 0;
+  llvm::Error error = interpret(words[0], inPrefix, outPrefix);
+  return error ? tools::fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(
+      argc, argv, "circle-interpreter", {&general},
+      "Runs a .circle, .tflite or .origo model.\n\n"
+      "  circle-interpreter --seed=1 net.circle                     random inputs; shows the outputs\n"
+      "  circle-interpreter --inputs=in --outputs=out net.circle    in/image.npy or in/0.npy to out/scores.npy\n"
+      "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
+      "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
+      "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
+      "  circle-interpreter --engine=fast --threads=2 --runs=20 --seed=1 net.circle\n"
+      "  circle-interpreter --signature=decode --seed=1 net.tflite\n"
+      "  circle-interpreter net.circle in out                       ONE's way: input n is read from the file in<n>,\n"
+      "                                                             output n written to out<n>: bare elements\n",
+      run);
 }

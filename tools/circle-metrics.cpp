@@ -9,8 +9,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-#include <thread>
-
 using namespace origo;
 using namespace origo::tools;
 using namespace origo::report;
@@ -26,6 +24,7 @@ cl::opt<bool> csv("csv", cl::desc("Print comma-separated values: a line an opera
 cl::opt<Rows> per("per", cl::desc("What there is a line for:"),
                   cl::values(clEnumValN(Rows::Operators, "operator", "each written operator (default)"),
                              clEnumValN(Rows::Sources, "source", "each operator of the source"),
+                             clEnumValN(Rows::Scopes, "scope", "each scope in their names: block3/, block3/conv/"),
                              clEnumValN(Rows::Tensors, "tensor", "each tensor"),
                              clEnumValN(Rows::Subgraphs, "subgraph", "each subgraph"),
                              clEnumValN(Rows::Model, "model", "the model")),
@@ -33,7 +32,7 @@ cl::opt<Rows> per("per", cl::desc("What there is a line for:"),
 cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
                                 cl::desc("The source: an operator's cost is divided by what its origins cost there"),
                                 cl::cat(category));
-cl::opt<std::string> mapPath("map", cl::value_desc("FILE"),
+cl::opt<std::string> mapPath("origin-map", cl::value_desc("FILE"),
                              cl::desc("The side file of a model that carries no origin map"), cl::cat(category));
 cl::opt<unsigned> block("block", cl::init(4), cl::value_desc("N"),
                         cl::desc("Block sparsity is over N elements of a row (default: 4)"), cl::cat(category));
@@ -60,6 +59,7 @@ cl::extrahelp
              "\nExamples:\n"
              "  circle-metrics net.circle                                  the table\n"
              "  circle-metrics --per=source --source=net.tflite net.circle what does each layer of mine cost now?\n"
+             "  circle-metrics --per=scope net.circle                      by block1/, block1/conv/, ...\n"
              "  circle-metrics --csv --per=tensor net.circle > tensors.csv\n"
              "  circle-metrics --json net.circle > metrics.json\n"
              "  circle-metrics --netron=net.netron.json net.circle         drop it on Netron with net.circle open\n"
@@ -210,10 +210,7 @@ llvm::Error run() {
     source = std::move(*loaded);
   }
   phase("measuring");
-  unsigned processors = std::max(std::thread::hardware_concurrency(), 1u); // more threads than that gain nothing
-  StatisticsOptions options{.block = block,
-                            .threads = threads ? std::min<unsigned>(threads, processors) : processors,
-                            .progress = showProgress};
+  StatisticsOptions options{.block = block, .threads = threadCount(threads), .progress = showProgress};
   ModelMetrics metrics =
       metricsOf(*imported->model, *imported->lineage.source, source ? source->model.get() : nullptr, options);
   phase("writing");
@@ -240,18 +237,11 @@ llvm::Error run() {
 } // namespace
 
 int main(int argc, char **argv) {
-  start("circle-metrics");
-  cl::HideUnrelatedOptions({&category, &viewers});
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-metrics (origo) " ORIGO_VERSION "\n"; });
-  parseOptions(argc, argv, "Counts what a model costs: parameters, sparsity, operations, memory.\n");
-  if (modelPath.empty())
-    return fail("which model? See circle-metrics --help");
-  if (llvm::Error error = run())
-    return fail(std::move(error));
-  llvm::outs().flush();
-  if (llvm::outs().has_error()) {
-    llvm::outs().clear_error();
-    return fail("cannot write the output");
-  }
-  return 0;
+  return tools::main(argc, argv, "circle-metrics", {&category, &viewers},
+                     "Counts what a model costs: parameters, sparsity, operations, memory.\n", [] {
+                       if (modelPath.empty())
+                         return fail("which model? See circle-metrics --help");
+                       llvm::Error error = run();
+                       return error ? fail(std::move(error)) : 0;
+                     });
 }

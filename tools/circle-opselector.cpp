@@ -97,15 +97,12 @@ llvm::Error keepSelected(Imported &imported, PayloadStore &store) {
 } // namespace
 
 int main(int argc, char **argv) {
-  start("circle-opselector");
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-opselector (origo) " ORIGO_VERSION "\n"; });
-  parseOptions(argc, argv, "Makes a model of some operators of another.\n");
-  if (input.empty() || output.empty())
-    return fail("needs INPUT and OUTPUT; --help shows examples");
-  if (byId.empty() == byName.empty())
-    return fail("which operators? Say --by_id or --by_name; --help shows examples");
-  if (llvm::Error error = rewriteFile(input, output, keepSelected))
-    return fail(std::move(error));
-  return 0;
+  return tools::main(argc, argv, "circle-opselector", {&category}, "Makes a model of some operators of another.\n", [] {
+    if (input.empty() || output.empty())
+      return fail("needs INPUT and OUTPUT; --help shows examples");
+    if (byId.empty() == byName.empty())
+      return fail("which operators? Say --by_id or --by_name; --help shows examples");
+    llvm::Error error = rewriteFile(input, output, keepSelected);
+    return error ? fail(std::move(error)) : 0;
+  });
 }

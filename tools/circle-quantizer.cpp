@@ -286,23 +286,7 @@ void tellSizes(const std::string &input, const std::string &output) {
     note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after, origins included");
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  start("circle-quantizer");
-  cl::HideUnrelatedOptions({&category, &ones});
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-quantizer (origo) " ORIGO_VERSION "\n"; });
-  std::vector<char *> words = withStatistics(argc, argv);
-  parseOptions(
-      argc, words.data(),
-      "Quantises a model, and keeps for each tensor and operator where it came from.\n\n"
-      "  circle-quantizer --scheme int8 --input_data images.npy net.tflite net_int8.tflite\n"
-      "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
-      "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
-      "ONE's way, in three steps:\n"
-      "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
-      "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
-      "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n");
+int checkAndRun() {
   unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
                    !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
@@ -313,4 +297,21 @@ int main(int argc, char **argv) {
   if (!onlyParameters)
     tellSizes(arguments[0], arguments[1]);
   return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<char *> words = withStatistics(argc, argv);
+  return tools::main(
+      argc, words.data(), "circle-quantizer", {&category, &ones},
+      "Quantises a model, and keeps for each tensor and operator where it came from.\n\n"
+      "  circle-quantizer --scheme int8 --input_data images.npy net.tflite net_int8.tflite\n"
+      "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
+      "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
+      "ONE's way, in three steps:\n"
+      "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
+      "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
+      "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n",
+      checkAndRun);
 }

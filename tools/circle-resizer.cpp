@@ -12,15 +12,18 @@ namespace cl = llvm::cl;
 namespace {
 
 cl::OptionCategory category("Options");
-cl::opt<std::string> input("input_path", cl::value_desc("INPUT"), cl::desc("The model"), cl::cat(category));
-cl::opt<std::string> output("output_path", cl::value_desc("OUTPUT"), cl::desc("Where the other one goes"),
+cl::list<std::string> words(cl::Positional, cl::desc("INPUT OUTPUT"), cl::cat(category));
+cl::opt<std::string> input("input_path", cl::value_desc("INPUT"),
+                           cl::desc("The model, as circle-resizer of ONE has it"), cl::cat(category));
+cl::opt<std::string> output("output_path", cl::value_desc("OUTPUT"), cl::desc("Where the other one goes, likewise"),
                             cl::cat(category));
 cl::opt<std::string> shapesText("input_shapes", cl::value_desc("\"[1,2],[3,4]\""),
                                 cl::desc("A shape for each input, in order; -1 is known at run time only"),
                                 cl::cat(category));
 cl::extrahelp examples("\nAll shapes behind the inputs follow. Constants stay, so that an operator that has a shape as "
                        "a constant may refuse.\n"
-                       "\nExample:\n"
+                       "\nExamples:\n"
+                       "  circle-resizer --input_shapes \"[4,224,224,3]\" net.circle batch4.circle\n"
                        "  circle-resizer --input_path net.circle --output_path batch4.circle "
                        "--input_shapes \"[4,224,224,3]\"\n");
 
@@ -68,13 +71,16 @@ llvm::Error run() {
 } // namespace
 
 int main(int argc, char **argv) {
-  start("circle-resizer");
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle-resizer (origo) " ORIGO_VERSION "\n"; });
-  parseOptions(argc, argv, "Gives the inputs of a model other shapes.\n");
-  if (input.empty() || output.empty() || shapesText.empty())
-    return fail("needs --input_path, --output_path and --input_shapes; --help shows an example");
-  if (llvm::Error error = run())
-    return fail(std::move(error));
-  return 0;
+  return tools::main(argc, argv, "circle-resizer", {&category}, "Gives the inputs of a model other shapes.\n", [] {
+    if (words.size() > 2 || (!words.empty() && !input.empty()) || (words.size() > 1 && !output.empty()))
+      return fail("one INPUT and one OUTPUT; --help shows examples");
+    if (!words.empty())
+      input = words[0];
+    if (words.size() > 1)
+      output = words[1];
+    if (input.empty() || output.empty() || shapesText.empty())
+      return fail("needs INPUT, OUTPUT and --input_shapes; --help shows examples");
+    llvm::Error error = run();
+    return error ? fail(std::move(error)) : 0;
+  });
 }

@@ -519,7 +519,6 @@ llvm::Error runBisect(const Pipeline &pipeline) {
 } // namespace
 
 int main(int argc, char **argv) {
-  tools::start("circle2circle");
   // One switch a flag, from the pass table: a flag of several passes stands there once.
   FlagOptions flagOptions;
   std::set<llvm::StringRef> names;
@@ -541,37 +540,38 @@ int main(int argc, char **argv) {
   cl::opt<bool> list("list-passes", cl::desc("Print the passes and their flags, and stop"), cl::cat(general),
                      cl::callback([](const bool &) { exit(listPasses()); }));
 
-  cl::HideUnrelatedOptions({&general, &origins, &looking, &flags});
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circle2circle (origo) 0.1.0\n"; });
-  tools::parseOptions(argc, argv,
-                      "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
-                      "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
-                      "  circle2circle net.circle net.tflite          convert only\n"
-                      "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
-                      "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
-                      "  circle2circle --config net.cfg               what [one-optimize] of the file says\n"
-                      "  circle2circle -O1 --target npu.json a.circle b.circle  only what the back end takes\n"
-                      "  origin-dump net.circle                       what came from where\n");
-  if (!config.empty())
-    if (llvm::Error error = applyConfig(flagOptions))
+  auto work = [&] {
+    if (!config.empty())
+      if (llvm::Error error = applyConfig(flagOptions))
+        return tools::fail(std::move(error));
+    llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
+    if (!pipeline)
+      return tools::fail(pipeline.takeError());
+    bool singleBatch = llvm::any_of(
+        flagOptions, [](const auto &option) { return *option && option->ArgStr == "dynamic_batch_to_single_batch"; });
+    if (printPipeline) {
+      printOrder(*pipeline, flagOptions);
+      return 0;
+    }
+    if (input.empty() || output.empty())
+      return tools::fail("needs INPUT and OUTPUT; --help shows examples");
+    if (llvm::Error error = tools::checkOutput(output))
       return tools::fail(std::move(error));
-  llvm::Expected<Pipeline> pipeline = pipelineOf(flagOptions);
-  if (!pipeline)
-    return tools::fail(pipeline.takeError());
-  bool singleBatch = llvm::any_of(
-      flagOptions, [](const auto &option) { return *option && option->ArgStr == "dynamic_batch_to_single_batch"; });
-  if (printPipeline) {
-    printOrder(*pipeline, flagOptions);
+    bool overInput = false;
+    if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
+      return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
+    if (llvm::Error error = bisect.empty() ? run(*pipeline, singleBatch) : runBisect(*pipeline))
+      return tools::fail(std::move(error));
     return 0;
-  }
-  if (input.empty() || output.empty())
-    return tools::fail("needs INPUT and OUTPUT; --help shows examples");
-  if (!tools::kindOf(output) && output != "-" && !llvm::StringRef(output).starts_with("/dev/"))
-    return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
-  bool overInput = false;
-  if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
-    return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
-  if (llvm::Error error = bisect.empty() ? run(*pipeline, singleBatch) : runBisect(*pipeline))
-    return tools::fail(std::move(error));
-  return 0;
+  };
+  return tools::main(argc, argv, "circle2circle", {&general, &origins, &looking, &flags},
+                     "Optimises a .circle, .tflite or .origo model and writes where everything came from.\n\n"
+                     "  circle2circle -O1 net.tflite net.circle      optimise; net.circle.origin.json beside it\n"
+                     "  circle2circle net.circle net.tflite          convert only\n"
+                     "  circle2circle -O1 --skip=fuse-activation a.tflite b.tflite\n"
+                     "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
+                     "  circle2circle --config net.cfg               what [one-optimize] of the file says\n"
+                     "  circle2circle -O1 --target npu.json a.circle b.circle  only what the back end takes\n"
+                     "  origin-dump net.circle                       what came from where\n",
+                     work);
 }

@@ -11,14 +11,7 @@ static cl::OptionCategory general("General");
 static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::cat(general));
 static cl::opt<bool> origins("origins", cl::desc("With origins, passes and relations as comments"), cl::cat(general));
 
-int main(int argc, char **argv) {
-  tools::start("circledump");
-  cl::HideUnrelatedOptions(general);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "circledump (origo) 0.1.0\n"; });
-  tools::parseOptions(argc, argv,
-                      "Prints a .circle, .tflite or .origo model as text; big constants by their digest.\n"
-                      "For a text with all constants: circle2circle net.tflite net.origo\n\n"
-                      "  circledump net.circle | less\n");
+static int run() {
   if (input.empty())
     return tools::fail("needs MODEL; --help shows an example");
   PayloadStore store;
@@ -28,6 +21,13 @@ int main(int argc, char **argv) {
   PrintOptions options;
   options.origins = origins;
   printText(*imported->model, llvm::outs(), options);
-  llvm::outs().flush();
   return 0;
+}
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "circledump", {&general},
+                     "Prints a .circle, .tflite or .origo model as text; big constants by their digest.\n"
+                     "For a text with all constants: circle2circle net.tflite net.origo\n\n"
+                     "  circledump net.circle | less\n",
+                     run);
 }

@@ -210,21 +210,23 @@ static llvm::Error run() {
 }
 
 int main(int argc, char **argv) {
-  tools::start("make-model");
-  cl::HideUnrelatedOptions(category);
-  tools::parseOptions(argc, argv,
-                      "Writes a model of a chosen size: a line of operators with seeded weights, or another shape.\n\n"
-                      "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
-                      "  make-model --operators 1000000 --chain=add long.circle\n"
-                      "  make-model --operators 10000 --shape=fold-chain deep.circle\n");
-  if (listShapes) {
-    for (const tools::Shape &shape : tools::allShapes())
-      llvm::outs() << shape.name << '\t' << shape.divisor << '\t' << shape.flags << '\t' << shape.about << '\n';
-    return 0;
-  }
-  if (!tools::kindOf(output))
-    return tools::fail(inFile(output, makeError("the extension tells the format: use .circle, .tflite or .origo")));
-  if (llvm::Error error = run())
-    return tools::fail(std::move(error));
-  return 0;
+  return tools::main(argc, argv, "make-model", {&category},
+                     "Writes a model of a chosen size: a line of operators with seeded weights, or another shape.\n\n"
+                     "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
+                     "  make-model --operators 1000000 --chain=add long.circle\n"
+                     "  make-model --operators 10000 --shape=fold-chain deep.circle\n",
+                     [] {
+                       if (listShapes) {
+                         for (const tools::Shape &shape : tools::allShapes())
+                           llvm::outs() << shape.name << '\t' << shape.divisor << '\t' << shape.flags << '\t'
+                                        << shape.about << '\n';
+                         return 0;
+                       }
+                       if (output.empty())
+                         return tools::fail("needs OUTPUT; --help shows examples");
+                       if (llvm::Error error = tools::checkOutput(output))
+                         return tools::fail(std::move(error));
+                       llvm::Error error = run();
+                       return error ? tools::fail(std::move(error)) : 0;
+                     });
 }

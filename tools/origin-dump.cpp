@@ -52,7 +52,7 @@ cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
                                 cl::desc("The source model. With --check, without it a part of the law is "
                                          "left out; with --join, its shapes weigh operators"),
                                 cl::cat(category));
-cl::opt<std::string> mapPath("map", cl::value_desc("FILE"),
+cl::opt<std::string> mapPath("origin-map", cl::value_desc("FILE"),
                              cl::desc("Read this side file instead of the map that the model carries"),
                              cl::cat(category));
 cl::opt<bool> full("full", cl::desc("Shorten nothing"), cl::cat(category));
@@ -73,7 +73,7 @@ cl::extrahelp examples("\nMODEL is a .circle or .tflite file, or a side file (MO
 
 int runCheck(const origin::OriginFile &file) {
   if (!file.model)
-    return fail("--check needs the model; give its side file with --map");
+    return fail("--check needs the model; give its side file with --origin-map");
   std::unique_ptr<origin::ModelFile> source;
   if (!sourcePath.empty()) {
     auto opened = origin::ModelFile::open(sourcePath);
@@ -205,19 +205,13 @@ int run() {
 } // namespace
 
 int main(int argc, char **argv) {
-  start("origin-dump");
-  cl::HideUnrelatedOptions({&category, &joinCategory()});
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "origin-dump (origo) 0.1.0\n"; });
   std::string profileHelp = joinHelp();
   cl::extrahelp profiles(profileHelp);
-  parseOptions(argc, argv, "Tells where the operators of a written model come from.\n");
-  if (modelPath.empty())
-    return fail(wantsCompare() ? "--compare takes two files" : "which model? See origin-dump --help");
-  int status = run();
-  llvm::outs().flush();
-  if (llvm::outs().has_error()) {
-    llvm::outs().clear_error();
-    return fail("cannot write the output");
-  }
-  return status;
+  return tools::main(argc, argv, "origin-dump", {&category, &joinCategory()},
+                     "Tells where the operators of a written model come from.\n", [] {
+                       if (modelPath.empty())
+                         return fail(wantsCompare() ? "--compare takes two files"
+                                                    : "which model? See origin-dump --help");
+                       return run();
+                     });
 }

@@ -49,8 +49,9 @@ cl::opt<eval::Engine>
     engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
                       clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
-cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
-                                    cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
+cl::opt<std::string>
+    statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+                   cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
 cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category),
                                cl::desc("Only the records of part N, from 1, of M parts"));
 cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
@@ -169,21 +170,7 @@ llvm::Error run() {
   return inFile(input, change(*imported, store));
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  start("record-minmax");
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "record-minmax (origo) " ORIGO_VERSION "\n"; });
-  std::vector<char *> words = withStatistics(argc, argv);
-  parseOptions(
-      argc, words.data(),
-      "Runs a float model on data and notes the range of each tensor, for circle-quantizer.\n\n"
-      "  record-minmax --input_model net.circle --input_data images.npy --output_model ranges.circle\n"
-      "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
-      "                --output_model ranges.circle              a file for each record, all inputs in order\n"
-      "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
-      "  record-minmax --input_model net.circle --merge part1.json,part2.json --output_model ranges.circle\n");
+int checkAndRun() {
   if (input.empty() || (output.empty() && statisticsFile.empty()))
     return fail("needs --input_model, and --output_model or --stats; --help shows examples");
   if (!(low >= 0 && low <= 100 && high >= 0 && high <= 100))
@@ -192,7 +179,21 @@ int main(int argc, char **argv) {
     return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
   if (!parts.empty() && (!data.empty() || !shardText.empty()))
     return fail("--merge takes what parts have recorded, so --input_data and --shard are of no use with it");
-  if (llvm::Error error = run())
-    return fail(std::move(error));
-  return 0;
+  llvm::Error error = run();
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<char *> words = withStatistics(argc, argv);
+  return tools::main(
+      argc, words.data(), "record-minmax", {&category},
+      "Runs a float model on data and notes the range of each tensor, for circle-quantizer.\n\n"
+      "  record-minmax --input_model net.circle --input_data images.npy --output_model ranges.circle\n"
+      "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
+      "                --output_model ranges.circle              a file for each record, all inputs in order\n"
+      "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
+      "  record-minmax --input_model net.circle --merge part1.json,part2.json --output_model ranges.circle\n",
+      checkAndRun);
 }

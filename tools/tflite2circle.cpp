@@ -10,16 +10,11 @@ static cl::OptionCategory general("General");
 static cl::opt<std::string> input(cl::Positional, cl::desc("INPUT.tflite"), cl::cat(general));
 static cl::opt<std::string> output(cl::Positional, cl::desc("OUTPUT.circle"), cl::cat(general));
 
-int main(int argc, char **argv) {
-  tools::start("tflite2circle");
-  cl::HideUnrelatedOptions(general);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "tflite2circle (origo) 0.1.0\n"; });
-  tools::parseOptions(argc, argv,
-                      "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
-                      "The side file OUTPUT.origin.json says so.\n\n"
-                      "  tflite2circle net.tflite net.circle\n");
+static int run() {
   if (input.empty() || output.empty())
     return tools::fail("needs INPUT.tflite and OUTPUT.circle; --help shows an example");
+  if (llvm::Error error = tools::checkOutput(output, tools::FileKind::Circle))
+    return tools::fail(std::move(error));
   PayloadStore store;
   llvm::Expected<Imported> imported = tools::load(input, {}, store);
   if (!imported)
@@ -36,4 +31,12 @@ int main(int argc, char **argv) {
   for (const std::string &note : notes)
     tools::note(note);
   return 0;
+}
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "tflite2circle", {&general},
+                     "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
+                     "The side file OUTPUT.origin.json says so.\n\n"
+                     "  tflite2circle net.tflite net.circle\n",
+                     run);
 }

@@ -154,14 +154,28 @@ bool FastKernels::Entry::adapt(const KernelContext &context, const Kernel &refer
   return shapesKnown = true;
 }
 
-FastKernels FastKernels::choose(std::deque<Plan> &plans) {
+/// What the weights of a step take when they are packed, at most: some become floats.
+static uint64_t packedBytesOf(const Step &step) {
+  const OperatorInfo *info = step.op->info();
+  bool packs = info && (info->has(Trait::Linear) || step.op->code == BuiltinOperator::BATCH_MATMUL ||
+                        step.op->code == BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM);
+  uint64_t elements = 0;
+  for (unsigned i = 0; packs && i < step.op->numOperands(); ++i)
+    if (const Value *value = step.op->operand(i); value && !value->producer() && !value->isGraphInput)
+      elements += value->elementCount().value_or(0);
+  return elements * sizeof(float);
+}
+
+FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit) {
   FastKernels kernels;
   for (Plan &plan : plans)
     for (Step &step : plan.steps)
-      if (step.kernel)
+      if (uint64_t bytes = step.kernel ? packedBytesOf(step) : 0;
+          step.kernel && bytes <= memoryLimit / 2 && kernels.packedBytes <= memoryLimit / 2 - bytes)
         if (auto entry = prepare(plan, step)) {
           step.fast = static_cast<int>(kernels.entries.size());
           kernels.entries.push_back(std::move(*entry));
+          kernels.packedBytes += bytes;
         }
   return kernels;
 }
@@ -169,8 +183,10 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans) {
 FastKernels::FastKernels(const std::deque<Plan> &plans) {
   for (const Plan &plan : plans)
     for (const Step &step : plan.steps)
-      if (step.fast >= 0)
+      if (step.fast >= 0) {
         entries.push_back(std::move(*prepare(plan, step)));
+        packedBytes += packedBytesOf(step);
+      }
 }
 
 } // namespace origo::eval

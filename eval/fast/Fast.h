@@ -68,8 +68,9 @@ template <class Run> std::unique_ptr<FastKernel> fastKernel(Run run) {
 /// The fast kernels of some plans, for one run at a time.
 class FastKernels {
 public:
-  /// Numbers the steps that have one.
-  static FastKernels choose(std::deque<Plan> &plans);
+  /// Numbers the steps that have one. Packed weights take at most half of the memory limit; what would need more is left to
+  /// the reference kernels.
+  static FastKernels choose(std::deque<Plan> &plans, uint64_t memoryLimit);
   /// Another set, for steps that are numbered.
   explicit FastKernels(const std::deque<Plan> &plans);
 
@@ -84,6 +85,7 @@ public:
     bool adapt(const KernelContext &context, const Kernel &reference);
   };
   std::vector<Entry> entries; ///< by Step::fast
+  uint64_t packedBytes = 0;   ///< at most, of weights
 
 private:
   FastKernels() = default;

@@ -456,7 +456,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
       {Op::PAD, "any{n|t}, i32|i64 -> same{n|t}", pad},
-      {Op::PADV2, "any{n|t}, i32|i64, any{n|t}? -> same{n|t}", pad},
+      {Op::PADV2, "any{n|t}, i32|i64, same{n|t}? -> same{n|t}", pad},
   };
   return rows;
 }

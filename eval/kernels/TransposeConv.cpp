@@ -139,6 +139,8 @@ llvm::ArrayRef<KernelRow> transposeConvKernels() {
        transposeQuantized<int8_t, int8_t, int32_t>},
       {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i64[#o]? -> i16{t}[n,_,_,o]",
        transposeQuantized<int16_t, int8_t, int64_t>},
+      {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i32[#o] -> i16{t}[n,_,_,o]",
+       transposeQuantized<int16_t, int8_t, int32_t>},
   };
   return rows;
 }

@@ -2,6 +2,7 @@
 #include "origin/Fingerprint.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
+#include "schema/Refusals.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,7 +22,7 @@ static llvm::Error inFile(llvm::StringRef path, llvm::Error error) {
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return inFile(path, buffer.getError().message());
+    return inFile(path, refusal::cannotOpen(buffer.getError()));
   return std::move(*buffer);
 }
 
@@ -78,7 +79,7 @@ llvm::Expected<OriginFile> origin::openOriginFile(llvm::StringRef path, llvm::St
     return sideFile.takeError();
   if (*sideFile) {
     if (!mapPath.empty())
-      return inFile(path, "this is a side file; --map needs a model");
+      return inFile(path, "this is a side file; --origin-map needs a model");
     auto map = readSideFile(path);
     if (!map)
       return map.takeError();

@@ -1,6 +1,7 @@
 #include "report/join/Compare.h"
 
 #include "report/Columns.h"
+#include "report/Scopes.h"
 #include "report/join/Print.h"
 #include "report/profile/Readers.h"
 
@@ -61,12 +62,32 @@ llvm::Expected<JoinSummary> report::readJoinSummary(llvm::StringRef text) {
 
 namespace {
 
-/// A source operator; where only one of the sources has it, the other id is left out.
+/// A source operator, or a scope of them. Where only one of the sources has the operator, the other id is left out.
 struct Line {
   std::optional<uint32_t> aId, bId;
   std::string name;
   uint64_t a = 0, b = 0;
+  unsigned level = 0; ///< of a scope
 };
+
+/// By what both take together, falling.
+std::vector<Line> byScope(llvm::ArrayRef<Line> operators) {
+  Scopes scopes;
+  for (const Line &op : operators)
+    scopes.add(op.name);
+  std::map<std::pair<std::string, unsigned>, Line> sums;
+  for (const Line &op : operators)
+    for (const ScopeLine &scope : scopes.linesOf(op.name)) {
+      Line &sum = sums[{scope.key, scope.level}];
+      sum.name = scope.key, sum.level = scope.level;
+      sum.a += op.a, sum.b += op.b;
+    }
+  std::vector<Line> lines;
+  for (auto &[key, sum] : sums)
+    lines.push_back(std::move(sum));
+  llvm::stable_sort(lines, [](const Line &x, const Line &y) { return x.a + x.b > y.a + y.b; });
+  return lines;
+}
 
 /// Operators by name, as far as it is the name of one only.
 std::map<std::string, uint32_t> byName(const JoinSummary &summary) {
@@ -102,11 +123,12 @@ llvm::Expected<std::map<uint32_t, uint32_t>> matchOperators(const JoinSummary &a
 }
 
 std::string number(std::optional<uint32_t> id) { return id ? std::to_string(*id) : ""; }
+std::string level(const Line &line) { return line.level ? std::to_string(line.level) : ""; } ///< the total has none
 
 } // namespace
 
-llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const JoinSummary &b, CompareFormat format,
-                                                 bool full, llvm::raw_ostream &os) {
+llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const JoinSummary &b, CompareBy by,
+                                                 CompareFormat format, bool full, llvm::raw_ostream &os) {
   auto matched = matchOperators(a, b);
   if (!matched)
     return matched.takeError();
@@ -128,15 +150,20 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
   if (sameSource)
     llvm::sort(lines, [](const Line &x, const Line &y) { return x.aId < y.aId; });
   size_t operators = lines.size();
-  lines.push_back({{}, {}, "(synthetic)", a.synthetic, b.synthetic});
-  lines.push_back({{}, {}, "(unattributed)", a.unattributed, b.unattributed});
+  bool scopes = by == CompareBy::Scope;
+  if (scopes)
+    lines = byScope(lines);
+  size_t named = lines.size();
+  lines.push_back({{}, {}, "(synthetic)", a.synthetic, b.synthetic, 1});
+  lines.push_back({{}, {}, "(unattributed)", a.unattributed, b.unattributed, 1});
   lines.push_back({{}, {}, "(total)", a.total, b.total});
+  bool bothIds = !sameSource && !scopes;
 
   if (format == CompareFormat::Csv) {
-    os << (sameSource ? "id,name,a_ns,b_ns\n" : "id,b_id,name,a_ns,b_ns\n");
+    os << (scopes ? "level,scope" : bothIds ? "id,b_id,name" : "id,name") << ",a_ns,b_ns\n";
     for (const Line &line : lines)
-      os << number(line.aId) << ',' << (sameSource ? "" : number(line.bId) + ",") << csvText(line.name) << ',' << line.a
-         << ',' << line.b << '\n';
+      os << (scopes ? level(line) : number(line.aId)) << ',' << (bothIds ? number(line.bId) + "," : "")
+         << csvText(line.name) << ',' << line.a << ',' << line.b << '\n';
   } else if (format == CompareFormat::Json) {
     using ordered = nlohmann::ordered_json;
     auto totals = [](const JoinSummary &summary) {
@@ -145,27 +172,28 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
     };
     auto orNull = [](std::optional<uint32_t> id) { return id ? ordered(*id) : ordered(); };
     ordered rows = ordered::array();
-    for (const Line &line : llvm::ArrayRef(lines).take_front(operators)) {
-      ordered row = {{"id", orNull(line.aId)}};
-      if (!sameSource)
+    for (const Line &line : llvm::ArrayRef(lines).take_front(named)) {
+      ordered row = scopes ? ordered{{"level", line.level}} : ordered{{"id", orNull(line.aId)}};
+      if (bothIds)
         row["b_id"] = orNull(line.bId);
-      row.update({{"name", origin::replaceInvalidUtf8(line.name)}, {"a_ns", line.a}, {"b_ns", line.b}});
+      row[scopes ? "scope" : "name"] = origin::replaceInvalidUtf8(line.name);
+      row.update({{"a_ns", line.a}, {"b_ns", line.b}});
       rows.push_back(std::move(row));
     }
-    os << ordered{{"a", totals(a)}, {"b", totals(b)}, {"by_operator", rows}}.dump(1, ' ', false,
-                                                                                  ordered::error_handler_t::replace)
-       << '\n';
+    ordered all = {{"a", totals(a)}, {"b", totals(b)}, {scopes ? "by_scope" : "by_operator", rows}};
+    os << all.dump(1, ' ', false, ordered::error_handler_t::replace) << '\n';
   } else {
-    printColumns({"A MS", "B MS", "B-A MS", "B/A %", "SOURCE OPERATOR"}, lines.size(),
-                 [&](size_t i) -> Cells {
-                   const Line &line = lines[i];
-                   std::string name = i < operators ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
-                   std::string id = line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
-                   return {milliseconds(line.a), milliseconds(line.b),
-                           line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
-                           line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
-                 },
-                 os, {0, 1, 2, 3});
+    printColumns(
+        {"A MS", "B MS", "B-A MS", "B/A %", scopes ? "LEVEL SCOPE" : "SOURCE OPERATOR"}, lines.size(),
+        [&](size_t i) -> Cells {
+          const Line &line = lines[i];
+          std::string name = i < named ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
+          std::string id = scopes ? level(line) : line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
+          return {milliseconds(line.a), milliseconds(line.b),
+                  line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
+                  line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
+        },
+        os, {0, 1, 2, 3});
   }
   if (sameSource)
     return "";

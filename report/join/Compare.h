@@ -17,10 +17,11 @@ struct JoinSummary {
 };
 llvm::Expected<JoinSummary> readJoinSummary(llvm::StringRef text);
 
+enum class CompareBy { Operator, Scope };
 enum class CompareFormat { Table, Csv, Json };
 /// Operators of different sources (a network and what another tool quantised) are the same if their name is; where few
-/// are, it is refused. The result is a line for the user, or empty.
-llvm::Expected<std::string> compareJoins(const JoinSummary &a, const JoinSummary &b, CompareFormat format, bool full,
-                                         llvm::raw_ostream &os);
+/// are, it is refused. Lines of scopes are those of report/Scopes.h. The result is a line for the user, or empty.
+llvm::Expected<std::string> compareJoins(const JoinSummary &a, const JoinSummary &b, CompareBy by, CompareFormat format,
+                                         bool full, llvm::raw_ostream &os);
 
 } // namespace origo::report

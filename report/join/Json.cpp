@@ -45,6 +45,8 @@ json linesJson(const Join &join, const MapNames &names, By by, const char *key, 
     json object;
     if (by == By::Operator)
       object["id"] = line.id;
+    if (by == By::Scope)
+      object["level"] = line.level;
     object[key] = text(line.key);
     object["ns"] = line.ns;
     if (by == By::Pass) {

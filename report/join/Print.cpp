@@ -108,28 +108,35 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
   } else {
     std::vector<RolledUp> lines = rollUp(join, names, by, source);
     bool passes = by == By::Pass, saved = passes && source;
-    Cells head{"MS", "%", byNames[static_cast<int>(by)]};
+    Cells head{"MS", "%"};
+    if (by == By::Scope)
+      head.push_back("LEVEL");
+    head.push_back(byNames[static_cast<int>(by)]);
     if (passes)
       head.insert(head.end(), {"OPERATORS", "FROM"});
     if (saved)
       head.insert(head.end(), {"SOURCE MS", "SAVED MS"});
-    printColumns(head, lines.size(),
-                 [&](size_t i) -> Cells {
-                   const RolledUp &line = lines[i];
-                   std::string key = label(line.key, full);
-                   if (by == By::Operator)
-                     key = std::to_string(line.id) + " " + (key.empty() ? "" : key + " ") +
-                           printable(names.sourceOperator(line.id)->op);
-                   Cells cells{milliseconds(line.ns), percent(line.ns, join.total), key};
-                   if (passes)
-                     cells.insert(cells.end(), {std::to_string(line.written), std::to_string(line.source)});
-                   if (saved)
-                     cells.insert(cells.end(), {milliseconds(*line.sourceNs),
-                                                *line.sourceNs < line.ns ? "-" + milliseconds(line.ns - *line.sourceNs)
+    printColumns(
+        head, lines.size(),
+        [&](size_t i) -> Cells {
+          const RolledUp &line = lines[i];
+          std::string key = label(line.key, full);
+          if (by == By::Operator)
+            key = std::to_string(line.id) + " " + (key.empty() ? "" : key + " ") +
+                  printable(names.sourceOperator(line.id)->op);
+          Cells cells{milliseconds(line.ns), percent(line.ns, join.total)};
+          if (by == By::Scope)
+            cells.push_back(std::to_string(line.level));
+          cells.push_back(key);
+          if (passes)
+            cells.insert(cells.end(), {std::to_string(line.written), std::to_string(line.source)});
+          if (saved)
+            cells.insert(cells.end(), {milliseconds(*line.sourceNs), *line.sourceNs < line.ns
+                                                                         ? "-" + milliseconds(line.ns - *line.sourceNs)
                                                                          : milliseconds(*line.sourceNs - line.ns)});
-                   return cells;
-                 },
-                 os, {0, 1, 3, 4, 5, 6});
+          return cells;
+        },
+        os, by == By::Scope ? llvm::ArrayRef<size_t>{0, 1, 2} : llvm::ArrayRef<size_t>{0, 1, 3, 4, 5, 6});
   }
   os << '\n';
   printTotals(join, os);
@@ -139,11 +146,13 @@ void report::printJoinCsv(const Join &join, const MapNames &names, By by, const 
   if (by != By::Row) {
     os << (by == By::Operator ? "id,name,ns\n"
            : by == By::Type   ? "type,ns\n"
-           : by == By::Scope  ? "scope,ns\n"
+           : by == By::Scope  ? "level,scope,ns\n"
                               : "pass,ns,operators,source_operators,source_ns\n");
     for (const RolledUp &line : rollUp(join, names, by, source)) {
       if (by == By::Operator)
         os << line.id << ',';
+      if (by == By::Scope)
+        os << line.level << ',';
       os << csvText(line.key) << ',' << line.ns;
       if (by == By::Pass)
         os << ',' << line.written << ',' << line.source << ',' << (line.sourceNs ? std::to_string(*line.sourceNs) : "");

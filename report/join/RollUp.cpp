@@ -1,3 +1,4 @@
+#include "report/Scopes.h"
 #include "report/join/Print.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,7 +13,28 @@ namespace {
 std::vector<RolledUp> byFallingTime(const std::map<std::string, uint64_t> &times) {
   std::vector<RolledUp> lines;
   for (const auto &[key, ns] : times)
-    lines.push_back({key, 0, ns});
+    lines.push_back({.key = key, .ns = ns});
+  llvm::stable_sort(lines, [](const RolledUp &a, const RolledUp &b) { return a.ns > b.ns; });
+  return lines;
+}
+
+/// What is of no source operator has lines too, so that those of level 1 add up to the total.
+std::vector<RolledUp> byScope(const Join &join, const MapNames &names) {
+  Scopes scopes;
+  for (const SourceSubgraph &graph : names.map.source.subgraphs)
+    for (const SourceOperator &op : graph.operators)
+      scopes.add(names.nameOf(op));
+  std::map<std::pair<std::string, unsigned>, uint64_t> times;
+  for (auto [id, ns] : timeByOperator(join))
+    for (ScopeLine &line : scopes.linesOf(names.nameOf(*names.sourceOperator(id))))
+      times[{std::move(line.key), line.level}] += ns;
+  if (join.synthetic)
+    times[{"(synthetic)", 1}] = join.synthetic;
+  if (join.unattributed)
+    times[{"(unattributed)", 1}] = join.unattributed;
+  std::vector<RolledUp> lines;
+  for (const auto &[line, ns] : times)
+    lines.push_back({.key = line.first, .level = line.second, .ns = ns});
   llvm::stable_sort(lines, [](const RolledUp &a, const RolledUp &b) { return a.ns > b.ns; });
   return lines;
 }
@@ -42,7 +64,7 @@ std::vector<RolledUp> byPass(const Join &join, const MapNames &names, const Join
     before = timeByOperator(*source);
   std::vector<RolledUp> lines;
   for (const auto &[pass, work] : passes) {
-    lines.push_back({pass, 0, work.ns, work.written.size(), work.source.size(), {}});
+    lines.push_back({.key = pass, .ns = work.ns, .written = work.written.size(), .source = work.source.size()});
     if (!source)
       continue;
     lines.back().sourceNs = 0;
@@ -59,17 +81,16 @@ std::vector<RolledUp> byPass(const Join &join, const MapNames &names, const Join
 std::vector<RolledUp> report::rollUp(const Join &join, const MapNames &names, By by, const Join *source) {
   if (by == By::Pass)
     return byPass(join, names, source);
+  if (by == By::Scope)
+    return byScope(join, names);
   std::vector<RolledUp> lines;
   std::map<std::string, uint64_t> times;
   for (auto [id, ns] : timeByOperator(join)) {
     const SourceOperator &op = *names.sourceOperator(id);
     if (by == By::Operator)
-      lines.push_back({names.nameOf(op).str(), id, ns});
-    else if (by == By::Type)
-      times[op.op.str() + (op.customCode.empty() ? "" : ":" + op.customCode.str())] += ns;
+      lines.push_back({.key = names.nameOf(op).str(), .id = id, .ns = ns});
     else
-      for (const std::string &scope : scopesOf(names.nameOf(op)))
-        times[scope] += ns;
+      times[op.op.str() + (op.customCode.empty() ? "" : ":" + op.customCode.str())] += ns;
   }
   return by == By::Operator ? lines : byFallingTime(times);
 }

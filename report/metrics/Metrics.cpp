@@ -340,6 +340,35 @@ llvm::StringRef report::nameOf(const Operator &op) {
   return {};
 }
 
+std::vector<ScopeMetrics> report::byScope(const ModelMetrics &metrics, const origin::Listing &listing) {
+  auto nameOf = [&](size_t id) {
+    const origin::SourceOperator *op = listing.findOperator(uint32_t(id));
+    return op ? listing.nameOf(*op) : std::string_view();
+  };
+  Scopes scopes;
+  for (size_t id = 0; id < metrics.sources.size(); ++id)
+    scopes.add(nameOf(id));
+  std::vector<ScopeMetrics> lines;
+  llvm::StringMap<size_t> lineOf;
+  auto add = [&](const ScopeLine &scope, const SourceMetrics &part) {
+    auto [at, isNew] = lineOf.try_emplace(scope.key, lines.size());
+    if (isNew)
+      lines.push_back({scope, {}});
+    SourceMetrics &sum = lines[at->second].sum;
+    for (uint64_t SourceMetrics::*figure :
+         {&SourceMetrics::macs, &SourceMetrics::sparseMacs, &SourceMetrics::operations, &SourceMetrics::parameters,
+          &SourceMetrics::bytes})
+      sum.*figure = plus(sum.*figure, part.*figure);
+    if (part.ownMacs)
+      sum.ownMacs = plus(sum.ownMacs.value_or(0), *part.ownMacs);
+  };
+  for (size_t id = 0; id < metrics.sources.size(); ++id)
+    for (const ScopeLine &scope : scopes.linesOf(nameOf(id)))
+      add(scope, metrics.sources[id]);
+  add({1, "(synthetic)"}, metrics.synthetic);
+  return lines;
+}
+
 std::optional<double> Metric::of(const Figures &figures) const {
   if (!whole)
     return fraction(figures);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "report/Scopes.h"
 #include "report/metrics/Statistics.h"
 
 #include "import/Import.h"
@@ -60,6 +61,13 @@ struct ModelMetrics {
   SourceMetrics synthetic;            ///< what no source operator is behind
 };
 
+struct ScopeMetrics {
+  ScopeLine scope;
+  SourceMetrics sum; ///< without `operators`
+};
+/// In the order of the source, and last what is of no source operator: the lines of level 1 add up to the model.
+std::vector<ScopeMetrics> byScope(const ModelMetrics &metrics, const origin::Listing &listing);
+
 /// `source`: the model that the origins' ids are of, if it is at hand, for their weights.
 ModelMetrics metricsOf(const Model &model, const origin::Listing &listing, const Model *source,
                        const StatisticsOptions &options);
@@ -82,7 +90,7 @@ llvm::StringRef nameOf(const Operator &op);
 
 std::string shortest(double value); ///< finite; with the digits that tell it from all others, as JSON wants them
 
-enum class Rows { Model, Subgraphs, Operators, Tensors, Sources };
+enum class Rows { Model, Subgraphs, Operators, Tensors, Sources, Scopes };
 
 struct MetricsReport {
   const Imported &imported;

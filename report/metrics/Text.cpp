@@ -102,6 +102,8 @@ public:
       return tensors();
     case Rows::Sources:
       return sources();
+    case Rows::Scopes:
+      return scopes();
     }
     llvm_unreachable("an enumerator");
   }
@@ -201,11 +203,33 @@ private:
     table.number("id");
     table.text("operator");
     table.text("name");
-    for (const char *name : {"macs", "source_macs", "sparse_macs", "operations", "parameters", "bytes"})
-      table.number(name);
+    sourceHead(table);
     table.text("lives_in");
     table.row = [this](size_t i) { return sourceRow(i); };
     return table;
+  }
+  Rectangle scopes() const {
+    auto lines = byScope(metrics, *report.imported.lineage.source);
+    Rectangle table{.head = {}, .numbers = {}, .count = lines.size(), .row = nullptr};
+    table.number("level");
+    table.text("scope");
+    sourceHead(table);
+    table.row = [this, lines = std::move(lines)](size_t i) {
+      Cells cells = {std::to_string(lines[i].scope.level), lines[i].scope.key};
+      sourceFigures(cells, lines[i].sum);
+      return cells;
+    };
+    return table;
+  }
+  static void sourceHead(Rectangle &table) {
+    for (const char *name : {"macs", "source_macs", "sparse_macs", "operations", "parameters", "bytes"})
+      table.number(name);
+  }
+  static void sourceFigures(Cells &cells, const SourceMetrics &row) {
+    cells.push_back(std::to_string(row.macs));
+    cells.push_back(row.ownMacs ? std::to_string(*row.ownMacs) : "");
+    for (uint64_t figure : {row.sparseMacs, row.operations, row.parameters, row.bytes})
+      cells.push_back(std::to_string(figure));
   }
   Cells sourceRow(size_t i) const {
     Cells cells = {"", "(synthetic)", ""};
@@ -220,10 +244,7 @@ private:
     for (auto [graph, index] : row.operators)
       places +=
           (places.empty() ? "" : " ") + (graph ? std::to_string(graph) + ":" : std::string()) + std::to_string(index);
-    cells.push_back(std::to_string(row.macs));
-    cells.push_back(row.ownMacs ? std::to_string(*row.ownMacs) : "");
-    for (uint64_t figure : {row.sparseMacs, row.operations, row.parameters, row.bytes})
-      cells.push_back(std::to_string(figure));
+    sourceFigures(cells, row);
     cells.push_back(places);
     return cells;
   }
@@ -279,13 +300,17 @@ Json tensorJson(const TensorMetrics &row) {
 }
 
 Json sourceJson(const SourceMetrics &row) {
-  Json object = {{"macs", row.macs},
-                 {"source_macs", orNull(row.ownMacs)},
-                 {"sparse_macs", row.sparseMacs},
-                 {"operations", row.operations},
-                 {"parameters", row.parameters},
-                 {"bytes", row.bytes},
-                 {"operators", Json::array()}};
+  return {{"macs", row.macs},
+          {"source_macs", orNull(row.ownMacs)},
+          {"sparse_macs", row.sparseMacs},
+          {"operations", row.operations},
+          {"parameters", row.parameters},
+          {"bytes", row.bytes}};
+}
+
+Json withOperators(const SourceMetrics &row) {
+  Json object = sourceJson(row);
+  object["operators"] = Json::array();
   for (auto [graph, index] : row.operators)
     object["operators"].push_back({graph, index});
   return object;
@@ -338,11 +363,20 @@ void report::printMetricsJson(const MetricsReport &report, llvm::raw_ostream &os
           source["op"] = op->op.str();
           source["name"] = std::string(listing.nameOf(*op));
         }
-        source.update(sourceJson(metrics.sources[i]));
+        source.update(withOperators(metrics.sources[i]));
         return source;
       },
       os);
-  os << ",\n\"synthetic\":" << line(sourceJson(metrics.synthetic)) << "}\n";
+  auto scopes = byScope(metrics, listing);
+  printList(
+      "scopes", scopes.size(),
+      [&](size_t i) {
+        Json scope = {{"level", scopes[i].scope.level}, {"scope", textOf(scopes[i].scope.key)}};
+        scope.update(sourceJson(scopes[i].sum));
+        return scope;
+      },
+      os);
+  os << ",\n\"synthetic\":" << line(withOperators(metrics.synthetic)) << "}\n";
 }
 
 void report::printMetricsCsv(const MetricsReport &report, Rows rows, llvm::raw_ostream &os) {

@@ -1,6 +1,6 @@
 #include "report/target/Target.h"
 
-#include "eval/Kernels.h"
+#include "eval/CustomKernels.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -174,6 +174,12 @@ Target opSupportLimits() {
     if (info.has(Trait::Unary))
       limits.same.push_back({{{false, 0}, SlotProperty::Shape}, {{true, 0}, SlotProperty::Shape}});
   }
+  const OperatorInfo &custom = *operatorInfo(BuiltinOperator::CUSTOM);
+  for (const eval::CustomKernel &row : eval::allCustomKernels())
+    llvm::append_range(target.ops[("CUSTOM:" + row.customCode).str()].anyOf, choicesOf(custom, row.kernel));
+  for (const eval::Kernel &kernel : eval::kernelsOf(BuiltinOperator::ADD)) // Operator::builtinMeant
+    if (kernel.conditions.empty())
+      llvm::append_range(target.ops["CUSTOM:AddV2"].anyOf, choicesOf(custom, kernel));
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       target.ops[info.name.str()]; // what it calls is held against the limits by itself

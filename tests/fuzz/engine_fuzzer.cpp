@@ -1,5 +1,5 @@
 #include "import/Import.h"
-#include "tests/Distance.h"
+#include "eval/Distance.h"
 #include "tests/RandomInputs.h"
 
 #include <sys/mman.h>
@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   for (size_t i = 0; i < reference.outputs.size(); ++i) {
     const OwnedTensor &x = reference.outputs[i].tensor, &y = fast.outputs[i].tensor;
-    double far = extreme(x) ? 0 : test::distance(x, y);
+    double far = extreme(x) ? 0 : eval::distance(x, y);
     if (far > (x.type == TensorType::FLOAT32 ? 1e-4 : 1)) {
       llvm::errs() << "output " << i << " is " << far << " off\n";
       __builtin_trap();

@@ -1,0 +1,36 @@
+#include "report/Scopes.h"
+
+#include "origin/OriginMap.h"
+
+using namespace origo;
+using namespace origo::report;
+
+void Scopes::add(llvm::StringRef name) {
+  const std::string *outer = nullptr;
+  auto all = origin::scopesOf(name);
+  for (const std::string &scope : all) {
+    if (outer)
+      scopes[*outer] = true;
+    scopes.try_emplace(scope, false);
+    outer = &scope;
+  }
+}
+
+std::vector<std::string> Scopes::scopesOf(llvm::StringRef name) const {
+  std::vector<std::string> all = origin::scopesOf(name);
+  std::string own = name.split(';').first.str() + "/";
+  if ((all.empty() || all.back() != own) && scopes.contains(own))
+    all.push_back(own);
+  return all;
+}
+
+std::vector<ScopeLine> Scopes::linesOf(llvm::StringRef name) const {
+  std::vector<ScopeLine> lines;
+  for (std::string &scope : scopesOf(name))
+    lines.push_back({unsigned(lines.size() + 1), std::move(scope)});
+  if (lines.empty())
+    return {{1, none}};
+  if (scopes.lookup(lines.back().key))
+    lines.push_back({unsigned(lines.size() + 1), lines.back().key + " (rest)"});
+  return lines;
+}

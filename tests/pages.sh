@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Runs the commands of a page of docs/ and compares what they print with the page: lines "    $ COMMAND", each followed by its
+# output. A line "…" stands for any number of lines. A command of which no output is shown only has to succeed. Times differ,
+# so of commands with a profile of this machine neither numbers nor the order of lines count.
+# usage: pages.sh BIN PAGE COMMANDS   COMMANDS: how many the page has at least
+#        ORIGO_BLESS=1 in the environment writes the page anew
+# Exits with 77 (skipped) where the page needs model files and there are none.
+set -uo pipefail
+bin=$(realpath "$1") page=$2 least=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+file=$root/docs/$page.md
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+ln -s "$root/res" "$root/tests" .
+mkdir path
+PATH=$bin:$scratch/path:$PATH
+# Graphviz need not be there; that what we write is of its language, viewers_samples looks at.
+command -v dot >/dev/null || { printf '#!/bin/sh\ngrep -q "^digraph"\n' >path/dot && chmod +x path/dot; }
+
+# block N: the Nth ```json block of the page.
+block() { awk -v n="$1" '/^```json$/ { inside = ++at == n; next } /^```$/ { inside = 0 } inside' "$file"; }
+mobilenet() { circle2circle -O1 res/mobilenet_v2.origo net.circle && circle2circle res/mobilenet_v2.origo net.tflite; }
+case $page in
+walkthrough)
+  models=${ORIGO_SHARED:-$root/../shared}/models
+  if [[ ! -d $models ]]; then
+    echo "pages: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
+    exit 77
+  fi
+  cp "$models/blazeface_front_f32.tflite" .
+  cat >npu.json <<'TARGET'
+{"target": "npu", "ops": {
+  "CONV_2D": {"filter": {"constant": true}}, "DEPTHWISE_CONV_2D": {"filter": {"constant": true}}, "ADD": {}, "RELU": {},
+  "MAX_POOL_2D": {}, "RESHAPE": {}}}
+TARGET
+  ;;
+profiles) mobilenet && block 1 >kernels.json ;;
+targets) block 2 >npu.json ;;
+viewers) mobilenet ;;
+esac || exit 1
+
+# like EXPECTED ACTUAL COMMAND: as the page says.
+like() {
+  local expected actual i j
+  if [[ $3 == *--profile* || $3 == *after.json* ]]; then
+    diff <(printf %s "$1" | timeless) <(printf %s "$2" | timeless)
+    return
+  fi
+  mapfile -t expected <<<"$1"
+  mapfile -t actual <<<"$2"
+  for ((i = j = 0; i < ${#expected[@]}; ++i)); do
+    if [[ ${expected[i]} == "…" ]]; then
+      ((++i))
+      while ((j < ${#actual[@]})) && [[ $i -ge ${#expected[@]} || ${actual[j]} != "${expected[i]}" ]]; do ((++j)); done
+      ((i < ${#expected[@]})) || break
+    fi
+    if [[ $j -ge ${#actual[@]} || ${actual[j]} != "${expected[i]}" ]]; then
+      diff <(echo "$1") <(echo "$2")
+      return 1
+    fi
+    ((++j))
+  done
+  if ((j < ${#actual[@]})); then
+    diff <(echo "$1") <(echo "$2")
+    return 1
+  fi
+}
+timeless() { sed -E 's/-?[0-9]+\.[0-9]+/#/g; s/ +/ /g; s/^ //' | sort; }
+
+mapfile -t lines <"$file"
+commands=0 failed=0 at=0
+while ((at < ${#lines[@]})); do
+  line=${lines[at++]}
+  echo "$line" >&3
+  [[ $line == "    \$ "* ]] || continue
+  ((++commands))
+  command=${line#    \$ } expected= blank=
+  while ((at < ${#lines[@]})) && [[ -z ${lines[at]} || (${lines[at]} == "    "* && ${lines[at]} != "    \$ "*) ]]; do
+    if [[ -z ${lines[at]} ]]; then
+      blank+=$'\n'
+    else
+      expected+=$blank$(sed 's/ *$//' <<<"${lines[at]#    }")$'\n' blank=
+    fi
+    ((++at))
+  done
+  ((at -= ${#blank}))
+  actual=$(bash -o pipefail -c "$command" 2>&1)
+  status=$?
+  # 2 is a verdict, and 141 a tool whose reader has seen enough; anything else must not become a page.
+  if ((status != 0 && status != 2 && status != 141)); then
+    echo "FAILED: docs/$page.md: \"$command\" ends with $status: $actual"
+    exit 1
+  fi
+  actual=$(sed 's/ *$//' <<<"$actual")
+  expected=${expected%$'\n'}
+  if [[ -n $expected ]] && ! differs=$(like "$expected" "$actual" "$command"); then
+    echo "docs/$page.md shows something else than \"$command\" prints:"$'\n'"$differs"
+    expected=$actual failed=1
+  fi
+  [[ -z $expected ]] || sed 's/^\(.\)/    \1/' <<<"$expected" >&3
+done 3>new.md
+if [[ -n ${ORIGO_BLESS-} ]]; then
+  cp new.md "$file"
+elif ((failed)); then
+  echo "FAILED: ORIGO_BLESS=1 $0 BIN $page $least writes the page anew"
+  exit 1
+fi
+((commands >= least)) || { echo "FAILED: docs/$page.md has $commands commands, $least expected"; exit 1; }
+echo "models: $commands commands of docs/$page.md print what the page says"

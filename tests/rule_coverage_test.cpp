@@ -1,0 +1,88 @@
+#include "tests/GoldenCases.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+
+#include "gtest/gtest.h"
+
+#include <set>
+
+/// The golden cases show every rule at work, and every reason for which one declines.
+
+using namespace origo;
+using namespace origo::test;
+using llvm::StringRef;
+
+namespace {
+
+/// The texts in `decline("…")` of the files of passes/, as far as they are written out there.
+std::set<std::string> reasonsInSources() {
+  std::set<std::string> reasons;
+  std::error_code ec;
+  for (llvm::sys::fs::recursive_directory_iterator it(ORIGO_SOURCE_DIR "/passes", ec), end; it != end && !ec;
+       it.increment(ec)) {
+    auto buffer = llvm::MemoryBuffer::getFile(it->path());
+    if (!StringRef(it->path()).ends_with(".cpp") || !buffer)
+      continue;
+    llvm::Regex pattern("decline\\(\"([^\"]*)\"");
+    llvm::SmallVector<StringRef> found;
+    for (StringRef rest = (*buffer)->getBuffer(); pattern.match(rest, &found);
+         rest = rest.drop_front(found[0].end() - rest.begin()))
+      reasons.insert(found[1].str());
+  }
+  return reasons;
+}
+
+struct Shown {
+  std::set<std::string> fired, reasons;
+};
+
+Shown shownByGoldenCases() {
+  Shown shown;
+  for (const std::string &file : goldenFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
+    for (const Case &item : buffer ? readCases((*buffer)->getBuffer()) : std::vector<Case>()) {
+      auto pipeline = pipelineOf(item);
+      PayloadStore store;
+      auto model = parseText(item.input, goldenFolder(), store);
+      if (!pipeline || !model) { // such a case shows an error
+        llvm::consumeError(pipeline.takeError());
+        llvm::consumeError(model.takeError());
+        continue;
+      }
+      (*model)->becomeSource();
+      std::vector<RuleStatistics> statistics;
+      RunOptions options;
+      options.statistics = &statistics;
+      llvm::consumeError(runPipeline(**model, *pipeline, store, options));
+      for (const RuleStatistics &row : statistics) {
+        if (row.applied)
+          shown.fired.insert((row.pass + " / " + row.rule).str());
+        for (const auto &[reason, times] : row.declined)
+          shown.reasons.insert(reason);
+      }
+    }
+  }
+  return shown;
+}
+
+TEST(RuleCoverage, GoldenCasesShowEachRuleAndEachReason) {
+  Shown shown = shownByGoldenCases();
+  size_t rules = 0;
+  for (const Pass &pass : allPasses())
+    for (const Rule &rule : pass.rules) {
+      ++rules;
+      std::string name = (pass.name + " / " + rule.name).str();
+      EXPECT_TRUE(shown.fired.count(name)) << "no case of tests/golden has the rule " << name << " at work";
+    }
+  EXPECT_GT(rules, 25u);
+  auto reasons = reasonsInSources();
+  EXPECT_GT(reasons.size(), 30u);
+  for (const std::string &reason : reasons)
+    EXPECT_TRUE(llvm::any_of(shown.reasons, [&](StringRef seen) { return seen.contains(reason); }))
+        << "no case of tests/golden shows a rule decline for \"" << reason << '"';
+}
+
+} // namespace

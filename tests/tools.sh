@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What all command lines have in common: outputs that cannot be written, extensions, versions, wrong options, files that are
+# no models. Each is one line, and exit status 1.
+# usage: tools.sh BIN
+set -uo pipefail
+bin=$(cd "$1" && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+fail() { echo "FAILED: $*"; exit 1; }
+refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
+  local text=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
+  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line with \"$text\": $(<stderr)"
+}
+into() { local file=$1; shift; "$@" >"$file"; }
+
+"$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"
+echo '{"ops": {"ADD": {}}}' >npu.json
+tools=(circle-check circle-fuzz circle-interpreter circle-metrics circle-opselector circle-reduce circle-resizer circle2circle circledump
+  make-model origin-dump record-minmax tflite2circle)
+version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
+for tool in "${tools[@]}"; do
+  [[ $("$bin/$tool" --version) == "$tool (origo) $version" ]] || fail "$tool --version: $("$bin/$tool" --version)"
+  refused "$tool: error: there is no option --nonsense; " "$bin/$tool" --nonsense
+  refused "cannot write the output: No space left" into /dev/full "$bin/$tool" --help
+done
+refused "cannot write the output" into /dev/full "$bin/circledump" net.circle
+refused "cannot write the output" into /dev/full "$bin/circle-interpreter" --seed=1 net.circle
+refused "cannot write the output" into /dev/full "$bin/origin-dump" --json net.circle
+
+refused '--per: there is no "nonsense"' "$bin/circle-metrics" --per=nonsense net.circle
+refused '--threads: "many" is not a number' "$bin/circle-interpreter" --threads=many net.circle
+refused '--json takes no value' "$bin/circle-metrics" --json=3 net.circle
+refused '--source needs a value' "$bin/circle-metrics" net.circle --source
+refused 'there are too many arguments' "$bin/tflite2circle" a.tflite b.circle c.circle
+
+refused 'b.tflite: the extension tells the format: use .circle' "$bin/tflite2circle" net.tflite b.tflite
+refused 'use .circle, .tflite or .origo' "$bin/circle-opselector" --by_id 0 net.circle b.onnx
+refused 'use .circle, .tflite or .origo' "$bin/circle-resizer" --input_shapes '[1,8]' net.circle b
+refused 'use .circle, .tflite or .origo' "$bin/circle2circle" net.circle b.onnx
+[[ -z $(ls b.* b 2>/dev/null) ]] || fail "something is written: $(ls)"
+"$bin/circle-resizer" --input_shapes '[1,8]' net.circle same.circle || fail "circle-resizer INPUT OUTPUT"
+"$bin/circle-resizer" --input_path net.circle --output_path ones.circle --input_shapes '[1,8]' || fail "circle-resizer as ONE has it"
+cmp same.circle ones.circle || fail "the two ways to call circle-resizer write different files"
+
+head -c 100 /dev/zero >zeros.circle
+head -c 3 net.circle >short.circle
+head -c 300 net.circle >half.circle
+for tool in circledump circle-metrics origin-dump "circle-check --target npu.json"; do
+  refused ': cannot be opened: No such file' "$bin"/$tool nothing.circle
+  refused ': is not a file' "$bin"/$tool .
+  refused 'is neither a circle nor a tflite model' "$bin"/$tool zeros.circle
+  refused 'is no model: it has only 3 bytes' "$bin"/$tool short.circle
+  refused 'is damaged or truncated' "$bin"/$tool half.circle
+done
+refused 'there is no option --map' "$bin/origin-dump" --map x net.circle
+"$bin/origin-dump" --summary --origin-map net.circle.origin.json net.circle >/dev/null || fail "origin-dump --origin-map"
+
+# A command that fails for models with EXP on a sum, made small; it is the same as text and as a file.
+cat >big.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[2,3]) -> (%y, %z) {
+  %w: f32[2,3] = const seed 1 normal 0 1
+  %a: f32[2,3] = MUL(%x, %w)
+  %b: f32[2,3] = ADD(%a, %w) {fused_activation_function=RELU}
+  %c: f32[2,3] = EXP(%b)
+  %d: f32[2,3] = NEG(%c)
+  %y: f32[2,3] = TANH(%d)
+  %z: f32[2,3] = ABS(%x)
+}
+END
+"$bin/circle2circle" big.origo big.circle || fail "big.origo"
+printf '#!/bin/sh\n"%s/circledump" "$1" | grep -q EXP && echo "found EXP" && exit 3\nexit 0\n' "$bin" >fails.sh
+chmod +x fails.sh
+for format in origo circle; do
+  "$bin/circle-reduce" --output small.$format.origo --match=EXP big.$format -- ./fails.sh 2>/dev/null || fail "circle-reduce big.$format"
+  [[ $(grep -c '= [A-Z]' small.$format.origo) == 1 ]] || fail "more than EXP is left: $(<small.$format.origo)"
+  ./fails.sh small.$format.origo >/dev/null && fail "the command does not fail for what is left"
+done
+refused 'the command does not fail' "$bin/circle-reduce" --output x.origo net.circle -- ./fails.sh
+echo "tools: fine"

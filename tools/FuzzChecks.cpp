@@ -1,0 +1,337 @@
+#include "tools/FuzzChecks.h"
+
+#include "eval/Baseline.h"
+#include "eval/Distance.h"
+#include "eval/RandomInput.h"
+#include "export/Export.h"
+#include "import/Import.h"
+#include "ir/Error.h"
+#include "ir/Verifier.h"
+#include "ir/shapes/Inference.h"
+#include "ir/text/Text.h"
+#include "origin/check/Check.h"
+#include "origin/codec/OriginFile.h"
+#include "passes/Pipeline.h"
+#include "report/target/Target.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace origo;
+using namespace origo::tools;
+
+namespace {
+
+using Loaded = llvm::Expected<Imported>;
+
+Loaded load(llvm::StringRef text, PayloadStore &store) {
+  auto model = parseText(text, "", store);
+  if (!model)
+    return model.takeError();
+  Imported imported;
+  imported.model = std::move(*model);
+  imported.model->becomeSource();
+  auto listing = listingOf(*imported.model, imported.model->format);
+  if (!listing)
+    return listing.takeError();
+  imported.lineage.source = *listing;
+  return imported;
+}
+
+std::string textOf(Model &model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  PrintOptions options;
+  options.inlineBytes = 1 << 20;
+  options.layout = false;
+  printText(model, os, options);
+  return text;
+}
+
+std::string bytesOf(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+/// How far results may be from each other, in the measure of eval/Distance.h.
+double mostOf(TensorType type) {
+  return type == TensorType::FLOAT32 ? 1e-4 : type == TensorType::INT8 || type == TensorType::UINT8 ? 1 : 0;
+}
+
+struct Run {
+  std::string refused; ///< empty: it ran
+  bool limited = false;
+  bool isOdd = false; ///< NaN, infinity or a denormal number was computed on the way
+  bool compiled = false;
+  std::vector<eval::NamedTensor> outputs;
+};
+
+void refuse(Run &run, llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
+    run.refused = e.message();
+    if (e.isA<eval::EvalError>()) {
+      auto code = static_cast<const eval::EvalError &>(e).code;
+      run.limited |= code == eval::ErrorCode::Timeout || code == eval::ErrorCode::MemoryLimit;
+    }
+  });
+}
+
+Run runOn(eval::Engine engine, Model &model, uint32_t seed) {
+  Run run;
+  eval::CompileOptions options;
+  options.engine = engine;
+  options.memoryLimit = 64 << 20;
+  options.timeout = std::chrono::seconds(5);
+  auto session = eval::compile(model, options);
+  if (!session) {
+    refuse(run, session.takeError());
+    return run;
+  }
+  run.compiled = true;
+  std::vector<eval::OwnedTensor> inputs;
+  auto ports = session->inputs();
+  for (const eval::Port &port : *ports) {
+    auto input = eval::randomInput(port, static_cast<unsigned>(inputs.size()), seed);
+    if (!input) {
+      refuse(run, input.takeError());
+      return run;
+    }
+    inputs.push_back(std::move(*input));
+  }
+  std::vector<eval::TensorRef> refs(inputs.begin(), inputs.end());
+  eval::RunOptions look;
+  look.observer = [&](const Operator &, const Value &, eval::Tensor &tensor) {
+    if (tensor.type == TensorType::FLOAT32)
+      for (float number : tensor.as<float>())
+        run.isOdd |= number != 0 && !std::isnormal(number);
+  };
+  auto outputs = session->run(refs, look);
+  if (!outputs)
+    refuse(run, outputs.takeError());
+  else
+    run.outputs = std::move(*outputs);
+  return run;
+}
+
+std::string compareEngines(Model &model, uint32_t seed, bool &ran, bool &isOdd, bool operatorAlone) {
+  Run reference = runOn(eval::Engine::Reference, model, seed), fast = runOn(eval::Engine::Fast, model, seed);
+  if (reference.limited || fast.limited)
+    return "";
+  if (reference.refused.empty() != fast.refused.empty())
+    return "one engine refuses: reference \"" + reference.refused + "\", fast \"" + fast.refused + '"';
+  ran = reference.refused.empty();
+  isOdd |= reference.isOdd;
+  if (reference.isOdd && !operatorAlone)
+    return ""; // the fast engine makes something else of NaN and of denormal numbers, and goes on from there
+  for (auto [x, y] : llvm::zip(reference.outputs, fast.outputs)) {
+    // In a graph, one differing bit decides on integers behind it.
+    if (!operatorAlone && x.tensor.type != TensorType::FLOAT32)
+      continue;
+    double off = eval::distance(x.tensor, y.tensor);
+    if (off > mostOf(x.tensor.type))
+      return "the engines differ by " + std::to_string(off) + " in " + x.name;
+  }
+  return "";
+}
+
+std::string checkLaws(llvm::StringRef path, llvm::StringRef source) {
+  auto file = origin::openOriginFile(path, "", true);
+  auto from = origin::ModelFile::open(source);
+  if (!file || !from)
+    return "a file that was written cannot be read: " +
+           (file ? llvm::toString(from.takeError()) : llvm::toString(file.takeError()));
+  if (!file->map)
+    return "a file that was written has no origin map";
+  std::vector<std::string> skipped;
+  auto broken = origin::check(*file->map, file->model->view(), &(*from)->view(), skipped);
+  return broken.empty() ? "" : "law " + std::to_string(broken[0].law) + ": " + broken[0].text;
+}
+
+/// One pipeline on one text.
+class GraphCheck {
+public:
+  GraphCheck(llvm::StringRef text, uint32_t seed, llvm::StringRef directory)
+      : text(text), seed(seed), directory(directory.str()) {}
+  bool ran = false;
+
+  std::string run(const Pipeline &pipeline) {
+    PayloadStore store(directory);
+    Loaded before = load(text, store), after = load(text, store);
+    if (!before || !after)
+      return "the text is refused: " + llvm::toString(before ? after.takeError() : before.takeError());
+    for (const std::string &violation : verify(*before->model))
+      return "the verifier refuses the source: " + violation;
+    std::string finding;
+    RunOptions options;
+    options.verifyEach = true;
+    options.onRefusal = [&](llvm::StringRef refusal) { finding = "a rule is refused: " + refusal.str(); };
+    if (llvm::Error error = runPipeline(*after->model, pipeline, store, options))
+      return "the pipeline fails: " + llvm::toString(std::move(error));
+    if (!finding.empty())
+      return finding;
+    auto steps = {&GraphCheck::numbers, &GraphCheck::thereAndBack, &GraphCheck::twice, &GraphCheck::divided};
+    for (auto step : steps)
+      if (finding = (this->*step)(*before, *after, pipeline, store); !finding.empty())
+        return finding;
+    return "";
+  }
+
+private:
+  llvm::StringRef text;
+  uint32_t seed;
+  std::string directory;
+  bool isOdd = false; ///< NaN or infinity was computed on the way
+
+  std::string numbers(Imported &before, Imported &after, const Pipeline &, PayloadStore &) {
+    for (Imported *state : {&before, &after})
+      if (std::string finding = compareEngines(*state->model, seed, ran, isOdd, false); !finding.empty())
+        return finding + (state == &before ? " before" : " after") + " the passes";
+    // What a clamp makes of NaN is not the same in all of its forms, and what overflows does so in one order only.
+    if (!ran || isOdd)
+      return "";
+    auto baseline = eval::Baseline::of(*before.model, {seed});
+    if (!baseline)
+      return "runs, but not as a baseline: " + llvm::toString(baseline.takeError());
+    auto comparison = baseline->compare(*after.model);
+    if (!comparison)
+      return "runs before the passes only: " + llvm::toString(comparison.takeError());
+    for (const eval::Deviation &deviation : comparison->deviations)
+      return "tensor \"" + printable(deviation.value->name) + "\" deviates" +
+             (deviation.source ? " from source tensor " + std::to_string(*deviation.source) : "") + ": " +
+             deviation.text;
+    return "";
+  }
+
+  std::string path(llvm::StringRef name) const { return directory + "/" + name.str() + ".circle"; }
+
+  static std::string save(Imported &imported, const std::string &to) {
+    llvm::Error error = exportModel(*imported.model, imported.lineage, to, {});
+    return error ? "cannot be written: " + llvm::toString(std::move(error)) : "";
+  }
+
+  std::string thereAndBack(Imported &before, Imported &after, const Pipeline &, PayloadStore &store) {
+    std::string printed = textOf(*after.model);
+    auto parsed = parseText(printed, "", store);
+    if (!parsed)
+      return "its text cannot be read: " + llvm::toString(parsed.takeError());
+    if (textOf(**parsed) != printed)
+      return "its text is another one after reading it";
+    for (auto [state, name] : {std::pair(&before, "source"), std::pair(&after, "result")})
+      if (std::string finding = save(*state, path(name)); !finding.empty())
+        return finding;
+    auto again = importModel(path("result"));
+    if (!again)
+      return "its file cannot be read: " + llvm::toString(again.takeError());
+    if (textOf(*again->model) != printed)
+      return "its text is another one after writing a file and reading it";
+    return checkLaws(path("result"), path("source"));
+  }
+
+  std::string twice(Imported &, Imported &after, const Pipeline &pipeline, PayloadStore &store) {
+    Loaded other = load(text, store);
+    if (!other)
+      return llvm::toString(other.takeError());
+    RunOptions verified;
+    verified.verifyEach = true; // as the first time
+    if (llvm::Error error = runPipeline(*other->model, pipeline, store, verified))
+      return llvm::toString(std::move(error));
+    if (std::string finding = save(*other, path("other")); !finding.empty())
+      return finding;
+    if (bytesOf(path("other")) != bytesOf(path("result")))
+      return "the same passes give another file the second time";
+    uint32_t made = after.model->rewrites;
+    std::string last;
+    RunOptions options;
+    options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
+    if (llvm::Error error = runPipeline(*after.model, pipeline, store, options))
+      return llvm::toString(std::move(error));
+    return after.model->rewrites == made ? "" : "there is more to do the second time: " + last;
+  }
+
+  /// Some of the rewrites, a file, the others.
+  std::string divided(Imported &, Imported &after, const Pipeline &pipeline, PayloadStore &store) {
+    if (!after.model->rewrites)
+      return "";
+    Loaded part = load(text, store);
+    if (!part)
+      return llvm::toString(part.takeError());
+    RunOptions options;
+    options.fuel = after.model->rewrites / 2;
+    if (llvm::Error error = runPipeline(*part->model, pipeline, store, options))
+      return llvm::toString(std::move(error));
+    if (std::string finding = save(*part, path("part")); !finding.empty())
+      return finding;
+    auto rest = importModel(path("part"));
+    if (!rest)
+      return "the file in the middle cannot be read: " + llvm::toString(rest.takeError());
+    if (llvm::Error error = runPipeline(*rest->model, pipeline, store))
+      return "the rest of the passes fail: " + llvm::toString(std::move(error));
+    if (std::string finding = save(*rest, path("divided")); !finding.empty())
+      return finding;
+    std::string finding = checkLaws(path("divided"), path("source"));
+    return finding.empty() ? "" : "divided by a file: " + finding;
+  }
+};
+
+/// Results without a shape get what the shape rules say.
+void inferShapes(Model &model) {
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators) {
+      auto results = inferResults(op);
+      if (!results) {
+        llvm::consumeError(results.takeError());
+        continue;
+      }
+      for (auto [type, value] : llvm::zip(*results, op.results()))
+        if (value && type.rankKnown && llvm::none_of(type.shape, [](int32_t dim) { return dim < 0; })) {
+          value->shape.assign(type.shape.begin(), type.shape.end());
+          value->hasRank = true;
+        }
+    }
+}
+
+} // namespace
+
+FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory) {
+  GraphCheck check(text, static_cast<uint32_t>(seed), directory);
+  std::string finding = check.run(Pipeline::o1());
+  if (finding.empty()) {
+    Pipeline some;
+    for (const Pass &pass : allPasses())
+      if (((seed = seed * 6364136223846793005 + 1442695040888963407) >> 62) != 0)
+        some.add(pass);
+    finding = check.run(some);
+    if (!finding.empty()) {
+      std::string names;
+      for (const Pipeline::Entry &entry : some.entries)
+        names += (names.empty() ? "" : ",") + entry.pass->name.str();
+      finding += " (with --passes=" + names + ")";
+    }
+  }
+  return {finding, check.ran};
+}
+
+FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed) {
+  PayloadStore store;
+  auto model = parseText(text, "", store);
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return {};
+  }
+  inferShapes(**model);
+  FuzzOutcome outcome;
+  bool isOdd = false;
+  outcome.finding = compareEngines(**model, static_cast<uint32_t>(seed), outcome.ran, isOdd, true);
+  if (!outcome.finding.empty())
+    return outcome;
+  auto violations = report::checkTarget(**model, report::opSupportLimits());
+  Run run = runOn(eval::Engine::Reference, **model, static_cast<uint32_t>(seed));
+  if (run.limited)
+    return outcome;
+  if (outcome.ran && !violations.empty())
+    outcome.finding = "circle-check says that it does not run, and it does: " + violations[0].operand + " " +
+                      violations[0].rule + " " + violations[0].expected + " not " + violations[0].actual;
+  if (!run.compiled && violations.empty())
+    outcome.finding = "circle-check says that it runs, and it does not compile: " + run.refused;
+  return outcome;
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+/// Random models as text, for circle-fuzz. The same seed gives the same text on every machine.
+namespace origo::tools {
+
+/// A graph of up to about thirty operators: those of the operator table, and what rewrites look for. It is valid,
+/// though it may compute infinities.
+std::string randomGraph(uint64_t seed);
+
+/// One operator with the types of one of its kernels, now and then with another; ranks, shapes, quantisation and
+/// options at random. It need not be valid.
+std::string randomOperator(uint64_t seed);
+
+} // namespace origo::tools

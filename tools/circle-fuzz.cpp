@@ -1,0 +1,176 @@
+/// Random models against what has to hold of every model.
+
+#include "ir/Error.h"
+#include "tools/Driver.h"
+#include "tools/FuzzChecks.h"
+#include "tools/FuzzModels.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+#include <map>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace origo;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<unsigned> graphs("graphs", cl::value_desc("N"), cl::cat(category), cl::desc("Check so many graphs"));
+cl::opt<unsigned> operators("operators", cl::value_desc("N"), cl::cat(category),
+                            cl::desc("Check so many single operators"));
+cl::opt<uint64_t> seed("seed", cl::value_desc("S"), cl::init(1), cl::cat(category),
+                       cl::desc("Of the first model; the next ones have the next seeds (default: 1)"));
+cl::opt<std::string> keep("keep", cl::value_desc("DIR"), cl::cat(category),
+                          cl::desc("Write the model of each finding there"));
+cl::opt<std::string> check("check", cl::value_desc("MODEL.origo"), cl::cat(category),
+                           cl::desc("Check this model as a graph, or with --operators=1 as a single operator"));
+cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
+                          cl::desc("A model that takes longer is a finding (default: 60)"));
+cl::extrahelp examples("\nExamples:\n"
+                       "  circle-fuzz --graphs=1000 --seed=1 --keep=findings\n"
+                       "  circle-fuzz --operators=100000 --keep=findings\n"
+                       "  circle-fuzz --check findings/graph-17.origo\n"
+                       "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --check\n"
+                       "\nExit status: 0 no finding, 1 bad input or usage, 2 findings.\n");
+
+/// What a child process tells of the model that it is at.
+struct Shared {
+  uint64_t at;
+  uint64_t ran;
+  char finding[2000];
+};
+
+FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::StringRef directory) {
+  return isGraph ? checkGraph(text, number, directory) : checkOperator(text, number);
+}
+
+/// Checks models in a child process, which ends at a finding or a crash; the next one goes on behind it.
+class Fuzz {
+public:
+  explicit Fuzz(bool isGraph) : isGraph(isGraph) {
+    void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
+  }
+  ~Fuzz() {
+    if (shared)
+      ::munmap(shared, sizeof(Shared));
+  }
+  unsigned findings = 0;
+  uint64_t ran = 0;
+
+  llvm::Error run(uint64_t first, unsigned count, llvm::StringRef directory) {
+    if (!shared)
+      return makeError("there is no memory to share with a child process");
+    uint64_t end = first + count;
+    for (uint64_t next = first; next < end;) {
+      *shared = {next, 0, {}};
+      llvm::outs().flush();
+      pid_t child = ::fork();
+      if (child < 0)
+        return makeError("no child process can be started");
+      if (child == 0)
+        inChild(next, end, directory);
+      int status = 0;
+      while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+      ran += shared->ran;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->at == end)
+        break;
+      std::string finding = shared->finding;
+      if (finding.empty())
+        finding = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "takes too long"
+                  : WIFSIGNALED(status) ? "ends with signal " + std::to_string(WTERMSIG(status))
+                                        : "ends the process";
+      if (llvm::Error error = tell(shared->at, finding))
+        return error;
+      next = shared->at + 1;
+    }
+    return llvm::Error::success();
+  }
+
+private:
+  bool isGraph;
+  Shared *shared;
+
+  [[noreturn]] void inChild(uint64_t next, uint64_t end, llvm::StringRef directory) {
+    ::signal(SIGALRM, SIG_DFL);
+    for (; next < end; shared->at = ++next) {
+      ::alarm(timeout);
+      FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory);
+      shared->ran += outcome.ran;
+      if (outcome.finding.empty())
+        continue;
+      std::strncpy(shared->finding, outcome.finding.c_str(), sizeof(shared->finding) - 1);
+      ::_exit(2);
+    }
+    ::_exit(0);
+  }
+
+  llvm::Error tell(uint64_t number, const std::string &finding) {
+    ++findings;
+    std::string name = (isGraph ? "graph-" : "operator-") + std::to_string(number);
+    llvm::outs() << name << ": " << printable(finding, 600) << '\n';
+    if (keep.empty())
+      return llvm::Error::success();
+    std::error_code code = llvm::sys::fs::create_directories(keep);
+    std::string path = keep + "/" + name + ".origo";
+    llvm::raw_fd_ostream os(path, code);
+    if (!code)
+      os << (isGraph ? randomGraph(number) : randomOperator(number)), os.close(), code = os.error();
+    os.clear_error();
+    return code ? makeError(printable(path) + ": " + code.message()) : llvm::Error::success();
+  }
+};
+
+/// A directory that is gone when this is.
+struct Scratch {
+  llvm::SmallString<128> path;
+  std::error_code error = llvm::sys::fs::createUniqueDirectory("circle-fuzz", path);
+  ~Scratch() {
+    if (!error)
+      llvm::sys::fs::remove_directories(path);
+  }
+};
+
+int run() {
+  Scratch scratch;
+  if (scratch.error)
+    return fail("no directory for temporary files: " + scratch.error.message());
+  if (!check.empty()) {
+    auto text = llvm::MemoryBuffer::getFile(check);
+    if (!text)
+      return fail(printable(check) + ": cannot be opened: " + text.getError().message());
+    FuzzOutcome outcome = checkOne(operators == 0, (*text)->getBuffer(), seed, scratch.path);
+    llvm::outs() << (outcome.finding.empty() ? "no finding" : printable(outcome.finding, 2000)) << '\n';
+    return outcome.finding.empty() ? 0 : 2;
+  }
+  if (!graphs && !operators)
+    return fail("how many? Say --graphs=N or --operators=N; --help shows examples");
+  unsigned findings = 0;
+  for (bool isGraph : {true, false}) {
+    unsigned count = isGraph ? graphs : operators;
+    if (!count)
+      continue;
+    Fuzz fuzz(isGraph);
+    if (llvm::Error error = fuzz.run(seed, count, scratch.path))
+      return fail(std::move(error));
+    llvm::outs() << (isGraph ? "graphs: " : "operators: ") << count << ", of which " << fuzz.ran << " run; "
+                 << fuzz.findings << " findings\n";
+    findings += fuzz.findings;
+  }
+  return findings ? 2 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "circle-fuzz", {&category},
+                     "Checks random models against what has to hold of every model.\n", run);
+}

@@ -1,0 +1,299 @@
+/// Makes the model of a failing command small.
+
+#include "ir/Error.h"
+#include "ir/text/Text.h"
+#include "tools/Divide.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace origo;
+using namespace origo::tools;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::list<std::string> words(cl::Positional, cl::desc("MODEL -- COMMAND [ARGUMENT]..."), cl::cat(category));
+cl::opt<std::string> output("output", cl::value_desc("SMALL.origo"), cl::desc("Where the small model goes"),
+                            cl::cat(category));
+cl::opt<std::string> match("match", cl::value_desc("TEXT"), cl::cat(category),
+                           cl::desc("What the command has to print, besides ending as it does now"));
+cl::opt<std::string> extension("as", cl::value_desc("circle|tflite|origo"), cl::cat(category),
+                               cl::desc("What the command is given (default: what MODEL is)"));
+cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
+                          cl::desc("A run that takes longer counts as one that does not fail (default: 60)"));
+cl::extrahelp examples(
+    "\nThe command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
+    "0;\na smaller model is one for which it ends with the same status or signal.\n"
+    "\nExamples:\n"
+    "  circle-reduce --output small.origo net.circle -- circle2circle -O1 --verify-numerics {} /tmp/out.circle\n"
+    "  circle-reduce --output small.origo --match=law net.circle -- ./laws-hold.sh\n"
+    "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
+    "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n");
+
+struct Scratch {
+  llvm::SmallString<128> path;
+  std::error_code error = llvm::sys::fs::createUniqueDirectory("circle-reduce", path);
+  ~Scratch() {
+    if (!error)
+      llvm::sys::fs::remove_directories(path);
+  }
+  std::string file(StringRef name) const { return (path + "/" + name).str(); }
+};
+
+class Reducer {
+public:
+  Reducer(std::string model, std::vector<std::string> command, const Scratch &scratch)
+      : model(std::move(model)), command(std::move(command)), scratch(scratch) {}
+
+  llvm::Error run() {
+    auto program = llvm::sys::findProgramByName(command[0]);
+    if (!program)
+      return makeError("there is no command " + printable(command[0]));
+    command[0] = *program;
+    auto whole = textOf({}, true);
+    if (!whole)
+      return whole.takeError();
+    wanted = execute();
+    if (!wanted)
+      return makeError("the command does not fail for " + printable(model) +
+                       (match.empty() ? "" : ", or does not print \"" + printable(match) + '"'));
+    if (llvm::Error error = chooseOperators())
+      return error;
+    for (size_t before = 0; before != lines.size();) {
+      before = lines.size();
+      simplifyLines();
+    }
+    note(llvm::Twine(runs) + " runs; " + llvm::Twine(lines.size()) + " lines are left");
+    return save();
+  }
+
+private:
+  std::string model;
+  std::vector<std::string> command;
+  const Scratch &scratch;
+  std::optional<int> wanted; ///< how the command ends
+  unsigned runs = 0;
+  std::vector<std::string> lines; ///< of the smallest model that fails
+
+  std::string candidate() const { return scratch.file("model." + extension); }
+
+  /// How the command ends for the candidate; none: it does not fail as it should.
+  std::optional<int> execute() {
+    ++runs;
+    std::vector<std::string> filled = command;
+    bool placed = false;
+    for (std::string &word : filled)
+      if (word == "{}")
+        word = candidate(), placed = true;
+    if (!placed)
+      filled.push_back(candidate());
+    std::vector<StringRef> arguments(filled.begin(), filled.end());
+    std::string said = scratch.file("said");
+    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(said), StringRef(said)};
+    int status = llvm::sys::ExecuteAndWait(arguments[0], arguments, std::nullopt, redirects, timeout);
+    if (status == 0)
+      return std::nullopt;
+    auto text = llvm::MemoryBuffer::getFile(said);
+    if (!match.empty() && (!text || !(*text)->getBuffer().contains(match)))
+      return std::nullopt;
+    return status;
+  }
+  bool fails() { return execute() == wanted; }
+
+  /// The model with some of the operators of its first subgraph, or as it is, as a candidate and as text.
+  llvm::Expected<std::string> textOf(llvm::ArrayRef<size_t> kept, bool whole = false) {
+    PayloadStore store(scratch.path.str().str());
+    ImportOptions options;
+    options.origin = OriginMode::Restart;
+    auto imported = load(model, options, store);
+    if (!imported)
+      return imported.takeError();
+    if (!whole) {
+      llvm::SmallVector<Operator *> selected;
+      size_t at = 0, next = 0;
+      for (Operator &op : imported->model->subgraphs.front()->operators)
+        if (next < kept.size() && kept[next] == at++)
+          selected.push_back(&op), ++next;
+      auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
+      if (llvm::Error error = keepOnly(*imported, store, "reduce", selected, nowhere))
+        return error;
+    }
+    operators = imported->model->subgraphs.front()->operators.size();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    PrintOptions print;
+    print.inlineBytes = 1 << 16;
+    print.layout = false;
+    printText(*imported->model, os, print);
+    if (llvm::Error error = write(*imported, text))
+      return error;
+    return text;
+  }
+  /// The candidate. A text that has all its constants is in one file.
+  llvm::Error write(Imported &imported, StringRef text) {
+    if (kindOf(candidate()) == FileKind::Text && !text.contains(" digest \"")) {
+      std::error_code code;
+      llvm::raw_fd_ostream os(candidate(), code);
+      if (!code)
+        os << text, os.close(), code = os.error();
+      os.clear_error();
+      return code ? makeError(candidate() + ": " + code.message()) : llvm::Error::success();
+    }
+    ExportOptions to;
+    to.format = kindOf(candidate()) == FileKind::Tflite ? Format::Tflite : Format::Circle;
+    to.embed = origin::Embed::None;
+    return tools::save(imported, candidate(), to);
+  }
+  size_t operators = 0; ///< of the last one
+
+  /// Leaves operators out, in parts that become smaller (Zeller, Hildebrandt 2002).
+  llvm::Error chooseOperators() {
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < operators; ++i)
+      kept.push_back(i);
+    std::optional<std::string> best;
+    for (size_t size = std::max<size_t>(1, kept.size() / 2); kept.size() > 1;) {
+      bool smaller = false;
+      for (size_t begin = 0; begin < kept.size() && kept.size() > 1;) {
+        std::vector<size_t> rest = kept;
+        rest.erase(rest.begin() + begin, rest.begin() + std::min(begin + size, rest.size()));
+        auto text = rest.empty() ? llvm::Expected<std::string>(makeError("nothing")) : textOf(rest);
+        if (text && fails()) {
+          kept = std::move(rest);
+          best = std::move(*text);
+          smaller = true;
+        } else {
+          llvm::consumeError(text.takeError());
+          begin += size;
+        }
+      }
+      if (!smaller && size == 1)
+        break;
+      if (!smaller)
+        size /= 2;
+    }
+    auto text = best ? llvm::Expected<std::string>(std::move(*best)) : textOf({}, true);
+    if (!text)
+      return text.takeError();
+    llvm::SmallVector<StringRef> parts;
+    StringRef(*text).split(parts, '\n', -1, false);
+    for (StringRef line : parts)
+      lines.push_back(line.str());
+    return llvm::Error::success();
+  }
+
+  bool tryLines(const std::vector<std::string> &some) {
+    PayloadStore store(scratch.path.str().str());
+    std::string text = llvm::join(some, "\n") + "\n";
+    auto parsed = parseText(text, "", store);
+    if (!parsed) {
+      llvm::consumeError(parsed.takeError());
+      return false;
+    }
+    Imported imported;
+    imported.model = std::move(*parsed);
+    imported.model->becomeSource();
+    auto listing = listingOf(*imported.model, imported.model->format);
+    if (!listing) {
+      llvm::consumeError(listing.takeError());
+      return false;
+    }
+    imported.lineage.source = *listing;
+    if (llvm::Error error = write(imported, text)) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+    return fails();
+  }
+
+  /// What a line says more than it has to: whole lines, options, quantisation, values of constants, outputs.
+  void simplifyLines() {
+    auto attempt = [&](size_t at, std::optional<std::string> line) {
+      if (line && *line == lines[at])
+        return false;
+      std::vector<std::string> other = lines;
+      if (line)
+        other[at] = *line;
+      else
+        other.erase(other.begin() + at);
+      if (!tryLines(other))
+        return false;
+      lines = std::move(other);
+      return true;
+    };
+    auto without = [](StringRef line, StringRef begin, StringRef end) -> std::string {
+      size_t from = line.rfind(begin);
+      size_t to = from == line.npos ? from : line.find(end, from);
+      return to == line.npos ? line.str() : (line.take_front(from) + line.drop_front(to + end.size())).str();
+    };
+    for (size_t at = lines.size(); at-- > 2;) {
+      if (attempt(at, std::nullopt))
+        continue;
+      attempt(at, without(lines[at], " {", "}"));
+      attempt(at, without(lines[at], " q{", "}"));
+      StringRef line = lines[at];
+      if (size_t place = line.find(" = const "); place != line.npos)
+        for (const char *value : {"splat 0", "splat 1", "splat 2", "seed 1 normal 0 1"})
+          if (attempt(at, (line.take_front(place) + " = const " + value).str()))
+            break;
+      line = lines[at];
+      if (line.starts_with("subgraph ") && line.contains("-> ("))
+        for (const std::string &name : namesOf(line))
+          attempt(at, withoutOutput(lines[at], name));
+    }
+  }
+  static std::vector<std::string> namesOf(StringRef line) {
+    llvm::SmallVector<StringRef> names;
+    line.split("-> (").second.split(')').first.split(names, ", ");
+    return {names.begin(), names.end()};
+  }
+  static std::string withoutOutput(StringRef line, const std::string &name) {
+    std::vector<std::string> names = namesOf(line);
+    llvm::erase(names, name);
+    auto [head, rest] = line.split("-> (");
+    return names.empty() ? line.str() : (head + "-> (" + llvm::join(names, ", ") + ")" + rest.split(')').second).str();
+  }
+
+  llvm::Error save() {
+    PayloadStore store(scratch.path.str().str());
+    auto parsed = parseText(llvm::join(lines, "\n") + "\n", "", store);
+    if (!parsed) // big constants, of which the text has only a digest
+      return makeError("the constants of what is left are too big for a text; give MODEL smaller weights first");
+    Imported imported;
+    imported.model = std::move(*parsed);
+    return tools::save(imported, output, {});
+  }
+};
+
+int run() {
+  if (words.size() < 2)
+    return fail("needs MODEL -- COMMAND; --help shows examples");
+  if (output.empty())
+    return fail("needs --output; --help shows examples");
+  if (llvm::Error error = checkOutput(output, FileKind::Text))
+    return fail(std::move(error));
+  std::string model = words[0];
+  if (extension.empty())
+    extension = llvm::sys::path::extension(model).drop_front(llvm::sys::path::has_extension(model)).str();
+  if (!kindOf("model." + extension))
+    return fail("--as: \"" + printable(extension) + "\" is none of circle, tflite and origo");
+  Scratch scratch;
+  if (scratch.error)
+    return fail("no directory for temporary files: " + scratch.error.message());
+  llvm::Error error = Reducer(model, {words.begin() + 1, words.end()}, scratch).run();
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "circle-reduce", {&category},
+                     "Makes the model small for which a command fails, and writes it as text.\n", run);
+}
