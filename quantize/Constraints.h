@@ -23,6 +23,7 @@ struct Constraint {
   BuiltinOperator code;
   Scaling one, tflite;
   int bias = -1; ///< the operand that has the scale of input times weights
+  bool tflite16 = true; ///< TensorFlow Lite's runtime has it in 16 bits
 
   Scaling scaling(Dialect dialect) const { return dialect == Dialect::One ? one : tflite; }
 };

@@ -41,10 +41,10 @@ Parameters activationParameters(Extremes range, TensorType type, Dialect dialect
                                      : symmetric(range, largest(type), type == TensorType::INT16 ? 1e-8 : 1e-5);
   double low = std::min(0.f, range.min), high = std::max(0.f, range.max);
   if (type == TensorType::INT16)
-    return high == low ? Parameters{1, 0} : symmetric(range, largest(type), 0);
+    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largest(type), 0);
   double lowest = type == TensorType::UINT8 ? 0 : -128;
   if (high == low)
-    return {1, static_cast<int64_t>(lowest)};
+    return {1.f / 255, static_cast<int64_t>(lowest)}; // below 1, which comparisons want
   double scale = (high - low) / 255;
   return {static_cast<float>(scale),
           static_cast<int64_t>(std::clamp(std::round(lowest - low / scale), lowest, lowest + 255))};

@@ -260,6 +260,8 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   if (scaling == Scaling::Real)
     return "it has no form in integers";
   const Constraint &row = *constraintOf(op.code);
+  if (scheme.dialect == Dialect::Tflite && choice.activations == TensorType::INT16 && !row.tflite16)
+    return "it has no form in integers of 16 bits";
   std::optional<Weights> weights = weightsOf(op);
   llvm::SmallVector<unsigned> order; // weights and bias follow from the others
   for (unsigned i = 0; i < op.numOperands(); ++i)
@@ -301,6 +303,10 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     if (!decision.results[i])
       return "tensor " + nameOf(result) + " has no recorded range";
   }
+  auto reachesOne = [](const Storage *storage) { return storage && storage->quantization->scale[0] >= 1; };
+  if (scheme.dialect == Dialect::Tflite && op.info()->has(Trait::Comparison) &&
+      llvm::any_of(decision.operands, reachesOne))
+    return "a comparison of integers takes scales below 1";
   if (scaling == Scaling::Shared)
     for (unsigned i : order)
       decision.operands[i] = decision.results[0];

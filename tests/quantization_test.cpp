@@ -44,7 +44,7 @@ TEST(QuantizationParameters, OfTensorFlowLite) {
   expectParameters(activationParameters({-1, 1.55f}, INT8, Dialect::Tflite), 0.01, -28);
   expectParameters(activationParameters({1, 2.55f}, INT8, Dialect::Tflite), 0.01, -128);
   expectParameters(activationParameters({-2.55f, -1}, INT8, Dialect::Tflite), 0.01, 127);
-  expectParameters(activationParameters({0, 0}, INT8, Dialect::Tflite), 1, -128);
+  expectParameters(activationParameters({0, 0}, INT8, Dialect::Tflite), 1. / 255, -128);
   expectParameters(activationParameters({-3, 2}, INT16, Dialect::Tflite), 3. / 32767, 0);
   expectParameters(weightParameters({-2, 1}, INT8, Dialect::Tflite), 2. / 127, 0);
   expectParameters(weightParameters({0, 0}, INT8, Dialect::Tflite), 1e-6 / 254, 0);
