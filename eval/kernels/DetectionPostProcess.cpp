@@ -100,7 +100,7 @@ private:
       return ctx.fail(1, "is not [1, boxes, classes] or one more for the background", "", shapeText(scores.shape));
     if (anchors.rank() != 2 || anchors.dim(0) != encoded.dim(1) || anchors.dim(1) != 4)
       return ctx.fail(2, "is not [boxes, 4]", "", shapeText(anchors.shape));
-    return ctx.wantScales();
+    return llvm::Error::success();
   }
 
   static float number(const Tensor &tensor, int64_t i) {
@@ -219,7 +219,7 @@ llvm::Error detect(KernelContext &ctx) {
 llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels() {
   static const CustomKernelRow rows[] = {
       {"TFLite_Detection_PostProcess",
-       {BuiltinOperator::CUSTOM, "f32|u8, f32|u8, f32|u8 -> f32, f32, f32, f32", detect}},
+       {BuiltinOperator::CUSTOM, "f32|u8{n|t}, f32|u8{n|t}, f32|u8{n|t} -> f32, f32, f32, f32", detect}},
   };
   return rows;
 }
