@@ -70,6 +70,11 @@ public:
     rw.refuses = [this, format = options.format.value_or(model.format)](const Operator &op) -> std::string {
       if (format == Format::Tflite && op.info() && !op.info()->inTflite)
         return (op.info()->name + " does not exist in .tflite").str();
+      const auto *linear =
+          op.code == BuiltinOperator::FULLY_CONNECTED ? op.options.as<circle::FullyConnectedOptions>() : nullptr;
+      if (format == Format::Tflite && linear &&
+          linear->weights_format() == circle::FullyConnectedOptionsWeightsFormat::SHUFFLED16x1FLOAT32)
+        return "SHUFFLED16x1FLOAT32 does not exist in .tflite";
       return this->options.refuses ? this->options.refuses(op) : std::string();
     };
     for (const Pipeline::Entry &entry : pipeline.entries)

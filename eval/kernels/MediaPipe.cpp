@@ -54,14 +54,26 @@ int64_t before(int64_t in, int64_t out, int64_t stride, int64_t size) {
   return std::max<int64_t>(0, (out - 1) * stride + size - in) / 2;
 }
 
+/// Limits of back ends describe the operands of a custom operator all at once, so that its row says no shapes.
+llvm::Error wantImage(const KernelContext &ctx, unsigned i) {
+  return ctx.input(i).rank() == 4 ? llvm::Error::success() : ctx.fail(i, "is not of rank 4", "4", shapeText(ctx.input(i).shape));
+}
+
 /// A result begins as the bias; each element of the input adds its multiple of the filter. Filter: [output channels,
 /// height, width, input channels].
 llvm::Error transposeConvolution(KernelContext &ctx) {
+  for (unsigned i : {0u, 1u})
+    if (llvm::Error error = wantImage(ctx, i))
+      return error;
   auto options = Pool::of(ctx, 3);
   if (!options)
     return options.takeError();
   const Tensor &in = ctx.input(0), &filter = ctx.input(1);
   int64_t channels = filter.dim(0), depth = in.dim(3);
+  if (filter.dim(3) != depth)
+    return ctx.fail(1, "its depth is not the input's", std::to_string(depth), std::to_string(filter.dim(3)));
+  if (ctx.input(2).count() != channels)
+    return ctx.fail(2, "does not have a number for each output channel");
   // What a window reaches beyond the result.
   auto cut = [&](int64_t length, int64_t stride, int64_t size) -> int64_t {
     return options->padding == Padding::Same && length > 0 ? std::max<int64_t>(0, size - (length - 1) % stride - 1) : 0;
@@ -107,6 +119,8 @@ llvm::Error transposeConvolution(KernelContext &ctx) {
 
 /// Maxima, and where in its window each one was: row · width + column + 0.1, in float.
 llvm::Error maxPoolingWithArgmax(KernelContext &ctx) {
+  if (llvm::Error error = wantImage(ctx, 0))
+    return error;
   auto pool = Pool::of(ctx, 6);
   if (!pool)
     return pool.takeError();
@@ -157,10 +171,14 @@ llvm::Error maxPoolingWithArgmax(KernelContext &ctx) {
 /// integers are (row · width + column) · channels + channel of the result's image, as LiteRT's operator of the same
 /// name has them.
 llvm::Error maxUnpooling(KernelContext &ctx) {
+  if (llvm::Error error = wantImage(ctx, 0))
+    return error;
   auto pool = Pool::of(ctx, 5);
   if (!pool)
     return pool.takeError();
   const Tensor &in = ctx.input(0), &indices = ctx.input(1);
+  if (llvm::ArrayRef<int32_t>(indices.shape) != llvm::ArrayRef<int32_t>(in.shape))
+    return ctx.fail(1, "does not have an index for each element", shapeText(in.shape), shapeText(indices.shape));
   bool inWindow = indices.type == TensorType::FLOAT32;
   auto extent = [&](int64_t length, int64_t stride, int64_t size) {
     if (inWindow)
@@ -210,9 +228,9 @@ llvm::Error maxUnpooling(KernelContext &ctx) {
 llvm::ArrayRef<CustomKernelRow> mediaPipeKernels() {
   constexpr auto custom = BuiltinOperator::CUSTOM;
   static const CustomKernelRow rows[] = {
-      {"Convolution2DTransposeBias", {custom, "f32[n,h,w,c], f32[o,y,x,c], f32[#o] -> f32[n,_,_,o]", transposeConvolution}},
-      {"MaxPoolingWithArgmax2D", {custom, "f32[n,h,w,c] -> f32[n,_,_,c], f32[n,_,_,c]", maxPoolingWithArgmax}},
-      {"MaxUnpooling2D", {custom, "f32[n,h,w,c], f32|i32[n,h,w,c] -> f32[n,_,_,c]", maxUnpooling}},
+      {"Convolution2DTransposeBias", {custom, "f32, f32, f32 -> f32", transposeConvolution}},
+      {"MaxPoolingWithArgmax2D", {custom, "f32 -> f32, f32", maxPoolingWithArgmax}},
+      {"MaxUnpooling2D", {custom, "f32, f32|i32 -> f32", maxUnpooling}},
   };
   return rows;
 }
