@@ -456,8 +456,10 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         tensors.claim(sets, value->sourceTensors, live);
     }
   }
-  for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
-    (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
+  for (bool last : {false, true})
+    for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
+      if (tombstones[stone].last == last)
+        (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
   Follower follower;
   LedgerRow row;

@@ -159,6 +159,7 @@ struct Tombstone {
   uint32_t rewrite; ///< running number in that run
   Destinations *into; ///< may be null
   const Part *part = nullptr; ///< of the fate Elsewhere
+  bool last = false;          ///< counts only where no other names the id: what of it is gone is not known better
 };
 
 /// A ledger row with its way followed to the written model.

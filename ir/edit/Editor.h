@@ -54,7 +54,7 @@ protected:
   void eraseValue(Value &value, Fate fate, Destinations *into);
   void release(Value *value, Fate fate, Destinations *into);
   void eraseDoomed(Fate fate = Fate::Dead);
-  void bury(bool tensors, IdSet ids, Fate fate, Destinations *into);
+  void bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last = false);
   bool removable(const Operator &op) const;
   void dropPayload(Value &value);
 

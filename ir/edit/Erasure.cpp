@@ -20,10 +20,10 @@ void Editor::dropPayload(Value &value) {
   model.spareBuffers.push_back(std::exchange(value.buffer, nullptr));
 }
 
-void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into) {
+void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last) {
   if (ids.empty())
     return;
-  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part});
+  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part, last});
   mutation::buried(model);
 }
 
@@ -32,7 +32,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
     bury(false, op.origins, fate, into);
   else if (!op.lineages->empty())
-    bury(false, op.origins, Fate::Dead, nullptr); // those of its lineages that nothing used any more
+    bury(false, op.origins, Fate::Dead, nullptr, true); // those of its lineages that nothing used any more
   Destinations *home = std::exchange(op.destinations, into);
   if (op.made) {
     auto *entry = llvm::find_if(home->entries, [&](auto e) { return llvm::dyn_cast<Operator *>(e) == &op; });

@@ -616,6 +616,11 @@ void Build::apply() {
         engine.carried[parent] = constant->sourceTensors;
   engine.retire(heirsOf, roots.size(), makes, fate);
   engine.carried.clear();
+  // Of equal operators that are one, and stay for the others, that which the region used is gone.
+  for (Operator *op : llvm::ArrayRef(consumed).drop_front(roots.size()))
+    if (created.empty() && !op->erased() && lineage::count(*op) > 1)
+      for (uint32_t way = 0; way < ways.size(); ++way)
+        engine.bury(false, originsOf(*op, way), fate, into);
   for (Value *constant : constants)
     if (!constant->erased() && constant->unused())
       engine.discard(*constant);

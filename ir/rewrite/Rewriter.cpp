@@ -440,8 +440,31 @@ void Rewriter::claimWork() {
               model.sets.contains(op.origins, maker) || madeBefore(op, maker))
             continue;
           op.origins = model.sets.join(op.origins, model.sets.single(maker));
+          for (uint32_t before : madeBetween(op, maker))
+            if (live[before])
+              op.origins = model.sets.join(op.origins, model.sets.single(before));
           mutation::joined(model, op.origins);
         }
+}
+
+/// Who moves data as several operators of the source do in a row has done what they did: those before the last one, up
+/// to what the operator is given.
+llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_t last) const {
+  llvm::SmallVector<uint32_t, 4> between;
+  const Value *data = op.info() && op.info()->has(Trait::DataMovement) ? op.operand(0) : nullptr;
+  for (unsigned length = 0; data && length < 64; ++length) {
+    llvm::ArrayRef<int32_t> operands = model.sourceGraph.operands(last);
+    if (operands.empty() || operands[0] < 0)
+      return {};
+    auto tensor = static_cast<uint32_t>(operands[0]);
+    if (llvm::any_of(data->relations, [&](const Relation &one) { return one.tensor == tensor && one.steps == 0; }))
+      return between;
+    int32_t maker = model.sourceGraph.producer(tensor);
+    if (maker < 0)
+      return {};
+    between.push_back(last = static_cast<uint32_t>(maker));
+  }
+  return {};
 }
 
 /// Is it done by what the moved data comes from?

@@ -209,7 +209,8 @@ void Printer::subgraph(const Subgraph &graph) {
   os << " {";
   if (options.origins)
     for (const Value *input : graph.inputs)
-      if (input->relations.size() > 1) { // it took the place of another tensor
+      // It took the place of another tensor, or is stored otherwise.
+      if (input->relations.size() > 1 || (!input->relations.empty() && input->relations.front().steps != 0)) {
         os << "  ; ";
         label(input);
         os << ' ';

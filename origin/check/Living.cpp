@@ -135,8 +135,15 @@ private:
 
   // Each says what speaks against its reason; null: nothing.
 
+  /// The row of an operator. A converter that did not know BROADCAST_TO yet left it under TensorFlow's name.
+  const OperatorInfo *infoOf(uint32_t op) const {
+    const FileGraph::Opcode &code = file.opcode(op);
+    bool former = code.info && code.info->code == circle::BuiltinOperator::CUSTOM && code.custom == "BroadcastTo";
+    return former ? operatorInfo(circle::BuiltinOperator::BROADCAST_TO) : code.info;
+  }
+
   const char *notShapeOnly(uint32_t user, uint32_t operand) const {
-    const OperatorInfo *info = file.opcode(user).info;
+    const OperatorInfo *info = infoOf(user);
     if (!info || operand >= info->operands.size())
       return "the operator is not known to take such an operand";
     const OperandInfo &mark = info->operands[operand];
@@ -153,7 +160,7 @@ private:
 
   /// An operator that chooses elements, and leaves none out and adds none, chooses nothing.
   const char *notWhole(uint32_t user) const {
-    const OperatorInfo &info = *file.opcode(user).info;
+    const OperatorInfo &info = *infoOf(user);
     const OperandInfo *data = llvm::find_if(
         info.operands, [](const OperandInfo &each) { return !each.statesShape && !each.statesShapeIfWhole; });
     size_t position = data - info.operands.begin();

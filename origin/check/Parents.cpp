@@ -179,7 +179,7 @@ private:
         open.push_back({id, op});
   }
 
-  /// The source tensors that what the operator is given equals, or what that is computed from where it equals none.
+  /// The source tensors that what the operator is given equals first, or what that is computed from where it equals none.
   /// False: not all of it is seen.
   bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts) const {
     constexpr size_t farthest = 64;
@@ -190,14 +190,17 @@ private:
         const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
         if (!row)
           return;
-        bool equals = false;
+        // Of several source tensors that it equals, the first one: from there on it may have been done.
+        std::optional<std::pair<int32_t, uint32_t>> first;
         for (const MapRelation &relation : row->relations)
-          if (relation.steps.empty()) {
-            starts.push_back(relation.tensor);
-            equals = true;
+          if (relation.steps.empty() && context.knownTensor(relation.tensor)) {
+            std::pair made(context.source->producer[relation.tensor], relation.tensor);
+            first = std::min(first.value_or(made), made);
           }
+        if (first)
+          starts.push_back(first->second);
         int32_t producer = context.target.producer[tensor];
-        if (equals || row->constant)
+        if (first || row->constant)
           return;
         seen &= producer >= 0 && reached.size() < farthest;
         if (producer >= 0 && !llvm::is_contained(reached, static_cast<uint32_t>(producer)))

@@ -200,7 +200,7 @@ private:
            row.info->code == DEQUANTIZE;
   }
 
-  /// Is `origin` done by one of the operators that the moved data comes from?
+  /// Is `origin` done by one of the operators that the moved data comes from, or nothing that it would have to do?
   bool computedBefore(uint32_t op, uint32_t origin) {
     ++search;
     llvm::SmallVector<uint32_t> pending{op};
@@ -211,6 +211,11 @@ private:
         if (tensor < 0 || found || budget == 0)
           return;
         --budget;
+        uint32_t graph = target.subgraphOfTensor(tensor);
+        found = std::binary_search(handedOn.begin(), handedOn.end(),
+                                   std::tuple(origin, graph, tensor - target.subgraphs[graph].firstTensor));
+        if (found)
+          return;
         if (int32_t from = target.producer[tensor]; from >= 0) {
           if (visited[from] == search)
             return;
