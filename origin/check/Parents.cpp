@@ -239,8 +239,14 @@ private:
       if (far)
         return; // nothing is shown
     }
-    llvm::copy_if(row.origins, std::back_inserter(claimed),
-                  [&](uint32_t id) { return missed(id) && source.subgraphOfOperator(id) == graph; });
+    // What moves data may have been put behind operators that do not mind.
+    auto moves = [](const FileGraph &file, uint32_t op) {
+      const OperatorInfo *info = file.opcode(op).info;
+      return info && info->has(Trait::DataMovement);
+    };
+    llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
+      return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
+    });
     if (claimed.empty())
       return;
     if (classes.empty())
