@@ -43,6 +43,7 @@ struct Pass {
   std::vector<PassFlag> flags;
   std::vector<Rule> rules;
   bool mergesConstants = false; ///< equal constants become one, before the rules run
+  bool changesResults = false;  ///< the flag asks for just that: what it makes computes other numbers
 };
 
 /// All passes: by phase, and in it by the name of the file that has them. passes/PHASE/NAME.cpp defines `Pass NAME()`.

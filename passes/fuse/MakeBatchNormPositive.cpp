@@ -25,7 +25,9 @@ Pass MakeBatchNormPositive() {
       Phase::Fuse,
       false,
       {{"make_batchnorm_gamma_positive", {}}},
-      {positive()}};
+      {positive()},
+      /*mergesConstants=*/false,
+      /*changesResults=*/true};
 }
 
 } // namespace origo
