@@ -21,7 +21,7 @@ into() { local file=$1; shift; "$@" >"$file"; }
 "$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"
 echo '{"ops": {"ADD": {}}}' >npu.json
 tools=(circle-check circle-fuzz circle-interpreter circle-metrics circle-opselector circle-reduce circle-resizer circle2circle circledump
-  make-model origin-dump record-minmax tflite2circle)
+  circle-quantizer make-model origin-dump record-minmax tflite2circle)
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
 for tool in "${tools[@]}"; do
   [[ $("$bin/$tool" --version) == "$tool (origo) $version" ]] || fail "$tool --version: $("$bin/$tool" --version)"
@@ -57,6 +57,7 @@ for tool in circledump circle-metrics origin-dump "circle-check --target npu.jso
   refused 'is no model: it has only 3 bytes' "$bin"/$tool short.circle
   refused 'is damaged or truncated' "$bin"/$tool half.circle
 done
+refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
 refused 'there is no option --map' "$bin/origin-dump" --map x net.circle
 "$bin/origin-dump" --summary --origin-map net.circle.origin.json net.circle >/dev/null || fail "origin-dump --origin-map"
 

@@ -190,6 +190,18 @@ llvm::Error takeRanges(Model &model) {
   return setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent);
 }
 
+/// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
+llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
+  bool any = scheme.mode != Scheme::Mode::Full, computes = false;
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values) {
+      computes |= value->producer() && value->type == TensorType::FLOAT32;
+      any |= value->producer() && value->quantization && !value->quantization->min.empty();
+    }
+  return any || !computes ? llvm::Error::success()
+                          : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
+}
+
 /// How the rule that stores declines where there is no plan.
 constexpr llvm::StringLiteral unplanned = "nothing says";
 
@@ -224,6 +236,8 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   if (llvm::Error error = keepAsked(model, *scheme))
     return error;
   if (llvm::Error error = takeRanges(model))
+    return error;
+  if (llvm::Error error = wantRanges(model, *scheme))
     return error;
   phase("quantising");
   std::vector<Unquantized> unquantized;
