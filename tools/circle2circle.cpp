@@ -279,7 +279,8 @@ llvm::Error applyConfig(const FlagOptions &flagOptions) {
           changeOutputs.push_back(name.trim().str());
       }
     } else {
-      auto option = llvm::find_if(flagOptions, [&](const auto &option) { return option->ArgStr == key; });
+      llvm::StringRef name = key;
+      auto option = llvm::find_if(flagOptions, [&](const auto &option) { return option->ArgStr == name; });
       if (option == flagOptions.end())
         return inFile(config, makeError("[one-optimize]: unknown key \"" + printable(key) +
                                         "\"; the keys are the flags of circle2circle --help"));

@@ -214,7 +214,7 @@ private:
     table.number("level");
     table.text("scope");
     sourceHead(table);
-    table.row = [this, lines = std::move(lines)](size_t i) {
+    table.row = [lines = std::move(lines)](size_t i) {
       Cells cells = {std::to_string(lines[i].scope.level), lines[i].scope.key};
       sourceFigures(cells, lines[i].sum);
       return cells;

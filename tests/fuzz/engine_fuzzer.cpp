@@ -75,7 +75,7 @@ Result runOn(Engine engine, Model &model) {
 /// Numbers of which sums and products depend on their order, or are none.
 bool extreme(const OwnedTensor &tensor) {
   return tensor.type == TensorType::FLOAT32 &&
-         llvm::any_of(test::floatsIn(tensor), [](float value) { return !(std::fabs(value) < 1e15f); });
+         llvm::any_of(floatsIn(tensor), [](float value) { return !(std::fabs(value) < 1e15f); });
 }
 
 } // namespace
