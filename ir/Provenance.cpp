@@ -103,6 +103,12 @@ size_t StepLists::slotOf(uint32_t parent, const Step &last) const {
   return slot;
 }
 
+bool StepLists::extend(uint32_t &steps, llvm::ArrayRef<Step> more) {
+  for (const Step &step : more)
+    steps = append(steps, step);
+  return get(steps).size() <= longest;
+}
+
 uint32_t StepLists::append(uint32_t steps, const Step &step) {
   for (const Step::Term *term : {&step.scale, &step.shift})
     if (term->constant)

@@ -108,7 +108,11 @@ struct Lineage {
 class StepLists {
 public:
   StepLists() : lists(1), table(64) {}
+  /// A way of more steps says nothing that anybody would look up, and a chain of n rewrites must not make n lists of n.
+  static constexpr size_t longest = 8;
   uint32_t append(uint32_t steps, const Step &step);
+  /// Appends them to `steps`; false: that would be too long.
+  bool extend(uint32_t &steps, llvm::ArrayRef<Step> more);
   llvm::ArrayRef<Step> get(uint32_t steps) const { return lists[steps].steps; }
 
 private:

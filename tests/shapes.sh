@@ -16,6 +16,10 @@ measure() { # OPERATORS
     { fail "is refused: $(cat "$work/error")"; return; }
   "$bin/origin-dump" --check --source "$work/in.circle" "$work/out.circle" >"$work/error" 2>&1 ||
     fail "$1 operators: $(grep -v '^ok' "$work/error" | head -3)"
+  # What a run writes, the next one can go on from.
+  "$bin/circle2circle" $flags "$work/out.circle" "$work/again.circle" 2>"$work/error" &&
+    "$bin/origin-dump" --check --source "$work/in.circle" "$work/again.circle" >"$work/error" 2>&1 ||
+    fail "$1 operators, once more: $(grep -v '^ok' "$work/error" | head -3)"
   echo "$(wc -l <"$work/trace") $(stat -c %s "$work/out.circle" "$work/out.circle.origin.json" | awk '{ s += $1 } END { print s }')"
 }
 while IFS=$'\t' read -r shape divisor flags _; do

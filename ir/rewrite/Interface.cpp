@@ -39,7 +39,8 @@ void Rewriter::storeInterface(llvm::StringRef passName) {
     port.shapeSignature = value->shapeSignature;
     port.name = value->name;
     for (Relation relation : value->relations) {
-      relation.steps = model.steps.append(relation.steps, {Step::Quantize});
+      if (!model.steps.extend(relation.steps, Step{Step::Quantize}))
+        continue;
       relation.exact = false;
       relation.lineage = 0;
       port.relations.push_back(relation);

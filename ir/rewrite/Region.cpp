@@ -436,8 +436,8 @@ void Build::stampConstant(Value &constant) {
   engine.describeParents(constant, parentsOf(from, [&](const Operator &op) { return !isBase(op); }));
   for (uint32_t way = 0; from.base && way < ways.size(); ++way)
     for (Relation relation : lineage::relations(*from.base, lineageOf(*from.base, way))) {
-      for (const Step &step : from.steps)
-        relation.steps = model.steps.append(relation.steps, step);
+      if (!model.steps.extend(relation.steps, from.steps))
+        continue;
       relation.exact &= from.exact;
       relation.lineage = way;
       constant.relations.push_back(relation);
@@ -480,7 +480,8 @@ void Build::relateMoved() {
       continue;
     }
     Relation relation = *known;
-    relation.steps = model.steps.append(relation.steps, back);
+    if (!model.steps.extend(relation.steps, back))
+      continue;
     inner->relations.push_back(relation);
     inner->noRelation.clear();
   }
@@ -490,9 +491,8 @@ void Build::relateMoved() {
 void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf) {
   for (uint32_t way = 0; way < ways.size(); ++way)
     for (Relation relation : real.relations) {
-      if (relation.lineage != lineageOf(way))
+      if (relation.lineage != lineageOf(way) || !model.steps.extend(relation.steps, Step{Step::Quantize}))
         continue;
-      relation.steps = model.steps.append(relation.steps, {Step::Quantize});
       relation.exact = false;
       relation.lineage = way;
       stored.relations.push_back(relation);
