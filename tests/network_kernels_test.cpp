@@ -15,14 +15,16 @@ namespace {
 
 /// Runs the subgraph `signature { body }`; its inputs are given by position.
 llvm::Expected<std::vector<OwnedTensor>> run(llvm::StringRef signature, llvm::StringRef body,
-                                             llvm::ArrayRef<TensorRef> inputs) {
+                                             llvm::ArrayRef<TensorRef> inputs, Engine engine = Engine::Reference) {
   std::string text =
       "origo 1\nmodel circle version 0\nsubgraph @main" + signature.str() + " {\n" + body.str() + "\n}\n";
   PayloadStore store;
   auto model = parseText(text, "", store);
   if (!model)
     return model.takeError();
-  auto session = compile(**model);
+  CompileOptions options;
+  options.engine = engine;
+  auto session = compile(**model, options);
   if (!session)
     return session.takeError();
   auto results = session->run(inputs);
@@ -161,6 +163,29 @@ TEST(NetworkKernels, HybridWeightsHaveAScaleForAllOrForEachUnit) {
   };
   expectNear(elementsOf<float>(with("0.5")), {0.5, 1.5});
   expectNear(elementsOf<float>(with("[0.5, 2]")), {0.5, 6});
+}
+
+TEST(NetworkKernels, FiltersMayHaveAZeroPointForEachChannel) {
+  // In real numbers: x = 2, 4; channel 0 is 1, 1.5, channel 1 is -3, 0.25.
+  const std::string filter = "q{scale=[0.5, 0.25], zero_point=[10, 20], dim=";
+  std::vector<uint8_t> x = {7, 11}; // (q - 3) / 2
+  for (Engine engine : {Engine::Reference, Engine::Fast}) {
+    auto check = [&](Shape shape, llvm::StringRef signature, const std::string &body, const std::vector<uint8_t> &want) {
+      EXPECT_EQ(elementsOf<uint8_t>(run(signature, body, tensor(TensorType::UINT8, shape, x), engine)), want) << body;
+    };
+    // 2 · 1 + 4 · 1.5 = 8, 2 · -3 + 4 · 0.25 = -5; stored with a scale of 0.5 and 100.
+    check({1, 1, 1, 2}, "(%x: u8[1,1,1,2] q{scale=0.5, zero_point=3}) -> (%y)",
+          "%w: u8[2,1,1,2] " + filter + "0} = const [12, 13, 8, 21]\n"
+          "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = CONV_2D(%x, %w) {stride_w=1, stride_h=1}", {116, 90});
+    check({1, 2}, "(%x: u8[1,2] q{scale=0.5, zero_point=3}) -> (%y)",
+          "%w: u8[2,2] " + filter + "0} = const [12, 13, 8, 21]\n"
+          "%y: u8[1,2] q{scale=0.5, zero_point=100} = FULLY_CONNECTED(%x, %w)", {116, 90});
+    // Each channel by itself: 2 · 1, 4 · -3.
+    check({1, 1, 1, 2}, "(%x: u8[1,1,1,2] q{scale=0.5, zero_point=3}) -> (%y)",
+          "%w: u8[1,1,1,2] " + filter + "3} = const [12, 8]\n"
+          "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = DEPTHWISE_CONV_2D(%x, %w) {stride_w=1, stride_h=1, "
+          "depth_multiplier=1}", {104, 76});
+  }
 }
 
 TEST(NetworkKernels, FakeQuantMovesItsRangeToZero) {

@@ -45,7 +45,7 @@ std::optional<ChannelScales> scalesOf(const FastSite &site, const Tensor &input,
     llvm::consumeError(made.takeError());
     return std::nullopt;
   }
-  if (std::is_same_v<T, int16_t> && made->inputZero != 0)
+  if ((std::is_same_v<T, int16_t> && made->inputZero != 0) || !made->filterZeros.empty())
     return std::nullopt;
   return *made;
 }

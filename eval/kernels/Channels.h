@@ -13,6 +13,14 @@ struct ChannelScales {
   bool roundOnce = false;
   llvm::SmallVector<Multiplier, 0> factors;
   int32_t inputZero = 0, filterZero = 0, outputZero = 0, low = 0, high = 0;
+  /// By channel, where these are not all 0: TensorFlow Lite has no such filters, ONE's quantiser makes them. A channel is
+  /// `filterInner` elements in a row, then comes the next.
+  llvm::SmallVector<int32_t, 0> filterZeros;
+  int64_t filterInner = 1;
+  int32_t filterZeroAt(int64_t element) const {
+    return filterZeros.empty() ? filterZero
+                               : filterZeros[static_cast<size_t>(element / filterInner) % filterZeros.size()];
+  }
 
   template <class T>
   static llvm::Expected<ChannelScales> of(const KernelContext &ctx, const Tensor &input, const Tensor &filter,
@@ -20,8 +28,13 @@ struct ChannelScales {
                                           circle::ActivationFunctionType activation, Product precision) {
     ChannelScales made;
     made.inputZero = input.zeroPoint();
-    // Filters with a scale for each channel are symmetric.
     made.filterZero = filter.perChannel() ? 0 : filter.zeroPoint();
+    if (filter.perChannel() && llvm::any_of(filter.quantization->zeroPoint, [](int64_t zero) { return zero != 0; })) {
+      for (int32_t c = 0; c < channels; ++c)
+        made.filterZeros.push_back(filter.zeroPointOf(c));
+      for (int d = filter.quantization->dimension + 1; d < filter.rank(); ++d)
+        made.filterInner *= filter.dim(d);
+    }
     made.outputZero = output.zeroPoint();
     std::tie(made.low, made.high) = quantizedActivationRange<T>(activation, output);
     size_t count = filter.perChannel() ? channels : 1;

@@ -130,7 +130,7 @@ template <class T, class W, class Acc> llvm::Error convQuantized(KernelContext &
   convolve<Acc>(
       *conv, conv->output->as<T>(),
       [&](Acc &sum, int64_t i, int64_t f) {
-        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZero));
+        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
       },
       [&](Acc sum, int64_t channel) {
         return channels->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
@@ -204,7 +204,7 @@ template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelCont
   convolveDepthwise<Acc>(
       *conv, conv->output->as<T>(),
       [&](Acc &sum, int64_t i, int64_t f) {
-        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZero));
+        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
       },
       [&](Acc sum, int64_t channel) {
         return channels->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);

@@ -98,7 +98,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
       Acc sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
-                                        (weights[u * p->depth + k] - scales->filterZero));
+                                        (weights[u * p->depth + k] - scales->filterZeroAt(u * p->depth + k)));
       sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
       // With a scale for each unit, the runtime scales sums of 64 bits as if they had 32.
       out[b * p->units + u] = p->weights->perChannel() ? scales->template scaled<Out>(static_cast<int32_t>(sum), u)

@@ -119,7 +119,7 @@ template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelCont
   gather<Acc, T>(
       *c,
       [&](Acc &sum, int64_t i, int64_t f) {
-        sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZero));
+        sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZeroAt(f)));
       },
       [&](Acc sum, int64_t channel) {
         return scales->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
