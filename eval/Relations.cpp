@@ -174,7 +174,9 @@ private:
 
   void place(const Step &step, llvm::ArrayRef<Step> later) {
     auto whole = shapeBefore(later);
-    if (!whole) {
+    // Behind a reshape only the number of elements is known.
+    bool flat = llvm::any_of(later, [](const Step &next) { return next.kind == Step::Reshape; });
+    if (!whole || flat) {
       unchecked = "a shape between the steps of the relation is not told";
       return;
     }

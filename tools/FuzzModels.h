@@ -11,8 +11,7 @@ namespace origo::tools {
 /// though it may compute infinities.
 std::string randomGraph(uint64_t seed);
 
-/// One operator with the types of one of its kernels, now and then with another; ranks, shapes, quantisation and
-/// options at random. It need not be valid.
+/// One operator of what the row of a kernel takes, or just does not (RandomOperator.h). It need not be valid.
 std::string randomOperator(uint64_t seed);
 
 } // namespace origo::tools

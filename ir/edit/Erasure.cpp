@@ -59,6 +59,9 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
     if (Value *value = use.get()) {
       bool needed = !isUnneeded(use);
       use.set(nullptr);
+      // Of equal constants that are one, and stay for the others, that which this used is gone.
+      if (needed && fate != Fate::Dead && !value->unused() && use.lineage < value->lineages->size())
+        bury(true, value->lineages.get()[use.lineage].tensors, fate, into);
       release(value, needed ? fate : Fate::Dead, needed ? into : nullptr);
     }
 }
@@ -71,12 +74,12 @@ void Editor::release(Value *value, Fate fate, Destinations *into) {
     changed(*producer);
     if (value->unused() && !handles(*producer) && removable(*producer))
       doomed.push_back(producer);
-    else if (value->hasOneUse())
-      changed(*value->uses->owner); // what waited for the value to have one use
+  } else if (value->unused() && !value->isGraphInput) {
+    eraseValue(*value, fate, into);
     return;
   }
-  if (value->unused() && !value->isGraphInput)
-    eraseValue(*value, fate, into);
+  if (value->hasOneUse())
+    changed(*value->uses->owner); // what waited for the value to have one use
 }
 
 void Editor::eraseDoomed(Fate fate) {
@@ -93,7 +96,7 @@ void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
   bury(true, model.sets.minus(model.sets.join(model.sets.of(ids), value.sourceTensors), carried.lookup(&value)), fate,
-       into);
+       into, fate == Fate::Dead && !value.lineages->empty());
   value.destinations = into;
   value.relations.clear();
   value.parent = nullptr;
