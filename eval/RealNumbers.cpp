@@ -2,6 +2,10 @@
 
 #include "eval/Numbers.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace origo::eval {
 
 bool isFloat(TensorType type) {
@@ -101,6 +105,68 @@ std::optional<std::vector<double>> realNumbers(const Tensor &tensor) {
       (*numbers)[i] = ((*numbers)[i] - tensor.zeroPointOf(channel)) * tensor.scaleOf(channel);
     }
   return numbers;
+}
+
+namespace {
+
+template <class T> bool narrow(Tensor &tensor, llvm::ArrayRef<double> numbers, const Channels &channels) {
+  auto elements = tensor.as<T>();
+  if (elements.size() != numbers.size())
+    return false;
+  constexpr double low = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr double high = static_cast<double>(std::numeric_limits<T>::max());
+  bool quantized = isQuantized(tensor);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    double stored = numbers[i];
+    if (quantized) {
+      size_t channel = channels.of(i);
+      stored = stored / tensor.scaleOf(channel) + tensor.zeroPointOf(channel);
+    }
+    stored = std::round(stored);
+    elements[i] = std::isnan(stored) ? T(0)
+                  : stored >= high   ? std::numeric_limits<T>::max()
+                                     : static_cast<T>(std::max(stored, low));
+  }
+  return true;
+}
+
+template <class T, class Make> bool narrow(Tensor &tensor, llvm::ArrayRef<double> numbers, Make make) {
+  auto elements = tensor.as<T>();
+  if (elements.size() != numbers.size())
+    return false;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    elements[i] = make(numbers[i]);
+  return true;
+}
+
+} // namespace
+
+bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers) {
+  Channels channels(tensor);
+  if (!channels.fit)
+    return false;
+  switch (tensor.type) {
+  case TensorType::FLOAT32:
+    return narrow<float>(tensor, numbers, [](double x) { return static_cast<float>(x); });
+  case TensorType::FLOAT64:
+    return narrow<double>(tensor, numbers, [](double x) { return x; });
+  case TensorType::FLOAT16:
+    return narrow<uint16_t>(tensor, numbers, [](double x) { return floatToHalf(static_cast<float>(x)); });
+  case TensorType::BOOL:
+    return narrow<uint8_t>(tensor, numbers, [](double x) { return uint8_t(x != 0); });
+  case TensorType::INT8:
+    return narrow<int8_t>(tensor, numbers, channels);
+  case TensorType::UINT8:
+    return narrow<uint8_t>(tensor, numbers, channels);
+  case TensorType::INT16:
+    return narrow<int16_t>(tensor, numbers, channels);
+  case TensorType::INT32:
+    return narrow<int32_t>(tensor, numbers, channels);
+  case TensorType::INT64:
+    return narrow<int64_t>(tensor, numbers, channels);
+  default:
+    return false;
+  }
 }
 
 } // namespace origo::eval

@@ -16,6 +16,9 @@ std::optional<std::vector<double>> storedNumbers(const Tensor &tensor);
 /// The real numbers that a tensor stands for.
 std::optional<std::vector<double>> realNumbers(const Tensor &tensor);
 
+/// The other way: each element becomes the nearest that its type can hold. False for types that it cannot do this to.
+bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers);
+
 /// Tells the channel of each element of a tensor that is quantised by channel; else all are channel 0.
 class Channels {
 public:

@@ -21,8 +21,10 @@ namespace {
 /// in `unchecked`, one that cannot be meant in `wrong`.
 class Applied {
 public:
-  Applied(const Tensor &source, const Tensor &result, const Tolerance *tolerance = nullptr)
-      : source(source), result(result), tolerance(tolerance), shape(source.shape) {
+  /// `every`: this stands for each number of the source, and nothing is rounded.
+  Applied(const Tensor &source, const Tensor &result, const Tolerance *tolerance = nullptr,
+          std::optional<double> every = std::nullopt)
+      : source(source), result(result), tolerance(tolerance), every(every), shape(source.shape) {
     from.resize(source.count());
     for (size_t i = 0; i < from.size(); ++i)
       from[i] = static_cast<int64_t>(i);
@@ -30,6 +32,7 @@ public:
 
   const Tensor &source, &result;
   const Tolerance *tolerance; ///< of the source; none: exact
+  std::optional<double> every;
   Shape shape;
   std::vector<int64_t> from; ///< element of the source; −1: the relation does not say what stands here
   /// The numbers where they are not the source's any more.
@@ -200,6 +203,11 @@ private:
   bool needNumbers() {
     if (numbers)
       return true;
+    if (every) {
+      numbers.emplace(from.size(), *every);
+      allowed.assign(from.size(), 0);
+      return true;
+    }
     auto all = realNumbers(source);
     if (!all) {
       unchecked = "the relation calculates with what is not numbers";
@@ -268,6 +276,8 @@ private:
   }
 
   void cast(llvm::ArrayRef<Step> later) {
+    if (every)
+      return;
     if (llvm::any_of(later, [](const Step &s) { return s.kind == Step::Cast || s.kind == Step::Quantize; })) {
       unchecked = "a type between the steps of the relation is not told";
       return;
@@ -296,6 +306,8 @@ private:
   }
 
   void quantize(llvm::ArrayRef<Step> later) {
+    if (every)
+      return;
     auto bits = bitsPerElement(result.type);
     if (!isQuantized(result) || !bits || *bits > 32) {
       wrong = "is not quantised, which its relation says";
@@ -444,6 +456,28 @@ bool moveAlong(Tensor &source, llvm::ArrayRef<Step> steps, Tensor &result, bool 
     std::memcpy(inverse ? a : b, inverse ? b : a, size);
   }
   return true;
+}
+
+std::optional<Way> wayAlong(const Tensor &source, llvm::ArrayRef<Step> steps, const Tensor &result) {
+  bool moves = llvm::any_of(steps, [](const Step &s) { return s.kind != Step::Cast && s.kind != Step::Quantize; });
+  if (!moves && llvm::ArrayRef(source.shape) == llvm::ArrayRef(result.shape))
+    return Way();
+  Applied shift(source, result, nullptr, 0);
+  if (!shift.apply(steps))
+    return std::nullopt;
+  Way way;
+  way.straight = false;
+  if (shift.numbers) {
+    Applied one(source, result, nullptr, 1);
+    if (!one.apply(steps))
+      return std::nullopt;
+    way.shift = std::move(*shift.numbers);
+    way.scale = std::move(*one.numbers);
+    for (size_t i = 0; i < way.scale.size(); ++i)
+      way.scale[i] -= way.shift[i];
+  }
+  way.from = std::move(shift.from);
+  return way;
 }
 
 } // namespace origo::eval

@@ -24,7 +24,7 @@ llvm::Expected<size_t> writeMetricDot(const MetricsReport &report, const Metric 
 /// The names of the source operators behind a written one, "conv1; bn1; relu1"; the reason of one that has none.
 std::string originsText(const MetricsReport &report, const OperatorMetrics &row);
 
-/// The range of a metric over the operators of subgraph 0, in slots of equal width from light to dark.
+/// A range in slots of equal width, from light to dark.
 struct ColorSlots {
   struct Slot {
     double begin, end;
@@ -32,6 +32,8 @@ struct ColorSlots {
   };
   std::vector<Slot> slots;
   const Slot &of(double value) const;
+  static ColorSlots between(double min, double max);
+  /// Of a metric over the operators of subgraph 0.
   static std::optional<ColorSlots> over(const MetricsReport &report, const Metric &metric);
 };
 

@@ -42,17 +42,21 @@ std::optional<ColorSlots> ColorSlots::over(const MetricsReport &report, const Me
     }
   if (!min)
     return std::nullopt;
+  return between(*min, *max);
+}
+
+ColorSlots ColorSlots::between(double min, double max) {
   ColorSlots result;
   size_t count = std::size(colors);
-  double width = (*max - *min) / double(count);
+  double width = (max - min) / double(count);
   for (size_t i = 0; i < count; ++i)
-    result.slots.push_back({*min + width * double(i), *min + width * double(i + 1), colors[i]});
-  if (*min == *max) // a range of one value is widened, or it would be no range
+    result.slots.push_back({min + width * double(i), min + width * double(i + 1), colors[i]});
+  if (min == max) // a range of one value is widened, or it would be no range
     for (size_t i = 0; i < count; ++i)
-      result.slots[i] = {*min + double(i), *min + double(i + 1), colors[i]};
+      result.slots[i] = {min + double(i), min + double(i + 1), colors[i]};
   // The viewers' slots do not contain their ends.
   double &end = result.slots.back().end;
-  end = std::nextafter(std::max(end, *max), std::numeric_limits<double>::infinity());
+  end = std::nextafter(std::max(end, max), std::numeric_limits<double>::infinity());
   return result;
 }
 

@@ -1,0 +1,614 @@
+#include "report/errors/Errors.h"
+
+#include "eval/EvalError.h"
+#include "eval/RealNumbers.h"
+#include "eval/Walk.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <deque>
+#include <set>
+
+namespace origo::report {
+
+using namespace eval;
+
+namespace {
+
+using Numbers = std::vector<double>;
+using Place = std::pair<const Value *, unsigned>; ///< a tensor, and how often it has been computed before
+
+Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint8_t> bytes = {}) {
+  Tensor tensor;
+  tensor.type = value.type;
+  tensor.shape = shape;
+  tensor.quantization = value.quantization;
+  tensor.value = &value;
+  tensor.storage = bytes;
+  return tensor;
+}
+
+Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
+
+bool holdsNumbers(TensorType type) {
+  return type != TensorType::STRING && type != TensorType::RESOURCE && type != TensorType::VARIANT &&
+         bitsPerElement(type).value_or(0) >= 8;
+}
+
+/// What the source's numbers become on the way into the counterpart and back; as they are where that cannot be told.
+Numbers through(const Tensor &source, const Counterpart &counterpart, const Numbers &numbers) {
+  auto way = wayAlong(source, counterpart.steps, source);
+  const Value &value = *counterpart.value;
+  Shape shape = source.shape;
+  if (!way || !way->straight || llvm::ArrayRef<int32_t>(value.shape) != llvm::ArrayRef<int32_t>(shape)) {
+    if (!value.isStatic())
+      return numbers;
+    shape.assign(value.shape.begin(), value.shape.end());
+  }
+  auto bits = bitsPerElement(value.type);
+  if (!bits || *bits < 8)
+    return numbers;
+  std::vector<uint8_t> bytes(static_cast<size_t>(product(shape)) * (*bits / 8));
+  Tensor tensor = viewOf(value, shape, bytes);
+  Numbers made = numbers;
+  std::vector<bool> known(numbers.size(), true);
+  if (!writeCounterpart(source, numbers, counterpart, tensor) ||
+      !numbersOfSource(source, counterpart, tensor, made, known))
+    return numbers;
+  return made;
+}
+
+/// Root of the mean square in parts of the range of what is right; none where there is nothing to compare.
+std::optional<double> outputError(const Value &value, OwnedTensor right, OwnedTensor have) {
+  auto want = realNumbers(viewOf(value, right)), is = realNumbers(viewOf(value, have));
+  if (!want || !is || want->size() != is->size() || want->empty())
+    return std::nullopt;
+  RecordSums sums;
+  sums.add(*want, *is);
+  double range = sums.high - sums.low;
+  return range > 0 ? std::sqrt(sums.squares / static_cast<double>(sums.count)) / range : 0;
+}
+
+double meanSquare(const RecordSums &sums) {
+  return sums.count ? sums.squares / static_cast<double>(sums.count) : 0;
+}
+
+std::set<const Subgraph *> calledIn(const Model &model) {
+  std::set<const Subgraph *> called;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Subgraph *callee : op.callees())
+        called.insert(callee);
+  return called;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<OwnedTensor>> inputsOfResult(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
+                                                        const Pairs &pairs, std::vector<OwnedTensor> inputs) {
+  if (source.size() != result.size() || inputs.size() != source.size())
+    return makeError("the two models have " + llvm::Twine(source.size()) + " and " + llvm::Twine(result.size()) +
+                     " inputs; only models of the same inputs are compared");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port &from = source[i], &to = result[i];
+    auto ways = pairs.of(*from.value);
+    auto known = llvm::find_if(ways, [&](const Counterpart &c) { return c.value == to.value; });
+    bool moved = known != ways.end() && !known->steps.empty();
+    if (from.type == to.type && sameQuantization(from.value->quantization, to.value->quantization) && !moved)
+      continue;
+    Tensor have = viewOf(*from.value, inputs[i]);
+    Counterpart way = known != ways.end() ? *known : Counterpart{to.value, {}};
+    OwnedTensor made{to.type, inputs[i].shape, {}};
+    if (moved && to.value->isStatic())
+      made.shape.assign(to.value->shape.begin(), to.value->shape.end());
+    made.bytes.resize(static_cast<size_t>(product(made.shape)) * bitsPerElement(to.type).value_or(0) / 8);
+    Tensor want = viewOf(*to.value, made);
+    auto numbers = realNumbers(have);
+    if (!numbers || !writeCounterpart(have, *numbers, way, want))
+      return makeError("input \"" + printable(from.name) + "\" cannot be given to the result, which wants " +
+                       tensorTypeName(to.type));
+    inputs[i] = std::move(made);
+  }
+  return inputs;
+}
+
+struct ErrorRun::Parts {
+  Parts(Pairs pairs, Session source, Session result, const ErrorOptions &options)
+      : pairs(std::move(pairs)), source(std::move(source)), result(std::move(result)), options(options) {}
+  Pairs pairs;
+  Session source, result;
+  ErrorOptions options;
+  std::vector<ErrorRow> rows;
+  llvm::DenseMap<const Value *, size_t> rowOf; ///< of what can be measured
+  std::set<const Subgraph *> called;           ///< subgraphs of the result that are not run by themselves
+  struct Effects {
+    double sum = 0;
+    unsigned times = 0;
+  };
+  std::vector<Effects> effects;
+  /// Of the record that has not ended; own errors by counterpart, of which the worst counts.
+  struct Open {
+    RecordSums total, inherited;
+    std::map<std::pair<unsigned, unsigned>, RecordSums> own; ///< by subgraph and tensor of the result
+  };
+  std::map<size_t, Open> open;
+  std::vector<bool> seen; ///< by row: the source has computed it
+};
+
+ErrorRun::ErrorRun(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
+ErrorRun::ErrorRun(ErrorRun &&) noexcept = default;
+ErrorRun::~ErrorRun() = default;
+
+llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &result, const ErrorOptions &options) {
+  auto was = compile(*source.model, options.compile), is = compile(*result.model, options.compile);
+  if (!was || !is)
+    return llvm::joinErrors(was ? llvm::Error::success() : was.takeError(),
+                            is ? llvm::Error::success() : is.takeError());
+  auto parts =
+      std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
+  parts->called = calledIn(*result.model);
+  for (const auto &graph : source.model->subgraphs) {
+    llvm::SmallVector<const Value *> computed(graph->inputs.begin(), graph->inputs.end());
+    for (const Operator &op : graph->operators)
+      llvm::copy_if(op.results(), std::back_inserter(computed), [](const Value *value) { return value; });
+    for (const Value *value : computed) {
+      ErrorRow row{value};
+      auto counterparts = parts->pairs.of(*value);
+      row.recovered = counterparts.empty();
+      for (const Counterpart &c : counterparts)
+        if (c.value->quantization && c.value->quantization->scale.size() == 1 && !isFloat(c.value->type))
+          row.scale = c.value->quantization->scale[0];
+      if (!holdsNumbers(value->type))
+        row.unmeasured = "holds no numbers";
+      else
+        parts->rowOf[value] = parts->rows.size();
+      parts->rows.push_back(std::move(row));
+    }
+  }
+  parts->effects.resize(parts->rows.size());
+  parts->seen.resize(parts->rows.size());
+  return ErrorRun(std::move(parts));
+}
+
+std::vector<std::string> ErrorRun::signatures() const {
+  auto list = parts->source.signatures();
+  if (list.empty())
+    list.emplace_back();
+  return list;
+}
+
+llvm::Expected<llvm::ArrayRef<Port>> ErrorRun::inputs(llvm::StringRef signature) const {
+  return parts->source.inputs(signature);
+}
+
+const Pairs &ErrorRun::pairs() const { return parts->pairs; }
+
+/// All runs of one signature on one record. The source's run sets the pace; every other one goes on as far as what is
+/// wanted of it.
+class ErrorRun::Record {
+public:
+  Record(Parts &parts, std::string signature, OwnErrors *own)
+      : parts(parts), signature(std::move(signature)), ownErrors(own) {}
+
+  llvm::Error run(std::vector<OwnedTensor> inputs) {
+    auto ports = parts.source.inputs(signature), resultPorts = parts.result.inputs(signature);
+    if (!ports || !resultPorts)
+      return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+    auto given = inputsOfResult(*ports, *resultPorts, parts.pairs, inputs);
+    if (!given)
+      return given.takeError();
+    auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
+    auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
+    result.emplace(parts.result, signature, *given, related);
+    // What a port of the result has been given is its counterpart's first content.
+    for (auto [port, tensor] : llvm::zip(*resultPorts, *given))
+      keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
+
+    std::vector<OwnedTensor> led = inputs, rounded = inputs;
+    for (auto [i, port] : llvm::enumerate(*ports))
+      if (measured(*port.value))
+        startAt(*port.value, inputs[i], led[i], rounded[i]);
+    source.emplace(parts.source, signature, std::move(inputs), measured);
+    ledSource.emplace(parts.source, signature, std::move(led), measured);
+    if (parts.options.own) {
+      roundedSource.emplace(parts.source, signature, std::move(rounded), measured);
+      ledResult.emplace(parts.result, signature, *given, related);
+    }
+    while (const Walk::Stop *stop = source->next())
+      at({stop->value, stop->time}, *stop->tensor);
+    pump(true);
+    for (auto *walk : {&source, &result, &ledSource, &roundedSource, &ledResult})
+      if (*walk)
+        if (auto outputs = (*walk)->finish(); !outputs)
+          return outputs.takeError();
+    return llvm::Error::success();
+  }
+
+private:
+  Parts &parts;
+  std::string signature;
+  OwnErrors *ownErrors;
+  std::optional<Walk> source, result, ledSource, roundedSource, ledResult;
+
+  struct Kept {
+    OwnedTensor tensor;
+    unsigned readers; ///< tensors of the source that have not looked at it
+  };
+  std::map<Place, Kept> kept; ///< of the result
+  /// What the led run of the source has computed and nobody has asked for yet.
+  std::map<Place, Numbers> ledAhead, roundedAhead;
+  /// For the led run of the result: the source's numbers, and what its operator makes of rounded operands.
+  struct Lead {
+    Shape shape;
+    Numbers numbers, expected;
+    unsigned readers;
+  };
+  std::map<Place, Lead> leads;
+  /// Into a tensor of the led result, while bridges behind it have not run.
+  struct Written {
+    Numbers numbers;
+    unsigned readers;
+  };
+  std::map<Place, Written> written;
+
+  void keep(const Value &value, unsigned time, TensorType type, const Shape &shape, llvm::ArrayRef<uint8_t> bytes) {
+    unsigned readers = 0;
+    for (const Value *to : parts.pairs.sourcesOf(value))
+      readers += parts.rowOf.count(to);
+    if (readers)
+      kept[{&value, time}] = {{type, shape, {bytes.begin(), bytes.end()}}, readers};
+  }
+
+  /// The counterparts that hold a tensor of the source for the time that it is computed. Where a called subgraph was
+  /// inlined, each call has its own.
+  llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> holders(const Place &place) const {
+    llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> list;
+    auto all = parts.pairs.of(*place.first);
+    bool once = llvm::all_of(all, [&](const Counterpart &c) { return !parts.called.count(c.value->subgraph()); });
+    if (!once || place.second == 0) {
+      // The first time, later calls' tensors are not yet wanted.
+      bool inlined = once && all.size() > 1 && place.first->subgraph()->index != all[0].value->subgraph()->index;
+      for (const Counterpart &c : all) {
+        list.push_back({&c, place.second});
+        if (inlined)
+          break;
+      }
+    } else if (place.second < all.size()) {
+      list.push_back({&all[place.second], 0});
+    }
+    return list;
+  }
+
+  /// What the result's run has of it, over what is there in `numbers`. False: nothing.
+  bool counterpartOf(const Place &place, const Tensor &tensor, Numbers &numbers) {
+    bool any = false;
+    std::vector<bool> known(numbers.size(), true);
+    for (auto [counterpart, time] : holders(place)) {
+      Place wanted{counterpart->value, time};
+      auto found = kept.find(wanted);
+      while (found == kept.end() && !result->ended()) {
+        if (const Walk::Stop *stop = result->next())
+          keep(*stop->value, stop->time, stop->tensor->type, stop->tensor->shape, stop->tensor->storage);
+        found = kept.find(wanted);
+      }
+      if (found == kept.end())
+        continue;
+      Tensor have = viewOf(*counterpart->value, found->second.tensor);
+      any |= numbersOfSource(tensor, *counterpart, have, numbers, known);
+    }
+    return any;
+  }
+
+  /// A tensor of the source has been looked at.
+  void release(const Place &place) {
+    for (auto [counterpart, time] : holders(place))
+      if (auto found = kept.find({counterpart->value, time}); found != kept.end() && --found->second.readers == 0)
+        kept.erase(found);
+  }
+
+  Parts::Open &openOf(const Value &value) { return parts.open[parts.rowOf.lookup(&value)]; }
+
+  /// An input of the source: what the result makes of it is what the led runs start from.
+  void startAt(const Value &value, OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
+    Tensor tensor = viewOf(value, input);
+    auto want = realNumbers(tensor);
+    if (!want)
+      return;
+    parts.seen[parts.rowOf.lookup(&value)] = true;
+    Place place{&value, 0};
+    Numbers have = *want;
+    counterpartOf(place, tensor, have);
+    openOf(value).total.add(*want, have);
+    openOf(value).inherited.add(*want, *want);
+    Tensor ledView = viewOf(value, led);
+    storeNumbers(ledView, have);
+    release(place);
+    if (!parts.options.own)
+      return;
+    Tensor roundedView = viewOf(value, rounded);
+    if (auto holding = holders(place); !holding.empty())
+      storeNumbers(roundedView, through(tensor, *holding.back().first, *want));
+    for (const Counterpart &c : parts.pairs.of(value))
+      if (!c.value->producer())
+        noteWritten(*c.value, 0, *want);
+    addLead(place, tensor, *want, *want);
+  }
+
+  void addLead(const Place &place, const Tensor &tensor, Numbers numbers, Numbers expected) {
+    unsigned readers = 0;
+    for (auto [counterpart, time] : holders(place))
+      readers += counterpart->value->producer() != nullptr;
+    if (readers)
+      leads[place] = {tensor.shape, std::move(numbers), std::move(expected), readers};
+  }
+
+  /// What a led run of the source has at that place, before it is led on by what `lead` makes of it.
+  template <class Make>
+  std::optional<Numbers> advance(Walk &walk, std::map<Place, Numbers> &ahead, const Place &place, Make lead) {
+    if (auto found = ahead.find(place); found != ahead.end()) {
+      Numbers numbers = std::move(found->second);
+      ahead.erase(found);
+      return numbers;
+    }
+    while (const Walk::Stop *stop = walk.next()) {
+      Place now{stop->value, stop->time};
+      auto numbers = realNumbers(*stop->tensor);
+      if (!numbers)
+        continue;
+      Numbers next = *numbers;
+      if (lead(now, *stop->tensor, next))
+        storeNumbers(*stop->tensor, next);
+      if (now == place)
+        return numbers;
+      ahead[now] = std::move(*numbers);
+    }
+    return std::nullopt;
+  }
+
+  /// The source's run has computed a tensor.
+  void at(const Place &place, Tensor &tensor) {
+    auto want = realNumbers(tensor);
+    size_t index = parts.rowOf.lookup(place.first);
+    parts.seen[index] = true;
+    ErrorRow &row = parts.rows[index];
+    if (!want)
+      return;
+    auto inherited = advance(*ledSource, ledAhead, place, [&](const Place &now, const Tensor &t, Numbers &numbers) {
+      return counterpartOf(now, t, numbers);
+    });
+    if (!inherited || inherited->size() != want->size()) {
+      if (row.unmeasured.empty())
+        row.unmeasured = inherited ? "has another shape in the result" : "is not computed again, as the result goes another way";
+      release(place);
+      return;
+    }
+    Numbers have = *inherited;
+    counterpartOf(place, tensor, have);
+    release(place);
+    if (have.size() == want->size()) {
+      openOf(*place.first).total.add(*want, have);
+      openOf(*place.first).inherited.add(*want, *inherited);
+    } else if (row.unmeasured.empty()) {
+      row.unmeasured = "has another shape in the result";
+    }
+    if (parts.options.own)
+      ownAt(place, tensor, std::move(*want));
+  }
+
+  void ownAt(const Place &place, Tensor &tensor, Numbers want) {
+    auto round = [&](const Place &now, const Tensor &t, Numbers &numbers) {
+      auto holding = holders(now);
+      if (holding.empty() || now != place)
+        return false;
+      numbers = through(t, *holding.back().first, want);
+      return true;
+    };
+    auto expected = advance(*roundedSource, roundedAhead, place, round);
+    if (!expected || expected->size() != want.size())
+      return;
+    addLead(place, tensor, std::move(want), std::move(*expected));
+    pump(false);
+  }
+
+  /// Takes the led run of the result as far as its leads are known; to its end, if they will not come.
+  void pump(bool end) {
+    if (!ledResult)
+      return;
+    while (true) {
+      const Walk::Stop *stop = ledResult->at();
+      if (stop && !readyFor(*stop) && !end)
+        return;
+      if (stop)
+        leadResult(*stop);
+      if (!ledResult->next())
+        return;
+    }
+  }
+
+  bool readyFor(const Walk::Stop &stop) const {
+    // The source may have inlined nothing, so calls count alike; where the result has, the lead is of that call.
+    return llvm::all_of(parts.pairs.sourcesOf(*stop.value), [&](const Value *value) {
+      return !parts.rowOf.count(value) || leads.count(placeFor(value, stop));
+    });
+  }
+
+  /// The time at which the source computes what the stop is a counterpart of.
+  Place placeFor(const Value *value, const Walk::Stop &stop) const {
+    auto all = parts.pairs.of(*value);
+    bool inlined = all.size() > 1 && !parts.called.count(stop.value->subgraph()) &&
+                   value->subgraph()->index != stop.value->subgraph()->index;
+    if (!inlined)
+      return {value, stop.time};
+    auto found = llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
+    return {value, static_cast<unsigned>(found - all.begin())};
+  }
+
+  void leadResult(const Walk::Stop &stop) {
+    const Counterpart *way = nullptr;
+    const Lead *last = nullptr;
+    llvm::SmallVector<Place, 2> done;
+    for (const Value *value : parts.pairs.sourcesOf(*stop.value)) {
+      Place place = placeFor(value, stop);
+      auto lead = leads.find(place);
+      if (lead == leads.end())
+        continue;
+      auto all = parts.pairs.of(*value);
+      const Counterpart &counterpart =
+          *llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
+      measureOwn(place, counterpart, lead->second, stop);
+      way = &counterpart;
+      last = &lead->second;
+      done.push_back(place);
+    }
+    if (!last)
+      return;
+    Tensor source = viewOf(*done.back().first, last->shape);
+    writeCounterpart(source, last->numbers, *way, *stop.tensor);
+    Numbers now = last->numbers;
+    std::vector<bool> known(now.size(), true);
+    if (numbersOfSource(source, *way, *stop.tensor, now, known))
+      noteWritten(*stop.value, stop.time, std::move(now));
+    for (const Place &place : done)
+      if (auto lead = leads.find(place); --lead->second.readers == 0)
+        leads.erase(lead);
+  }
+
+  /// What a bridge makes of a tensor is measured against what was written into that; all else against what the source's
+  /// operator makes of the same operands.
+  void measureOwn(const Place &place, const Counterpart &counterpart, const Lead &lead, const Walk::Stop &stop) {
+    Numbers bridged;
+    if (const Operator *op = stop.value->producer())
+      for (const Use &use : op->operands())
+        if (use.get() && llvm::is_contained(parts.pairs.sourcesOf(*use.get()), place.first))
+          if (auto found = written.find({use.get(), stop.time}); found != written.end()) {
+            bridged = found->second.numbers;
+            if (--found->second.readers == 0)
+              written.erase(found);
+            break;
+          }
+    const Numbers *expected = bridged.empty() ? &lead.expected : &bridged;
+    Tensor source = viewOf(*place.first, lead.shape);
+    Numbers have = *expected;
+    std::vector<bool> known(have.size(), true);
+    if (!numbersOfSource(source, counterpart, *stop.tensor, have, known) || have.size() != expected->size())
+      return;
+    openOf(*place.first).own[{stop.value->subgraph()->index, stop.value->index}].add(*expected, have);
+    if (!ownErrors)
+      return;
+    std::vector<float> &sum = (*ownErrors)[place];
+    sum.resize(have.size());
+    for (size_t i = 0; i < have.size(); ++i)
+      if (double off = have[i] - (*expected)[i]; std::isfinite(off))
+        sum[i] += static_cast<float>(off);
+  }
+
+  /// Operators that make a counterpart of the same source tensor from this one.
+  unsigned bridgesBehind(const Value &value) const {
+    unsigned count = 0;
+    auto same = parts.pairs.sourcesOf(value);
+    value.forEachUse([&](const Use &use) {
+      count += llvm::any_of(use.user()->results(), [&](const Value *made) {
+        return made && llvm::any_of(parts.pairs.sourcesOf(*made),
+                                    [&](const Value *v) { return llvm::is_contained(same, v); });
+      });
+    });
+    return count;
+  }
+  void noteWritten(const Value &value, unsigned time, Numbers numbers) {
+    if (unsigned readers = bridgesBehind(value))
+      written[{&value, time}] = {std::move(numbers), readers};
+  }
+};
+
+llvm::Error ErrorRun::add(llvm::StringRef signature, std::vector<OwnedTensor> inputs, OwnErrors *own) {
+  return Record(*parts, signature.str(), own).run(std::move(inputs));
+}
+
+void ErrorRun::endRecord() {
+  for (auto &[index, open] : parts->open) {
+    ErrorRow &row = parts->rows[index];
+    if (open.total.count) {
+      row.total.add(open.total);
+      row.inherited.add(open.inherited);
+    }
+    const RecordSums *worst = nullptr;
+    for (const auto &[where, sums] : open.own)
+      if (!worst || meanSquare(sums) > meanSquare(*worst))
+        worst = &sums;
+    if (worst)
+      row.own.add(*worst);
+  }
+  parts->open.clear();
+}
+
+llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<OwnedTensor> &inputs,
+                                 const OwnErrors &own) {
+  std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  RunOptions run;
+  run.signature = signature.str();
+  auto right = parts->source.run(refs, run);
+  auto ports = parts->source.outputs(signature);
+  if (!right || !ports)
+    return llvm::joinErrors(right.takeError(), ports.takeError());
+  llvm::ArrayRef<Port> starts = llvm::cantFail(parts->source.inputs(signature));
+  std::set<const Value *> layers;
+  for (const auto &[place, off] : own)
+    layers.insert(place.first);
+  for (const Value *layer : layers) {
+    auto input = llvm::find_if(starts, [&](const Port &port) { return port.value == layer; });
+    std::map<const Value *, unsigned> times;
+    auto add = [&](unsigned time, Tensor &tensor) {
+      auto found = own.find({layer, time});
+      auto numbers = realNumbers(tensor);
+      if (found == own.end() || !numbers || numbers->size() != found->second.size())
+        return;
+      for (size_t i = 0; i < numbers->size(); ++i)
+        (*numbers)[i] += found->second[i];
+      storeNumbers(tensor, *numbers);
+    };
+    std::vector<OwnedTensor> changed;
+    std::vector<TensorRef> given = refs;
+    if (input != starts.end()) {
+      size_t i = static_cast<size_t>(input - starts.begin());
+      changed.push_back(inputs[i]);
+      Tensor view = viewOf(*layer, changed.back());
+      add(0, view);
+      given[i] = changed.back();
+    }
+    run.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
+      if (&value == layer)
+        add(times[&value]++, tensor);
+    };
+    auto outputs = parts->source.run(given, run);
+    if (!outputs)
+      return outputs.takeError();
+    double sum = 0;
+    unsigned counted = 0;
+    for (size_t i = 0; i < outputs->size(); ++i)
+      if (auto part = outputError(*(*ports)[i].value, (*right)[i].tensor, (*outputs)[i].tensor)) {
+        sum += *part;
+        ++counted;
+      }
+    Parts::Effects &effects = parts->effects[parts->rowOf.lookup(layer)];
+    effects.sum += counted ? sum / counted : 0;
+    ++effects.times;
+  }
+  return llvm::Error::success();
+}
+
+std::vector<ErrorRow> ErrorRun::rows() const {
+  std::vector<ErrorRow> rows = parts->rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (parts->effects[i].times)
+      rows[i].effect = parts->effects[i].sum / parts->effects[i].times;
+    if (!rows[i].total.empty())
+      rows[i].unmeasured.clear();
+    else if (rows[i].unmeasured.empty())
+      rows[i].unmeasured = parts->seen[i] ? "holds no numbers" : "is not computed";
+  }
+  return rows;
+}
+
+} // namespace origo::report

@@ -1,0 +1,145 @@
+#include "report/errors/Pairs.h"
+
+#include "eval/RealNumbers.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+namespace origo::report {
+
+namespace {
+
+/// Position of what computes a value; graph inputs come first.
+llvm::DenseMap<const Value *, size_t> executionOrder(const Model &model) {
+  llvm::DenseMap<const Value *, size_t> order;
+  size_t next = 1;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Value *result : op.results())
+        if (result)
+          order[result] = next++;
+  return order;
+}
+
+bool sameShape(const Value &a, const Value &b) { return a.hasRank == b.hasRank && a.shape == b.shape; }
+
+/// Names that one tensor of the graph has.
+llvm::StringMap<const Value *> uniqueNames(const Subgraph &graph) {
+  llvm::StringMap<const Value *> names;
+  for (const Value *value : graph.values) {
+    if (value->name.empty())
+      continue;
+    auto [known, isNew] = names.try_emplace(value->name, value);
+    if (!isNew)
+      known->second = nullptr;
+  }
+  return names;
+}
+
+} // namespace
+
+Pairs Pairs::of(const Imported &source, const Imported &result) {
+  Pairs pairs;
+  if (source.lineage.source->fingerprint == result.lineage.source->fingerprint) {
+    // By id, the tensor of `source` that is the source tensor itself.
+    std::map<uint32_t, const Value *> byId;
+    for (const auto &graph : source.model->subgraphs)
+      for (const Value *value : graph->values)
+        for (const Relation &relation : value->relations)
+          if (relation.steps == 0)
+            byId.try_emplace(relation.tensor, value);
+    for (const auto &graph : result.model->subgraphs)
+      for (const Value *value : graph->values)
+        for (const Relation &relation : value->relations)
+          if (auto found = byId.find(relation.tensor); found != byId.end()) {
+            auto steps = eval::withConstants(result.model->steps.get(relation.steps), byId);
+            pairs.counterparts[found->second].push_back({value, steps});
+            pairs.sources[value].push_back(found->second);
+          }
+  } else {
+    pairs.by = By::Names;
+    for (auto [from, to] : llvm::zip(source.model->subgraphs, result.model->subgraphs)) {
+      auto names = uniqueNames(*from), others = uniqueNames(*to);
+      auto pair = [&](const Value *x, const Value *y) {
+        if (x && y && sameShape(*x, *y) && !pairs.sources.count(y)) {
+          pairs.counterparts[x].push_back({y, {}});
+          pairs.sources[y].push_back(x);
+        }
+      };
+      for (auto [x, y] : llvm::zip(from->inputs, to->inputs))
+        pair(x, y);
+      for (auto [x, y] : llvm::zip(from->outputs, to->outputs))
+        pair(x, y);
+      for (const Value *value : from->values)
+        if (names.lookup(value->name) == value)
+          pair(value, others.lookup(value->name));
+    }
+  }
+  pairs.sort(source, result);
+  return pairs;
+}
+
+void Pairs::sort(const Imported &source, const Imported &result) {
+  auto before = executionOrder(*source.model), after = executionOrder(*result.model);
+  for (auto &[value, list] : counterparts)
+    llvm::stable_sort(list, [&](const Counterpart &x, const Counterpart &y) {
+      return std::pair(after.lookup(x.value), x.value->index) < std::pair(after.lookup(y.value), y.value->index);
+    });
+  for (auto &[value, list] : sources)
+    llvm::stable_sort(list, [&](const Value *x, const Value *y) { return before.lookup(x) < before.lookup(y); });
+}
+
+llvm::ArrayRef<Counterpart> Pairs::of(const Value &source) const {
+  auto found = counterparts.find(&source);
+  return found == counterparts.end() ? llvm::ArrayRef<Counterpart>() : llvm::ArrayRef<Counterpart>(found->second);
+}
+
+llvm::ArrayRef<const Value *> Pairs::sourcesOf(const Value &result) const {
+  auto found = sources.find(&result);
+  return found == sources.end() ? llvm::ArrayRef<const Value *>() : llvm::ArrayRef<const Value *>(found->second);
+}
+
+bool numbersOfSource(const eval::Tensor &source, const Counterpart &counterpart, const eval::Tensor &result,
+                     std::vector<double> &numbers, std::vector<bool> &known) {
+  auto way = eval::wayAlong(source, counterpart.steps, result);
+  auto have = way ? eval::realNumbers(result) : std::nullopt;
+  if (!have)
+    return false;
+  if (way->straight) {
+    numbers = std::move(*have);
+    known.assign(numbers.size(), true);
+    return true;
+  }
+  size_t count = static_cast<size_t>(source.count());
+  numbers.resize(count, NAN);
+  known.resize(count, false);
+  for (size_t i = 0; i < have->size(); ++i) {
+    int64_t at = way->from[i];
+    double scale = way->scale.empty() ? 1 : way->scale[i];
+    if (at < 0 || scale == 0)
+      continue;
+    numbers[at] = way->scale.empty() ? (*have)[i] : ((*have)[i] - way->shift[i]) / scale;
+    known[at] = true;
+  }
+  return true;
+}
+
+bool writeCounterpart(const eval::Tensor &source, llvm::ArrayRef<double> numbers, const Counterpart &counterpart,
+                      eval::Tensor &result) {
+  auto way = eval::wayAlong(source, counterpart.steps, result);
+  if (!way || static_cast<int64_t>(numbers.size()) != source.count())
+    return false;
+  if (way->straight)
+    return eval::storeNumbers(result, numbers);
+  auto now = eval::realNumbers(result);
+  if (!now)
+    return false;
+  for (size_t i = 0; i < now->size(); ++i)
+    if (int64_t at = way->from[i]; at >= 0)
+      (*now)[i] = way->scale.empty() ? numbers[at] : numbers[at] * way->scale[i] + way->shift[i];
+  return eval::storeNumbers(result, *now);
+}
+
+} // namespace origo::report

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "eval/Relations.h"
+#include "import/Import.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+/// Which tensors of two related models stand for each other.
+namespace origo::report {
+
+/// A tensor of the result that a tensor of the source became, and how.
+struct Counterpart {
+  const Value *value;
+  llvm::SmallVector<Step, 2> steps;
+};
+
+class Pairs {
+public:
+  enum class By : uint8_t {
+    Relations, ///< those of the result's origin map
+    Names,     ///< the result has no map that leads to the source: tensors of the same name and shape
+  };
+
+  /// By relations, if the origin map of `result` leads to `source`, or both maps lead to the same model. A model that
+  /// is its own result pairs with itself.
+  static Pairs of(const Imported &source, const Imported &result);
+
+  By by = By::Relations;
+  /// In the order of the result's execution; empty: it has none.
+  llvm::ArrayRef<Counterpart> of(const Value &source) const;
+  /// The tensors of the source that a tensor of the result stands for, in the order of execution.
+  llvm::ArrayRef<const Value *> sourcesOf(const Value &result) const;
+
+private:
+  llvm::DenseMap<const Value *, std::vector<Counterpart>> counterparts;
+  llvm::DenseMap<const Value *, std::vector<const Value *>> sources;
+  void sort(const Imported &source, const Imported &result);
+};
+
+/// The relation's steps lead from numbers of `source` to numbers of the counterpart. These are the way back and forth.
+/// The source's numbers, from those of a counterpart; NaN, and false in `known`, where it does not tell them. False: the
+/// steps cannot be followed.
+bool numbersOfSource(const eval::Tensor &source, const Counterpart &counterpart, const eval::Tensor &result,
+                     std::vector<double> &numbers, std::vector<bool> &known);
+/// Writes the source's numbers into the counterpart, as far as that is said and as its type can hold them. False: it
+/// cannot be done, and `result` is as it was.
+bool writeCounterpart(const eval::Tensor &source, llvm::ArrayRef<double> numbers, const Counterpart &counterpart,
+                      eval::Tensor &result);
+
+} // namespace origo::report

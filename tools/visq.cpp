@@ -1,0 +1,181 @@
+/// How far the tensors of a quantised model are from those of the float one.
+
+#include "export/Writer.h"
+#include "quantize/Records.h"
+#include "report/errors/Print.h"
+#include "tools/Related.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options"), ones("Files as ONE's tool writes them, one metric each");
+cl::opt<std::string> source("fp32_circle", cl::value_desc("MODEL"), cl::cat(category),
+                            cl::desc("The float model, or any that the other was made from"));
+cl::alias sourceToo("f", cl::aliasopt(source), cl::desc("The same"), cl::cat(category));
+cl::opt<std::string> result("q_circle", cl::value_desc("MODEL"), cl::cat(category), cl::desc("What was made of it"));
+cl::alias resultToo("q", cl::aliasopt(result), cl::desc("The same"), cl::cat(category));
+cl::opt<std::string> data("data", cl::value_desc("PATH"), cl::cat(category),
+                          cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
+                                   "time, between -1 and 1"));
+cl::alias dataToo("d", cl::aliasopt(data), cl::desc("The same"), cl::cat(category));
+cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category), cl::desc("Only the first N records"));
+cl::opt<std::string> metricName("metric", cl::value_desc("NAME"), cl::init("MPEIR"), cl::cat(category),
+                                cl::desc("MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and "
+                                         "of own and inherited error (MPEIR)"));
+cl::opt<bool> blame("blame", cl::cat(category),
+                    cl::desc("Tells own from inherited error, and sorts by what a layer's own does to the outputs"));
+cl::opt<uint64_t> blameRecords("blame_records", cl::value_desc("N"), cl::init(2), cl::cat(category),
+                               cl::desc("Records that effects on the outputs are taken from (2)"));
+cl::opt<bool> byScope("by_scope", cl::cat(category), cl::desc("A line a scope of names"));
+cl::opt<std::string> json("json", cl::value_desc("FILE"), cl::cat(category), cl::desc("Writes everything as JSON"));
+cl::opt<bool> dot("dump_dot_graph", cl::cat(ones), cl::desc("Writes FILE.dot beside each file, a picture of subgraph 0"));
+cl::opt<std::string> mpeir("mpeir_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MPEIR"));
+cl::opt<std::string> mse("mse_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MSE"));
+cl::opt<std::string> tae("tae_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes TAE"));
+cl::opt<std::string> srmse("srmse_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes SRMSE"));
+cl::opt<unsigned> batch("batch_size", cl::cat(ones), cl::desc("Accepted; a record is a record"));
+cl::alias batchToo("b", cl::aliasopt(batch), cl::desc("The same"), cl::cat(ones));
+cl::opt<eval::Engine>
+    engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
+           cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
+                      clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
+cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
+
+struct Wanted {
+  std::string path;
+  const ErrorMetric *metric;
+  bool dot;
+};
+
+llvm::Error write(const ErrorReport &report, llvm::ArrayRef<Wanted> files) {
+  std::vector<std::unique_ptr<OutputFile>> open;
+  std::vector<OutputFile *> done;
+  for (const Wanted &wanted : files) {
+    auto file = OutputFile::open(wanted.path);
+    if (!file)
+      return file.takeError();
+    {
+      OutputStream os(**file);
+      (wanted.dot ? writeErrorDot : writeErrors)(report, *wanted.metric, os);
+    }
+    if (llvm::Error error = (*file)->finish())
+      return error;
+    done.push_back(file->get());
+    open.push_back(std::move(*file));
+  }
+  return OutputFile::commit(done);
+}
+
+llvm::Expected<uint64_t> runRecords(ErrorRun &run) {
+  struct Part {
+    std::string signature;
+    std::unique_ptr<quantize::Records> records;
+  };
+  std::vector<Part> parts;
+  uint64_t count = 0;
+  for (const std::string &signature : run.signatures()) {
+    auto ports = run.inputs(signature);
+    if (!ports)
+      return ports.takeError();
+    auto records = data.empty() || data == "random"
+                       ? quantize::seededRecords(*ports, 4)
+                       : quantize::openRecords(data, quantize::RecordFormat::ByName, *ports);
+    if (!records)
+      return records.takeError();
+    count = std::max(count, (*records)->count());
+    parts.push_back({signature, std::move(*records)});
+  }
+  if (most.getNumOccurrences())
+    count = std::min<uint64_t>(count, most);
+  for (uint64_t i = 0; i < count; ++i) {
+    for (const Part &part : parts) {
+      if (i >= part.records->count())
+        continue;
+      auto inputs = part.records->read(i);
+      if (!inputs)
+        return inputs.takeError();
+      OwnErrors own;
+      bool effects = blame && i < blameRecords;
+      llvm::Error error = run.add(part.signature, *inputs, effects ? &own : nullptr);
+      if (!error && effects)
+        error = run.addEffects(part.signature, *inputs, own);
+      if (error)
+        return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(std::move(error)));
+    }
+    run.endRecord();
+  }
+  return count;
+}
+
+llvm::Error compare(const ErrorMetric &metric) {
+  PayloadStore store;
+  auto models = loadRelated(source, result, store);
+  if (!models)
+    return models.takeError();
+  ErrorOptions options;
+  options.compile.engine = engine;
+  options.compile.threads = threadCount(threads);
+  options.own = blame;
+  auto run = ErrorRun::of(models->source, models->result, options);
+  if (!run)
+    return run.takeError();
+  phase("executing");
+  auto count = runRecords(*run);
+  if (!count)
+    return count.takeError();
+  auto rows = run->rows();
+  ErrorReport report{*models->source.model, rows, llvm::sys::path::filename(source).str(),
+                     llvm::sys::path::filename(result).str(), run->pairs().by, *count};
+  std::vector<Wanted> files;
+  auto want = [&](const std::string &path, const ErrorMetric *of) {
+    if (path.empty())
+      return;
+    files.push_back({path, of, false});
+    if (dot)
+      files.push_back({path + ".dot", of, true});
+  };
+  want(mpeir, findErrorMetric("MPEIR"));
+  want(mse, findErrorMetric("MSE"));
+  want(tae, findErrorMetric("TAE"));
+  want(srmse, findErrorMetric("SRMSE"));
+  want(json, &metric);
+  if (llvm::Error error = write(report, files))
+    return error;
+  if (byScope)
+    printErrorScopes(report, metric, llvm::outs());
+  else if (files.empty())
+    printErrors(report, metric, blame ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
+  return llvm::Error::success();
+}
+
+int checkAndRun() {
+  if (source.empty() || result.empty())
+    return fail("needs --fp32_circle and --q_circle; --help shows examples");
+  const ErrorMetric *metric = findErrorMetric(metricName);
+  if (!metric)
+    return fail("--metric: \"" + printable(metricName) + "\" is none; give MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, "
+                                                         "max or over_range");
+  llvm::Error error = compare(*metric);
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "visq", {&category, &ones},
+                     "Runs a model and what was made of it, and tells how far apart their tensors are, in terms of the "
+                     "former.\n\n"
+                     "  visq -f net.tflite -q net_int8.tflite --data records/            a line a tensor\n"
+                     "  visq -f net.tflite -q net_int8.tflite -d records/ --blame        the worst layers first\n"
+                     "  visq -f net.circle -q net_u8.circle -d images.npy --mpeir_output net.visq.json --dump_dot_graph\n"
+                     "  visq -f net.circle -q net_u8.circle -d images.npy --blame --json errors.json\n",
+                     checkAndRun);
+}
