@@ -3,6 +3,7 @@
 #include "eval/Npy.h"
 #include "eval/RandomInput.h"
 #include "quantize/Npz.h"
+#include "quantize/RecordParts.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,12 +16,9 @@
 namespace origo::quantize {
 
 using namespace eval;
-using Record = std::vector<OwnedTensor>;
 using Bytes = llvm::ArrayRef<uint8_t>;
 
 Records::~Records() = default;
-
-namespace {
 
 std::string inputText(llvm::ArrayRef<Port> ports, size_t i) {
   return ("input " + llvm::Twine(i) + " \"" + printable(ports[i].name) + "\"").str();
@@ -33,11 +31,14 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &
   return std::move(*file);
 }
 
+namespace {
+
 Bytes bytesOf(const llvm::MemoryBuffer &file) {
   return {reinterpret_cast<const uint8_t *>(file.getBufferStart()), file.getBufferSize()};
 }
 
-/// Bytes of one input; none: its shape, or its type, does not tell.
+} // namespace
+
 std::optional<uint64_t> sizeOf(const Port &port) {
   uint64_t count = 1;
   for (int32_t dim : port.shape)
@@ -46,7 +47,6 @@ std::optional<uint64_t> sizeOf(const Port &port) {
   return port.rankKnown ? payloadBytes(port.type, count) : std::nullopt;
 }
 
-/// The elements of one input alone, which may tell one dimension that the model does not.
 llvm::Expected<OwnedTensor> ofRaw(llvm::ArrayRef<Port> ports, size_t i, Bytes bytes) {
   const Port &port = ports[i];
   OwnedTensor tensor{port.type, port.shape, {bytes.begin(), bytes.end()}};
@@ -69,6 +69,8 @@ llvm::Expected<OwnedTensor> ofRaw(llvm::ArrayRef<Port> ports, size_t i, Bytes by
   return tensor;
 }
 
+namespace {
+
 /// The elements of all inputs, one behind the other.
 llvm::Expected<Record> allOfRaw(llvm::ArrayRef<Port> ports, Bytes bytes) {
   Record record;
@@ -90,11 +92,15 @@ llvm::Expected<Record> allOfRaw(llvm::ArrayRef<Port> ports, Bytes bytes) {
   return record;
 }
 
+} // namespace
+
 bool fits(const Port &port, llvm::ArrayRef<int32_t> shape) {
   return !port.rankKnown || llvm::equal(port.shape, shape, [](int32_t want, int32_t have) {
     return want < 0 || want == have;
   });
 }
+
+namespace {
 
 /// Arrays of a .npy or .npz file, one for each input: records one by one, or one record alone.
 class Arrays {
@@ -308,30 +314,56 @@ llvm::Expected<std::unique_ptr<Records>> openList(const std::string &path, llvm:
   return records;
 }
 
-llvm::Expected<std::unique_ptr<Records>> openDirectory(const std::string &path, llvm::ArrayRef<Port> inputs) {
-  auto records = std::make_unique<FileRecords>(inputs);
+/// Its files in the order of their names, which is the same everywhere.
+llvm::Expected<std::vector<std::string>> filesOf(const std::string &path) {
+  std::vector<std::string> files;
   std::error_code ec;
   llvm::sys::fs::directory_iterator it(path, ec), end;
   for (; it != end && !ec; it.increment(ec))
     if (llvm::sys::fs::is_regular_file(it->path()))
-      records->files.push_back({it->path()});
+      files.push_back(it->path());
   if (ec)
     return makeError(printable(path, 300) + ": " + ec.message());
-  llvm::sort(records->files);
-  return records;
+  llvm::sort(files);
+  return files;
+}
+
+bool isImage(llvm::StringRef path) {
+  auto ends = [&](llvm::StringRef extension) { return path.ends_with_insensitive(extension); };
+  return ends(".png") || ends(".jpg") || ends(".jpeg") || ends(".bmp");
 }
 
 } // namespace
 
 llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, RecordFormat format,
-                                                     llvm::ArrayRef<Port> inputs) {
+                                                     llvm::ArrayRef<Port> inputs, const ImageOptions &images) {
+  llvm::StringRef name = path;
+  bool isDirectory = format == RecordFormat::ByName ? llvm::sys::fs::is_directory(path)
+                                                    : llvm::is_contained({RecordFormat::Directory, RecordFormat::Images}, format);
+  std::vector<std::string> files;
+  if (isDirectory) {
+    auto found = filesOf(path);
+    if (!found)
+      return found.takeError();
+    files = std::move(*found);
+  }
   if (format == RecordFormat::ByName)
-    format = llvm::sys::fs::is_directory(path) ? RecordFormat::Directory
-             : isNumpy(path)                   ? RecordFormat::Numpy
-                                               : RecordFormat::List;
+    format = isDirectory && !files.empty() && llvm::all_of(files, isImage) ? RecordFormat::Images
+             : isDirectory                                                 ? RecordFormat::Directory
+             : isNumpy(path)                                               ? RecordFormat::Numpy
+             : name.ends_with(".h5") || name.ends_with(".hdf5")            ? RecordFormat::Hdf5
+                                                                           : RecordFormat::List;
   auto records = [&]() -> llvm::Expected<std::unique_ptr<Records>> {
-    if (format == RecordFormat::Directory)
-      return openDirectory(path, inputs);
+    if (format == RecordFormat::Directory) {
+      auto list = std::make_unique<FileRecords>(inputs);
+      for (std::string &file : files)
+        list->files.push_back({std::move(file)});
+      return list;
+    }
+    if (format == RecordFormat::Images)
+      return imageRecords(std::move(files), inputs, images);
+    if (format == RecordFormat::Hdf5)
+      return hdf5Records(path, inputs);
     if (format == RecordFormat::List)
       return openList(path, inputs);
     auto numpy = std::make_unique<NumpyRecords>();

@@ -33,7 +33,27 @@ cl::opt<RecordFormat>
                       clEnumValN(RecordFormat::List, "filelist", "the same"),
                       clEnumValN(RecordFormat::Directory, "directory", "a file for each record: all inputs in order"),
                       clEnumValN(RecordFormat::Directory, "dir", "the same"),
-                      clEnumValN(RecordFormat::Numpy, "numpy", ".npy, or .npz with an array for each input")));
+                      clEnumValN(RecordFormat::Numpy, "numpy", ".npy, or .npz with an array for each input"),
+                      clEnumValN(RecordFormat::Hdf5, "h5", "HDF5: value/RECORD/INPUT, both numbered from 0"),
+                      clEnumValN(RecordFormat::Hdf5, "hdf5", "the same"),
+                      clEnumValN(RecordFormat::Images, "images", "a directory of PNG, JPEG or BMP files")));
+cl::list<float> mean("mean", cl::CommaSeparated, cl::value_desc("N,…"), cl::cat(category),
+                     cl::desc("Images: (pixel - mean) / std, one number or one a channel (0)"));
+cl::list<float> deviation("std", cl::CommaSeparated, cl::value_desc("N,…"), cl::cat(category),
+                          cl::desc("Images: see --mean (255)"));
+using Layout = ImageOptions::Layout;
+cl::opt<Layout> layout("layout", cl::cat(category), cl::desc("Images: of the input; without: as its shape tells"),
+                       cl::values(clEnumValN(Layout::ChannelsLast, "nhwc", "channels last"),
+                                  clEnumValN(Layout::ChannelsFirst, "nchw", "channels first")));
+using Resize = ImageOptions::Resize;
+cl::opt<Resize> resize("resize", cl::init(Resize::Stretch), cl::cat(category), cl::desc("Images of another size:"),
+                       cl::values(clEnumValN(Resize::Stretch, "stretch", "are stretched"),
+                                  clEnumValN(Resize::Crop, "crop", "their middle is taken"),
+                                  clEnumValN(Resize::Pad, "pad", "get black borders")));
+using Channels = ImageOptions::Channels;
+cl::opt<Channels> channels("channels", cl::cat(category), cl::desc("Images: of the input; without: rgb, or gray if it has one"),
+                           cl::values(clEnumValN(Channels::Rgb, "rgb", "red first"), clEnumValN(Channels::Bgr, "bgr", "blue first"),
+                                      clEnumValN(Channels::Gray, "gray", "brightness")));
 cl::opt<Summary::Mode> mode("mode", cl::init(Summary::Mode::Percentile), cl::cat(category),
                             cl::desc("How the records' ranges become one:"),
                             cl::values(clEnumValN(Summary::Mode::Percentile, "percentile", "of their ends"),
@@ -129,8 +149,9 @@ llvm::Expected<Statistics> record(Imported &imported) {
   options.shard = *shard;
   options.progress = Progress(shard->parts);
   phase("executing");
+  ImageOptions images{layout, resize, channels, mean, deviation};
   auto open = [&](llvm::ArrayRef<eval::Port> inputs) {
-    return data.empty() ? randomRecords(inputs) : openRecords(data, format, inputs);
+    return data.empty() ? randomRecords(inputs) : openRecords(data, format, inputs, images);
   };
   auto statistics = calibrate(*imported.model, open, options);
   return statistics;
@@ -175,6 +196,8 @@ int checkAndRun() {
     return fail("needs --input_model, and --output_model or --stats; --help shows examples");
   if (!(low >= 0 && low <= 100 && high >= 0 && high <= 100))
     return fail("--min_percentile and --max_percentile lie between 0 and 100");
+  if (llvm::any_of(deviation, [](float x) { return !(std::abs(x) > 0); }))
+    return fail("--std: what is divided by is not 0");
   if (batch == 0 || !(constant >= 0 && constant <= 1))
     return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
   if (!parts.empty() && (!data.empty() || !shardText.empty()))

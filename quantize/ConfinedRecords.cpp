@@ -1,0 +1,203 @@
+#include "quantize/Images.h"
+#include "quantize/RecordParts.h"
+#include "readers/Protocol.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::quantize {
+
+using namespace eval;
+using Bytes = llvm::ArrayRef<uint8_t>;
+
+namespace {
+
+/// The type of elements that a reader tells; none: no tensor has it.
+std::optional<TensorType> typeOf(const readers::Array &array) {
+  switch (array.kind << 8 | array.elementSize) {
+  case 'f' << 8 | 4:
+    return TensorType::FLOAT32;
+  case 'f' << 8 | 8:
+    return TensorType::FLOAT64;
+  case 'i' << 8 | 1:
+    return TensorType::INT8;
+  case 'i' << 8 | 2:
+    return TensorType::INT16;
+  case 'i' << 8 | 4:
+    return TensorType::INT32;
+  case 'i' << 8 | 8:
+    return TensorType::INT64;
+  case 'u' << 8 | 1:
+    return TensorType::UINT8;
+  case 'u' << 8 | 2:
+    return TensorType::UINT16;
+  case 'u' << 8 | 4:
+    return TensorType::UINT32;
+  case 'u' << 8 | 8:
+    return TensorType::UINT64;
+  case 'b' << 8 | 1:
+    return TensorType::BOOL;
+  default:
+    return std::nullopt;
+  }
+}
+
+class Hdf5Records : public Records {
+public:
+  std::vector<Port> ports;
+  std::string path;
+  std::unique_ptr<Reader> reader;
+  uint64_t records = 0;
+  bool raw = false;
+
+  uint64_t count() const override { return records; }
+  llvm::Error open() {
+    auto bytes = ask(readers::countQuestion);
+    if (!bytes)
+      return bytes.takeError();
+    if (bytes->size() != sizeof(records) + 1)
+      return lost();
+    std::memcpy(&records, bytes->data(), sizeof(records));
+    raw = bytes->back() != 0;
+    return llvm::Error::success();
+  }
+  llvm::Expected<Record> read(uint64_t record) override {
+    auto answer = ask(record);
+    if (!answer)
+      return inFile(path, answer.takeError());
+    auto all = take(*answer);
+    if (!all)
+      return inFile(path, makeError("record " + llvm::Twine(record) + ": " + llvm::toString(all.takeError())));
+    return all;
+  }
+
+private:
+  static llvm::Error lost() { return makeError("is damaged: the library that reads it has lost its way"); }
+  llvm::Expected<std::vector<uint8_t>> ask(uint64_t question) {
+    return reader->ask({reinterpret_cast<const uint8_t *>(&question), sizeof(question)});
+  }
+
+  llvm::Expected<Record> take(Bytes rest) const {
+    Record record;
+    while (!rest.empty()) {
+      size_t i = record.size();
+      readers::Array array;
+      if (rest.size() < sizeof(array))
+        return lost();
+      std::memcpy(&array, rest.data(), sizeof(array));
+      rest = rest.drop_front(sizeof(array));
+      if (array.rank > readers::maxRank || rest.size() < array.rank * sizeof(uint64_t) ||
+          rest.size() - array.rank * sizeof(uint64_t) < array.size)
+        return lost();
+      if (i == ports.size())
+        return makeError("has more arrays than the model's " + llvm::Twine(i) + " inputs");
+      OwnedTensor tensor;
+      for (uint32_t k = 0; k < array.rank; ++k) {
+        uint64_t dim;
+        std::memcpy(&dim, rest.data() + k * sizeof(dim), sizeof(dim));
+        if (dim > INT32_MAX)
+          return makeError(inputText(ports, i) + " has an impossible shape");
+        tensor.shape.push_back(static_cast<int32_t>(dim));
+      }
+      rest = rest.drop_front(array.rank * sizeof(uint64_t));
+      Bytes elements = rest.take_front(array.size);
+      rest = rest.drop_front(array.size);
+      auto one = raw ? ofRaw(ports, i, elements) : typed(i, array, std::move(tensor), elements);
+      if (!one)
+        return one.takeError();
+      record.push_back(std::move(*one));
+    }
+    if (record.size() != ports.size())
+      return makeError("has " + llvm::Twine(record.size()) + " arrays for " + llvm::Twine(ports.size()) + " inputs");
+    return record;
+  }
+
+  llvm::Expected<OwnedTensor> typed(size_t i, const readers::Array &array, OwnedTensor tensor, Bytes elements) const {
+    std::optional<TensorType> type = typeOf(array);
+    if (!type)
+      return makeError(inputText(ports, i) + " is of a type that no tensor has");
+    uint64_t count = 1;
+    for (int32_t dim : tensor.shape)
+      if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
+        return lost();
+    if (*type != ports[i].type || !fits(ports[i], tensor.shape))
+      return makeError(inputText(ports, i) + " is " + tensorTypeName(ports[i].type) + shapeText(ports[i].shape) +
+                       ", its dataset " + tensorTypeName(*type) + shapeText(tensor.shape));
+    if (payloadBytes(*type, count) != elements.size())
+      return lost();
+    tensor.type = *type;
+    tensor.bytes.assign(elements.begin(), elements.end());
+    return tensor;
+  }
+};
+
+class ImageRecords : public Records {
+public:
+  std::vector<std::string> files;
+  ImageInput input;
+  ImageOptions options;
+  std::unique_ptr<Reader> reader;
+
+  uint64_t count() const override { return files.size(); }
+  llvm::Expected<Record> read(uint64_t record) override {
+    const std::string &path = files[record];
+    auto file = openFile(path);
+    if (!file)
+      return file.takeError();
+    constexpr uint64_t most = uint64_t(1) << 28;
+    if ((*file)->getBufferSize() > most)
+      return inFile(path, makeError("is too big for an image"));
+    auto picture =
+        decode(*reader, {reinterpret_cast<const uint8_t *>((*file)->getBufferStart()), (*file)->getBufferSize()});
+    if (!picture)
+      return inFile(path, picture.takeError());
+    Record one;
+    one.push_back(tensorOf(*picture, input, options));
+    return one;
+  }
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Records>> hdf5Records(const std::string &path, llvm::ArrayRef<Port> inputs) {
+  auto records = std::make_unique<Hdf5Records>();
+  Reader::Limits limits;
+  uint64_t known = 0;
+  for (const Port &port : inputs) {
+    auto size = sizeOf(port);
+    if (!size || __builtin_add_overflow(known, *size, &known)) {
+      known = limits.bytes;
+      break;
+    }
+  }
+  limits.bytes = std::min(std::max<uint64_t>(known, 1 << 20), limits.bytes);
+  auto reader = Reader::start("hdf5", path, limits);
+  if (!reader)
+    return inFile(path, reader.takeError());
+  records->path = path;
+  records->ports.assign(inputs.begin(), inputs.end());
+  records->reader = std::move(*reader);
+  if (llvm::Error error = records->open())
+    return inFile(path, std::move(error));
+  return records;
+}
+
+llvm::Expected<std::unique_ptr<Records>> imageRecords(std::vector<std::string> files, llvm::ArrayRef<Port> inputs,
+                                                      const ImageOptions &options) {
+  if (inputs.size() != 1)
+    return makeError("images are for models of one input, this one has " + llvm::Twine(inputs.size()));
+  auto form = imageInput(inputs.front(), options);
+  if (!form)
+    return form.takeError();
+  auto reader = Reader::start("image", "", {uint64_t(1) << 29});
+  if (!reader)
+    return reader.takeError();
+  auto records = std::make_unique<ImageRecords>();
+  records->files = std::move(files);
+  records->input = *form;
+  records->options = options;
+  records->reader = std::move(*reader);
+  return records;
+}
+
+} // namespace origo::quantize
