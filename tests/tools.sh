@@ -21,7 +21,7 @@ into() { local file=$1; shift; "$@" >"$file"; }
 "$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"
 echo '{"ops": {"ADD": {}}}' >npu.json
 tools=(circle-check circle-fuzz circle-interpreter circle-metrics circle-opselector circle-reduce circle-resizer circle2circle circledump
-  circle-quantizer make-model origin-dump record-minmax tflite2circle visq)
+  circle-quantizer make-model origin-dump origin-view record-minmax tflite2circle visq)
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
 for tool in "${tools[@]}"; do
   [[ $("$bin/$tool" --version) == "$tool (origo) $version" ]] || fail "$tool --version: $("$bin/$tool" --version)"
@@ -50,7 +50,7 @@ cmp same.circle ones.circle || fail "the two ways to call circle-resizer write d
 head -c 100 /dev/zero >zeros.circle
 head -c 3 net.circle >short.circle
 head -c 300 net.circle >half.circle
-for tool in circledump circle-metrics origin-dump "circle-check --target npu.json"; do
+for tool in circledump circle-metrics origin-dump "origin-view -o x.html" "circle-check --target npu.json"; do
   refused ': cannot be opened: No such file' "$bin"/$tool nothing.circle
   refused ': is not a file' "$bin"/$tool .
   refused 'is neither a circle nor a tflite model' "$bin"/$tool zeros.circle

@@ -349,4 +349,11 @@ void printOperator(const Operator &op, llvm::raw_ostream &os) {
   llvm::cantFail(data.finish());
 }
 
+void printOptions(const Operator &op, llvm::raw_ostream &os) {
+  PrintOptions options;
+  text::DataWriter data(options);
+  text::Printer(os, options, data).optionsOf(op);
+  llvm::cantFail(data.finish());
+}
+
 } // namespace origo

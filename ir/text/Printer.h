@@ -22,6 +22,7 @@ public:
 
   void model(Model &model);
   void op(const Operator &op);
+  void optionsOf(const Operator &op);
 
 private:
   llvm::raw_ostream &os;
@@ -59,7 +60,6 @@ private:
   void constant(const Value &value);
   void opcode(BuiltinOperator code, int32_t version, llvm::StringRef customCode);
   void operands(const Operator &op);
-  void optionsOf(const Operator &op);
   void table(const wire::EnumValue &member, const flatbuffers::Table &table, const Operator &op);
   void unionOf(const Operator &op, const Options &options, bool second);
   void permutation(llvm::ArrayRef<uint32_t> positions);

@@ -26,6 +26,8 @@ void printText(Model &model, llvm::raw_ostream &os, const PrintOptions &options 
 llvm::Error writeText(Model &model, llvm::raw_ostream &os, const PrintOptions &options);
 /// One operator in one line without a newline, for diagnostics. Names are printed though they may not be unique.
 void printOperator(const Operator &op, llvm::raw_ostream &os);
+/// The options of an operator as the text form has them, without braces; nothing where it has none.
+void printOptions(const Operator &op, llvm::raw_ostream &os);
 /// The ledger as comments, one row a line, and what is lost.
 void printLedger(Model &model, llvm::raw_ostream &os);
 

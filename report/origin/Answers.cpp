@@ -13,10 +13,7 @@ using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
-namespace {
-
-/// Why something is in the ledger, as the predicate of a sentence.
-std::string fateWords(StringRef fate, bool isTensor) {
+std::string report::fateWords(StringRef fate, bool isTensor) {
   if (fate == "dead")
     return "is dead: nothing in the written model needs it";
   if (fate == "identity")
@@ -43,6 +40,8 @@ std::string fateWords(StringRef fate, bool isTensor) {
     return "was used by nothing in the source already";
   return "is gone, and its fate \"" + printable(fate) + "\" is not one that this version knows";
 }
+
+namespace {
 
 std::string ledgerWords(const MapNames &names, const MapLedgerRow &row, bool full) {
   std::string words = fateWords(row.fate, row.isTensor);

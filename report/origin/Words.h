@@ -42,6 +42,9 @@ public:
                             uint32_t graph) const; ///< how it comes from its tensor
 };
 
+/// Why something is in the ledger, as the predicate of a sentence: "is dead: nothing in the written model needs it".
+std::string fateWords(llvm::StringRef fate, bool isTensor);
+
 /// The first few of many, or all of them, with a count of those that are left
 /// out.
 std::string shortened(llvm::ArrayRef<std::string> parts, bool full);

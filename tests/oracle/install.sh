@@ -1,12 +1,11 @@
-# To be sourced: fetch_runtimes SCRATCH leaves the runtimes of package-lock.json in SCRATCH/node_modules, or ends the
-# script, with 77 (skipped) where there is no Node.js or no way to the npm registry. Two tests may ask at once.
+# To be sourced: fetch_runtimes SCRATCH [FOLDER] leaves the packages of FOLDER's package-lock.json (else of the one here, the
+# runtimes) in SCRATCH/node_modules, or ends the script, with 77 (skipped) where there is no Node.js or no way to the npm registry. Two tests may ask at once.
 skip() {
   echo "models: real runtimes skipped: $1"
   exit 77
 }
 fetch_runtimes() {
-  local scratch=$1 from
-  from=$(dirname "${BASH_SOURCE[0]}")
+  local scratch=$1 from=${2:-$(dirname "${BASH_SOURCE[0]}")}
   command -v npm >/dev/null || skip "there is no npm (./setup installs it)"
   node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' 2>/dev/null || skip "there is no Node.js 18 or later"
   mkdir -p "$scratch"

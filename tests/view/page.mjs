@@ -1,0 +1,255 @@
+// One network's page, by pointer and by keyboard, and a page of names that would like to be markup.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { frame, launch, marks, op, open, placeOf, root, tool } from './browser.mjs';
+
+const here = process.cwd(), browser = await launch();
+tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/mobilenet_v2.origo`, 'net.tflite');
+tool('circle2circle', '-O1', 'net.tflite', 'net.circle');
+tool('origin-view', 'net.circle', '--source', 'net.tflite', '-o', 'net.html');
+const map = JSON.parse(tool('origin-dump', '--json', 'net.circle'));
+const rows = map.target.subgraphs[0].operators, ledger = map.ledger.filter(row => 'operator' in row);
+assert(rows.length > 50 && map.source.subgraphs[0].operators.length > 200);
+const cases = [];
+const test = (name, run, options) => cases.push([name, run, options]);
+
+test('says what it is and what was proven', async page => {
+  assert.equal(await page.title(), 'net.circle ← net.tflite');
+  assert.match(await page.textContent('#proof'), /ten laws hold/);
+  await page.click('#proof');
+  const text = await page.textContent('#panel');
+  assert(text.includes(map.source.fingerprint) && text.includes(map.target.fingerprint), text);
+  const metrics = JSON.parse(tool('circle-metrics', '--json', 'net.circle'));
+  for (const name of ['macs', 'bytes', 'live_bytes']) assert.equal(await page.textContent(`#total-${name}`), String(metrics.model[name]), name);
+  assert.equal(await page.textContent('#total-operators'), String(rows.length));
+});
+
+test('highlights what is under the pointer on the other side, both ways', async page => {
+  for (const index of [0, 10, rows.length - 1]) {
+    await page.mouse.move(...await placeOf(page, op('result', index)));
+    await frame(page);
+    assert.deepEqual(await marks(page, 'source', 'hovered'), rows[index].origins);
+    assert.deepEqual(await marks(page, 'result', 'hovered'), [index]);
+  }
+  const fused = rows.findIndex(row => row.origins.length > 2), origin = rows[fused].origins[1];
+  await page.mouse.move(...await placeOf(page, op('source', origin)));
+  await frame(page);
+  assert.deepEqual(await marks(page, 'result', 'hovered'), rows.flatMap((row, i) => (row.origins.includes(origin) ? [i] : [])));
+  await page.mouse.move(5, 5);
+  await frame(page);
+  assert.deepEqual(await marks(page, 'result', 'hovered'), []);
+});
+
+test('keeps what is clicked, goes there on the other side, and has it in the address', async page => {
+  const last = rows.length - 2;
+  await page.mouse.click(...await placeOf(page, op('result', last)));
+  await frame(page);
+  assert.deepEqual(await marks(page, 'source', 'linked'), rows[last].origins);
+  assert(await page.evaluate(id => { const pane = origo.panes.source; return pane.isVisible(origo.nodeOf(pane, origo.model.sourceItem('op', id))); }, rows[last].origins[0]));
+  assert.equal(await page.evaluate(() => location.hash), `#op=${last}`);
+  const text = await page.textContent('#panel');
+  for (const words of [...rows[last].passes, `origin-dump net.circle --from 0:${last}`]) assert(text.includes(words), words);
+  await page.mouse.click(...await placeOf(page, op('source', 0)));
+  await frame(page);
+  assert.deepEqual(await marks(page, 'result', 'linked'), [0]);
+  assert.equal(await page.evaluate(() => location.hash), '#source-op=0');
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await marks(page, 'result', 'linked'), []);
+});
+
+test('opens where the address says', async page => {
+  assert.deepEqual(await marks(page, 'result', 'selected'), [7]);
+  assert.deepEqual(await marks(page, 'source', 'linked'), rows[7].origins);
+}, { hash: '#op=7' });
+
+test('tells tensors and constants of both sides apart, and what they are', async page => {
+  const constant = map.target.subgraphs[0].constants.find(row => row.tensors?.length > 1);
+  assert(constant);
+  await page.evaluate(index => origo.select({ side: 'result', type: 'tensor', graph: 0, index }), constant.index);
+  const panel = await page.textContent('#panel');
+  assert(panel.includes('Was computed from') && panel.includes(constant.name), panel);
+  assert.deepEqual(await page.evaluate(() => origo.linked.filter(item => item.type === 'tensor').map(item => item.index).sort((a, b) => a - b)), constant.tensors.slice().sort((a, b) => a - b));
+});
+
+test('finds by name, kind, number, pass and fate', async page => {
+  const found = async query => {
+    await page.fill('#search', query);
+    return page.evaluate(() => origo.found.map(item => `${item.side} ${item.type} ${item.index}`));
+  };
+  const source = map.source.subgraphs[0].operators, of = (side, list) => list.map(index => `${side} op ${index}`);
+  const kind = source.filter(row => row.op.includes('MUL')).map(row => row.id);
+  assert(kind.length > 20);
+  assert.deepEqual(await found('op:mul'), [...of('source', kind), ...of('result', rows.flatMap((row, i) => (row.op.includes('MUL') ? [i] : [])))]);
+  assert.deepEqual(await found('#12'), ['source op 12', 'result op 12']);
+  assert.deepEqual(await found('pass:fuse-activation op:DEPTHWISE'), of('result', rows.flatMap((row, i) => (row.passes?.includes('fuse-activation') && row.op.includes('DEPTHWISE') ? [i] : []))));
+  assert.deepEqual(await found('fate:dead op:MUL'), of('source', ledger.filter(row => row.fate === 'dead').map(row => row.operator)));
+  assert((await found('block3/expand/filter')).length >= 2);
+  assert.deepEqual(await found('no such thing'), []);
+  await page.fill('#search', 'op:softmax');
+  await page.keyboard.press('Enter');
+  assert.match(await page.textContent('#found'), /^1 of /);
+  assert.equal(await page.evaluate(() => origo.selection.side), 'source');
+});
+
+test('has tables of which only the rows that are seen exist', async page => {
+  await page.click('#tab-source');
+  assert((await page.locator('.body [role=row]').count()) < 80);
+  await page.fill('.filter input', 'softmax');
+  assert.equal(await page.locator('.body [role=row]').count(), map.source.subgraphs[0].operators.filter(row => row.op === 'SOFTMAX' || row.outputs.some(name => name.includes('softmax'))).length);
+  await page.fill('.filter input', '');
+  await page.click('[role=columnheader] button:text-is("MACs")');
+  const most = Math.max(...map.source.subgraphs[0].operators.map(row => row.macs));
+  assert.equal((await page.locator('.body [role=row]').first().locator('[role=gridcell]').nth(5).textContent()).replaceAll(',', ''), String(most));
+  await page.locator('.body [role=row]').first().click();
+  assert.equal(map.source.subgraphs[0].operators[await page.evaluate(() => origo.selection.index)].macs, most);
+  const tabs = await page.locator('[role=tab]').evaluateAll(list => list.map(tab => tab.id));
+  assert(tabs.length >= 7);
+  for (const tab of tabs) { await page.click(`#${tab}`); assert.equal(await page.getAttribute(`#${tab}`, 'aria-selected'), 'true'); assert((await page.textContent('#panel')).length > 20, tab); }
+});
+
+test('needs no pointer', async page => {
+  const focus = () => page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.tagName);
+  const seen = new Set();
+  for (let i = 0; i < 40; ++i) { await page.keyboard.press('Tab'); seen.add(await focus()); }
+  for (const wanted of ['search', 'overlay', 'png', 'proof', 'tab-details']) assert(seen.has(wanted), `${wanted}: ${[...seen]}`);
+  assert([...seen].some(name => name.startsWith('Source graph')) && [...seen].some(name => name.startsWith('Result graph')));
+  await page.focus('#resultPane canvas');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  const at = await page.evaluate(() => origo.selection);
+  assert.equal(at.side, 'result');
+  assert.equal(at.index, 1);
+  await page.keyboard.press('Enter');
+  const across = await page.evaluate(() => origo.selection);
+  assert.equal(across.side, 'source');
+  assert(rows[1].origins.includes(across.index));
+  assert.match(await focus(), /^Source graph/);
+  const scale = await page.evaluate(() => origo.panes.source.view.scale);
+  await page.keyboard.press('+');
+  assert(await page.evaluate(() => origo.panes.source.view.scale) > scale);
+  await page.keyboard.press('/');
+  assert.equal(await focus(), 'search');
+  await page.keyboard.type('op:softmax');
+  await page.keyboard.press('Enter');
+  assert.match(await page.textContent('#status'), /SOFTMAX/);
+  await page.focus('#tab-details');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await focus(), 'tab-operators');
+  await page.focus('.rows');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await page.evaluate(() => origo.selection), op('result', 0));
+  await page.focus('#sourcePane canvas');
+  await page.keyboard.press('?');
+  assert(await page.evaluate(() => document.getElementById('keys').open));
+});
+
+test('colours by whatever is known, and says by what', async page => {
+  const names = await page.locator('#overlay option').evaluateAll(list => list.map(option => option.value));
+  assert(names.length >= 14, names.join());
+  const fills = new Map();
+  for (const name of names) {
+    await page.selectOption('#overlay', name);
+    await frame(page);
+    assert((await page.textContent('#legend')).length > 3, name);
+    fills.set(name, await page.evaluate(() => { const pane = origo.panes.result; return pane.display.nodes.map(node => pane.paint(node).fill).join(); }));
+  }
+  for (const name of ['macs', 'pass', 'bytes', 'shape']) assert.notEqual(fills.get(name), fills.get('kind'), name);
+  const { share, most } = await page.evaluate(() => {
+    origo.setOverlay('macs');
+    const graph = origo.model.result.graphs[0], macs = graph.data.metrics.macs, index = macs.indexOf(Math.max(...macs));
+    return { most: origo.paint.of(macs[index]).fill, share: origo.paint.share(macs[index]) };
+  });
+  assert.equal(share, 1);
+  assert.equal(most, '#fee838');
+});
+
+test('folds scopes', async page => {
+  const before = await page.evaluate(() => origo.panes.source.display.nodes.length);
+  await page.click('#tab-scopes');
+  await page.fill('.filter input', 'block3/');
+  await page.locator('.body [role=row]').first().click();
+  await frame(page);
+  const group = await page.evaluate(() => origo.panes.source.display.nodes.filter(node => node.members).map(node => [node.title, node.members.length]));
+  const inside = map.source.subgraphs[0].operators.filter(row => row.outputs[0].startsWith('block3/')).length;
+  assert.deepEqual(group, [['block3/', inside]]);
+  assert.equal(await page.evaluate(() => origo.panes.source.display.nodes.length), before - inside + 1);
+  await page.locator('.body [role=row]').first().click();
+  assert.equal(await page.evaluate(() => origo.panes.source.display.nodes.length), before);
+});
+
+test('closes gaps', async page => {
+  const rowsNow = () => page.evaluate(() => origo.panes.result.display.rows);
+  const before = await rowsNow();
+  assert.equal(before, await page.evaluate(() => origo.panes.source.display.rows));
+  await page.check('#compact');
+  assert((await rowsNow()) < before / 2);
+});
+
+test('saves a picture', async page => {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#png')]);
+  const bytes = readFileSync(await download.path());
+  assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+  assert(bytes.readUInt32BE(16) > 600 && bytes.length > 5000);
+});
+
+const contrasts = async page => {
+  const pairs = await page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue(name).trim();
+    const list = ['--text', '--soft', '--accent', '--mark', '--good', '--bad'].flatMap(ink => ['--back', '--pane'].map(back => [ink, value(ink), value(back)]));
+    for (const overlay of origo.overlays) {
+      origo.setOverlay(overlay.name);
+      for (const pane of Object.values(origo.panes)) for (const node of pane.display.nodes) { const { fill, ink } = pane.paint(node); list.push([overlay.name, ink, fill]); }
+    }
+    return list;
+  });
+  const light = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16) / 255).map(c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  assert(pairs.length > 2000);
+  for (const [what, a, b] of pairs) {
+    const [low, high] = [light(a), light(b)].sort((x, y) => x - y), contrast = (high + 0.05) / (low + 0.05);
+    assert(contrast >= 4.5, `${what}: ${a} on ${b} is ${contrast.toFixed(2)}`);
+  }
+};
+test('can be read in light', contrasts, { colorScheme: 'light' });
+test('can be read in the dark', contrasts, { colorScheme: 'dark' });
+
+let failed = 0;
+for (const [name, run, options] of cases) {
+  const page = await open(browser, `${here}/net.html`, options);
+  try {
+    await run(page);
+    await page.done();
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED: ${name}: ${error.stack}`);
+  }
+}
+
+// Names that would be markup if anything took them for it.
+tool('circle2circle', '-O1', `${root}/tests/view/hostile.origo`, 'hostile.circle');
+tool('origin-view', 'hostile.circle', '--source', `${root}/tests/view/hostile.origo`, '-o', 'hostile.html');
+const hostile = await open(browser, `${here}/hostile.html`);
+const names = JSON.parse(tool('origin-dump', '--json', 'hostile.circle')).target.subgraphs[0].operators.flatMap(row => row.outputs);
+assert(names.length >= 9 && names.some(name => name.includes('</style>')));
+for (const tab of await hostile.locator('[role=tab]').evaluateAll(list => list.map(one => one.id))) await hostile.click(`#${tab}`);
+for (const overlay of await hostile.locator('#overlay option').evaluateAll(list => list.map(one => one.value))) await hostile.selectOption('#overlay', overlay);
+for (let i = 0; i < names.length; ++i) {
+  await hostile.evaluate(i => origo.select({ side: 'result', type: 'op', graph: 0, index: i }), i);
+  await hostile.evaluate(i => origo.select({ side: 'source', type: 'tensor', graph: 0, index: i }), i);
+}
+assert.deepEqual(await hostile.evaluate(() => [globalThis.hacked, document.scripts.length, document.images.length, document.querySelectorAll('svg, b b, [onfocus], [onerror]').length]), [undefined, 2, 0, 0]);
+assert.deepEqual(await hostile.evaluate(() => { const graph = origo.model.result.graphs[0]; return Array.from({ length: graph.ops }, (_, i) => graph.opName(i)); }), names);
+// Nor would it get far.
+const refused = await hostile.evaluate(() => new Promise(done => {
+  const seen = [];
+  document.addEventListener('securitypolicyviolation', event => { seen.push(event.effectiveDirective); if (seen.length === 3) done(seen.sort()); });
+  document.body.append(Object.assign(document.createElement('script'), { textContent: 'globalThis.hacked = 1' }));
+  document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.org/x.png' }));
+  fetch('https://example.org/').catch(() => 0);
+}));
+assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
+assert.equal(await hostile.evaluate(() => globalThis.hacked), undefined);
+await browser.close();
+console.log(`view: ${cases.length} cases, ${failed} failed; ${names.length} hostile names`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,543 @@
+#include "view/Layout.h"
+#include "view/Page.h"
+
+#include "ir/text/Text.h"
+#include "origin/Fingerprint.h"
+#include "report/origin/Words.h"
+#include "report/viewer/Viewers.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+/// Writes columns rather than rows: they are smaller, and a browser reads them faster.
+namespace origo::view {
+
+using namespace report;
+using llvm::StringRef;
+
+namespace {
+
+/// What the two panes show of a subgraph, whether it comes from a file or from the listing in a map.
+struct Graph {
+  std::string name;
+  std::vector<uint32_t> sources;
+  std::vector<int32_t> inputs, outputs;
+  struct Op {
+    std::string kind, options;
+    llvm::SmallVector<int32_t, 4> in, out; ///< −1: absent
+    llvm::SmallVector<uint32_t, 1> calls;
+    const OperatorMetrics *metrics = nullptr;
+  };
+  struct Tensor {
+    StringRef name;
+    std::string type, shape, quantization;
+    origin::TensorKind kind = origin::TensorKind::Absent;
+    const TensorMetrics *metrics = nullptr;
+  };
+  std::vector<Op> ops;
+  std::vector<Tensor> tensors;
+
+  Layout layout;
+  LayoutGraph shape; ///< nodes: inputs, operators, outputs
+
+  /// The node that makes a tensor; −1: none does.
+  std::vector<int32_t> makers() const {
+    std::vector<int32_t> maker(tensors.size(), -1);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] >= 0)
+        maker[inputs[i]] = int32_t(i);
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (int32_t tensor : ops[i].out)
+        if (tensor >= 0)
+          maker[tensor] = int32_t(inputs.size() + i);
+    return maker;
+  }
+
+  void connect() {
+    shape.nodes = uint32_t(inputs.size() + ops.size() + outputs.size());
+    std::vector<int32_t> maker = makers();
+    llvm::SmallVector<uint32_t, 8> froms;
+    auto edges = [&](llvm::ArrayRef<int32_t> tensors, uint32_t to) {
+      froms.clear();
+      for (int32_t tensor : tensors)
+        if (tensor >= 0 && maker[tensor] >= 0 && uint32_t(maker[tensor]) < to)
+          froms.push_back(uint32_t(maker[tensor]));
+      llvm::sort(froms);
+      froms.erase(std::unique(froms.begin(), froms.end()), froms.end());
+      for (uint32_t from : froms)
+        shape.edges.emplace_back(from, to);
+    };
+    for (size_t i = 0; i < ops.size(); ++i)
+      edges(ops[i].in, uint32_t(inputs.size() + i));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      edges(outputs[i], uint32_t(inputs.size() + ops.size() + i));
+  }
+};
+
+std::string shapeText(const Value &value) {
+  if (value.shape.empty() && !value.hasRank && !value.isConstant() && !value.hasShape)
+    return "?";
+  llvm::ArrayRef<int32_t> dims = value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature;
+  std::string text;
+  for (int32_t dim : dims)
+    text += (text.empty() ? "" : "×") + (dim < 0 ? "?" : std::to_string(dim));
+  return text.empty() ? "scalar" : text;
+}
+
+std::string quantizationText(const Quantization *q) {
+  if (!q || !q->quantized())
+    return "";
+  if (q->details == Quantization::Details::Custom)
+    return "custom";
+  if (q->details == Quantization::Details::MX)
+    return "MX, axis " + std::to_string(q->axis);
+  if (q->details != Quantization::Details::None)
+    return "blocks of " + std::to_string(q->blockSize);
+  if (q->scale.size() == 1)
+    return "scale " + shortest(q->scale[0]) + ", zero point " +
+           std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]);
+  auto [low, high] = std::minmax_element(q->scale.begin(), q->scale.end());
+  bool symmetric = llvm::all_of(q->zeroPoint, [](int64_t zero) { return zero == 0; });
+  return std::to_string(q->scale.size()) + " scales along axis " + std::to_string(q->dimension) + ", " +
+         shortest(*low) + " to " + shortest(*high) + (symmetric ? ", zero points 0" : "");
+}
+
+origin::TensorKind kindOf(const Value &value) {
+  using enum origin::TensorKind;
+  return value.isGraphInput ? Input : value.isVariable ? Variable : value.producer() ? Activation
+         : value.isConstant() ? Constant : Absent;
+}
+
+std::vector<Graph> graphsOf(const PageModel &page) {
+  const Model &model = *page.imported->model;
+  std::vector<Graph> graphs;
+  size_t op = 0, tensor = 0;
+  for (auto &from : model.subgraphs) {
+    Graph &to = graphs.emplace_back();
+    to.name = from->name.str();
+    to.sources.assign(from->sources.begin(), from->sources.end());
+    auto index = [](const Value *value) { return value ? int32_t(value->index) : -1; };
+    for (const Value *value : from->inputs)
+      to.inputs.push_back(index(value));
+    for (const Value *value : from->outputs)
+      to.outputs.push_back(index(value));
+    for (const Operator &item : from->operators) {
+      Graph::Op &row = to.ops.emplace_back();
+      row.kind = item.customCode->empty() ? item.opName() : item.opName() + ":" + item.customCode->str();
+      llvm::raw_string_ostream options(row.options);
+      printOptions(item, options);
+      for (const Use &use : item.operands())
+        row.in.push_back(index(use.get()));
+      for (const Value *value : item.results())
+        row.out.push_back(index(value));
+      for (const Subgraph *callee : item.callees())
+        row.calls.push_back(callee->index);
+      row.metrics = &page.metrics->operators[op++];
+    }
+    for (const Value *value : from->values) {
+      StringRef type = tensorTypeName(value->type);
+      to.tensors.push_back({value->name, type.empty() ? std::to_string(int(value->type)) : type.str(),
+                            shapeText(*value), quantizationText(value->quantization), kindOf(*value),
+                            &page.metrics->tensors[tensor++]});
+    }
+    to.connect();
+  }
+  return graphs;
+}
+
+/// As far as a map tells of a source that is not at hand.
+std::vector<Graph> graphsOf(const origin::Listing &listing) {
+  std::vector<Graph> graphs;
+  for (const origin::SourceSubgraph &from : listing.subgraphs) {
+    Graph &to = graphs.emplace_back();
+    to.name = from.name;
+    auto index = [&](int32_t id) {
+      int64_t local = int64_t(id) - from.firstTensor;
+      return id >= 0 && local >= 0 && local < int64_t(from.tensors.size()) ? int32_t(local) : -1;
+    };
+    std::vector<bool> used(from.tensors.size());
+    for (size_t i = 0; i < from.operators.size(); ++i) {
+      Graph::Op &row = to.ops.emplace_back();
+      const origin::SourceOperator &op = from.operators[i];
+      row.kind = op.customCode.empty() ? op.op.str() : op.op.str() + ":" + op.customCode.str();
+      for (int32_t id : from.operandsOf(i)) {
+        row.in.push_back(index(id));
+        if (row.in.back() >= 0)
+          used[row.in.back()] = true;
+      }
+      for (int32_t id : op.tensors)
+        row.out.push_back(index(id));
+    }
+    for (size_t i = 0; i < from.tensors.size(); ++i) {
+      to.tensors.push_back({from.tensors[i].name, "", "", "", from.tensors[i].kind, nullptr});
+      if (from.tensors[i].kind == origin::TensorKind::Input)
+        to.inputs.push_back(int32_t(i));
+    }
+    for (const Graph::Op &op : to.ops)
+      for (int32_t tensor : op.out)
+        if (tensor >= 0 && !used[tensor])
+          to.outputs.push_back(tensor);
+    to.connect();
+  }
+  return graphs;
+}
+
+/// Each node of a written subgraph at the place of the last operator that it comes from.
+Anchors anchorsOf(const Graph &graph, size_t index, const origin::OriginMap &map, const std::vector<Graph> &sources) {
+  Anchors anchors;
+  anchors.row.assign(graph.shape.nodes, Anchors::none);
+  anchors.x.assign(graph.shape.nodes, 0);
+  if (graph.sources.empty() || graph.sources[0] >= sources.size() || index >= map.target.subgraphs.size())
+    return anchors;
+  const Graph &from = sources[graph.sources[0]];
+  uint32_t first = map.source.subgraphs[graph.sources[0]].firstOperator;
+  auto put = [&](size_t node, size_t at) {
+    anchors.row[node] = from.layout.row[at];
+    anchors.x[node] = from.layout.x[at];
+  };
+  for (size_t i = 0; i < std::min(graph.inputs.size(), from.inputs.size()); ++i)
+    put(i, i);
+  const auto &rows = map.target.subgraphs[index].operators;
+  for (size_t i = 0; i < std::min(graph.ops.size(), rows.size()); ++i)
+    for (uint32_t id : llvm::reverse(rows[i].origins))
+      if (id >= first && id - first < from.ops.size()) {
+        put(graph.inputs.size() + i, from.inputs.size() + (id - first));
+        break;
+      }
+  for (size_t i = 0; i < std::min(graph.outputs.size(), from.outputs.size()); ++i)
+    put(graph.inputs.size() + graph.ops.size() + i, from.inputs.size() + from.ops.size() + i);
+  return anchors;
+}
+
+class Writer {
+public:
+  explicit Writer(const PageContents &contents) : contents(contents), os(text) { strings.try_emplace("", 0); }
+
+  std::string write() {
+    std::vector<Graph> result = graphsOf(contents.result);
+    std::vector<Graph> source;
+    const origin::OriginMap *map = contents.map;
+    if (contents.source)
+      source = graphsOf(*contents.source);
+    else if (map)
+      source = graphsOf(map->source);
+    for (Graph &graph : source)
+      graph.layout = layOut(graph.shape);
+    std::vector<Layout> compact;
+    for (size_t i = 0; i < result.size(); ++i) {
+      compact.push_back(layOut(result[i].shape));
+      if (!map || source.empty())
+        result[i].layout = compact.back();
+      else {
+        Anchors anchors = anchorsOf(result[i], i, *map, source);
+        result[i].layout = layOut(result[i].shape, &anchors);
+      }
+    }
+    os << "{\"generator\":\"origo " ORIGO_VERSION "\",\"nodeWidth\":" << Layout::nodeWidth << ",\n\"notes\":";
+    list(contents.notes, [&](const std::string &note) { os << jsonText(note); });
+    os << ",\n\"result\":";
+    side(contents.result.file, contents.result.imported->model->format == Format::Tflite ? "tflite" : "circle", result,
+         map && !source.empty() ? &compact : nullptr);
+    if (!source.empty()) {
+      os << ",\n\"source\":";
+      side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source, nullptr);
+    }
+    if (map)
+      writeMap(*map);
+    totals();
+    proof();
+    os << ",\n\"strings\":[\"\"";
+    for (const std::string &item : order)
+      os << ",\n" << jsonText(item);
+    os << "]}\n";
+    return std::move(text);
+  }
+
+private:
+  const PageContents &contents;
+  std::string text;
+  llvm::raw_string_ostream os;
+  llvm::StringMap<uint32_t> strings;
+  std::vector<std::string> order;
+
+  uint32_t id(StringRef item) {
+    auto [at, isNew] = strings.try_emplace(item, strings.size());
+    if (isNew)
+      order.push_back(item.str());
+    return at->second;
+  }
+
+  template <class T, class F> void list(const T &items, F write) {
+    os << '[';
+    bool first = true;
+    for (const auto &item : items) {
+      if (!first)
+        os << ',';
+      first = false;
+      write(item);
+    }
+    os << ']';
+  }
+  template <class T> void numbers(const T &items) {
+    list(items, [&](auto item) { os << item; });
+  }
+  template <class T, class F> void column(StringRef name, const T &items, F write) {
+    os << ",\n\"" << name << "\":";
+    list(items, write);
+  }
+  /// Of what few rows have: {"row":…}.
+  template <class T, class Has, class Write> void rare(StringRef name, const T &items, Has has, Write write) {
+    os << ",\n\"" << name << "\":{";
+    bool first = true;
+    size_t index = 0;
+    for (const auto &item : items) {
+      if (has(item)) {
+        os << (first ? "\"" : ",\"") << index << "\":";
+        first = false;
+        write(item);
+      }
+      ++index;
+    }
+    os << '}';
+  }
+
+  void places(const Layout &layout) {
+    os << "{\"row\":";
+    numbers(layout.row);
+    os << ",\"x\":";
+    numbers(layout.x);
+  }
+  /// from, to, number of places, places; of edges that pass rows.
+  void routes(const Graph &graph, const Layout &layout) {
+    os << ",\"routes\":[";
+    bool first = true;
+    for (size_t edge = 0; edge < graph.shape.edges.size(); ++edge) {
+      if (layout.routes[edge].empty())
+        continue;
+      os << (first ? "" : ",") << graph.shape.edges[edge].first << ',' << graph.shape.edges[edge].second << ','
+         << layout.routes[edge].size();
+      first = false;
+      for (int32_t x : layout.routes[edge])
+        os << ',' << x;
+    }
+    os << "]}";
+  }
+
+  void side(StringRef file, StringRef format, const std::vector<Graph> &graphs, const std::vector<Layout> *compact) {
+    os << "{\"file\":" << id(file) << ",\"format\":" << id(format) << ",\"graphs\":[";
+    for (size_t i = 0; i < graphs.size(); ++i) {
+      const Graph &graph = graphs[i];
+      os << (i ? ",\n{" : "\n{") << "\"name\":" << id(graph.name) << ",\"sources\":";
+      numbers(graph.sources);
+      os << ",\"inputs\":";
+      numbers(graph.inputs);
+      os << ",\"outputs\":";
+      numbers(graph.outputs);
+      os << ",\n\"layout\":";
+      places(graph.layout), routes(graph, graph.layout);
+      if (compact) {
+        os << ",\n\"compact\":";
+        places((*compact)[i]), routes(graph, (*compact)[i]);
+      }
+      operators(graph);
+      tensors(graph);
+      os << '}';
+    }
+    os << "]}";
+  }
+
+  void operators(const Graph &graph) {
+    column("kind", graph.ops, [&](const Graph::Op &op) { os << id(op.kind); });
+    column("options", graph.ops, [&](const Graph::Op &op) { os << id(StringRef(op.options).trim()); });
+    column("in", graph.ops, [&](const Graph::Op &op) { numbers(op.in); });
+    column("out", graph.ops, [&](const Graph::Op &op) { numbers(op.out); });
+    rare("callees", graph.ops, [](const Graph::Op &op) { return !op.calls.empty(); },
+         [&](const Graph::Op &op) { numbers(op.calls); });
+    if (graph.ops.empty() || !graph.ops[0].metrics)
+      return;
+    os << ",\n\"metrics\":{";
+    const char *separator = "";
+    for (const Metric &metric : allMetrics()) {
+      os << separator << '"' << metric.name << "\":";
+      separator = ",\n";
+      list(graph.ops, [&](const Graph::Op &op) {
+        std::string value = metric.text(op.metrics->figures);
+        os << (value.empty() ? "null" : value);
+      });
+    }
+    os << '}';
+  }
+
+  void tensors(const Graph &graph) {
+    using Tensor = Graph::Tensor;
+    column("tensorName", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.name); });
+    column("tensorKind", graph.tensors, [&](const Tensor &tensor) { os << int(tensor.kind); });
+    if (graph.tensors.empty() || !graph.tensors[0].metrics)
+      return;
+    column("type", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.type); });
+    column("shape", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.shape); });
+    column("bytes", graph.tensors, [&](const Tensor &tensor) { os << tensor.metrics->bytes; });
+    rare("quantization", graph.tensors, [](const Tensor &tensor) { return !tensor.quantization.empty(); },
+         [&](const Tensor &tensor) { os << id(tensor.quantization); });
+    // elements, zeros, NaNs, infinities, least, greatest, mean, standard deviation
+    rare("statistics", graph.tensors, [](const Tensor &tensor) { return tensor.metrics->statistics.has_value(); },
+         [&](const Tensor &tensor) {
+           const Statistics &s = *tensor.metrics->statistics;
+           os << '[' << s.elements << ',' << s.zeros << ',' << s.nans << ',' << s.infinities;
+           if (s.finite)
+             for (double figure : {s.min, s.max, s.mean, s.std})
+               os << ',' << (std::isfinite(figure) ? shortest(figure) : "null");
+           os << ']';
+         });
+  }
+
+  void writeMap(const origin::OriginMap &map) {
+    os << ",\n\"map\":{\"firstOperator\":";
+    list(map.source.subgraphs, [&](const auto &graph) { os << graph.firstOperator; });
+    column("firstTensor", map.source.subgraphs, [&](const auto &graph) { os << graph.firstTensor; });
+    MapNames names(map);
+    os << ",\n\"graphs\":[";
+    for (uint32_t i = 0; i < map.target.subgraphs.size(); ++i) {
+      os << (i ? ",\n{" : "\n{");
+      rows(names, i);
+      os << '}';
+    }
+    os << ']';
+    ledger(map);
+    column("unneeded", map.unneeded, [&](const origin::MapUnneeded &row) {
+      os << '[' << int(row.isTensor) << ',' << row.id << ',' << id(names.unneededWords(row)) << ']';
+    });
+    os << '}';
+  }
+
+  void rows(const MapNames &names, uint32_t index) {
+    using origin::OperatorRow, origin::TensorRow, origin::MapRelation;
+    const origin::TargetSubgraph &graph = names.map.target.subgraphs[index];
+    os << "\"origins\":";
+    list(graph.operators, [&](const OperatorRow &row) { numbers(row.origins); });
+    column("passes", graph.operators, [&](const OperatorRow &row) {
+      std::string all;
+      for (const origin::Word &pass : row.passes)
+        all += (all.empty() ? "" : ", ") + pass.str();
+      os << id(all);
+    });
+    auto word = [&](StringRef name, origin::Word OperatorRow::*field) {
+      rare(name, graph.operators, [&](const OperatorRow &row) { return !(row.*field).empty(); },
+           [&](const OperatorRow &row) { os << id((row.*field).str()); });
+    };
+    auto ids = [&](StringRef name, const auto &rows, auto field) {
+      rare(name, rows, [&](const auto &row) { return !(row.*field).empty(); },
+           [&](const auto &row) { numbers(row.*field); });
+    };
+    word("synthetic", &OperatorRow::syntheticReason);
+    word("wide", &OperatorRow::wide);
+    ids("serves", graph.operators, &OperatorRow::serves);
+    ids("calls", graph.operators, &OperatorRow::calls);
+    column("tensorIndex", graph.tensors, [&](const TensorRow &row) { os << row.index; });
+    // A number is the source tensor that it is; else [tensor, how, exact] for each.
+    column("relations", graph.tensors, [&](const TensorRow &row) {
+      if (row.relations.size() == 1 && row.relations[0].steps.empty() && row.relations[0].exact)
+        os << row.relations[0].tensor;
+      else
+        list(row.relations, [&](const MapRelation &relation) {
+          os << '[' << relation.tensor << ',' << id(names.relationWords(relation, index)) << ','
+             << int(relation.exact) << ']';
+        });
+    });
+    ids("parentTensors", graph.tensors, &TensorRow::tensors);
+    ids("parentOperators", graph.tensors, &TensorRow::operators);
+    auto reason = [&](StringRef name, origin::Word TensorRow::*field) {
+      rare(name, graph.tensors, [&](const TensorRow &row) { return !(row.*field).empty(); },
+           [&](const TensorRow &row) { os << id((row.*field).str()); });
+    };
+    reason("noRelation", &TensorRow::reason);
+    reason("invented", &TensorRow::syntheticReason);
+  }
+
+  /// Columns: is it a tensor, id, fate, first fate, pass, run, rewrite, operators and tensors it went into, other part.
+  void ledger(const origin::OriginMap &map) {
+    using Row = origin::MapLedgerRow;
+    llvm::StringMap<std::pair<std::string, std::string>> fates;
+    os << ",\n\"ledger\":{\"isTensor\":";
+    list(map.ledger, [&](const Row &row) { os << int(row.isTensor); });
+    column("id", map.ledger, [&](const Row &row) { os << row.id; });
+    column("fate", map.ledger, [&](const Row &row) {
+      os << id(row.fate.str());
+      if (auto [at, isNew] = fates.try_emplace(row.fate.str()); isNew)
+        at->second = {fateWords(row.fate, false), fateWords(row.fate, true)};
+    });
+    column("pass", map.ledger, [&](const Row &row) { os << id(row.pass.str()); });
+    column("run", map.ledger, [&](const Row &row) { os << row.run; });
+    column("rewrite", map.ledger, [&](const Row &row) { os << row.rewrite; });
+    auto pairs = [&](const auto &list) {
+      this->list(list, [&](auto pair) { os << pair.first << ',' << pair.second; });
+    };
+    column("operators", map.ledger, [&](const Row &row) { pairs(row.operators); });
+    column("tensors", map.ledger, [&](const Row &row) { pairs(row.tensors); });
+    rare("was", map.ledger, [](const Row &row) { return !row.was.empty(); },
+         [&](const Row &row) { os << id(row.was.str()); });
+    rare("part", map.ledger, [](const Row &row) { return !row.partFile.empty(); },
+         [&](const Row &row) { os << id(row.partFile.str()); });
+    os << "},\n\"fateWords\":[";
+    std::vector<std::string> lines;
+    for (auto &entry : fates)
+      lines.push_back(("[" + llvm::Twine(id(entry.first())) + "," + llvm::Twine(id(entry.second.first)) + "," +
+                       llvm::Twine(id(entry.second.second)) + "]")
+                          .str());
+    llvm::sort(lines);
+    for (size_t i = 0; i < lines.size(); ++i)
+      os << (i ? "," : "") << lines[i];
+    os << ']';
+  }
+
+  /// Figures as the command line prints them, digit for digit: text.
+  void totals() {
+    os << ",\n\"meanings\":{";
+    const char *separator = "";
+    for (const Metric &metric : allMetrics()) {
+      os << separator << '"' << metric.name << "\":" << jsonText(metric.meaning);
+      separator = ",";
+    }
+    os << '}';
+    auto of = [&](StringRef name, const PageModel &model) {
+      os << ",\n\"" << name << "\":{\"operators\":\"" << model.metrics->operators.size() << '"';
+      for (const Metric &metric : allMetrics())
+        os << ",\"" << metric.name << "\":\"" << metric.text(model.metrics->figures) << '"';
+      os << '}';
+    };
+    of("resultTotals", contents.result);
+    if (contents.source)
+      of("sourceTotals", *contents.source);
+    if (!contents.map)
+      return;
+    column("scopes", byScope(*contents.result.metrics, contents.map->source), [&](const ScopeMetrics &row) {
+      os << '[' << row.scope.level << ',' << id(row.scope.key) << ',' << row.sum.macs << ',' << row.sum.sparseMacs
+         << ',' << row.sum.operations << ',' << row.sum.parameters << ',' << row.sum.bytes << ',';
+      if (row.sum.ownMacs)
+        os << *row.sum.ownMacs;
+      else
+        os << "null";
+      os << ']';
+    });
+  }
+
+  void proof() {
+    if (!contents.proof || !contents.map)
+      return;
+    const Proof &proof = *contents.proof;
+    os << ",\n\"proof\":{\"withSource\":" << (proof.withSource ? "true" : "false") << ",\"source\":\""
+       << origin::hex(contents.map->source.fingerprint) << "\",\"result\":\""
+       << origin::hex(contents.map->target.fingerprint) << '"';
+    column("violations", proof.violations,
+           [&](const origin::Violation &row) { os << '[' << row.law << ',' << jsonText(row.text) << ']'; });
+    column("skipped", proof.skipped, [&](const std::string &text) { os << jsonText(text); });
+    os << '}';
+  }
+};
+
+} // namespace
+
+std::string pageData(const PageContents &contents) { return Writer(contents).write(); }
+
+} // namespace origo::view

@@ -1,0 +1,283 @@
+#include "view/Layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace origo::view {
+namespace {
+
+/// Layers with a place for each row that an edge passes ("lane"), sweeps that sort a row by where its neighbours are, and
+/// sweeps that move each row as near to its neighbours as its order allows.
+class Layers {
+public:
+  Layers(const LayoutGraph &graph, const Anchors *anchors) : graph(graph), anchors(anchors) {}
+
+  Layout run() {
+    assignRows();
+    addLanes();
+    order();
+    place();
+    Layout layout;
+    layout.row.assign(row.begin(), row.begin() + graph.nodes);
+    int32_t least = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      least = i ? std::min<int32_t>(least, std::lround(x[i])) : int32_t(std::lround(x[i]));
+    if (anchors)
+      least = 0; // the other graph's places mean something
+    for (uint32_t node = 0; node < graph.nodes; ++node)
+      layout.x.push_back(int32_t(std::lround(x[node])) - least);
+    layout.routes.resize(graph.edges.size());
+    for (size_t edge = 0; edge < graph.edges.size(); ++edge)
+      for (uint32_t lane = 0; lane < laneCount[edge]; ++lane)
+        layout.routes[edge].push_back(int32_t(std::lround(x[firstLane[edge] + lane])) - least);
+    return layout;
+  }
+
+private:
+  static constexpr uint32_t longest = 48; ///< rows that an edge may pass and still be drawn as a line
+  const LayoutGraph &graph;
+  const Anchors *anchors;
+  std::vector<uint32_t> row;                ///< by node, then by lane
+  std::vector<uint32_t> firstLane, laneCount; ///< by edge
+  std::vector<std::vector<uint32_t>> rows;  ///< nodes and lanes from left to right
+  std::vector<uint32_t> upBegin, up, downBegin, down; ///< neighbours in the rows above and below
+  std::vector<double> x;
+
+  bool isLane(uint32_t item) const { return item >= graph.nodes; }
+
+  void assignRows() {
+    row.assign(graph.nodes, 0);
+    std::vector<bool> hasAbove(graph.nodes);
+    std::vector<uint32_t> begin(graph.nodes + 1), order(graph.edges.size());
+    for (auto [from, to] : graph.edges)
+      ++begin[to + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<uint32_t> at(begin.begin(), begin.end() - 1);
+    for (uint32_t edge = 0; edge < graph.edges.size(); ++edge)
+      order[at[graph.edges[edge].second]++] = edge;
+    for (uint32_t node = 0; node < graph.nodes; ++node) {
+      if (anchors && anchors->row[node] != Anchors::none)
+        row[node] = anchors->row[node];
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
+        row[node] = std::max(row[node], row[graph.edges[order[i]].first] + 1);
+        hasAbove[node] = true;
+      }
+    }
+    // What depends on nothing stands right above its first user.
+    std::vector<uint32_t> firstUser(graph.nodes, ~0u);
+    for (auto [from, to] : graph.edges)
+      firstUser[from] = std::min(firstUser[from], row[to]);
+    for (uint32_t node = 0; node < graph.nodes; ++node)
+      if (!hasAbove[node] && firstUser[node] != ~0u && !(anchors && anchors->row[node] != Anchors::none))
+        row[node] = firstUser[node] - 1;
+  }
+
+  void addLanes() {
+    firstLane.assign(graph.edges.size(), 0);
+    laneCount.assign(graph.edges.size(), 0);
+    std::vector<uint64_t> bySpan(longest + 1);
+    auto between = [&](auto edge) { return row[edge.second] - row[edge.first] - 1; };
+    for (auto edge : graph.edges)
+      if (between(edge) <= longest)
+        bySpan[between(edge)] += between(edge);
+    uint32_t limit = 0;
+    uint64_t lanes = 0, most = 6 * uint64_t(graph.nodes) + 2000;
+    while (limit < longest && lanes + bySpan[limit + 1] <= most)
+      lanes += bySpan[++limit];
+    std::vector<std::pair<uint32_t, uint32_t>> steps;
+    for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
+      auto [from, to] = graph.edges[edge];
+      uint32_t count = between(graph.edges[edge]);
+      if (count > limit)
+        continue;
+      firstLane[edge] = uint32_t(row.size());
+      laneCount[edge] = count;
+      uint32_t last = from;
+      for (uint32_t i = 0; i < count; ++i) {
+        steps.emplace_back(last, uint32_t(row.size()));
+        last = uint32_t(row.size());
+        row.push_back(row[from] + 1 + i);
+      }
+      steps.emplace_back(last, to);
+    }
+    auto index = [&](auto key, auto other, std::vector<uint32_t> &begin, std::vector<uint32_t> &list) {
+      begin.assign(row.size() + 1, 0);
+      list.resize(steps.size());
+      for (auto &step : steps)
+        ++begin[key(step) + 1];
+      std::partial_sum(begin.begin(), begin.end(), begin.begin());
+      std::vector<uint32_t> at(begin.begin(), begin.end() - 1);
+      for (auto &step : steps)
+        list[at[key(step)]++] = other(step);
+    };
+    auto first = [](auto &step) { return step.first; };
+    auto second = [](auto &step) { return step.second; };
+    index(second, first, upBegin, up);
+    index(first, second, downBegin, down);
+  }
+
+  template <class F> void forEachNeighbour(uint32_t item, bool above, F visit) const {
+    const auto &begin = above ? upBegin : downBegin;
+    const auto &list = above ? up : down;
+    for (uint32_t i = begin[item]; i < begin[item + 1]; ++i)
+      visit(list[i]);
+  }
+
+  /// Rows from left to right: as a search from above comes upon nodes, so that what hangs together is together; then each
+  /// row by the middle of its neighbours, downward and upward in turn.
+  void order() {
+    uint32_t height = 0;
+    for (uint32_t r : row)
+      height = std::max(height, r + 1);
+    rows.resize(height);
+    std::vector<bool> seen(row.size());
+    std::vector<uint32_t> stack;
+    for (uint32_t start = 0; start < row.size(); ++start) {
+      if (upBegin[start] != upBegin[start + 1])
+        continue;
+      stack.push_back(start);
+      while (!stack.empty()) {
+        uint32_t item = stack.back();
+        stack.pop_back();
+        if (seen[item])
+          continue;
+        seen[item] = true;
+        rows[row[item]].push_back(item);
+        for (uint32_t i = downBegin[item + 1]; i-- > downBegin[item];)
+          stack.push_back(down[i]);
+      }
+    }
+    std::vector<double> position(row.size()), wish(row.size());
+    if (anchors) {
+      anchorsOf(position);
+      for (auto &items : rows)
+        std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
+      return;
+    }
+    auto number = [&](std::vector<uint32_t> &items) {
+      for (size_t i = 0; i < items.size(); ++i)
+        position[items[i]] = double(i);
+    };
+    for (auto &items : rows)
+      number(items);
+    unsigned sweeps = row.size() > 20000 ? 8 : 20;
+    for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
+      bool above = sweep % 2 == 0;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        auto &items = rows[above ? i : rows.size() - 1 - i];
+        if (items.size() < 2)
+          continue;
+        for (uint32_t item : items) {
+          double sum = 0, count = 0;
+          forEachNeighbour(item, above, [&](uint32_t other) { sum += position[other], ++count; });
+          wish[item] = count ? sum / count : position[item];
+        }
+        std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; });
+        number(items);
+      }
+    }
+  }
+
+  /// Where everything would be if nothing were in its way: nodes without a place are below what they use, lanes on the
+  /// straight line between the ends of their edge.
+  void anchorsOf(std::vector<double> &at) const {
+    std::vector<double> sum(graph.nodes), count(graph.nodes);
+    std::vector<std::vector<uint32_t>> users(graph.nodes);
+    for (uint32_t edge = 0; edge < graph.edges.size(); ++edge)
+      users[graph.edges[edge].first].push_back(graph.edges[edge].second);
+    for (uint32_t node = 0; node < graph.nodes; ++node) {
+      at[node] = anchors->row[node] != Anchors::none ? anchors->x[node] : count[node] ? sum[node] / count[node] : 0;
+      for (uint32_t user : users[node])
+        sum[user] += at[node], ++count[user];
+    }
+    for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
+      auto [from, to] = graph.edges[edge];
+      for (uint32_t i = 0; i < laneCount[edge]; ++i)
+        at[firstLane[edge] + i] = at[from] + (at[to] - at[from]) * (i + 1) / (laneCount[edge] + 1);
+    }
+  }
+
+  double distance(uint32_t a, uint32_t b) const {
+    auto half = [&](uint32_t item) { return isLane(item) ? 0 : Layout::nodeWidth / 2.0; };
+    return half(a) + half(b) + (isLane(a) || isLane(b) ? Layout::laneGap : Layout::nodeGap);
+  }
+
+  /// Moves the items of a row as near to where they wish to be as their order and distances allow (least squares: what
+  /// would be out of order becomes a block at the mean of its wishes).
+  void settle(const std::vector<uint32_t> &items, const std::vector<double> &wish, const std::vector<double> &weight) {
+    struct Block {
+      double sum, weight;
+      size_t count;
+      double at() const { return sum / weight; }
+    };
+    std::vector<Block> blocks;
+    double offset = 0;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i)
+        offset += distance(items[i - 1], items[i]);
+      blocks.push_back({(wish[items[i]] - offset) * weight[items[i]], weight[items[i]], 1});
+      while (blocks.size() > 1 && blocks[blocks.size() - 2].at() > blocks.back().at()) {
+        Block last = blocks.back();
+        blocks.pop_back();
+        blocks.back().sum += last.sum, blocks.back().weight += last.weight, blocks.back().count += last.count;
+      }
+    }
+    offset = 0;
+    size_t i = 0;
+    for (const Block &block : blocks)
+      for (size_t n = 0; n < block.count; ++n, ++i) {
+        if (i)
+          offset += distance(items[i - 1], items[i]);
+        x[items[i]] = block.at() + offset;
+      }
+  }
+
+  void place() {
+    x.assign(row.size(), 0);
+    std::vector<double> wish(row.size()), weight(row.size(), 1);
+    if (anchors) {
+      anchorsOf(wish);
+      for (uint32_t node = 0; node < graph.nodes; ++node)
+        weight[node] = anchors->row[node] == Anchors::none ? 1 : 50;
+      for (auto &items : rows)
+        settle(items, wish, weight);
+      return;
+    }
+    for (auto &items : rows) {
+      double at = 0;
+      for (size_t i = 0; i < items.size(); ++i)
+        x[items[i]] = i ? at += distance(items[i - 1], items[i]) : 0;
+      for (uint32_t item : items)
+        x[item] -= at / 2;
+    }
+    // Lanes weigh more, so that long edges are straight.
+    for (uint32_t item = graph.nodes; item < weight.size(); ++item)
+      weight[item] = 3;
+    unsigned sweeps = row.size() > 20000 ? 10 : 24;
+    for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
+      bool above = sweep % 2 == 0, both = sweep + 4 >= sweeps;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        auto &items = rows[above ? i : rows.size() - 1 - i];
+        for (uint32_t item : items) {
+          double sum = 0, count = 0;
+          auto add = [&](uint32_t other) {
+            double w = isLane(item) && isLane(other) ? 4 : 1;
+            sum += w * x[other], count += w;
+          };
+          forEachNeighbour(item, above, add);
+          if (both || !count)
+            forEachNeighbour(item, !above, add);
+          wish[item] = count ? sum / count : x[item];
+        }
+        settle(items, wish, weight);
+      }
+    }
+  }
+};
+
+} // namespace
+
+Layout layOut(const LayoutGraph &graph, const Anchors *anchors) { return Layers(graph, anchors).run(); }
+
+} // namespace origo::view

@@ -1,0 +1,109 @@
+// What is known of what is selected, in words, with links to what it is tied to.
+import { CONSTANT, clean } from './data.js';
+import { figure, h } from './table.js';
+
+const kinds = ['input', 'activation', 'variable', 'constant', 'absent'];
+
+export class Details {
+  constructor(model, links, go) { Object.assign(this, { model, links, go }); }
+
+  /** A word for an item: "CONV_2D 12 stem/relu6". */
+  label(item) {
+    const graph = this.model.graphOf(item), many = this.model.side(item.side).graphs.length > 1;
+    if (!graph || !this.model.exists(item)) return `${item.type} ${item.index}`;
+    const number = item.side === 'source' && this.links.map ? this.model.sourceId(item) : item.index;
+    if (item.type === 'op') return clean(`${graph.kind(item.index)} ${number} ${graph.opName(item.index)}`) + (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '');
+    return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${graph.tensorName(item.index)}`);
+  }
+  link(item, extra) { return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null); }
+  list(title, items, extra = () => '') {
+    if (!items.length) return [];
+    const shown = items.slice(0, 60), rest = items.length - shown.length;
+    return [h('h3', {}, title), h('ul', {}, shown.map((item, i) => this.link(item, extra(item, i))), rest ? h('li', { class: 'soft' }, `and ${rest} more`) : null)];
+  }
+  pairs(rows) {
+    const filled = rows.filter(([, value]) => value !== '' && value !== null && value !== undefined);
+    return filled.length ? h('dl', {}, filled.map(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))])) : null;
+  }
+
+  of(item) {
+    if (!item) return this.nothing();
+    return item.type === 'op' ? this.operator(item) : this.tensor(item);
+  }
+  nothing() {
+    return [h('h2', {}, 'Nothing is selected'),
+      h('p', {}, 'Point at an operator to see what it is tied to on the other side; click to keep it. Diamonds on an operator are its constants, lines are tensors.'),
+      this.links.map ? h('p', {}, 'Dashed operators of the source are gone: their work is in what a click marks, or nobody needed it.') : h('p', {}, 'This model carries no origin map.'),
+      ...this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)))];
+  }
+  command(item) {
+    const word = item.side === 'source' ? `--where ${this.model.sourceId(item)}` : item.type === 'op' ? `--from ${item.graph}:${item.index}` : null;
+    if (!word || !this.links.map) return [];
+    return [h('h3', {}, 'The same from the command line'), h('code', {}, `origin-dump ${clean(this.model.result.file)} ${word}`)];
+  }
+  fate(item) {
+    const fate = this.links.fate(item);
+    if (!fate) return [];
+    const made = fate.pass ? `By pass ${fate.pass}, rewrite ${fate.rewrite}${fate.run ? ` of run ${fate.run}` : ''}.` : '';
+    return [h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`), fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null, ...this.list('Its work went into', fate.into)];
+  }
+  unneeded(item) {
+    return (this.links.unneeded[item.type].get(this.model.sourceId(item)) ?? []).map(words => h('p', {}, clean(words)));
+  }
+
+  operator(item) {
+    const { model, links } = this, graph = model.graphOf(item), op = item.index, source = item.side === 'source';
+    const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
+    const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
+    const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${clean(graph.opName(op))}”` : ''}`)];
+    parts.push(...(source ? [...this.fate(item), ...this.unneeded(item),
+      ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []), ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? [])] : this.made(item)));
+    parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
+    parts.push(...this.list('Calls', graph.callees(op).map(callee => ({ ...item, graph: callee, index: 0 })), other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`));
+    parts.push(...this.list('Takes', tensors(graph.operands(op)), facts), ...this.list('Makes', tensors(graph.results(op)), facts));
+    const figures = Object.entries(model.data.meanings).map(([name, meaning]) => [meaning, figure(graph.metric(name, op))]);
+    if (figures.some(row => row[1] !== '')) parts.push(h('h3', {}, 'Costs'), this.pairs(figures));
+    parts.push(...(this.more?.(item) ?? []), ...this.command(item));
+    return parts.flat();
+  }
+  made(item) {
+    const { model, links } = this, items = ids => ids.map(id => model.sourceItem('op', id)).filter(other => model.exists(other));
+    if (!links.map) return [];
+    const reason = links.synthetic(item), wide = links.wide(item);
+    return [reason ? h('p', { class: 'gone' }, `Stands for no operator of the source: ${reason}.`) : null,
+      h('p', {}, links.passes(item) ? `Made by ${links.passes(item)}.` : 'No pass changed it.'), wide ? h('p', {}, `Has more origins than the structure proves: ${wide}.`) : null,
+      ...this.list('Does the work of', items(links.origins(item))), ...this.list('Serves', items(links.serves(item))), ...this.list('Inlined from the call by', items(links.calls(item)))];
+  }
+
+  tensor(item) {
+    const { model, links } = this, graph = model.graphOf(item), tensor = item.index, source = item.side === 'source', kind = kinds[graph.tensorKind(tensor)];
+    const nodeItem = node => (graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : null);
+    const parts = [h('h2', {}, clean(graph.tensorName(tensor)) || 'without a name'), h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`)];
+    if (source) {
+      parts.push(...this.fate(item), ...this.unneeded(item));
+      const values = links.valuesOf.get(model.sourceId(item)) ?? [];
+      parts.push(...this.list('Is', values.map(row => row[0]), (_, i) => values[i][1]), ...this.list('Went into the values of', links.madeOf.get(model.sourceId(item)) ?? []));
+    } else {
+      const facts = links.tensorFacts(item), from = (type, ids) => ids.map(id => model.sourceItem(type, id)).filter(other => model.exists(other));
+      if (facts) {
+        if (facts.invented) parts.push(h('p', { class: 'gone' }, `Comes from nothing in the source: ${facts.invented}.`));
+        if (!facts.relations.length && graph.tensorKind(tensor) !== CONSTANT) parts.push(h('p', {}, `Equals no tensor of the source${facts.why ? ` (${facts.why})` : ''}.`));
+        parts.push(...this.list('Is', from('tensor', facts.relations.map(row => row[0])), (_, i) => clean(facts.relations[i][1])),
+          ...this.list('Was computed from', from('tensor', facts.tensors)), ...this.list('Was computed ahead of time from', from('op', facts.operators)));
+      }
+    }
+    parts.push(this.pairs([['type', graph.type(tensor)], ['shape', graph.shape(tensor)], ['quantisation', graph.quantization(tensor)], ['bytes', figure(graph.data.bytes?.[tensor])]]));
+    parts.push(...this.statistics(graph, tensor));
+    const maker = graph.maker[tensor];
+    if (maker >= 0 && graph.isOp(maker)) parts.push(...this.list('Made by', [nodeItem(maker)]));
+    parts.push(...this.list('Used by', (graph.users.get(tensor) ?? []).map(nodeItem).filter(Boolean)), ...this.command(item));
+    return parts;
+  }
+  statistics(graph, tensor) {
+    const statistics = graph.data.statistics?.[tensor];
+    if (!statistics) return [];
+    const [elements, zeros, nans, infinities, least, most, mean, deviation] = statistics;
+    return [h('h3', {}, 'Values'), this.pairs([['elements', figure(elements)], ['zeros', `${figure(zeros)}${elements ? ` (${figure(zeros / elements * 100)} %)` : ''}`],
+      ['NaN', nans || ''], ['infinite', infinities || ''], ['least', figure(least)], ['greatest', figure(most)], ['mean', figure(mean)], ['deviation', figure(deviation)]])];
+  }
+}

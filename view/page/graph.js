@@ -1,0 +1,292 @@
+// A pane: one graph on a canvas, with panning, zooming, and what is under the pointer.
+import { CONSTANT } from './data.js';
+import { HEIGHT, PITCH, WIDTH } from './place.js';
+
+const TEXT = 0.42, DETAIL = 0.25; // scales from which there is text, and from which edges are curves
+
+export class Pane {
+  /** events: hover(item), select(item, pane), viewed(pane) */
+  constructor(frame, label, events) {
+    this.events = events;
+    this.canvas = frame.appendChild(document.createElement('canvas'));
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute('role', 'application');
+    this.canvas.setAttribute('aria-label', label);
+    this.context = this.canvas.getContext('2d');
+    this.view = { x: 0, y: 0, scale: 1 }; // the middle of the pane in the graph's units
+    this.marks = { selected: new Set(), linked: new Set(), hovered: new Set(), near: new Set(), found: new Set() };
+    this.display = null;
+    this.paint = () => ({ fill: '#888888', ink: '#000000' });
+    this.drawn = 0;
+    new ResizeObserver(() => this.redraw()).observe(this.canvas);
+    this.listen();
+  }
+
+  show(graph, display) {
+    this.graph = graph;
+    this.display = display;
+    this.redraw();
+  }
+  size() { return [this.canvas.clientWidth || 1, this.canvas.clientHeight || 1]; }
+  fit() {
+    const [width, height] = this.size(), d = this.display;
+    const wide = d.right - d.left + 60, high = d.rows * PITCH + 20;
+    this.view = { x: (d.left + d.right) / 2, y: (d.rows - 1) * PITCH / 2, scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.02) };
+    this.redraw();
+  }
+  /** The beginning of the graph at a scale that can be read. */
+  start() {
+    const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.55);
+    const first = d.nodes[d.byRow[0]];
+    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : first?.x ?? 0, y: Math.max(height / scale / 2 - 40, 0), scale };
+    if (d.rows * PITCH < height / scale) this.view.y = (d.rows - 1) * PITCH / 2;
+    this.redraw();
+  }
+  toGraph(x, y) {
+    const [width, height] = this.size();
+    return [(x - width / 2) / this.view.scale + this.view.x, (y - height / 2) / this.view.scale + this.view.y];
+  }
+  zoom(factor, x, y) {
+    const [width, height] = this.size();
+    const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.01), 3);
+    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / scale, y: gy - ((y ?? height / 2) - height / 2) / scale };
+    this.moved();
+  }
+  moved() { this.redraw(); this.events.viewed(this); }
+  isVisible(node) {
+    const [width, height] = this.size(), { x, row } = this.display.nodes[node];
+    return Math.abs(x - this.view.x) * this.view.scale < width / 2 - WIDTH / 2 * this.view.scale && Math.abs(row * PITCH - this.view.y) * this.view.scale < height / 2 - HEIGHT;
+  }
+  /** Moves until the node can be seen, if it cannot. */
+  reveal(node) {
+    if (node === undefined || this.isVisible(node)) return;
+    const { x, row } = this.display.nodes[node], target = { x, y: row * PITCH, scale: Math.max(this.view.scale, 0.5) };
+    cancelAnimationFrame(this.flight);
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) { this.view = target; this.moved(); return; }
+    const from = { ...this.view }, begin = performance.now();
+    const step = now => {
+      const share = Math.min((now - begin) / 180, 1), ease = share * (2 - share);
+      this.view = Object.fromEntries(['x', 'y', 'scale'].map(key => [key, from[key] + (target[key] - from[key]) * ease]));
+      this.moved();
+      if (share < 1) this.flight = requestAnimationFrame(step);
+    };
+    this.flight = requestAnimationFrame(step);
+  }
+
+  listen() {
+    const canvas = this.canvas, at = event => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    let held = null;
+    canvas.addEventListener('pointerdown', event => {
+      cancelAnimationFrame(this.flight);
+      held = { at: at(event), view: { ...this.view }, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener('pointermove', event => {
+      const [x, y] = at(event);
+      if (!held) { this.events.hover(this.hit(x, y)); return; }
+      const dx = x - held.at[0], dy = y - held.at[1];
+      held.moved ||= Math.abs(dx) + Math.abs(dy) > 4;
+      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.view.scale, y: held.view.y - dy / this.view.scale }; this.moved(); }
+    });
+    canvas.addEventListener('pointerup', event => {
+      if (held && !held.moved) this.events.select(this.hit(...at(event)), this);
+      held = null;
+    });
+    canvas.addEventListener('pointercancel', () => { held = null; });
+    canvas.addEventListener('pointerleave', () => this.events.hover(null));
+    canvas.addEventListener('dblclick', event => { const node = this.nodeAt(...at(event)); if (this.display.nodes[node]?.state === 'group') this.events.open(this.display.nodes[node].scope); });
+    canvas.addEventListener('wheel', event => {
+      event.preventDefault();
+      cancelAnimationFrame(this.flight);
+      if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), ...at(event));
+      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.view.scale, y: this.view.y + event.deltaY / this.view.scale }; this.moved(); }
+    }, { passive: false });
+  }
+
+  nodeAt(x, y) {
+    const [gx, gy] = this.toGraph(x, y), row = Math.round(gy / PITCH);
+    if (!this.display || Math.abs(gy - row * PITCH) > HEIGHT / 2 + 4) return undefined;
+    const [first, end] = this.display.between(row, row);
+    for (let i = first; i < end; ++i) if (Math.abs(this.display.nodes[this.display.byRow[i]].x - gx) <= WIDTH / 2 + 2) return this.display.byRow[i];
+    return undefined;
+  }
+  /** The item under the pointer: a constant's dot, a node, or the tensor of an edge. */
+  hit(x, y) {
+    if (!this.display) return null;
+    const [gx, gy] = this.toGraph(x, y), index = this.nodeAt(x, y);
+    if (index !== undefined) {
+      const node = this.display.nodes[index];
+      const dot = this.view.scale >= TEXT && gy < node.row * PITCH - HEIGHT / 2 + 5 ? this.constants(node).find((_, i) => Math.abs(this.dotX(node, i) - gx) < 6) : undefined;
+      if (dot !== undefined) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: dot };
+      return node.item ?? (node.members ? { ...node.members[0], group: node.scope } : null);
+    }
+    if (this.view.scale < DETAIL) return null;
+    const row = Math.floor(gy / PITCH);
+    for (const edge of this.display.edges) {
+      const from = this.display.nodes[edge.from], to = this.display.nodes[edge.to];
+      if (from.row > row || to.row <= row || (!edge.route && from.row !== row && to.row !== row + 1)) continue;
+      const points = edge.route ? [from.x, ...edge.route, to.x] : [from.x, from.x, ...Array(Math.max(to.row - from.row - 2, 0)).fill(Infinity), to.x, to.x];
+      const a = points[row - from.row], b = points[row - from.row + 1], share = gy / PITCH - row, ease = share * share * (3 - 2 * share);
+      if (Math.abs(a + (b - a) * ease - gx) < 7 && this.graph.side) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: edge.tensor };
+    }
+    return null;
+  }
+  constants(node) {
+    if (node.item?.type !== 'op' || node.state === 'new') return [];
+    return this.graph.operands(node.item.index).filter(tensor => tensor >= 0 && this.graph.tensorKind(tensor) === CONSTANT).slice(0, 10);
+  }
+  dotX(node, i) { return node.x - WIDTH / 2 + 14 + i * 13; }
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+  }
+  draw() {
+    const [width, height] = this.size(), ratio = devicePixelRatio || 1, canvas = this.canvas;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) canvas.width = Math.round(width * ratio), canvas.height = Math.round(height * ratio);
+    const c = this.context, begin = performance.now();
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const style = getComputedStyle(canvas), value = name => style.getPropertyValue(name).trim();
+    this.colours = { pane: value('--pane'), text: value('--text'), soft: value('--soft'), edge: value('--edge'), accent: value('--accent'), mark: value('--mark'), node: value('--node') };
+    c.fillStyle = this.colours.pane;
+    c.fillRect(0, 0, width, height);
+    if (!this.display) return;
+    const { x, y, scale } = this.view;
+    c.translate(width / 2, height / 2);
+    c.scale(scale, scale);
+    c.translate(-x, -y);
+    const top = y - height / 2 / scale, bottom = y + height / 2 / scale;
+    this.window = { first: Math.floor(top / PITCH) - 1, last: Math.ceil(bottom / PITCH) + 1, left: x - width / 2 / scale - WIDTH, right: x + width / 2 / scale + WIDTH };
+    this.drawEdges(c, scale);
+    this.drawNodes(c, scale);
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.drawStrip(c, width, height);
+    ++this.drawn;
+    this.frameTime = performance.now() - begin;
+  }
+
+  drawEdges(c, scale) {
+    const { nodes, edges } = this.display, { first, last, left, right } = this.window, near = this.marks, strong = [];
+    c.strokeStyle = this.colours.edge;
+    c.lineWidth = Math.max(1.2, 0.7 / scale);
+    c.beginPath();
+    for (const edge of edges) {
+      const from = nodes[edge.from], to = nodes[edge.to];
+      if (to.row < first || from.row > last) continue;
+      if (near.near.has(edge) || near.edges?.has(edge)) { strong.push(edge); continue; }
+      if (!edge.route ? from.row < first && to.row > last : (from.x < left && to.x < left) || (from.x > right && to.x > right)) continue;
+      this.trace(c, edge, from, to, scale, false);
+    }
+    c.stroke();
+    c.strokeStyle = this.colours.accent;
+    c.lineWidth = Math.max(2.4, 1.6 / scale);
+    c.beginPath();
+    for (const edge of strong) this.trace(c, edge, nodes[edge.from], nodes[edge.to], scale, true);
+    c.stroke();
+  }
+  trace(c, edge, from, to, scale, whole) {
+    const y0 = from.row * PITCH + HEIGHT / 2, y1 = to.row * PITCH - HEIGHT / 2;
+    if (!edge.route && !whole) { // only its two ends
+      c.moveTo(from.x, y0), c.lineTo(from.x + 5, y0 + 9), c.moveTo(to.x - 5, y1 - 9), c.lineTo(to.x, y1);
+      return;
+    }
+    c.moveTo(from.x, y0);
+    let x = from.x, y = y0;
+    const to1 = (nx, ny) => {
+      const half = (ny - y) / 2;
+      if (scale > DETAIL && nx !== x) c.bezierCurveTo(x, y + half, nx, ny - half, nx, ny); else c.lineTo(nx, ny);
+      x = nx, y = ny;
+    };
+    if (!edge.route) { // beside everything
+      const side = Math.min(from.x, to.x) - WIDTH;
+      to1(side, y0 + PITCH), to1(side, y1 - PITCH);
+    } else edge.route.forEach((place, i) => {
+      const at = (from.row + 1 + i) * PITCH;
+      to1(place, at - HEIGHT / 2);
+      c.lineTo(place, y = at + HEIGHT / 2);
+    });
+    to1(to.x, y1);
+    if (scale > TEXT) c.moveTo(to.x - 3.5, y1 - 6), c.lineTo(to.x, y1), c.lineTo(to.x + 3.5, y1 - 6);
+  }
+
+  drawNodes(c, scale) {
+    const { nodes, byRow } = this.display, { first, last, left, right } = this.window, [begin, end] = this.display.between(first, last);
+    const text = scale >= TEXT, marks = this.marks;
+    c.textBaseline = 'middle';
+    c.textAlign = 'left';
+    for (let i = begin; i < end; ++i) {
+      const index = byRow[i], node = nodes[index];
+      if (node.x < left || node.x > right) continue;
+      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2, { fill, ink, gone, bridge } = this.paint(node, this);
+      c.fillStyle = fill;
+      if (!text && !gone) c.fillRect(x, y, WIDTH, HEIGHT);
+      else {
+        c.beginPath();
+        c.roundRect(x, y, WIDTH, HEIGHT, node.state === 'io' ? 20 : node.state === 'group' ? 2 : 6);
+        c.fill();
+        c.setLineDash(gone ? [5, 4] : bridge ? [2, 3] : []);
+        c.strokeStyle = gone ? this.colours.mark : this.colours.edge;
+        c.lineWidth = gone || bridge ? 1.6 : 1;
+        if (text || scale > 0.1) c.stroke();
+        if (node.state === 'group' && text) c.strokeRect(x + 3, y + 3, WIDTH - 6, HEIGHT - 6);
+        c.setLineDash([]);
+      }
+      this.outline(c, index, x, y, scale, marks);
+      if (text) this.write(c, node, x, y, ink);
+    }
+  }
+  write(c, node, x, y, ink) {
+    c.fillStyle = ink;
+    c.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
+    c.fillText(shorten(node.title, 21, node.state === 'group'), x + 9, y + (node.subtitle ? 13 : HEIGHT / 2));
+    c.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    if (node.subtitle) c.fillText(shorten(node.subtitle, 25, true), x + 9, y + 29);
+    if (node.note) { c.textAlign = 'right'; c.fillText(shorten(node.note, 12, false), x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
+    const dots = this.constants(node);
+    dots.forEach((tensor, i) => {
+      const marked = this.marks.tensors?.has(tensor), px = this.dotX(node, i);
+      c.beginPath();
+      c.moveTo(px, y - 5), c.lineTo(px + 5, y), c.lineTo(px, y + 5), c.lineTo(px - 5, y);
+      c.closePath();
+      c.fillStyle = marked ? this.colours.accent : this.colours.node;
+      c.fill();
+      c.strokeStyle = marked ? this.colours.accent : this.colours.edge;
+      c.lineWidth = 1.2;
+      c.stroke();
+    });
+  }
+  outline(c, index, x, y, scale, marks) {
+    const ring = (colour, width, grow, dash) => {
+      c.strokeStyle = colour;
+      c.lineWidth = Math.max(width, width * 0.6 / scale);
+      c.setLineDash(dash);
+      c.beginPath();
+      c.roundRect(x - grow, y - grow, WIDTH + 2 * grow, HEIGHT + 2 * grow, 7);
+      c.stroke();
+      c.setLineDash([]);
+    };
+    if (marks.found.has(index)) ring(this.colours.mark, 1.5, 5, [3, 3]);
+    if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);
+    if (marks.linked.has(index)) ring(this.colours.mark, 3, 2, []);
+    if (marks.selected.has(index)) ring(this.colours.accent, 3.5, 2, []);
+  }
+  /** A strip at the right: where in the graph this is, and where marked nodes are. */
+  drawStrip(c, width, height) {
+    const rows = Math.max(this.display.rows, 1), y = row => (row + 0.5) / rows * height;
+    if (rows * PITCH * this.view.scale < height) return;
+    c.fillStyle = this.colours.edge;
+    c.globalAlpha = 0.35;
+    c.fillRect(width - 9, y(Math.max(this.window.first, 0)), 9, Math.max(y(Math.min(this.window.last, rows)) - y(Math.max(this.window.first, 0)), 6));
+    c.globalAlpha = 1;
+    for (const [set, colour] of [[this.marks.found, this.colours.mark], [this.marks.linked, this.colours.mark], [this.marks.selected, this.colours.accent]]) {
+      c.fillStyle = colour;
+      for (const index of set) c.fillRect(width - 9, y(this.display.nodes[index].row) - 1.5, 9, 3);
+    }
+  }
+}
+
+function shorten(text, room, keepEnd) {
+  if (text.length <= room) return text;
+  return keepEnd ? '…' + text.slice(text.length - room + 1) : text.slice(0, room - 1) + '…';
+}

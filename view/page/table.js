@@ -1,0 +1,102 @@
+// Tables of any length: sorted, filtered, and only the rows that are seen are in the document.
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  for (const child of children.flat(3)) if (child !== null && child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+const ROW = 22;
+
+/**
+ * columns: {title, width, of(row) → text or number, numeric}; rows: anything; itemOf(row) → item or null
+ * events: select(item); marked(item) → 'selected' | 'linked' | ''
+ */
+export class Table {
+  constructor(columns, rows, itemOf, events, name) {
+    Object.assign(this, { columns, rows, itemOf, events });
+    this.shown = rows.slice();
+    this.at = -1;
+    this.sorted = { column: -1, down: false };
+    this.filter = h('input', { type: 'search', placeholder: 'filter', 'aria-label': `Filter ${name}`, oninput: () => this.apply() });
+    this.count = h('output', { class: 'soft' });
+    const template = columns.map(column => column.width).join(' ');
+    const heads = columns.map((column, i) => h('div', { role: 'columnheader', class: column.numeric ? 'number' : '' }, h('button', { onclick: () => this.sort(i) }, column.title)));
+    this.head = h('div', { role: 'row', class: 'top' }, heads);
+    this.head.style.gridTemplateColumns = this.template = template;
+    this.body = h('div', { class: 'body', role: 'rowgroup' });
+    this.scroller = h('div', { class: 'rows', role: 'grid', tabindex: 0, 'aria-label': name, 'aria-rowcount': rows.length, onscroll: () => this.draw(), onkeydown: event => this.key(event) },
+      h('div', { role: 'rowgroup', class: 'top' }, this.head), this.body);
+    this.element = [h('div', { class: 'filter' }, this.filter, this.count), this.scroller];
+    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    this.apply();
+  }
+  sort(column) {
+    this.sorted = { column, down: this.sorted.column === column ? !this.sorted.down : !!this.columns[column].numeric };
+    [...this.head.children].forEach((cell, i) => cell.setAttribute('aria-sort', i !== column ? 'none' : this.sorted.down ? 'descending' : 'ascending'));
+    this.apply();
+  }
+  apply() {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    this.shown = words.length ? this.rows.filter(row => { const text = this.columns.map(column => column.of(row) ?? '').join('\n').toLowerCase(); return words.every(word => text.includes(word)); }) : this.rows.slice();
+    const { column, down } = this.sorted;
+    if (column >= 0) {
+      const of = this.columns[column].of, sign = down ? -1 : 1, keyed = this.shown.map((row, i) => [of(row), i, row]);
+      const nothing = value => value === null || value === undefined || value === '';
+      keyed.sort(([a, i], [b, j]) => (nothing(a) - nothing(b)) || (typeof a === 'number' && typeof b === 'number' ? a - b : String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0) * sign || i - j);
+      this.shown = keyed.map(entry => entry[2]);
+    }
+    this.count.textContent = this.shown.length === this.rows.length ? `${this.rows.length}` : `${this.shown.length} of ${this.rows.length}`;
+    this.at = -1;
+    this.body.style.height = `${this.shown.length * ROW}px`;
+    this.draw();
+  }
+  draw() {
+    const top = this.scroller.scrollTop, high = this.scroller.clientHeight || 400;
+    const first = Math.max(Math.floor(top / ROW) - 4, 0), end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
+    this.body.replaceChildren(...Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.row(first + i)));
+  }
+  row(i) {
+    const row = this.shown[i], item = this.itemOf(row), mark = item ? this.events.marked(item) : '';
+    const element = h('div', { role: 'row', 'aria-rowindex': i + 2, 'aria-selected': mark === 'selected' || i === this.at, class: mark === 'linked' ? 'linked' : '', onclick: () => { this.at = i; this.choose(); } },
+      this.columns.map(column => {
+        const value = column.of(row);
+        return h('div', { role: 'gridcell', class: column.numeric ? 'number' : '' }, value === null || value === undefined ? '' : typeof value === 'number' && column.numeric ? figure(value) : String(value));
+      }));
+    element.style.gridTemplateColumns = this.template;
+    element.style.top = `${i * ROW}px`;
+    return element;
+  }
+  choose() {
+    const row = this.shown[this.at];
+    if (row === undefined) return;
+    const item = this.itemOf(row);
+    if (item) this.events.select(item); else this.events.choose?.(row);
+    this.draw();
+  }
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[event.key];
+    if (step) this.at = Math.min(Math.max(this.at + step, 0), this.shown.length - 1);
+    else if (event.key === 'Home') this.at = 0;
+    else if (event.key === 'End') this.at = this.shown.length - 1;
+    else if (event.key === 'Enter' || event.key === ' ') this.choose();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+    const y = this.at * ROW, { scrollTop, clientHeight } = this.scroller;
+    if (y < scrollTop) this.scroller.scrollTop = y;
+    else if (y + 2 * ROW > scrollTop + clientHeight) this.scroller.scrollTop = y + 2 * ROW - clientHeight;
+    this.draw();
+  }
+}
+
+/** A number for people; whole ones in full. */
+export function figure(value) {
+  if (value === null || value === undefined) return '';
+  return Number.isInteger(value) ? value.toLocaleString('en-US') : Number(value.toPrecision(4)).toString();
+}
