@@ -1,6 +1,7 @@
 #include "quantize/Calibrate.h"
 
 #include "eval/Dense.h"
+#include "eval/fast/Processor.h"
 
 #include "llvm/TargetParser/Host.h"
 
@@ -30,7 +31,7 @@ public:
       for (Value *value : graph->values)
         if (value->type == TensorType::FLOAT32 && (value->producer() || value->isGraphInput)) {
           slots[value] = statistics.tensors.size();
-          statistics.tensors.push_back({graph->index, value->index, value->name.str(), {}});
+          statistics.tensors.push_back({graph->index, value->index, value->name.str(), {}, {}});
         }
     now.resize(statistics.tensors.size());
     for (auto &graph : model.subgraphs)
@@ -40,8 +41,12 @@ public:
   }
 
   void see(const Value &value, llvm::ArrayRef<float> elements) {
-    if (auto slot = slots.find(&value); slot != slots.end())
-      now[slot->second].join(quantize::extremesOf(elements));
+    auto slot = slots.find(&value);
+    if (slot == slots.end())
+      return;
+    now[slot->second].join(quantize::extremesOf(elements));
+    if (statistics.histograms)
+      statistics.tensors[slot->second].histogram.add(elements);
   }
 
   void endRecord() {
@@ -88,6 +93,16 @@ private:
   }
 };
 
+/// Which kernels there are follows from the processor, and whether one is taken from the model.
+std::string fastEngine(const Session &session) {
+  Session::Coverage coverage = session.coverage();
+  return ("fast, " + llvm::sys::getHostCPUName() + ", " +
+          forThisProcessor<llvm::StringRef>("least vectors", "AVX2", "AVX-512") + ", " +
+          llvm::Twine(coverage.fast.size()) + " fast and " + llvm::Twine(coverage.reference.size()) +
+          " reference kernels")
+      .str();
+}
+
 } // namespace
 
 llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options) {
@@ -107,14 +122,14 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
     auto ports = session->inputs(signature);
     if (!ports)
       return ports.takeError();
-    auto records = open(*ports);
+    auto records = open(*ports, signatures.size() > 1 ? llvm::StringRef(signature) : llvm::StringRef());
     if (!records)
       return records.takeError();
     sources.push_back({signature, *ports, std::move(*records)});
   }
   Statistics statistics;
-  // The kernels that the fast engine takes follow from the processor.
-  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : "fast " + llvm::sys::getHostCPUName().str();
+  statistics.histograms = options.histograms;
+  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : fastEngine(*session);
   Rows rows(model, statistics);
   RunOptions run;
   run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
@@ -122,11 +137,16 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
       rows.see(value, tensor.as<float>());
   };
   const Shard &shard = options.shard;
+  bool remembers = llvm::any_of(model.subgraphs, [](auto &graph) {
+    return graph->effects() != 0 || llvm::any_of(graph->values, [](const Value *value) { return value->isVariable; });
+  });
+  State state;
   uint64_t count = 0;
   for (const Source &source : sources)
     count = std::max(count, source.records->count());
   for (uint64_t i = shard.part - 1; i < count; i += shard.parts) {
-    State state; // records know nothing of each other
+    if (remembers)
+      state.reset(); // records know nothing of each other
     run.state = &state;
     for (const Source &source : sources) {
       if (i >= source.records->count())

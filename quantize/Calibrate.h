@@ -2,7 +2,7 @@
 
 #include "eval/Session.h"
 #include "quantize/Records.h"
-#include "quantize/Statistics.h"
+#include "quantize/Summary.h"
 
 namespace origo::quantize {
 
@@ -14,17 +14,19 @@ struct Shard {
 struct CalibrateOptions {
   eval::CompileOptions compile;
   Shard shard;
-  std::vector<std::string> signatures = {}; ///< empty: all
+  std::vector<std::string> signatures = {};                  ///< empty: all
+  bool histograms = false;                                   ///< how many elements lie where, too
   std::function<void(uint64_t done, uint64_t all)> progress; ///< after each record
 };
 
-/// Opens the records for the inputs of the model; of one with several signatures, for each of them in turn.
-using OpenRecords =
-    llvm::function_ref<llvm::Expected<std::unique_ptr<Records>>(llvm::ArrayRef<eval::Port> inputs)>;
+/// Opens the records for the inputs of the model; of one with several signatures, for each of them in turn. The name of
+/// one of several signatures, else none.
+using OpenRecords = llvm::function_ref<llvm::Expected<std::unique_ptr<Records>>(llvm::ArrayRef<eval::Port> inputs,
+                                                                                llvm::StringRef signature)>;
 
 /// Runs the model on records and notes the extremes of each tensor of floats that is an input or computed, in called
 /// subgraphs too; of one that is computed several times in a record, of all those times. Memory: what the model takes,
-/// and 8 bytes a record and tensor.
+/// 8 bytes a record and tensor, and 64 KiB a tensor with histograms.
 llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options);
 
 } // namespace origo::quantize

@@ -62,7 +62,7 @@ llvm::Expected<ImageInput> imageInput(const eval::Port &input, const ImageOption
   using Channels = ImageOptions::Channels;
   if (options.channels != Channels::FromShape && (options.channels == Channels::Gray) != (channels == 1))
     return refuse("--channels=" + llvm::Twine(options.channels == Channels::Gray ? "gray is one channel"
-                                                                                : "rgb and bgr are three channels"));
+                                                                                 : "rgb and bgr are three channels"));
   form.channels = channels;
   form.height = std::max(height, 0);
   form.width = std::max(width, 0);
@@ -137,7 +137,8 @@ Picture fitted(const Picture &picture, uint32_t width, uint32_t height, ImageOpt
     return resized(picture, 0, 0, w, h, width, height);
   if (how == ImageOptions::Resize::Crop) {
     double scale = std::min(w / width, h / height);
-    return resized(picture, (w - scale * width) / 2, (h - scale * height) / 2, scale * width, scale * height, width, height);
+    return resized(picture, (w - scale * width) / 2, (h - scale * height) / 2, scale * width, scale * height, width,
+                   height);
   }
   double scale = std::max(w / width, h / height);
   auto inner = [&](double size, uint32_t most) {

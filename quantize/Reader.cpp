@@ -37,7 +37,8 @@ llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, c
   llvm::sys::path::remove_filename(program);
   llvm::sys::path::append(program, "origo-reader");
   if (!llvm::sys::fs::can_execute(program))
-    return makeError("the program origo-reader, which reads such files, is not beside this one: " + printable(program, 300));
+    return makeError("the program origo-reader, which reads such files, is not beside this one: " +
+                     printable(program, 300));
   int file = ::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return makeError(llvm::sys::StrError());
@@ -65,8 +66,8 @@ llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, c
   std::string name = "origo-reader", what = kind, limit = std::to_string(limits.bytes);
   char *arguments[] = {name.data(), what.data(), limit.data(), nullptr};
   pid_t child = -1;
-  int failed = high < 0 || highFile < 0 ? EMFILE
-                                        : ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  int failed =
+      high < 0 || highFile < 0 ? EMFILE : ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed)
     return makeError("the program origo-reader cannot be started: " + llvm::sys::StrError(failed));
@@ -108,7 +109,8 @@ Error Reader::transfer(uint8_t *data, size_t size, bool receive, const Deadline 
       continue;
     if (ready == 0)
       return end(("is not read within " + llvm::Twine(limits.time.count()) + " ms").str().c_str());
-    ssize_t done = receive ? ::recv(socket, data, size, MSG_DONTWAIT) : ::send(socket, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t done =
+        receive ? ::recv(socket, data, size, MSG_DONTWAIT) : ::send(socket, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (done < 0 && (errno == EAGAIN || errno == EINTR))
       continue;
     if (done <= 0)

@@ -10,12 +10,12 @@
 
 namespace origo::quantize {
 
-/// A process of its own that reads a kind of file (readers/Protocol.h), without a right to open others and with limits on
-/// its memory. What it dies of, or hangs on, is an error of the file.
+/// A process of its own that reads a kind of file (readers/Protocol.h), without a right to open others and with limits
+/// on its memory. What it dies of, or hangs on, is an error of the file.
 class Reader {
 public:
   struct Limits {
-    uint64_t bytes = uint64_t(1) << 30;            ///< of an answer
+    uint64_t bytes = uint64_t(1) << 30;                        ///< of an answer
     std::chrono::milliseconds time = std::chrono::seconds(60); ///< for an answer
   };
   /// `kind`: "hdf5", which reads `path`, or "image", which reads what it is sent.

@@ -95,9 +95,8 @@ llvm::Expected<Record> allOfRaw(llvm::ArrayRef<Port> ports, Bytes bytes) {
 } // namespace
 
 bool fits(const Port &port, llvm::ArrayRef<int32_t> shape) {
-  return !port.rankKnown || llvm::equal(port.shape, shape, [](int32_t want, int32_t have) {
-    return want < 0 || want == have;
-  });
+  return !port.rankKnown ||
+         llvm::equal(port.shape, shape, [](int32_t want, int32_t have) { return want < 0 || want == have; });
 }
 
 namespace {
@@ -338,8 +337,9 @@ bool isImage(llvm::StringRef path) {
 llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, RecordFormat format,
                                                      llvm::ArrayRef<Port> inputs, const ImageOptions &images) {
   llvm::StringRef name = path;
-  bool isDirectory = format == RecordFormat::ByName ? llvm::sys::fs::is_directory(path)
-                                                    : llvm::is_contained({RecordFormat::Directory, RecordFormat::Images}, format);
+  bool isDirectory = format == RecordFormat::ByName
+                         ? llvm::sys::fs::is_directory(path)
+                         : llvm::is_contained({RecordFormat::Directory, RecordFormat::Images}, format);
   std::vector<std::string> files;
   if (isDirectory) {
     auto found = filesOf(path);

@@ -19,8 +19,8 @@ struct ImageOptions {
   enum class Layout { FromShape, ChannelsLast, ChannelsFirst } layout = Layout::FromShape;
   enum class Resize { Stretch, Crop, Pad } resize = Resize::Stretch; ///< crop: the middle; pad: with black, around
   enum class Channels { FromShape, Rgb, Bgr, Gray } channels = Channels::FromShape; ///< of three: Rgb
-  /// (pixel − mean) / deviation, with pixels from 0 to 255: one number, or one for each channel of the input. Empty: 0, and
-  /// 255 for an input of floats, 1 for one of integers.
+  /// (pixel − mean) / deviation, with pixels from 0 to 255: one number, or one for each channel of the input. Empty: 0,
+  /// and 255 for an input of floats, 1 for one of integers.
   std::vector<float> mean, deviation;
 };
 
@@ -29,14 +29,15 @@ enum class RecordFormat {
   List,      ///< each line names the files of the inputs, separated by spaces, or one with all of them in order
   Directory, ///< each file, by name, is a record: elements of all inputs in order, or .npy or .npz
   Numpy,     ///< .npy, or .npz with an array for each input: the input's shape, or behind a first dimension of records
-  Hdf5,      ///< a group "value", in it a group "0", "1", … for each record, in it a dataset "0", "1", … for each input
-  Images,    ///< a directory of PNG, JPEG and BMP files, by name a record each, for a model whose one input takes images
+  Hdf5, ///< a group "value", in it a group "0", "1", … for each record, in it a dataset "0", "1", … for each input
+  Images, ///< a directory of PNG, JPEG and BMP files, by name a record each, for a model whose one input takes images
 };
 
 /// Opens what lies at `path`. Nothing big is read before it is asked for. HDF5 files and images are read by a process
 /// with limits.
 llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, RecordFormat format,
-                                                     llvm::ArrayRef<eval::Port> inputs, const ImageOptions &images = {});
+                                                     llvm::ArrayRef<eval::Port> inputs,
+                                                     const ImageOptions &images = {});
 
 /// What is run where there are no data: three records of std::mt19937 with its default seed, which so are the same
 /// everywhere. Floats lie between −5 and 5, integers between 0 and 100. What is not known of a shape is 1.

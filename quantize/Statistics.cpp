@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,26 +14,66 @@ namespace origo::quantize {
 using llvm::Error;
 using nlohmann::json;
 
-static constexpr int version = 1;
+static constexpr int version = 2;
+
+/// Written as it goes: a tree of all numbers would take several times the memory of the numbers.
+class Writer {
+public:
+  std::string out;
+  template <class T> void list(const char *name, size_t count, llvm::function_ref<std::optional<T>(size_t)> element) {
+    out += std::string("\"") + name + "\":[";
+    for (size_t i = 0; i < count; ++i) {
+      std::optional<T> one = element(i);
+      char digits[32];
+      out += i == 0 ? "" : ",";
+      if (one)
+        out.append(digits, std::to_chars(digits, std::end(digits), *one).ptr);
+      else
+        out += "null";
+    }
+    out += "]";
+  }
+  void text(const char *name, const std::string &text) {
+    out += json(name).dump() + ":" + json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+  }
+};
 
 std::string Statistics::text() const {
-  nlohmann::ordered_json root = {{"origo-statistics", version}, {"model", model}, {"engine", engine}, {"records", records}};
-  root["tensors"] = json::array();
+  Writer write;
+  write.out = "{\"origo-statistics\":" + std::to_string(version) + ",";
+  write.text("model", model);
+  write.out += ",";
+  write.text("engine", engine);
+  write.out += std::string(",\"histograms\":") + (histograms ? "true" : "false") + ",";
+  write.list<uint64_t>("records", records.size(), [&](size_t i) { return records[i]; });
+  write.out += ",\"tensors\":[";
   for (const Tensor &tensor : tensors) {
-    std::vector<json> min, max;
-    for (const Extremes &row : tensor.rows) {
-      // An infinity is no JSON, and no number that anything could be quantised by.
-      bool told = !row.empty() && std::isfinite(row.min) && std::isfinite(row.max);
-      min.push_back(told ? json(static_cast<double>(row.min)) : json());
-      max.push_back(told ? json(static_cast<double>(row.max)) : json());
+    write.out += (&tensor == &tensors.front() ? "\n{\"subgraph\":" : ",\n{\"subgraph\":") +
+                 std::to_string(tensor.subgraph) + ",\"tensor\":" + std::to_string(tensor.index) + ",";
+    write.text("name", tensor.name);
+    // An infinity is no JSON, and no number that anything could be quantised by.
+    auto told = [&](size_t i, float Extremes::*end) -> std::optional<double> {
+      const Extremes &row = tensor.rows[i];
+      if (row.empty() || !std::isfinite(row.min) || !std::isfinite(row.max))
+        return std::nullopt;
+      return row.*end;
+    };
+    write.out += ",";
+    write.list<double>("min", tensor.rows.size(), [&](size_t i) { return told(i, &Extremes::min); });
+    write.out += ",";
+    write.list<double>("max", tensor.rows.size(), [&](size_t i) { return told(i, &Extremes::max); });
+    if (histograms) {
+      // Cells that have something, each before its count.
+      std::vector<uint64_t> filled;
+      for (unsigned cell = 0; cell < Histogram::cells; ++cell)
+        if (uint64_t count = tensor.histogram[cell])
+          filled.insert(filled.end(), {cell, count});
+      write.out += ",";
+      write.list<uint64_t>("cells", filled.size(), [&](size_t i) { return filled[i]; });
     }
-    root["tensors"].push_back({{"subgraph", tensor.subgraph},
-                               {"tensor", tensor.index},
-                               {"name", tensor.name},
-                               {"min", min},
-                               {"max", max}});
+    write.out += "}";
   }
-  return root.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+  return write.out + "\n]}\n";
 }
 
 namespace {
@@ -69,6 +110,22 @@ struct Reader {
   }
 };
 
+void readCells(Reader &read, const json &cells, Histogram &histogram) {
+  uint64_t last = 0;
+  bool even = cells.is_array() && cells.size() % 2 == 0;
+  for (size_t i = 0; even && i < cells.size(); i += 2) {
+    auto cell = read.number<uint64_t>(cells[i], "a cell has no number");
+    auto count = read.number<uint64_t>(cells[i + 1], "a cell has no count");
+    if (cell >= Histogram::cells || (i > 0 && cell <= last) || count == 0)
+      even = false;
+    else
+      histogram.add(static_cast<unsigned>(cell), count);
+    last = cell;
+  }
+  if (!even)
+    read.wrong = "a tensor's cells are not pairs of cell and count";
+}
+
 bool before(const Statistics::Tensor &a, const Statistics::Tensor &b) {
   return std::pair(a.subgraph, a.index) < std::pair(b.subgraph, b.index);
 }
@@ -83,6 +140,10 @@ llvm::Expected<Statistics> Statistics::parse(llvm::StringRef text) {
   Statistics statistics;
   statistics.model = read.text(read.field(root, "model"), "model is no text");
   statistics.engine = read.text(read.field(root, "engine"), "engine is no text");
+  const json &histograms = read.field(root, "histograms");
+  statistics.histograms = histograms.is_boolean() && histograms.get<bool>();
+  if (!histograms.is_boolean())
+    read.wrong = "histograms is neither true nor false";
   for (const json &record : read.field(root, "records"))
     statistics.records.push_back(read.number<uint64_t>(record, "a record has no number"));
   const auto &records = statistics.records;
@@ -96,7 +157,10 @@ llvm::Expected<Statistics> Statistics::parse(llvm::StringRef text) {
     auto min = read.floats(read.field(row, "min"), records.size(), "a tensor has not one minimum a record");
     auto max = read.floats(read.field(row, "max"), records.size(), "a tensor has not one maximum a record");
     for (auto [low, high] : llvm::zip_equal(min, max))
-      tensor.rows.push_back(std::isfinite(low) && std::isfinite(high) && low <= high ? Extremes{low, high} : Extremes());
+      tensor.rows.push_back(std::isfinite(low) && std::isfinite(high) && low <= high ? Extremes{low, high}
+                                                                                     : Extremes());
+    if (statistics.histograms)
+      readCells(read, read.field(row, "cells"), tensor.histogram);
     if (statistics.tensors.size() > 1 && !before(statistics.tensors[statistics.tensors.size() - 2], tensor))
       read.wrong = "its tensors do not ascend";
     if (read.wrong)
@@ -113,6 +177,9 @@ Error Statistics::merge(const Statistics &other) {
   if (engine != other.engine)
     return makeError("were made by another engine or processor (" + printable(other.engine) + ", not " +
                      printable(engine) + "): record all parts on one kind of machine");
+  if (histograms != other.histograms)
+    return makeError("are statistics " + llvm::Twine(histograms ? "without" : "with") + " histograms, the others are " +
+                     (histograms ? "with" : "without") + " them");
   std::vector<uint64_t> all;
   std::merge(records.begin(), records.end(), other.records.begin(), other.records.end(), std::back_inserter(all));
   if (auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end())
@@ -129,66 +196,9 @@ Error Statistics::merge(const Statistics &other) {
                          ? mine.rows[i++]
                          : its.rows[j++]);
     mine.rows = std::move(rows);
+    mine.histogram.add(its.histogram);
   }
   records = std::move(all);
-  return Error::success();
-}
-
-static float percentile(std::vector<float> numbers, double percent) {
-  llvm::sort(numbers);
-  double at = static_cast<double>(numbers.size() - 1) * percent / 100;
-  size_t i = std::min(static_cast<size_t>(at), numbers.size() - 1);
-  if (i + 1 == numbers.size())
-    return numbers.back();
-  double part = at - static_cast<double>(i);
-  return static_cast<float>(numbers[i] + part * (static_cast<double>(numbers[i + 1]) - numbers[i]));
-}
-
-Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary) {
-  if (summary.mode == Summary::Mode::Percentile) {
-    std::vector<float> min, max;
-    for (const Extremes &row : tensor.rows)
-      if (!row.empty()) {
-        min.push_back(row.min);
-        max.push_back(row.max);
-      }
-    return min.empty() ? Extremes() : Extremes{percentile(min, summary.low), percentile(max, summary.high)};
-  }
-  Extremes average;
-  float c = summary.constant;
-  for (size_t first = 0; first < tensor.rows.size(); first += summary.batch) {
-    Extremes batch;
-    for (const Extremes &row : llvm::ArrayRef(tensor.rows).slice(first, std::min(summary.batch, tensor.rows.size() - first)))
-      batch.join(row);
-    if (batch.empty())
-      continue;
-    average = average.empty()
-                  ? batch
-                  : Extremes{(1 - c) * average.min + c * batch.min, (1 - c) * average.max + c * batch.max};
-  }
-  return average;
-}
-
-Error setRanges(Model &model, const Statistics &statistics, const Summary &summary, std::vector<std::string> &silent) {
-  model.number();
-  for (const Statistics::Tensor &tensor : statistics.tensors) {
-    Value *value = tensor.subgraph < model.subgraphs.size() &&
-                           tensor.index < model.subgraphs[tensor.subgraph]->values.size()
-                       ? model.subgraphs[tensor.subgraph]->values[tensor.index]
-                       : nullptr;
-    if (!value || value->type != TensorType::FLOAT32 || value->name != tensor.name)
-      return makeError("the statistics are of another model: it has no float tensor " + llvm::Twine(tensor.index) +
-                       " \"" + printable(tensor.name) + "\"");
-    Extremes range = summarise(tensor, summary);
-    if (range.empty()) {
-      silent.push_back(tensor.name);
-      continue;
-    }
-    Quantization quantization = value->quantization ? *value->quantization : Quantization();
-    quantization.min = model.copy(llvm::ArrayRef(range.min));
-    quantization.max = model.copy(llvm::ArrayRef(range.max));
-    model.setQuantization(*value, quantization);
-  }
   return Error::success();
 }
 

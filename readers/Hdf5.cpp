@@ -43,11 +43,11 @@ std::string readArray(hid_t record, uint64_t input, uint64_t limit, Bytes &out) 
     return place + " is damaged";
   Array array;
   H5T_class_t kind = H5Tget_class(type);
-  array.kind = kind == H5T_FLOAT                                              ? 'f'
-               : kind == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2        ? 'i'
-               : kind == H5T_INTEGER                                          ? 'u'
+  array.kind = kind == H5T_FLOAT                                                      ? 'f'
+               : kind == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2                ? 'i'
+               : kind == H5T_INTEGER                                                  ? 'u'
                : (kind == H5T_ENUM || kind == H5T_BITFIELD) && H5Tget_size(type) == 1 ? 'b'
-                                                                              : 0;
+                                                                                      : 0;
   int rank = H5Sget_simple_extent_ndims(space);
   if (array.kind == 0)
     return place + " holds neither numbers nor booleans";
@@ -118,7 +118,8 @@ Result recordHdf5(uint64_t number, uint64_t limit) {
 
 #else
 
-static const char *const missing = "HDF5 files are not read: this was built without libhdf5-dev; install it and build again";
+static const char *const missing =
+    "HDF5 files are not read: this was built without libhdf5-dev; install it and build again";
 std::string openHdf5() { return missing; }
 Result countHdf5() { return {{}, missing}; }
 Result recordHdf5(uint64_t, uint64_t) { return {{}, missing}; }

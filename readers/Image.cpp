@@ -35,8 +35,8 @@ Result decodeImage(const Bytes &file, uint64_t limit) {
   if (widthToo != width || heightToo != height)
     result.error = "is a damaged image: it has two sizes";
   else {
-    append(result.bytes, Picture{static_cast<uint32_t>(width), static_cast<uint32_t>(height),
-                                 static_cast<uint32_t>(wanted), 0});
+    append(result.bytes,
+           Picture{static_cast<uint32_t>(width), static_cast<uint32_t>(height), static_cast<uint32_t>(wanted), 0});
     result.bytes.insert(result.bytes.end(), pixels, pixels + size_t(width) * height * wanted);
   }
   stbi_image_free(pixels);

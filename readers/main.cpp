@@ -3,8 +3,8 @@
 
 #include "readers/Reader.h"
 
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,6 +17,16 @@ namespace {
 void limit(int what, uint64_t most) {
   rlimit both{most, most};
   ::setrlimit(static_cast<__rlimit_resource_t>(what), &both);
+}
+
+/// So much more time of a processor.
+void limitTime(uint64_t seconds) {
+  rusage used;
+  ::getrusage(RUSAGE_SELF, &used);
+  rlimit both;
+  ::getrlimit(RLIMIT_CPU, &both);
+  both.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + seconds;
+  ::setrlimit(RLIMIT_CPU, &both);
 }
 
 bool receive(void *data, size_t size) {
@@ -53,10 +63,14 @@ void answer(const Result &result) {
     send(result.bytes.data(), result.bytes.size());
 }
 
+/// A question is answered in a second, and one more for each 100 MB.
+uint64_t secondsFor(uint64_t most) { return 1 + most / 100'000'000; }
+
 int serveHdf5(uint64_t most) {
+  limitTime(secondsFor(most));
   limit(RLIMIT_NOFILE, fileDescriptor + 2); // the file once more, and no other: files may name files
   std::string error = openHdf5();
-  for (uint64_t question; receive(&question, sizeof(question));)
+  for (uint64_t question; receive(&question, sizeof(question)); limitTime(secondsFor(most)))
     answer(!error.empty() ? Result{{}, error} : question == countQuestion ? countHdf5() : recordHdf5(question, most));
   return 0;
 }
@@ -64,6 +78,7 @@ int serveHdf5(uint64_t most) {
 int serveImages(uint64_t most) {
   limit(RLIMIT_NOFILE, fileDescriptor);
   for (uint64_t size; receive(&size, sizeof(size));) {
+    limitTime(secondsFor(most));
     Bytes file(size);
     if (!receive(file.data(), size))
       break;

@@ -39,10 +39,11 @@ private:
   std::vector<std::vector<float>> rows;
 };
 
-Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shard shard = {}) {
+Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shard shard = {}, bool histograms = false) {
   CalibrateOptions options;
+  options.histograms = histograms;
   options.shard = shard;
-  auto open = [&](llvm::ArrayRef<Port>) -> llvm::Expected<std::unique_ptr<Records>> {
+  auto open = [&](llvm::ArrayRef<Port>, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> {
     return std::make_unique<Given>(rows);
   };
   auto statistics = calibrate(model, open, options);
@@ -50,7 +51,7 @@ Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shar
   return statistics ? std::move(*statistics) : Statistics();
 }
 
-Statistics::Tensor rowsOf(llvm::ArrayRef<Extremes> rows) { return {0, 0, "t", {rows.begin(), rows.end()}}; }
+Statistics::Tensor rowsOf(llvm::ArrayRef<Extremes> rows) { return {0, 0, "t", {rows.begin(), rows.end()}, {}}; }
 
 TEST(Calibration, SeesInputsAndResultsAndSkipsWhatIsNoNumber) {
   auto model = parse(network);
@@ -101,20 +102,26 @@ TEST(Calibration, MovingAverageIsOfTheExtremesOfBatches) {
 TEST(Calibration, PartsAddUpToTheBytesOfTheWhole) {
   auto model = parse(network);
   std::vector<std::vector<float>> rows = {{1, 2}, {3, 4}, {-5, 6}, {7, 0.1f}, {9, 1e-30f}};
-  std::string whole = statisticsOf(*model, rows).text();
   std::vector<Statistics> parts;
-  for (uint64_t i = 1; i <= 3; ++i) {
-    auto part = Statistics::parse(statisticsOf(*model, rows, {i, 3}).text());
-    ASSERT_TRUE(static_cast<bool>(part)) << llvm::toString(part.takeError());
-    parts.push_back(std::move(*part));
+  for (bool histograms : {false, true}) {
+    parts.clear();
+    std::string whole = statisticsOf(*model, rows, {}, histograms).text();
+    EXPECT_EQ(whole.find("\"cells\":[") != std::string::npos, histograms);
+    for (uint64_t i = 1; i <= 3; ++i) {
+      auto part = Statistics::parse(statisticsOf(*model, rows, {i, 3}, histograms).text());
+      ASSERT_TRUE(static_cast<bool>(part)) << llvm::toString(part.takeError());
+      parts.push_back(std::move(*part));
+    }
+    for (auto order : {std::array{2, 0, 1}, std::array{0, 1, 2}}) {
+      Statistics all = parts[order[0]];
+      ASSERT_FALSE(all.merge(parts[order[1]]));
+      ASSERT_FALSE(all.merge(parts[order[2]]));
+      EXPECT_EQ(all.text(), whole);
+      EXPECT_NE(llvm::toString(all.merge(parts[0])), ""); // they are there already
+    }
   }
-  for (auto order : {std::array{2, 0, 1}, std::array{0, 1, 2}}) {
-    Statistics all = parts[order[0]];
-    ASSERT_FALSE(all.merge(parts[order[1]]));
-    ASSERT_FALSE(all.merge(parts[order[2]]));
-    EXPECT_EQ(all.text(), whole);
-    EXPECT_NE(llvm::toString(all.merge(parts[0])), ""); // they are there already
-  }
+  Statistics without = statisticsOf(*model, rows, {2, 3});
+  EXPECT_EQ(llvm::toString(parts[0].merge(without)), "are statistics without histograms, the others are with them");
   Statistics other = parts[0];
   other.engine = "another";
   EXPECT_NE(llvm::toString(parts[1].merge(other)).find("another engine"), std::string::npos);
@@ -139,7 +146,18 @@ TEST(Calibration, DamagedStatisticsAreRefused) {
   refuses("\"tensor\":1", "\"tensor\":0");
   refuses("\"tensor\":1", "\"tensor\":1.5");
   refuses("\"min\":[", "\"min\":[[1],");
-  refuses("origo-statistics\":1", "origo-statistics\":2");
+  refuses("origo-statistics\":2", "origo-statistics\":1");
+  refuses("\"histograms\":false", "\"histograms\":0");
+  text = statisticsOf(*model, {{1, 2}, {1, 2}}, {}, true).text();
+  auto parsed = Statistics::parse(text);
+  ASSERT_TRUE(static_cast<bool>(parsed));
+  EXPECT_EQ(parsed->text(), text);
+  EXPECT_EQ(parsed->tensors[0].histogram.total(), 4u);
+  refuses("\"cells\":[", "\"cells\":[1,");
+  refuses("\"cells\":[", "\"cells\":[9000,1,");
+  refuses("\"cells\":[", "\"cells\":[8000,1,");
+  refuses("\"cells\":[", "\"cells\":[1,0,");
+  refuses("\"cells\":[", "\"cells\":[1,-1,");
 }
 
 TEST(Calibration, RandomRecordsAreTheSameEverywhere) {

@@ -101,7 +101,7 @@ private:
 void record(Model &model, const Case &item) {
   auto statistics = calibrate(
       model,
-      [&](llvm::ArrayRef<eval::Port> ports) -> llvm::Expected<std::unique_ptr<Records>> {
+      [&](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> {
         return std::make_unique<CaseRecords>(item, ports);
       },
       {});

@@ -117,7 +117,7 @@ TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
     Model &model = *source->model;
     auto statistics = calibrate(
         model,
-        [](llvm::ArrayRef<Port>) -> llvm::Expected<std::unique_ptr<Records>> { return std::make_unique<Digits>(); }, {});
+        [](llvm::ArrayRef<Port>, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> { return std::make_unique<Digits>(); }, {});
     ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
     std::vector<std::string> silent;
     ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));

@@ -44,9 +44,7 @@ std::string bytesOf(const std::string &path) {
   return file ? (*file)->getBuffer().str() : "";
 }
 
-bool make(const std::string &arguments) {
-  return std::system((ORIGO_BIN_DIR "/make_data " + arguments).c_str()) == 0;
-}
+bool make(const std::string &arguments) { return std::system((ORIGO_BIN_DIR "/make_data " + arguments).c_str()) == 0; }
 
 Port port(TensorType type, std::initializer_list<int32_t> shape, const char *name = "x") {
   return {name, type, eval::Shape(shape), true, nullptr};
@@ -97,7 +95,8 @@ TEST(Hdf5, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(said(two), "");
   EXPECT_NE(said({two[0]}).find("more arrays than the model's 1 inputs"), std::string::npos) << said({two[0]});
   EXPECT_NE(said({two[0], two[1], two[1]}).find("2 arrays for 3 inputs"), std::string::npos);
-  EXPECT_NE(said({two[0], port(TensorType::INT64, {2}, "y")}).find("is INT64[2], its dataset INT32[2]"), std::string::npos)
+  EXPECT_NE(said({two[0], port(TensorType::INT64, {2}, "y")}).find("is INT64[2], its dataset INT32[2]"),
+            std::string::npos)
       << said({two[0], port(TensorType::INT64, {2}, "y")});
   EXPECT_NE(said({port(TensorType::FLOAT32, {1, 3, 2}), two[1]}).find("[1,3,2]"), std::string::npos);
   EXPECT_EQ(said({port(TensorType::FLOAT32, {-1, 2, 3}), two[1]}), "");
@@ -236,8 +235,7 @@ TEST(Images, AreResized) {
   ASSERT_EQ(stretched.size(), 4u);
   EXPECT_NEAR(stretched[0], (0.75f * 0 + 0.75f * 10 + 0.25f * 20) / 1.75f, 1e-5);
   EXPECT_NEAR(stretched[0] + stretched[1], 30, 1e-4);
-  EXPECT_EQ(numbers(4, 4, O::Resize::Pad),
-            (std::vector<float>{0, 0, 0, 0, 0, 10, 20, 30, 0, 10, 20, 30, 0, 0, 0, 0}));
+  EXPECT_EQ(numbers(4, 4, O::Resize::Pad), (std::vector<float>{0, 0, 0, 0, 0, 10, 20, 30, 0, 10, 20, 30, 0, 0, 0, 0}));
   std::vector<float> wide = numbers(2, 8, O::Resize::Stretch);
   EXPECT_EQ(wide[0], 0);
   EXPECT_NEAR(wide[1], 2.5f, 1e-5);

@@ -179,7 +179,7 @@ llvm::Error takeRanges(Model &model) {
     phase("executing");
     statistics = calibrate(
         model,
-        [&](llvm::ArrayRef<eval::Port> inputs) {
+        [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
           return data == "random" ? seededRecords(inputs, 4) : openRecords(data, RecordFormat::ByName, inputs);
         },
         options);

@@ -6,9 +6,12 @@
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -51,9 +54,10 @@ cl::opt<Resize> resize("resize", cl::init(Resize::Stretch), cl::cat(category), c
                                   clEnumValN(Resize::Crop, "crop", "their middle is taken"),
                                   clEnumValN(Resize::Pad, "pad", "get black borders")));
 using Channels = ImageOptions::Channels;
-cl::opt<Channels> channels("channels", cl::cat(category), cl::desc("Images: of the input; without: rgb, or gray if it has one"),
-                           cl::values(clEnumValN(Channels::Rgb, "rgb", "red first"), clEnumValN(Channels::Bgr, "bgr", "blue first"),
-                                      clEnumValN(Channels::Gray, "gray", "brightness")));
+cl::opt<Channels>
+    channels("channels", cl::cat(category), cl::desc("Images: of the input; without: rgb, or gray if it has one"),
+             cl::values(clEnumValN(Channels::Rgb, "rgb", "red first"), clEnumValN(Channels::Bgr, "bgr", "blue first"),
+                        clEnumValN(Channels::Gray, "gray", "brightness")));
 cl::opt<Summary::Mode> mode("mode", cl::init(Summary::Mode::Percentile), cl::cat(category),
                             cl::desc("How the records' ranges become one:"),
                             cl::values(clEnumValN(Summary::Mode::Percentile, "percentile", "of their ends"),
@@ -63,6 +67,16 @@ cl::opt<double> high("max_percentile", cl::init(99), cl::cat(category), cl::desc
 cl::opt<unsigned> batch("moving_avg_batch", cl::init(16), cl::cat(category), cl::desc("Records in a batch (16)"));
 cl::opt<float> constant("moving_avg_const", cl::init(0.1f), cl::cat(category),
                         cl::desc("What a batch counts against those before it (0.1)"));
+cl::list<std::string> calibrators(
+    "calibrator", cl::value_desc("[TENSOR=]METHOD"), cl::cat(category),
+    cl::desc("The range of all tensors, or of one, instead of --mode: minmax, ema (0.95 old, 0.05 new record), or of "
+             "elements percentile, mse (of rounding and clipping), entropy"));
+cl::opt<double> elements("percentile", cl::init(99.99), cl::cat(category),
+                         cl::desc("--calibrator=percentile: of the elements' magnitudes (99.99)"));
+cl::opt<unsigned> bits("bits", cl::init(8), cl::cat(category), cl::desc("--calibrator=mse: of what is to come (8)"));
+cl::opt<bool>
+    histograms("histograms", cl::cat(category),
+               cl::desc("Notes how many elements lie where, too, for calibrators of elements to be tried later"));
 cl::opt<unsigned> threads("num_threads", cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
 cl::alias threadsToo("threads", cl::aliasopt(threads), cl::desc("The same"), cl::cat(category));
 cl::opt<eval::Engine>
@@ -77,6 +91,35 @@ cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category)
 cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
                             cl::desc("Takes statistics from these files instead of running the model"));
 cl::opt<bool> profileData("generate_profile_data", cl::cat(category), cl::desc("Accepted; origins are always kept"));
+
+llvm::Expected<Summaries> parseCalibrators() {
+  Summaries summaries;
+  summaries.all = {mode, low, high, batch, constant, elements, bits == 8 ? 255u : 65535u};
+  for (llvm::StringRef text : calibrators) {
+    auto [tensor, name] = text.contains('=') ? text.rsplit('=') : std::pair(llvm::StringRef(), text);
+    auto found = llvm::StringSwitch<std::optional<Summary::Mode>>(name)
+                     .Case("minmax", Summary::Mode::MinMax)
+                     .Case("ema", Summary::Mode::Ema)
+                     .Case("percentile", Summary::Mode::Elements)
+                     .Case("mse", Summary::Mode::Mse)
+                     .Case("entropy", Summary::Mode::Entropy)
+                     .Default(std::nullopt);
+    if (!found)
+      return makeError("--calibrator: \"" + printable(name) + "\" is none of minmax, ema, percentile, mse, entropy");
+    Summary one = summaries.all;
+    one.mode = *found;
+    if (tensor.empty())
+      summaries.all.mode = *found;
+    else if (!summaries.named.emplace(tensor.str(), one).second)
+      return makeError("--calibrator: \"" + printable(tensor) + "\" is named twice");
+  }
+  return summaries;
+}
+
+bool needsHistograms(const Summaries &summaries) {
+  return Summary::needsHistograms(summaries.all.mode) ||
+         llvm::any_of(summaries.named, [](auto &one) { return Summary::needsHistograms(one.second.mode); });
+}
 
 llvm::Expected<Shard> parseShard() {
   Shard shard;
@@ -139,32 +182,39 @@ llvm::Error writeStatistics(const Statistics &statistics) {
   return OutputFile::commit({file->get()});
 }
 
-llvm::Expected<Statistics> record(Imported &imported) {
+llvm::Expected<Statistics> record(Imported &imported, bool withHistograms) {
   auto shard = parseShard();
   if (!shard)
     return shard.takeError();
   CalibrateOptions options;
   options.compile.engine = engine;
-  options.compile.threads = threads;
+  options.compile.threads = threadCount(threads);
+  options.histograms = withHistograms;
   options.shard = *shard;
   options.progress = Progress(shard->parts);
   phase("executing");
   ImageOptions images{layout, resize, channels, mean, deviation};
-  auto open = [&](llvm::ArrayRef<eval::Port> inputs) {
-    return data.empty() ? randomRecords(inputs) : openRecords(data, format, inputs, images);
+  auto open = [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) {
+    // Signatures with inputs of their own have data of their own.
+    llvm::SmallString<256> own(data.getValue());
+    llvm::sys::path::append(own, signature);
+    bool apart = !signature.empty() && llvm::sys::fs::is_directory(own);
+    return data.empty() ? randomRecords(inputs) : openRecords(apart ? own.str().str() : data, format, inputs, images);
   };
   auto statistics = calibrate(*imported.model, open, options);
   return statistics;
 }
 
 llvm::Error run() {
-  Summary summary{mode, low, high, batch, constant};
+  auto summaries = parseCalibrators();
+  if (!summaries)
+    return summaries.takeError();
   auto change = [&](Imported &imported, PayloadStore &) -> llvm::Error {
     auto listing = listingOf(*imported.model, imported.model->format);
     if (!listing)
       return listing.takeError();
     std::string model = "sha256:" + origin::hex((*listing)->fingerprint);
-    auto statistics = parts.empty() ? record(imported) : merged();
+    auto statistics = parts.empty() ? record(imported, histograms || needsHistograms(*summaries)) : merged();
     if (!statistics)
       return statistics.takeError();
     if (parts.empty())
@@ -175,7 +225,7 @@ llvm::Error run() {
       if (llvm::Error error = writeStatistics(*statistics))
         return error;
     std::vector<std::string> silent;
-    if (llvm::Error error = setRanges(*imported.model, *statistics, summary, silent))
+    if (llvm::Error error = setRanges(*imported.model, *statistics, *summaries, silent))
       return error;
     if (!silent.empty())
       note(llvm::Twine(silent.size()) + " tensors have no range, as no record gave them a number; the first is \"" +
@@ -198,6 +248,10 @@ int checkAndRun() {
     return fail("--min_percentile and --max_percentile lie between 0 and 100");
   if (llvm::any_of(deviation, [](float x) { return !(std::abs(x) > 0); }))
     return fail("--std: what is divided by is not 0");
+  if (!(elements > 0 && elements <= 100))
+    return fail("--percentile lies between 0 and 100");
+  if (bits != 8 && bits != 16)
+    return fail("--bits is 8 or 16");
   if (batch == 0 || !(constant >= 0 && constant <= 1))
     return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
   if (!parts.empty() && (!data.empty() || !shardText.empty()))

@@ -1,7 +1,8 @@
 /// Writes data as other programs would, for tests of what reads them. What is in it follows from the arguments alone.
 ///   make_data hdf5 FILE RECORDS [raw]   ONE's layout: input 0 is float32[1,2,3], record r holds r + 0, r + 1/4, …;
 ///                                       input 1 is int32[2] {r, -r}, packed in chunks
-///   make_data images FOLDER             a.png (4x2, red 10·x, green 100·y, blue 7), b.bmp (the same), c.jpg (8x8, all 128),
+///   make_data images FOLDER             a.png (4x2, red 10·x, green 100·y, blue 7), b.bmp (the same), c.jpg (8x8, all
+///   128),
 ///                                       d.png (3x3, grey 20·(3y + x))
 
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -14,6 +15,9 @@
 
 static int hdf5(const char *path, int records, bool raw) {
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t timeless = H5Pcreate(H5P_DATASET_CREATE), packed = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(timeless, false);
+  H5Pset_obj_track_times(packed, false);
   hid_t value = H5Gcreate2(file, "value", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (raw) {
     hid_t space = H5Screate(H5S_SCALAR);
@@ -24,12 +28,11 @@ static int hdf5(const char *path, int records, bool raw) {
     hsize_t dims[3] = {1, 2, 3}, flat = 6, two = 2;
     hid_t space = raw ? H5Screate_simple(1, &flat, nullptr) : H5Screate_simple(3, dims, nullptr);
     // As another kind of machine writes it.
-    hid_t set = H5Dcreate2(group, "0", H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(group, "0", H5T_IEEE_F32BE, space, H5P_DEFAULT, timeless, H5P_DEFAULT);
     float numbers[6];
     for (int i = 0; i < 6; ++i)
       numbers[i] = static_cast<float>(r) + 0.25f * i;
     H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers);
-    hid_t packed = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(packed, 1, &two);
     H5Pset_deflate(packed, 6);
     hid_t pair = H5Screate_simple(1, &two, nullptr);

@@ -1,0 +1,103 @@
+#include "quantize/Summary.h"
+
+#include "ir/Model.h"
+#include "quantize/Clips.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+namespace origo::quantize {
+
+using llvm::Error;
+
+static float percentile(std::vector<float> numbers, double percent) {
+  llvm::sort(numbers);
+  double at = static_cast<double>(numbers.size() - 1) * percent / 100;
+  size_t i = std::min(static_cast<size_t>(at), numbers.size() - 1);
+  if (i + 1 == numbers.size())
+    return numbers.back();
+  double part = at - static_cast<double>(i);
+  return static_cast<float>(numbers[i] + part * (static_cast<double>(numbers[i + 1]) - numbers[i]));
+}
+
+static Extremes percentiles(const Statistics::Tensor &tensor, const Summary &summary) {
+  std::vector<float> min, max;
+  for (const Extremes &row : tensor.rows)
+    if (!row.empty()) {
+      min.push_back(row.min);
+      max.push_back(row.max);
+    }
+  return min.empty() ? Extremes() : Extremes{percentile(min, summary.low), percentile(max, summary.high)};
+}
+
+/// Each batch counts so much against those before it.
+static Extremes averaged(const Statistics::Tensor &tensor, size_t size, float c) {
+  Extremes average;
+  for (size_t first = 0; first < tensor.rows.size(); first += size) {
+    Extremes batch;
+    for (const Extremes &row : llvm::ArrayRef(tensor.rows).slice(first, std::min(size, tensor.rows.size() - first)))
+      batch.join(row);
+    if (batch.empty())
+      continue;
+    average = average.empty() ? batch
+                              : Extremes{(1 - c) * average.min + c * batch.min, (1 - c) * average.max + c * batch.max};
+  }
+  return average;
+}
+
+Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary) {
+  Extremes all;
+  for (const Extremes &row : tensor.rows)
+    if (std::isfinite(row.min) && std::isfinite(row.max))
+      all.join(row);
+  switch (summary.mode) {
+  case Summary::Mode::Percentile:
+    return percentiles(tensor, summary);
+  case Summary::Mode::MovingAverage:
+    return averaged(tensor, summary.batch, summary.constant);
+  case Summary::Mode::Ema:
+    return averaged(tensor, 1, 0.05f);
+  case Summary::Mode::MinMax:
+    return all;
+  case Summary::Mode::Elements:
+    return all.empty() ? all : clipByShare(tensor.histogram, all, summary.elements);
+  case Summary::Mode::Mse:
+    return all.empty() ? all : clipByError(tensor.histogram, all, summary.steps);
+  case Summary::Mode::Entropy:
+    return all.empty() ? all : clipByEntropy(tensor.histogram, all);
+  }
+  return all;
+}
+
+Error setRanges(Model &model, const Statistics &statistics, const Summaries &summaries,
+                std::vector<std::string> &silent) {
+  model.number();
+  for (const auto &[name, summary] : summaries.named)
+    if (llvm::none_of(statistics.tensors, [&](const Statistics::Tensor &tensor) { return tensor.name == name; }))
+      return makeError("no tensor of floats is called \"" + printable(name) + "\"");
+  for (const Statistics::Tensor &tensor : statistics.tensors) {
+    Value *value =
+        tensor.subgraph < model.subgraphs.size() && tensor.index < model.subgraphs[tensor.subgraph]->values.size()
+            ? model.subgraphs[tensor.subgraph]->values[tensor.index]
+            : nullptr;
+    if (!value || value->type != TensorType::FLOAT32 || value->name != tensor.name)
+      return makeError("the statistics are of another model: it has no float tensor " + llvm::Twine(tensor.index) +
+                       " \"" + printable(tensor.name) + "\"");
+    const Summary &summary = summaries.of(tensor.name);
+    if (Summary::needsHistograms(summary.mode) && !statistics.histograms)
+      return makeError("the statistics have no histograms, which this calibrator needs: record them with --histograms");
+    Extremes range = summarise(tensor, summary);
+    if (range.empty()) {
+      silent.push_back(tensor.name);
+      continue;
+    }
+    Quantization quantization = value->quantization ? *value->quantization : Quantization();
+    quantization.min = model.copy(llvm::ArrayRef(range.min));
+    quantization.max = model.copy(llvm::ArrayRef(range.max));
+    model.setQuantization(*value, quantization);
+  }
+  return Error::success();
+}
+
+} // namespace origo::quantize
