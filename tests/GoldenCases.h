@@ -123,6 +123,11 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   return pipeline;
 }
 
+/// Other numbers are what was asked for, and nothing that a case could compare; of a plan, tests/quantization_test.cpp does.
+inline bool changesNumbers(const Pipeline &pipeline) {
+  return pipeline.plan || llvm::any_of(pipeline.entries, [](const Pipeline::Entry &entry) { return entry.pass->changesResults; });
+}
+
 /// A model with its origins, as cases show it.
 inline std::string printed(Model &model) {
   std::string text;

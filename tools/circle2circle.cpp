@@ -103,15 +103,7 @@ cl::opt<Found> found("origin", cl::init(Found::Continue), cl::desc("An origin ma
 /// Accepted for the sake of existing scripts; the named behaviour is what is always done, or does not apply.
 const char *const settledFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data"};
 
-/// Flags of the circle toolchain that have no rewrite here yet: accepted, and said to do nothing.
-const char *const missingFlags[] = {
-    "remove_fakequant",
-    "remove_qdq_for_mpo",
-    "remove_quantdequant",
-    "remove_redundant_quantize",
-};
-
-/// Those that are refused, for another model than the one that was asked for would come out.
+/// Flags of the circle toolchain that are refused, for another model than the one that was asked for would come out.
 struct RefusedFlag {
   llvm::StringLiteral name, why;
 };
@@ -153,8 +145,6 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
       for (const RefusedFlag &flag : refusedFlags)
         if (flag.name == option->ArgStr)
           return makeError("--" + flag.name + " is not supported: " + flag.why);
-      if (llvm::is_contained(missingFlags, option->ArgStr))
-        tools::note("--" + option->ArgStr + " has no rewrite yet and changes nothing");
       for (const Pass &pass : allPasses())
         for (const PassFlag &flag : pass.flags)
           if (flag.name == option->ArgStr)
@@ -532,8 +522,6 @@ int main(int argc, char **argv) {
       addFlag(flag.name, pass.name);
   for (const char *name : settledFlags)
     addFlag(name, "accepted, changes nothing");
-  for (const char *name : missingFlags)
-    addFlag(name, "no rewrite yet: accepted with a note, changes nothing");
   for (const RefusedFlag &flag : refusedFlags)
     addFlag(flag.name, "refused: not supported");
   addFlag("exp_disable_sep_transposeconv_actfunc", "leaves out separate-activation");

@@ -587,7 +587,8 @@ void Build::apply() {
       for (uint32_t way = 0; way < ways.size(); ++way)
         numbers.push_back(lineageOf(*item.with, way));
       bool exact = llvm::all_of(consumed, [](Operator *op) { return computesExactly(*op); }) ||
-                   fate == Fate::QuantizationCancelled; // no integer is further from itself than rounding reaches
+                   // No integer is further from itself than rounding reaches; a float is.
+                   (fate == Fate::QuantizationCancelled && item.old->type != TensorType::FLOAT32);
       engine.standIn(*item.old, *item.with, exact, numbers, *into);
     }
   for (const Dropped &item : dropped)

@@ -1,0 +1,20 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+Pass RemoveQdqForMixedPrecision() {
+  auto product = anyOf({Op::FULLY_CONNECTED, Op::BATCH_MATMUL}).mayActivate();
+  auto twice = op(Op::QUANTIZE, {op(Op::DEQUANTIZE, {op(Op::QUANTIZE, {product})})});
+  Rule once{"once", "no matrix product that is quantised, widened and quantised", twice,
+            [=](Match &m) { return m.replace(cloneRoot().operand(0, m[product]).as(m.root().result())); }};
+  return {"remove-qdq-for-mixed-precision",
+          "quantize(dequantize(quantize(a . b))) -> quantize(a . b): changes results, for they are rounded once",
+          Phase::Simplify,
+          false,
+          {{"remove_qdq_for_mpo", {}}},
+          {once},
+          /*mergesConstants=*/false,
+          /*changesResults=*/true};
+}
+
+} // namespace origo
