@@ -49,7 +49,8 @@ Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model 
     if (pass.phase == Phase::Quantize)
       pipeline.add(pass);
   // Users that find a tensor in the same way share the bridge.
-  pipeline.add(*findPass("common-subexpressions"), Rewriter::Scope{BuiltinOperator::QUANTIZE, std::nullopt});
+  pipeline.add(*findPass("common-subexpressions"),
+               {{BuiltinOperator::QUANTIZE, std::nullopt}, {BuiltinOperator::DEQUANTIZE, std::nullopt}});
   return pipeline;
 }
 

@@ -73,6 +73,9 @@ private:
   std::string decideFull(Operator &op, const Choice &choice, Decision &decision);
   std::string decideWeights(Operator &op, const Choice &choice, Decision &decision);
   std::string decideHalves(Operator &op, Decision &decision);
+  std::string decideOtherwise(Operator &op, Decision &decision);
+  const Storage *otherwise(const Value *value);
+  bool storesAnew() const { return scheme.mode == Scheme::Mode::Unsigned || scheme.mode == Scheme::Mode::Fake; }
   const Storage *ofResult(const Operator &op, unsigned i, Scaling scaling, const Choice &choice,
                           const Decision &decision);
   std::string unsupported(const Operator &op, const Decision &decision) const;
@@ -350,14 +353,51 @@ std::string Planner::decideHalves(Operator &op, Decision &decision) {
   return {};
 }
 
+/// How integers with scales are to be stored where they have them already; null: as they are.
+const Storage *Planner::otherwise(const Value *value) {
+  const Quantization *q = value ? value->quantization : nullptr;
+  if (!q || q->scale.empty() || q->details != Quantization::Details::None)
+    return nullptr;
+  if (scheme.mode == Scheme::Mode::Fake)
+    return keep({TensorType::FLOAT32, nullptr});
+  if (value->type != TensorType::INT8)
+    return nullptr;
+  llvm::SmallVector<Parameters> parameters;
+  for (auto [i, scale] : llvm::enumerate(q->scale))
+    parameters.push_back({scale, (i < q->zeroPoint.size() ? q->zeroPoint[i] : 0) + 128});
+  return storage(TensorType::UINT8, parameters, value->rank() == 1 ? 0 : q->dimension);
+}
+
+/// ONE's two ways to store what is quantised already otherwise.
+std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
+  if (scheme.mode == Scheme::Mode::Fake && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE))
+    return {};
+  decision.operands.resize(op.numOperands());
+  decision.results.resize(op.results().size());
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Storage *storage = otherwise(op.operand(i))) {
+      if (op.operand(i)->isConstant() && !isDense(op.operand(i)))
+        return nameOf(op.operand(i)) + " is no dense constant";
+      decision.operands[i] = storage;
+    }
+  for (auto [i, result] : llvm::enumerate(op.results()))
+    decision.results[i] = otherwise(result);
+  auto stored = [](const Storage *storage) { return storage != nullptr; };
+  if (op.effects() != 0 && (llvm::any_of(decision.operands, stored) || llvm::any_of(decision.results, stored)))
+    return "it has effects";
+  return {};
+}
+
 std::string Planner::decide(Operator &op) {
   const Choice &choice = choiceOf(op);
   Decision decision;
-  bool anyReal = llvm::any_of(op.operands(), [](const Use &use) { return isReal(use.get()); }) ||
+  bool stores = storesAnew();
+  bool anyReal = stores || llvm::any_of(op.operands(), [](const Use &use) { return isReal(use.get()); }) ||
                  llvm::any_of(op.results(), isReal);
-  if (!anyReal || op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE)
+  if (!anyReal || (!stores && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE)))
     return {};
   std::string why = !choice.quantize                       ? "that is what was asked for"
+                    : stores                               ? decideOtherwise(op, decision)
                     : op.effects() != 0                    ? "it has effects"
                     : scheme.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
                     : scheme.mode == Scheme::Mode::Float16 ? decideHalves(op, decision)
@@ -422,6 +462,14 @@ void Planner::shareScales() {
 
 void Planner::decideInterface() {
   Subgraph &graph = *model.subgraphs.front();
+  if (storesAnew()) {
+    llvm::SmallPtrSet<const Value *, 4> seen;
+    for (auto *list : {&graph.inputs, &graph.outputs})
+      for (Value *value : *list)
+        if (const Storage *storage = otherwise(value); storage && seen.insert(value).second)
+          made.storage.interface.push_back({value, storage});
+    return;
+  }
   auto decideAll = [&](llvm::ArrayRef<Value *> values, llvm::ArrayRef<TensorType> types) {
     llvm::SmallPtrSet<const Value *, 4> seen;
     unsigned reals = 0;
@@ -453,10 +501,10 @@ llvm::Expected<Plan> Planner::plan() {
     for (Operator &op : graph->operators)
       if (std::string why = decide(op); !why.empty())
         made.unquantized.push_back({&op, op.opName(), op.result() ? op.result()->name.str() : "", std::move(why)});
-  if (scheme.mode == Scheme::Mode::Full) {
+  if (scheme.mode == Scheme::Mode::Full)
     shareScales();
+  if (scheme.mode == Scheme::Mode::Full || storesAnew())
     decideInterface();
-  }
   return std::move(made);
 }
 

@@ -14,6 +14,8 @@ struct Scheme {
     Weights,        ///< weights only: kernels quantise the other operand while they run, or widen the weights
     RoundedWeights, ///< weights stay floats, of numbers that integers can hold
     Float16,        ///< constants as halves, widened in the graph
+    Unsigned,       ///< what is int8 becomes uint8, with the zero point 128 higher
+    Fake,           ///< integers become floats that are rounded to the numbers that they held
   };
   struct Choice {
     bool quantize = true;

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -71,7 +72,7 @@ inline std::string notExecuted(const Case &item) {
   return {};
 }
 
-/// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has,
+/// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has, unsigned or fake,
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
@@ -88,8 +89,16 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
     bool found = false;
     if (word.consume_front("--scheme=")) {
       quantize::Scheme scheme;
-      bool weights = word == "dynamic", half = word == "float16";
-      scheme.mode = weights ? quantize::Scheme::Mode::Weights : half ? quantize::Scheme::Mode::Float16 : scheme.mode;
+      using enum quantize::Scheme::Mode;
+      auto mode = llvm::StringSwitch<std::optional<quantize::Scheme::Mode>>(word)
+                      .Cases("int8", "int8-ends", Full)
+                      .Case("dynamic", Weights)
+                      .Case("float16", Float16)
+                      .Case("unsigned", Unsigned)
+                      .Case("fake", Fake)
+                      .Default(std::nullopt);
+      found = mode.has_value();
+      scheme.mode = mode.value_or(Full);
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
       pipeline = Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {
@@ -98,7 +107,6 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
           return plan.takeError();
         return std::move(plan->storage);
       });
-      found = weights || half || word == "int8" || word == "int8-ends";
     } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;
       word.split(names, ',');

@@ -1,6 +1,7 @@
 #include "eval/Evaluate.h"
 #include "import/Import.h"
 #include "ir/DetachedOperator.h"
+#include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 #include "quantize/Calibrate.h"
 #include "quantize/Parameters.h"
@@ -12,6 +13,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
+#include <set>
 #include <gtest/gtest.h>
 
 /// Parameters, and what TensorFlow's converter made of float networks: ../shared/pairs.
@@ -140,6 +142,82 @@ TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
       ASSERT_EQ(a->isConstant(), b->isConstant());
       EXPECT_TRUE(!a->isConstant() || a->payload().sameBytes(b->payload()));
     }
+  }
+}
+
+constexpr llvm::StringLiteral convolutions = R"(origo 1
+model circle version 0
+subgraph @main(%x: i8[1,4,4,1] q{scale=0.01, zero_point=-1}) -> (%y, %z) {
+  %w: i8[2,2,2,1] q{scale=[0.01, 0.02], zero_point=[0, 0]} = const [127, -127, 5, 9, -60, 33, 0, 127]
+  %b: i32[2] q{scale=[0.0001, 0.0002], zero_point=[0, 0]} = const [400, -70]
+  %c: i8[1,3,3,2] q{scale=0.02, zero_point=-128} = CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1, fused_activation_function=RELU}
+  %d: i8[1,3,3,2] q{scale=0.02, zero_point=-128} = MAX_POOL_2D(%c) {padding=SAME, stride_w=1, stride_h=1, filter_width=2, filter_height=2}
+  %y: i8[1,3,3,2] q{scale=0.03, zero_point=-100} = ADD(%c, %d)
+  %z: i8[1,3,3,2] q{scale=0.00390625, zero_point=-128} = SOFTMAX(%y) {beta=1}
+}
+)";
+
+/// The first output as the numbers that it stands for, for the same real numbers whatever the input's type.
+std::vector<double> realOutput(Model &model) {
+  auto session = eval::compile(model);
+  if (!session) {
+    ADD_FAILURE() << llvm::toString(session.takeError());
+    return {};
+  }
+  std::vector<uint8_t> bytes;
+  TensorType type = model.subgraphs[0]->inputs[0]->type;
+  for (int i = 0; i < 16; ++i) {
+    auto number = static_cast<int8_t>(i * 41 % 255 - 127);
+    if (type == FLOAT32) {
+      float real = 0.01f * static_cast<float>(number + 1);
+      bytes.insert(bytes.end(), reinterpret_cast<uint8_t *>(&real), reinterpret_cast<uint8_t *>(&real + 1));
+    } else {
+      bytes.push_back(static_cast<uint8_t>(type == UINT8 ? number + 128 : number));
+    }
+  }
+  auto results = session->run(std::vector<eval::TensorRef>{{type, {1, 4, 4, 1}, bytes}});
+  if (!results) {
+    ADD_FAILURE() << llvm::toString(results.takeError());
+    return {};
+  }
+  std::vector<double> numbers;
+  for (size_t output = 0; output < 2; ++output) {
+    const OwnedTensor &tensor = (*results)[output].tensor;
+    const Quantization *q = model.subgraphs[0]->outputs[output]->quantization;
+    for (size_t i = 0; i < 18; ++i)
+      if (tensor.type == FLOAT32)
+        numbers.push_back(reinterpret_cast<const float *>(tensor.bytes.data())[i]);
+      else
+        numbers.push_back(q->scale[0] *
+                          static_cast<double>((tensor.type == UINT8 ? tensor.bytes[i] : static_cast<int8_t>(tensor.bytes[i])) -
+                           q->zeroPoint[0]));
+  }
+  return numbers;
+}
+
+/// What is stored otherwise stands for the same numbers: to the bit without a sign, within a step as floats.
+TEST(StoredOtherwise, StandsForTheSame) {
+  PayloadStore store;
+  auto source = parseText(convolutions, "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
+  std::vector<double> want = realOutput(**source);
+  ASSERT_EQ(want.size(), 36u);
+  EXPECT_GT(std::set<double>(want.begin(), want.end()).size(), 10u);
+  for (auto [mode, type, steps] : {std::tuple(Scheme::Mode::Unsigned, UINT8, 0.), std::tuple(Scheme::Mode::Fake, FLOAT32, 1.)}) {
+    auto model = parseText(convolutions, "", store);
+    ASSERT_TRUE(static_cast<bool>(model));
+    (*model)->becomeSource();
+    Scheme scheme;
+    scheme.mode = mode;
+    scheme.dialect = Dialect::One;
+    quantize(**model, scheme, store);
+    for (const Operator &op : (*model)->subgraphs[0]->operators)
+      for (const Value *result : op.results())
+        EXPECT_TRUE(op.code == BuiltinOperator::QUANTIZE || result->type == type) << result->name.str();
+    std::vector<double> have = realOutput(**model);
+    ASSERT_EQ(have.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_NEAR(have[i], want[i], steps * (i < 18 ? 0.03 : 0.00390625) + 1e-6) << i;
   }
 }
 

@@ -45,8 +45,8 @@ cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
 cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for all weights of an operator"));
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
-                              cl::desc("Weights of FULLY_CONNECTED have a scale for each row; runtimes of before 2023 "
-                                       "may refuse"));
+                              cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
+                                       "refuse"));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
 
 cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
@@ -56,6 +56,10 @@ cl::list<std::string> full("quantize_with_minmax", cl::multi_val(3), cl::cat(one
                                     "has ranges from record-minmax"));
 cl::list<std::string> weightsOnly("quantize_weights", cl::multi_val(3), cl::cat(ones),
                                   cl::desc("float32 TYPE channel: weights as int4, int8 or int16"));
+cl::list<std::string> requantized("requantize", cl::multi_val(2), cl::cat(ones),
+                                  cl::desc("int8 uint8: what is int8 becomes uint8, of the same numbers"));
+cl::opt<bool> fakeQuantized("fake_quantize", cl::cat(ones),
+                            cl::desc("Integers become floats, each followed by QUANTIZE and DEQUANTIZE"));
 cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
                              cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
 cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
@@ -106,6 +110,15 @@ llvm::Expected<Scheme> schemeAsked() {
     scheme.dialect = Dialect::One;
     scheme.mode = full.empty() ? Scheme::Mode::RoundedWeights : Scheme::Mode::Full;
     ends = choice->activations;
+  } else if (!requantized.empty()) {
+    if (!llvm::StringRef(requantized[0]).equals_insensitive("int8") ||
+        !llvm::StringRef(requantized[1]).equals_insensitive("uint8"))
+      return makeError("--requantize goes from int8 to uint8 only");
+    scheme.dialect = Dialect::One;
+    scheme.mode = Scheme::Mode::Unsigned;
+  } else if (fakeQuantized) {
+    scheme.dialect = Dialect::One;
+    scheme.mode = Scheme::Mode::Fake;
   } else if (!weightsOnly.empty()) {
     if (llvm::Error error = checkFrom(weightsOnly[0]))
       return error;
@@ -205,8 +218,8 @@ llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
 /// How the rule that stores declines where there is no plan.
 constexpr llvm::StringLiteral unplanned = "nothing says";
 
-/// What stays float, and why: a line for each reason.
-void tellUnquantized(llvm::ArrayRef<Unquantized> list) {
+/// What stays as it is, and why: a line for each reason.
+void tellUnquantized(llvm::ArrayRef<Unquantized> list, llvm::StringRef stays) {
   std::map<std::pair<std::string, std::string>, std::pair<unsigned, std::string>> reasons;
   for (const Unquantized &one : list) {
     auto &[count, first] = reasons[{one.kind, one.why}];
@@ -215,7 +228,7 @@ void tellUnquantized(llvm::ArrayRef<Unquantized> list) {
   }
   for (const auto &[key, value] : reasons)
     note((value.first == 1 ? "1 " : llvm::Twine(value.first) + " ") + key.first +
-         (value.first == 1 ? " stays float" : " stay float") + ": " + key.second + "; " +
+         (value.first == 1 ? " stays " : " stay ") + stays + ": " + key.second + "; " +
          (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) + "\"");
 }
 
@@ -270,7 +283,7 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     return makeError("--strict: " + llvm::Twine(unquantized.size()) + " operators would stay float; the first is " +
                      one.kind + " \"" + printable(one.name) + "\": " + one.why);
   }
-  tellUnquantized(unquantized);
+  tellUnquantized(unquantized, requantized.empty() && !fakeQuantized ? "float" : "as it is");
   if (fake.empty() && !saveMinMax)
     clearRanges(model);
   return llvm::Error::success();
@@ -302,7 +315,7 @@ void tellSizes(const std::string &input, const std::string &output) {
 
 int checkAndRun() {
   unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
-                   !forced.empty() + !copied.empty();
+                   !requantized.empty() + fakeQuantized + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
   bool onlyParameters = !forced.empty() || !copied.empty();

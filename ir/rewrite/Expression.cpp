@@ -152,11 +152,13 @@ Expr clone(Expr original) { return clone(std::vector{original}); }
 Expr cloneRoot() { return clone(std::vector<Expr>()); }
 
 Expr store(Expr x, Stored stored) {
-  bool isReal = stored.type() == TensorType::FLOAT16;
-  return op(isReal ? Op::CAST : Op::QUANTIZE, {std::move(x)}).storing(0, stored).synthetic(SyntheticReason::QuantizeBorder);
+  Op code = stored.type() == TensorType::FLOAT16   ? Op::CAST
+            : stored.type() == TensorType::FLOAT32 ? Op::DEQUANTIZE
+                                                   : Op::QUANTIZE;
+  return op(code, {std::move(x)}).storing(0, stored).synthetic(SyntheticReason::QuantizeBorder);
 }
 Expr load(Expr x, Tensor like) {
-  return op(Op::DEQUANTIZE, {std::move(x)}).as(like).synthetic(SyntheticReason::QuantizeBorder);
+  return op(like.isFloat() ? Op::DEQUANTIZE : Op::QUANTIZE, {std::move(x)}).as(like).synthetic(SyntheticReason::QuantizeBorder);
 }
 
 Expr list(llvm::ArrayRef<int32_t> numbers) {

@@ -123,9 +123,11 @@ Expr clone(Expr original);
 Expr clone(std::vector<Expr> originals);
 /// The root of the match, where the pattern has several of which one is it.
 Expr cloneRoot();
-/// The same numbers stored otherwise, rounded to what that can hold: an operator QUANTIZE or, from and to floats, CAST.
+/// The same numbers stored otherwise, rounded to what that can hold: an operator QUANTIZE, DEQUANTIZE where they become
+/// float32, or, between floats, CAST.
 Expr store(Expr x, Stored stored);
-/// The same numbers as floats again, with the shape and name of a tensor: an operator DEQUANTIZE.
+/// The same numbers as they were, with type, shape and name of a tensor: an operator DEQUANTIZE, or QUANTIZE where the
+/// tensor is no float.
 Expr load(Expr x, Tensor like);
 /// A constant that lists sizes or positions that a rule knows from shapes.
 Expr list(llvm::ArrayRef<int32_t> numbers);

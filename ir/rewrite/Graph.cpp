@@ -6,6 +6,27 @@
 
 namespace origo::rewrite {
 
+/// Lowest and highest multiple of the scale that a tensor of these integers can be.
+static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) {
+  const Quantization *q = value.quantization;
+  auto bits = bitsPerElement(value.type);
+  bool isUnsigned = value.type == TensorType::UINT8;
+  if (!q || q->scale.size() != 1 || q->zeroPoint.size() != 1 ||
+      (!isUnsigned && value.type != TensorType::INT8 && value.type != TensorType::INT16))
+    return std::nullopt;
+  int64_t low = isUnsigned ? 0 : -(int64_t{1} << (*bits - 1)), high = low + (int64_t{1} << *bits) - 1;
+  int64_t zero = q->zeroPoint[0];
+  if (zero < low || zero > high)
+    return std::nullopt;
+  return std::pair(low - zero, high - zero);
+}
+
+bool Tensor::holdsAllOf(Tensor other) const {
+  auto mine = multiples(*value), its = multiples(*other.value);
+  return mine && its && value->quantization->scale[0] == other.value->quantization->scale[0] &&
+         mine->first <= its->first && mine->second >= its->second;
+}
+
 bool Tensor::isPerTensor() const {
   const Quantization *q = value->quantization;
   return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);

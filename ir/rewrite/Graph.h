@@ -36,6 +36,8 @@ public:
   bool isQuantized() const { return value->quantization && value->quantization->quantized(); }
   /// Quantised with one parameter for all elements, or not at all, so that moving them changes nothing.
   bool isPerTensor() const;
+  /// It can hold each number that `other` can: of integers with the same scale for all elements.
+  bool holdsAllOf(Tensor other) const;
   /// The same dimensions, known or not.
   bool hasShapeOf(Tensor other) const;
   bool hasTypeOf(Tensor other) const { return value->type == other.value->type; }

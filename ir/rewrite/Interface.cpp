@@ -39,7 +39,7 @@ void Rewriter::storeInterface(llvm::StringRef passName) {
     port.shapeSignature = value->shapeSignature;
     port.name = value->name;
     for (Relation relation : value->relations) {
-      if (!model.steps.extend(relation.steps, Step{Step::Quantize}))
+      if (!model.steps.extend(relation.steps, Step{port.type == TensorType::FLOAT32 ? Step::Cast : Step::Quantize}))
         continue;
       relation.exact = false;
       relation.lineage = 0;
@@ -56,9 +56,11 @@ void Rewriter::storeInterface(llvm::StringRef passName) {
       serves = value->producer()->origins;
       moveInterface(*value, port);
     }
-    value->name = model.copy((value->name + (isInput ? "_Dequantize" : "_Quantize")).str());
-    Operator &bridge = model.addOperator(graph, isInput ? BuiltinOperator::DEQUANTIZE : BuiltinOperator::QUANTIZE,
-                                         isInput ? &port : value, isInput ? value : &port);
+    Value *from = isInput ? &port : value, *to = isInput ? value : &port;
+    bool widens = to->type == TensorType::FLOAT32;
+    value->name = model.copy((value->name + (widens == isInput ? "_Dequantize" : "_Quantize")).str());
+    Operator &bridge =
+        model.addOperator(graph, widens ? BuiltinOperator::DEQUANTIZE : BuiltinOperator::QUANTIZE, from, to);
     if (isInput) {
       graph.operators.remove(bridge);
       graph.operators.push_front(bridge);

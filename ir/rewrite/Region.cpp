@@ -489,9 +489,11 @@ void Build::relateMoved() {
 
 /// `stored` holds the numbers of `real`, rounded.
 void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf) {
+  bool toFloat = stored.type == TensorType::FLOAT32;
   for (uint32_t way = 0; way < ways.size(); ++way)
     for (Relation relation : real.relations) {
-      if (relation.lineage != lineageOf(way) || !model.steps.extend(relation.steps, Step{Step::Quantize}))
+      if (relation.lineage != lineageOf(way) ||
+          !model.steps.extend(relation.steps, Step{toFloat ? Step::Cast : Step::Quantize}))
         continue;
       relation.exact = false;
       relation.lineage = way;
@@ -502,23 +504,24 @@ void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32
   mutation::related(model, stored);
 }
 
-/// What stands behind a bridge is the tensor before it, in another form. The one that a bridge to floats makes has the
-/// place of the source's, so what it is made of gets the name, unless the model's interface needs that.
+/// What stands behind a bridge is the tensor before it, in another form. A bridge that has the place of the source's
+/// result gives its name to what it is made of, unless the model's interface needs that.
 void Build::relateStored() {
   for (Created &item : created) {
     if (!item.synthetic || *item.synthetic != SyntheticReason::QuantizeBorder)
       continue;
     Value *from = item.op->operand(0), *to = item.op->result();
-    if (item.op->code == Op::QUANTIZE && from && to->relations.empty()) {
+    llvm::StringRef suffix = item.op->code == Op::QUANTIZE ? "_Quantize" : "_Dequantize",
+                    other = item.op->code == Op::QUANTIZE ? "_Dequantize" : "_Quantize";
+    if (from && to->relations.empty()) {
       relateAs(*to, *from, [&](uint32_t way) { return this->lineageOf(*from, way); });
       llvm::StringRef name = from->name;
-      name.consume_back("_Dequantize");
-      to->name = model.copy((name + "_Quantize").str());
-    } else if (item.op->code == Op::DEQUANTIZE && from && from->producer() && from->relations.empty()) {
+      name.consume_back(other);
+      to->name = model.copy((name + suffix).str());
+    } else if (from && from->producer() && from->relations.empty()) {
       relateAs(*from, *to, [](uint32_t way) { return way; });
       llvm::StringRef name = to->name;
-      (to->isInterface() ? from : to)->name =
-          model.copy((name + (to->isInterface() ? "_Quantize" : "_Dequantize")).str());
+      (to->isInterface() ? from : to)->name = model.copy((name + (to->isInterface() ? other : suffix)).str());
       if (!to->isInterface())
         from->name = name;
     }
@@ -571,10 +574,10 @@ void Build::apply() {
     putIn(item, first, *own);
   }
   relateMoved();
-  relateStored();
   for (Value *constant : constants)
     if (!constant->unused())
       stampConstant(*constant);
+  relateStored();
   for (const Replaced &item : taken)
     if (made.contains(item.with)) {
       std::vector<Lineage> parents = parentsOf(made[item.with], [](const Operator &) { return true; });

@@ -25,6 +25,8 @@ Pass StoreQuantized() {
                 if (Stored stored = m.resultStored(i)) {
                   any = true;
                   copy = copy.storing(i, stored);
+                } else if (any && m.root().code() == Op::QUANTIZE) {
+                  copy = copy.as(m.root().result()); // which inference cannot tell
                 }
               // Scales need not be powers of two, which the option's default promises.
               Op code = m.root().code();
