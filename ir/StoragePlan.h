@@ -23,11 +23,13 @@ struct StoragePlan {
   StoragePlan(StoragePlan &&) = default;
   StoragePlan &operator=(StoragePlan &&) = default;
   std::deque<Storage> storages; ///< what the rest points to
+  /// What becomes of constants: operators find them as they are stored, rounded to what that can hold, or widened again.
+  enum class Constants : uint8_t { Stored, Rounded, Widened };
   /// By position; null: stays as it is.
   struct Decision {
     llvm::SmallVector<const Storage *, 4> operands;
     llvm::SmallVector<const Storage *, 1> results;
-    bool rounds = false; ///< constants stay floats, of numbers that could be stored so
+    Constants constants = Constants::Stored;
   };
   llvm::DenseMap<const Operator *, Decision> operators;
   /// Inputs and outputs of graphs that are to be stored otherwise from now on, in this order.

@@ -330,8 +330,11 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
   if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,
                    [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
-  decision.rounds = scheme.mode == Scheme::Mode::RoundedWeights;
-  return decision.rounds ? "" : unsupported(op, decision);
+  if (scheme.mode == Scheme::Mode::Weights)
+    return unsupported(op, decision);
+  bool widens = scheme.mode == Scheme::Mode::WidenedWeights;
+  decision.constants = widens ? StoragePlan::Constants::Widened : StoragePlan::Constants::Rounded;
+  return {};
 }
 
 std::string Planner::decideHalves(Operator &op, Decision &decision) {
@@ -349,6 +352,7 @@ std::string Planner::decideHalves(Operator &op, Decision &decision) {
       return nameOf(value) + " has numbers beyond those of float16";
     decision.operands.resize(op.numOperands());
     decision.operands[i] = keep({TensorType::FLOAT16, nullptr});
+    decision.constants = StoragePlan::Constants::Widened;
   }
   return {};
 }

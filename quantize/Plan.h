@@ -12,6 +12,7 @@ struct Scheme {
   enum class Mode : uint8_t {
     Full,           ///< all of a model in integers
     Weights,        ///< weights only: kernels quantise the other operand while they run, or widen the weights
+    WidenedWeights, ///< weights only, widened in the graph: kernels compute with floats
     RoundedWeights, ///< weights stay floats, of numbers that integers can hold
     Float16,        ///< constants as halves, widened in the graph
     Unsigned,       ///< what is int8 becomes uint8, with the zero point 128 higher

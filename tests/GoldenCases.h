@@ -93,6 +93,7 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
       auto mode = llvm::StringSwitch<std::optional<quantize::Scheme::Mode>>(word)
                       .Cases("int8", "int8-ends", Full)
                       .Case("dynamic", Weights)
+                      .Case("weights", WidenedWeights)
                       .Case("float16", Float16)
                       .Case("unsigned", Unsigned)
                       .Case("fake", Fake)

@@ -23,12 +23,13 @@ namespace {
 cl::OptionCategory category("Options"), ones("Modes of ONE's tool, of which there is one a run");
 cl::list<std::string> arguments(cl::Positional, cl::desc("INPUT OUTPUT"), cl::cat(category));
 
-enum class SchemeName { None, Int8, Int16x8, Dynamic, Float16 };
+enum class SchemeName { None, Int8, Int16x8, Dynamic, Weights, Float16 };
 cl::opt<SchemeName>
     schemeName("scheme", cl::init(SchemeName::None), cl::cat(category), cl::desc("A scheme of TensorFlow Lite:"),
                cl::values(clEnumValN(SchemeName::Int8, "int8", "all of it in 8 bits"),
                           clEnumValN(SchemeName::Int16x8, "int16x8", "activations in 16 bits, weights in 8"),
                           clEnumValN(SchemeName::Dynamic, "dynamic", "weights in 8 bits, activations while it runs"),
+                          clEnumValN(SchemeName::Weights, "weights", "weights in 8 bits, widened in the graph"),
                           clEnumValN(SchemeName::Float16, "float16", "constants as halves")));
 cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
                           cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
@@ -43,6 +44,8 @@ cl::list<std::string> outputTypes("output_type", cl::CommaSeparated, cl::value_d
 cl::opt<bool> strict("strict", cl::cat(category), cl::desc("Refuses a model of which something would stay float"));
 cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc("NAME"), cl::cat(category),
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
+cl::opt<unsigned> weightBits("weight_bits", cl::init(8), cl::value_desc("8|4"), cl::cat(category),
+                             cl::desc("Of the weights of a scheme; runtimes have 4 for few operators"));
 cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for all weights of an operator"));
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
                               cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
@@ -132,9 +135,12 @@ llvm::Expected<Scheme> schemeAsked() {
     scheme.common.weights = type == "int4" ? TensorType::INT4 : type == "int8" ? TensorType::INT8 : TensorType::INT16;
   } else {
     scheme.mode = schemeName == SchemeName::Dynamic   ? Scheme::Mode::Weights
+                  : schemeName == SchemeName::Weights ? Scheme::Mode::WidenedWeights
                   : schemeName == SchemeName::Float16 ? Scheme::Mode::Float16
                                                       : Scheme::Mode::Full;
-    scheme.leastElements = schemeName == SchemeName::Dynamic ? 1024 : 0;
+    bool alone = scheme.mode == Scheme::Mode::Weights || scheme.mode == Scheme::Mode::WidenedWeights;
+    scheme.leastElements = alone ? 1024 : 0;
+    scheme.common.weights = weightBits == 4 ? TensorType::INT4 : TensorType::INT8;
     if (schemeName == SchemeName::Int16x8) {
       scheme.common.activations = TensorType::INT16;
       scheme.common.bias = TensorType::INT64;
@@ -314,6 +320,8 @@ void tellSizes(const std::string &input, const std::string &output) {
 }
 
 int checkAndRun() {
+  if (weightBits != 8 && weightBits != 4)
+    return fail("--weight_bits is 8 or 4");
   unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
                    !requantized.empty() + fakeQuantized + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)

@@ -163,9 +163,9 @@ Stored Match::resultStored(unsigned position) const {
   return decision && position < decision->results.size() ? Stored(decision->results[position]) : Stored();
 }
 
-bool Match::onlyRounds() const {
+StoragePlan::Constants Match::constantsStored() const {
   const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
-  return decision && decision->rounds;
+  return decision ? decision->constants : StoragePlan::Constants::Stored;
 }
 
 RewriteResult Match::replace(const Expr &value, SourceLine where) { return replace({{root().result(), value}}, where); }

@@ -96,8 +96,7 @@ public:
   /// How the plan of the run wants the root to find an operand, or to leave a result.
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;
-  /// Constants stay floats, of numbers that could be stored so.
-  bool onlyRounds() const;
+  StoragePlan::Constants constantsStored() const;
   /// Where the root has it as an operand.
   unsigned positionOf(const Expr &name) const;
 

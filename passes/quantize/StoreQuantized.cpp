@@ -3,6 +3,7 @@
 namespace origo {
 
 Pass StoreQuantized() {
+  using Constants = StoragePlan::Constants;
   Rule rule{"store", "an operand is absent", anyOf(pureOperators()).mayActivate(), [](Match &m) {
               Expr copy = cloneRoot();
               bool any = false;
@@ -14,9 +15,9 @@ Pass StoreQuantized() {
                 Tensor x = m.root().operand(i);
                 if (!x.isConstant())
                   copy = copy.operand(i, store(x, stored));
-                else if (m.onlyRounds())
+                else if (m.constantsStored() == Constants::Rounded)
                   copy = copy.operand(i, fold(load(fold(store(x, stored)), x).storing(0, stored)));
-                else if (stored.type() == TensorType::FLOAT16)
+                else if (m.constantsStored() == Constants::Widened)
                   copy = copy.operand(i, load(fold(store(x, stored)), x));
                 else
                   copy = copy.operand(i, fold(store(x, stored)));
