@@ -50,6 +50,9 @@ cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for 
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
                               cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
                                        "refuse"));
+cl::opt<bool> equalize("equalize", cl::cat(category),
+                       cl::desc("Gives channels of consecutive filters like ranges first, which one scale for all needs; "
+                                "with --input_data"));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
 
 cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
@@ -254,6 +257,16 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   }
   if (llvm::Error error = keepAsked(model, *scheme))
     return error;
+  if (equalize) {
+    if (data.empty())
+      return makeError("--equalize changes the ranges of tensors, so that they have to be taken afterwards: give --input_data");
+    Pipeline pipeline;
+    pipeline.add(*findPass("equalize-channels"));
+    RunOptions options;
+    options.verifyEach = verifyEach;
+    if (llvm::Error error = runPipeline(model, pipeline, store, options))
+      return error;
+  }
   if (llvm::Error error = takeRanges(model))
     return error;
   if (llvm::Error error = wantRanges(model, *scheme))

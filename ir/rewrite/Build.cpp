@@ -291,7 +291,15 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   item.synthetic = node.synthetic;
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
-  if (!setResults(*item.op, node, base, engine.label(match.root(), folding ? label : llvm::StringRef(suffix))))
+  llvm::StringRef called = engine.label(match.root(), folding ? label : llvm::StringRef(suffix));
+  // A copy of an inner operator is called after it, however often it is copied.
+  if (!folding && base && base != match.consumed.front() && base->result() && !base->result()->name.empty()) {
+    std::string ending = "/" + row.name.lower();
+    called = base->result()->name;
+    if (!called.ends_with(ending))
+      called = engine.label(Node(base), llvm::StringRef(ending).drop_front());
+  }
+  if (!setResults(*item.op, node, base, called))
     return nullptr;
   if (folding) {
     Value *value = folded(*item.op, label);

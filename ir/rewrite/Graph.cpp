@@ -79,7 +79,7 @@ double Node::realOption(llvm::StringRef name) const {
   return op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
 }
 
-Activation Node::activationOf(const Operator &op) {
+Activation activationOf(const Operator &op) {
   const OperatorInfo *row = op.info();
   if (!row || !row->has(Trait::FusedActivation) || !op.options.table || !row->optionsType())
     return Activation::NONE;

@@ -58,6 +58,9 @@ private:
   Value *value = nullptr;
 };
 
+/// What is fused into an operator; NONE where its options have no such field.
+Activation activationOf(const Operator &op);
+
 /// An operator that a pattern has matched.
 class Node {
 public:
@@ -81,7 +84,6 @@ public:
   llvm::StringRef customCode() const { return op->customCode.get(); }
   llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions->bytes(); }
 
-  static Activation activationOf(const Operator &op);
 
 private:
   friend class Build;

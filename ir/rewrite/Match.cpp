@@ -149,7 +149,7 @@ Range Match::range(Tensor tensor) const {
   case Op::SOFTMAX:
     return {0, 1};
   default:
-    return clamped(Node::activationOf(*op));
+    return clamped(activationOf(*op));
   }
 }
 

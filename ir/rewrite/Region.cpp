@@ -168,11 +168,15 @@ std::string Build::lawsBroken() {
   return {};
 }
 
-/// A changed copy stands for what it is a copy of, the rest for the remainder of the region.
+/// A changed copy stands for what it is a copy of, the rest for the remainder of the region. An activation that a copy
+/// does not have any more belongs to the remainder.
 void Build::assignWork() {
+  auto isWhole = [](const Operator &copy, const Operator &of) {
+    return activationOf(of) == Activation::NONE || activationOf(copy) == activationOf(of);
+  };
   llvm::SmallVector<Operator *, 8> remainder;
   for (Operator *op : consumed)
-    if (llvm::none_of(created, [&](const Created &item) { return isOwn(*op, item.originals); }))
+    if (llvm::none_of(created, [&](const Created &item) { return isOwn(*op, item.originals) && isWhole(*item.op, *op); }))
       remainder.push_back(op);
   bool taken = remainder.empty();
   for (Created &item : created) {
@@ -188,7 +192,8 @@ void Build::assignWork() {
     return;
   for (Created &item : created)
     if (llvm::any_of(replaced, [&](const Replaced &one) { return one.with == item.op->result(); }))
-      item.standsFor.append(remainder.begin(), remainder.end());
+      llvm::copy_if(remainder, std::back_inserter(item.standsFor),
+                    [&](Operator *op) { return !isOwn(*op, item.originals); });
 }
 
 /// Repeated to a bigger shape, as an elementwise operator would do itself?
