@@ -56,6 +56,7 @@ Error readLayers(const json &layers, const llvm::StringMap<std::string> &names, 
     auto choice = oneChoice(text("dtype").empty() ? "?" : text("dtype"), text("granularity").empty() ? "channel" : text("granularity"));
     if (!choice)
       return choice.takeError();
+    choice->mode = scheme.common.mode;
     std::vector<std::string> list;
     if (!text("name").empty())
       list.push_back(text("name"));

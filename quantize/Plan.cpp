@@ -75,7 +75,7 @@ private:
   std::string decideHalves(Operator &op, Decision &decision);
   std::string decideOtherwise(Operator &op, Decision &decision);
   const Storage *otherwise(const Value *value);
-  bool storesAnew() const { return scheme.mode == Scheme::Mode::Unsigned || scheme.mode == Scheme::Mode::Fake; }
+  bool storesAnew() const { return scheme.common.mode == Scheme::Mode::Unsigned || scheme.common.mode == Scheme::Mode::Fake; }
   const Storage *ofResult(const Operator &op, unsigned i, Scaling scaling, const Choice &choice,
                           const Decision &decision);
   std::string unsupported(const Operator &op, const Decision &decision) const;
@@ -171,7 +171,7 @@ const Storage *Planner::ofWeights(const Operator &op, const Weights &weights, co
       }
   }
   const Storage *made = storage(choice.weights, parameters, parameters.size() == 1 ? 0 : weights.axis, {}, parents);
-  return scheme.mode == Scheme::Mode::RoundedWeights ? withReach(*made) : made;
+  return choice.mode == Scheme::Mode::RoundedWeights ? withReach(*made) : made;
 }
 
 const Storage *Planner::ofBias(const Operator &op, unsigned position, const Weights &weights, const Choice &choice,
@@ -323,16 +323,16 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
   const Value &w = *op.operand(weights->operand);
   if (!isDense(&w))
     return nameOf(&w) + " is no dense constant";
-  if (w.elementCount().value_or(0) < std::max<uint64_t>(scheme.leastElements, 1) || hasOwnScales(w))
+  if (w.elementCount().value_or(0) < std::max<uint64_t>(choice.leastElements, 1) || hasOwnScales(w))
     return {};
   decision.operands.resize(op.numOperands());
   decision.operands[weights->operand] = ofWeights(op, *weights, choice, decision);
   if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,
                    [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
-  if (scheme.mode == Scheme::Mode::Weights)
+  if (choice.mode == Scheme::Mode::Weights)
     return unsupported(op, decision);
-  bool widens = scheme.mode == Scheme::Mode::WidenedWeights;
+  bool widens = choice.mode == Scheme::Mode::WidenedWeights;
   decision.constants = widens ? StoragePlan::Constants::Widened : StoragePlan::Constants::Rounded;
   return {};
 }
@@ -362,7 +362,7 @@ const Storage *Planner::otherwise(const Value *value) {
   const Quantization *q = value ? value->quantization : nullptr;
   if (!q || q->scale.empty() || q->details != Quantization::Details::None)
     return nullptr;
-  if (scheme.mode == Scheme::Mode::Fake)
+  if (scheme.common.mode == Scheme::Mode::Fake)
     return keep({TensorType::FLOAT32, nullptr});
   if (value->type != TensorType::INT8)
     return nullptr;
@@ -374,7 +374,7 @@ const Storage *Planner::otherwise(const Value *value) {
 
 /// ONE's two ways to store what is quantised already otherwise.
 std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
-  if (scheme.mode == Scheme::Mode::Fake && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE))
+  if (scheme.common.mode == Scheme::Mode::Fake && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE))
     return {};
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
@@ -403,8 +403,8 @@ std::string Planner::decide(Operator &op) {
   std::string why = !choice.quantize                       ? "that is what was asked for"
                     : stores                               ? decideOtherwise(op, decision)
                     : op.effects() != 0                    ? "it has effects"
-                    : scheme.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
-                    : scheme.mode == Scheme::Mode::Float16 ? decideHalves(op, decision)
+                    : choice.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
+                    : choice.mode == Scheme::Mode::Float16 ? decideHalves(op, decision)
                                                            : decideWeights(op, choice, decision);
   auto decides = [](const Storage *storage) { return storage != nullptr; };
   if (!why.empty() || (llvm::none_of(decision.operands, decides) && llvm::none_of(decision.results, decides)))
@@ -505,14 +505,18 @@ llvm::Expected<Plan> Planner::plan() {
     for (Operator &op : graph->operators)
       if (std::string why = decide(op); !why.empty())
         made.unquantized.push_back({&op, op.opName(), op.result() ? op.result()->name.str() : "", std::move(why)});
-  if (scheme.mode == Scheme::Mode::Full)
-    shareScales();
-  if (scheme.mode == Scheme::Mode::Full || storesAnew())
+  shareScales();
+  if (scheme.needsRanges() || storesAnew())
     decideInterface();
   return std::move(made);
 }
 
 } // namespace
+
+bool Scheme::needsRanges() const {
+  auto isFull = [](const Choice &choice) { return choice.quantize && choice.mode == Mode::Full; };
+  return isFull(common) || llvm::any_of(layers, [&](const auto &layer) { return isFull(layer.second); });
+}
 
 llvm::Expected<Plan> makePlan(Model &model, const Scheme &scheme) { return Planner(model, scheme).plan(); }
 

@@ -20,18 +20,21 @@ struct Scheme {
   };
   struct Choice {
     bool quantize = true;
+    Mode mode = Mode::Full;
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;
     bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
+    uint64_t leastElements = 0;  ///< of weights alone: smaller ones stay
   };
-  Mode mode = Mode::Full;
   Dialect dialect = Dialect::Tflite;
   Choice common;
   llvm::StringMap<Choice> layers; ///< by the name of an operator's first result
   /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
   llvm::SmallVector<TensorType, 2> inputs, outputs;
   bool poolKeepsScale = false;     ///< ONE: MAX_POOL_2D has the scale of its input
-  uint64_t leastElements = 0;      ///< Weights: smaller ones stay
+
+  /// Does it store tensors that are computed as integers?
+  bool needsRanges() const;
 };
 
 /// An operator that stays as it is although the scheme asks for integers.

@@ -99,7 +99,7 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
                       .Case("fake", Fake)
                       .Default(std::nullopt);
       found = mode.has_value();
-      scheme.mode = mode.value_or(Full);
+      scheme.common.mode = mode.value_or(Full);
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
       pipeline = Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {

@@ -156,12 +156,12 @@ void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
 
 Scheme schemeOf(const Case &item, Scheme::Mode mode) {
   Scheme scheme;
-  scheme.mode = mode;
   scheme.dialect = Dialect::One;
   auto choice = oneChoice(item.type, item.granularity);
   EXPECT_TRUE(static_cast<bool>(choice)) << llvm::toString(choice.takeError());
   if (choice)
     scheme.common = *choice;
+  scheme.common.mode = mode;
   scheme.inputs = scheme.outputs = {scheme.common.activations};
   return scheme;
 }
@@ -270,7 +270,7 @@ TEST(QuantizationCases, WeightsAlone) {
     ASSERT_TRUE(model);
     PayloadStore store;
     Scheme scheme;
-    scheme.mode = Scheme::Mode::Weights;
+    scheme.common.mode = Scheme::Mode::Weights;
     scheme.dialect = Dialect::One;
     scheme.common.weights = item.type == "int8" ? TensorType::INT8 : TensorType::INT16;
     quantize(*model, scheme, store);

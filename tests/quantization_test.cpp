@@ -6,6 +6,7 @@
 #include "quantize/Calibrate.h"
 #include "quantize/Parameters.h"
 #include "quantize/Plan.h"
+#include "quantize/Recipe.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/Support/Endian.h"
@@ -208,7 +209,7 @@ TEST(StoredOtherwise, StandsForTheSame) {
     ASSERT_TRUE(static_cast<bool>(model));
     (*model)->becomeSource();
     Scheme scheme;
-    scheme.mode = mode;
+    scheme.common.mode = mode;
     scheme.dialect = Dialect::One;
     quantize(**model, scheme, store);
     for (const Operator &op : (*model)->subgraphs[0]->operators)
@@ -218,6 +219,69 @@ TEST(StoredOtherwise, StandsForTheSame) {
     ASSERT_EQ(have.size(), want.size());
     for (size_t i = 0; i < want.size(); ++i)
       EXPECT_NEAR(have[i], want[i], steps * (i < 18 ? 0.03 : 0.00390625) + 1e-6) << i;
+  }
+}
+
+constexpr llvm::StringLiteral floats = R"(origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,2], %w: f32[2,2]) -> (%enc/y, %dec/z) {
+  %v: f32[2,2] = const [1, 2, 3, 4]
+  %enc/a: f32[1,2] = FULLY_CONNECTED(%x, %v, _)
+  %enc/y: f32[1,2] = TANH(%enc/a)
+  %dec/b: f32[1,2] = FULLY_CONNECTED(%x, %w, _)
+  %dec/z: f32[1,2] = SIN(%dec/b)
+}
+)";
+
+TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
+  PayloadStore store;
+  auto model = parseText(floats, "", store);
+  ASSERT_TRUE(static_cast<bool>(model));
+  Scheme scheme;
+  llvm::Error error = readRecipe(R"([
+    {"regex": ".*", "operation": "*", "op_config": {
+      "activation_tensor_config": {"num_bits": 16, "symmetric": true},
+      "weight_tensor_config": {"num_bits": 8, "granularity": "CHANNELWISE"}, "compute_precision": "INTEGER"}},
+    {"regex": "enc/", "operation": "*", "op_config": {
+      "weight_tensor_config": {"num_bits": 4, "granularity": "TENSORWISE"}, "min_weight_elements": 3}},
+    {"regex": "^dec", "operation": "FULLY_CONNECTED", "algorithm_key": "no_quantize"},
+    {"regex": "z$", "operation": "OUTPUT", "algorithm_key": "no_quantize"}])",
+                                 **model, scheme);
+  ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  EXPECT_FALSE(scheme.common.quantize);
+  ASSERT_EQ(scheme.layers.size(), 3u); // SIN has no form in integers
+  const Scheme::Choice &dense = scheme.layers["enc/a"], &tanh = scheme.layers["enc/y"], &computed = scheme.layers["dec/b"];
+  EXPECT_EQ(dense.mode, Scheme::Mode::WidenedWeights);
+  EXPECT_EQ(dense.weights, INT4);
+  EXPECT_EQ(dense.leastElements, 3u);
+  EXPECT_FALSE(dense.perChannel);
+  EXPECT_EQ(tanh.mode, Scheme::Mode::Full); // which the second entry is not for
+  EXPECT_EQ(tanh.activations, INT16);
+  EXPECT_EQ(tanh.bias, INT64);
+  EXPECT_FALSE(computed.quantize);
+  EXPECT_EQ(scheme.inputs, (llvm::SmallVector<TensorType, 2>{INT16, INT16}));
+  EXPECT_EQ(scheme.outputs, (llvm::SmallVector<TensorType, 2>{INT16, FLOAT32}));
+}
+
+TEST(Recipe, SaysWhatItCannotDo) {
+  PayloadStore store;
+  auto model = parseText(floats, "", store);
+  ASSERT_TRUE(static_cast<bool>(model));
+  for (auto [recipe, why] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"{}", "a list in JSON"},
+           {"[1]", "there is no \"regex\""},
+           {R"([{"regex": 7}])", "there is no \"regex\""},
+           {R"([{"regex": "("}])", "is no expression"},
+           {R"([{"regex": "x", "algorithm_key": "OCTAV"}])", "entry 0: the algorithm \"OCTAV\" is not here"},
+           {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"num_bits": 2}}}])", "weights of 2 bits"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])", "BLOCKWISE_32"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}}}])", "asymmetric weights"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
+            "activations of 8 bits are asymmetric"}}) {
+    Scheme scheme;
+    std::string error = llvm::toString(readRecipe(recipe, **model, scheme));
+    EXPECT_NE(error.find(why), std::string::npos) << recipe << ": " << error;
   }
 }
 

@@ -4,6 +4,7 @@
 #include "quantize/Calibrate.h"
 #include "quantize/Config.h"
 #include "quantize/Ranges.h"
+#include "quantize/Recipe.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -31,6 +32,8 @@ cl::opt<SchemeName>
                           clEnumValN(SchemeName::Dynamic, "dynamic", "weights in 8 bits, activations while it runs"),
                           clEnumValN(SchemeName::Weights, "weights", "weights in 8 bits, widened in the graph"),
                           clEnumValN(SchemeName::Float16, "float16", "constants as halves")));
+cl::opt<std::string> recipe("recipe", cl::value_desc("FILE"), cl::cat(category),
+                            cl::desc("Instead of --scheme: a recipe of ai-edge-quantizer (JSON)"));
 cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
                           cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
                                    "random; without: the ranges that INPUT has"));
@@ -114,17 +117,17 @@ llvm::Expected<Scheme> schemeAsked() {
       return choice.takeError();
     scheme.common = *choice;
     scheme.dialect = Dialect::One;
-    scheme.mode = full.empty() ? Scheme::Mode::RoundedWeights : Scheme::Mode::Full;
+    scheme.common.mode = full.empty() ? Scheme::Mode::RoundedWeights : Scheme::Mode::Full;
     ends = choice->activations;
   } else if (!requantized.empty()) {
     if (!llvm::StringRef(requantized[0]).equals_insensitive("int8") ||
         !llvm::StringRef(requantized[1]).equals_insensitive("uint8"))
       return makeError("--requantize goes from int8 to uint8 only");
     scheme.dialect = Dialect::One;
-    scheme.mode = Scheme::Mode::Unsigned;
+    scheme.common.mode = Scheme::Mode::Unsigned;
   } else if (fakeQuantized) {
     scheme.dialect = Dialect::One;
-    scheme.mode = Scheme::Mode::Fake;
+    scheme.common.mode = Scheme::Mode::Fake;
   } else if (!weightsOnly.empty()) {
     if (llvm::Error error = checkFrom(weightsOnly[0]))
       return error;
@@ -134,15 +137,15 @@ llvm::Expected<Scheme> schemeAsked() {
     if (type != "int4" && type != "int8" && type != "int16")
       return makeError("\"" + printable(type) + "\" is no type for weights alone; give int4, int8 or int16");
     scheme.dialect = Dialect::One;
-    scheme.mode = Scheme::Mode::Weights;
+    scheme.common.mode = Scheme::Mode::Weights;
     scheme.common.weights = type == "int4" ? TensorType::INT4 : type == "int8" ? TensorType::INT8 : TensorType::INT16;
   } else {
-    scheme.mode = schemeName == SchemeName::Dynamic   ? Scheme::Mode::Weights
+    scheme.common.mode = schemeName == SchemeName::Dynamic   ? Scheme::Mode::Weights
                   : schemeName == SchemeName::Weights ? Scheme::Mode::WidenedWeights
                   : schemeName == SchemeName::Float16 ? Scheme::Mode::Float16
                                                       : Scheme::Mode::Full;
-    bool alone = scheme.mode == Scheme::Mode::Weights || scheme.mode == Scheme::Mode::WidenedWeights;
-    scheme.leastElements = alone ? 1024 : 0;
+    bool alone = scheme.common.mode == Scheme::Mode::Weights || scheme.common.mode == Scheme::Mode::WidenedWeights;
+    scheme.common.leastElements = alone ? 1024 : 0;
     scheme.common.weights = weightBits == 4 ? TensorType::INT4 : TensorType::INT8;
     if (schemeName == SchemeName::Int16x8) {
       scheme.common.activations = TensorType::INT16;
@@ -214,7 +217,7 @@ llvm::Error takeRanges(Model &model) {
 
 /// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
 llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
-  bool any = scheme.mode != Scheme::Mode::Full, computes = false;
+  bool any = !scheme.needsRanges(), computes = false;
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values) {
       computes |= value->producer() && value->type == TensorType::FLOAT32;
@@ -254,6 +257,13 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
       return file.takeError();
     if (llvm::Error error = readConfig((*file)->getBuffer(), model, *scheme))
       return inFile(config, std::move(error));
+  }
+  if (!recipe.empty()) {
+    auto file = openFile(recipe);
+    if (!file)
+      return file.takeError();
+    if (llvm::Error error = readRecipe((*file)->getBuffer(), model, *scheme))
+      return inFile(recipe, std::move(error));
   }
   if (llvm::Error error = keepAsked(model, *scheme))
     return error;
@@ -335,7 +345,7 @@ void tellSizes(const std::string &input, const std::string &output) {
 int checkAndRun() {
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
-  unsigned modes = (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
+  unsigned modes = !recipe.empty() + (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
                    !requantized.empty() + fakeQuantized + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");

@@ -6,12 +6,9 @@ bin=$(realpath "$1")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 graphs=400 operators=4000
 [[ ${ORIGO_THOROUGH-0} != 0 ]] && graphs=20000 operators=200000
-# What was found and mended stays so; what is known is still found, or it is to go from here.
+# What was found and mended stays so.
 for model in "$here"/mended/*.origo; do
   "$bin/circle-fuzz" --check "$model" >/dev/null 2>&1 || { echo "FAILED: again: $model"; exit 1; }
-done
-for model in "$here"/known/*.origo; do
-  "$bin/circle-fuzz" --check "$model" >/dev/null 2>&1 && { echo "FAILED: is mended: $model goes to mended/"; exit 1; }
 done
 said=$("$bin/circle-fuzz" --graphs=$graphs --operators=$operators 2>&1)
 status=$?
