@@ -14,6 +14,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <gtest/gtest.h>
 
@@ -143,6 +144,92 @@ TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
       ASSERT_EQ(a->isConstant(), b->isConstant());
       EXPECT_TRUE(!a->isConstant() || a->payload().sameBytes(b->payload()));
     }
+  }
+}
+
+std::map<std::string, const Value *> constantsByName(const Model &model) {
+  std::map<std::string, const Value *> constants;
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Use &use : op.operands())
+        if (use.get() && use.get()->isConstant() && !use.get()->name.empty())
+          constants[use.get()->name.str()] = use.get();
+  return constants;
+}
+
+template <class T> std::vector<T> elementsOf(const Value &constant) {
+  std::vector<T> elements(constant.payload().size() / sizeof(T));
+  constant.payload().read(0, {reinterpret_cast<uint8_t *>(elements.data()), elements.size() * sizeof(T)});
+  return elements;
+}
+
+struct Pair {
+  const char *source, *target;
+  Scheme::Mode mode;
+  unsigned weights; ///< tensors that both have under one name
+};
+
+/// Weights follow from the float file alone. A number in the middle between two integers may become either.
+TEST(QuantizationPairs, WeightsAreWhatTheConverterMade) {
+  if (!llvm::sys::fs::exists(pairsFolder()))
+    GTEST_SKIP() << "no " << pairsFolder();
+  for (const Pair &pair : {Pair{"ad01_f32", "ad01_i8", Scheme::Mode::Full, 10},
+                           {"../models/resnet8_cifar_f32", "../models/resnet8_cifar_i8", Scheme::Mode::Full, 10},
+                           {"../models/vww_96_f32", "vww_96_i8", Scheme::Mode::Full, 28},
+                           {"../models/yunet_f32", "../models/yunet_i8", Scheme::Mode::Full, 43},
+                           {"../models/yunet_f32", "yunet_i8floatio", Scheme::Mode::Full, 43},
+                           {"toycar_f32", "toycar_hybrid", Scheme::Mode::Weights, 10},
+                           {"../models/dtln_1_f32", "../models/dtln_1_hybrid", Scheme::Mode::Weights, 5},
+                           {"../models/yunet_f32", "../models/yunet_hybrid", Scheme::Mode::Weights, 19}}) {
+    SCOPED_TRACE(pair.target);
+    auto source = importModel(pairsFolder() + pair.source + ".tflite"), float32 = importModel(pairsFolder() + pair.source + ".tflite"),
+         target = importModel(pairsFolder() + pair.target + ".tflite");
+    ASSERT_TRUE(source && float32 && target);
+    Model &model = *source->model;
+    Scheme scheme;
+    scheme.common.mode = pair.mode;
+    scheme.common.perChannelDense = false; // the converters of then
+    scheme.common.leastElements = pair.mode == Scheme::Mode::Weights ? 1024 : 0;
+    if (pair.mode == Scheme::Mode::Full) {
+      CalibrateOptions options;
+      options.compile.engine = eval::Engine::Fast;
+      auto statistics = calibrate(model, [](llvm::ArrayRef<Port> inputs, llvm::StringRef) { return seededRecords(inputs, 1); }, options);
+      ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
+      std::vector<std::string> silent;
+      ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));
+    }
+    PayloadStore store;
+    quantize(model, scheme, store);
+    auto have = constantsByName(model), want = constantsByName(*target->model), real = constantsByName(*float32->model);
+    unsigned compared = 0, guarded = 0;
+    for (auto [name, wanted] : want) {
+      if (wanted->type != INT8 || !have.contains(name) || have[name]->type != INT8)
+        continue;
+      SCOPED_TRACE(name);
+      ++compared;
+      const Quantization &q = *have[name]->quantization;
+      llvm::ArrayRef<float> scales = wanted->quantization->scale;
+      ASSERT_EQ(q.scale.size(), scales.size());
+      std::vector<int8_t> a = elementsOf<int8_t>(*have[name]), b = elementsOf<int8_t>(*wanted);
+      std::vector<float> x = elementsOf<float>(*real.at(name));
+      ASSERT_EQ(a.size(), b.size());
+      ASSERT_EQ(a.size(), x.size());
+      auto axis = static_cast<unsigned>(q.dimension);
+      size_t inner = 1;
+      for (size_t d = axis + 1; d < wanted->shape.size(); ++d)
+        inner *= static_cast<size_t>(wanted->shape[d]);
+      for (size_t i = 0; i < a.size(); ++i) {
+        size_t channel = scales.size() == 1 ? 0 : i / inner % scales.size();
+        if (std::fabs(q.scale[channel] - scales[channel]) > 2e-6f * scales[channel]) {
+          guarded += a[i] != b[i]; // for a bias that did not fit, by the ranges of data that are not ours
+          continue;
+        }
+        double steps = x[i] / static_cast<double>(scales[channel]), middle = std::fabs(steps - std::floor(steps) - 0.5);
+        EXPECT_TRUE(a[i] == b[i] || (middle < 1e-4 && std::abs(a[i] - b[i]) == 1)) << i << ": " << x[i];
+      }
+    }
+    EXPECT_EQ(compared, pair.weights);
+    EXPECT_EQ(guarded, 0u);
   }
 }
 
