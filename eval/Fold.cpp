@@ -272,6 +272,13 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
       }
       size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
       double scaled = std::round(block[i] / scale[channel]);
+      if (isUnsigned && scale.size() > 1) {
+        // Only ONE's quantiser makes these. It counts from the lowest number, in single precision, which decides ties.
+        double zero = static_cast<double>(zeroPoint[channel]), step = scale[channel];
+        auto lowest = static_cast<float>(-zero * step), highest = static_cast<float>((255 - zero) * step);
+        float above = std::min(std::max(block[i], lowest), highest) - lowest;
+        scaled = std::round(above * static_cast<float>(1 / step)) - zero;
+      }
       double rounded = std::clamp((std::isnan(scaled) ? 0 : scaled) + zeroPoint[channel], low, high);
       // 2⁶³ is no integer of 64 bits.
       int64_t number = rounded >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(rounded);

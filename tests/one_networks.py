@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Real networks, quantised in ONE's three steps, against what ONE's quantiser made of them.
+
+usage: one_networks.py BIN [NETWORK…]      exits with 77 (skipped) where there are no model files.
+ORIGO_THOROUGH=1 in the environment takes all networks instead of the quick ones.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+FLOAT, STRUCT = 0, {3: "f", 10: "q"}
+QUICK = ["blazeface_front_f32", "dtln_1_f32", "lstm2_unrolled_f32", "mobilenet_v1_025_128_f32"]
+
+
+class Table:
+    """A table of a FlatBuffers file, by the positions that the schema gives to fields."""
+
+    def __init__(self, data, at):
+        self.data, self.at = data, at
+        self.fields = at - struct.unpack_from("<i", data, at)[0]
+
+    def slot(self, index):
+        size = struct.unpack_from("<H", self.data, self.fields)[0]
+        offset = struct.unpack_from("<H", self.data, self.fields + 4 + 2 * index)[0] if 4 + 2 * index < size else 0
+        return self.at + offset if offset else None
+
+    def number(self, index, kind):
+        at = self.slot(index)
+        return struct.unpack_from("<" + kind, self.data, at)[0] if at else 0
+
+    def target(self, index):
+        at = self.slot(index)
+        return at + struct.unpack_from("<I", self.data, at)[0] if at else None
+
+    def table(self, index):
+        at = self.target(index)
+        return Table(self.data, at) if at else None
+
+    def vector(self, index, kind):
+        at = self.target(index)
+        count = struct.unpack_from("<I", self.data, at)[0] if at else 0
+        return list(struct.unpack_from(f"<{count}{kind}", self.data, at + 4)) if at else []
+
+    def tables(self, index):
+        at = self.target(index)
+        count = struct.unpack_from("<I", self.data, at)[0] if at else 0
+        places = [at + 4 + 4 * i for i in range(count)]
+        return [Table(self.data, place + struct.unpack_from("<I", self.data, place)[0]) for place in places]
+
+    def text(self, index):
+        return bytes(self.vector(index, "B")).decode()
+
+
+def read(path):
+    """By name of tensor: type, scales, zero points, shape, and the beginning of the SHA-256 of its bytes."""
+    with open(path, "rb") as file:
+        data = file.read()
+    model = Table(data, struct.unpack_from("<I", data, 0)[0])
+    graph, buffers = model.tables(2)[0], model.tables(4)
+    tensors, inputs = {}, []
+    for tensor in graph.tables(0):
+        q = tensor.table(4)
+        payload = bytes(buffers[tensor.number(2, "I")].vector(0, "B"))
+        tensors.setdefault(tensor.text(3), []).append({
+            "type": tensor.number(1, "b"), "shape": tensor.vector(0, "i"),
+            "scale": q.vector(2, "f") if q else [], "zp": q.vector(3, "q") if q else [],
+            "sha": hashlib.sha256(payload).hexdigest()[:16] if payload else ""})
+    for index in graph.vector(1, "i"):
+        inputs.append(graph.tables(0)[index].vector(0, "i"))
+    return tensors, inputs
+
+
+def difference(have, want):
+    if have["type"] != want["type"] or have["shape"] != want["shape"]:
+        return "type or shape"
+    if len(have["scale"]) != len(want["scale"]):
+        return "count of scales"
+    # Another interpreter sums in another order.
+    off = max((abs(a - b) / abs(b) for a, b in zip(have["scale"], want["scale"]) if b), default=0)
+    if off > 2e-4:
+        return "scale, slightly" if off < 5e-3 else "scale"
+    if any(abs(a - b) > 1 for a, b in zip(have["zp"], want["zp"])):
+        return "zero point"
+    return ""
+
+
+def main():
+    tools = os.path.realpath(sys.argv[1])
+    shared = os.environ.get("ORIGO_SHARED") or os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../shared")
+    recorded = os.path.join(shared, "quantization-cases", "networks.json.gz")
+    if not os.path.exists(recorded):
+        print(f"networks: skipped, there is no {recorded} (ORIGO_SHARED says where it is)")
+        return 77
+    with gzip.open(recorded) as file:
+        networks = json.load(file)
+    thorough = os.environ.get("ORIGO_THOROUGH", "0") != "0"
+    names = sys.argv[2:] or (sorted(networks) if thorough else QUICK)
+    failed = False
+    with tempfile.TemporaryDirectory() as work:
+        def tool(*words):
+            subprocess.run([os.path.join(tools, words[0]), *words[1:]], check=True, cwd=work, stderr=subprocess.DEVNULL)
+
+        for name in names:
+            tool("tflite2circle", os.path.join(shared, "models", name + ".tflite"), "0.circle")
+            generator, lines = random.Random(name), []
+            shapes = read(os.path.join(work, "0.circle"))[1]
+            for record in range(4):
+                files = []
+                for i, shape in enumerate(shapes):
+                    count = 1
+                    for size in shape:
+                        count *= size
+                    files.append(os.path.join(work, f"{record}.{i}"))
+                    with open(files[-1], "wb") as file:
+                        file.write(struct.pack(f"<{count}f", *(generator.uniform(-1, 1) for _ in range(count))))
+                lines.append(" ".join(files) + "\n")
+            with open(os.path.join(work, "list.txt"), "w") as file:
+                file.writelines(lines)
+            for kind, wanted in sorted(networks[name].items()):
+                words = ["float32", kind, "channel"]
+                tool("circle-quantizer", "--quantize_dequantize_weights", *words, "0.circle", "1.circle")
+                tool("record-minmax", "--input_model", "1.circle", "--input_data", "list.txt", "--input_data_format",
+                     "list", "--output_model", "2.circle")
+                tool("circle-quantizer", "--quantize_with_minmax", *words, "2.circle", "3.circle")
+                made = read(os.path.join(work, "3.circle"))[0]
+                everything = [one for same in made.values() for one in same]
+                wrong, equal, slight, bytes_differ = [], 0, 0, 0
+                for tensor, want in wanted.items():
+                    have = made.get(tensor, [])
+                    why = [difference(one, want) for one in have] or ["missing"]
+                    # A shape that RESHAPE states as an option is a tensor there; copies are called otherwise.
+                    stated = want["type"] == 2 and not want["scale"] and len(want["shape"]) == 1
+                    copied = any(one["sha"] == want["sha"] and not difference(one, want) for one in everything)
+                    if not have and (stated or copied):
+                        equal += 1
+                        continue
+                    slight += why[0] == "scale, slightly"
+                    if "" not in why and why[0] != "scale, slightly":
+                        wrong.append((tensor, why[0], want, have[:1]))
+                        continue
+                    equal += "" in why
+                    bytes_differ += want["type"] in (3, 7) and all(one["sha"] != want["sha"] for one in have)
+                print(f"{name} {kind}: {equal} of {len(wanted)} tensors as ONE's, {bytes_differ} of them with other bytes")
+                for item in wrong[:5]:
+                    print("  ", *item)
+                # What is nearly nothing, as in pose_hourglass_v1, hangs on the order of sums more than on anything else.
+                failed |= bool(wrong) or slight > 0.02 * len(wanted) or (kind == "uint8" and bytes_differ > 0.03 * len(wanted))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
