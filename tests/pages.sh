@@ -38,6 +38,7 @@ TARGET
 profiles) mobilenet && block 1 >kernels.json ;;
 targets) block 2 >npu.json ;;
 viewers) mobilenet ;;
+origo) circle2circle res/mobilenet_v2.origo net.tflite && rm net.tflite.origin.json ;;
 esac || exit 1
 
 # like EXPECTED ACTUAL COMMAND: as the page says.

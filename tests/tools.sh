@@ -21,7 +21,7 @@ into() { local file=$1; shift; "$@" >"$file"; }
 "$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"
 echo '{"ops": {"ADD": {}}}' >npu.json
 tools=(circle-check circle-fuzz circle-interpreter circle-metrics circle-opselector circle-reduce circle-resizer circle2circle circledump
-  circle-quantizer make-model origin-dump origin-view record-minmax tflite2circle visq)
+  circle-quantizer make-model origin-dump origin-view origo record-minmax tflite2circle visq)
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
 for tool in "${tools[@]}"; do
   [[ $("$bin/$tool" --version) == "$tool (origo) $version" ]] || fail "$tool --version: $("$bin/$tool" --version)"

@@ -2,6 +2,7 @@
 
 #include "export/Writer.h"
 #include "ir/text/Text.h"
+#include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
@@ -186,7 +187,10 @@ static void finishOutput() {
   ::_exit(1);
 }
 
-static void start() {
+void setToolName(llvm::StringRef name) { toolName = name; }
+
+void startTool(llvm::StringRef name) {
+  toolName = name;
   llvm::outs(), llvm::errs(); // made before finishOutput is registered, and so gone after it
   std::atexit(finishOutput);
   if (::isatty(2)) {
@@ -205,9 +209,13 @@ static void start() {
 
 int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
          llvm::StringRef overview, llvm::function_ref<int()> run) {
-  toolName = name;
-  start();
+  // The front door starts us under the name that was typed.
+  startTool(llvm::StringRef(argv[0]).starts_with("origo ") ? llvm::StringRef(argv[0]) : name);
   llvm::cl::HideUnrelatedOptions(categories);
+  if (argc == 2 && argv[1] == printOptionsWord) {
+    printOptions(categories);
+    return 0;
+  }
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << toolName << " (origo) " ORIGO_VERSION "\n"; });
   parseOptions(argc, argv, overview);
   return run();

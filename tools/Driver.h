@@ -20,6 +20,11 @@ std::optional<FileKind> kindOf(llvm::StringRef path);
 int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
          llvm::StringRef overview, llvm::function_ref<int()> run);
 
+/// What main() does before it looks at options, for a command line that has none of LLVM's.
+void startTool(llvm::StringRef name);
+/// Begins every message from now on; must outlive them.
+void setToolName(llvm::StringRef name);
+
 /// What LLVM says of a wrong option, in our words.
 std::string optionError(llvm::StringRef text);
 

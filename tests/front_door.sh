@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# `origo`: each command does what the tool behind it does, under the name that was typed; its defaults, closing lines and JSON.
+# usage: front_door.sh BIN
+set -uo pipefail
+bin=$(cd "$1" && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+PATH=$bin:$PATH
+fail() { echo "FAILED: $*"; exit 1; }
+refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
+  local text=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
+  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line with \"$text\": $(<stderr)"
+}
+says() { # TEXT COMMAND...: success, and the text somewhere in what is printed
+  local text=$1
+  shift
+  "$@" >stdout 2>stderr || fail "$*: exit status $?: $(<stderr)"
+  grep -qF -e "$text" stdout || fail "$*: no \"$text\" in: $(head -c 2000 stdout)"
+}
+json() { # EXPRESSION COMMAND...: standard output is JSON for which the expression of JavaScript holds
+  local expression=$1
+  shift
+  "$@" >stdout 2>stderr || fail "$*: exit status $?: $(<stderr)"
+  node -e 'const j = JSON.parse(require("fs").readFileSync("stdout")); if (!('"$expression"')) process.exit(1)' ||
+    fail "$*: not $expression: $(head -c 2000 stdout)"
+}
+
+circle2circle "$root/res/mobilenet_v2.origo" net.tflite && rm net.tflite.origin.json || fail "res/mobilenet_v2.origo"
+
+# What a model is.
+says '204 operators: 62 ADD' origo net.tflite
+json 'j.operators === 204 && j.kinds.ADD === 62 && j.inputs[0].type === "float32[1,96,96,3]"' origo net.tflite --json
+refused 'origo: error: there is no command and no file "optimise"; did you mean optimize?' origo optimise net.tflite
+refused 'origo: error: there are too many arguments' origo net.tflite net.tflite
+refused 'origo: error: there is no option --nonsense' origo --nonsense net.tflite
+refused 'origo optimize: error: there is no option --nonsense' origo optimize --nonsense net.tflite
+refused 'origo diff: error: there is no option --nonsense' origo diff --nonsense net.tflite net.tflite
+refused 'origo optimize: error: needs MODEL' origo optimize
+refused 'no.tflite: cannot be opened' origo optimize no.tflite
+
+# The same bytes as by the old name.
+mkdir a b
+says 'Try next:' origo optimize net.tflite
+circle2circle -O1 net.tflite a/net.optimized.tflite || fail "circle2circle"
+cmp net.optimized.tflite a/net.optimized.tflite || fail "origo optimize writes other bytes than circle2circle -O1"
+grep -qE '^operators +204 +65 ' <(origo diff --no-run net.tflite net.optimized.tflite) || fail "origo diff"
+says 'a/x.circle' origo optimize --passes=recognise-relu6 net.tflite a/x.circle
+circle2circle --passes=recognise-relu6 net.tflite b/x.circle || fail "circle2circle --passes"
+cmp a/x.circle b/x.circle || fail "--passes is not all that is done"
+json 'j.before.operators === 204 && j.after.operators === 65 && j.run.records === 1 &&
+      j.run.outputs.length === 1 && j.run.outputs[0].greatestDifference < 1e-4 && j.run.millisecondsAfter > 0' \
+  origo optimize --json net.tflite
+json '!("run" in j)' origo optimize --json --no-run net.tflite
+says 'recognise-relu6' origo optimize --list-passes
+
+says 'net.tflite -> net.dynamic.tflite' origo quantize net.tflite
+says 'net.tflite -> net.int8.tflite' origo quantize net.tflite --data random
+circle-quantizer --scheme int8 --input_data random net.tflite a/net.int8.tflite 2>/dev/null || fail "circle-quantizer"
+cmp net.int8.tflite a/net.int8.tflite || fail "origo quantize writes other bytes than circle-quantizer"
+json 'j.after.bytes < 0.3 * j.before.bytes && j.run.outputs[0].greatestDifference > 1e-4' origo diff --json net.tflite net.int8.tflite
+# Records, and inputs that became integers.
+node -e '
+const header = "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (2, 1, 96, 96, 3), }".padEnd(117) + "\n";
+const head = Buffer.concat([Buffer.from("\x93NUMPY\x01\x00", "latin1"), Buffer.from([118, 0]), Buffer.from(header)]);
+const data = Float32Array.from({length: 2 * 96 * 96 * 3}, (_, i) => Math.sin(i));
+require("fs").writeFileSync("images.npy", Buffer.concat([head, Buffer.from(data.buffer)]))'
+says 'on 2 records of images.npy' origo quantize net.tflite i.tflite --data images.npy --input_type=int8 --output_type=uint8
+refused 'nothing.npy' origo diff --data nothing.npy net.tflite net.tflite
+says 'the output is the same, bit for bit' origo diff net.tflite net.tflite
+circle2circle "$root/res/while.origo" while.circle || fail "while.origo"
+says 'not compared by running them' origo diff net.tflite while.circle
+
+says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where stem/bn/mul net.optimized.tflite
+says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where net.optimized.tflite stem/bn/mul
+(cd a && mkdir one && cp net.optimized.tflite* one && cd one && says 'lives in operator 0' origo where stem/bn/mul) || exit 1
+refused 'which model? There are several' origo where stem/bn/mul
+says ok origo check net.optimized.tflite net.tflite
+echo '{"ops": {"ADD": {}}}' >npu.json
+origo check --target npu.json net.tflite >stdout 2>&1
+[[ $? == 2 ]] && grep -q CONV_2D stdout || fail "origo check --target: $(<stdout)"
+says 'output 0 "probabilities"' origo run net.tflite
+says 'stem/relu6' origo profile net.optimized.tflite
+says 'CONV_2D' origo dump net.optimized.tflite
+says 'stem/relu6' origo metrics net.optimized.tflite
+printf 'layer,time\nstem/relu6,2.5\n' >device.csv
+says 'stem/bn/mul' origo profile net.optimized.tflite device.csv --format=csv --columns=name=layer,ms=time --by=operator --full
+
+# Each command teaches by example, and its examples begin with its name.
+count=0
+for command in $(origo manual | sed -n 's/^origo-//p'); do
+  says "  origo $command " origo "$command" --help
+  says 'Exit status:' origo "$command" --help
+  ((++count))
+done
+((count >= 12)) || fail "only $count commands"
+refused 'cannot write the output' bash -c 'origo --help >/dev/full'
+# A tool that is not there is named.
+mkdir alone && cp "$bin/origo" alone/
+refused 'needs circle2circle, which does not lie beside origo' alone/origo optimize net.tflite
+echo "front door: fine, $count commands"

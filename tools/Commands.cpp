@@ -1,0 +1,353 @@
+/// The commands of `origo`, a row each.
+
+#include "tools/Comparison.h"
+#include "tools/FrontDoor.h"
+#include "tools/HelpPages.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace origo::tools {
+
+namespace {
+
+int usage(const Call &call, const llvm::Twine &what) {
+  return fail(what + "; origo " + call.command.name + " --help shows examples");
+}
+
+OptionRow flag(const char *name, const char *help) { return {OptionRow::Flag, 0, name, "", "", help, {}}; }
+OptionRow value(const char *name, const char *of, const char *help) {
+  return {OptionRow::Value, 1, name, of, "", help, {}};
+}
+const OptionRow jsonOption = flag("json", "The closing lines as JSON, on standard output");
+const OptionRow noRunOption = flag("no-run", "Do not run the two models to compare them");
+
+std::vector<std::string> joined(std::vector<std::string> first, llvm::ArrayRef<std::string> second) {
+  llvm::append_range(first, second);
+  return first;
+}
+
+/// NAME.suffix.EXT in the current folder.
+std::string besideHere(llvm::StringRef model, llvm::StringRef suffix) {
+  llvm::StringRef extension = kindOf(model) == FileKind::Tflite ? ".tflite" : ".circle";
+  return (llvm::sys::path::stem(model) + "." + suffix + extension).str();
+}
+
+struct Closing {
+  bool json, run;
+  std::string records;
+  explicit Closing(Call &call)
+      : json(call.take("json").has_value()), run(!call.take("no-run")), records(call.take("data").value_or("")) {}
+
+  int print(const std::string &before, const std::string &after) const {
+    auto first = factsOf(before), second = factsOf(after);
+    if (!first || !second)
+      return fail(llvm::joinErrors(first.takeError(), second.takeError()));
+    std::optional<RunFacts> runs;
+    if (run) {
+      auto both = runBoth(before, after, records);
+      if (!both)
+        return fail(both.takeError());
+      runs = std::move(*both);
+    }
+    phase(nullptr);
+    (json ? compareJson : compare)(*first, *second, runs ? &*runs : nullptr, llvm::outs());
+    return 0;
+  }
+  void next(const llvm::Twine &text) const {
+    if (!json)
+      llvm::outs() << text;
+  }
+};
+
+int refuseUnknown(const Call &call) {
+  for (const std::string &word : call.options())
+    return fail("there is no option " + printable(llvm::StringRef(word).split('=').first, 60) + "; origo " +
+                call.command.name + " --help lists them");
+  return 0;
+}
+
+int optimize(Call &call) {
+  if (call.hasAny({"list-passes", "print-pipeline", "config", "bisect"}))
+    return runTool(call, "circle2circle", call.typed);
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs MODEL, and may be given OUTPUT");
+  Closing closing(call);
+  bool asked = call.has("passes") || call.hasCategory("Rewrites, by the flags of the circle toolchain");
+  for (const char *level : {"O0", "O1", "O"})
+    asked |= call.has(level);
+  std::string model = call.arguments[0];
+  std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
+  std::vector<std::string> words = call.options();
+  if (!asked)
+    words.push_back("-O1");
+  words.insert(words.end(), {"--", model, output});
+  if (int status = runTool(call, "circle2circle", words, true))
+    return status;
+  closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
+  if (int status = closing.print(model, output))
+    return status;
+  closing.next("\nTry next:\n  origo where LAYER " + printable(output, 300) + "    what became of a layer of yours\n  origo profile " +
+               printable(output, 300) + "        what takes how long\n  origo check " + printable(output, 300) + " " +
+               printable(model, 300) + "    are the origins true?\n");
+  return 0;
+}
+
+int quantize(Call &call) {
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs MODEL, and may be given OUTPUT");
+  Closing closing(call);
+  constexpr llvm::StringLiteral ones = "Modes of ONE's tool, of which there is one a run";
+  std::vector<std::string> words = call.options();
+  bool hasRanges = !closing.records.empty() || call.has("statistics") || call.has("stats");
+  std::string scheme = "quantized";
+  if (auto given = call.take("scheme"))
+    scheme = *given;
+  else if (!call.hasCategory(ones)) {
+    scheme = hasRanges ? "int8" : "dynamic";
+    words.push_back("--scheme=" + scheme);
+    if (!hasRanges)
+      note("without --data, weights alone become 8 bits (--scheme=dynamic)");
+  }
+  if (!closing.records.empty())
+    words.push_back("--input_data=" + closing.records);
+  std::string model = call.arguments[0];
+  std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, scheme);
+  words.insert(words.end(), {"--", model, output});
+  if (int status = runTool(call, "circle-quantizer", words, true))
+    return status;
+  closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
+  if (int status = closing.print(model, output))
+    return status;
+  closing.next("\nToo far off? origo quantize --keep-float=NAME keeps an operator in floats, --scheme=int16x8 has more bits;\n"
+               "more records in --data make better ranges. origo where LAYER " +
+               printable(output, 300) + " shows what became of a layer.\n");
+  return 0;
+}
+
+int run(Call &call) {
+  std::vector<std::string> words = call.options();
+  if (!call.has("engine"))
+    words.push_back("--engine=fast");
+  if (!call.hasAny({"seed", "inputs", "kernels"}) && call.arguments.size() == 1)
+    words.push_back("--seed=1");
+  words.push_back("--");
+  return runTool(call, "circle-interpreter", joined(std::move(words), call.arguments));
+}
+
+/// The only model of the current folder that has a side file beside it.
+llvm::Expected<std::string> onlyModelHere() {
+  std::vector<std::string> found;
+  std::error_code ec;
+  for (llvm::sys::fs::directory_iterator it(".", ec), end; !ec && it != end; it.increment(ec)) {
+    llvm::StringRef name = llvm::sys::path::filename(it->path());
+    if (name.consume_back(".origin.json") && llvm::sys::fs::exists(name))
+      found.push_back(name.str());
+  }
+  if (found.size() == 1)
+    return found.front();
+  return makeError(found.empty() ? "which model? There is none with a side file in this folder"
+                                 : "which model? There are several with a side file in this folder");
+}
+
+int where(Call &call) {
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs the name or number of a LAYER, and MODEL");
+  std::string layer = call.arguments[0], model;
+  if (call.arguments.size() == 2) {
+    model = call.arguments[1];
+    if (!llvm::sys::fs::exists(model) && llvm::sys::fs::exists(layer))
+      std::swap(layer, model);
+  } else {
+    auto only = onlyModelHere();
+    if (!only)
+      return fail(only.takeError());
+    model = *only;
+    note("in " + printable(model, 300));
+  }
+  return runTool(call, "origin-dump", joined(call.options(), {"--where=" + layer, "--", model}));
+}
+
+int diff(Call &call) {
+  Closing closing(call);
+  if (int status = refuseUnknown(call))
+    return status;
+  if (call.arguments.size() != 2)
+    return usage(call, "needs two models");
+  return closing.print(call.arguments[0], call.arguments[1]);
+}
+
+int check(Call &call) {
+  if (call.hasAny({"target", "import-webnn", "limits-of"}))
+    return runTool(call, "circle-check", call.typed);
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs MODEL, and may be given its SOURCE");
+  std::vector<std::string> words = call.options();
+  words.push_back("--check");
+  if (call.arguments.size() == 2)
+    words.push_back("--source=" + call.arguments[1]);
+  words.insert(words.end(), {"--", call.arguments[0]});
+  return runTool(call, "origin-dump", words);
+}
+
+int profile(Call &call) {
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs MODEL, and may be given the PROFILE of a device");
+  if (call.arguments.size() == 2)
+    return runTool(call, "origin-dump", joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
+  std::vector<std::string> words = call.options();
+  if (!call.has("engine"))
+    words.push_back("--engine=fast");
+  if (!call.hasAny({"seed", "inputs"}))
+    words.push_back("--seed=1");
+  words.insert(words.end(), {"--profile", "--", call.arguments[0]});
+  return runTool(call, "circle-interpreter", words);
+}
+
+/// A command that is a tool under a shorter name.
+template <const llvm::StringLiteral &Tool> int same(Call &call) { return runTool(call, Tool, call.typed); }
+constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circledump", reduceTool = "circle-reduce";
+
+int completion(Call &call) {
+  if (call.arguments.size() != 1 || (call.arguments[0] != "bash" && call.arguments[0] != "zsh"))
+    return usage(call, "needs bash or zsh");
+  if (int status = refuseUnknown(call))
+    return status;
+  auto text = call.arguments[0] == "bash" ? bashCompletion() : zshCompletion();
+  if (!text)
+    return fail(text.takeError());
+  llvm::outs() << *text;
+  return 0;
+}
+
+int manual(Call &call) {
+  if (int status = refuseUnknown(call))
+    return status;
+  if (call.arguments.empty()) {
+    llvm::outs() << "origo\n";
+    for (const Command &command : commands())
+      llvm::outs() << "origo-" << command.name << '\n';
+    for (const std::string &tool : installedTools())
+      llvm::outs() << tool << '\n';
+    return 0;
+  }
+  if (call.arguments.size() > 1)
+    return usage(call, "needs one name");
+  auto text = manualPage(call.arguments[0]);
+  if (!text)
+    return fail(text.takeError());
+  llvm::outs() << *text;
+  return 0;
+}
+
+} // namespace
+
+/// Of origin-dump: what else it can be asked for, and what goes with that.
+static const std::vector<llvm::StringLiteral> modesOfDump = {
+    "where",   "check", "json",    "csv",     "dot",          "from",           "ledger", "summary", "fingerprint", "strip", "join",
+    "compare", "by",    "columns", "clock",   "names",        "kernels",        "split",  "format",  "trace",       "source", "top",
+    "sort",    "runtime-info",     "source-profile"};
+
+const std::vector<Command> &commands() {
+  static const std::vector<Command> table = {
+      {"optimize",
+       "MODEL [OUTPUT]",
+       "Makes it smaller and faster, and compares the two",
+       "Without OUTPUT, NAME.optimized.tflite (or .circle, as MODEL is) is written into the current folder, with its side\n"
+       "file NAME.optimized.tflite.origin.json. All safe rewrites are applied, unless some are asked for.\n\n"
+       "  origo optimize net.tflite                       writes net.optimized.tflite\n"
+       "  origo optimize net.tflite net.circle            the extension tells the format\n"
+       "  origo optimize --skip=fuse-activation net.tflite\n"
+       "  origo optimize --data images.npy net.tflite     compares on records instead of random inputs\n"
+       "  origo optimize --json net.tflite > report.json\n",
+       {"circle2circle"},
+       {},
+       {jsonOption, noRunOption, value("data", "PATH", "Records to compare the two on, as origo quantize takes them")},
+       optimize},
+      {"quantize",
+       "MODEL [OUTPUT]",
+       "Stores it in integers, and says how far off the results are",
+       "With --data, everything becomes 8 bits (--scheme=int8), and NAME.int8.tflite is written; without, only weights do\n"
+       "(--scheme=dynamic).\n\n"
+       "  origo quantize net.tflite --data images.npy     records of numpy, or a folder of them\n"
+       "  origo quantize net.tflite --data images/ --scheme=int16x8\n"
+       "  origo quantize net.tflite                       weights only, no data needed\n"
+       "  origo optimize net.tflite && origo quantize net.optimized.tflite --data images/\n"
+       "  origo quantize net.tflite --data images/ --keep-float=softmax\n",
+       {"circle-quantizer"},
+       {"input_data"},
+       {jsonOption, noRunOption, value("data", "PATH", "Records to take ranges from, and to compare the two on"),
+        value("stats", "FILE", "Take ranges from what record-minmax --stats wrote")},
+       quantize},
+      {"run",
+       "MODEL",
+       "Runs it on files or random numbers, and shows the outputs",
+       "  origo run net.tflite                            random inputs\n"
+       "  origo run --inputs=in --outputs=out net.tflite  in/image.npy to out/scores.npy\n"
+       "  origo run --runs=20 --threads=2 net.tflite      how long it takes\n",
+       {"circle-interpreter"},
+       {},
+       {},
+       run},
+      {"where",
+       "LAYER [MODEL]",
+       "Tells what became of a layer of yours, and why",
+       "Without MODEL, it is the only one of the current folder that has a side file.\n\n"
+       "  origo where conv1/Relu net.optimized.tflite     by name, or a part of it\n"
+       "  origo where 12 net.optimized.tflite             by number\n",
+       {"origin-dump"},
+       modesOfDump,
+       {},
+       where},
+      {"diff",
+       "A B",
+       "Compares two models side by side, running them too",
+       "  origo diff net.tflite net.int8.tflite\n"
+       "  origo diff --data images.npy net.tflite net.int8.tflite\n"
+       "  origo diff --no-run --json a.circle b.circle\n",
+       {},
+       {},
+       {flag("json", "Print JSON"), noRunOption, value("data", "PATH", "Records to run the two on, as origo quantize takes them")},
+       diff},
+      {"check",
+       "MODEL [SOURCE]",
+       "Tests whether the origins are true, or whether a back end takes it",
+       "  origo check net.optimized.tflite net.tflite     are the origins true?\n"
+       "  origo check --target npu.json net.circle        what does the back end not take?\n",
+       {"origin-dump", "circle-check"},
+       modesOfDump,
+       {flag("json", "With --target: print JSON")},
+       check},
+      {"profile",
+       "MODEL [PROFILE]",
+       "Shows what takes how long, told of the layers that you wrote",
+       "Without PROFILE, the model is run here, once; with it, a device's profile is brought into the terms of the source.\n\n"
+       "  origo profile net.optimized.tflite              on this machine\n"
+       "  origo profile net.circle device.csv --by=operator\n"
+       "  origo profile net.circle device.csv --json > net.join.json\n",
+       {"circle-interpreter", "origin-dump"},
+       {"profile", "join", "compare", "where", "check", "from", "ledger", "summary", "fingerprint", "strip", "dot", "kernels"},
+       {},
+       profile},
+      {"metrics", "MODEL", "Counts what each operator costs",
+       "  origo metrics net.tflite\n"
+       "  origo metrics --per=source --source=net.tflite net.optimized.tflite\n",
+       {metricsTool}, {}, {}, same<metricsTool>},
+      {"dump", "MODEL", "Prints the tables of the file", "  origo dump net.tflite\n", {dumpTool}, {}, {}, same<dumpTool>},
+      {"reduce", "MODEL -- COMMAND", "Cuts a model down to what makes a command fail",
+       "  origo reduce --output small.origo net.tflite -- ./fails.sh\n", {reduceTool}, {}, {}, same<reduceTool>},
+      {"completion", "bash|zsh", "Prints what makes a shell complete options",
+       "  origo completion bash > /etc/bash_completion.d/origo\n"
+       "  origo completion zsh > /usr/share/zsh/site-functions/_origo\n",
+       {}, {}, {}, completion},
+      {"manual", "[NAME]", "Prints a manual page, or the names of all",
+       "  origo manual optimize | man -l -                a command of origo\n"
+       "  origo manual origin-dump | man -l -             a tool\n",
+       {}, {}, {}, manual},
+  };
+  return table;
+}
+
+} // namespace origo::tools

@@ -1,0 +1,479 @@
+#include "tools/Comparison.h"
+
+#include "eval/RandomInput.h"
+#include "eval/RealNumbers.h"
+#include "quantize/Records.h"
+#include "report/Columns.h"
+#include "report/metrics/Metrics.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <map>
+
+namespace origo::tools {
+
+namespace json = llvm::json;
+
+static PortFacts portOf(const Value &value) {
+  llvm::ArrayRef<int32_t> shape = value.shapeSignature.empty() ? value.shape : value.shapeSignature;
+  std::string type = tensorTypeName(value.type).lower() + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    type += (i ? "," : "") + (shape[i] < 0 ? "?" : std::to_string(shape[i]));
+  return {printable(value.name), type + "]"};
+}
+
+llvm::Expected<ModelFacts> factsOf(const std::string &path) {
+  PayloadStore store;
+  llvm::Expected<Imported> imported = load(path, {}, store);
+  if (!imported)
+    return imported.takeError();
+  phase("counting");
+  const Model &model = *imported->model;
+  ModelFacts facts;
+  facts.path = path;
+  facts.format = kindOf(path) == FileKind::Text ? "text" : model.format == Format::Tflite ? "tflite" : "circle";
+  if (llvm::sys::fs::file_size(path, facts.bytes))
+    facts.bytes = 0;
+  facts.operators = model.operatorCount();
+  facts.subgraphs = model.subgraphs.size();
+  std::map<std::string, size_t> kinds;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      ++kinds[printable(op.opName())];
+  facts.kinds.assign(kinds.begin(), kinds.end());
+  llvm::stable_sort(facts.kinds, [](const auto &a, const auto &b) { return a.second > b.second; });
+  report::ModelMetrics metrics = report::metricsOf(model, *imported->lineage.source, nullptr, {});
+  facts.parameters = metrics.figures.parameters;
+  facts.constantBytes = metrics.figures.bytes;
+  facts.macs = metrics.figures.macs.value_or(0);
+  facts.unknownMacs = metrics.figures.unknownMacs;
+  for (const Value *value : model.subgraphs.front()->inputs)
+    facts.inputs.push_back(portOf(*value));
+  for (const Value *value : model.subgraphs.front()->outputs)
+    if (value)
+      facts.outputs.push_back(portOf(*value));
+  if (!imported->lineage.chain.empty()) {
+    facts.source = imported->lineage.source->file.empty() ? "a model without a name" : imported->lineage.source->file;
+    facts.sourceOperators = imported->lineage.source->operatorCount();
+  }
+  return facts;
+}
+
+namespace {
+
+/// A model that is ready to run.
+struct Runner {
+  PayloadStore store;
+  Imported imported;
+  std::optional<eval::Session> session;
+  eval::State state;
+  std::vector<eval::Port> inputs, outputs;
+
+  llvm::Error open(const std::string &path) {
+    auto loaded = load(path, {}, store);
+    if (!loaded)
+      return loaded.takeError();
+    imported = std::move(*loaded);
+    eval::CompileOptions options;
+    options.engine = eval::Engine::Fast;
+    options.timeout = std::chrono::seconds(60);
+    auto compiled = eval::compile(*imported.model, options);
+    if (!compiled)
+      return inFile(path, compiled.takeError());
+    session.emplace(std::move(*compiled));
+    auto in = session->inputs(), out = session->outputs();
+    if (!in || !out)
+      return llvm::joinErrors(in.takeError(), out.takeError());
+    inputs = in->vec();
+    outputs = out->vec();
+    return llvm::Error::success();
+  }
+};
+
+/// Real numbers as elements of a port: rounded to its steps where it is quantised. None: no type for it.
+std::optional<eval::OwnedTensor> stored(llvm::ArrayRef<double> numbers, const eval::Shape &shape,
+                                        const eval::Port &port) {
+  eval::OwnedTensor tensor{port.type, shape, {}};
+  eval::Tensor parameters;
+  parameters.quantization = port.value->quantization;
+  auto fill = [&](auto zero) {
+    using T = decltype(zero);
+    tensor.bytes.resize(numbers.size() * sizeof(T));
+    T *to = reinterpret_cast<T *>(tensor.bytes.data());
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if constexpr (std::is_same_v<T, float>)
+        to[i] = static_cast<float>(numbers[i]);
+      else
+        to[i] = static_cast<T>(std::clamp<double>(
+            std::nearbyint(numbers[i] / parameters.scale()) + parameters.zeroPoint(), std::numeric_limits<T>::min(),
+            std::numeric_limits<T>::max()));
+  };
+  if (parameters.perChannel())
+    return std::nullopt;
+  switch (port.type) {
+  case TensorType::FLOAT32:
+    fill(float());
+    return tensor;
+  case TensorType::INT8:
+    fill(int8_t());
+    return tensor;
+  case TensorType::UINT8:
+    fill(uint8_t());
+    return tensor;
+  case TensorType::INT16:
+    fill(int16_t());
+    return tensor;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<std::vector<double>> numbersOf(eval::OwnedTensor &owned, const eval::Port &port) {
+  eval::Tensor tensor;
+  tensor.type = owned.type;
+  tensor.shape = owned.shape;
+  tensor.quantization = port.value->quantization;
+  tensor.storage = owned.bytes;
+  return eval::realNumbers(tensor);
+}
+
+/// The inputs of `from` as those of `to`, which may want other types; none: they do not fit.
+std::optional<std::vector<eval::OwnedTensor>> converted(std::vector<eval::OwnedTensor> &inputs, const Runner &from,
+                                                        const Runner &to) {
+  if (from.inputs.size() != to.inputs.size())
+    return std::nullopt;
+  std::vector<eval::OwnedTensor> result;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (from.inputs[i].type == to.inputs[i].type) {
+      result.push_back(inputs[i]);
+      continue;
+    }
+    auto numbers = numbersOf(inputs[i], from.inputs[i]);
+    auto tensor = numbers ? stored(*numbers, inputs[i].shape, to.inputs[i]) : std::nullopt;
+    if (!tensor)
+      return std::nullopt;
+    result.push_back(std::move(*tensor));
+  }
+  return result;
+}
+
+/// Adds what one record shows. False: the outputs are not of the same kind.
+bool addDifferences(std::vector<eval::NamedTensor> &before, std::vector<eval::NamedTensor> &after, const Runner &first,
+                    const Runner &second, RunFacts &facts, std::vector<std::array<double, 4>> &sums) {
+  if (before.size() != after.size())
+    return false;
+  sums.resize(before.size(), {0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()});
+  facts.differences.resize(before.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    auto a = numbersOf(before[i].tensor, first.outputs[i]), b = numbersOf(after[i].tensor, second.outputs[i]);
+    if (!a || !b || a->size() != b->size())
+      return false;
+    OutputDifference &difference = facts.differences[i];
+    difference.name = first.outputs[i].name;
+    auto &[sum, count, low, high] = sums[i];
+    for (size_t k = 0; k < a->size(); ++k) {
+      double x = (*a)[k], y = (*b)[k];
+      double off = x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::fabs(x - y);
+      if (std::isnan(off))
+        off = std::numeric_limits<double>::infinity();
+      difference.greatest = std::max(difference.greatest, off);
+      sum += off;
+      ++count;
+      if (std::isfinite(x)) {
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
+    }
+    difference.mean = count ? sum / count : 0;
+    difference.range = high >= low ? high - low : 0;
+  }
+  return true;
+}
+
+double median(std::vector<double> times) {
+  llvm::sort(times);
+  return times.empty() ? 0 : times[times.size() / 2];
+}
+
+std::string wordsOf(llvm::Error error) {
+  return llvm::StringRef(llvm::toString(std::move(error))).split('\n').first.str();
+}
+
+constexpr uint64_t mostRecords = 8; ///< enough for a first impression
+constexpr double timeBudget = 1000; ///< milliseconds for the runs that only measure
+constexpr unsigned mostRuns = 20;
+
+} // namespace
+
+llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &path) {
+  RunFacts facts;
+  Runner first, second;
+  phase("preparing a run");
+  for (auto [runner, file] : {std::pair(&first, &before), std::pair(&second, &after)})
+    if (llvm::Error error = runner->open(*file)) {
+      facts.notRun = wordsOf(std::move(error));
+      return facts;
+    }
+  bool random = path.empty() || path == "random";
+  auto records = random ? quantize::seededRecords(first.inputs, 1)
+                        : quantize::openRecords(path, quantize::RecordFormat::ByName, first.inputs);
+  if (!records) {
+    if (!random)
+      return records.takeError();
+    facts.notRun = wordsOf(records.takeError());
+    return facts;
+  }
+  facts.records = std::min((*records)->count(), mostRecords);
+  facts.inputs = random ? "random inputs"
+                        : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") +
+                              printable(path);
+  phase("executing");
+  std::vector<double> times[2];
+  std::vector<std::array<double, 4>> sums;
+  auto runOne = [&](Runner &runner, llvm::ArrayRef<eval::OwnedTensor> inputs, std::vector<double> &into) {
+    std::vector<eval::TensorRef> refs(inputs.begin(), inputs.end());
+    eval::RunOptions run;
+    run.state = &runner.state;
+    auto begin = std::chrono::steady_clock::now();
+    auto outputs = runner.session->run(refs, run);
+    into.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    return outputs;
+  };
+  for (uint64_t record = 0; record < facts.records; ++record) {
+    auto inputs = (*records)->read(record);
+    if (!inputs)
+      return inputs.takeError();
+    auto others = converted(*inputs, first, second);
+    if (!others) {
+      facts.notRun = "the two do not take the same inputs";
+      return facts;
+    }
+    first.state.reset();
+    second.state.reset();
+    auto a = runOne(first, *inputs, times[0]), b = runOne(second, *others, times[1]);
+    if (!a || !b) {
+      facts.notRun = wordsOf(llvm::joinErrors(a.takeError(), b.takeError()));
+      return facts;
+    }
+    if (!addDifferences(*a, *b, first, second, facts, sums)) {
+      facts.notRun = "the two do not give the same outputs";
+      facts.differences.clear();
+      return facts;
+    }
+    // The first run of a session arranges its memory; more of them tell what a run takes.
+    if (record + 1 < facts.records)
+      continue;
+    times[0].clear(), times[1].clear();
+    double spent = 0;
+    for (unsigned i = 0; i < mostRuns && (i == 0 || spent < timeBudget); ++i) {
+      for (auto [runner, given, into] :
+           {std::tuple(&first, &*inputs, &times[0]), std::tuple(&second, &*others, &times[1])})
+        if (auto again = runOne(*runner, *given, *into); !again)
+          return again.takeError();
+      spent += times[0].back() + times[1].back();
+    }
+  }
+  facts.milliseconds[0] = median(times[0]);
+  facts.milliseconds[1] = median(times[1]);
+  return facts;
+}
+
+// Words.
+
+static std::string digits(uint64_t number) { return std::to_string(number); }
+
+static std::string scaled(double number, double step, llvm::ArrayRef<const char *> units) {
+  size_t unit = 0;
+  while (number >= step && unit + 1 < units.size())
+    number /= step, ++unit;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format(unit == 0 ? "%.0f" : number < 9.95 ? "%.2f" : "%.1f", number);
+  return text + units[unit];
+}
+
+static std::string bytesWords(uint64_t bytes) { return scaled(static_cast<double>(bytes), 1000, {" B", " kB", " MB", " GB"}); }
+static std::string countWords(uint64_t count) { return scaled(static_cast<double>(count), 1000, {"", " k", " M", " G"}); }
+
+static std::string changeWords(double before, double after) {
+  if (before == after)
+    return "the same";
+  if (before == 0)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%+.0f %%", (after / before - 1) * 100);
+  return text == "+0 %" || text == "-0 %" ? "nearly the same" : text;
+}
+
+static std::string portsWords(llvm::ArrayRef<PortFacts> ports) {
+  constexpr size_t most = 6;
+  std::string text;
+  for (size_t i = 0; i < ports.size() && i < most; ++i)
+    text += (i ? "\n         " : "") + (ports[i].name.empty() ? "" : ports[i].name + "  ") + ports[i].type;
+  if (ports.size() > most)
+    text += "\n         and " + std::to_string(ports.size() - most) + " more";
+  return ports.empty() ? "none" : text;
+}
+
+static std::string kindsWords(llvm::ArrayRef<std::pair<std::string, size_t>> kinds) {
+  constexpr size_t most = 6;
+  std::string text;
+  for (const auto &[name, count] : kinds.take_front(most))
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  return kinds.size() > most ? text + " and " + std::to_string(kinds.size() - most) + " other kinds" : text;
+}
+
+void describe(const ModelFacts &facts, llvm::raw_ostream &os) {
+  os << printable(facts.path, 300) << ": " << (facts.format == "text" ? "a model as text" : "a " + facts.format + " model")
+     << ", " << bytesWords(facts.bytes) << '\n';
+  os << facts.operators << (facts.operators == 1 ? " operator" : " operators")
+     << (facts.subgraphs > 1 ? " in " + std::to_string(facts.subgraphs) + " subgraphs" : "")
+     << (facts.kinds.empty() ? "" : ": " + kindsWords(facts.kinds)) << '\n';
+  os << countWords(facts.parameters) << " parameters (" << bytesWords(facts.constantBytes) << "), "
+     << countWords(facts.macs) << " multiply-adds a run"
+     << (facts.unknownMacs ? ", and those of " + std::to_string(facts.unknownMacs) + " operators that are not known" : "")
+     << '\n';
+  os << "inputs   " << portsWords(facts.inputs) << '\n';
+  os << "outputs  " << portsWords(facts.outputs) << '\n';
+  if (facts.source.empty())
+    os << "origins  it is its own source\n";
+  else
+    os << "origins  made from " << printable(facts.source) << " (" << facts.sourceOperators << " operators)\n";
+}
+
+static void factsJson(const ModelFacts &facts, json::OStream &out) {
+  auto text = [](llvm::StringRef s) { return json::fixUTF8(s); };
+  out.object([&] {
+    out.attribute("file", text(facts.path));
+    out.attribute("format", facts.format);
+    out.attribute("bytes", static_cast<int64_t>(facts.bytes));
+    out.attribute("operators", static_cast<int64_t>(facts.operators));
+    out.attribute("subgraphs", static_cast<int64_t>(facts.subgraphs));
+    out.attributeObject("kinds", [&] {
+      for (const auto &[name, count] : facts.kinds)
+        out.attribute(text(name), static_cast<int64_t>(count));
+    });
+    out.attribute("parameters", static_cast<int64_t>(facts.parameters));
+    out.attribute("constantBytes", static_cast<int64_t>(facts.constantBytes));
+    out.attribute("macs", static_cast<int64_t>(facts.macs));
+    out.attribute("unknownMacs", static_cast<int64_t>(facts.unknownMacs));
+    for (auto [key, ports] : {std::pair("inputs", &facts.inputs), std::pair("outputs", &facts.outputs)})
+      out.attributeArray(key, [&, ports = ports] {
+        for (const PortFacts &port : *ports)
+          out.object([&] {
+            out.attribute("name", text(port.name));
+            out.attribute("type", port.type);
+          });
+      });
+    if (facts.source.empty())
+      out.attribute("source", nullptr);
+    else
+      out.attributeObject("source", [&] {
+        out.attribute("file", text(facts.source));
+        out.attribute("operators", static_cast<int64_t>(facts.sourceOperators));
+      });
+  });
+}
+
+void describeJson(const ModelFacts &facts, llvm::raw_ostream &os) {
+  json::OStream out(os, 1);
+  factsJson(facts, out);
+  os << '\n';
+}
+
+static std::string number(const char *format, double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(format, value);
+  return text;
+}
+
+static void printRuns(const RunFacts &runs, llvm::raw_ostream &os) {
+  if (!runs.notRun.empty()) {
+    os << "not compared by running them: " << runs.notRun << '\n';
+    return;
+  }
+  constexpr size_t most = 6;
+  size_t equal = llvm::count_if(runs.differences, [](const auto &difference) { return difference.greatest == 0; });
+  if (equal == runs.differences.size()) {
+    os << (equal == 1 ? "the output is" : "all " + std::to_string(equal) + " outputs are") << " the same, bit for bit, on "
+       << runs.inputs << '\n';
+    return;
+  }
+  size_t shown = 0;
+  for (const OutputDifference &difference : runs.differences) {
+    if (difference.greatest == 0 || shown++ >= most)
+      continue;
+    os << "output " << (difference.name.empty() ? std::to_string(shown - 1) : printable(difference.name))
+       << " differs by at most " << number("%.3g", difference.greatest);
+    if (difference.range > 0)
+      os << ", " << number("%.2g", difference.greatest / difference.range * 100) << " % of its range (on average "
+         << number("%.2g", difference.mean / difference.range * 100) << " %)";
+    os << ", on " << runs.inputs << '\n';
+  }
+  if (size_t differ = runs.differences.size() - equal; differ > most)
+    os << "and " << differ - most << " more outputs differ\n";
+}
+
+void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os) {
+  std::vector<report::Cells> rows;
+  auto add = [&](const char *what, std::string a, std::string b, std::string change) {
+    rows.push_back({what, std::move(a), std::move(b), std::move(change)});
+  };
+  auto addCount = [&](const char *what, uint64_t a, uint64_t b, llvm::function_ref<std::string(uint64_t)> words) {
+    add(what, words(a), words(b), changeWords(static_cast<double>(a), static_cast<double>(b)));
+  };
+  addCount("operators", before.operators, after.operators, digits);
+  addCount("file", before.bytes, after.bytes, bytesWords);
+  addCount("constants", before.constantBytes, after.constantBytes, bytesWords);
+  addCount("multiply-adds", before.macs, after.macs, countWords);
+  if (runs && runs->notRun.empty()) {
+    auto [a, b] = runs->milliseconds;
+    add("time of a run", number("%.3g ms", a), number("%.3g ms", b), changeWords(a, b));
+  }
+  report::printColumns({"", "before", "after", "change"}, rows.size(), [&](size_t i) { return rows[i]; }, os, {1, 2});
+  if (runs)
+    printRuns(*runs, os);
+}
+
+void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os) {
+  json::OStream out(os, 1);
+  // JSON has no infinity.
+  auto finite = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
+  out.object([&] {
+    out.attributeBegin("before");
+    factsJson(before, out);
+    out.attributeEnd();
+    out.attributeBegin("after");
+    factsJson(after, out);
+    out.attributeEnd();
+    if (!runs)
+      return;
+    out.attributeObject("run", [&] {
+      if (!runs->notRun.empty()) {
+        out.attribute("notRun", json::fixUTF8(runs->notRun));
+        return;
+      }
+      out.attribute("records", static_cast<int64_t>(runs->records));
+      out.attribute("inputs", json::fixUTF8(runs->inputs));
+      out.attribute("millisecondsBefore", runs->milliseconds[0]);
+      out.attribute("millisecondsAfter", runs->milliseconds[1]);
+      out.attributeArray("outputs", [&] {
+        for (const OutputDifference &difference : runs->differences)
+          out.object([&] {
+            out.attribute("name", json::fixUTF8(difference.name));
+            out.attribute("greatestDifference", finite(difference.greatest));
+            out.attribute("meanDifference", finite(difference.mean));
+            out.attribute("range", finite(difference.range));
+          });
+      });
+    });
+  });
+  os << '\n';
+}
+
+} // namespace origo::tools

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "tools/Driver.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+/// What a model is, and what became of it, in words for people and as JSON: the closing lines of the front door.
+namespace origo::tools {
+
+struct PortFacts {
+  std::string name, type; ///< as they are written: float32[1,224,224,3]
+};
+
+/// What is said of a file.
+struct ModelFacts {
+  std::string path, format;
+  uint64_t bytes = 0; ///< of the file; 0 where it is none
+  size_t operators = 0, subgraphs = 0;
+  std::vector<std::pair<std::string, size_t>> kinds; ///< the most frequent first
+  uint64_t parameters = 0, constantBytes = 0;
+  uint64_t macs = 0, unknownMacs = 0; ///< of a run; operators whose share is not known
+  std::vector<PortFacts> inputs, outputs;
+  std::string source; ///< the file that it was made from; empty where it is its own source
+  size_t sourceOperators = 0;
+};
+
+struct OutputDifference {
+  std::string name;
+  double greatest = 0, mean = 0; ///< absolute, of the real numbers that the outputs stand for
+  double range = 0;              ///< from the least to the greatest number of the first model's output
+};
+
+/// How two models compute, side by side, on the same inputs.
+struct RunFacts {
+  std::string notRun; ///< why not; empty: they were run
+  std::string inputs; ///< "3 records of DIR", "random inputs"
+  uint64_t records = 0;
+  double milliseconds[2] = {0, 0}; ///< the median run of each, one thread
+  std::vector<OutputDifference> differences;
+};
+
+llvm::Expected<ModelFacts> factsOf(const std::string &path);
+/// Runs both on `records` (a path as circle-quantizer takes it; empty: random numbers). What cannot be compared is said in `notRun`,
+/// for it is no mistake of the caller; an error is a mistake in `records`.
+llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &records);
+
+void describe(const ModelFacts &facts, llvm::raw_ostream &os);
+void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);
+/// `runs`: null where nothing was to be run.
+void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
+void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
+
+} // namespace origo::tools

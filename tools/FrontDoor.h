@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tools/OptionTable.h"
+
+/// `origo`: one command in front of the others. A command of it is a row of commands(); what the row's tool can do, it does as a
+/// process, so that both names are one program.
+namespace origo::tools {
+
+struct Command;
+
+/// What was typed behind the name of a command.
+class Call {
+public:
+  Call(const Command &command, llvm::ArrayRef<std::string> words);
+  const Command &command;
+  const std::vector<std::string> typed; ///< all words
+  std::vector<std::string> arguments;   ///< what is no option
+  bool has(llvm::StringRef option) const;
+  bool hasAny(llvm::ArrayRef<llvm::StringRef> options) const;
+  /// Whether an option of this category of the tool was given.
+  bool hasCategory(llvm::StringRef category) const;
+  /// The value of an option, which is forgotten: the tool does not see it. None: it was not given.
+  std::optional<std::string> take(llvm::StringRef option);
+  /// The options that are left, as they were typed.
+  std::vector<std::string> options() const;
+  std::vector<OptionRow> known; ///< the command's own, and those of its tools
+
+private:
+  std::vector<Word> parts;
+};
+
+struct Command {
+  llvm::StringLiteral name, arguments, summary;
+  llvm::StringLiteral help;                ///< examples, each with what it does
+  std::vector<llvm::StringLiteral> tools;  ///< whose options it takes
+  std::vector<llvm::StringLiteral> covered; ///< options of these tools that the command itself stands for
+  std::vector<OptionRow> own;               ///< of the category ""
+  int (*run)(Call &call);
+};
+
+const std::vector<Command> &commands();
+const Command *findCommand(llvm::StringRef name);
+/// All tools that lie beside this program, by name.
+std::vector<std::string> installedTools();
+/// As `tool` prints it. An error: there is no such tool.
+llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool);
+/// What `tool` prints to standard output.
+llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::string> words);
+
+/// The options of a command, its own first; what a tool cannot be asked for is left out.
+std::vector<OptionRow> optionsOf(const Command &command);
+
+std::string frontHelp();
+std::string helpOf(const Command &command);
+
+/// Runs a tool under the name that was typed; its exit code. `stays`: we go on afterwards.
+int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, bool stays = false);
+
+} // namespace origo::tools

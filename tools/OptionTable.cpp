@@ -1,0 +1,102 @@
+#include "tools/OptionTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+namespace origo::tools {
+
+namespace cl = llvm::cl;
+
+static const char *const kindNames[] = {"flag", "value", "optional", "prefix"};
+
+static OptionRow::Kind kindOf(const cl::Option &option) {
+  if (option.getFormattingFlag() == cl::Prefix || option.getFormattingFlag() == cl::AlwaysPrefix)
+    return OptionRow::Prefix;
+  switch (option.getValueExpectedFlag()) {
+  case cl::ValueRequired:
+    return OptionRow::Value;
+  case cl::ValueOptional: // so are switches: --a=true
+    return option.ValueStr.empty() ? OptionRow::Flag : OptionRow::Optional;
+  default:
+    return OptionRow::Flag;
+  }
+}
+
+void printOptions(llvm::ArrayRef<const cl::OptionCategory *> categories) {
+  std::vector<cl::Option *> options;
+  for (auto &[name, option] : cl::getRegisteredOptions())
+    if (llvm::any_of(option->Categories, [&](cl::OptionCategory *of) { return llvm::is_contained(categories, of); }))
+      options.push_back(option);
+  llvm::sort(options, [](cl::Option *a, cl::Option *b) { return a->ArgStr < b->ArgStr; });
+  for (cl::Option *option : options) {
+    OptionRow::Kind kind = kindOf(*option);
+    unsigned words = kind == OptionRow::Value ? std::max(1u, option->getNumAdditionalVals()) : 0;
+    llvm::outs() << "option\t" << option->ArgStr << '\t' << kindNames[kind] << '\t' << words << '\t'
+                 << option->ValueStr << '\t' << option->Categories.front()->getName() << '\t' << option->HelpStr
+                 << '\n';
+    option->printOptionInfo(option->getOptionWidth()); // the choices of a value are known to LLVM alone
+  }
+}
+
+std::vector<OptionRow> parseOptionTable(llvm::StringRef text) {
+  std::vector<OptionRow> rows;
+  llvm::SmallVector<llvm::StringRef> lines, cells;
+  text.split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    cells.clear();
+    line.split(cells, '\t');
+    if (cells.size() == 7 && cells[0] == "option") {
+      OptionRow &row = rows.emplace_back();
+      row.name = cells[1].str();
+      row.kind = static_cast<OptionRow::Kind>(llvm::find(kindNames, cells[2]) - std::begin(kindNames));
+      cells[3].getAsInteger(10, row.words);
+      row.value = cells[4].str();
+      row.category = cells[5].str();
+      row.help = cells[6].str();
+    } else if (!rows.empty() && line.starts_with("    =")) {
+      auto [name, help] = line.drop_front(5).split(" -");
+      rows.back().choices.push_back({name.trim().str(), help.trim(" -").str()});
+    }
+  }
+  return rows;
+}
+
+const OptionRow *findOption(llvm::ArrayRef<OptionRow> options, llvm::StringRef name) {
+  auto found = llvm::find_if(options, [&](const OptionRow &row) { return row.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+std::vector<Word> takeApart(llvm::ArrayRef<std::string> words, llvm::ArrayRef<OptionRow> options) {
+  std::vector<Word> parts;
+  bool onlyArguments = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    Word &part = parts.emplace_back();
+    part.text = words[i];
+    llvm::StringRef text = words[i];
+    if (onlyArguments || !text.starts_with("-") || text == "-")
+      continue;
+    if (text == "--") {
+      onlyArguments = true;
+      parts.pop_back();
+      continue;
+    }
+    text = text.drop_front(text.starts_with("--") ? 2 : 1);
+    auto [name, value] = text.split('=');
+    part.option = name.str();
+    part.value = value.str();
+    const OptionRow *row = findOption(options, name);
+    if (row && row->kind == OptionRow::Value) {
+      unsigned rest = row->words - (text.contains('=') ? 1 : 0);
+      while (rest-- && i + 1 < words.size())
+        part.more.push_back(words[++i]);
+      if (!text.contains('=') && !part.more.empty())
+        part.value = part.more.front();
+    }
+  }
+  return parts;
+}
+
+} // namespace origo::tools
