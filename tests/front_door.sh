@@ -90,6 +90,10 @@ says 'stem/relu6' origo metrics net.optimized.tflite
 printf 'layer,time\nstem/relu6,2.5\n' >device.csv
 says 'stem/bn/mul' origo profile net.optimized.tflite device.csv --format=csv --columns=name=layer,ms=time --by=operator --full
 
+origo view net.optimized.tflite net.tflite 2>stderr && grep -q '<html' net.optimized.html || fail "origo view: $(<stderr)"
+origo view -o page.html net.optimized.tflite && grep -q '<html' page.html || fail "origo view -o"
+says 'block' origo blame net.tflite net.int8.tflite --blame_records=1 --records=1
+
 # Each command teaches by example, and its examples begin with its name.
 count=0
 for command in $(origo manual | sed -n 's/^origo-//p'); do
@@ -97,7 +101,7 @@ for command in $(origo manual | sed -n 's/^origo-//p'); do
   says 'Exit status:' origo "$command" --help
   ((++count))
 done
-((count >= 12)) || fail "only $count commands"
+((count >= 14)) || fail "only $count commands"
 refused 'cannot write the output' bash -c 'origo --help >/dev/full'
 # A tool that is not there is named.
 mkdir alone && cp "$bin/origo" alone/

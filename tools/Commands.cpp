@@ -206,6 +206,29 @@ int profile(Call &call) {
   return runTool(call, "circle-interpreter", words);
 }
 
+int view(Call &call) {
+  if (call.arguments.empty() || call.arguments.size() > 2)
+    return usage(call, "needs MODEL, and may be given its SOURCE");
+  std::vector<std::string> words = call.options();
+  if (call.arguments.size() == 2)
+    words.push_back("--source=" + call.arguments[1]);
+  if (!call.has("o")) {
+    std::string page = (llvm::sys::path::stem(call.arguments[0]) + ".html").str();
+    words.insert(words.end(), {"-o", page});
+    note("writes " + printable(page, 300));
+  }
+  words.insert(words.end(), {"--", call.arguments[0]});
+  return runTool(call, "origin-view", words);
+}
+
+int blame(Call &call) {
+  if (call.arguments.size() != 2)
+    return usage(call, "needs the model, and what was made of it");
+  std::vector<std::string> words = call.options();
+  words.insert(words.end(), {"--blame", "--fp32_circle=" + call.arguments[0], "--q_circle=" + call.arguments[1]});
+  return runTool(call, "visq", words);
+}
+
 /// A command that is a tool under a shorter name.
 template <const llvm::StringLiteral &Tool> int same(Call &call) { return runTool(call, Tool, call.typed); }
 constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circledump", reduceTool = "circle-reduce";
@@ -331,6 +354,26 @@ const std::vector<Command> &commands() {
        {"profile", "join", "compare", "where", "check", "from", "ledger", "summary", "fingerprint", "strip", "dot", "kernels"},
        {},
        profile},
+      {"blame",
+       "MODEL RESULT",
+       "Tells which layers make the results differ, by their own error",
+       "  origo blame net.tflite net.int8.tflite                    on random numbers\n"
+       "  origo blame --data images.npy net.tflite net.int8.tflite\n",
+       {"visq"},
+       {"blame", "fp32_circle", "q_circle", "f", "q", "batch_size", "dump_dot_graph", "mpeir_output", "mse_output", "srmse_output",
+        "tae_output"},
+       {},
+       blame},
+      {"view",
+       "MODEL [SOURCE]",
+       "Writes a page that shows it beside its source",
+       "Without -o, NAME.html is written into the current folder. It needs no server.\n\n"
+       "  origo view net.optimized.tflite net.tflite      writes net.optimized.html\n"
+       "  origo view -o page.html net.optimized.tflite    the source as its origins tell it\n",
+       {"origin-view"},
+       {"source"},
+       {},
+       view},
       {"metrics", "MODEL", "Counts what each operator costs",
        "  origo metrics net.tflite\n"
        "  origo metrics --per=source --source=net.tflite net.optimized.tflite\n",
