@@ -60,7 +60,9 @@ private:
     case Step::Placed:
       return place(step, later);
     case Step::Affine:
-      return affine(step);
+      return affine(step, termNumbers(step.scale, 1), termNumbers(step.shift, 0));
+    case Step::Scaled:
+      return affine(step, std::vector<double>(step.factors.begin(), step.factors.end()), std::vector<double>{0});
     case Step::Cast:
       return cast(later);
     case Step::Quantize:
@@ -243,8 +245,7 @@ private:
     return realNumbers(tensor);
   }
 
-  void affine(const Step &step) {
-    auto scale = termNumbers(step.scale, 1), shift = termNumbers(step.shift, 0);
+  void affine(const Step &step, std::optional<std::vector<double>> scale, std::optional<std::vector<double>> shift) {
     if (!scale || !shift) {
       unchecked = "a constant of the relation cannot be read";
       return;

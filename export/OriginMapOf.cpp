@@ -166,7 +166,9 @@ void MapOfModel::steps(const Relation &relation, const Value &value, std::vector
     return;
   for (const Step &step : model.steps.get(relation.steps)) {
     origin::MapStep &out = steps.emplace_back();
-    out.kind = static_cast<decltype(out.kind)>(step.kind);
+    bool scaled = step.kind == Step::Scaled;
+    out.kind = scaled ? origin::MapStep::Scaled : static_cast<decltype(out.kind)>(step.kind);
+    out.factors.assign(step.factors.begin(), step.factors.end());
     out.axis = step.axis;
     out.first.assign(step.first.begin(), step.first.end());
     out.second.assign(step.second.begin(), step.second.end());

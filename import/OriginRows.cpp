@@ -121,6 +121,10 @@ bool MapReader::soundSteps(const origin::MapRelation &relation, const Value &val
           (rank && step.axis >= static_cast<int64_t>(*rank)))
         return false;
       break;
+    case MapStep::Scaled:
+      if (step.axis < 0 || (rank && step.axis >= static_cast<int64_t>(*rank)))
+        return false;
+      break;
     case MapStep::Reshape:
     case MapStep::Unknown:
       rank = std::nullopt;
@@ -149,7 +153,8 @@ uint32_t MapReader::steps(const origin::MapRelation &relation, const Subgraph &g
   uint32_t list = 0;
   for (const origin::MapStep &from : relation.steps) {
     Step step;
-    step.kind = kinds[from.kind];
+    step.kind = from.kind == origin::MapStep::Scaled ? Step::Scaled : kinds[from.kind];
+    step.factors.assign(from.factors.begin(), from.factors.end());
     step.axis = from.axis;
     step.scale = term(from.scale);
     step.shift = term(from.shift);

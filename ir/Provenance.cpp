@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
+#include <cmath>
+
 namespace origo {
 
 static constexpr llvm::StringLiteral fateNames[] = {
@@ -44,9 +46,12 @@ UnneededReason unneededFromName(llvm::StringRef name) {
 }
 
 static unsigned hashStep(const Step &s) {
+  unsigned factors = 0;
+  for (float factor : s.factors)
+    factors = llvm::hash_combine(factors, llvm::bit_cast<uint32_t>(factor));
   return llvm::hash_combine(s.kind, s.axis, llvm::hash_combine_range(s.first.begin(), s.first.end()),
                             llvm::hash_combine_range(s.second.begin(), s.second.end()), llvm::bit_cast<uint64_t>(s.scale.number),
-                            llvm::bit_cast<uint64_t>(s.shift.number), s.scale.tensor, s.shift.tensor);
+                            llvm::bit_cast<uint64_t>(s.shift.number), s.scale.tensor, s.shift.tensor, factors);
 }
 
 static bool isIdentityPermutation(llvm::ArrayRef<int64_t> p) {
@@ -68,6 +73,12 @@ static bool merge(Step &last, const Step &next) {
     last.first = isIdentityPermutation(composed) ? llvm::SmallVector<int64_t, 0>{} : composed;
     return true;
   }
+  case Step::Scaled:
+    if (last.axis != next.axis || last.factors.size() != next.factors.size())
+      return false;
+    for (auto [factor, more] : llvm::zip_equal(last.factors, next.factors))
+      factor *= more;
+    return llvm::all_of(last.factors, [](float factor) { return std::isfinite(factor); });
   case Step::Affine: {
     auto isTensor = [](const Step::Term &term) {
       return term.kind == Step::Term::Constant || term.kind == Step::Term::Source;
@@ -91,6 +102,8 @@ static bool isNeutral(const Step::Term &term, double neutral) {
 }
 
 static bool isIdentity(const Step &s) {
+  if (s.kind == Step::Scaled)
+    return llvm::all_of(s.factors, [](float factor) { return factor == 1; });
   return (s.kind == Step::Permute && isIdentityPermutation(s.first)) ||
          (s.kind == Step::Affine && isNeutral(s.scale, 1) && isNeutral(s.shift, 0));
 }

@@ -71,7 +71,7 @@ std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
 
 /// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
 struct Step {
-  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize };
+  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Scaled };
   /// A factor or an addend of Affine: a constant of the model, a number, a constant of the source, or nothing. One step
   /// has constants of one of the two only.
   struct Term {
@@ -82,10 +82,13 @@ struct Step {
     bool operator==(const Term &) const = default;
   };
   Kind kind = Reshape;
-  int axis = -1;                            ///< Affine
+  /// A constant with more numbers than this is no factor that a relation could tell.
+  static constexpr uint64_t mostFactors = 1024;
+  int axis = -1;                            ///< Affine, Scaled
   Term scale = {}, shift = {};              ///< Affine
   llvm::SmallVector<int64_t, 0> first = {};  ///< Permute: permutation; Slice, Placed: begin
   llvm::SmallVector<int64_t, 0> second = {}; ///< Slice, Placed: size
+  llvm::SmallVector<float, 0> factors = {};  ///< Scaled: by index along the axis
   bool operator==(const Step &) const = default;
 };
 

@@ -133,10 +133,11 @@ struct Term { ///< of an affine step
 };
 
 struct MapStep {
-  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Unknown } kind = Reshape;
-  int32_t axis = -1;
+  enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Unknown, Scaled } kind = Reshape;
+  int32_t axis = -1; ///< Affine, Scaled
   Term scale, shift;
   std::vector<int64_t> first, second; ///< Permute: p; Slice, Placed: begin, size
+  std::vector<float> factors;         ///< Scaled: by index along the axis
   std::string unknown;                ///< the JSON text of a step this version does not know
   bool bySource() const { return scale.kind == Term::Source || shift.kind == Term::Source; } ///< Affine
   bool operator==(const MapStep &) const = default;

@@ -258,6 +258,20 @@ std::string Planner::unsupported(const Operator &op, const Decision &decision) c
   return eval::findKernel(copy.get()) ? "" : "there is no kernel for " + eval::typesOf(copy.get());
 }
 
+/// What kernels ask of scales and zero points, and find out only when they run.
+static std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decision) {
+  auto scaleOf = [](const Storage *storage) { return storage->quantization->scale[0]; };
+  auto reachesOne = [&](const Storage *storage) { return storage && scaleOf(storage) >= 1; };
+  if (op.info()->has(Trait::Comparison) && llvm::any_of(decision.operands, reachesOne))
+    return "a comparison of integers takes scales below 1";
+  const Storage *x = decision.operands.empty() ? nullptr : decision.operands[0];
+  if (op.code == Op::RSQRT && x->quantization->zeroPoint[0] != (x->type == TensorType::INT8 ? -128 : -32768))
+    return "integers below zero, which its operand could be, are refused when it runs";
+  if (op.code == Op::HARD_SWISH && scaleOf(x) / 128 >= scaleOf(decision.results[0]))
+    return "its result's scale would be too small for the operand's";
+  return {};
+}
+
 std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &decision) {
   Scaling scaling = scalingOf(op);
   if (scaling == Scaling::Real)
@@ -306,10 +320,9 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     if (!decision.results[i])
       return "tensor " + nameOf(result) + " has no recorded range";
   }
-  auto reachesOne = [](const Storage *storage) { return storage && storage->quantization->scale[0] >= 1; };
-  if (scheme.dialect == Dialect::Tflite && op.info()->has(Trait::Comparison) &&
-      llvm::any_of(decision.operands, reachesOne))
-    return "a comparison of integers takes scales below 1";
+  if (scheme.dialect == Dialect::Tflite)
+    if (std::string why = scaleRefusal(op, decision); !why.empty())
+      return why;
   if (scaling == Scaling::Shared)
     for (unsigned i : order)
       decision.operands[i] = decision.results[0];

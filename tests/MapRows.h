@@ -119,7 +119,8 @@ private:
     return std::to_string(as.tensor(relation.tensor)) + (relation.exact ? " exact " : " ") +
            join(relation.steps, [&](const origin::MapStep &s) {
              return std::to_string(int(s.kind)) + " axis " + std::to_string(s.axis) + " " + term(s.scale) + " " +
-                    term(s.shift) + " " + numbers(s.first) + " " + numbers(s.second) + s.unknown;
+                    term(s.shift) + " " + numbers(s.first) + " " + numbers(s.second) + s.unknown +
+                    join(s.factors, [](float factor) { return std::to_string(factor); });
            });
   }
   std::string ledgerRow(const origin::MapLedgerRow &row) const {

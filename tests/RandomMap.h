@@ -51,7 +51,7 @@ struct Random {
   }
   MapStep step() {
     MapStep result;
-    result.kind = MapStep::Kind(below(8));
+    result.kind = MapStep::Kind(below(9));
     if (result.kind == MapStep::Permute || result.kind == MapStep::Slice || result.kind == MapStep::Placed)
       result.first = numbers();
     if (result.kind == MapStep::Slice || result.kind == MapStep::Placed)
@@ -64,6 +64,11 @@ struct Random {
         for (Term *term : {&result.scale, &result.shift})
           if (term->kind == Term::Constant)
             term->kind = Term::Source;
+    }
+    if (result.kind == MapStep::Scaled) {
+      result.axis = int32_t(below(4));
+      for (uint32_t i = 1 + below(3); i--;)
+        result.factors.push_back(float(1 + below(9)) / 3);
     }
     if (result.kind == MapStep::Unknown)
       result.unknown = R"({"fft":{"axis":[1,2]}})";

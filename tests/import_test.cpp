@@ -585,12 +585,12 @@ TEST(Import, BrokenMapsAreRefused) {
   auto withSteps = [&](std::vector<Step> steps) {
     return [&, steps](auto &map) { tensor(map, 1).relations[0].steps = steps; };
   };
-  Step permute{.kind = Step::Permute, .scale = {}, .shift = {}, .first = {1, 0}, .second = {}, .unknown = ""};
+  Step permute{.kind = Step::Permute, .scale = {}, .shift = {}, .first = {1, 0}, .second = {}, .factors = {}, .unknown = ""};
   Step twice = permute, outside = permute, longer = permute;
   twice.first = {0, 0};
   outside.first = {0, 2};
   longer.first = {0, 2, 1};
-  Step affine{.kind = Step::Affine, .axis = 0, .scale = {}, .shift = {}, .first = {}, .second = {}, .unknown = ""};
+  Step affine{.kind = Step::Affine, .axis = 0, .scale = {}, .shift = {}, .first = {}, .second = {}, .factors = {}, .unknown = ""};
   affine.scale = {origin::Term::Constant, 0, 9};
   expect("steps cannot be followed", withSteps({twice}));
   expect("steps cannot be followed", withSteps({outside}));

@@ -146,7 +146,7 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   // No number that JSON does not have, and no claim in its place.
   map.target.subgraphs[0].tensors[1].relations[0].steps[0].scale.number = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(contains(json(map), R"({"index": 1, "name": "relu1", "relations": [], "reason": "approximated"})"));
-  map.target.subgraphs[0].tensors[1].relations[0].steps[0] = {MapStep::Unknown, -1, {}, {}, {}, {}, "{\"x\": [}"};
+  map.target.subgraphs[0].tensors[1].relations[0].steps[0] = {MapStep::Unknown, -1, {}, {}, {}, {}, {}, "{\"x\": [}"};
   auto read = readJson(json(map));
   EXPECT_TRUE(bool(read)) << error(read);
 }

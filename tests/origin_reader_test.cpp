@@ -2,6 +2,7 @@
 
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
+#include "origin/codec/LaterSteps.h"
 #include "origin/origin_reader.h"
 #include "schema/circle_generated.h"
 
@@ -90,9 +91,12 @@ std::vector<MapRelation> list(origo_relations relations) {
     MapRelation &to = result.emplace_back();
     to.tensor = from.tensor;
     to.exact = from.exact;
-    for (origo_step step; origo_next_step(&from.steps, &step);)
-      to.steps.push_back({MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift), list(step.first),
-                          list(step.second), text(step.unknown)});
+    for (origo_step step; origo_next_step(&from.steps, &step);) {
+      MapStep &read = to.steps.emplace_back(MapStep{MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift),
+                                                    list(step.first), list(step.second), {}, text(step.unknown)});
+      if (read.kind == MapStep::Unknown) // to C, a scaled step is a text
+        readLaterStep(text(step.unknown), read);
+    }
   }
   return result;
 }

@@ -12,6 +12,9 @@
 #include "origin/check/Check.h"
 #include "origin/codec/OriginFile.h"
 #include "passes/Pipeline.h"
+#include "quantize/Calibrate.h"
+#include "quantize/Plan.h"
+#include "quantize/Summary.h"
 #include "report/target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -176,6 +179,51 @@ public:
     return "";
   }
 
+  /// Quantised from seeded records, it runs, keeps its laws, and is the same the second time.
+  std::string quantized(const quantize::Scheme &scheme) {
+    PayloadStore store;
+    std::string first;
+    for (bool again : {false, true}) {
+      Loaded before = load(text, store), after = load(text, store);
+      if (!before || !after)
+        return llvm::toString(before ? after.takeError() : before.takeError());
+      Model &model = *after->model;
+      if (scheme.needsRanges()) {
+        auto open = [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return quantize::seededRecords(inputs, 2); };
+        auto statistics = quantize::calibrate(model, open, {});
+        if (!statistics) { // what does not run has no ranges
+          llvm::consumeError(statistics.takeError());
+          return "";
+        }
+        std::vector<std::string> silent;
+        if (llvm::Error error = quantize::setRanges(model, *statistics, {quantize::Summary::Mode::Percentile, 0, 100}, silent)) {
+          llvm::consumeError(std::move(error));
+          return "";
+        }
+      }
+      auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
+        auto plan = quantize::makePlan(model, scheme);
+        if (!plan)
+          return plan.takeError();
+        return std::move(plan->storage);
+      };
+      RunOptions options;
+      options.verifyEach = true;
+      if (llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options))
+        return "the pipeline fails: " + llvm::toString(std::move(error));
+      Run was = runOn(eval::Engine::Reference, *before->model, seed), is = runOn(eval::Engine::Reference, model, seed);
+      if (was.refused.empty() && !is.refused.empty() && !is.limited)
+        return "it does not run any more: " + is.refused;
+      std::string result = textOf(model);
+      if (again)
+        return result == first ? "" : "is another model the second time";
+      first = result;
+      if (std::string finding = thereAndBack(*before, *after, {}, store); !finding.empty())
+        return finding;
+    }
+    return "";
+  }
+
 private:
   llvm::StringRef text;
   uint32_t seed;
@@ -290,6 +338,42 @@ void inferShapes(Model &model) {
     }
 }
 
+struct NamedScheme {
+  std::string name;
+  quantize::Scheme scheme;
+};
+
+NamedScheme randomScheme(uint64_t seed) {
+  using Mode = quantize::Scheme::Mode;
+  quantize::Scheme scheme;
+  switch (seed % 7) {
+  case 0:
+    return {"int8", scheme};
+  case 1:
+    scheme.inputs = scheme.outputs = {TensorType::INT8};
+    scheme.common.perChannel = false;
+    return {"int8 with ends, per tensor", scheme};
+  case 2:
+    scheme.common.activations = TensorType::INT16;
+    scheme.common.bias = TensorType::INT64;
+    return {"int16x8", scheme};
+  case 3:
+    scheme.common.mode = Mode::Weights;
+    return {"dynamic", scheme};
+  case 4:
+    scheme.common.mode = Mode::WidenedWeights;
+    scheme.common.weights = TensorType::INT4;
+    return {"weights of 4 bits", scheme};
+  case 5:
+    scheme.common.mode = Mode::Float16;
+    return {"float16", scheme};
+  default:
+    scheme.common.mode = seed / 7 % 2 ? Mode::Fake : Mode::Unsigned;
+    scheme.dialect = quantize::Dialect::One;
+    return {seed / 7 % 2 ? "fake" : "unsigned", scheme};
+  }
+}
+
 } // namespace
 
 FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory) {
@@ -307,6 +391,12 @@ FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringR
         names += (names.empty() ? "" : ",") + entry.pass->name.str();
       finding += " (with --passes=" + names + ")";
     }
+  }
+  if (finding.empty()) {
+    NamedScheme named = randomScheme(seed >> 20);
+    finding = check.quantized(named.scheme);
+    if (!finding.empty())
+      finding += " (quantised: " + named.name + ")";
   }
   return {finding, check.ran};
 }

@@ -85,6 +85,7 @@ private:
   using Steps = llvm::SmallVector<Step, 2>;
   static std::optional<std::pair<Step::Term, int>> termOf(const Value &operand, const Made &from, const Value &result);
   static std::optional<Steps> affine(const Operator &op, unsigned i, const Made &other);
+  static std::optional<Steps> scaled(const Operator &op, unsigned i);
   static Steps broadcast(const Value &from, const Value &to);
   static std::optional<Steps> stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands);
   Value *pendingResult(llvm::StringRef label);
@@ -113,6 +114,8 @@ private:
   std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
   void stampConstant(Value &constant);
   void relateMoved();
+  void relateScaled();
+  const Step *factorsOf(const Created &item, Operator *&original) const;
   void relateStored();
   void relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf);
 };

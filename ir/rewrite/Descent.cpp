@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 /// What a folded constant is to the constants that it is computed from.
 namespace origo::rewrite {
 
@@ -47,12 +49,36 @@ std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, co
   return std::pair(Step::Term{Step::Term::Source, 0, nullptr, known->tensor}, axis);
 }
 
+/// What a computed constant with a number for each index of one dimension of the result makes of the other operand of a
+/// product or quotient.
+std::optional<Build::Steps> Build::scaled(const Operator &op, unsigned i) {
+  const Value &by = *op.operand(1 - i), &result = *op.result();
+  int axis = -1;
+  for (int d = 0; d < by.rank(); ++d)
+    if (by.shape[d] != 1)
+      axis = axis < 0 ? d + result.rank() - by.rank() : result.rank();
+  bool divides = op.code == Op::DIV;
+  if (axis < 0 || axis >= result.rank() || op.operand(i)->shape != result.shape || (!divides && op.code != Op::MUL) ||
+      (divides && i != 0) || by.elementCount() != static_cast<uint64_t>(result.shape[axis]))
+    return std::nullopt;
+  auto numbers = readConstant<float>(&by, Step::mostFactors);
+  Step step{Step::Scaled, axis};
+  if (!numbers)
+    return std::nullopt;
+  for (float number : *numbers) {
+    step.factors.push_back(divides ? 1 / number : number);
+    if (!std::isfinite(step.factors.back()))
+      return std::nullopt;
+  }
+  return Steps{step};
+}
+
 /// One operand is a number, or one for each index of a dimension: the other one, multiplied and shifted.
 std::optional<Build::Steps> Build::affine(const Operator &op, unsigned i, const Made &other) {
   const Value *x = op.operand(i);
   auto term = op.operand(1 - i) ? termOf(*op.operand(1 - i), other, *op.result()) : std::nullopt;
   if (!term)
-    return std::nullopt;
+    return op.operand(1 - i) && !other.base ? scaled(op, i) : std::nullopt;
   auto [by, axis] = *term;
   bool isNumber = by.kind == Step::Term::Number;
   Step step{Step::Affine, axis};

@@ -26,7 +26,7 @@ void Rewriter::storeInterface(llvm::StringRef passName) {
   for (auto [value, storage] : plan->interface) {
     bool isInput = value->isGraphInput;
     // What is both is no operand of anything that would have to find it otherwise.
-    if (value->erased() || (isInput && (value->isGraphOutput() || value->unused())) || (!isInput && !value->producer()))
+    if (value->erased() || (isInput && (value->isGraphOutput() || !value->uses)) || (!isInput && !value->producer()))
       continue;
     ++model.rewrites;
     Subgraph &graph = *value->parent;

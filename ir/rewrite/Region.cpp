@@ -579,6 +579,7 @@ void Build::apply() {
     putIn(item, first, *own);
   }
   relateMoved();
+  relateScaled();
   for (Value *constant : constants)
     if (!constant->unused())
       stampConstant(*constant);

@@ -70,7 +70,7 @@ static void printTerm(llvm::raw_ostream &os, StringRef name, const Step::Term &t
 }
 
 static void printStep(llvm::raw_ostream &os, const Step &step) {
-  static constexpr StringRef names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize"};
+  static constexpr StringRef names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "scaled"};
   os << ' ' << names[step.kind];
   if (!step.first.empty()) {
     os << ' ';
@@ -79,6 +79,13 @@ static void printStep(llvm::raw_ostream &os, const Step &step) {
   if (!step.second.empty()) {
     os << ' ';
     printIntegers(os, step.second);
+  }
+  if (step.kind == Step::Scaled) {
+    os << " axis=" << step.axis << " by [";
+    char buffer[40];
+    for (auto [i, factor] : llvm::enumerate(step.factors))
+      os << (i ? ", " : "") << StringRef(buffer, std::to_chars(buffer, buffer + sizeof(buffer), factor).ptr - buffer);
+    os << ']';
   }
   if (step.kind == Step::Affine) {
     if (step.axis >= 0)

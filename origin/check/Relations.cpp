@@ -135,7 +135,7 @@ bool fitsAxis(const FileGraph &file, const FileGraph &source, const FileSubgraph
 }
 
 const char *stepName(MapStep::Kind kind) {
-  static const char *const names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "unknown"};
+  static const char *const names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "unknown", "scaled"};
   return names[kind];
 }
 
@@ -154,6 +154,10 @@ bool apply(const FileGraph &file, const FileGraph &source, const FileSubgraph &g
     return place(shape, step.first, step.second);
   case MapStep::Affine:
     return fitsAxis(file, source, graph, shape, step);
+  case MapStep::Scaled:
+    return !shape.rankKnown ||
+           (step.axis < static_cast<int64_t>(shape.dims.size()) &&
+            (shape.dims[step.axis] < 0 || step.factors.size() == static_cast<uint64_t>(shape.dims[step.axis])));
   case MapStep::Cast:
   case MapStep::Quantize:
     return true;

@@ -1,4 +1,4 @@
-#include "origin/codec/AffineBySource.h"
+#include "origin/codec/LaterSteps.h"
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
 #include "schema/origin_map_generated.h"
@@ -190,7 +190,7 @@ private:
     }
     case MapStep::Unknown:
       step.unknown = copy(string(in.number()));
-      readAffineBySource(step.unknown, step);
+      readLaterStep(step.unknown, step);
       break;
     default:
       break;

@@ -1,4 +1,4 @@
-#include "origin/codec/AffineBySource.h"
+#include "origin/codec/LaterSteps.h"
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
 #include "schema/origin_map_generated.h"
@@ -255,10 +255,10 @@ private:
     };
     list.number(steps.size());
     for (const MapStep &step : steps) {
-      bool asText = step.kind == MapStep::Affine && step.bySource();
+      bool asText = isLaterStep(step);
       list.number(asText ? MapStep::Unknown : step.kind);
       if (asText) {
-        list.number(string(affineBySource(step)));
+        list.number(string(laterStepText(step)));
         continue;
       }
       switch (step.kind) {

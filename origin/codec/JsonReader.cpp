@@ -1,4 +1,5 @@
 #include "origin/codec/Json.h"
+#include "origin/codec/LaterSteps.h"
 
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/DenseSet.h"
@@ -158,7 +159,7 @@ bool Cursor::to(MapStep &result) const {
   static constexpr std::pair<const char *, MapStep::Kind> kinds[] = {
       {"permute", MapStep::Permute},  {"reshape", MapStep::Reshape}, {"slice", MapStep::Slice},
       {"placed", MapStep::Placed},    {"cast", MapStep::Cast},       {"affine", MapStep::Affine},
-      {"quantize", MapStep::Quantize}, {"affine-by-source", MapStep::Affine}};
+      {"quantize", MapStep::Quantize}, {"affine-by-source", MapStep::Affine}, {"scaled", MapStep::Scaled}};
   if (!value.is_object())
     return fail("must be an object");
   const char *found = nullptr;
@@ -193,6 +194,8 @@ bool Cursor::to(MapStep &result) const {
           term->kind = Term::Source;
     return whole;
   }
+  case MapStep::Scaled:
+    return readLaterStep(value.dump(), result) || fail("\"scaled\" must have an axis and finite numbers");
   default:
     return isTrue(found);
   }

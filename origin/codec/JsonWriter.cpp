@@ -1,6 +1,7 @@
 #include "origin/Fingerprint.h"
 #include "origin/Utf8.h"
 #include "origin/codec/Json.h"
+#include "origin/codec/LaterSteps.h"
 
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/DenseSet.h"
@@ -334,6 +335,9 @@ private:
       return;
     case MapStep::Quantize:
       os << "{\"quantize\": true}";
+      return;
+    case MapStep::Scaled:
+      os << laterStepText(step);
       return;
     case MapStep::Unknown:
       // Kept as it was read. Text from an embedded map could be anything.

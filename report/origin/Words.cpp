@@ -117,6 +117,8 @@ static std::string stepWords(const MapStep &step, const MapNames &names, uint32_
     return "placed as the part of " + numbers(step.second) + " at " + numbers(step.first);
   case MapStep::Cast:
     return "cast";
+  case MapStep::Scaled:
+    return llvm::formatv("each of {0} along axis {1} times a number of its own", step.factors.size(), step.axis).str();
   case MapStep::Affine: {
     std::string words;
     if (step.scale.kind != Term::Null)

@@ -53,6 +53,9 @@ static void print(const MapStep &step) {
   case MapStep::Quantize:
     std::printf(" quantize");
     return;
+  case MapStep::Scaled:
+    std::printf(" scaled");
+    return;
   case MapStep::Unknown:
     std::printf(" unknown");
   }
