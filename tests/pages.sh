@@ -38,6 +38,24 @@ TARGET
 profiles) mobilenet && block 1 >kernels.json ;;
 targets) block 2 >npu.json ;;
 viewers) mobilenet ;;
+failing-models)
+  cat >net.origo <<'NET'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[2,3]) -> (%y, %z) {
+  %w: f32[2,3] = const seed 1 normal 0 1
+  %a: f32[2,3] = MUL(%x, %w)
+  %b: f32[2,3] = ADD(%a, %w) {fused_activation_function=RELU}
+  %c: f32[2,3] = EXP(%b)
+  %d: f32[2,3] = NEG(%c)
+  %y: f32[2,3] = TANH(%d)
+  %z: f32[2,3] = ABS(%x)
+}
+NET
+  circle2circle net.origo net.circle 2>/dev/null
+  printf '#!/bin/sh\ncircledump "$1" | grep -A1 "= EXP" | grep -q "= NEG" && echo "NEG behind EXP" && exit 1\nexit 0\n' >fails.sh
+  chmod +x fails.sh
+  ;;
 origo) circle2circle res/mobilenet_v2.origo net.tflite && rm net.tflite.origin.json ;;
 esac || exit 1
 
@@ -88,6 +106,8 @@ while ((at < ${#lines[@]})); do
   ((at -= ${#blank}))
   actual=$(bash -o pipefail -c "$command" 2>&1)
   status=$?
+  # 1 is what ./fails.sh is for.
+  [[ $command == ./fails.sh* && $status == 1 ]] && status=0
   # 2 is a verdict, and 141 a tool whose reader has seen enough; anything else must not become a page.
   if ((status != 0 && status != 2 && status != 141)); then
     echo "FAILED: docs/$page.md: \"$command\" ends with $status: $actual"

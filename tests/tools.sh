@@ -23,6 +23,7 @@ echo '{"ops": {"ADD": {}}}' >npu.json
 tools=(circle-check circle-fuzz circle-interpreter circle-metrics circle-opselector circle-reduce circle-resizer circle2circle circledump
   circle-quantizer make-model origin-dump origin-view origo record-minmax tflite2circle visq)
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
+[[ $(grep -m1 '^## ' "$root/CHANGELOG.md") == "## $version"* ]] || fail "CHANGELOG.md does not begin with $version"
 for tool in "${tools[@]}"; do
   [[ $("$bin/$tool" --version) == "$tool (origo) $version" ]] || fail "$tool --version: $("$bin/$tool" --version)"
   refused "$tool: error: there is no option --nonsense; " "$bin/$tool" --nonsense

@@ -121,10 +121,12 @@ errors() {
   # What the page shows is what is compiled here, and what that prints.
   local page program source
   page=$(<"$root/docs/reading-origins.md")
-  for source in generate.cpp generate.c; do
+  for source in generate.cpp generate.c names.c; do
     [[ $page == *"$(<"$here/$source")"* ]] || fail "docs/reading-origins.md shows another $source"
   done
-  for program in generate generate_c; do
+  # Without CMake.
+  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include" "$here/names.c" -o "$programs/names" || fail "names.c does not compile"
+  for program in generate generate_c names; do
     "$programs/$program" "$to/full.circle" >"$to/printed" || fail "$program: exit status $?"
     (($(wc -l <"$to/printed") > 5)) || fail "$program prints too little"
     [[ $page == *"\$ $program while.circle"$'\n'"$(sed 's/^/    /' "$to/printed")"* ]] ||
@@ -133,9 +135,23 @@ errors() {
   "$programs/hostile" "$to/full.circle" || fail "hostile: exit status $?"
 }
 
+# Installed pages link to what is installed.
+check_links() {
+  local page target links=0
+  while IFS= read -r page; do
+    while IFS= read -r target; do
+      [[ $target == http* || $target == Match ]] && continue # CONTRIBUTING.md's C++ has a lambda
+      [[ -e $(dirname "$page")/$target ]] || fail "$page links to $target, which is not installed"
+      links=$((links + 1))
+    done < <(grep -oE '\]\([^)# ]+' "$page" | sed 's/^](//')
+  done < <(find "$prefix/share/doc" -name '*.md')
+  ((links > 100)) || fail "the installed pages have only $links links"
+}
+
 case $what in
 samples)
   install_and_build
+  check_links
   for file in "$root"/res/*.origo; do compare "$file"; done
   counts 4 0
   errors
