@@ -3,6 +3,7 @@
 #include "eval/Tensor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace origo::quantize {
@@ -58,28 +59,63 @@ Parameters weightParameters(Extremes range, TensorType type, Dialect dialect) {
   return symmetric(range, largest(type), least);
 }
 
-std::vector<Extremes> extremesOf(const Value &constant, int32_t axis) {
+/// Visits runs of elements of one channel each, through a block of the bytes at a time.
+static void forEachRun(const Value &constant, int32_t axis,
+                       llvm::function_ref<void(size_t channel, llvm::ArrayRef<float> run)> visit) {
   size_t channels = axis < 0 ? 1 : constant.shape[axis];
   uint64_t count = constant.payload().size() / sizeof(float);
   uint64_t inner = axis < 0 ? std::max<uint64_t>(count, 1)
                             : eval::product(constant.shape, axis + 1, constant.shape.size());
-  std::vector<Extremes> all(channels);
   std::vector<float> block(1 << 16);
   for (uint64_t at = 0; at < count;) {
     uint64_t some = std::min<uint64_t>(block.size(), count - at);
     constant.payload().read(at * sizeof(float), {reinterpret_cast<uint8_t *>(block.data()), some * sizeof(float)});
     for (uint64_t i = 0; i < some;) {
       uint64_t run = std::min(some - i, inner - (at + i) % inner);
-      Extremes &own = all[(at + i) / inner % channels];
-      own.join(run == 1 ? Extremes{block[i], block[i]}
-                        : extremesOf(llvm::ArrayRef<float>(block).slice(i, run)));
+      visit((at + i) / inner % channels, llvm::ArrayRef<float>(block).slice(i, run));
       i += run;
     }
     at += some;
   }
+}
+
+std::vector<Extremes> extremesOf(const Value &constant, int32_t axis) {
+  std::vector<Extremes> all(axis < 0 ? 1 : constant.shape[axis]);
+  forEachRun(constant, axis, [&](size_t channel, llvm::ArrayRef<float> run) {
+    all[channel].join(run.size() == 1 ? Extremes{run[0], run[0]} : extremesOf(run));
+  });
   for (Extremes &one : all)
     if (one.empty())
       one = {0, 0};
+  return all;
+}
+
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type) {
+  std::vector<Extremes> all = extremesOf(constant, axis);
+  constexpr size_t clips = 24; // from 1 down to 0.31 of the greatest magnitude
+  std::vector<std::array<double, clips>> errors(all.size());
+  auto reachOf = [&](size_t channel, size_t clip) {
+    return std::max(-all[channel].min, all[channel].max) * (1 - 0.03f * static_cast<float>(clip));
+  };
+  auto most = static_cast<float>(largest(type));
+  forEachRun(constant, axis, [&](size_t channel, llvm::ArrayRef<float> run) {
+    for (size_t clip = 0; clip < clips; ++clip) {
+      float scale = reachOf(channel, clip) / most;
+      if (!(scale > 0) || !std::isfinite(scale))
+        return;
+      double sum = 0;
+      for (float x : run) {
+        double off = x - scale * std::clamp(std::nearbyint(x / scale), -most, most);
+        sum += off * off;
+      }
+      errors[channel][clip] += sum;
+    }
+  });
+  for (size_t channel = 0; channel < all.size(); ++channel) {
+    size_t best = std::min_element(errors[channel].begin(), errors[channel].end()) - errors[channel].begin();
+    float reach = reachOf(channel, best);
+    all[channel] = {std::max(all[channel].min, -reach), std::min(all[channel].max, reach)};
+  }
   return all;
 }
 

@@ -25,4 +25,7 @@ Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
 /// through the bytes once, and keeps none.
 std::vector<Extremes> extremesOf(const Value &constant, int32_t axis);
 
+/// The same, of symmetric weights, cut where the sum of the squares of what rounding and cutting take away is least.
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type);
+
 } // namespace origo::quantize

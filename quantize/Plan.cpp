@@ -150,7 +150,9 @@ const Storage *Planner::ofWeights(const Operator &op, const Weights &weights, co
     return keep({choice.weights, w.quantization});
   }
   bool byChannel = choice.perChannel && (choice.perChannelDense || op.code != Op::FULLY_CONNECTED);
-  const std::vector<Extremes> &ranges = extremesOfConstant(w, byChannel ? weights.axis : -1);
+  int32_t axis = byChannel ? weights.axis : -1;
+  const std::vector<Extremes> ranges =
+      choice.clipsWeights ? clippedExtremesOf(w, axis, choice.weights) : extremesOfConstant(w, axis);
   llvm::SmallVector<Parameters> parameters;
   for (const Extremes &range : ranges)
     parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));

@@ -24,6 +24,7 @@ struct Scheme {
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;
     bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
+    bool clipsWeights = false;   ///< greatest magnitudes are cut where that loses less than it gains
     uint64_t leastElements = 0;  ///< of weights alone: smaller ones stay
   };
   Dialect dialect = Dialect::Tflite;

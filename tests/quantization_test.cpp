@@ -54,6 +54,27 @@ TEST(QuantizationParameters, OfTensorFlowLite) {
   expectParameters(weightParameters({0, 0}, INT8, Dialect::Tflite), 1e-6 / 254, 0);
 }
 
+/// An outlier is cut in 4 bits, where it costs all others, and kept in 8; numbers that fill the range are kept in both.
+TEST(QuantizationParameters, ClippedWeights) {
+  std::vector<float> numbers;
+  for (int channel = 0; channel < 2; ++channel)
+    for (int i = 0; i < 400; ++i)
+      numbers.push_back(static_cast<float>(i % 15 - 7) / 7);
+  numbers[7] = 1.9f;
+  std::string bytes(reinterpret_cast<const char *>(numbers.data()), 4 * numbers.size());
+  DetachedTensor x{FLOAT32, {2, 400}, Payload::owned(bytes)}, y{FLOAT32, {2, 400}};
+  DetachedOperator op(BuiltinOperator::ABS, {x}, {y});
+  const Value &constant = *op.get().operand(0);
+  std::vector<Extremes> four = clippedExtremesOf(constant, 0, INT4), eight = clippedExtremesOf(constant, 0, INT8);
+  ASSERT_EQ(four.size(), 2u);
+  EXPECT_LT(four[0].max, 1.2f);
+  EXPECT_GE(four[0].max, 0.9f);
+  EXPECT_LE(four[0].min, -0.95f);
+  EXPECT_EQ(four[1].max, 1);
+  ASSERT_EQ(eight.size(), 2u);
+  EXPECT_GT(eight[0].max, 1.8f);
+}
+
 std::string pairsFolder() {
   const char *shared = std::getenv("ORIGO_SHARED");
   return (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/pairs/";

@@ -49,6 +49,9 @@ cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
 cl::opt<unsigned> weightBits("weight_bits", cl::init(8), cl::value_desc("8|4"), cl::cat(category),
                              cl::desc("Of the weights of a scheme; runtimes have 4 for few operators"));
+cl::opt<bool> clipWeights("clip-weights", cl::cat(category),
+                          cl::desc("Scales of weights by the least sum of squared errors instead of the greatest "
+                                   "magnitude; for 4 bits"));
 cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for all weights of an operator"));
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
                               cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
@@ -151,6 +154,7 @@ llvm::Expected<Scheme> schemeAsked() {
       scheme.common.activations = TensorType::INT16;
       scheme.common.bias = TensorType::INT64;
     }
+    scheme.common.clipsWeights = clipWeights;
     scheme.common.perChannel = !perLayer;
     scheme.common.perChannelDense = perChannelDense;
   }
