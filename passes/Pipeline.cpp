@@ -179,6 +179,8 @@ llvm::Error Run::runPhase(Phase phase) {
     rw.plan = &plan;
     rw.storeInterface("quantize");
   }
+  if (phase == Phase::Layout && (pipeline.turnsInputs || pipeline.turnsOutputs) && !outOfFuel())
+    rw.turnInterface("convert-to-channels-last", pipeline.turnsInputs, pipeline.turnsOutputs);
   rw.beginPhase();
   uint32_t before;
   do {

@@ -16,7 +16,10 @@ struct Pipeline {
   /// Decides, when the phase of quantisation begins, how tensors are to be stored (quantize/Plan.h).
   std::function<llvm::Expected<StoragePlan>(Model &)> plan;
 
-  bool empty() const { return entries.empty(); }
+  /// Before the layout: inputs, or outputs, that are pictures get their channels last.
+  bool turnsInputs = false, turnsOutputs = false;
+
+  bool empty() const { return entries.empty() && !turnsInputs && !turnsOutputs; }
   /// Adds a pass, which need not be one of allPasses(), or widens the scopes it runs with.
   void add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes = {});
   void remove(llvm::StringRef pass);

@@ -118,6 +118,10 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
         pipeline.add(*pass);
         found = true;
       }
+    } else if (word == "--nchw_to_nhwc_input_shape") {
+      found = pipeline.turnsInputs = true;
+    } else if (word == "--nchw_to_nhwc_output_shape") {
+      found = pipeline.turnsOutputs = true;
     } else if (word.consume_front("--")) {
       for (const Pass &pass : allPasses())
         for (const PassFlag &flag : pass.flags)
@@ -134,7 +138,8 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
 
 /// Other numbers are what was asked for, and nothing that a case could compare; of a plan, tests/quantization_test.cpp does.
 inline bool changesNumbers(const Pipeline &pipeline) {
-  return pipeline.plan || llvm::any_of(pipeline.entries, [](const Pipeline::Entry &entry) { return entry.pass->changesResults; });
+  return pipeline.plan || pipeline.turnsInputs || pipeline.turnsOutputs ||
+         llvm::any_of(pipeline.entries, [](const Pipeline::Entry &entry) { return entry.pass->changesResults; });
 }
 
 /// A model with its origins, as cases show it.

@@ -68,7 +68,7 @@ printf '[onecc]\ninclude=O9\n[one-optimize]\n' >group.cfg
 refused 'no such group: "O9"; there is O1' "$run" --config group.cfg
 
 # What is not built is refused, with the reason.
-for flag in fuse_bcq unroll_unidirseqlstm nchw_to_nhwc_input_shape nchw_to_nhwc_output_shape sparsify_tensor=w; do
+for flag in fuse_bcq unroll_unidirseqlstm sparsify_tensor=w; do
   refused "--${flag%=*} is not supported: " "$run" --$flag net.origo out.origo
 done
 

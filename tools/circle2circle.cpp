@@ -103,6 +103,9 @@ cl::opt<Found> found("origin", cl::init(Found::Continue), cl::desc("An origin ma
 /// Accepted for the sake of existing scripts; the named behaviour is what is always done, or does not apply.
 const char *const settledFlags[] = {"mute_warnings", "disable_validation", "generate_profile_data"};
 
+/// The interface, which is no pass's.
+constexpr llvm::StringLiteral turnInputs = "nchw_to_nhwc_input_shape", turnOutputs = "nchw_to_nhwc_output_shape";
+
 /// Flags of the circle toolchain that are refused, for another model than the one that was asked for would come out.
 struct RefusedFlag {
   llvm::StringLiteral name, why;
@@ -110,8 +113,6 @@ struct RefusedFlag {
 const RefusedFlag refusedFlags[] = {
     {"unroll_unidirseqlstm", "what its state holds for the next run would be lost"},
     {"fuse_bcq", "binary-coded constants are found by the order of the outputs, and no published model shows it"},
-    {"nchw_to_nhwc_input_shape", "inputs keep their layout; give the model a transpose in front of them"},
-    {"nchw_to_nhwc_output_shape", "outputs keep their layout; give the model a transpose behind them"},
 };
 
 /// Of the same kind, with a value.
@@ -149,6 +150,8 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
         for (const PassFlag &flag : pass.flags)
           if (flag.name == option->ArgStr)
             pipeline.add(pass, flag.scopes);
+      pipeline.turnsInputs |= option->ArgStr == turnInputs;
+      pipeline.turnsOutputs |= option->ArgStr == turnOutputs;
     }
   if (std::any_of(flagOptions.begin(), flagOptions.end(), [](const auto &option) {
         return *option && option->ArgStr == "exp_disable_sep_transposeconv_actfunc";
@@ -524,6 +527,8 @@ int main(int argc, char **argv) {
     addFlag(name, "accepted, changes nothing");
   for (const RefusedFlag &flag : refusedFlags)
     addFlag(flag.name, "refused: not supported");
+  addFlag(turnInputs, "inputs of four dimensions get their channels last; with --convert_nchw_to_nhwc");
+  addFlag(turnOutputs, "outputs of four dimensions get their channels last, likewise");
   addFlag("exp_disable_sep_transposeconv_actfunc", "leaves out separate-activation");
   addFlag("dynamic_batch_to_single_batch", "inputs whose first dimension is known at run time only get 1");
   cl::opt<bool> list("list-passes", cl::desc("Print the passes and their flags, and stop"), cl::cat(general),

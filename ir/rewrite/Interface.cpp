@@ -4,7 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-/// Inputs and outputs that are stored otherwise from now on.
+/// Inputs and outputs that are stored, or laid out, otherwise from now on.
 namespace origo {
 
 static void moveInput(Model &model, Subgraph &graph, Value &from, Value &to) {
@@ -19,62 +19,123 @@ static void moveInput(Model &model, Subgraph &graph, Value &from, Value &to) {
   from.otherUses -= to.signatureUses;
 }
 
+/// Whether a bridge can stand between the interface and `value`. What is input and output is no operand of anything that
+/// would have to find it otherwise, and what nothing computes or uses needs none.
+static bool canHavePort(const Value &value) {
+  if (value.erased())
+    return false;
+  bool used = false;
+  value.forEachUse([&](Use &) { used = true; });
+  return value.isGraphInput ? !value.isGraphOutput() && used : value.producer() != nullptr;
+}
+
+/// A tensor to take the place of `value` in the interface: `value`, changed by a step.
+Value &Rewriter::newPort(Value &value, const Step &step, bool exact) {
+  ++model.rewrites;
+  Value &port = model.addValue(*value.parent);
+  port.type = value.type;
+  port.quantization = value.quantization;
+  port.hasShape = value.hasShape;
+  port.hasRank = value.hasRank;
+  port.shape = value.shape;
+  port.shapeSignature = value.shapeSignature;
+  port.name = value.name;
+  for (Relation relation : value.relations) {
+    if (!model.steps.extend(relation.steps, step))
+      continue;
+    relation.exact &= exact;
+    relation.lineage = 0;
+    port.relations.push_back(relation);
+  }
+  if (port.relations.empty())
+    port.noRelation = "new-intermediate";
+  mutation::related(model, port);
+  return port;
+}
+
+/// Puts an operator between a port and the tensor whose place it takes, and whose name.
+void Rewriter::bridge(Value &value, Value &port, BuiltinOperator code, llvm::ArrayRef<Value *> more,
+                      SyntheticReason reason, bool exact, llvm::StringRef suffix) {
+  bool isInput = value.isGraphInput;
+  Subgraph &graph = *value.parent;
+  IdSet serves;
+  if (isInput) {
+    moveInput(model, graph, value, port);
+    value.forEachUse([&](Use &use) { serves = model.sets.join(serves, use.owner->origins); });
+  } else {
+    serves = value.producer()->origins;
+    moveInterface(value, port);
+  }
+  value.name = model.copy((value.name + suffix).str());
+  llvm::SmallVector<Value *, 2> operands{isInput ? &port : &value};
+  operands.append(more.begin(), more.end());
+  Operator &op = model.addOperator(graph, code, operands, isInput ? &value : &port);
+  if (isInput) {
+    graph.operators.remove(op);
+    graph.operators.push_front(op);
+  }
+  op.options.member = static_cast<uint8_t>(op.info()->options);
+  op.options = model.editOptions(op.options, {});
+  op.version = lowestVersion(op);
+  op.made = true;
+  op.inexact = !exact;
+  op.synthetic = model.create(Synthetic{reasonName(reason), serves});
+  op.passes = model.passLists.add(0, pass);
+  op.destinations = model.addDestinations();
+  op.destinations->entries.push_back(&op);
+}
+
 void Rewriter::storeInterface(llvm::StringRef passName) {
   if (!plan)
     return;
   pass = passName;
   for (auto [value, storage] : plan->interface) {
-    bool isInput = value->isGraphInput;
-    // What is both is no operand of anything that would have to find it otherwise.
-    if (value->erased() || (isInput && (value->isGraphOutput() || !value->uses)) || (!isInput && !value->producer()))
+    if (!canHavePort(*value))
       continue;
-    ++model.rewrites;
-    Subgraph &graph = *value->parent;
-    Value &port = model.addValue(graph);
+    bool toFloat = storage->type == TensorType::FLOAT32, wasFloat = value->type == TensorType::FLOAT32;
+    bool widens = value->isGraphInput ? wasFloat : toFloat;
+    Value &port = newPort(*value, Step{toFloat ? Step::Cast : Step::Quantize}, false);
     port.type = storage->type;
     port.quantization = storage->quantization;
-    port.hasShape = value->hasShape;
-    port.hasRank = value->hasRank;
-    port.shape = value->shape;
-    port.shapeSignature = value->shapeSignature;
-    port.name = value->name;
-    for (Relation relation : value->relations) {
-      if (!model.steps.extend(relation.steps, Step{port.type == TensorType::FLOAT32 ? Step::Cast : Step::Quantize}))
-        continue;
-      relation.exact = false;
-      relation.lineage = 0;
-      port.relations.push_back(relation);
-    }
-    if (port.relations.empty())
-      port.noRelation = "new-intermediate";
-    mutation::related(model, port);
-    IdSet serves;
-    if (isInput) {
-      moveInput(model, graph, *value, port);
-      value->forEachUse([&](Use &use) { serves = model.sets.join(serves, use.owner->origins); });
-    } else {
-      serves = value->producer()->origins;
-      moveInterface(*value, port);
-    }
-    Value *from = isInput ? &port : value, *to = isInput ? value : &port;
-    bool widens = to->type == TensorType::FLOAT32;
-    value->name = model.copy((value->name + (widens == isInput ? "_Dequantize" : "_Quantize")).str());
-    Operator &bridge =
-        model.addOperator(graph, widens ? BuiltinOperator::DEQUANTIZE : BuiltinOperator::QUANTIZE, from, to);
-    if (isInput) {
-      graph.operators.remove(bridge);
-      graph.operators.push_front(bridge);
-    }
-    bridge.options.member = static_cast<uint8_t>(bridge.info()->options);
-    bridge.options = model.editOptions(bridge.options, {});
-    bridge.version = lowestVersion(bridge);
-    bridge.made = true;
-    bridge.inexact = true;
-    bridge.synthetic = model.create(Synthetic{reasonName(SyntheticReason::QuantizeBorder), serves});
-    bridge.passes = model.passLists.add(0, pass);
-    bridge.destinations = model.addDestinations();
-    bridge.destinations->entries.push_back(&bridge);
+    bridge(*value, port, widens ? BuiltinOperator::DEQUANTIZE : BuiltinOperator::QUANTIZE, {},
+           SyntheticReason::QuantizeBorder, false, value->isGraphInput && wasFloat ? "_Dequantize" : "_Quantize");
   }
+  model.number();
+}
+
+void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs) {
+  pass = passName;
+  Subgraph &graph = *model.subgraphs.front();
+  auto turn = [&](llvm::ArrayRef<Value *> values) {
+    for (Value *value : llvm::SmallVector<Value *>(values.begin(), values.end())) {
+      if (!canHavePort(*value) || value->rank() != 4 || value->isVariable || (value->quantization && value->quantization->scale.size() > 1))
+        continue;
+      Step step{Step::Permute};
+      step.first.assign({0, 2, 3, 1});
+      Value &port = newPort(*value, step, true);
+      llvm::ArrayRef<int32_t> sizes = value->shape, stated = value->shapeSignature;
+      port.shape.assign({sizes[0], sizes[2], sizes[3], sizes[1]});
+      if (stated.size() == 4)
+        port.shapeSignature = model.copy(llvm::ArrayRef<int32_t>({stated[0], stated[2], stated[3], stated[1]}));
+      const int32_t order[2][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}};
+      Value &permutation = model.addValue(graph);
+      permutation.buffer = &model.addBuffer(Payload::owned(
+          std::string(reinterpret_cast<const char *>(order[value->isGraphInput]), sizeof(order[0]))));
+      permutation.buffer->computed = true;
+      permutation.type = TensorType::INT32;
+      permutation.hasShape = true;
+      permutation.hasRank = value->hasRank;
+      permutation.shape.assign({4});
+      permutation.name = model.copy((port.name + "/perm").str());
+      permutation.noRelation = "synthetic";
+      permutation.synthetic = reasonName(SyntheticReason::InventedConstant);
+      bridge(*value, port, BuiltinOperator::TRANSPOSE, &permutation, SyntheticReason::LayoutBridge, true, "_NCHW");
+    }
+  };
+  if (inputs)
+    turn(graph.inputs);
+  if (outputs)
+    turn(graph.outputs);
   model.number();
 }
 

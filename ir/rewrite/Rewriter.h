@@ -83,6 +83,9 @@ public:
   StoragePlan *plan = nullptr;
   /// Stores what the plan says of the interface so, and puts bridges between it and the graph inside.
   void storeInterface(llvm::StringRef pass);
+  /// Inputs, or outputs, of the first subgraph that have four dimensions are pictures with channels first, and have them
+  /// last from now on; transposes stand between them and the graph inside.
+  void turnInterface(llvm::StringRef pass, bool inputs, bool outputs);
 
   std::function<void(const RewriteEvent &)> onRewrite;
   /// Why an operator that a rule would create is not wanted, whose place in the graph is not known yet; empty: it is.
@@ -90,6 +93,9 @@ public:
   llvm::Error error = llvm::Error::success(); ///< of the environment, a full disk for example: ends the run
 
 private:
+  Value &newPort(Value &value, const Step &step, bool exact);
+  void bridge(Value &value, Value &port, BuiltinOperator code, llvm::ArrayRef<Value *> more, SyntheticReason reason,
+              bool exact, llvm::StringRef suffix);
   friend class rewrite::Build;
   friend class rewrite::Match;
   PayloadStore &store;
