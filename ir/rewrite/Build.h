@@ -120,6 +120,8 @@ private:
   void relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf);
 };
 
+inline bool isOwn(const Operator &op, llvm::ArrayRef<Operator *> ops) { return llvm::is_contained(ops, &op); }
+
 /// Bit for bit, whoever computes it: elements are moved or widened, or they are integers without a scale.
 bool computesExactly(const Operator &op);
 

@@ -1,0 +1,204 @@
+#include "ir/rewrite/Build.h"
+
+#include "ir/ConstantView.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+/// What may take the place of what, before anything is changed.
+namespace origo::rewrite {
+
+static bool isStatic(const Value *value) { return value && value->isStatic(); }
+
+/// Why an operand of an operator tells nothing that is not known without it; the closed list of unneeded reasons.
+static std::optional<UnneededReason> whyUnneeded(const Operator &op, unsigned position) {
+  const OperatorInfo *row = op.info();
+  if (!row || !op.result())
+    return std::nullopt;
+  if (position >= row->operands.size())
+    return std::nullopt;
+  if (row->has(Trait::ShapeQuery) && position == 0 && (op.code == Op::RANK || isStatic(op.operand(0))))
+    return UnneededReason::ShapeOnly;
+  const OperandInfo &operand = row->operands[position];
+  if (!llvm::all_of(op.results(), isStatic))
+    return std::nullopt;
+  if (operand.statesShape)
+    return UnneededReason::ShapeOnly;
+  // What is worked on is the first operand that states no shape itself.
+  unsigned data = 0;
+  while (data + 1 < row->operands.size() && row->operands[data].statesShapeIfWhole)
+    ++data;
+  const Value *x = op.operand(data);
+  bool whole = isStatic(x) && llvm::all_of(op.results(), [&](const Value *result) {
+                 return result->elementCount() == x->elementCount();
+               });
+  return operand.statesShapeIfWhole && whole ? std::optional(UnneededReason::ShapeOnly) : std::nullopt;
+}
+
+/// An operator whose result goes on to be used as it is was only looked at, and so was what only it uses.
+void Build::leaveKept() {
+  llvm::SmallPtrSet<const Operator *, 8> kept;
+  auto keep = [&](const Value *value) {
+    if (value && value->producer() && isOwn(*value->producer(), match.consumed))
+      kept.insert(value->producer());
+  };
+  for (const Created &item : created)
+    for (const Use &use : item.op->operands())
+      keep(use.get());
+  for (const Replaced &item : replaced)
+    keep(item.with);
+  consumed.assign(roots.begin(), roots.end());
+  for (size_t i = 0; i < consumed.size(); ++i)
+    for (const Use &use : consumed[i]->operands())
+      if (Operator *producer = use.get() ? use.get()->producer() : nullptr;
+          producer && isOwn(*producer, match.consumed) && !kept.contains(producer) && !isOwn(*producer, consumed))
+        consumed.push_back(producer);
+}
+
+const Build::Created *Build::createdBy(const Operator *op) const {
+  auto known = op ? places.find(op) : places.end();
+  return known == places.end() ? nullptr : &created[known->second];
+}
+
+/// Do a changed copy and what it is a copy of work on something in common? Else it would stand for work that others do.
+/// Constants are no sign of that.
+bool Build::sharesOperand(const Created &copy) const {
+  llvm::SmallPtrSet<const Value *, 8> leaves, seen;
+  auto collect = [&](const Operator &from, auto &&inside, auto &&leaf) {
+    llvm::SmallVector<const Operator *, 8> open{&from};
+    while (!open.empty())
+      for (const Use &use : open.pop_back_val()->operands()) {
+        const Value *value = use.get();
+        if (!value || value->isConstant() || made.contains(value) || !seen.insert(value).second)
+          continue;
+        if (value->producer() && inside(*value->producer()))
+          open.push_back(value->producer());
+        else
+          leaf(value);
+      }
+  };
+  for (const Operator *op : copy.originals)
+    collect(
+        *op, [&](const Operator &op) { return isOwn(op, consumed); },
+        [&](const Value *value) { leaves.insert(value); });
+  bool shared = leaves.empty();
+  seen.clear();
+  collect(
+      *copy.op, [&](const Operator &op) { return createdBy(&op) != nullptr; },
+      [&](const Value *value) { shared |= leaves.contains(value); });
+  return shared;
+}
+
+std::string Build::lawsBroken() {
+  if (!match.misuse.empty())
+    return match.misuse.str();
+  llvm::SmallPtrSet<const Value *, 16> operands, used(match.read.begin(), match.read.end());
+  for (Operator *op : consumed)
+    for (const Use &use : op->operands())
+      operands.insert(use.get());
+  auto mayUse = [&](const Value *value) {
+    return !value || operands.contains(value) || made.contains(value) || maker(value);
+  };
+  auto nameOf = [](const Value *value) { return "\"" + printable(value->name) + "\""; };
+  auto isReplaced = [&](const Value *value) { return value && value->producer() && isOwn(*value->producer(), roots); };
+  for (const Operator *root : roots)
+    for (const Value *result : root->results())
+      if (result && !result->unused() && llvm::none_of(replaced, [&](auto &item) { return item.old == result; }))
+        return nameOf(result) + " is used and nothing takes its place";
+  for (const Created &item : created)
+    for (const Use &use : item.op->operands()) {
+      if (isReplaced(use.get()))
+        return "what is created uses " + nameOf(use.get()) + ", which is replaced";
+      if (!mayUse(use.get()))
+        return "what is created uses " + nameOf(use.get()) + ", which is no operand of what is consumed";
+      used.insert(use.get());
+    }
+  for (const Replaced &item : replaced) {
+    if (isReplaced(item.with))
+      return nameOf(item.with) + " takes a place and is replaced";
+    if (!mayUse(item.with))
+      return nameOf(item.with) + " takes a place and is no operand of what is consumed";
+    used.insert(item.with);
+  }
+  for (const auto &[constant, from] : made)
+    for (Value *parent : from.parents) {
+      if (!operands.contains(parent))
+        return "a constant is made of " + nameOf(parent) + ", which is no operand of what is consumed";
+      used.insert(parent);
+    }
+  for (const Value *constant : match.read)
+    if (!operands.contains(constant))
+      return "constant " + nameOf(constant) + " was read, which is no operand of what is consumed";
+  for (const Operator *op : match.inspected)
+    if (!isOwn(*op, consumed))
+      return op->opName() + " was looked into and is not consumed";
+  for (Operator *op : consumed)
+    for (auto [i, use] : llvm::enumerate(op->operands())) {
+      Value *value = use.get();
+      if (!value || used.contains(value) || (value->producer() && isOwn(*value->producer(), consumed)))
+        continue;
+      std::optional<UnneededReason> reason = whyUnneeded(*op, i);
+      if (!reason && value->isConstant() && i < op->info()->operands.size() && op->info()->operands[i].statesShape)
+        continue; // a constant that states a shape was read with it
+      if (!reason)
+        return "operand " + std::to_string(i) + " of " + op->opName() + " is lost: " + nameOf(value);
+      dropped.push_back({op, static_cast<unsigned>(i), value, *reason});
+    }
+  for (Operator *op : llvm::ArrayRef(consumed).drop_front(roots.size()))
+    if (llvm::none_of(op->results(), [&](const Value *v) { return v && operands.contains(v); }))
+      return op->opName() + " is consumed and feeds nothing that is";
+  if (roots.size() > 1) {
+    unsigned first = (*llvm::min_element(roots, [](auto *a, auto *b) { return a->index < b->index; }))->index;
+    for (const Value *value : operands)
+      if (const Operator *producer = value ? value->producer() : nullptr;
+          producer && !isOwn(*producer, consumed) && producer->index >= first)
+        return nameOf(value) + " may be computed from a root, by order";
+  }
+  for (const Created &item : created)
+    if (item.standsFor.empty() && !item.synthetic)
+      return item.op->opName() + " is created and stands for nothing";
+  for (const Created &item : created)
+    if (!item.originals.empty() && !sharesOperand(item))
+      return "the copy of " + item.op->opName() + " works on nothing that the original works on";
+  return {};
+}
+
+/// Why a value cannot stand in the place of a result.
+const char *Build::misfit(const Replaced &item) const {
+  const Value &old = *item.old, &with = *item.with;
+  if (!made.contains(&with) && !maker(&with))
+    return engine.mergeRefusal(old, with);
+  if (made.contains(&with)) {
+    if (old.isInterface())
+      return "a graph output would become a constant";
+    if (old.type != with.type || old.shape != with.shape)
+      return "type or shape would change";
+    return nullptr;
+  }
+  if (!with.hasShape)
+    return nullptr; // inference does not know
+  return old.type != with.type || !mayHaveShape(old, statedShape(with)) ? "type or shape would change" : nullptr;
+}
+
+/// Why the target does not take an operator that would be created.
+std::string Build::targetRefusal() {
+  if (!engine.refuses)
+    return {};
+  std::string why;
+  // As they would stand in the graph.
+  auto exchange = [&] {
+    for (Replaced &item : replaced)
+      if (const Created *maker = this->maker(item.with))
+        std::swap(maker->op->resultValues[item.with->resultIndex()], item.old);
+  };
+  exchange();
+  for (const Created &item : created) {
+    item.op->parent = match.root().op->parent;
+    if (why.empty())
+      why = engine.refuses(*item.op);
+  }
+  exchange();
+  return why;
+}
+
+} // namespace origo::rewrite

@@ -1,0 +1,165 @@
+#include "ir/rewrite/Build.h"
+
+#include "ir/ConstantView.h"
+#include "ir/Mutation.h"
+#include "ir/rewrite/Lineage.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+/// What came from where: by lineage, of constants, and of tensors that were moved or stored otherwise.
+namespace origo::rewrite {
+
+/// Follows what each lineage of the root uses.
+void Build::findWays() {
+  ways.resize(lineage::count(*roots.front()));
+  for (auto [i, way] : llvm::enumerate(ways)) {
+    for (const Operator *root : roots)
+      way[root] = static_cast<uint32_t>(i);
+    for (const Operator *op : consumed)
+      for (auto [k, use] : llvm::enumerate(op->operands()))
+        if (const Operator *producer = use.get() ? use.get()->producer() : nullptr;
+            producer && isOwn(*producer, consumed))
+          way.try_emplace(producer, lineage::ofOperand(*op, way.lookup(op), static_cast<unsigned>(k)));
+  }
+}
+
+/// That which a lineage of the root has of an operand of what is consumed, or of what was made here for it.
+uint32_t Build::lineageOf(const Value &operand, uint32_t way) const {
+  if (made.contains(&operand) || maker(&operand))
+    return way;
+  for (const Operator *op : consumed)
+    for (auto [i, use] : llvm::enumerate(op->operands()))
+      if (use.get() == &operand)
+        return lineage::ofOperand(*op, ways[way].lookup(op), static_cast<unsigned>(i));
+  return 0;
+}
+
+IdSet Build::originsOf(const Operator &op, uint32_t way) const { return lineage::origins(op, ways[way].lookup(&op)); }
+
+/// By lineage of the root: what the constants and those operators were that count and have one of them as operand.
+std::vector<Lineage> Build::parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const {
+  std::vector<Lineage> all;
+  for (uint32_t way = 0; way < ways.size(); ++way) {
+    Lineage &one = all.emplace_back();
+    for (const Value *parent : from.parents) {
+      Lineage own = lineage::parents(*parent, lineageOf(*parent, way));
+      one.tensors = model.sets.join(one.tensors, own.tensors);
+      one.operators = model.sets.join(one.operators, own.operators);
+      for (const Operator *op : consumed)
+        if (llvm::any_of(op->operands(), [&](const Use &use) { return use.get() == parent; }) && counts(*op))
+          one.operators = model.sets.join(one.operators, originsOf(*op, way));
+    }
+  }
+  return all;
+}
+
+/// What a constant was computed from: the constants whose numbers are in it, and the operators that had them as
+/// operands and are not what it is now an operand of.
+void Build::stampConstant(Value &constant) {
+  const Made &from = made[&constant];
+  auto feeds = [&](const Value &value, const Operator &op, auto &&feeds) -> bool {
+    bool base = false;
+    value.forEachUse([&](Use &use) {
+      for (const Created &item : created)
+        if (item.op == use.user()) // through a bridge too
+          base |= isOwn(op, item.originals) || (item.synthetic && feeds(*item.op->result(), op, feeds));
+    });
+    return base;
+  };
+  auto isBase = [&](const Operator &op) { return feeds(constant, op, feeds); };
+  engine.describeParents(constant, parentsOf(from, [&](const Operator &op) { return !isBase(op); }));
+  for (uint32_t way = 0; from.base && way < ways.size(); ++way)
+    for (Relation relation : lineage::relations(*from.base, lineageOf(*from.base, way))) {
+      if (!model.steps.extend(relation.steps, from.steps))
+        continue;
+      relation.exact &= from.exact;
+      relation.lineage = way;
+      constant.relations.push_back(relation);
+    }
+  constant.inexact = !from.exact;
+  mutation::derived(model, constant);
+  mutation::related(model, constant);
+  if (constant.relations.empty())
+    constant.noRelation = from.literal ? "synthetic" : "approximated";
+  if (constant.sourceTensors.empty() && constant.sourceOperators.empty())
+    constant.synthetic = reasonName(SyntheticReason::InventedConstant);
+}
+
+/// A movement that was put behind: what it moves is the tensor that stands behind it, moved back.
+void Build::relateMoved() {
+  for (const Replaced &item : replaced) {
+    Operator *op = item.old->producer();
+    Value *inner = op && op->info()->has(Trait::DataMovement) ? op->operand(0) : nullptr;
+    bool own = inner && inner->producer() &&
+               llvm::any_of(created, [&](const Created &c) { return c.op == inner->producer() && c.op != op; });
+    if (!own || !inner->relations.empty() || ways.size() > 1)
+      continue;
+    // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
+    const Relation *known = llvm::find_if(item.old->relations, [&](const Relation &relation) {
+      int32_t maker = model.sourceGraph.producer(relation.tensor);
+      return maker >= 0 && model.sets.contains(inner->producer()->origins, maker);
+    });
+    if (known == item.old->relations.end())
+      continue;
+    Step back{Step::Reshape};
+    if (op->code == Op::TRANSPOSE) {
+      auto permutation = readIntegers(op->operand(1));
+      if (!permutation)
+        continue;
+      back.kind = Step::Permute;
+      back.first.resize(permutation->size());
+      for (auto [i, axis] : llvm::enumerate(*permutation))
+        back.first[axis] = i;
+    } else if (op->code != Op::RESHAPE && op->code != Op::SQUEEZE && op->code != Op::EXPAND_DIMS) {
+      continue;
+    }
+    Relation relation = *known;
+    if (!model.steps.extend(relation.steps, back))
+      continue;
+    inner->relations.push_back(relation);
+    inner->noRelation.clear();
+  }
+}
+
+/// `stored` holds the numbers of `real`, rounded.
+void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32_t(uint32_t)> lineageOf) {
+  bool toFloat = stored.type == TensorType::FLOAT32;
+  for (uint32_t way = 0; way < ways.size(); ++way)
+    for (Relation relation : real.relations) {
+      if (relation.lineage != lineageOf(way) ||
+          !model.steps.extend(relation.steps, Step{toFloat ? Step::Cast : Step::Quantize}))
+        continue;
+      relation.exact = false;
+      relation.lineage = way;
+      stored.relations.push_back(relation);
+    }
+  if (!stored.relations.empty())
+    stored.noRelation.clear();
+  mutation::related(model, stored);
+}
+
+/// What stands behind a bridge is the tensor before it, in another form. A bridge that has the place of the source's
+/// result gives its name to what it is made of, unless the model's interface needs that.
+void Build::relateStored() {
+  for (Created &item : created) {
+    if (!item.synthetic || *item.synthetic != SyntheticReason::QuantizeBorder)
+      continue;
+    Value *from = item.op->operand(0), *to = item.op->result();
+    llvm::StringRef suffix = item.op->code == Op::QUANTIZE ? "_Quantize" : "_Dequantize",
+                    other = item.op->code == Op::QUANTIZE ? "_Dequantize" : "_Quantize";
+    if (from && to->relations.empty()) {
+      relateAs(*to, *from, [&](uint32_t way) { return this->lineageOf(*from, way); });
+      llvm::StringRef name = from->name;
+      name.consume_back(other);
+      to->name = model.copy((name + suffix).str());
+    } else if (from && from->producer() && from->relations.empty()) {
+      relateAs(*from, *to, [](uint32_t way) { return way; });
+      llvm::StringRef name = to->name;
+      (to->isInterface() ? from : to)->name = model.copy((name + (to->isInterface() ? other : suffix)).str());
+      if (!to->isInterface())
+        from->name = name;
+    }
+  }
+}
+
+} // namespace origo::rewrite
