@@ -250,6 +250,18 @@ QuantizeFold::QuantizeFold(const Operator &op)
 
 uint64_t QuantizeFold::size() const { return *payloadBytes(type, count); }
 
+/// What most weights become, in a loop that a compiler can do several of at once.
+static void roundToInt8(llvm::ArrayRef<float> numbers, double scale, int32_t zero, uint8_t *to) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    double steps = numbers[i] / scale;
+    steps = std::isnan(steps) ? 0 : std::min(std::max(steps, -65536.), 65536.);
+    auto whole = static_cast<int32_t>(steps);
+    double rest = steps - whole;
+    whole += (rest >= 0.5) - (rest <= -0.5);
+    to[i] = static_cast<uint8_t>(std::min(std::max(whole + zero, -128), 127));
+  }
+}
+
 void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const {
   unsigned bits = *bitsPerElement(type);
   bool isUnsigned = type == TensorType::UINT8;
@@ -261,6 +273,16 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
   for (uint64_t at = bits == 4 ? offset * 2 : offset / (bits / 8); at < count && to != window.end();) {
     uint64_t some = std::min<uint64_t>(block.size(), count - at);
     numbers.read(at * sizeof(float), {reinterpret_cast<uint8_t *>(block.data()), some * sizeof(float)});
+    if (type == TensorType::INT8) {
+      some = std::min<uint64_t>(some, window.end() - to);
+      for (uint64_t i = 0, run; i < some; i += run, to += run) {
+        run = scale.size() == 1 ? some : std::min(some - i, inner - (at + i) % inner);
+        size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
+        roundToInt8(llvm::ArrayRef<float>(block).slice(i, run), scale[channel], static_cast<int32_t>(zeroPoint[channel]), to);
+      }
+      at += some;
+      continue;
+    }
     for (uint64_t i = 0; i < some && to != window.end(); ++i) {
       if (type == TensorType::FLOAT16) {
         uint16_t half = floatToHalf(block[i]);
