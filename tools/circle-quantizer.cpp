@@ -72,6 +72,7 @@ cl::list<std::string> requantized("requantize", cl::multi_val(2), cl::cat(ones),
                                   cl::desc("int8 uint8: what is int8 becomes uint8, of the same numbers"));
 cl::opt<bool> fakeQuantized("fake_quantize", cl::cat(ones),
                             cl::desc("Integers become floats, each followed by QUANTIZE and DEQUANTIZE"));
+cl::opt<bool> onnx("quantize_onnx_fq_model", cl::cat(ones), cl::desc("Refused: models of ONNX are not read"));
 cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
                              cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
 cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
@@ -350,9 +351,12 @@ int checkAndRun() {
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
   unsigned modes = !recipe.empty() + (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
-                   !requantized.empty() + fakeQuantized + !forced.empty() + !copied.empty();
+                   !requantized.empty() + fakeQuantized + onnx + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
+  if (onnx)
+    return fail("--quantize_onnx_fq_model is not supported: what ONNX fakes with operators of its own is not known here; "
+                "quantise the float model");
   bool onlyParameters = !forced.empty() || !copied.empty();
   if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel))
     return fail(std::move(error));
