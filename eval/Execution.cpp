@@ -217,7 +217,7 @@ llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step
   if (!entry.taken)
     return false;
   if (!entry.kernel) {
-    if (observer) // it may write to the result, and other operators read the operand
+    if (mayWrite) // and other operators read the operand
       return entry.taken = false;
     context.outputs[0]->shape = entry.resultShapes[0];
     context.outputs[0]->storage = context.inputs[0]->storage;

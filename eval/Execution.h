@@ -51,7 +51,7 @@ class Execution {
 public:
   Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
             pthreadpool_t threads)
-      : options(options), state(state), observer(run.observer), timer(run.timer), fast(fast), threads(threads),
+      : options(options), state(state), observer(run.observer), mayWrite(run.observer && !run.onlyReads), timer(run.timer), fast(fast), threads(threads),
         memoryLimit(options.memoryLimit - (fast ? std::min(fast->packedBytes, options.memoryLimit) : 0)) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
@@ -72,6 +72,7 @@ private:
   const CompileOptions &options;
   StateStore &state;
   const Observer &observer;
+  bool mayWrite; ///< the observer, to results
   const Timer &timer;
   FastKernels *fast; ///< null: reference kernels only
   pthreadpool_t threads;

@@ -76,6 +76,7 @@ struct RunOptions {
   std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
+  bool onlyReads = false; ///< the observer writes nothing, so that tensors may share memory as if there were none
   Timer timer = {};
 };
 

@@ -3,6 +3,7 @@
 #include "eval/Dense.h"
 #include "eval/fast/Processor.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/TargetParser/Host.h"
 
 namespace origo::quantize {
@@ -35,14 +36,21 @@ public:
         }
     now.resize(statistics.tensors.size());
     for (auto &graph : model.subgraphs)
-      for (Operator &op : graph->operators)
+      for (Operator &op : graph->operators) {
         for (Subgraph *callee : op.callees())
           connect(op, *callee);
+        if (keepsElements(op))
+          hand(op.operand(0), op.result(0), true);
+      }
+    // What is moved only has been looked at where it was computed.
+    for (const Handed &one : handed)
+      if (one.moved)
+        unseen.insert(one.to);
   }
 
   void see(const Value &value, llvm::ArrayRef<float> elements) {
     auto slot = slots.find(&value);
-    if (slot == slots.end())
+    if (slot == slots.end() || unseen.contains(slot->second))
       return;
     now[slot->second].join(quantize::extremesOf(elements));
     if (statistics.histograms)
@@ -51,7 +59,7 @@ public:
 
   void endRecord() {
     // What is handed to a called subgraph has been seen where it was computed.
-    for (size_t round = 0; round < model.subgraphs.size(); ++round)
+    for (size_t round = 0; round <= model.subgraphs.size(); ++round)
       for (const Handed &one : handed)
         now[one.to].join(one.from ? now[*one.from] : one.constant);
     for (size_t i = 0; i < now.size(); ++i) {
@@ -60,24 +68,59 @@ public:
     }
   }
 
+  void end() {
+    if (!statistics.histograms)
+      return;
+    auto &tensors = statistics.tensors;
+    std::vector<Histogram> seen;
+    for (const Handed &one : handed)
+      seen.push_back(!one.moved && one.from ? tensors[*one.from].histogram : Histogram());
+    for (auto [one, histogram] : llvm::zip_equal(handed, seen))
+      if (!one.moved)
+        tensors[one.to].histogram.add(histogram);
+    for (const Handed &one : handed)
+      if (one.moved)
+        tensors[one.to].histogram = tensors[*one.from].histogram;
+  }
+
 private:
+  /// What one tensor holds is the other's, element by element.
   struct Handed {
     size_t to;
     std::optional<size_t> from;
     Extremes constant = {};
+    bool moved = false; ///< by an operator; else by a call, and then it may come from several
   };
   Model &model;
   Statistics &statistics;
   llvm::DenseMap<const Value *, size_t> slots;
   std::vector<Extremes> now;
   std::vector<Handed> handed;
+  llvm::DenseSet<size_t> unseen;
 
-  void hand(const Value *from, const Value *to) {
+  static bool keepsElements(const Operator &op) {
+    switch (op.code) {
+    case BuiltinOperator::RESHAPE:
+    case BuiltinOperator::SQUEEZE:
+    case BuiltinOperator::EXPAND_DIMS:
+    case BuiltinOperator::TRANSPOSE:
+    case BuiltinOperator::DEPTH_TO_SPACE:
+    case BuiltinOperator::SPACE_TO_DEPTH:
+    case BuiltinOperator::REVERSE_V2:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  void hand(const Value *from, const Value *to, bool moved = false) {
     auto target = slots.find(to);
     if (!from || target == slots.end())
       return;
     if (auto source = slots.find(from); source != slots.end())
-      handed.push_back({target->second, source->second});
+      handed.push_back({target->second, source->second, {}, moved});
+    else if (moved)
+      return;
     else if (std::optional<Extremes> constant = extremesOf(*from))
       handed.push_back({target->second, std::nullopt, *constant});
   }
@@ -132,6 +175,7 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
   statistics.engine = options.compile.engine == Engine::Reference ? "reference" : fastEngine(*session);
   Rows rows(model, statistics);
   RunOptions run;
+  run.onlyReads = true;
   run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
     if (tensor.type == TensorType::FLOAT32)
       rows.see(value, tensor.as<float>());
@@ -167,6 +211,7 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
     if (options.progress)
       options.progress(i + 1, count);
   }
+  rows.end();
   return statistics;
 }
 

@@ -4,6 +4,7 @@
 #include "quantize/Clips.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cmath>
 
@@ -70,12 +71,8 @@ Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary) {
   return all;
 }
 
-Error setRanges(Model &model, const Statistics &statistics, const Summaries &summaries,
-                std::vector<std::string> &silent) {
+Error checkStatistics(Model &model, const Statistics &statistics) {
   model.number();
-  for (const auto &[name, summary] : summaries.named)
-    if (llvm::none_of(statistics.tensors, [&](const Statistics::Tensor &tensor) { return tensor.name == name; }))
-      return makeError("no tensor of floats is called \"" + printable(name) + "\"");
   for (const Statistics::Tensor &tensor : statistics.tensors) {
     Value *value =
         tensor.subgraph < model.subgraphs.size() && tensor.index < model.subgraphs[tensor.subgraph]->values.size()
@@ -84,6 +81,22 @@ Error setRanges(Model &model, const Statistics &statistics, const Summaries &sum
     if (!value || value->type != TensorType::FLOAT32 || value->name != tensor.name)
       return makeError("the statistics are of another model: it has no float tensor " + llvm::Twine(tensor.index) +
                        " \"" + printable(tensor.name) + "\"");
+  }
+  return Error::success();
+}
+
+Error setRanges(Model &model, const Statistics &statistics, const Summaries &summaries,
+                std::vector<std::string> &silent) {
+  if (Error error = checkStatistics(model, statistics))
+    return error;
+  llvm::StringSet<> names;
+  for (const Statistics::Tensor &tensor : statistics.tensors)
+    names.insert(tensor.name);
+  for (const auto &[name, summary] : summaries.named)
+    if (!names.contains(name))
+      return makeError("no tensor of floats is called \"" + printable(name) + "\"");
+  for (const Statistics::Tensor &tensor : statistics.tensors) {
+    Value *value = model.subgraphs[tensor.subgraph]->values[tensor.index];
     const Summary &summary = summaries.of(tensor.name);
     if (Summary::needsHistograms(summary.mode) && !statistics.histograms)
       return makeError("the statistics have no histograms, which this calibrator needs: record them with --histograms");

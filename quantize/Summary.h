@@ -45,6 +45,9 @@ struct Summaries {
 /// The range of a tensor over all records; empty if none computed a number.
 Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary);
 
+/// Refuses statistics of another model.
+llvm::Error checkStatistics(Model &model, const Statistics &statistics);
+
 /// Writes the ranges into the model, as the minimum and maximum of the tensors' quantisation parameters. Refused:
 /// statistics of another model, ones without the histograms that a summary needs, a name that no tensor has. Adds the
 /// tensors that no record gave a number to `silent`.

@@ -74,6 +74,9 @@ TEST(Calibration, ExtremesOfManyAreThoseOfAll) {
   numbers[3] = NAN;
   EXPECT_EQ(quantize::extremesOf(numbers).min, -4);
   EXPECT_EQ(quantize::extremesOf(numbers).max, 9);
+  numbers[50] = std::numeric_limits<float>::lowest();
+  EXPECT_EQ(quantize::extremesOf(numbers).min, -4);
+  EXPECT_EQ(quantize::extremesOf(std::vector<float>(70, std::numeric_limits<float>::lowest())).empty(), true);
   EXPECT_TRUE(quantize::extremesOf({}).empty());
   EXPECT_TRUE(quantize::extremesOf(std::vector<float>(40, NAN)).empty());
 }
@@ -97,6 +100,46 @@ TEST(Calibration, MovingAverageIsOfTheExtremesOfBatches) {
   Extremes range = summarise(rowsOf({{-1, 1}, {-3, 2}, {-5, 6}}), summary);
   EXPECT_FLOAT_EQ(range.min, 0.75f * -3 + 0.25f * -5);
   EXPECT_FLOAT_EQ(range.max, 0.75f * 2 + 0.25f * 6);
+}
+
+/// A body sees what goes in and what it hands on; what is moved only has the range of what it was.
+TEST(Calibration, LoopsAndWhatIsMoved) {
+  auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%z) {
+  %n: i32[] = const [0]
+  %last: i32[], %y: f32[1,2] = WHILE(%n, %x) {cond_subgraph_index=@cond, body_subgraph_index=@body}
+  %s: i32[1] = const [2]
+  %z: f32[2] = RESHAPE(tensor=%y, shape=%s) {new_shape=[2]}
+}
+subgraph @cond(%i: i32[], %v: f32[1,2]) -> (%more) {
+  %most: i32[] = const [3]
+  %more: bool[] = LESS(x=%i, y=%most)
+}
+subgraph @body(%j: i32[], %w: f32[1,2]) -> (%next, %twice) {
+  %one: i32[] = const [1]
+  %next: i32[] = ADD(x=%j, y=%one)
+  %twice: f32[1,2] = ADD(x=%w, y=%w)
+}
+)");
+  Statistics s = statisticsOf(*model, {{-1, 2}, {0.5f, 3}}, {}, true);
+  std::map<std::string, Statistics::Tensor> tensors;
+  for (const Statistics::Tensor &tensor : s.tensors)
+    tensors[tensor.name] = tensor;
+  ASSERT_EQ(tensors.size(), 6u);
+  auto expect = [&](const char *name, float min, float max, uint64_t elements) {
+    const Statistics::Tensor &tensor = tensors.at(name);
+    ASSERT_EQ(tensor.rows.size(), 2u) << name;
+    EXPECT_EQ(tensor.rows[0].min, min) << name;
+    EXPECT_EQ(tensor.rows[1].max, max) << name;
+    EXPECT_EQ(tensor.histogram.total(), elements) << name;
+  };
+  expect("x", -1, 3, 4);
+  expect("twice", -8, 24, 12); // three rounds
+  expect("w", -8, 24, 16);     // what went in, and what each round handed on
+  expect("v", -8, 24, 16);
+  expect("y", -8, 24, 4);
+  expect("z", -8, 24, 4);
 }
 
 TEST(Calibration, PartsAddUpToTheBytesOfTheWhole) {

@@ -85,6 +85,25 @@ TEST(Histogram, CountsAddUpInAnyOrder) {
   }
   for (unsigned cell = 0; cell < Histogram::cells; ++cell)
     ASSERT_EQ(whole[cell], parts[cell]);
+  // Many at once are counted otherwise than one by one.
+  for (size_t length : {15, 100, 5003, 10000}) {
+    std::vector<float> odd(numbers.begin(), numbers.begin() + length);
+    for (auto [place, number] : {std::pair(3, NAN),
+                                 {4, -NAN},
+                                 {5, infinity},
+                                 {6, -infinity},
+                                 {7, lowestFloat},
+                                 {8, 0.0f},
+                                 {9, -0.0f},
+                                 {10, 1e30f}})
+      odd[place] = number;
+    Histogram together = histogramOf(odd), alone;
+    for (float x : odd)
+      alone.add(llvm::ArrayRef(x));
+    EXPECT_EQ(together.total(), length - 5);
+    for (unsigned cell = 0; cell < Histogram::cells; ++cell)
+      ASSERT_EQ(together[cell], alone[cell]) << length;
+  }
   parts.add(17, UINT64_MAX - 1);
   parts.add(17, 5);
   EXPECT_EQ(parts[17], UINT64_MAX);

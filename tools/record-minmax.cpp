@@ -2,11 +2,10 @@
 
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
-#include "quantize/Calibrate.h"
+#include "quantize/Choose.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -70,7 +69,7 @@ cl::opt<float> constant("moving_avg_const", cl::init(0.1f), cl::cat(category),
 cl::list<std::string> calibrators(
     "calibrator", cl::value_desc("[TENSOR=]METHOD"), cl::cat(category),
     cl::desc("The range of all tensors, or of one, instead of --mode: minmax, ema (0.95 old, 0.05 new record), or of "
-             "elements percentile, mse (of rounding and clipping), entropy"));
+             "elements percentile, mse (of rounding and clipping), entropy; auto tries all five"));
 cl::opt<double> elements("percentile", cl::init(99.99), cl::cat(category),
                          cl::desc("--calibrator=percentile: of the elements' magnitudes (99.99)"));
 cl::opt<unsigned> bits("bits", cl::init(8), cl::cat(category), cl::desc("--calibrator=mse: of what is to come (8)"));
@@ -90,22 +89,43 @@ cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category)
                                cl::desc("Only the records of part N, from 1, of M parts"));
 cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
                             cl::desc("Takes statistics from these files instead of running the model"));
+cl::list<std::string> moreParts(cl::Positional, cl::desc("[more of --merge]"), cl::cat(category));
 cl::opt<bool> profileData("generate_profile_data", cl::cat(category), cl::desc("Accepted; origins are always kept"));
+
+bool automatic = false; // --calibrator=auto
+
+const char *nameOf(Summary::Mode mode) {
+  switch (mode) {
+  case Summary::Mode::Percentile:
+  case Summary::Mode::MovingAverage:
+    break; // chosen by --mode
+  case Summary::Mode::MinMax:
+    return "minmax";
+  case Summary::Mode::Ema:
+    return "ema";
+  case Summary::Mode::Elements:
+    return "percentile";
+  case Summary::Mode::Mse:
+    return "mse";
+  case Summary::Mode::Entropy:
+    return "entropy";
+  }
+  return "";
+}
 
 llvm::Expected<Summaries> parseCalibrators() {
   Summaries summaries;
   summaries.all = {mode, low, high, batch, constant, elements, bits == 8 ? 255u : 65535u};
   for (llvm::StringRef text : calibrators) {
     auto [tensor, name] = text.contains('=') ? text.rsplit('=') : std::pair(llvm::StringRef(), text);
-    auto found = llvm::StringSwitch<std::optional<Summary::Mode>>(name)
-                     .Case("minmax", Summary::Mode::MinMax)
-                     .Case("ema", Summary::Mode::Ema)
-                     .Case("percentile", Summary::Mode::Elements)
-                     .Case("mse", Summary::Mode::Mse)
-                     .Case("entropy", Summary::Mode::Entropy)
-                     .Default(std::nullopt);
-    if (!found)
-      return makeError("--calibrator: \"" + printable(name) + "\" is none of minmax, ema, percentile, mse, entropy");
+    if (tensor.empty() && name == "auto") {
+      automatic = true;
+      continue;
+    }
+    const auto *found = llvm::find_if(triedModes(), [&](Summary::Mode one) { return name == nameOf(one); });
+    if (found == triedModes().end())
+      return makeError("--calibrator: \"" + printable(name) +
+                       "\" is none of minmax, ema, percentile, mse, entropy, auto");
     Summary one = summaries.all;
     one.mode = *found;
     if (tensor.empty())
@@ -117,7 +137,7 @@ llvm::Expected<Summaries> parseCalibrators() {
 }
 
 bool needsHistograms(const Summaries &summaries) {
-  return Summary::needsHistograms(summaries.all.mode) ||
+  return automatic || Summary::needsHistograms(summaries.all.mode) ||
          llvm::any_of(summaries.named, [](auto &one) { return Summary::needsHistograms(one.second.mode); });
 }
 
@@ -157,7 +177,9 @@ private:
 
 llvm::Expected<Statistics> merged() {
   std::optional<Statistics> all;
-  for (const std::string &path : parts) {
+  std::vector<std::string> files(parts.begin(), parts.end());
+  files.insert(files.end(), moreParts.begin(), moreParts.end()); // as a shell writes part*.json
+  for (const std::string &path : files) {
     auto file = llvm::MemoryBuffer::getFile(path, false, false);
     if (!file)
       return makeError(printable(path, 300) + ": " + file.getError().message());
@@ -182,27 +204,51 @@ llvm::Error writeStatistics(const Statistics &statistics) {
   return OutputFile::commit({file->get()});
 }
 
+llvm::Expected<std::unique_ptr<Records>> openData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) {
+  if (data.empty())
+    return randomRecords(inputs);
+  // Signatures with inputs of their own have data of their own.
+  llvm::SmallString<256> own(data.getValue());
+  llvm::sys::path::append(own, signature);
+  bool apart = !signature.empty() && llvm::sys::fs::is_directory(own);
+  return openRecords(apart ? own.str().str() : data, format, inputs, {layout, resize, channels, mean, deviation});
+}
+
+CalibrateOptions optionsOfRuns() {
+  CalibrateOptions options;
+  options.compile.engine = engine;
+  options.compile.threads = threadCount(threads);
+  return options;
+}
+
 llvm::Expected<Statistics> record(Imported &imported, bool withHistograms) {
   auto shard = parseShard();
   if (!shard)
     return shard.takeError();
-  CalibrateOptions options;
-  options.compile.engine = engine;
-  options.compile.threads = threadCount(threads);
+  CalibrateOptions options = optionsOfRuns();
   options.histograms = withHistograms;
   options.shard = *shard;
   options.progress = Progress(shard->parts);
   phase("executing");
-  ImageOptions images{layout, resize, channels, mean, deviation};
-  auto open = [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) {
-    // Signatures with inputs of their own have data of their own.
-    llvm::SmallString<256> own(data.getValue());
-    llvm::sys::path::append(own, signature);
-    bool apart = !signature.empty() && llvm::sys::fs::is_directory(own);
-    return data.empty() ? randomRecords(inputs) : openRecords(apart ? own.str().str() : data, format, inputs, images);
-  };
-  auto statistics = calibrate(*imported.model, open, options);
-  return statistics;
+  return calibrate(*imported.model, openData, options);
+}
+
+/// What is best for each tensor, but for those that are named.
+llvm::Expected<Summaries> choose(Imported &imported, const Statistics &statistics, const Summaries &given) {
+  phase("trying calibrators");
+  auto chosen = chooseSummaries(*imported.model, statistics, given.all, openData, optionsOfRuns());
+  if (!chosen)
+    return chosen.takeError();
+  std::map<Summary::Mode, size_t> counts;
+  for (const auto &[name, summary] : chosen->named)
+    ++counts[summary.mode];
+  std::string text;
+  for (auto [mode, count] : counts)
+    text += (llvm::Twine(text.empty() ? "" : ", ") + llvm::Twine(count) + " " + nameOf(mode)).str();
+  note("--calibrator=auto chose, by tensors: " + text);
+  for (const auto &[name, summary] : given.named)
+    chosen->named[name] = summary;
+  return chosen;
 }
 
 llvm::Error run() {
@@ -213,6 +259,14 @@ llvm::Error run() {
     auto listing = listingOf(*imported.model, imported.model->format);
     if (!listing)
       return listing.takeError();
+    // Before hours of running.
+    for (const auto &[name, summary] : summaries->named)
+      if (llvm::none_of(imported.model->subgraphs, [&, &name = name](auto &graph) {
+            return llvm::any_of(graph->values, [&](const Value *value) {
+              return value->name == name && value->type == TensorType::FLOAT32 && !value->isConstant();
+            });
+          }))
+        return makeError("--calibrator: no tensor of floats is called \"" + printable(name) + "\"");
     std::string model = "sha256:" + origin::hex((*listing)->fingerprint);
     auto statistics = parts.empty() ? record(imported, histograms || needsHistograms(*summaries)) : merged();
     if (!statistics)
@@ -224,6 +278,11 @@ llvm::Error run() {
     if (!statisticsFile.empty())
       if (llvm::Error error = writeStatistics(*statistics))
         return error;
+    if (automatic && !output.empty()) {
+      summaries = choose(imported, *statistics, *summaries);
+      if (!summaries)
+        return summaries.takeError();
+    }
     std::vector<std::string> silent;
     if (llvm::Error error = setRanges(*imported.model, *statistics, *summaries, silent))
       return error;
@@ -242,6 +301,8 @@ llvm::Error run() {
 }
 
 int checkAndRun() {
+  if (parts.empty() && !moreParts.empty())
+    return fail("there are too many arguments: \"" + printable(moreParts.front()) + "\"");
   if (input.empty() || (output.empty() && statisticsFile.empty()))
     return fail("needs --input_model, and --output_model or --stats; --help shows examples");
   if (!(low >= 0 && low <= 100 && high >= 0 && high <= 100))
@@ -254,8 +315,10 @@ int checkAndRun() {
     return fail("--bits is 8 or 16");
   if (batch == 0 || !(constant >= 0 && constant <= 1))
     return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
-  if (!parts.empty() && (!data.empty() || !shardText.empty()))
-    return fail("--merge takes what parts have recorded, so --input_data and --shard are of no use with it");
+  bool tries = llvm::is_contained(calibrators, "auto");
+  if (!parts.empty() && ((!data.empty() && !tries) || !shardText.empty()))
+    return fail("--merge takes what parts have recorded, so --shard is of no use with it, and --input_data only with "
+                "--calibrator=auto");
   llvm::Error error = run();
   return error ? fail(std::move(error)) : 0;
 }
@@ -271,6 +334,8 @@ int main(int argc, char **argv) {
       "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
       "                --output_model ranges.circle              a file for each record, all inputs in order\n"
       "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
-      "  record-minmax --input_model net.circle --merge part1.json,part2.json --output_model ranges.circle\n",
+      "  record-minmax --input_model net.circle --merge part*.json --output_model ranges.circle\n"
+      "  record-minmax --input_model net.circle --input_data images/ --mean 127.5 --std 127.5 --resize crop \\\n"
+      "                --calibrator mse --calibrator conv_1=percentile --output_model ranges.circle\n",
       checkAndRun);
 }
