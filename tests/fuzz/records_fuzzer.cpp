@@ -4,6 +4,10 @@
 #include "quantize/Summary.h"
 #include "readers/Reader.h"
 
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
 using namespace origo;
 using namespace origo::quantize;
 
