@@ -20,6 +20,17 @@ llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions 
     if (ec)
       return inFile(options.trace, makeError("cannot be written: " + ec.message()));
   }
+  if (!options.history.empty()) {
+    if (imported.model->run != 0)
+      return inFile(options.history, makeError("--history: the input was rewritten before, so that its source is another "
+                                               "file; begin with that one, or say --origin=restart"));
+    auto file = OutputFile::open(options.history);
+    if (!file)
+      return file.takeError();
+    observer->historyFile = std::move(*file);
+    observer->historyStream = std::make_unique<OutputStream>(*observer->historyFile);
+    observer->history = std::make_unique<HistoryRecorder>(*imported.model, *observer->historyStream);
+  }
   for (const std::string &name : options.printAfter)
     if (!findPass(name) && name != "remove-dead-code")
       return makeError("--print-after: no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
@@ -52,7 +63,7 @@ llvm::Error Observer::findExplained() {
 }
 
 void Observer::attach(RunOptions &run) {
-  if (trace || options.printChanged || !options.printAfter.empty())
+  if (trace || history || options.printChanged || !options.printAfter.empty())
     run.onRewrite = [this](const RewriteEvent &event) { onRewrite(event); };
   if (!explained.empty())
     run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
@@ -101,6 +112,8 @@ void Observer::writeTrace(const RewriteEvent &event) {
 void Observer::onRewrite(const RewriteEvent &event) {
   if (trace)
     writeTrace(event);
+  if (history)
+    history->record(event);
   if (options.printChanged || llvm::is_contained(options.printAfter, event.pass)) {
     llvm::errs() << "; after rewrite " << event.number << " (" << event.pass << ")\n";
     PrintOptions print;
@@ -168,7 +181,7 @@ void Observer::printExplained(llvm::raw_ostream &os) const {
   }
 }
 
-void Observer::finish(llvm::raw_ostream &os) {
+llvm::Error Observer::finish(llvm::raw_ostream &os) {
   if (trace)
     trace->flush();
   if (options.stats)
@@ -177,6 +190,13 @@ void Observer::finish(llvm::raw_ostream &os) {
     printTimes(os);
   if (!explained.empty())
     printExplained(os);
+  if (!history)
+    return llvm::Error::success();
+  history->finish();
+  historyStream->flush();
+  if (llvm::Error error = historyFile->finish())
+    return error;
+  return OutputFile::commit({historyFile.get()});
 }
 
 } // namespace origo::tools

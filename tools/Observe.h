@@ -1,7 +1,9 @@
 #pragma once
 
+#include "export/Writer.h"
 #include "passes/Pipeline.h"
 #include "tools/Driver.h"
+#include "tools/History.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -10,6 +12,7 @@ namespace origo::tools {
 
 struct ObserveOptions {
   std::string trace; ///< file of JSON lines, one a rewrite
+  std::string history; ///< file for origin-view
   bool stats = false, timePasses = false;
   std::string explain;                 ///< name or id of a source operator
   std::vector<std::string> printAfter; ///< passes
@@ -22,13 +25,16 @@ public:
   /// Adds what looks on to the options of a run.
   void attach(RunOptions &run);
   /// Prints what is told at the end.
-  void finish(llvm::raw_ostream &os);
+  llvm::Error finish(llvm::raw_ostream &os);
 
 private:
   Observer(const ObserveOptions &options, Imported &imported) : options(options), imported(imported) {}
   const ObserveOptions &options;
   Imported &imported;
   std::unique_ptr<llvm::raw_fd_ostream> trace;
+  std::unique_ptr<OutputFile> historyFile;
+  std::unique_ptr<OutputStream> historyStream;
+  std::unique_ptr<HistoryRecorder> history;
   std::vector<RuleStatistics> statistics;
   std::vector<uint32_t> explained; ///< source ids
   struct Attempt {

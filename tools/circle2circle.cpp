@@ -65,6 +65,9 @@ cl::OptionCategory looking("Seeing what happens (every rewrite has a number)");
 tools::ObserveOptions observe;
 cl::opt<std::string, true> trace("trace", cl::location(observe.trace), cl::value_desc("file"),
                                  cl::desc("Write one line of JSON a rewrite"), cl::cat(looking));
+cl::opt<std::string, true> history("history", cl::location(observe.history), cl::value_desc("file"),
+                                   cl::desc("Write the rewrites in few bytes, for the slider of origin-view"),
+                                   cl::cat(looking));
 cl::opt<bool, true> timePasses("time-passes", cl::location(observe.timePasses), cl::desc("Time spent in each pass"),
                                cl::cat(looking));
 cl::opt<std::string, true>
@@ -435,7 +438,8 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
       writeReproducer(pipeline, directory);
     return inFile(input, std::move(error));
   }
-  (*observer)->finish(llvm::errs());
+  if (llvm::Error error = (*observer)->finish(llvm::errs()))
+    return error;
 
   ExportOptions exportOptions;
   exportOptions.format = format;

@@ -1,14 +1,17 @@
 /// Writes one HTML file that shows a model beside its source.
 
-#include "view/Page.h"
+#include "view/Files.h"
 
 #include "export/Writer.h"
+#include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
 #include "origin/codec/OriginFile.h"
 #include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -27,6 +30,18 @@ cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
                                 cl::cat(category));
 cl::opt<std::string> mapPath("origin-map", cl::value_desc("FILE"),
                              cl::desc("The side file of a model that carries no origin map"), cl::cat(category));
+cl::opt<std::string> historyPath("history", cl::value_desc("FILE"),
+                                 cl::desc("What circle2circle --history wrote: a slider through the rewrites"),
+                                 cl::cat(category));
+cl::list<std::string> profilePaths("profile", cl::value_desc("FILE"),
+                                   cl::desc("A profile of RESULT, in any format of origin-dump --join; may be repeated"),
+                                   cl::cat(category));
+cl::opt<std::string> errorsPath("errors", cl::value_desc("FILE"), cl::desc("What visq --json wrote: errors of tensors"),
+                                cl::cat(category));
+cl::opt<std::string> targetPath("target", cl::value_desc("FILE"),
+                                cl::desc("Limits of a back end (docs/targets.md): what it cannot take is shown"),
+                                cl::cat(category));
+cl::opt<bool> constants("constants", cl::desc("With a histogram of each constant"), cl::cat(category));
 cl::opt<unsigned> threads("threads", cl::init(0), cl::value_desc("N"),
                           cl::desc("At most so many threads (default: one a processor); the page is the same"),
                           cl::cat(category));
@@ -35,6 +50,9 @@ cl::extrahelp examples("\nRESULT is a .circle or .tflite file that circle2circle
                        "\nExamples:\n"
                        "  origin-view net.circle --source net.tflite -o page.html   both, side by side\n"
                        "  origin-view net.circle -o page.html                       the source as the map knows it\n"
+                       "  circle2circle -O1 --history=net.history net.tflite net.circle\n"
+                       "  origin-view net.circle --source net.tflite --history net.history -o page.html\n"
+                       "  origin-view net.circle --profile times.csv --target npu.json --constants -o page.html\n"
                        "\nExit status: 0 success, 1 bad input or usage.\n");
 
 /// A model, what it costs, and the map that belongs to it.
@@ -53,6 +71,8 @@ public:
         return error;
     measure();
     prove();
+    if (llvm::Error error = readFiles())
+      return error;
     return write();
   }
 
@@ -60,6 +80,7 @@ private:
   PayloadStore store;
   origin::OriginFile file;
   std::shared_ptr<const origin::OriginMap> map; ///< null: there is none
+  std::unique_ptr<origin::ModelFile> sourceFile; ///< null: not given, or a text
   Loaded result, source;
   view::PageContents contents;
 
@@ -138,7 +159,6 @@ private:
       return;
     phase("checking");
     view::Proof &proof = contents.proof.emplace();
-    std::unique_ptr<origin::ModelFile> sourceFile;
     if (!sourcePath.empty() && kindOf(sourcePath) != FileKind::Text) {
       auto opened = origin::ModelFile::open(sourcePath);
       if (opened)
@@ -148,6 +168,80 @@ private:
     }
     proof.withSource = sourceFile != nullptr;
     proof.violations = origin::check(*map, file.model->view(), sourceFile ? &sourceFile->view() : nullptr, proof.skipped);
+  }
+
+  template <class Read> llvm::Error with(const std::string &path, Read read) {
+    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!buffer)
+      return inFile(path, makeError("cannot be read: " + buffer.getError().message()));
+    llvm::Error error = read((*buffer)->getBuffer());
+    return error ? inFile(path, std::move(error)) : llvm::Error::success();
+  }
+
+  llvm::Error readFiles() {
+    contents.histograms = constants;
+    if (!map && !(historyPath.empty() && profilePaths.empty() && errorsPath.empty()))
+      return makeError(printable(modelPath) + " carries no origin map, which --history, --profile and --errors need");
+    if (!historyPath.empty())
+      if (llvm::Error error = with(historyPath, [&](llvm::StringRef text) { return readHistory(text); }))
+        return error;
+    for (const std::string &path : profilePaths)
+      if (llvm::Error error = with(path, [&](llvm::StringRef text) { return join(path, text); }))
+        return error;
+    if (!errorsPath.empty())
+      if (llvm::Error error = with(errorsPath, [&](llvm::StringRef text) {
+            auto errors = view::readErrors(text, map->source);
+            if (errors)
+              contents.errors = std::move(*errors);
+            return errors.takeError();
+          }))
+        return error;
+    if (targetPath.empty())
+      return llvm::Error::success();
+    return with(targetPath, [&](llvm::StringRef text) -> llvm::Error {
+      auto target = readTarget(text);
+      if (!target)
+        return target.takeError();
+      contents.targetName = target->name.empty() ? llvm::sys::path::stem(targetPath).str() : target->name;
+      contents.unsupported = checkTarget(*result.imported->model, *target);
+      return llvm::Error::success();
+    });
+  }
+
+  llvm::Error readHistory(llvm::StringRef text) {
+    std::vector<size_t> operators;
+    for (auto &graph : result.imported->model->subgraphs)
+      operators.push_back(graph->operators.size());
+    auto history = view::readHistory(text, map->source.operatorCount(), map->source.tensorCount(), operators);
+    if (history)
+      contents.history = std::move(*history);
+    return history.takeError();
+  }
+
+  /// As origin-dump --join does, with its default weights.
+  llvm::Error join(llvm::StringRef path, llvm::StringRef bytes) {
+    auto profile = readProfile(bytes);
+    if (!profile)
+      return profile.takeError();
+    std::optional<origin::FileGraph> target, from;
+    target.emplace(file.model->view());
+    if (sourceFile)
+      from.emplace(sourceFile->view());
+    JoinOptions options;
+    if (llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
+      options.fileHash = origin::hex(llvm::SHA256::hash(file.model->bytes()));
+    auto joined = matchRows(std::move(*profile), map->target, &*target, options);
+    if (!joined)
+      return joined.takeError();
+    if (joined->foreign)
+      return makeError("foreign profile: none of its rows is about an operator of this model");
+    SplitWeights weights(SplitRule::Macs, *map, from ? &*from : nullptr, &*target);
+    if (llvm::Error error = divideTime(*joined, *map, weights))
+      return error;
+    for (const std::string &text : joined->notes)
+      note(printable(path) + ": " + text);
+    contents.profiles.push_back({llvm::sys::path::filename(path).str(), std::move(*joined)});
+    return llvm::Error::success();
   }
 
   llvm::Error write() {

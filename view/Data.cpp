@@ -7,8 +7,12 @@
 #include "report/viewer/Viewers.h"
 #include "schema/TensorTypes.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
+
+#include <charconv>
+#include <cmath>
 
 /// Writes columns rather than rows: they are smaller, and a browser reads them faster.
 namespace origo::view {
@@ -85,6 +89,19 @@ std::string shapeText(const Value &value) {
   return text.empty() ? "scalar" : text;
 }
 
+/// With the digits that tell it from all other floats.
+std::string shortestFloat(float value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
+}
+
+/// With the digits that a page shows, and one more.
+std::string inShort(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.5g", value);
+  return text;
+}
+
 std::string quantizationText(const Quantization *q) {
   if (!q || !q->quantized())
     return "";
@@ -95,12 +112,12 @@ std::string quantizationText(const Quantization *q) {
   if (q->details != Quantization::Details::None)
     return "blocks of " + std::to_string(q->blockSize);
   if (q->scale.size() == 1)
-    return "scale " + shortest(q->scale[0]) + ", zero point " +
+    return "scale " + shortestFloat(q->scale[0]) + ", zero point " +
            std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]);
   auto [low, high] = std::minmax_element(q->scale.begin(), q->scale.end());
   bool symmetric = llvm::all_of(q->zeroPoint, [](int64_t zero) { return zero == 0; });
   return std::to_string(q->scale.size()) + " scales along axis " + std::to_string(q->dimension) + ", " +
-         shortest(*low) + " to " + shortest(*high) + (symmetric ? ", zero points 0" : "");
+         shortestFloat(*low) + " to " + shortestFloat(*high) + (symmetric ? ", zero points 0" : "");
 }
 
 origin::TensorKind kindOf(const Value &value) {
@@ -247,6 +264,11 @@ public:
       writeMap(*map);
     totals();
     proof();
+    profiles();
+    errors();
+    target();
+    if (!contents.history.empty())
+      os << ",\n\"history\":" << contents.history;
     os << ",\n\"strings\":[\"\"";
     for (const std::string &item : order)
       os << ",\n" << jsonText(item);
@@ -387,9 +409,13 @@ private:
            os << '[' << s.elements << ',' << s.zeros << ',' << s.nans << ',' << s.infinities;
            if (s.finite)
              for (double figure : {s.min, s.max, s.mean, s.std})
-               os << ',' << (std::isfinite(figure) ? shortest(figure) : "null");
+               os << ',' << (std::isfinite(figure) ? inShort(figure) : "null");
            os << ']';
          });
+    if (contents.histograms)
+      rare("histogram", graph.tensors,
+           [](const Tensor &tensor) { return tensor.metrics->statistics && tensor.metrics->statistics->finite > 1; },
+           [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
   }
 
   void writeMap(const origin::OriginMap &map) {
@@ -520,6 +546,50 @@ private:
         os << "null";
       os << ']';
     });
+  }
+
+  /// Rows: label, how it was matched, subgraph, operators, nanoseconds, [source operator, nanoseconds, …], nanoseconds of
+  /// no source operator, of no operator.
+  void profiles() {
+    column("profiles", contents.profiles, [&](const PageProfile &profile) {
+      const Join &join = profile.join;
+      os << "{\"file\":" << id(profile.file) << ",\"tool\":" << id(join.tool) << ",\"total\":" << join.total
+         << ",\"attributed\":" << join.attributed << ",\"synthetic\":" << join.synthetic << ",\"unattributed\":"
+         << join.unattributed;
+      column("rows", join.rows, [&](const JoinedRow &row) {
+        os << '[' << id(row.row.rawName) << ',' << id(matchName(row.match)) << ',' << row.subgraph << ',';
+        numbers(row.operators);
+        os << ',' << row.ns << ",[";
+        llvm::interleave(row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
+        os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ']';
+      });
+      os << '}';
+    });
+  }
+
+  void errors() {
+    column("errors", contents.errors, [&](const TensorError &row) {
+      os << '[' << row.tensor;
+      for (auto &[name, value] : row.figures)
+        os << ',' << id(name) << ',' << shortest(value);
+      os << ']';
+    });
+  }
+
+  /// Rows: subgraph, operator or null, what, rule, expected, actual.
+  void target() {
+    if (contents.targetName.empty())
+      return;
+    os << ",\n\"target\":{\"name\":" << id(contents.targetName);
+    column("rows", contents.unsupported, [&](const Violation &row) {
+      os << '[' << row.subgraph << ',';
+      if (row.op)
+        os << row.op->index;
+      else
+        os << "null";
+      os << ',' << id(row.operand) << ',' << id(row.rule) << ',' << id(row.expected) << ',' << id(row.actual) << ']';
+    });
+    os << '}';
   }
 
   void proof() {

@@ -149,12 +149,8 @@ private:
       }
     }
     std::vector<double> position(row.size()), wish(row.size());
-    if (anchors) {
-      anchorsOf(position);
-      for (auto &items : rows)
-        std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
-      return;
-    }
+    if (anchors)
+      return; // where things are to be tells the order
     auto number = [&](std::vector<uint32_t> &items) {
       for (size_t i = 0; i < items.size(); ++i)
         position[items[i]] = double(i);
@@ -176,25 +172,6 @@ private:
         std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; });
         number(items);
       }
-    }
-  }
-
-  /// Where everything would be if nothing were in its way: nodes without a place are below what they use, lanes on the
-  /// straight line between the ends of their edge.
-  void anchorsOf(std::vector<double> &at) const {
-    std::vector<double> sum(graph.nodes), count(graph.nodes);
-    std::vector<std::vector<uint32_t>> users(graph.nodes);
-    for (uint32_t edge = 0; edge < graph.edges.size(); ++edge)
-      users[graph.edges[edge].first].push_back(graph.edges[edge].second);
-    for (uint32_t node = 0; node < graph.nodes; ++node) {
-      at[node] = anchors->row[node] != Anchors::none ? anchors->x[node] : count[node] ? sum[node] / count[node] : 0;
-      for (uint32_t user : users[node])
-        sum[user] += at[node], ++count[user];
-    }
-    for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
-      auto [from, to] = graph.edges[edge];
-      for (uint32_t i = 0; i < laneCount[edge]; ++i)
-        at[firstLane[edge] + i] = at[from] + (at[to] - at[from]) * (i + 1) / (laneCount[edge] + 1);
     }
   }
 
@@ -233,17 +210,37 @@ private:
       }
   }
 
+  /// One is all that the other has on that side, and the other way round: a chain, which is to be straight.
+  bool isOnly(uint32_t a, uint32_t b) const {
+    if (row[a] > row[b])
+      std::swap(a, b);
+    return downBegin[a + 1] - downBegin[a] == 1 && upBegin[b + 1] - upBegin[b] == 1;
+  }
+
+  /// From above to below: nodes where they are to be, and the rest straight below what it comes from, or beside nodes that
+  /// are there.
+  void placeByAnchors(std::vector<double> &wish, std::vector<double> &weight) {
+    for (auto &items : rows) {
+      for (uint32_t item : items) {
+        if (!isLane(item) && anchors->row[item] != Anchors::none) {
+          wish[item] = anchors->x[item];
+          weight[item] = 50;
+          continue;
+        }
+        double sum = 0, count = 0;
+        forEachNeighbour(item, true, [&](uint32_t other) { sum += x[other], ++count; });
+        wish[item] = count ? sum / count : 0;
+      }
+      std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; });
+      settle(items, wish, weight);
+    }
+  }
+
   void place() {
     x.assign(row.size(), 0);
     std::vector<double> wish(row.size()), weight(row.size(), 1);
-    if (anchors) {
-      anchorsOf(wish);
-      for (uint32_t node = 0; node < graph.nodes; ++node)
-        weight[node] = anchors->row[node] == Anchors::none ? 1 : 50;
-      for (auto &items : rows)
-        settle(items, wish, weight);
-      return;
-    }
+    if (anchors)
+      return placeByAnchors(wish, weight);
     for (auto &items : rows) {
       double at = 0;
       for (size_t i = 0; i < items.size(); ++i)
@@ -256,13 +253,13 @@ private:
       weight[item] = 3;
     unsigned sweeps = row.size() > 20000 ? 10 : 24;
     for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
-      bool above = sweep % 2 == 0, both = sweep + 4 >= sweeps;
+      bool above = sweep % 2 == 1, both = sweep + 8 >= sweeps && sweep + 2 < sweeps; // the last one makes lines straight
       for (size_t i = 0; i < rows.size(); ++i) {
         auto &items = rows[above ? i : rows.size() - 1 - i];
         for (uint32_t item : items) {
           double sum = 0, count = 0;
           auto add = [&](uint32_t other) {
-            double w = isLane(item) && isLane(other) ? 4 : 1;
+            double w = isLane(item) && isLane(other) ? 4 : isOnly(item, other) ? 8 : 1;
             sum += w * x[other], count += w;
           };
           forEachNeighbour(item, above, add);

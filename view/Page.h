@@ -42,6 +42,8 @@ struct PageContents {
   std::optional<Proof> proof;
   std::vector<PageProfile> profiles;
   std::vector<TensorError> errors;
+  std::string history; ///< of readHistory(); empty: none
+  bool histograms = false;
   std::string targetName; ///< empty: no target was given
   std::vector<report::Violation> unsupported;
   std::vector<std::string> notes; ///< for the reader, of what is missing

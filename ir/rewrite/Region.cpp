@@ -296,6 +296,7 @@ void Build::apply() {
   event->created.assign(makes.begin(), makes.end());
   if (created.empty())
     event->value = llvm::cast<Value *>(into->entries.front());
+  event->tookOver = std::move(engine.takenOver);
   engine.onRewrite(*event);
 }
 

@@ -168,12 +168,13 @@ void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
 }
 
 /// What an observer wants to know of the operators that are about to go.
-std::optional<RewriteEvent> Rewriter::describe(llvm::ArrayRef<Operator *> consumed, SourceLine where) const {
+std::optional<RewriteEvent> Rewriter::describe(llvm::ArrayRef<Operator *> consumed, SourceLine where) {
   if (!onRewrite)
     return std::nullopt;
+  takenOver.clear();
   RewriteEvent event{model.rewrites + 1, pass, rule, where, consumed.front()->parent, {}, {}, nullptr};
   for (Operator *op : consumed)
-    event.before.push_back({op->opName(), op->result() ? op->result()->name.str() : "", op->origins, false});
+    event.before.push_back({op->opName(), op->result() ? op->result()->name.str() : "", op->origins, false, op});
   return event;
 }
 
@@ -223,6 +224,8 @@ static void sortByLineage(Value &value) {
 /// Users, interface and relations of `from` go to `to`. Where that is not exact, the users compute with other bits than
 /// before; `to` is what it was.
 void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<uint32_t(uint32_t)> number) {
+  if (onRewrite)
+    takenOver.emplace_back(&from, &to);
   if (from.isInterface()) {
     moveInterface(from, to);
     to.producer()->inexact |= !exact;
@@ -388,6 +391,7 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   region = {};
   if (event) {
     event->value = llvm::cast<Value *>(into->entries.front());
+    event->tookOver = std::move(takenOver);
     onRewrite(*event);
   }
   push(*survivor); // other rules may apply to it
@@ -405,6 +409,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
       if (!survivor)
         continue;
       ++model.rewrites;
+      takenOver.clear();
       llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, *value);
       takeOver(*value, *survivor, !value->inexact, [&](uint32_t lineage) { return numbered[lineage]; });
       survivor->sourceTensors = model.sets.join(survivor->sourceTensors, value->sourceTensors);

@@ -18,6 +18,7 @@ struct RewriteEvent {
     std::string op, name;
     IdSet origins;
     bool kept; ///< still there for other users
+    const Operator *at; ///< tells it from all that are in the graph at that time; what is there now may be another
   };
   uint32_t number;
   llvm::StringRef pass, rule;
@@ -26,6 +27,8 @@ struct RewriteEvent {
   llvm::SmallVector<Before, 4> before; ///< the root first
   llvm::SmallVector<Operator *, 2> created;
   Value *value = nullptr; ///< what took the root's place where no operator was created
+  /// Values whose users now use another one that was there before. The first may be erased.
+  llvm::SmallVector<std::pair<const Value *, const Value *>, 1> tookOver = {};
 
   /// `rewrite 3 (pass / rule, File.cpp:7), MUL "m", ADD "a"`
   std::string text() const;
@@ -108,6 +111,7 @@ private:
   llvm::DenseMap<const Operator *, llvm::StringRef> makers; ///< the rule that made an operator of this phase
   llvm::ArrayRef<Operator *> region;                        ///< that is being replaced
   llvm::SmallPtrSet<const Use *, 4> unneeded;               ///< operands of the region
+  llvm::SmallVector<std::pair<const Value *, const Value *>, 1> takenOver; ///< in the rewrite that is told of
   const uint64_t most;                                      ///< rewrites of this run
   uint64_t applied = 0;
 
@@ -119,7 +123,7 @@ private:
   const char *refusal(llvm::ArrayRef<Operator *> consumed) const;
   const char *mergeRefusal(const Value &from, const Value &to) const;
   std::string spinning(llvm::ArrayRef<Operator *> roots) const;
-  std::optional<RewriteEvent> describe(llvm::ArrayRef<Operator *> consumed, SourceLine where) const;
+  std::optional<RewriteEvent> describe(llvm::ArrayRef<Operator *> consumed, SourceLine where);
   bool replacesInexact() const;
   void takeOver(Value &from, Value &to, bool exact, llvm::function_ref<uint32_t(uint32_t)> number);
   void moveInterface(Value &from, Value &to);

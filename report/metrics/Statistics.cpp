@@ -297,3 +297,26 @@ std::vector<std::optional<Statistics>> report::statisticsOf(llvm::ArrayRef<const
     result.push_back(readings[i] ? std::optional(finished(*readings[i], sums[i])) : std::nullopt);
   return result;
 }
+
+std::vector<uint64_t> report::histogramOf(const Value &value, const Statistics &statistics, unsigned parts) {
+  std::optional<Reading> reading = Reading::of(value);
+  double range = statistics.max - statistics.min;
+  if (!reading || !statistics.finite || !std::isfinite(range))
+    return {};
+  std::vector<uint64_t> counts(parts);
+  auto add = [&](double x, uint64_t count) {
+    double at = range > 0 ? (x - statistics.min) / range * parts : 0;
+    counts[std::min<size_t>(size_t(std::max(at, 0.0)), parts - 1)] += count;
+  };
+  std::array<double, windowElements> buffer;
+  for (uint64_t first = 0; first < reading->stored; first += buffer.size()) {
+    llvm::MutableArrayRef<double> window(buffer.data(), std::min<uint64_t>(reading->stored - first, buffer.size()));
+    reading->decode(reading->bytes.data(), first, window.size(), window.data());
+    reading->dequantize(first, window);
+    for (double x : window)
+      if (std::isfinite(x))
+        add(x, 1);
+  }
+  add(0, reading->elements - reading->stored);
+  return counts;
+}

@@ -6,7 +6,10 @@ import { Pane } from './graph.js';
 import { Table, figure, h } from './table.js';
 import { find } from './search.js';
 import { Paint, overlaysOf } from './overlays.js';
+import { Measured } from './measured.js';
+import { History } from './history.js';
 import { Details } from './details.js';
+import { families, familyOf } from './colour.js';
 
 const $ = id => document.getElementById(id);
 const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
@@ -16,7 +19,9 @@ class App {
     this.model = model;
     this.links = new Links(model);
     this.details = new Details(model, this.links, item => this.select(item));
-    this.overlays = overlaysOf(model, this.links);
+    this.measured = new Measured(model, this.links);
+    this.details.more = item => this.measured.words(item, rows => this.details.pairs(rows));
+    this.overlays = [...overlaysOf(model, this.links), ...this.measured.overlays()];
     this.selection = this.hovered = null;
     this.found = [];
     this.collapsed = new Set();
@@ -25,6 +30,7 @@ class App {
     $('title').textContent = document.title = clean(model.result.file + (model.source ? ` ← ${model.source.file}` : ''));
     document.querySelector('main').classList.toggle('alone', !model.source);
     for (const side of [model.source, model.result]) if (side) this.makePane(side);
+    if (model.data.history && model.source) this.timeline();
     this.header();
     this.tabs();
     this.setOverlay('kind');
@@ -60,7 +66,8 @@ class App {
     this.shown[name] = index;
     pane.tabs.value = index;
     const layout = (name === 'result' && $('compact').checked && graph.data.compact) || graph.data.layout;
-    pane.show(graph, displayOf(graph, layout, this.collapsed));
+    this.past = name === 'result' ? this.pastOf(index) : this.past;
+    pane.show(graph, name === 'result' && this.past ? this.past.display : displayOf(graph, layout, this.collapsed));
     if (!keepView) pane.start();
     if (name === 'result' && !keepView) {
       const from = graph.data.sources[0];
@@ -82,23 +89,56 @@ class App {
   fit(name) { this.panes[name].fit(); this.follow(this.panes[name]); }
   redraw() { for (const pane of Object.values(this.panes)) pane.redraw(); }
 
+  // The slider.
+
+  timeline() {
+    this.history = new History(this.model, this.links);
+    const slider = $('step'), show = () => this.setStep(Number(slider.value));
+    $('timeline').hidden = false;
+    const range = () => { slider.max = this.history.last; slider.value = this.history.last; };
+    range();
+    slider.addEventListener('input', show);
+    $('back').addEventListener('click', () => this.step(-1));
+    $('forth').addEventListener('click', () => this.step(1));
+    $('bypass').addEventListener('change', event => { this.history.setSteps(event.target.checked); range(); this.setStep(this.history.last); });
+    $('stepText').textContent = `${this.history.rows.length} rewrites`;
+  }
+  step(by) { if (this.history) this.setStep(Math.min(Math.max(Number($('step').value) + by, 0), this.history.last)); }
+  setStep(step) {
+    $('step').value = step;
+    $('stepText').textContent = step === this.history.last ? `the result, after ${this.history.rows.length} rewrites` : this.history.describe(step);
+    // The subgraph in which it happens.
+    const row = this.history.rows[this.history.steps[step] - 1], graph = row && step < this.history.last ? this.model.result.graphs.findIndex(one => one.data.sources[0] === this.history.sourceGraph(row.graph)) : this.shown.result;
+    if (graph >= 0 && graph !== this.shown.result) this.showGraph('result', graph);
+    else this.showGraph('result', this.shown.result, true);
+    const changed = this.past?.changed[0];
+    if (changed !== undefined) this.panes.result.reveal(changed);
+    $('status').textContent = $('stepText').textContent;
+  }
+  pastOf(index) {
+    const step = Number($('step').value);
+    return this.history && step < this.history.last ? this.history.display(step, this.model.result.graphs[index].data.sources[0] ?? 0) : null;
+  }
+
   // Colours.
 
   setOverlay(name) {
     const overlay = this.overlays.find(one => one.name === name);
     this.paint = new Paint(overlay, this.model, isDark());
+    for (const pane of Object.values(this.panes)) for (const node of pane.display?.nodes ?? []) node.painted = undefined;
     $('overlay').value = name;
     $('legend').replaceChildren(...this.paint.legend().filter(Boolean));
     this.redraw();
   }
   paintOf(pane, node) {
     const item = node.item?.type === 'op' ? node.item : null, overlay = this.paint.overlay;
+    if (node.past && !item) return this.paint.of(overlay.name === 'kind' && node.kind ? families[familyOf(node.kind)] : null);
     if (node.members) return this.paint.of(this.sumOf(pane.graph, node.members));
-    const value = item ? overlay.of(pane.graph, item) : null, colours = this.paint.of(value);
+    const value = item ? overlay.of(this.model.graphOf(item), item) : null, colours = this.paint.of(value);
     if (!item) return colours;
     if (node.note === undefined) node.note = '';
     node.note = overlay.numeric && value !== null ? short(value) : '';
-    if (item.side === 'source' && this.links.fate(item)) return { ...colours, fill: overlay.name === 'fate' || overlay.name === 'pass' ? colours.fill : this.paint.of(null).fill, ink: overlay.name === 'fate' || overlay.name === 'pass' ? colours.ink : this.paint.of(null).ink, gone: true };
+    if (item.side === 'source' && pane.side === 'source' && this.links.fate(item)) return { ...colours, fill: overlay.name === 'fate' || overlay.name === 'pass' ? colours.fill : this.paint.of(null).fill, ink: overlay.name === 'fate' || overlay.name === 'pass' ? colours.ink : this.paint.of(null).ink, gone: true };
     return { ...colours, bridge: item.side === 'result' && !!this.links.synthetic(item) };
   }
   sumOf(graph, members) {
@@ -139,8 +179,10 @@ class App {
   }
   /** The node that shows an item: of a tensor, the one that makes it, or the first that uses it. */
   nodeOf(pane, item) {
-    if (!pane.display || pane.graph.index !== item.graph || pane.side !== item.side) return undefined;
+    if (!pane.display) return undefined;
     const own = pane.display.of.get(keyOf(item));
+    if (pane.display.past) return own;
+    if (pane.graph.index !== item.graph || pane.side !== item.side) return undefined;
     if (own !== undefined || item.type === 'op') return own;
     const graph = pane.graph, at = node => graph.isOp(node) ? pane.display.of.get(keyOf({ ...item, type: 'op', index: graph.opOfNode(node) })) : undefined;
     const maker = graph.maker[item.index];
@@ -152,9 +194,9 @@ class App {
       if (!pane.display) continue;
       const set = items => new Set(items.filter(Boolean).map(item => this.nodeOf(pane, item)).filter(node => node !== undefined));
       const tensors = [this.selection, this.hovered, ...(this.linked ?? []), ...hoverLinked].filter(item => item?.type === 'tensor' && item.side === pane.side && item.graph === pane.graph.index).map(item => item.index);
-      const own = this.selection?.side === pane.side ? set([this.selection]) : new Set();
+      const own = this.selection?.side === pane.side || pane.display.past ? set([this.selection]) : new Set();
       pane.marks = {
-        selected: own, linked: set(this.linked ?? []), hovered: set([this.hovered, ...hoverLinked]), found: set(this.found), tensors: new Set(tensors),
+        selected: own, linked: set(this.linked ?? []), hovered: set([this.hovered, ...hoverLinked]), found: set(this.found), changed: new Set(pane.side === 'result' ? this.past?.changed ?? [] : set((this.past?.consumed ?? []).map(id => this.model.sourceItem('op', id)))), tensors: new Set(tensors),
         near: new Set(own.size && this.selection.type === 'op' ? pane.display.edges.filter(edge => own.has(edge.from) || own.has(edge.to)) : []),
         edges: new Set(tensors.length ? pane.display.edges.filter(edge => tensors.includes(edge.tensor)) : []),
       };
@@ -254,7 +296,7 @@ class App {
       if (model.data.scopes) this.views.set('scopes', { title: 'Scopes', make: table('Sums by scope; a click folds it', [{ title: 'Scope', width: '220px', of: row => '  '.repeat(row[0] - 1) + (this.collapsed.has(model.strings[row[1]]) ? '▸ ' : '') + clean(model.strings[row[1]]) }, ...sums.map(([title, i]) => ({ title, width: '100px', numeric: true, of: row => row[i] }))], () => model.data.scopes, () => null, { choose: row => this.toggleScope(model.strings[row[1]]) }) });
     }
     if (this.model.data.proof) this.views.set('proof', { title: 'Proof' });
-    this.moreTabs?.(table);
+    for (const [key, view] of this.measured.views(table)) this.views.set(key, view);
     $('tabs').replaceChildren(...[...this.views].map(([key, view]) => h('button', { role: 'tab', id: `tab-${key}`, 'aria-controls': 'panel', onclick: () => this.openTab(key), onkeydown: event => this.tabKey(event) }, view.title)));
   }
   whyColumns() { return []; }
@@ -304,7 +346,7 @@ class App {
     if (event.key === '/') $('search').focus();
     else if (event.key === '?') this.help();
     else if (event.key === 'Escape') this.select(null);
-    else if (event.key === '[' || event.key === ']') this.step?.(event.key === ']' ? 1 : -1);
+    else if (event.key === '[' || event.key === ']') this.step(event.key === ']' ? 1 : -1);
     else return;
     event.preventDefault();
   }

@@ -12,8 +12,9 @@ export class Details {
     const graph = this.model.graphOf(item), many = this.model.side(item.side).graphs.length > 1;
     if (!graph || !this.model.exists(item)) return `${item.type} ${item.index}`;
     const number = item.side === 'source' && this.links.map ? this.model.sourceId(item) : item.index;
-    if (item.type === 'op') return clean(`${graph.kind(item.index)} ${number} ${graph.opName(item.index)}`) + (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '');
-    return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${graph.tensorName(item.index)}`);
+    const first = name => (name.length > 80 ? name.slice(0, name.indexOf(';') > 0 ? name.indexOf(';') : 80) + '…' : name);
+    if (item.type === 'op') return clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) + (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '');
+    return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${first(graph.tensorName(item.index))}`);
   }
   link(item, extra) { return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null); }
   list(title, items, extra = () => '') {
@@ -93,7 +94,7 @@ export class Details {
       }
     }
     parts.push(this.pairs([['type', graph.type(tensor)], ['shape', graph.shape(tensor)], ['quantisation', graph.quantization(tensor)], ['bytes', figure(graph.data.bytes?.[tensor])]]));
-    parts.push(...this.statistics(graph, tensor));
+    parts.push(...this.statistics(graph, tensor), ...(this.more?.(item) ?? []));
     const maker = graph.maker[tensor];
     if (maker >= 0 && graph.isOp(maker)) parts.push(...this.list('Made by', [nodeItem(maker)]));
     parts.push(...this.list('Used by', (graph.users.get(tensor) ?? []).map(nodeItem).filter(Boolean)), ...this.command(item));
@@ -104,6 +105,13 @@ export class Details {
     if (!statistics) return [];
     const [elements, zeros, nans, infinities, least, most, mean, deviation] = statistics;
     return [h('h3', {}, 'Values'), this.pairs([['elements', figure(elements)], ['zeros', `${figure(zeros)}${elements ? ` (${figure(zeros / elements * 100)} %)` : ''}`],
-      ['NaN', nans || ''], ['infinite', infinities || ''], ['least', figure(least)], ['greatest', figure(most)], ['mean', figure(mean)], ['deviation', figure(deviation)]])];
+      ['NaN', nans || ''], ['infinite', infinities || ''], ['least', figure(least)], ['greatest', figure(most)], ['mean', figure(mean)], ['deviation', figure(deviation)]]), ...this.histogram(graph.data.histogram?.[tensor], least, most)];
+  }
+  histogram(counts, least, most) {
+    if (!counts?.length) return [];
+    const canvas = h('canvas', { class: 'histogram', width: 256, height: 60, role: 'img', 'aria-label': `Histogram from ${figure(least)} to ${figure(most)}: ${counts.join(', ')}` }), c = canvas.getContext('2d'), top = Math.max(...counts);
+    c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent');
+    counts.forEach((count, i) => { const high = count ? Math.max(count / top * 58, 1) : 0; c.fillRect(i * 8, 60 - high, 7, high); });
+    return [canvas, h('p', { class: 'soft' }, `${counts.length} equal parts from ${figure(least)} to ${figure(most)}`)];
   }
 }

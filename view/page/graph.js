@@ -2,7 +2,7 @@
 import { CONSTANT } from './data.js';
 import { HEIGHT, PITCH, WIDTH } from './place.js';
 
-const TEXT = 0.42, DETAIL = 0.25; // scales from which there is text, and from which edges are curves
+const TEXT = 0.42, DETAIL = 0.25, FAR = 0.12; // scales from which there is text, and from which edges are curves, and below which nodes have no frame
 
 export class Pane {
   /** events: hover(item), select(item, pane), viewed(pane) */
@@ -14,7 +14,7 @@ export class Pane {
     this.canvas.setAttribute('aria-label', label);
     this.context = this.canvas.getContext('2d');
     this.view = { x: 0, y: 0, scale: 1 }; // the middle of the pane in the graph's units
-    this.marks = { selected: new Set(), linked: new Set(), hovered: new Set(), near: new Set(), found: new Set() };
+    this.marks = { selected: new Set(), linked: new Set(), hovered: new Set(), near: new Set(), found: new Set(), changed: new Set() };
     this.display = null;
     this.paint = () => ({ fill: '#888888', ink: '#000000' });
     this.drawn = 0;
@@ -31,7 +31,7 @@ export class Pane {
   fit() {
     const [width, height] = this.size(), d = this.display;
     const wide = d.right - d.left + 60, high = d.rows * PITCH + 20;
-    this.view = { x: (d.left + d.right) / 2, y: (d.rows - 1) * PITCH / 2, scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.02) };
+    this.view = { x: (d.left + d.right) / 2, y: (d.rows - 1) * PITCH / 2, scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.0005) };
     this.redraw();
   }
   /** The beginning of the graph at a scale that can be read. */
@@ -48,7 +48,7 @@ export class Pane {
   }
   zoom(factor, x, y) {
     const [width, height] = this.size();
-    const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.01), 3);
+    const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
     this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / scale, y: gy - ((y ?? height / 2) - height / 2) / scale };
     this.moved();
   }
@@ -120,7 +120,7 @@ export class Pane {
       if (dot !== undefined) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: dot };
       return node.item ?? (node.members ? { ...node.members[0], group: node.scope } : null);
     }
-    if (this.view.scale < DETAIL) return null;
+    if (this.view.scale < DETAIL || this.display.past) return null;
     const row = Math.floor(gy / PITCH);
     for (const edge of this.display.edges) {
       const from = this.display.nodes[edge.from], to = this.display.nodes[edge.to];
@@ -132,7 +132,7 @@ export class Pane {
     return null;
   }
   constants(node) {
-    if (node.item?.type !== 'op' || node.state === 'new') return [];
+    if (node.item?.type !== 'op' || node.past) return [];
     return this.graph.operands(node.item.index).filter(tensor => tensor >= 0 && this.graph.tensorKind(tensor) === CONSTANT).slice(0, 10);
   }
   dotX(node, i) { return node.x - WIDTH / 2 + 14 + i * 13; }
@@ -148,7 +148,7 @@ export class Pane {
     const c = this.context, begin = performance.now();
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     const style = getComputedStyle(canvas), value = name => style.getPropertyValue(name).trim();
-    this.colours = { pane: value('--pane'), text: value('--text'), soft: value('--soft'), edge: value('--edge'), accent: value('--accent'), mark: value('--mark'), node: value('--node') };
+    this.colours = { pane: value('--pane'), text: value('--text'), soft: value('--soft'), edge: value('--edge'), accent: value('--accent'), mark: value('--mark'), good: value('--good'), node: value('--node') };
     c.fillStyle = this.colours.pane;
     c.fillRect(0, 0, width, height);
     if (!this.display) return;
@@ -176,6 +176,10 @@ export class Pane {
       if (to.row < first || from.row > last) continue;
       if (near.near.has(edge) || near.edges?.has(edge)) { strong.push(edge); continue; }
       if (!edge.route ? from.row < first && to.row > last : (from.x < left && to.x < left) || (from.x > right && to.x > right)) continue;
+      if (scale < FAR) { // a straight line, unless it is no longer than a point
+        if ((to.row - from.row) * PITCH * scale > 2 && edge.route) c.moveTo(from.x, from.row * PITCH), c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, (from.row + to.row) / 2 * PITCH), c.lineTo(to.x, to.row * PITCH);
+        continue;
+      }
       this.trace(c, edge, from, to, scale, false);
     }
     c.stroke();
@@ -213,12 +217,13 @@ export class Pane {
   drawNodes(c, scale) {
     const { nodes, byRow } = this.display, { first, last, left, right } = this.window, [begin, end] = this.display.between(first, last);
     const text = scale >= TEXT, marks = this.marks;
+    if (scale < FAR) return this.drawFar(c, scale, begin, end);
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     for (let i = begin; i < end; ++i) {
       const index = byRow[i], node = nodes[index];
       if (node.x < left || node.x > right) continue;
-      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2, { fill, ink, gone, bridge } = this.paint(node, this);
+      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2, { fill, ink, gone, bridge } = node.painted ??= this.paint(node, this);
       c.fillStyle = fill;
       if (!text && !gone) c.fillRect(x, y, WIDTH, HEIGHT);
       else {
@@ -236,13 +241,33 @@ export class Pane {
       if (text) this.write(c, node, x, y, ink);
     }
   }
+  /** From far away: one path for each colour, and of what falls on one point, one. */
+  drawFar(c, scale, begin, end) {
+    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, high = Math.max(HEIGHT, 1 / scale);
+    let lastX = NaN, lastY = NaN;
+    for (let i = begin; i < end; ++i) {
+      const index = byRow[i], node = nodes[index];
+      if (node.x < left || node.x > right) continue;
+      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2;
+      if (marks.selected.has(index) || marks.linked.has(index) || marks.found.has(index) || marks.changed.has(index) || marks.hovered.has(index)) this.outline(c, index, x, y, scale, marks);
+      if (Math.abs(x - lastX) * scale < 1 && Math.abs(y - lastY) * scale < 0.5) continue;
+      lastX = x, lastY = y;
+      const { fill, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : fill;
+      if (!paths.has(colour)) paths.set(colour, new Path2D());
+      paths.get(colour).rect(x, y, WIDTH, high);
+    }
+    c.globalAlpha = 0.9;
+    for (const [colour, path] of paths) c.fillStyle = colour, c.fill(path);
+    c.globalAlpha = 1;
+  }
   write(c, node, x, y, ink) {
     c.fillStyle = ink;
     c.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
-    c.fillText(shorten(node.title, 21, node.state === 'group'), x + 9, y + (node.subtitle ? 13 : HEIGHT / 2));
+    const room = WIDTH - 18, note = node.note ? 44 : 0;
+    c.fillText(shorten(c, node.title, room - note, node.state === 'group'), x + 9, y + (node.subtitle ? 13 : HEIGHT / 2));
     c.font = '11px system-ui, "DejaVu Sans", sans-serif';
-    if (node.subtitle) c.fillText(shorten(node.subtitle, 25, true), x + 9, y + 29);
-    if (node.note) { c.textAlign = 'right'; c.fillText(shorten(node.note, 12, false), x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
+    if (node.subtitle) c.fillText(shorten(c, node.subtitle, room, true), x + 9, y + 29);
+    if (node.note) { c.textAlign = 'right'; c.fillText(node.note, x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {
       const marked = this.marks.tensors?.has(tensor), px = this.dotX(node, i);
@@ -267,6 +292,7 @@ export class Pane {
       c.setLineDash([]);
     };
     if (marks.found.has(index)) ring(this.colours.mark, 1.5, 5, [3, 3]);
+    if (marks.changed.has(index)) ring(this.colours.good, 3, 4, [7, 3]);
     if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);
     if (marks.linked.has(index)) ring(this.colours.mark, 3, 2, []);
     if (marks.selected.has(index)) ring(this.colours.accent, 3.5, 2, []);
@@ -279,14 +305,26 @@ export class Pane {
     c.globalAlpha = 0.35;
     c.fillRect(width - 9, y(Math.max(this.window.first, 0)), 9, Math.max(y(Math.min(this.window.last, rows)) - y(Math.max(this.window.first, 0)), 6));
     c.globalAlpha = 1;
-    for (const [set, colour] of [[this.marks.found, this.colours.mark], [this.marks.linked, this.colours.mark], [this.marks.selected, this.colours.accent]]) {
+    for (const [set, colour] of [[this.marks.changed, this.colours.good], [this.marks.found, this.colours.mark], [this.marks.linked, this.colours.mark], [this.marks.selected, this.colours.accent]]) {
       c.fillStyle = colour;
       for (const index of set) c.fillRect(width - 9, y(this.display.nodes[index].row) - 1.5, 9, 3);
     }
   }
 }
 
-function shorten(text, room, keepEnd) {
-  if (text.length <= room) return text;
-  return keepEnd ? '…' + text.slice(text.length - room + 1) : text.slice(0, room - 1) + '…';
+const widths = new Map();
+function width(c, text) {
+  const key = c.font + text;
+  if (!widths.has(key)) {
+    if (widths.size > 50000) widths.clear();
+    widths.set(key, c.measureText(text).width);
+  }
+  return widths.get(key);
+}
+function shorten(c, text, room, keepEnd) {
+  if (text.length < 12 || width(c, text) <= room) return text;
+  const cut = count => (keepEnd ? '…' + text.slice(text.length - count) : text.slice(0, count) + '…');
+  let count = Math.min(Math.floor(room / width(c, text) * text.length), text.length - 1);
+  while (count > 4 && width(c, cut(count)) > room) --count;
+  return cut(count);
 }

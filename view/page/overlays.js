@@ -54,7 +54,7 @@ export class Paint {
       if (!this.range) return [h('span', {}, 'nothing is known of this')];
       const canvas = h('canvas', { width: 160, height: 12, 'aria-hidden': 'true' }), c = canvas.getContext('2d');
       for (let x = 0; x < 160; ++x) c.fillStyle = heat(x / 159), c.fillRect(x, 0, 1, 12);
-      return [h('span', {}, `${this.overlay.title}:`), h('span', {}, figure(this.range[0]), canvas, figure(this.range[1])), h('span', { class: 'soft' }, 'by its root')];
+      return [h('span', {}, `${this.overlay.title}:`), h('span', {}, figure(this.range[0]), canvas, figure(this.range[1])), h('span', { class: 'soft' }, '(square roots)')];
     }
     const swatch = (colour, text) => { const box = h('i'); box.style.background = tint(colour, this.isDark); return h('span', {}, box, text); };
     return [...this.named.map(name => swatch(this.colourOf.get(name), name)), this.more ? swatch(classes.at(-1), `${this.more} more`) : null];

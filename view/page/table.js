@@ -25,11 +25,12 @@ export class Table {
     this.sorted = { column: -1, down: false };
     this.filter = h('input', { type: 'search', placeholder: 'filter', 'aria-label': `Filter ${name}`, oninput: () => this.apply() });
     this.count = h('output', { class: 'soft' });
-    const template = columns.map(column => column.width).join(' ');
+    const template = columns.map(column => column.width).join(' '), wide = columns.reduce((sum, column) => sum + parseInt(column.width), 0);
     const heads = columns.map((column, i) => h('div', { role: 'columnheader', class: column.numeric ? 'number' : '' }, h('button', { onclick: () => this.sort(i) }, column.title)));
     this.head = h('div', { role: 'row', class: 'top' }, heads);
     this.head.style.gridTemplateColumns = this.template = template;
     this.body = h('div', { class: 'body', role: 'rowgroup' });
+    this.body.style.minWidth = this.head.style.minWidth = `${wide}px`;
     this.scroller = h('div', { class: 'rows', role: 'grid', tabindex: 0, 'aria-label': name, 'aria-rowcount': rows.length, onscroll: () => this.draw(), onkeydown: event => this.key(event) },
       h('div', { role: 'rowgroup', class: 'top' }, this.head), this.body);
     this.element = [h('div', { class: 'filter' }, this.filter, this.count), this.scroller];

@@ -1,0 +1,224 @@
+#include "tools/History.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+
+namespace origo::tools {
+
+/// What an edge leads from: no constant.
+static bool flows(const Value *value) {
+  return value && (value->producer() || value->isGraphInput || value->isVariable);
+}
+
+HistoryRecorder::HistoryRecorder(const Model &model, llvm::raw_ostream &os) : model(model), os(os) {
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      values[value] = nextValue++;
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      operators[&op] = describe(op);
+      operators[&op].id = nextOperator++;
+    }
+  os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue << "}\n";
+}
+
+/// A line of its own the first time.
+uint32_t HistoryRecorder::name(llvm::StringRef text) {
+  auto [at, isNew] = names.try_emplace(text, names.size());
+  if (isNew)
+    os << llvm::json::Value(llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text)) << '\n';
+  return at->second;
+}
+
+uint32_t HistoryRecorder::current(uint32_t value) {
+  uint32_t last = value;
+  while (last < standIns.size() && standIns[last] != last)
+    last = standIns[last];
+  while (value < standIns.size() && standIns[value] != last) // shorter for the next time
+    value = std::exchange(standIns[value], last);
+  return last;
+}
+
+uint32_t HistoryRecorder::valueId(const Value &value) {
+  auto [at, isNew] = values.try_emplace(&value, nextValue);
+  nextValue += isNew;
+  return current(at->second);
+}
+
+HistoryRecorder::Known HistoryRecorder::describe(const Operator &op) {
+  Known known{~0u, {}, {}};
+  for (const Use &use : op.operands())
+    if (flows(use.get()))
+      known.operands.push_back(valueId(*use.get()));
+  for (const Value *value : op.results())
+    if (value)
+      known.results.push_back(valueId(*value));
+  return known;
+}
+
+static void list(llvm::raw_ostream &os, llvm::ArrayRef<uint32_t> items) {
+  os << '[';
+  llvm::interleave(items, os, [&](uint32_t item) { os << item; }, ",");
+  os << ']';
+}
+
+void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
+                            llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
+                            llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced) {
+  uint32_t passName = name(pass), ruleName = name(rule);
+  for (const Made &item : made)
+    name(item.op->opName());
+  Ids ids;
+  // The values of what is gone may be those of what was made; an object in memory that is used again is another value.
+  llvm::DenseSet<uint32_t> kept;
+  for (const Operator *op : removed) {
+    auto known = operators.find(op);
+    ids.push_back(known->second.id);
+    kept.insert(known->second.results.begin(), known->second.results.end());
+    operators.erase(known);
+  }
+  for (const Made &item : made)
+    for (const Value *value : item.op->results())
+      if (auto known = value ? values.find(value) : values.end(); known != values.end() && !kept.contains(current(known->second)))
+        values.erase(known);
+  os << '[' << number << ',' << passName << ',' << ruleName << ',' << graph << ',';
+  list(os, ids);
+  os << ",[";
+  const char *separator = "";
+  for (const Made &item : made) {
+    Known known = describe(*item.op);
+    known.id = nextOperator++;
+    os << separator << '[' << name(item.op->opName()) << ',';
+    separator = ",";
+    list(os, known.operands);
+    os << ',';
+    list(os, known.results);
+    if (item.from) {
+      os << ',';
+      list(os, *item.from);
+    }
+    os << ']';
+    operators[item.op] = std::move(known);
+  }
+  os << ']';
+  if (!replaced.empty()) {
+    os << ",[";
+    llvm::interleave(replaced, os, [&](auto pair) { os << pair.first << ',' << pair.second; }, ",");
+    os << ']';
+  }
+  os << "]\n";
+}
+
+void HistoryRecorder::record(const RewriteEvent &event) {
+  if (!event.subgraph)
+    return compare(event.number, event.pass);
+  if (event.number != told + 1)
+    compare(event.number - 1, event.pass); // what nobody told of
+  told = event.number;
+  llvm::SmallVector<const Operator *> removed;
+  llvm::SmallVector<IdSet> origins;
+  for (const RewriteEvent::Before &before : event.before)
+    if (!before.kept && operators.contains(before.at)) {
+      removed.push_back(before.at);
+      origins.push_back(before.origins);
+    }
+  std::vector<Made> made;
+  IdSets &sets = const_cast<Model &>(model).sets;
+  for (const Operator *op : event.created) {
+    Made &item = made.emplace_back(Made{op, std::nullopt});
+    llvm::SmallVector<uint32_t, 2> from;
+    for (auto [i, set] : llvm::enumerate(origins))
+      if (sets.minus(set, op->origins).empty())
+        from.push_back(uint32_t(i));
+    if (from.size() != origins.size())
+      item.from = std::move(from);
+  }
+  llvm::SmallVector<std::pair<uint32_t, uint32_t>> replaced;
+  for (auto [from, to] : event.tookOver) {
+    auto known = values.find(from);
+    if (known == values.end() || !flows(to))
+      continue;
+    uint32_t a = current(known->second), b = valueId(*to);
+    if (a == b)
+      continue;
+    replaced.emplace_back(a, b);
+    for (uint32_t next = uint32_t(standIns.size()); next <= std::max(a, b); ++next)
+      standIns.push_back(next);
+    standIns[a] = b;
+  }
+  if (removed.empty() && made.empty() && replaced.empty())
+    return; // two constants became one
+  write(event.number, event.pass, event.rule, event.subgraph->index, removed, made, replaced);
+}
+
+/// Tells what is otherwise than known: what no rewrite did.
+void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
+  told = number;
+  llvm::DenseSet<const Operator *> there;
+  llvm::SmallVector<const Operator *> removed, added;
+  std::vector<std::pair<uint32_t, const Operator *>> gone;
+  llvm::DenseSet<const Operator *> changed;
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      there.insert(&op);
+      auto known = operators.find(&op);
+      if (known == operators.end()) {
+        added.push_back(&op);
+        continue;
+      }
+      Known now = describe(op);
+      llvm::SmallVector<uint32_t, 2> before;
+      for (uint32_t value : known->second.operands)
+        before.push_back(current(value));
+      // An operand that has become a constant is none.
+      if (now.operands != before && !(now.operands.size() < before.size() && llvm::all_of(now.operands, [&](uint32_t one) {
+            return llvm::is_contained(before, one);
+          }))) {
+        gone.emplace_back(known->second.id, &op);
+        changed.insert(&op);
+        added.push_back(&op);
+      }
+    }
+  for (auto &[op, known] : operators)
+    if (!there.contains(op))
+      gone.emplace_back(known.id, op);
+  llvm::sort(gone, [](auto &a, auto &b) { return a.first < b.first; });
+  llvm::DenseMap<const Operator *, uint32_t> position;
+  for (auto &[id, op] : gone) {
+    position[op] = uint32_t(removed.size());
+    removed.push_back(op);
+  }
+  if (removed.empty() && added.empty())
+    return;
+  std::vector<Made> made;
+  for (const Operator *op : added) {
+    Made &item = made.emplace_back(Made{op, llvm::SmallVector<uint32_t, 2>()});
+    if (changed.contains(op))
+      item.from->push_back(position[op]);
+  }
+  write(number, pass, "unused", added.empty() ? 0 : added.front()->subgraph()->index, removed, made, {});
+}
+
+void HistoryRecorder::finish() {
+  compare(model.rewrites, "remove-dead-code");
+  // By subgraph: numbers in file order, as first, count, first, count, …
+  os << "{\"final\":[";
+  const char *separator = "";
+  for (auto &graph : model.subgraphs) {
+    os << separator << '[';
+    separator = ",";
+    Ids runs;
+    for (const Operator &op : graph->operators) {
+      uint32_t id = operators.lookup(&op).id;
+      if (!runs.empty() && runs[runs.size() - 2] + runs.back() == id)
+        ++runs.back();
+      else
+        runs.append({id, 1});
+    }
+    llvm::interleave(runs, os, [&](uint32_t item) { os << item; }, ",");
+    os << ']';
+  }
+  os << "]}\n";
+}
+
+} // namespace origo::tools

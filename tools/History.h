@@ -1,0 +1,50 @@
+#pragma once
+
+#include "passes/Pipeline.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+/// The rewrites of a run, in few bytes: what a page needs to show the graph after each of them. docs/viewers.md has the
+/// form of the file.
+namespace origo::tools {
+
+/// Writes a line a rewrite. Operators and tensors have numbers: those of the model as it was read, over all subgraphs in
+/// file order, and behind them new ones as they are made.
+class HistoryRecorder {
+public:
+  /// The model as it was read. Both outlive this.
+  HistoryRecorder(const Model &model, llvm::raw_ostream &os);
+  void record(const RewriteEvent &event);
+  /// The run is over and operators are numbered as in the file that is written.
+  void finish();
+
+private:
+  struct Known {
+    uint32_t id;
+    llvm::SmallVector<uint32_t, 2> operands, results; ///< no constants
+  };
+  struct Made {
+    const Operator *op;
+    std::optional<llvm::SmallVector<uint32_t, 2>> from; ///< which of the removed ones it stands for; none: all
+  };
+  using Ids = llvm::SmallVector<uint32_t, 4>;
+
+  const Model &model;
+  llvm::raw_ostream &os;
+  llvm::DenseMap<const Operator *, Known> operators;
+  llvm::DenseMap<const Value *, uint32_t> values;
+  std::vector<uint32_t> standIns; ///< by number of a value: which one its users use now
+  llvm::StringMap<uint32_t> names;
+  uint32_t nextOperator = 0, nextValue = 0, told = 0;
+
+  uint32_t name(llvm::StringRef text);
+  uint32_t current(uint32_t value);
+  uint32_t valueId(const Value &value);
+  Known describe(const Operator &op);
+  void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph, llvm::ArrayRef<const Operator *> removed,
+             llvm::ArrayRef<Made> made, llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
+  void compare(uint32_t number, llvm::StringRef pass);
+};
+
+} // namespace origo::tools

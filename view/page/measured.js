@@ -1,0 +1,93 @@
+// What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
+// beside what is selected.
+import { clean } from './data.js';
+import { figure, h } from './table.js';
+
+const ms = ns => Number((ns / 1e6).toPrecision(5));
+
+/** Time by operator of either side, in nanoseconds: what a row has for several operators is divided equally among them. */
+class Timing {
+  constructor(model, profile) {
+    this.result = model.result.graphs.map(() => new Map());
+    this.source = new Map();
+    const add = (map, key, ns) => map.set(key, (map.get(key) ?? 0) + ns);
+    for (const [, , graph, operators, ns, shares] of profile.rows) {
+      for (const op of operators) if (ns && this.result[graph]) add(this.result[graph], op, ns / operators.length);
+      for (let i = 0; i < shares.length; i += 2) add(this.source, shares[i], shares[i + 1]);
+    }
+  }
+}
+
+export class Measured {
+  constructor(model, links) {
+    Object.assign(this, { model, links });
+    const { profiles, errors, target } = model.data, text = id => model.strings[id];
+    this.profiles = profiles.map(profile => ({ ...profile, name: clean(text(profile.file)), timing: new Timing(model, profile) }));
+    this.errors = new Map(); // source tensor → {figure: value}
+    this.figures = [];
+    for (const [tensor, ...pairs] of errors) {
+      const row = {};
+      for (let i = 0; i < pairs.length; i += 2) {
+        const name = clean(text(pairs[i]));
+        row[name] = pairs[i + 1];
+        if (!this.figures.includes(name)) this.figures.push(name);
+      }
+      this.errors.set(tensor, row);
+    }
+    this.target = target && { name: clean(text(target.name)), rows: target.rows.map(([graph, op, what, rule, expected, actual]) => ({ graph, op, what: text(what), rule: text(rule), expected: text(expected), actual: text(actual) })) };
+    this.refused = new Map();
+    for (const row of this.target?.rows ?? []) if (row.op !== null) { const key = `${row.graph}:${row.op}`; this.refused.set(key, [...(this.refused.get(key) ?? []), row]); }
+  }
+  time(profile, item) {
+    return (item.side === 'source' ? profile.timing.source.get(this.model.sourceId(item)) : profile.timing.result[item.graph].get(item.index)) ?? null;
+  }
+  /** The row of errors of what an operator makes, or of a tensor. */
+  errorOf(item) {
+    if (!this.errors.size) return null;
+    const graph = this.model.graphOf(item), tensors = item.type === 'op' ? graph.results(item.index).filter(tensor => tensor >= 0) : [item.index];
+    for (const index of tensors) {
+      const tensor = { ...item, type: 'tensor', index };
+      const ids = item.side === 'source' ? [this.model.sourceId(tensor)] : (this.links.tensorFacts(tensor)?.relations ?? []).map(row => row[0]);
+      for (const id of ids) if (this.errors.has(id)) return this.errors.get(id);
+    }
+    return null;
+  }
+
+  overlays() {
+    return [
+      ...this.profiles.map((profile, i) => ({ name: `time-${i}`, title: `time in ms, ${profile.name}`, numeric: true, of: (graph, item) => { const ns = this.time(profile, item); return ns === null ? null : ms(ns); } })),
+      ...this.figures.map((name, i) => ({ name: `error-${i}`, title: `error of the result, ${name}`, numeric: true, of: (graph, item) => this.errorOf(item)?.[name] ?? null })),
+      ...(this.target ? [{ name: 'target', title: `what ${this.target.name} takes`, fixed: ['it is taken', 'it is not taken'], of: (graph, item) => (item.side === 'source' ? null : this.refused.has(`${item.graph}:${item.index}`) ? 'it is not taken' : 'it is taken') }] : []),
+    ];
+  }
+
+  /** key → {title, make()} for the tabs. */
+  views(table) {
+    const text = id => clean(this.model.strings[id]), result = (graph, index) => ({ side: 'result', type: 'op', graph, index }), views = [];
+    this.profiles.forEach((profile, i) => {
+      const rows = profile.rows.map(([label, match, graph, operators, ns, shares, synthetic, unattributed, metric]) => ({ label: text(label), match: text(match), graph, operators, ns, metric: text(metric), shares }));
+      const from = row => { const names = []; for (let at = 0; at < row.shares.length; at += 2) { const item = this.model.sourceItem('op', row.shares[at]); if (this.model.exists(item)) names.push(clean(this.model.graphOf(item).opName(item.index))); } return names.join(', '); };
+      views.push([`profile-${i}`, { title: this.profiles.length > 1 ? `Profile ${i + 1}` : 'Profile', make: table(`Rows of ${profile.name}`, [{ title: 'ms', width: '72px', numeric: true, of: row => ms(row.ns) }, { title: '%', width: '52px', numeric: true, of: row => (profile.total ? Number((row.ns / profile.total * 100).toFixed(1)) : null) }, { title: 'Row', width: '200px', of: row => row.label },
+        { title: 'Operators', width: '90px', of: row => row.operators.join(' ') }, { title: 'Match', width: '76px', of: row => row.match }, { title: 'From', width: '260px', of: from }], () => rows, row => (row.operators.length ? result(row.graph, row.operators[0]) : null)) }]);
+    });
+    if (this.errors.size) {
+      const rows = [...this.errors].map(([id, values]) => ({ item: this.model.sourceItem('tensor', id), id, values }));
+      views.push(['errors', { title: 'Errors', make: table('Errors of tensors of the source', [{ title: '#', width: '52px', numeric: true, of: row => row.id }, { title: 'Tensor', width: '180px', of: row => clean(this.model.graphOf(row.item).tensorName(row.item.index)) }, ...this.figures.map(name => ({ title: name, width: '104px', numeric: true, of: row => row.values[name] ?? null }))], () => rows, row => row.item) }]);
+    }
+    if (this.target) views.push(['target', { title: 'Target', make: table(`What ${this.target.name} does not take`, [{ title: '#', width: '52px', numeric: true, of: row => row.op }, { title: 'Operator', width: '140px', of: row => (row.op === null ? 'graph' : clean(this.model.result.graphs[row.graph].kind(row.op))) }, { title: 'What', width: '90px', of: row => clean(row.what) }, { title: 'Rule', width: '90px', of: row => clean(row.rule) }, { title: 'Expected', width: '160px', of: row => clean(row.expected) }, { title: 'Actual', width: '120px', of: row => clean(row.actual) }], () => this.target.rows, row => (row.op === null ? null : result(row.graph, row.op))) }]);
+    return views;
+  }
+
+  /** For the details of an item. */
+  words(item, pairs) {
+    const parts = [];
+    if (item.type === 'op') {
+      const times = this.profiles.map(profile => [profile.name, this.time(profile, item)]).filter(row => row[1] !== null);
+      if (times.length) parts.push(h('h3', {}, item.side === 'source' ? 'Time of its work' : 'Time'), pairs(times.map(([name, ns], i) => [name, `${figure(ms(ns))} ms${this.profiles[i].total ? `, ${Number((ns / this.profiles[i].total * 100).toFixed(1))} %` : ''}`])));
+      for (const row of item.side === 'result' ? this.refused.get(`${item.graph}:${item.index}`) ?? [] : []) parts.push(h('p', { class: 'bad' }, clean(`${this.target.name} does not take it: ${row.what} ${row.rule} is ${row.actual}, expected ${row.expected}.`)));
+    }
+    const errors = this.errorOf(item);
+    if (errors) parts.push(h('h3', {}, 'Errors of the result'), pairs(Object.entries(errors).map(([name, value]) => [name, figure(value)])));
+    return parts;
+  }
+}
