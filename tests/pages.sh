@@ -37,7 +37,7 @@ TARGET
   ;;
 profiles) mobilenet && block 1 >kernels.json ;;
 targets) block 2 >npu.json ;;
-viewers) mobilenet ;;
+viewers) mobilenet && circle2circle --origin=ignore res/mobilenet_v2.origo net.tflite ;;
 failing-models)
   cat >net.origo <<'NET'
 origo 1

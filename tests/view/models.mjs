@@ -36,7 +36,7 @@ const said = () => {
 /** Operators and edges after the last rewrite, and those of the result; and what the history holds. */
 const ends = () => {
   const { history, model } = origo;
-  if (!history) return null;
+  if (!history) return { live: [], ops: [], edges: [], expected: [], rows: 0, made: 0 };
   const { live, alias } = history.state(history.last), now = value => { while (alias.has(value)) value = alias.get(value); return value; };
   const name = id => { const item = history.survivors.get(id); return item ? `${item.graph}:${item.index} ${live.get(id).kind}` : `lost ${id}`; };
   const maker = new Map(), edges = new Set();

@@ -1,7 +1,8 @@
 // One network's page, by pointer and by keyboard, and a page of names that would like to be markup.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { frame, launch, marks, op, open, placeOf, root, tool } from './browser.mjs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { bin, frame, launch, marks, op, open, placeOf, root, tool } from './browser.mjs';
 
 const here = process.cwd(), browser = await launch();
 tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/mobilenet_v2.origo`, 'net.tflite');
@@ -12,6 +13,15 @@ const rows = map.target.subgraphs[0].operators, ledger = map.ledger.filter(row =
 assert(rows.length > 50 && map.source.subgraphs[0].operators.length > 200);
 const cases = [];
 const test = (name, run, options) => cases.push([name, run, options]);
+// The same with everything that a page can take in.
+tool('circle2circle', '-O1', '--history=net.history', 'net.tflite', 'again.circle');
+assert(readFileSync('again.circle').equals(readFileSync('net.circle')), 'a history changes the result');
+tool('circle-interpreter', '--seed=1', '--profile=net.trace', 'net.circle');
+writeFileSync('npu.json', '{"target": "npu", "ops": {"CONV_2D": {}, "DEPTHWISE_CONV_2D": {}, "ADD": {}}}');
+const errorRows = [{ subgraph: 0, tensor: 2, metrics: { MSE: 0.25, PSNR: null }, own: 0.125, inherited: 0.0625, name: 'stem', news: [1] }, { subgraph: 0, tensor: 7, metrics: { MSE: 4 } }];
+writeFileSync('errors.json', JSON.stringify({ meta: { metric: 'MSE' }, errors: [...errorRows, { subgraph: 9, tensor: 1, metrics: { MSE: 1 } }, { tensor: -1 }, 'x', { subgraph: 0, tensor: 3, unmeasured: 'why' }] }));
+const everything = ['net.circle', '--source', 'net.tflite', '--history', 'net.history', '--profile', 'net.trace', '--errors', 'errors.json', '--target', 'npu.json', '--constants'];
+tool('origin-view', ...everything, '-o', 'full.html');
 
 test('says what it is and what was proven', async page => {
   assert.equal(await page.title(), 'net.circle ← net.tflite');
@@ -194,6 +204,68 @@ test('saves a picture', async page => {
   assert(bytes.readUInt32BE(16) > 600 && bytes.length > 5000);
 });
 
+test('slides through the rewrites, and nodes keep their places', async page => {
+  const history = readFileSync('net.history', 'utf8').trim().split('\n').map(line => JSON.parse(line)).filter(Array.isArray);
+  assert(history.length > 100);
+  assert.equal(await page.getAttribute('#step', 'max'), String(history.length));
+  const look = () => page.evaluate(() => ({ text: document.getElementById('stepText').textContent, places: origo.panes.result.display.nodes.map(node => [node.title, node.subtitle, node.row, node.x]), changed: [...origo.panes.result.marks.changed].length, consumed: [...origo.panes.source.marks.changed].length }));
+  await page.evaluate(() => origo.setStep(0));
+  assert.equal((await look()).places.length, map.source.subgraphs[0].operators.length + 2);
+  let before = await look(), steps = 0;
+  for (const row of history.slice(0, 20)) {
+    await page.keyboard.press(']');
+    await frame(page);
+    const now = await look();
+    assert.match(now.text, new RegExp(`^rewrite ${row[0]}: `));
+    assert.equal(now.places.length, before.places.length - row[4].length + row[5].length);
+    assert.equal(now.changed, row[5].length);
+    assert(now.consumed >= row[4].length);
+    const kept = new Set(before.places.map(String));
+    assert(now.places.filter(place => !kept.has(String(place))).length <= row[5].length, 'a node that nothing changed has moved');
+    before = now, ++steps;
+  }
+  assert.equal(steps, 20);
+  await page.keyboard.press('[');
+  assert.match((await look()).text, new RegExp(`^rewrite ${history[18][0]}: `));
+  await page.check('#bypass');
+  assert(Number(await page.getAttribute('#step', 'max')) < history.length);
+  await page.evaluate(() => origo.setStep(origo.history.last));
+  assert.equal((await look()).places.length, rows.length + 2);
+}, { file: 'full.html' });
+
+test('adds up times to the digit, on both sides', async page => {
+  const join = JSON.parse(tool('origin-dump', '--join', 'net.trace', '--source', 'net.tflite', '--json', 'net.circle'));
+  const sums = await page.evaluate(() => {
+    const [profile] = origo.measured.profiles, sum = values => [...values].reduce((a, b) => a + b, 0);
+    return { total: profile.total, result: sum(profile.timing.result[0].values()), source: sum(profile.timing.source.values()) + profile.synthetic + profile.unattributed };
+  });
+  assert(sums.total > 0 && sums.result === sums.total && sums.source === sums.total, JSON.stringify(sums));
+  assert.equal(sums.total, join.rows.reduce((sum, row) => sum + (row.ns), 0));
+  await page.click('#tab-profile-0');
+  assert((await page.locator('.body [role=row]').count()) > 10);
+}, { file: 'full.html' });
+
+test('shows errors, what a back end cannot take, and histograms', async page => {
+  await page.evaluate(() => origo.select({ side: 'source', type: 'op', graph: 0, index: 0 }));
+  const text = await page.textContent('#panel');
+  for (const words of ['MSE', '0.25', 'own MSE', '0.125', 'inherited MSE', '0.0625', 'Time of its work']) assert(text.includes(words), `${words}: ${text}`);
+  assert(!text.includes('PSNR'));
+  await page.click('#tab-errors');
+  assert.equal(await page.locator('.body [role=row]').count(), errorRows.length);
+  const check = spawnSync(`${bin}/circle-check`, ['--target', 'npu.json', '--json', 'net.circle'], { encoding: 'utf8' });
+  const refused = JSON.parse(check.stdout).violations.map(row => row.op_index).filter(index => index !== undefined && index !== null);
+  assert(refused.length > 2, check.stdout.slice(0, 300));
+  assert.deepEqual(await page.evaluate(() => [...origo.measured.refused.keys()].map(key => Number(key.split(':')[1]))), [...new Set(refused)]);
+  const { histogram, statistics } = await page.evaluate(() => origo.model.result.graphs[0].data);
+  const constants = Object.keys(histogram);
+  assert(constants.length > 50);
+  for (const index of constants) assert.equal(histogram[index].reduce((a, b) => a + b), statistics[index][0] - statistics[index][2] - statistics[index][3]);
+  await page.evaluate(index => origo.select({ side: 'result', type: 'tensor', graph: 0, index }), Number(constants[0]));
+  assert.equal(await page.locator('canvas.histogram').count(), 1);
+  for (const tab of await page.locator('[role=tab]').evaluateAll(list => list.map(one => one.id))) await page.click(`#${tab}`);
+  for (const overlay of await page.locator('#overlay option').evaluateAll(list => list.map(one => one.value))) await page.selectOption('#overlay', overlay);
+}, { file: 'full.html' });
+
 const contrasts = async page => {
   const pairs = await page.evaluate(() => {
     const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue(name).trim();
@@ -216,7 +288,7 @@ test('can be read in the dark', contrasts, { colorScheme: 'dark' });
 
 let failed = 0;
 for (const [name, run, options] of cases) {
-  const page = await open(browser, `${here}/net.html`, options);
+  const page = await open(browser, `${here}/${options?.file ?? 'net.html'}`, options);
   try {
     await run(page);
     await page.done();
@@ -225,6 +297,22 @@ for (const [name, run, options] of cases) {
     console.log(`FAILED: ${name}: ${error.stack}`);
   }
 }
+
+// Files that belong to something else, or are broken.
+const history = readFileSync('net.history', 'utf8'), last = history.trim().split('\n').at(-1);
+const broken = { cut: history.slice(0, -last.length - 1), other: history.replace('"operators":204', '"operators":205'), wild: history.replace(/^\[1,0,1,0,\[1,0\]/m, '[1,0,1,0,[1,99999]'), word: 'x', end: history.replace(/"final":\[\[\d+,1/, '"final":[[0,9') };
+for (const [name, text] of Object.entries(broken)) {
+  assert.notEqual(text, history, name);
+  writeFileSync('broken', text);
+  const { status, stderr } = spawnSync(`${bin}/origin-view`, ['net.circle', '--source', 'net.tflite', '--history', 'broken', '-o', 'broken.html'], { encoding: 'utf8' });
+  if (status !== 1 || !/^origin-view: error: broken: .*\n$/.test(stderr)) ++failed, console.log(`FAILED: a history that is broken (${name}): ${status} ${stderr}`);
+}
+// A map of other bytes is shown for what it is.
+tool('circle2circle', '-O1', '--skip=fuse-activation', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'stale.circle');
+tool('origin-view', 'stale.circle', '--origin-map', 'net.circle.origin.json', '-o', 'stale.html');
+const stale = await open(browser, `${here}/stale.html`);
+assert(await stale.evaluate(() => document.getElementById('proof').classList.contains('bad')), 'a stale map is shown as if it were true');
+await stale.done();
 
 // Names that would be markup if anything took them for it.
 tool('circle2circle', '-O1', `${root}/tests/view/hostile.origo`, 'hostile.circle');

@@ -30,7 +30,7 @@ class App {
     $('title').textContent = document.title = clean(model.result.file + (model.source ? ` ← ${model.source.file}` : ''));
     document.querySelector('main').classList.toggle('alone', !model.source);
     for (const side of [model.source, model.result]) if (side) this.makePane(side);
-    if (model.data.history && model.source) this.timeline();
+    if (model.data.history?.rows.length && model.source) this.timeline();
     this.header();
     this.tabs();
     this.setOverlay('kind');
@@ -95,6 +95,7 @@ class App {
     this.history = new History(this.model, this.links);
     const slider = $('step'), show = () => this.setStep(Number(slider.value));
     $('timeline').hidden = false;
+    this.details.showRewrite = number => { const row = this.history.rows.findIndex(one => one.number === number); if (row >= 0) this.setStep(this.history.steps.findIndex(end => end > row)); };
     const range = () => { slider.max = this.history.last; slider.value = this.history.last; };
     range();
     slider.addEventListener('input', show);
@@ -293,7 +294,7 @@ class App {
         { title: 'Fate', width: '130px', of: item => links.fate(item).fate }, { title: 'Pass', width: '180px', of: item => links.fate(item).pass }, { title: 'Rewrite', width: '64px', numeric: true, of: item => links.fate(item).rewrite }, { title: 'Into', width: '220px', of: item => links.fate(item).into.map(other => details.label(other)).join(', ') }], gone) });
       this.views.set('stayed', { title: 'Stayed', make: table('What no pass changed', [...common, type, shape, ...this.whyColumns()], () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item))) });
       const sums = [['MACs', 2], ['Sparse MACs', 3], ['Operations', 4], ['Parameters', 5], ['Bytes', 6], ['Own MACs', 7]];
-      if (model.data.scopes) this.views.set('scopes', { title: 'Scopes', make: table('Sums by scope; a click folds it', [{ title: 'Scope', width: '220px', of: row => '  '.repeat(row[0] - 1) + (this.collapsed.has(model.strings[row[1]]) ? '▸ ' : '') + clean(model.strings[row[1]]) }, ...sums.map(([title, i]) => ({ title, width: '100px', numeric: true, of: row => row[i] }))], () => model.data.scopes, () => null, { choose: row => this.toggleScope(model.strings[row[1]]) }) });
+      if (model.data.scopes) this.views.set('scopes', { title: 'Scopes', make: table('Sums by scope; a click folds it', [{ title: 'Scope', width: '220px', of: row => '  '.repeat(row[0] - 1) + (this.collapsed.has(model.strings[row[1]]) ? '▸ ' : '') + clean(model.strings[row[1]]) }, ...sums.map(([title, i]) => ({ title, width: '100px', numeric: true, of: row => row[i] })), ...this.measured.profiles.map(profile => ({ title: 'ms', width: '80px', numeric: true, of: row => this.measured.scopeTime(profile, model.strings[row[1]]) }))], () => model.data.scopes, () => null, { choose: row => this.toggleScope(model.strings[row[1]]) }) });
     }
     if (this.model.data.proof) this.views.set('proof', { title: 'Proof' });
     for (const [key, view] of this.measured.views(table)) this.views.set(key, view);

@@ -46,7 +46,7 @@ export class Details {
     const fate = this.links.fate(item);
     if (!fate) return [];
     const made = fate.pass ? `By pass ${fate.pass}, rewrite ${fate.rewrite}${fate.run ? ` of run ${fate.run}` : ''}.` : '';
-    return [h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`), fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null, ...this.list('Its work went into', fate.into)];
+    return [h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`), fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null, this.showRewrite && !fate.run && fate.rewrite ? h('p', {}, h('button', { onclick: () => this.showRewrite(fate.rewrite) }, `Show rewrite ${fate.rewrite}`)) : null, ...this.list('Its work went into', fate.into)];
   }
   unneeded(item) {
     return (this.links.unneeded[item.type].get(this.model.sourceId(item)) ?? []).map(words => h('p', {}, clean(words)));

@@ -36,7 +36,7 @@ export class Pane {
   }
   /** The beginning of the graph at a scale that can be read. */
   start() {
-    const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.55);
+    const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.7);
     const first = d.nodes[d.byRow[0]];
     this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : first?.x ?? 0, y: Math.max(height / scale / 2 - 40, 0), scale };
     if (d.rows * PITCH < height / scale) this.view.y = (d.rows - 1) * PITCH / 2;
@@ -252,7 +252,7 @@ export class Pane {
       if (marks.selected.has(index) || marks.linked.has(index) || marks.found.has(index) || marks.changed.has(index) || marks.hovered.has(index)) this.outline(c, index, x, y, scale, marks);
       if (Math.abs(x - lastX) * scale < 1 && Math.abs(y - lastY) * scale < 0.5) continue;
       lastX = x, lastY = y;
-      const { fill, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : fill;
+      const { fill, far, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : far ?? fill;
       if (!paths.has(colour)) paths.set(colour, new Path2D());
       paths.get(colour).rect(x, y, WIDTH, high);
     }

@@ -15,17 +15,24 @@ export class History {
     });
     this.setSteps(false);
   }
-  /** A step is a rewrite, or all rewrites of a pass in a row: the index behind its last row. */
-  setSteps(byPass) {
+  /** A step is a rewrite, or a group: rewrites in a row of one pass, or that go on with what the group made. */
+  setSteps(inGroups) {
     this.steps = [0];
-    this.rows.forEach((row, i) => { if (!byPass || this.rows[i + 1]?.pass !== row.pass) this.steps.push(i + 1); });
+    let next = this.model.source.graphs.reduce((sum, graph) => sum + graph.ops, 0), begin = next;
+    this.rows.forEach((row, i) => {
+      next += row.made.length;
+      const follower = this.rows[i + 1];
+      if (inGroups && follower && (follower.pass === row.pass || follower.removed.some(id => id >= begin))) return;
+      this.steps.push(i + 1);
+      begin = next;
+    });
   }
   get last() { return this.steps.length - 1; }
   describe(step) {
     if (step === 0) return 'the source as it was read';
     const rows = this.rows.slice(this.steps[step - 1], this.steps[step]), count = key => rows.reduce((sum, row) => sum + row[key].length, 0);
     const kinds = [...new Set(rows.flatMap(row => row.made.map(made => this.names[made[0]])))].join(', ');
-    const which = rows.length === 1 ? `rewrite ${rows[0].number}: ${rows[0].pass} / ${rows[0].rule}` : `${rows.length} rewrites: ${rows[0].pass}`;
+    const which = rows.length === 1 ? `rewrite ${rows[0].number}: ${rows[0].pass} / ${rows[0].rule}` : `${rows.length} rewrites: ${[...new Set(rows.map(row => row.pass))].join(', ')}`;
     return clean(`${which}; ${count('removed')} operators became ${count('made')}${kinds ? ` (${kinds})` : ''}`);
   }
 

@@ -1,6 +1,7 @@
 // What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
 // beside what is selected.
 import { clean } from './data.js';
+import { scopesOf } from './place.js';
 import { figure, h } from './table.js';
 
 const ms = ns => Number((ns / 1e6).toPrecision(5));
@@ -40,6 +41,17 @@ export class Measured {
   }
   time(profile, item) {
     return (item.side === 'source' ? profile.timing.source.get(this.model.sourceId(item)) : profile.timing.result[item.graph].get(item.index)) ?? null;
+  }
+  /** In ms, of the source operators in a scope, and of the one of its name; null: what is no scope. */
+  scopeTime(profile, scope) {
+    if (!profile.scopes) {
+      profile.scopes = new Map();
+      for (const [id, ns] of profile.timing.source) {
+        const item = this.model.sourceItem('op', id), name = this.model.exists(item) ? this.model.graphOf(item).opName(item.index) : '';
+        for (const one of new Set([...scopesOf(name), `${name.split(';')[0]}/`])) profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
+      }
+    }
+    return scope.endsWith('/') ? ms(profile.scopes.get(scope) ?? 0) : null;
   }
   /** The row of errors of what an operator makes, or of a tensor. */
   errorOf(item) {

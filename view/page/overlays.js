@@ -46,8 +46,8 @@ export class Paint {
   of(value) {
     if (value === null || value === undefined) return { fill: this.isDark ? '#2a2e35' : '#ffffff', ink: this.isDark ? '#eceef1' : '#1a1c20' };
     if (this.overlay.numeric) { const fill = heat(this.share(value)); return { fill, ink: inkOn(fill) }; }
-    const fill = tint(this.colourOf.get(value) ?? classes.at(-1), this.isDark);
-    return { fill, ink: inkOn(fill) };
+    const far = this.colourOf.get(value) ?? classes.at(-1), fill = tint(far, this.isDark);
+    return { fill, ink: inkOn(fill), far };
   }
   legend() {
     if (this.overlay.numeric) {
