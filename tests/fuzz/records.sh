@@ -4,7 +4,6 @@ set -eu
 fuzzer=$1 bin=$2 folder=$3 seconds=${4:-30}
 rm -rf "$folder"
 mkdir -p "$folder/found" "$folder/seeds"
-"$bin/make_data" images "$folder/seeds"
 perl -e 'my $h = "{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (1, 3), }"; $h .= " " x (117 - length $h) . "\n";
   print "\x93NUMPY\x01\x00", pack("v", length $h), $h, pack("f<*", 1, 2, 3)' >"$folder/seeds/a.npy"
 printf 'origo 1\nmodel tflite version 3\nsubgraph @main(%%x: f32[1,3]) -> (%%y) {\n  %%y: f32[1,3] = NEG(%%x)\n}\n' >"$folder/net.origo"
