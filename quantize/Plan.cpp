@@ -3,6 +3,7 @@
 #include "eval/Dense.h"
 #include "eval/Kernels.h"
 #include "ir/DetachedOperator.h"
+#include "ir/shapes/Inference.h"
 #include "quantize/Parameters.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -244,7 +245,7 @@ const Storage *Planner::ofResult(const Operator &op, unsigned i, Scaling scaling
 /// Why kernels cannot compute with what the decision makes of the operator's tensors; empty: they can. ONE's runtimes
 /// have other kernels than TensorFlow Lite's, which ours are.
 std::string Planner::unsupported(const Operator &op, const Decision &decision) const {
-  if (scheme.dialect == Dialect::One)
+  if (scheme.dialect == Dialect::One && !storesAnew())
     return {};
   DetachedOperator copy(op);
   auto store = [](Value *value, const Storage *storage) {
@@ -257,7 +258,17 @@ std::string Planner::unsupported(const Operator &op, const Decision &decision) c
     store(copy.get().operand(i), storage);
   for (auto [i, storage] : llvm::enumerate(decision.results))
     store(copy.get().result(i), storage);
-  return eval::findKernel(copy.get()) ? "" : "there is no kernel for " + eval::typesOf(copy.get());
+  if (auto results = inferResults(copy.get())) {
+    for (auto [i, result] : llvm::enumerate(*results))
+      if (i < op.results().size() && copy.get().result(i) && copy.get().result(i)->type != result.type)
+        return "its results would have another type than its operands ask for";
+  } else {
+    llvm::consumeError(results.takeError());
+  }
+  bool known = eval::findKernel(copy.get()) != nullptr;
+  if (storesAnew() && (scheme.common.mode == Scheme::Mode::Unsigned || !eval::findKernel(op)))
+    return {}; // what has no kernel before need not have one then
+  return known ? "" : "there is no kernel for " + eval::typesOf(copy.get());
 }
 
 /// What kernels ask of scales and zero points, and find out only when they run.
@@ -271,6 +282,11 @@ static std::string scaleRefusal(const Operator &op, const StoragePlan::Decision 
     return "integers below zero, which its operand could be, are refused when it runs";
   if (op.code == Op::HARD_SWISH && scaleOf(x) / 128 >= scaleOf(decision.results[0]))
     return "its result's scale would be too small for the operand's";
+  if (op.code == Op::SOFTMAX && x->type == TensorType::INT8) {
+    const auto *options = op.options.as<circle::SoftmaxOptions>();
+    if (!options || !(static_cast<double>(options->beta()) * scaleOf(x) * 0x1p26 > 1))
+      return "beta times its operand's scale would be too small";
+  }
   return {};
 }
 
@@ -375,7 +391,8 @@ std::string Planner::decideHalves(Operator &op, Decision &decision) {
 /// How integers with scales are to be stored where they have them already; null: as they are.
 const Storage *Planner::otherwise(const Value *value) {
   const Quantization *q = value ? value->quantization : nullptr;
-  if (!q || q->scale.empty() || q->details != Quantization::Details::None)
+  if (!q || q->scale.empty() || q->details != Quantization::Details::None || value->type == TensorType::FLOAT32 ||
+      value->type == TensorType::FLOAT16)
     return nullptr;
   if (scheme.common.mode == Scheme::Mode::Fake)
     return keep({TensorType::FLOAT32, nullptr});
@@ -404,7 +421,7 @@ std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
   auto stored = [](const Storage *storage) { return storage != nullptr; };
   if (op.effects() != 0 && (llvm::any_of(decision.operands, stored) || llvm::any_of(decision.results, stored)))
     return "it has effects";
-  return {};
+  return unsupported(op, decision);
 }
 
 std::string Planner::decide(Operator &op) {
