@@ -225,7 +225,7 @@ llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
   bool any = !scheme.needsRanges(), computes = false;
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values) {
-      computes |= value->producer() && value->type == TensorType::FLOAT32;
+      computes |= value->producer() && value->type == TensorType::FLOAT32 && value->elementCount() != 0;
       any |= value->producer() && value->quantization && !value->quantization->min.empty();
     }
   return any || !computes ? llvm::Error::success()
