@@ -2,7 +2,8 @@
 
 namespace origo::tools {
 
-llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store) {
+llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
+                                    bool tell) {
   auto to = load(result, {}, store);
   if (!to)
     return to.takeError();
@@ -17,9 +18,9 @@ llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef resu
       return continued.takeError();
     if (continued->lineage.source->fingerprint == to->lineage.source->fingerprint)
       from = std::move(continued);
-    else
+    else if (tell)
       note("the origins of " + printable(result, 300) + " do not lead to " + printable(source, 300) +
-           ": tensors are paired by their names");
+           ": tensors are paired by the order of operators, or else by name");
   }
   return Related{std::move(*from), std::move(*to)};
 }

@@ -11,7 +11,9 @@ struct Related {
 };
 
 /// Reads both so that their tensors can be paired: ids of `source` are its own if the result's origin map leads to it,
-/// and else those of the model that its own map leads to. A note tells where neither does, so that names must do.
-llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store);
+/// and else those of the model that its own map leads to. With
+/// `tell`, a note says where neither does.
+llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
+                                    bool tell = true);
 
 } // namespace origo::tools

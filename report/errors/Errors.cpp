@@ -75,6 +75,41 @@ double meanSquare(const RecordSums &sums) {
   return sums.count ? sums.squares / static_cast<double>(sums.count) : 0;
 }
 
+/// The elements of a constant, and of what is computed from constants alone; none: it is neither.
+std::optional<OwnedTensor> constantOf(const Value &value, unsigned depth = 0) {
+  if (value.isConstant()) {
+    auto bytes = ConstantBytes::of(value, CompileOptions().memoryLimit);
+    if (!bytes) {
+      llvm::consumeError(bytes.takeError());
+      return std::nullopt;
+    }
+    return OwnedTensor{value.type, Shape(value.shape.begin(), value.shape.end()),
+                       {bytes->bytes.begin(), bytes->bytes.end()}};
+  }
+  const Operator *op = value.producer();
+  if (!op || op->numOperands() == 0 || depth == 4 || op->results().size() != 1)
+    return std::nullopt;
+  std::vector<OwnedTensor> operands(op->numOperands());
+  std::vector<TensorRef> refs(op->numOperands());
+  std::vector<const TensorRef *> given(op->numOperands(), nullptr);
+  for (unsigned i = 0; i < op->numOperands(); ++i) {
+    if (!op->operand(i) || op->operand(i)->isConstant())
+      continue;
+    auto made = constantOf(*op->operand(i), depth + 1);
+    if (!made)
+      return std::nullopt;
+    operands[i] = std::move(*made);
+    refs[i] = operands[i];
+    given[i] = &refs[i];
+  }
+  auto made = runOperator(*op, given);
+  if (!made) {
+    llvm::consumeError(made.takeError());
+    return std::nullopt;
+  }
+  return std::move(made->front());
+}
+
 std::set<const Subgraph *> calledIn(const Model &model) {
   std::set<const Subgraph *> called;
   for (const auto &graph : model.subgraphs)
@@ -598,15 +633,48 @@ llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<Ow
   return llvm::Error::success();
 }
 
+namespace {
+
+/// What is computed from constants alone is so before a run: it is compared here.
+void compareConstants(ErrorRow &row, llvm::ArrayRef<Counterpart> counterparts) {
+  auto want = constantOf(*row.value);
+  auto numbers = want ? realNumbers(viewOf(*row.value, *want)) : std::nullopt;
+  if (!numbers)
+    return;
+  Tensor source = viewOf(*row.value, *want);
+  Numbers have = *numbers;
+  std::vector<bool> known(have.size(), true);
+  for (const Counterpart &counterpart : counterparts)
+    if (auto constant = constantOf(*counterpart.value)) {
+      Tensor tensor = viewOf(*counterpart.value, *constant);
+      numbersOfSource(source, counterpart, tensor, have, known);
+    }
+  if (have.size() != numbers->size())
+    return;
+  RecordSums sums, none;
+  sums.add(*numbers, have);
+  none.add(*numbers, *numbers);
+  row.total.add(sums);
+  row.inherited.add(none);
+  if (!row.recovered)
+    row.own.add(sums);
+}
+
+} // namespace
+
 std::vector<ErrorRow> ErrorRun::rows() const {
   std::vector<ErrorRow> rows = parts->rows;
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (!parts->seen[i] && rows[i].unmeasured.empty())
+      compareConstants(rows[i], parts->pairs.of(*rows[i].value));
     if (parts->effects[i].times)
       rows[i].effect = parts->effects[i].sum / parts->effects[i].times;
     if (!rows[i].total.empty())
       rows[i].unmeasured.clear();
     else if (rows[i].unmeasured.empty())
-      rows[i].unmeasured = parts->seen[i] ? "holds no numbers" : "is not computed";
+      rows[i].unmeasured = !parts->seen[i] && rows[i].value->isGraphInput ? "is handed to a called subgraph"
+                           : parts->seen[i]                               ? "holds no numbers"
+                                                                          : "is not computed";
   }
   return rows;
 }

@@ -40,45 +40,89 @@ llvm::StringMap<const Value *> uniqueNames(const Subgraph &graph) {
 
 } // namespace
 
+void Pairs::add(const Value *source, const Value *result, llvm::SmallVector<Step, 2> steps) {
+  counterparts[source].push_back({result, std::move(steps)});
+  sources[result].push_back(source);
+}
+
 Pairs Pairs::of(const Imported &source, const Imported &result) {
   Pairs pairs;
+  const Model &from = *source.model, &to = *result.model;
   if (source.lineage.source->fingerprint == result.lineage.source->fingerprint) {
     // By id, the tensor of `source` that is the source tensor itself.
     std::map<uint32_t, const Value *> byId;
-    for (const auto &graph : source.model->subgraphs)
+    for (const auto &graph : from.subgraphs)
       for (const Value *value : graph->values)
         for (const Relation &relation : value->relations)
           if (relation.steps == 0)
             byId.try_emplace(relation.tensor, value);
-    for (const auto &graph : result.model->subgraphs)
+    for (const auto &graph : to.subgraphs)
       for (const Value *value : graph->values)
         for (const Relation &relation : value->relations)
-          if (auto found = byId.find(relation.tensor); found != byId.end()) {
-            auto steps = eval::withConstants(result.model->steps.get(relation.steps), byId);
-            pairs.counterparts[found->second].push_back({value, steps});
-            pairs.sources[value].push_back(found->second);
-          }
+          if (auto found = byId.find(relation.tensor); found != byId.end())
+            pairs.add(found->second, value, eval::withConstants(to.steps.get(relation.steps), byId));
   } else {
-    pairs.by = By::Names;
-    for (auto [from, to] : llvm::zip(source.model->subgraphs, result.model->subgraphs)) {
-      auto names = uniqueNames(*from), others = uniqueNames(*to);
-      auto pair = [&](const Value *x, const Value *y) {
-        if (x && y && sameShape(*x, *y) && !pairs.sources.count(y)) {
-          pairs.counterparts[x].push_back({y, {}});
-          pairs.sources[y].push_back(x);
-        }
-      };
-      for (auto [x, y] : llvm::zip(from->inputs, to->inputs))
-        pair(x, y);
-      for (auto [x, y] : llvm::zip(from->outputs, to->outputs))
-        pair(x, y);
-      for (const Value *value : from->values)
-        if (names.lookup(value->name) == value)
-          pair(value, others.lookup(value->name));
+    bool sameOrder = from.subgraphs.size() == to.subgraphs.size();
+    for (size_t i = 0; sameOrder && i < from.subgraphs.size(); ++i)
+      sameOrder = pairs.pairByOrder(*from.subgraphs[i], *to.subgraphs[i]);
+    pairs.by = sameOrder ? By::Order : By::Names;
+    if (!sameOrder) {
+      pairs = Pairs();
+      pairs.by = By::Names;
+      for (auto [graph, other] : llvm::zip(from.subgraphs, to.subgraphs))
+        pairs.pairByNames(*graph, *other);
     }
   }
   pairs.sort(source, result);
   return pairs;
+}
+
+/// What changes how numbers are stored, and nothing else.
+static bool isBridge(const Operator &op) {
+  return op.code == BuiltinOperator::QUANTIZE || op.code == BuiltinOperator::DEQUANTIZE;
+}
+
+bool Pairs::pairByOrder(const Subgraph &source, const Subgraph &result) {
+  std::vector<const Operator *> before;
+  for (const Operator &op : source.operators)
+    if (!isBridge(op))
+      before.push_back(&op);
+  if (source.inputs.size() != result.inputs.size() || source.outputs.size() != result.outputs.size())
+    return false;
+  for (auto [x, y] : llvm::zip(source.inputs, result.inputs))
+    add(x, y);
+  size_t next = 0;
+  for (const Operator &op : result.operators) {
+    if (isBridge(op)) {
+      if (op.operand(0) && op.result())
+        for (const Value *value : std::vector<const Value *>(sourcesOf(*op.operand(0))))
+          add(value, op.result());
+      continue;
+    }
+    if (next == before.size() || before[next]->opName() != op.opName() ||
+        before[next]->results().size() != op.results().size())
+      return false;
+    for (auto [x, y] : llvm::zip(before[next]->results(), op.results()))
+      if (x && y)
+        add(x, y);
+    ++next;
+  }
+  return next == before.size() && next > 0;
+}
+
+void Pairs::pairByNames(const Subgraph &source, const Subgraph &result) {
+  auto names = uniqueNames(source), others = uniqueNames(result);
+  auto pair = [&](const Value *x, const Value *y) {
+    if (x && y && sameShape(*x, *y) && !sources.count(y))
+      add(x, y);
+  };
+  for (auto [x, y] : llvm::zip(source.inputs, result.inputs))
+    pair(x, y);
+  for (auto [x, y] : llvm::zip(source.outputs, result.outputs))
+    pair(x, y);
+  for (const Value *value : source.values)
+    if (names.lookup(value->name) == value)
+      pair(value, others.lookup(value->name));
 }
 
 void Pairs::sort(const Imported &source, const Imported &result) {

@@ -18,7 +18,8 @@ class Pairs {
 public:
   enum class By : uint8_t {
     Relations, ///< those of the result's origin map
-    Names,     ///< the result has no map that leads to the source: tensors of the same name and shape
+    Order,     ///< no map leads from one to the other, but both have the same operators in the same order, quantisation aside
+    Names,     ///< nor that: tensors of the same name and shape
   };
 
   /// By relations, if the origin map of `result` leads to `source`, or both maps lead to the same model. A model that
@@ -34,6 +35,9 @@ public:
 private:
   llvm::DenseMap<const Value *, std::vector<Counterpart>> counterparts;
   llvm::DenseMap<const Value *, std::vector<const Value *>> sources;
+  void add(const Value *source, const Value *result, llvm::SmallVector<Step, 2> steps = {});
+  bool pairByOrder(const Subgraph &source, const Subgraph &result);
+  void pairByNames(const Subgraph &source, const Subgraph &result);
   void sort(const Imported &source, const Imported &result);
 };
 

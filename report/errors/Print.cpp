@@ -163,7 +163,7 @@ void writeErrors(const ErrorReport &report, const ErrorMetric &metric, llvm::raw
     scheme.push_back({{"b", slot.begin}, {"e", slot.end}, {"c", slot.color}});
   Json meta = {{"model", report.sourceFile}, {"metric", metric.name.str()},   {"colorscheme", std::move(scheme)},
                {"result", report.resultFile}, {"records", report.records},
-               {"pairs", report.by == Pairs::By::Relations ? "relations" : "names"}};
+               {"pairs", report.by == Pairs::By::Relations ? "relations" : report.by == Pairs::By::Order ? "order" : "names"}};
   os << "{\"meta\": " << text(meta) << ",\n\"error\": [";
   // ONE's viewer finds an operator by the name of its result.
   for (const auto &graph : report.source.subgraphs) {

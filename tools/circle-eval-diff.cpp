@@ -1,0 +1,242 @@
+/// How far the outputs of two models are from each other.
+
+#include "eval/Npy.h"
+#include "eval/RealNumbers.h"
+#include "export/Writer.h"
+#include "quantize/Records.h"
+#include "report/errors/Errors.h"
+#include "tools/Related.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> first("first_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The reference"));
+cl::opt<std::string> second("second_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("What is compared with it"));
+cl::opt<std::string> firstData("first_input_data", cl::value_desc("PATH"), cl::cat(category),
+                               cl::desc("Records as record-minmax reads them; without: four of random numbers"));
+cl::opt<std::string> secondData("second_input_data", cl::value_desc("PATH"), cl::cat(category),
+                                cl::desc("Those of the second model; without: the first's, stored as it wants them"));
+cl::opt<std::string> format("input_data_format", cl::cat(category),
+                            cl::desc("directory, list, or numpy; without: as the name of PATH tells"));
+cl::opt<std::string> prefix("dump_output_with_prefix", cl::value_desc("PREFIX"), cl::cat(category),
+                            cl::desc("Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"));
+cl::opt<bool> mae("print_mae", cl::cat(category), cl::desc("Mean of what an element is off"));
+cl::opt<bool> mape("print_mape", cl::cat(category), cl::desc("The same in percent of the reference"));
+cl::opt<bool> mpeir("print_mpeir", cl::cat(category), cl::desc("The most that an element is off, in parts of the range"));
+cl::opt<bool> mse("print_mse", cl::cat(category), cl::desc("Mean square"));
+cl::opt<bool> psnr("print_psnr", cl::cat(category), cl::desc("Peak signal to noise, in dB"));
+cl::opt<bool> cosine("print_cosine", cl::cat(category), cl::desc("Of the angle between the two"));
+cl::opt<bool> top1("print_top1_match", cl::cat(category), cl::desc("How often both have the largest element in one place"));
+cl::opt<bool> top5("print_top5_match", cl::cat(category), cl::desc("What part of the five largest elements both have"));
+
+/// An output over all records.
+struct Compared {
+  std::string name;
+  ErrorSums sums;
+  RecordSums elements; ///< of all records together
+  double relative = 0, range = 0, match1 = 0, match5 = 0;
+  uint64_t counted1 = 0, counted5 = 0, records = 0;
+};
+
+/// Places of the k largest; of equal ones the first.
+std::vector<size_t> largest(llvm::ArrayRef<double> numbers, size_t k) {
+  std::vector<size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                    [&](size_t a, size_t b) { return numbers[a] != numbers[b] ? numbers[a] > numbers[b] : a < b; });
+  order.resize(k);
+  return order;
+}
+
+void matchLargest(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b, size_t k, double &match, uint64_t &counted) {
+  bool ordered = llvm::none_of(a, [](double x) { return std::isnan(x); }) &&
+                 llvm::none_of(b, [](double x) { return std::isnan(x); });
+  if (a.size() < k || !ordered)
+    return;
+  auto x = largest(a, k), y = largest(b, k);
+  match += static_cast<double>(llvm::count_if(x, [&](size_t at) { return llvm::is_contained(y, at); })) /
+           static_cast<double>(k);
+  ++counted;
+}
+
+std::optional<std::vector<double>> numbersOf(const eval::Port &port, eval::OwnedTensor &tensor) {
+  eval::Tensor view;
+  view.type = tensor.type;
+  view.shape = tensor.shape;
+  view.quantization = port.value->quantization;
+  view.storage = tensor.bytes;
+  return eval::realNumbers(view);
+}
+
+llvm::Error compareOutput(Compared &compared, const eval::Port &a, eval::OwnedTensor &x, const eval::Port &b,
+                          eval::OwnedTensor &y) {
+  auto want = numbersOf(a, x), have = numbersOf(b, y);
+  if (!want || !have)
+    return makeError("output \"" + printable(a.name) + "\" holds no numbers");
+  if (x.shape != y.shape)
+    return makeError("output \"" + printable(a.name) + "\" has the shape " + eval::shapeText(x.shape) +
+                     ", and in the second model " + eval::shapeText(y.shape));
+  RecordSums record;
+  record.add(*want, *have);
+  compared.sums.add(record);
+  compared.elements.add(*want, *have);
+  for (size_t i = 0; i < want->size(); ++i)
+    if (double part = std::fabs(((*want)[i] - (*have)[i]) / (*want)[i]); std::isfinite(part))
+      compared.relative += part;
+  // ONE's tool knows no small number to be added to the range.
+  double range = record.high - record.low;
+  compared.range += record.most == 0 ? 0 : range > 0 ? record.most / range : 1;
+  ++compared.records;
+  matchLargest(*want, *have, 1, compared.match1, compared.counted1);
+  matchLargest(*want, *have, 5, compared.match5, compared.counted5);
+  return llvm::Error::success();
+}
+
+void print(const Compared &c) {
+  double elements = static_cast<double>(std::max<uint64_t>(c.elements.count, 1));
+  auto line = [&](const char *what, double value, const char *unit = "") {
+    llvm::outs() << what << " for " << printable(c.name, 200) << " is " << llvm::format("%.9g", value) << unit << '\n';
+  };
+  ErrorFigures figures = c.sums.figures(std::nullopt);
+  if (mae)
+    line("MAE", c.elements.absolute / elements);
+  if (mape)
+    line("MAPE", 100 * c.relative / elements, "%");
+  if (mpeir)
+    line("MPEIR", c.range / static_cast<double>(std::max<uint64_t>(c.records, 1)));
+  if (mse)
+    line("MSE", c.elements.squares / elements);
+  if (psnr)
+    line("PSNR", figures.psnr.value_or(INFINITY), " dB");
+  if (cosine)
+    line("cosine", figures.cosine.value_or(1));
+  if (top1 && c.counted1)
+    line("Mean Top-1 match ratio", c.match1 / static_cast<double>(c.counted1));
+  if (top5 && c.counted5)
+    line("Mean Top-5 match ratio", c.match5 / static_cast<double>(c.counted5));
+}
+
+llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedTensor> outputs) {
+  if (prefix.empty())
+    return llvm::Error::success();
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    auto file = OutputFile::open(prefix + "." + std::to_string(record) + "." + which + ".output" + std::to_string(i));
+    if (!file)
+      return file.takeError();
+    (*file)->write(output.tensor.bytes);
+    if (llvm::Error error = (*file)->finish())
+      return error;
+    if (llvm::Error error = OutputFile::commit({file->get()}))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path,
+                                                             llvm::ArrayRef<eval::Port> ports) {
+  using quantize::RecordFormat;
+  if (path.empty() || path == "random")
+    return quantize::seededRecords(ports, 4);
+  RecordFormat kind = format == "directory" || format == "dir" ? RecordFormat::Directory
+                      : format == "list" || format == "filelist" ? RecordFormat::List
+                      : format == "numpy"                        ? RecordFormat::Numpy
+                                                                 : RecordFormat::ByName;
+  if (kind == RecordFormat::ByName && !format.empty())
+    return makeError("--input_data_format: \"" + printable(format) + "\" is none; give directory, list or numpy");
+  return quantize::openRecords(path, kind, ports);
+}
+
+llvm::Error compare() {
+  PayloadStore store;
+  auto models = loadRelated(first, second, store, false);
+  if (!models)
+    return models.takeError();
+  eval::CompileOptions options;
+  options.engine = eval::Engine::Fast;
+  auto a = eval::compile(*models->source.model, options), b = eval::compile(*models->result.model, options);
+  if (!a || !b)
+    return llvm::joinErrors(a ? llvm::Error::success() : inFile(first, a.takeError()),
+                            b ? llvm::Error::success() : inFile(second, b.takeError()));
+  auto inputs = a->inputs(), others = b->inputs(), outputs = a->outputs(), otherOutputs = b->outputs();
+  if (!inputs || !others || !outputs || !otherOutputs)
+    return llvm::joinErrors(llvm::joinErrors(inputs.takeError(), others.takeError()),
+                            llvm::joinErrors(outputs.takeError(), otherOutputs.takeError()));
+  if (outputs->size() != otherOutputs->size())
+    return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
+                     " outputs");
+  Pairs pairs = Pairs::of(models->source, models->result);
+  auto records = recordsAt(firstData, *inputs);
+  if (!records)
+    return records.takeError();
+  std::unique_ptr<quantize::Records> own;
+  if (!secondData.empty()) {
+    auto opened = recordsAt(secondData, *others);
+    if (!opened)
+      return opened.takeError();
+    own = std::move(*opened);
+    if (own->count() != (*records)->count())
+      return makeError("the models have " + llvm::Twine((*records)->count()) + " and " + llvm::Twine(own->count()) +
+                       " records");
+  }
+  std::vector<Compared> all(outputs->size());
+  phase("executing");
+  for (uint64_t i = 0; i < (*records)->count(); ++i) {
+    auto given = (*records)->read(i);
+    if (!given)
+      return given.takeError();
+    auto stored = own ? own->read(i) : inputsOfResult(*inputs, *others, pairs, *given);
+    if (!stored)
+      return stored.takeError();
+    auto x = a->run(std::vector<eval::TensorRef>(given->begin(), given->end()));
+    auto y = b->run(std::vector<eval::TensorRef>(stored->begin(), stored->end()));
+    if (!x || !y)
+      return llvm::joinErrors(x.takeError(), y.takeError());
+    for (size_t k = 0; k < all.size(); ++k) {
+      all[k].name = (*outputs)[k].name;
+      if (llvm::Error error =
+              compareOutput(all[k], (*outputs)[k], (*x)[k].tensor, (*otherOutputs)[k], (*y)[k].tensor))
+        return error;
+    }
+    if (llvm::Error error = dump(i, "first", *x))
+      return error;
+    if (llvm::Error error = dump(i, "second", *y))
+      return error;
+  }
+  for (const Compared &compared : all)
+    print(compared);
+  return llvm::Error::success();
+}
+
+int checkAndRun() {
+  if (first.empty() || second.empty())
+    return fail("needs --first_model and --second_model; --help shows examples");
+  if (!(mae || mape || mpeir || mse || psnr || cosine || top1 || top5) && prefix.empty())
+    return fail("nothing is to be printed: give --print_mae, --print_mape, --print_mpeir, --print_mse, --print_psnr, "
+                "--print_cosine, --print_top1_match or --print_top5_match");
+  llvm::Error error = compare();
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "circle-eval-diff", {&category},
+                     "Runs two models on the same data and tells how far their outputs are apart.\n\n"
+                     "  circle-eval-diff --first_model net.circle --second_model net_u8.circle \\\n"
+                     "                   --first_input_data images.npy --print_mae --print_top1_match\n"
+                     "  circle-eval-diff --first_model a.circle --second_model b.circle --first_input_data in/ \\\n"
+                     "                   --second_input_data in_u8/ --input_data_format directory --print_mpeir\n",
+                     checkAndRun);
+}
