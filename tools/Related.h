@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/errors/Pairs.h"
+#include "report/errors/Recover.h"
 #include "tools/Driver.h"
 
 namespace origo::tools {
@@ -15,5 +15,9 @@ struct Related {
 /// `tell`, a note says where neither does.
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     bool tell = true);
+
+/// Operators of the source by what a person calls them, separated by commas: the name of a result, a scope that names
+/// begin with (block3/), or the number of an operator of subgraph 0. An error: nothing is called so.
+llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef list);
 
 } // namespace origo::tools

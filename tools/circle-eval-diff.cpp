@@ -5,6 +5,7 @@
 #include "export/Writer.h"
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
+#include "report/errors/Live.h"
 #include "tools/Related.h"
 
 #include "llvm/Support/CommandLine.h"

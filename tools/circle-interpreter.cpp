@@ -5,6 +5,7 @@
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
+#include "tools/Related.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,6 +31,16 @@ static cl::opt<std::string> outputsFolder("outputs", cl::value_desc("DIR"), cl::
 static cl::opt<std::string>
     tap("tap", cl::value_desc("DIR"), cl::cat(general),
         cl::desc("Writes every tensor that is computed to DIR/SUBGRAPH_TENSOR, as .npy where inputs or outputs are"));
+static cl::opt<std::string>
+    sourceModel("source", cl::value_desc("MODEL"), cl::cat(general),
+                cl::desc("What the model was made from, for --tap-source and --swap"));
+static cl::opt<std::string>
+    tapSource("tap-source", cl::value_desc("DIR"), cl::cat(general),
+              cl::desc("Like --tap, but every tensor of the source: what is not computed any more is recovered from the "
+                       "nearest tensors that are"));
+static cl::opt<std::string>
+    swap("swap", cl::value_desc("LAYERS"), cl::cat(general),
+         cl::desc("Runs these source operators in place of what became of them: names or scopes, separated by commas"));
 static cl::opt<std::string> profile("profile", cl::ValueOptional, cl::value_desc("FILE.json"), cl::cat(general),
                                     cl::desc("Prints the time that each operator takes and its origins, or writes a "
                                              "trace for chrome://tracing"));
@@ -196,6 +207,66 @@ llvm::Error writeProfile(const tools::Profile &times) {
   return writeFile(profile, text, {});
 }
 
+llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::ArrayRef<NamedTensor> outputs,
+                         const std::string &outPrefix) {
+  if (!outputsFolder.empty())
+    return writeNpyOutputs(results, outputs);
+  if (outPrefix.empty())
+    summarise(results, outputs);
+  else
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (llvm::Error error = writeFile(outPrefix + std::to_string(i), {}, outputs[i].tensor.bytes))
+        return error;
+  return llvm::Error::success();
+}
+
+/// A tensor as --tap and --tap-source write it.
+llvm::Error writeTap(const std::string &folder, const Value &value, const Tensor &tensor) {
+  std::string path =
+      folder + "/" + std::to_string(value.subgraph()->index) + "_" + std::to_string(value.index);
+  return inputsFolder.empty() && outputsFolder.empty() ? writeFile(path, {}, tensor.bytes())
+                                                       : writeNpy(path, tensor.type, tensor.shape, tensor.bytes());
+}
+
+/// The model beside its source: for --tap-source and --swap.
+llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
+                                                       const std::vector<OwnedTensor> &inputs,
+                                                       const CompileOptions &options) {
+  PayloadStore store;
+  auto models = tools::loadRelated(sourceModel, model, store);
+  if (!models)
+    return models.takeError();
+  auto source = compile(*models->source.model, options), result = compile(*models->result.model, options);
+  if (!source || !result)
+    return llvm::joinErrors(source ? llvm::Error::success() : inFile(sourceModel, source.takeError()),
+                            result ? llvm::Error::success() : inFile(model, result.takeError()));
+  auto pairs = report::Pairs::of(models->source, models->result);
+  tools::phase("executing");
+  if (!swap.empty()) {
+    auto layers = tools::layersNamed(*models->source.model, swap);
+    if (!layers)
+      return layers.takeError();
+    return report::runSwapped(*source, *result, pairs, signature, inputs, report::closed(*layers, pairs));
+  }
+  if (llvm::Error error = makeFolder(tapSource))
+    return error;
+  llvm::Error failed = llvm::Error::success();
+  unsigned live = 0, recovered = 0;
+  auto outputs = report::recover(*source, *result, pairs, signature, inputs,
+                                 [&](const Value &value, unsigned, const Tensor &tensor, bool isRecovered) {
+                                   if (failed)
+                                     return;
+                                   ++(isRecovered ? recovered : live);
+                                   failed = writeTap(tapSource, value, tensor);
+                                 });
+  if (failed) {
+    llvm::consumeError(outputs.takeError());
+    return failed;
+  }
+  tools::note(llvm::Twine(live) + " tensors of the source live, " + llvm::Twine(recovered) + " are recovered");
+  return outputs;
+}
+
 /// Empty prefixes: inputs are random or of `inputsFolder`, outputs go to `outputsFolder` or are shown.
 llvm::Error interpret(const std::string &model, const std::string &inPrefix, const std::string &outPrefix) {
   PayloadStore store;
@@ -232,14 +303,17 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   if (!tap.empty()) {
     if (llvm::Error error = makeFolder(tap))
       return llvm::joinErrors(std::move(error), std::move(tapError));
-    run.observer = [&](const Operator &op, const Value &value, const Tensor &tensor) {
+    run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
       if (tapError)
         return;
-      std::string path = tap + "/" + std::to_string(op.subgraph()->index) + "_" + std::to_string(value.index);
-      tapError = inputsFolder.empty() && outputsFolder.empty()
-                     ? writeFile(path, {}, tensor.bytes())
-                     : writeNpy(path, tensor.type, tensor.shape, tensor.bytes());
+      tapError = writeTap(tap, value, tensor);
     };
+  }
+  if (!sourceModel.empty()) {
+    auto outputs = runWithSource(model, inputs, options);
+    if (!outputs)
+      return outputs.takeError();
+    return writeOutputs(*results, *outputs, outPrefix);
   }
   tools::Profile times(imported->lineage.source);
   if (profile.getNumOccurrences())
@@ -249,16 +323,8 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   auto outputs = session->run(refs, run);
   if (!outputs || tapError)
     return llvm::joinErrors(inFile(model, outputs.takeError()), std::move(tapError));
-  if (!outputsFolder.empty()) {
-    if (llvm::Error error = writeNpyOutputs(*results, *outputs))
-      return error;
-  } else if (outPrefix.empty()) {
-    summarise(*results, *outputs);
-  }
-  if (!outPrefix.empty())
-    for (size_t i = 0; i < outputs->size(); ++i)
-      if (llvm::Error error = writeFile(outPrefix + std::to_string(i), {}, (*outputs)[i].tensor.bytes))
-        return error;
+  if (llvm::Error error = writeOutputs(*results, *outputs, outPrefix))
+    return error;
   if (runs)
     if (llvm::Error error = measure(*session, refs, run))
       return inFile(model, std::move(error));
@@ -273,6 +339,10 @@ int run() {
   bool hasInputs = seed.getNumOccurrences() || !inputsFolder.empty();
   if (seed.getNumOccurrences() && !inputsFolder.empty())
     return tools::fail("--seed and --inputs are two sources of inputs; give one");
+  if (sourceModel.empty() != (tapSource.empty() && swap.empty()) || (!tapSource.empty() && !swap.empty()))
+    return tools::fail("--source goes with --tap-source or --swap, and each of these with it");
+  if (!sourceModel.empty() && (!tap.empty() || profile.getNumOccurrences() || runs))
+    return tools::fail("--tap, --profile and --runs are about the model alone, so not for --tap-source and --swap");
   std::vector<std::string> words(arguments.begin(), arguments.end());
   size_t before = hasInputs ? 1 : 2; // OUT_PREFIX
   bool hasPrefix = words.size() > before;
@@ -296,6 +366,8 @@ int main(int argc, char **argv) {
       "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
       "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
       "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
+      "  circle-interpreter --seed=1 --tap-source=tensors --source=net.tflite net_int8.tflite\n"
+      "  circle-interpreter --seed=1 --swap=block3/,logits --source=net.tflite net_int8.tflite\n"
       "  circle-interpreter --engine=fast --threads=2 --runs=20 --seed=1 net.circle\n"
       "  circle-interpreter --signature=decode --seed=1 net.tflite\n"
       "  circle-interpreter net.circle in out                       ONE's way: input n is read from the file in<n>,\n"

@@ -2,8 +2,7 @@
 
 #include "eval/EvalError.h"
 #include "eval/RealNumbers.h"
-#include "eval/Walk.h"
-#include "schema/TensorTypes.h"
+#include "report/errors/Live.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,21 +15,6 @@ namespace origo::report {
 using namespace eval;
 
 namespace {
-
-using Numbers = std::vector<double>;
-using Place = std::pair<const Value *, unsigned>; ///< a tensor, and how often it has been computed before
-
-Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint8_t> bytes = {}) {
-  Tensor tensor;
-  tensor.type = value.type;
-  tensor.shape = shape;
-  tensor.quantization = value.quantization;
-  tensor.value = &value;
-  tensor.storage = bytes;
-  return tensor;
-}
-
-Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
 
 bool holdsNumbers(TensorType type) {
   return type != TensorType::STRING && type != TensorType::RESOURCE && type != TensorType::VARIANT &&
@@ -110,44 +94,7 @@ std::optional<OwnedTensor> constantOf(const Value &value, unsigned depth = 0) {
   return std::move(made->front());
 }
 
-std::set<const Subgraph *> calledIn(const Model &model) {
-  std::set<const Subgraph *> called;
-  for (const auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators)
-      for (const Subgraph *callee : op.callees())
-        called.insert(callee);
-  return called;
-}
-
 } // namespace
-
-llvm::Expected<std::vector<OwnedTensor>> inputsOfResult(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
-                                                        const Pairs &pairs, std::vector<OwnedTensor> inputs) {
-  if (source.size() != result.size() || inputs.size() != source.size())
-    return makeError("the two models have " + llvm::Twine(source.size()) + " and " + llvm::Twine(result.size()) +
-                     " inputs; only models of the same inputs are compared");
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Port &from = source[i], &to = result[i];
-    auto ways = pairs.of(*from.value);
-    auto known = llvm::find_if(ways, [&](const Counterpart &c) { return c.value == to.value; });
-    bool moved = known != ways.end() && !known->steps.empty();
-    if (from.type == to.type && sameQuantization(from.value->quantization, to.value->quantization) && !moved)
-      continue;
-    Tensor have = viewOf(*from.value, inputs[i]);
-    Counterpart way = known != ways.end() ? *known : Counterpart{to.value, {}};
-    OwnedTensor made{to.type, inputs[i].shape, {}};
-    if (moved && to.value->isStatic())
-      made.shape.assign(to.value->shape.begin(), to.value->shape.end());
-    made.bytes.resize(static_cast<size_t>(product(made.shape)) * bitsPerElement(to.type).value_or(0) / 8);
-    Tensor want = viewOf(*to.value, made);
-    auto numbers = realNumbers(have);
-    if (!numbers || !writeCounterpart(have, *numbers, way, want))
-      return makeError("input \"" + printable(from.name) + "\" cannot be given to the result, which wants " +
-                       tensorTypeName(to.type));
-    inputs[i] = std::move(made);
-  }
-  return inputs;
-}
 
 struct ErrorRun::Parts {
   Parts(Pairs pairs, Session source, Session result, const ErrorOptions &options)
@@ -157,7 +104,6 @@ struct ErrorRun::Parts {
   ErrorOptions options;
   std::vector<ErrorRow> rows;
   llvm::DenseMap<const Value *, size_t> rowOf; ///< of what can be measured
-  std::set<const Subgraph *> called;           ///< subgraphs of the result that are not run by themselves
   struct Effects {
     double sum = 0;
     unsigned times = 0;
@@ -183,7 +129,6 @@ llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &re
                             is ? llvm::Error::success() : is.takeError());
   auto parts =
       std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
-  parts->called = calledIn(*result.model);
   for (const auto &graph : source.model->subgraphs) {
     llvm::SmallVector<const Value *> computed(graph->inputs.begin(), graph->inputs.end());
     for (const Operator &op : graph->operators)
@@ -236,10 +181,10 @@ public:
       return given.takeError();
     auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
     auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
-    result.emplace(parts.result, signature, *given, related);
-    // What a port of the result has been given is its counterpart's first content.
-    for (auto [port, tensor] : llvm::zip(*resultPorts, *given))
-      keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
+    auto live = LiveResult::of(parts.result, parts.pairs, signature, *given);
+    if (!live)
+      return live.takeError();
+    result = std::move(*live);
 
     std::vector<OwnedTensor> led = inputs, rounded = inputs;
     for (auto [i, port] : llvm::enumerate(*ports))
@@ -254,24 +199,28 @@ public:
     while (const Walk::Stop *stop = source->next())
       at({stop->value, stop->time}, *stop->tensor);
     pump(true);
-    for (auto *walk : {&source, &result, &ledSource, &roundedSource, &ledResult})
+    llvm::Error errors = llvm::Error::success();
+    auto end = [&](Walk &walk) {
+      auto outputs = walk.finish();
+      if (!outputs && !errors)
+        errors = outputs.takeError();
+      else if (!outputs)
+        llvm::consumeError(outputs.takeError());
+    };
+    end(result->walk());
+    for (auto *walk : {&source, &ledSource, &roundedSource, &ledResult})
       if (*walk)
-        if (auto outputs = (*walk)->finish(); !outputs)
-          return outputs.takeError();
-    return llvm::Error::success();
+        end(**walk);
+    return errors;
   }
 
 private:
   Parts &parts;
   std::string signature;
   OwnErrors *ownErrors;
-  std::optional<Walk> source, result, ledSource, roundedSource, ledResult;
+  std::unique_ptr<LiveResult> result;
+  std::optional<Walk> source, ledSource, roundedSource, ledResult;
 
-  struct Kept {
-    OwnedTensor tensor;
-    unsigned readers; ///< tensors of the source that have not looked at it
-  };
-  std::map<Place, Kept> kept; ///< of the result
   /// What the led run of the source has computed and nobody has asked for yet.
   std::map<Place, Numbers> ledAhead, roundedAhead;
   /// For the led run of the result: the source's numbers, and what its operator makes of rounded operands.
@@ -288,61 +237,6 @@ private:
   };
   std::map<Place, Written> written;
 
-  void keep(const Value &value, unsigned time, TensorType type, const Shape &shape, llvm::ArrayRef<uint8_t> bytes) {
-    unsigned readers = 0;
-    for (const Value *to : parts.pairs.sourcesOf(value))
-      readers += parts.rowOf.count(to);
-    if (readers)
-      kept[{&value, time}] = {{type, shape, {bytes.begin(), bytes.end()}}, readers};
-  }
-
-  /// The counterparts that hold a tensor of the source for the time that it is computed. Where a called subgraph was
-  /// inlined, each call has its own.
-  llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> holders(const Place &place) const {
-    llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> list;
-    auto all = parts.pairs.of(*place.first);
-    bool once = llvm::all_of(all, [&](const Counterpart &c) { return !parts.called.count(c.value->subgraph()); });
-    if (!once || place.second == 0) {
-      // The first time, later calls' tensors are not yet wanted.
-      bool inlined = once && all.size() > 1 && place.first->subgraph()->index != all[0].value->subgraph()->index;
-      for (const Counterpart &c : all) {
-        list.push_back({&c, place.second});
-        if (inlined)
-          break;
-      }
-    } else if (place.second < all.size()) {
-      list.push_back({&all[place.second], 0});
-    }
-    return list;
-  }
-
-  /// What the result's run has of it, over what is there in `numbers`. False: nothing.
-  bool counterpartOf(const Place &place, const Tensor &tensor, Numbers &numbers) {
-    bool any = false;
-    std::vector<bool> known(numbers.size(), true);
-    for (auto [counterpart, time] : holders(place)) {
-      Place wanted{counterpart->value, time};
-      auto found = kept.find(wanted);
-      while (found == kept.end() && !result->ended()) {
-        if (const Walk::Stop *stop = result->next())
-          keep(*stop->value, stop->time, stop->tensor->type, stop->tensor->shape, stop->tensor->storage);
-        found = kept.find(wanted);
-      }
-      if (found == kept.end())
-        continue;
-      Tensor have = viewOf(*counterpart->value, found->second.tensor);
-      any |= numbersOfSource(tensor, *counterpart, have, numbers, known);
-    }
-    return any;
-  }
-
-  /// A tensor of the source has been looked at.
-  void release(const Place &place) {
-    for (auto [counterpart, time] : holders(place))
-      if (auto found = kept.find({counterpart->value, time}); found != kept.end() && --found->second.readers == 0)
-        kept.erase(found);
-  }
-
   Parts::Open &openOf(const Value &value) { return parts.open[parts.rowOf.lookup(&value)]; }
 
   /// An input of the source: what the result makes of it is what the led runs start from.
@@ -354,16 +248,16 @@ private:
     parts.seen[parts.rowOf.lookup(&value)] = true;
     Place place{&value, 0};
     Numbers have = *want;
-    counterpartOf(place, tensor, have);
+    result->read(place, tensor, have);
     openOf(value).total.add(*want, have);
     openOf(value).inherited.add(*want, *want);
     Tensor ledView = viewOf(value, led);
     storeNumbers(ledView, have);
-    release(place);
+    result->release(place);
     if (!parts.options.own)
       return;
     Tensor roundedView = viewOf(value, rounded);
-    if (auto holding = holders(place); !holding.empty())
+    if (auto holding = parts.pairs.holders(place); !holding.empty())
       storeNumbers(roundedView, through(tensor, *holding.back().first, *want));
     for (const Counterpart &c : parts.pairs.of(value))
       if (!c.value->producer())
@@ -373,7 +267,7 @@ private:
 
   void addLead(const Place &place, const Tensor &tensor, Numbers numbers, Numbers expected) {
     unsigned readers = 0;
-    for (auto [counterpart, time] : holders(place))
+    for (auto [counterpart, time] : parts.pairs.holders(place))
       readers += counterpart->value->producer() != nullptr;
     if (readers)
       leads[place] = {tensor.shape, std::move(numbers), std::move(expected), readers};
@@ -411,17 +305,17 @@ private:
     if (!want)
       return;
     auto inherited = advance(*ledSource, ledAhead, place, [&](const Place &now, const Tensor &t, Numbers &numbers) {
-      return counterpartOf(now, t, numbers);
+      return result->read(now, t, numbers);
     });
     if (!inherited || inherited->size() != want->size()) {
       if (row.unmeasured.empty())
         row.unmeasured = inherited ? "has another shape in the result" : "is not computed again, as the result goes another way";
-      release(place);
+      result->release(place);
       return;
     }
     Numbers have = *inherited;
-    counterpartOf(place, tensor, have);
-    release(place);
+    result->read(place, tensor, have);
+    result->release(place);
     if (have.size() == want->size()) {
       openOf(*place.first).total.add(*want, have);
       openOf(*place.first).inherited.add(*want, *inherited);
@@ -434,7 +328,7 @@ private:
 
   void ownAt(const Place &place, Tensor &tensor, Numbers want) {
     auto round = [&](const Place &now, const Tensor &t, Numbers &numbers) {
-      auto holding = holders(now);
+      auto holding = parts.pairs.holders(now);
       if (holding.empty() || now != place)
         return false;
       numbers = through(t, *holding.back().first, want);
@@ -465,19 +359,8 @@ private:
   bool readyFor(const Walk::Stop &stop) const {
     // The source may have inlined nothing, so calls count alike; where the result has, the lead is of that call.
     return llvm::all_of(parts.pairs.sourcesOf(*stop.value), [&](const Value *value) {
-      return !parts.rowOf.count(value) || leads.count(placeFor(value, stop));
+      return !parts.rowOf.count(value) || leads.count(parts.pairs.placeFor(*value, {stop.value, stop.time}));
     });
-  }
-
-  /// The time at which the source computes what the stop is a counterpart of.
-  Place placeFor(const Value *value, const Walk::Stop &stop) const {
-    auto all = parts.pairs.of(*value);
-    bool inlined = all.size() > 1 && !parts.called.count(stop.value->subgraph()) &&
-                   value->subgraph()->index != stop.value->subgraph()->index;
-    if (!inlined)
-      return {value, stop.time};
-    auto found = llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
-    return {value, static_cast<unsigned>(found - all.begin())};
   }
 
   void leadResult(const Walk::Stop &stop) {
@@ -485,7 +368,7 @@ private:
     const Lead *last = nullptr;
     llvm::SmallVector<Place, 2> done;
     for (const Value *value : parts.pairs.sourcesOf(*stop.value)) {
-      Place place = placeFor(value, stop);
+      Place place = parts.pairs.placeFor(*value, {stop.value, stop.time});
       auto lead = leads.find(place);
       if (lead == leads.end())
         continue;

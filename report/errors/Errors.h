@@ -66,9 +66,4 @@ private:
   std::unique_ptr<Parts> parts;
 };
 
-/// What the inputs of the source's signature are for the result's, which may store them otherwise.
-llvm::Expected<std::vector<eval::OwnedTensor>> inputsOfResult(llvm::ArrayRef<eval::Port> source,
-                                                              llvm::ArrayRef<eval::Port> result, const Pairs &pairs,
-                                                              std::vector<eval::OwnedTensor> inputs);
-
 } // namespace origo::report

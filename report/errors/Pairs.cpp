@@ -74,6 +74,10 @@ Pairs Pairs::of(const Imported &source, const Imported &result) {
     }
   }
   pairs.sort(source, result);
+  for (const auto &graph : to.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Subgraph *callee : op.callees())
+        pairs.called.insert(callee);
   return pairs;
 }
 
@@ -143,6 +147,35 @@ llvm::ArrayRef<Counterpart> Pairs::of(const Value &source) const {
 llvm::ArrayRef<const Value *> Pairs::sourcesOf(const Value &result) const {
   auto found = sources.find(&result);
   return found == sources.end() ? llvm::ArrayRef<const Value *>() : llvm::ArrayRef<const Value *>(found->second);
+}
+
+/// One of a called subgraph, of which each call has a counterpart of its own.
+bool Pairs::inlined(const Value &source) const {
+  auto all = of(source);
+  return all.size() > 1 && source.subgraph()->index != all[0].value->subgraph()->index &&
+         llvm::none_of(all, [&](const Counterpart &c) { return called.count(c.value->subgraph()); });
+}
+
+llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> Pairs::holders(const Place &source) const {
+  llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> list;
+  auto all = of(*source.first);
+  if (inlined(*source.first)) {
+    if (source.second < all.size())
+      list.push_back({&all[source.second], 0});
+    return list;
+  }
+  for (const Counterpart &counterpart : all)
+    if (source.second == 0 || called.count(counterpart.value->subgraph()))
+      list.push_back({&counterpart, source.second});
+  return list;
+}
+
+Place Pairs::placeFor(const Value &source, const Place &result) const {
+  if (!inlined(source))
+    return {&source, result.second};
+  auto all = of(source);
+  auto found = llvm::find_if(all, [&](const Counterpart &c) { return c.value == result.first; });
+  return {&source, static_cast<unsigned>(found - all.begin())};
 }
 
 bool numbersOfSource(const eval::Tensor &source, const Counterpart &counterpart, const eval::Tensor &result,

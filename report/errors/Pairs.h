@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <set>
+
 /// Which tensors of two related models stand for each other.
 namespace origo::report {
 
@@ -13,6 +15,9 @@ struct Counterpart {
   const Value *value;
   llvm::SmallVector<Step, 2> steps;
 };
+
+/// A tensor in a run, and how often it has been computed before in it.
+using Place = std::pair<const Value *, unsigned>;
 
 class Pairs {
 public:
@@ -32,7 +37,15 @@ public:
   /// The tensors of the source that a tensor of the result stands for, in the order of execution.
   llvm::ArrayRef<const Value *> sourcesOf(const Value &result) const;
 
+  /// What of a run of the result holds a tensor of the source, for one of the times that it is computed. Where a called
+  /// subgraph was inlined, each call has its own.
+  llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> holders(const Place &source) const;
+  /// The other way: for which time a place in the result stands.
+  Place placeFor(const Value &source, const Place &result) const;
+
 private:
+  std::set<const Subgraph *> called; ///< subgraphs of the result that operators call
+  bool inlined(const Value &source) const;
   llvm::DenseMap<const Value *, std::vector<Counterpart>> counterparts;
   llvm::DenseMap<const Value *, std::vector<const Value *>> sources;
   void add(const Value *source, const Value *result, llvm::SmallVector<Step, 2> steps = {});

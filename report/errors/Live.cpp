@@ -1,0 +1,130 @@
+#include "report/errors/Live.h"
+
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::report {
+
+using namespace eval;
+
+Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint8_t> bytes) {
+  Tensor tensor;
+  tensor.type = value.type;
+  tensor.shape = shape;
+  tensor.quantization = value.quantization;
+  tensor.value = &value;
+  tensor.storage = bytes;
+  return tensor;
+}
+
+Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
+
+llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs,
+                                                           std::string signature, std::vector<OwnedTensor> inputs) {
+  auto ports = session.inputs(signature);
+  if (!ports)
+    return ports.takeError();
+  std::unique_ptr<LiveResult> live(new LiveResult(pairs));
+  for (auto [port, tensor] : llvm::zip(*ports, inputs))
+    live->keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
+  live->run.emplace(session, std::move(signature), std::move(inputs),
+                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); });
+  return live;
+}
+
+void LiveResult::keep(const Value &value, unsigned time, TensorType type, const Shape &shape,
+                      llvm::ArrayRef<uint8_t> bytes) {
+  if (size_t readers = pairs.sourcesOf(value).size())
+    kept[{&value, time}] = {{type, shape, {bytes.begin(), bytes.end()}}, readers};
+}
+
+void LiveResult::keep(const Walk::Stop &stop) {
+  keep(*stop.value, stop.time, stop.tensor->type, stop.tensor->shape, stop.tensor->storage);
+}
+
+bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers) {
+  for (auto [counterpart, time] : pairs.holders(place))
+    while (!kept.count({counterpart->value, time}) && !run->ended())
+      if (const Walk::Stop *stop = run->next())
+        keep(*stop);
+  return readSoFar(place, source, numbers);
+}
+
+bool LiveResult::readSoFar(const Place &place, const Tensor &source, Numbers &numbers) const {
+  bool any = false;
+  std::vector<bool> known(numbers.size(), true);
+  for (auto [counterpart, time] : pairs.holders(place))
+    if (auto found = kept.find({counterpart->value, time}); found != kept.end()) {
+      OwnedTensor &tensor = const_cast<OwnedTensor &>(found->second.tensor); // a view can be written through
+      any |= numbersOfSource(source, *counterpart, viewOf(*counterpart->value, tensor), numbers, known);
+    }
+  return any;
+}
+
+void LiveResult::release(const Place &place) {
+  for (auto [counterpart, time] : pairs.holders(place))
+    if (auto found = kept.find({counterpart->value, time}); found != kept.end() && --found->second.readers == 0)
+      kept.erase(found);
+}
+
+namespace {
+
+/// An input as the other model stores it; `to` leads from the source's numbers, `back` to them.
+llvm::Expected<OwnedTensor> convert(const Port &source, const Port &result, const Counterpart &way, OwnedTensor input,
+                                    bool toResult) {
+  const Port &from = toResult ? source : result, &to = toResult ? result : source;
+  OwnedTensor made{to.type, input.shape, {}};
+  if (!way.steps.empty() && to.value->isStatic())
+    made.shape.assign(to.value->shape.begin(), to.value->shape.end());
+  made.bytes.resize(static_cast<size_t>(product(made.shape)) * bitsPerElement(to.type).value_or(0) / 8);
+  Tensor have = viewOf(*from.value, input), want = viewOf(*to.value, made);
+  bool done = false;
+  if (toResult) {
+    auto numbers = realNumbers(have);
+    done = numbers && writeCounterpart(have, *numbers, way, want);
+  } else {
+    Numbers numbers;
+    std::vector<bool> known;
+    done = numbersOfSource(want, way, have, numbers, known) && storeNumbers(want, numbers);
+  }
+  if (!done)
+    return makeError("input \"" + printable(from.name) + "\" cannot be given to the other model, which wants " +
+                     tensorTypeName(to.type));
+  return made;
+}
+
+llvm::Expected<std::vector<OwnedTensor>> convertAll(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
+                                                    const Pairs &pairs, std::vector<OwnedTensor> inputs,
+                                                    bool toResult) {
+  if (source.size() != result.size() || inputs.size() != source.size())
+    return makeError("the two models have " + llvm::Twine(source.size()) + " and " + llvm::Twine(result.size()) +
+                     " inputs; only models of the same inputs are compared");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port &from = source[i], &to = result[i];
+    auto ways = pairs.of(*from.value);
+    auto known = llvm::find_if(ways, [&](const Counterpart &c) { return c.value == to.value; });
+    Counterpart way = known != ways.end() ? *known : Counterpart{to.value, {}};
+    if (from.type == to.type && sameQuantization(from.value->quantization, to.value->quantization) && way.steps.empty())
+      continue;
+    auto made = convert(from, to, way, std::move(inputs[i]), toResult);
+    if (!made)
+      return made.takeError();
+    inputs[i] = std::move(*made);
+  }
+  return inputs;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<OwnedTensor>> inputsOfResult(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
+                                                        const Pairs &pairs, std::vector<OwnedTensor> inputs) {
+  return convertAll(source, result, pairs, std::move(inputs), true);
+}
+
+llvm::Expected<std::vector<OwnedTensor>> inputsOfSource(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
+                                                        const Pairs &pairs, std::vector<OwnedTensor> inputs) {
+  return convertAll(source, result, pairs, std::move(inputs), false);
+}
+
+} // namespace origo::report

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "eval/RealNumbers.h"
+#include "eval/Walk.h"
+#include "report/errors/Pairs.h"
+
+/// A run of the result, looked at in terms of the source while it lives.
+namespace origo::report {
+
+using Numbers = std::vector<double>;
+
+eval::Tensor viewOf(const Value &value, const eval::Shape &shape, llvm::MutableArrayRef<uint8_t> bytes = {});
+eval::Tensor viewOf(const Value &value, eval::OwnedTensor &owned);
+
+class LiveResult {
+public:
+  /// `inputs`: those of the result.
+  static llvm::Expected<std::unique_ptr<LiveResult>> of(const eval::Session &session, const Pairs &pairs,
+                                                        std::string signature, std::vector<eval::OwnedTensor> inputs);
+
+  /// What the run has of a tensor of the source, over what is there in `numbers`; lets it run as far as needed. False:
+  /// nothing, so that `numbers` is as it was.
+  bool read(const Place &place, const eval::Tensor &source, Numbers &numbers);
+  /// The same of what the run has computed up to now.
+  bool readSoFar(const Place &place, const eval::Tensor &source, Numbers &numbers) const;
+  /// A tensor of the source has been looked at, and will not be again.
+  void release(const Place &place);
+
+  eval::Walk &walk() { return *run; }
+  /// Takes what the run stands at, where others than read() let it go on.
+  void keep(const eval::Walk::Stop &stop);
+
+private:
+  LiveResult(const Pairs &pairs) : pairs(pairs) {}
+  const Pairs &pairs;
+  std::optional<eval::Walk> run;
+  struct Kept {
+    eval::OwnedTensor tensor;
+    size_t readers; ///< tensors of the source that have not looked at it
+  };
+  std::map<Place, Kept> kept;
+  void keep(const Value &value, unsigned time, TensorType type, const eval::Shape &shape,
+            llvm::ArrayRef<uint8_t> bytes);
+};
+
+/// What the inputs of the source's signature are for the result's, which may store them otherwise.
+llvm::Expected<std::vector<eval::OwnedTensor>> inputsOfResult(llvm::ArrayRef<eval::Port> source,
+                                                              llvm::ArrayRef<eval::Port> result, const Pairs &pairs,
+                                                              std::vector<eval::OwnedTensor> inputs);
+/// The other way.
+llvm::Expected<std::vector<eval::OwnedTensor>> inputsOfSource(llvm::ArrayRef<eval::Port> source,
+                                                              llvm::ArrayRef<eval::Port> result, const Pairs &pairs,
+                                                              std::vector<eval::OwnedTensor> inputs);
+
+} // namespace origo::report

@@ -1,0 +1,165 @@
+#include "report/errors/Recover.h"
+
+#include "report/errors/Live.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace origo::report {
+
+using namespace eval;
+
+llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Session &result, const Pairs &pairs,
+                                                 const std::string &signature, const std::vector<OwnedTensor> &inputs,
+                                                 SeeTensor see) {
+  auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
+  if (!ports || !resultPorts)
+    return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+  auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
+  if (!given)
+    return given.takeError();
+  auto live = LiveResult::of(result, pairs, signature, inputs);
+  if (!live)
+    return live.takeError();
+  for (auto [port, tensor] : llvm::zip(*ports, *given)) {
+    Tensor view = viewOf(*port.value, tensor);
+    if (auto numbers = realNumbers(view); numbers && (*live)->read({port.value, 0}, view, *numbers))
+      storeNumbers(view, *numbers);
+    (*live)->release({port.value, 0});
+  }
+  Walk led(source, signature, std::move(*given), [](const Value &) { return true; });
+  while (const Walk::Stop *stop = led.next()) {
+    Place place{stop->value, stop->time};
+    auto numbers = realNumbers(*stop->tensor);
+    bool lives = numbers && (*live)->read(place, *stop->tensor, *numbers);
+    if (lives)
+      storeNumbers(*stop->tensor, *numbers);
+    (*live)->release(place);
+    if (numbers)
+      see(*stop->value, stop->time, *stop->tensor, !lives);
+  }
+  auto outputs = (*live)->walk().finish();
+  if (auto ended = led.finish(); !ended)
+    return outputs ? ended.takeError() : llvm::joinErrors(outputs.takeError(), ended.takeError());
+  return outputs;
+}
+
+llvm::Expected<OwnedTensor> recoverTensor(const Session &source, const Session &result, const Pairs &pairs,
+                                          const std::string &signature, const std::vector<OwnedTensor> &inputs,
+                                          const Value &tensor) {
+  std::optional<OwnedTensor> found;
+  auto outputs = recover(source, result, pairs, signature, inputs,
+                         [&](const Value &value, unsigned, const Tensor &seen, bool) {
+                           if (&value == &tensor)
+                             found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
+                         });
+  if (!outputs)
+    return outputs.takeError();
+  if (!found)
+    return makeError("tensor \"" + printable(tensor.name) + "\" of the source is not computed");
+  return std::move(*found);
+}
+
+Layers closed(const Layers &layers, const Pairs &pairs) {
+  Layers all = layers;
+  std::vector<const Operator *> open(layers.begin(), layers.end());
+  while (!open.empty()) {
+    const Operator *op = open.back();
+    open.pop_back();
+    for (const Value *value : op->results())
+      if (value && pairs.of(*value).empty())
+        value->forEachUse([&](const Use &use) {
+          if (all.insert(use.user()).second)
+            open.push_back(use.user());
+        });
+  }
+  return all;
+}
+
+namespace {
+
+/// The result's run sets the pace; where a swapped layer's tensor is due, the source's run goes as far as that.
+class Swapped {
+public:
+  Swapped(const Pairs &pairs, const Layers &layers, LiveResult &live, Walk &led)
+      : pairs(pairs), layers(layers), live(live), led(led) {}
+
+  llvm::Expected<std::vector<NamedTensor>> run() {
+    llvm::Error failed = llvm::Error::success();
+    while (const Walk::Stop *stop = live.walk().next()) {
+      if (!failed)
+        failed = at(*stop);
+      live.keep(*stop);
+    }
+    auto outputs = live.walk().finish();
+    if (failed) {
+      llvm::consumeError(outputs.takeError());
+      return failed;
+    }
+    return outputs;
+  }
+
+private:
+  const Pairs &pairs;
+  const Layers &layers;
+  LiveResult &live;
+  Walk &led;
+  std::map<Place, std::pair<Shape, Numbers>> ahead; ///< of swapped layers
+  std::set<Place> unled; ///< passed before the result had them
+
+  bool isSwapped(const Value &value) const { return value.producer() && layers.count(value.producer()); }
+
+  llvm::Error at(const Walk::Stop &stop) {
+    for (const Value *value : pairs.sourcesOf(*stop.value)) {
+      Place place = pairs.placeFor(*value, {stop.value, stop.time});
+      if (unled.count(place))
+        return makeError("tensor \"" + printable(value->name) +
+                         "\" comes later in the result than in the source, so that layers cannot be swapped");
+      if (!isSwapped(*value))
+        continue;
+      goTo(place);
+      auto found = ahead.find(place);
+      if (found == ahead.end())
+        continue;
+      auto all = pairs.of(*value);
+      const Counterpart &way = *llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
+      writeCounterpart(viewOf(*value, found->second.first), found->second.second, way, *stop.tensor);
+    }
+    return llvm::Error::success();
+  }
+
+  void goTo(const Place &place) {
+    while (!ahead.count(place)) {
+      const Walk::Stop *stop = led.next();
+      if (!stop)
+        return;
+      Place now{stop->value, stop->time};
+      auto numbers = realNumbers(*stop->tensor);
+      if (!numbers)
+        continue;
+      if (isSwapped(*stop->value))
+        ahead[now] = {stop->tensor->shape, std::move(*numbers)};
+      else if (live.readSoFar(now, *stop->tensor, *numbers))
+        storeNumbers(*stop->tensor, *numbers);
+      else if (!pairs.of(*stop->value).empty())
+        unled.insert(now);
+    }
+  }
+};
+
+} // namespace
+
+llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const Session &result, const Pairs &pairs,
+                                                    const std::string &signature,
+                                                    const std::vector<OwnedTensor> &inputs, const Layers &layers) {
+  auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
+  if (!ports || !resultPorts)
+    return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+  auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
+  auto live = LiveResult::of(result, pairs, signature, inputs);
+  if (!given || !live)
+    return llvm::joinErrors(given.takeError(), live.takeError());
+  Walk led(source, signature, std::move(*given), [](const Value &) { return true; });
+  return Swapped(pairs, layers, **live, led).run();
+}
+
+} // namespace origo::report
