@@ -3,16 +3,20 @@
 namespace origo::eval {
 
 Walk::Walk(const Session &session, std::string signature, std::vector<OwnedTensor> given,
-           std::function<bool(const Value &)> wants)
+           std::function<bool(const Value &)> wants, Observer first)
     : inputs(std::move(given)), wants(std::move(wants)) {
-  thread = std::thread([this, &session, signature = std::move(signature)] {
+  thread = std::thread([this, &session, signature = std::move(signature), first = std::move(first)] {
     {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return working; });
     }
     RunOptions run;
     run.signature = signature;
-    run.observer = [this](const Operator &, const Value &value, Tensor &tensor) { observe(value, tensor); };
+    run.observer = [&](const Operator &op, const Value &value, Tensor &tensor) {
+      if (first)
+        first(op, value, tensor);
+      observe(value, tensor);
+    };
     auto made = session.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), run);
     std::lock_guard lock(mutex);
     outputs.emplace(std::move(made));

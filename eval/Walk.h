@@ -19,9 +19,10 @@ public:
     Tensor *tensor; ///< what is written to it, later operators read; valid until the walk goes on
   };
 
-  /// Runs `signature` of the session with a State of its own. Stops only where `wants` says so.
+  /// Runs `signature` of the session with a State of its own. Stops only where `wants` says so. `first` sees every tensor
+  /// before that.
   Walk(const Session &session, std::string signature, std::vector<OwnedTensor> inputs,
-       std::function<bool(const Value &)> wants);
+       std::function<bool(const Value &)> wants, Observer first = {});
   /// Lets it run on to its end.
   ~Walk();
   Walk(const Walk &) = delete;

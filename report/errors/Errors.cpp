@@ -556,7 +556,7 @@ std::vector<ErrorRow> ErrorRun::rows() const {
       rows[i].unmeasured.clear();
     else if (rows[i].unmeasured.empty())
       rows[i].unmeasured = !parts->seen[i] && rows[i].value->isGraphInput ? "is handed to a called subgraph"
-                           : parts->seen[i]                               ? "holds no numbers"
+                           : parts->seen[i]                               ? "has no elements"
                                                                           : "is not computed";
   }
   return rows;

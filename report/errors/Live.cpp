@@ -21,7 +21,8 @@ Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint
 Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
 
 llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs,
-                                                           std::string signature, std::vector<OwnedTensor> inputs) {
+                                                           std::string signature, std::vector<OwnedTensor> inputs,
+                                                           Observer first) {
   auto ports = session.inputs(signature);
   if (!ports)
     return ports.takeError();
@@ -29,7 +30,7 @@ llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &sessio
   for (auto [port, tensor] : llvm::zip(*ports, inputs))
     live->keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
   live->run.emplace(session, std::move(signature), std::move(inputs),
-                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); });
+                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); }, std::move(first));
   return live;
 }
 

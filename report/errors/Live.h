@@ -14,9 +14,10 @@ eval::Tensor viewOf(const Value &value, eval::OwnedTensor &owned);
 
 class LiveResult {
 public:
-  /// `inputs`: those of the result.
+  /// `inputs`: those of the result. `first` sees every tensor of it before anybody else, and may change it.
   static llvm::Expected<std::unique_ptr<LiveResult>> of(const eval::Session &session, const Pairs &pairs,
-                                                        std::string signature, std::vector<eval::OwnedTensor> inputs);
+                                                        std::string signature, std::vector<eval::OwnedTensor> inputs,
+                                                        eval::Observer first = {});
 
   /// What the run has of a tensor of the source, over what is there in `numbers`; lets it run as far as needed. False:
   /// nothing, so that `numbers` is as it was.

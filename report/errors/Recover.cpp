@@ -10,14 +10,14 @@ using namespace eval;
 
 llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Session &result, const Pairs &pairs,
                                                  const std::string &signature, const std::vector<OwnedTensor> &inputs,
-                                                 SeeTensor see) {
+                                                 SeeTensor see, Observer first) {
   auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
   if (!ports || !resultPorts)
     return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
   if (!given)
     return given.takeError();
-  auto live = LiveResult::of(result, pairs, signature, inputs);
+  auto live = LiveResult::of(result, pairs, signature, inputs, std::move(first));
   if (!live)
     return live.takeError();
   for (auto [port, tensor] : llvm::zip(*ports, *given)) {

@@ -13,10 +13,11 @@ using SeeTensor =
 
 /// Runs the result, and beside it the source, led: whatever has a counterpart goes on with what that holds. Shows each
 /// tensor of numbers that the source computes, in its order. `inputs` are the result's; sessions are of whole models.
-/// The outputs are the result's.
+/// The outputs are the result's. `first` sees what the result computes, and may change it.
 llvm::Expected<std::vector<eval::NamedTensor>> recover(const eval::Session &source, const eval::Session &result,
                                                        const Pairs &pairs, const std::string &signature,
-                                                       const std::vector<eval::OwnedTensor> &inputs, SeeTensor see);
+                                                       const std::vector<eval::OwnedTensor> &inputs, SeeTensor see,
+                                                       eval::Observer first = {});
 
 /// One of them: "give me that source tensor of this optimised model", the last time that it is computed.
 llvm::Expected<eval::OwnedTensor> recoverTensor(const eval::Session &source, const eval::Session &result,

@@ -1,0 +1,254 @@
+#include "eval/RandomInput.h"
+#include "import/Import.h"
+#include "passes/Pipeline.h"
+#include "report/errors/Errors.h"
+#include "report/errors/Live.h"
+#include "report/errors/Recover.h"
+#include "tests/RealModels.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+/// Errors in terms of the source: figures, the way along relations and back, recovery, and layers that are swapped.
+
+using namespace origo;
+using namespace origo::eval;
+using namespace origo::report;
+using namespace origo::test;
+
+namespace {
+
+TEST(LayerErrors, FiguresAreThoseOfTheirFormulas) {
+  RecordSums first, second;
+  first.add({0, 1, 2, 4}, {0, 1, 3, 4});
+  second.add({-1, 1, NAN, INFINITY}, {-1, 3, NAN, 5});
+  ErrorSums sums;
+  sums.add(first);
+  sums.add(second);
+  ErrorFigures f = sums.figures(0.5);
+  EXPECT_DOUBLE_EQ(f.mse, (1. / 4 + 4. / 4) / 2);
+  EXPECT_DOUBLE_EQ(f.tae, (1. + 2.) / 2);
+  EXPECT_DOUBLE_EQ(f.mae, (1. / 4 + 2. / 4) / 2);
+  EXPECT_DOUBLE_EQ(f.mpeir, (1 / (4 + 1e-6) + 2 / (2 + 1e-6)) / 2);
+  EXPECT_DOUBLE_EQ(f.max, 2);
+  EXPECT_DOUBLE_EQ(*f.srmse, std::sqrt(0.625) / 0.5);
+  EXPECT_DOUBLE_EQ(*f.psnr, 10 * std::log10(25 / 0.625));
+  EXPECT_DOUBLE_EQ(*f.overRange, 2. / 5);
+  EXPECT_EQ(f.odd, 1u);
+  EXPECT_FALSE(sums.figures(std::nullopt).srmse);
+}
+
+TEST(LayerErrors, EqualTensorsHaveNoErrorAndNoInfiniteFigure) {
+  RecordSums same;
+  same.add({3, 3}, {3, 3});
+  ErrorSums sums;
+  sums.add(same);
+  ErrorFigures f = sums.figures(1);
+  EXPECT_EQ(f.mpeir, 0);
+  EXPECT_EQ(*f.overRange, 0);
+  EXPECT_FALSE(f.psnr);
+}
+
+/// Numbers go into a counterpart and come back, along each kind of step.
+TEST(LayerErrors, NumbersComeBackAlongARelation) {
+  Step permute{.kind = Step::Permute}, affine{.kind = Step::Affine}, quantize{.kind = Step::Quantize};
+  permute.first = {1, 0};
+  affine.scale = {Step::Term::Number, 2};
+  affine.shift = {Step::Term::Number, -1};
+  std::vector<float> from(6), to(6);
+  auto view = [](std::vector<float> &data, Shape shape) {
+    Tensor tensor;
+    tensor.shape = std::move(shape);
+    tensor.storage = {reinterpret_cast<uint8_t *>(data.data()), data.size() * 4};
+    return tensor;
+  };
+  Tensor source = view(from, {2, 3}), result = view(to, {3, 2});
+  Counterpart counterpart{nullptr, {permute, affine}};
+  Numbers numbers{1, 2, 3, 4, 5, 6};
+  ASSERT_TRUE(writeCounterpart(source, numbers, counterpart, result));
+  EXPECT_EQ(to, (std::vector<float>{1, 7, 3, 9, 5, 11}));
+  Numbers back;
+  std::vector<bool> known;
+  ASSERT_TRUE(numbersOfSource(source, counterpart, result, back, known));
+  EXPECT_EQ(back, numbers);
+  EXPECT_EQ(llvm::count(known, true), 6);
+  Tensor other = view(to, {6});
+  EXPECT_FALSE(numbersOfSource(source, counterpart, other, back, known));
+}
+
+TEST(LayerErrors, StoringIsTheOtherWayOfReading) {
+  Quantization quantization;
+  float scale = 0.5f;
+  int64_t zero = 10;
+  quantization.scale = scale;
+  quantization.zeroPoint = zero;
+  std::vector<uint8_t> bytes(4);
+  Tensor tensor;
+  tensor.type = TensorType::INT8;
+  tensor.shape = {4};
+  tensor.quantization = &quantization;
+  tensor.storage = bytes;
+  ASSERT_TRUE(storeNumbers(tensor, {-1, 0.26, 1000, -1000}));
+  EXPECT_EQ(*realNumbers(tensor), (std::vector<double>{-1, 0.5, 58.5, -69}));
+}
+
+std::vector<OwnedTensor> inputsFor(const Session &session, const std::string &signature, uint32_t seed) {
+  std::vector<OwnedTensor> inputs;
+  llvm::ArrayRef<Port> ports = llvm::cantFail(session.inputs(signature));
+  for (const Port &port : ports) {
+    auto input = randomInput(port, static_cast<unsigned>(inputs.size()), seed);
+    if (!input) {
+      llvm::consumeError(input.takeError());
+      return {};
+    }
+    inputs.push_back(std::move(*input));
+  }
+  return inputs;
+}
+
+llvm::Expected<Imported> importAlone(const std::string &path) {
+  ImportOptions options;
+  options.origin = OriginMode::Restart;
+  return importModel(path, options);
+}
+
+/// A fault in the first numbers of what an operator computes, everywhere.
+void disturb(Tensor &tensor) {
+  auto numbers = realNumbers(tensor);
+  if (!numbers)
+    return;
+  for (size_t i = 0; i < numbers->size(); ++i)
+    (*numbers)[i] = (*numbers)[i] * 1.5 + (i % 2 ? 0.4 : -0.3);
+  storeNumbers(tensor, *numbers);
+}
+
+using Tensors = std::map<report::Place, std::pair<bool, Numbers>>;
+
+std::optional<Tensors> recovered(const Session &source, const Session &result, const Pairs &pairs,
+                                 const std::string &signature, const std::vector<OwnedTensor> &inputs,
+                                 const Operator *faulty) {
+  Tensors all;
+  auto outputs = recover(
+      source, result, pairs, signature, inputs,
+      [&](const Value &value, unsigned time, const Tensor &tensor, bool isRecovered) {
+        all[{&value, time}] = {isRecovered, *realNumbers(tensor)};
+      },
+      [&](const Operator &op, const Value &, Tensor &tensor) {
+        if (&op == faulty)
+          disturb(tensor);
+      });
+  if (!outputs) {
+    llvm::consumeError(outputs.takeError());
+    return std::nullopt;
+  }
+  return all;
+}
+
+bool same(const Numbers &a, const Numbers &b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) {
+           return x == y || (std::isnan(x) && std::isnan(y));
+         });
+}
+
+/// Recovery starts from the nearest tensors that live: a fault in any operator of the result is seen in each recovered
+/// tensor that depends on what it changes, and nowhere else.
+TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
+  unsigned models = 0, faults = 0, changed = 0, masked = 0, tensors = 0;
+  for (const std::string &path : realModels()) {
+    std::string name = baseName(path);
+    if (!llvm::is_contained({"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite", "dtln_1_f32.tflite",
+                             "basic_pitch_nmp_f32.tflite"},
+                            name))
+      continue;
+    auto before = importAlone(path), after = importAlone(path);
+    ASSERT_TRUE(before && after);
+    PayloadStore store;
+    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
+    CompileOptions fast;
+    fast.engine = Engine::Fast;
+    auto source = compile(*before->model, fast), result = compile(*after->model, fast);
+    ASSERT_TRUE(source && result);
+    Pairs pairs = Pairs::of(*before, *after);
+    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
+    auto inputs = inputsFor(*result, signature, 1);
+    auto clean = recovered(*source, *result, pairs, signature, inputs, nullptr);
+    ASSERT_TRUE(clean);
+    ++models;
+    for (auto &[place, tensor] : *clean)
+      tensors += tensor.first;
+    size_t operators = after->model->subgraphs[0]->operators.size(), at = 0;
+    for (const Operator &op : after->model->subgraphs[0]->operators) {
+      if (at++ % std::max<size_t>(1, operators / 24))
+        continue;
+      auto now = recovered(*source, *result, pairs, signature, inputs, &op);
+      if (!now)
+        continue; // what it computes is an index or a shape
+      ++faults;
+      // What a recovered tensor is computed from directly decides: if none of it has changed, the tensor must not have.
+      for (const auto &[place, tensor] : *now) {
+        if (!tensor.first)
+          continue;
+        bool operandChanged = false;
+        for (const Use &use : place.first->producer()->operands())
+          if (auto found = use.get() ? now->find({use.get(), place.second}) : now->end(); found != now->end())
+            operandChanged |= !same(found->second.second, clean->at(found->first).second);
+        bool isChanged = !same(tensor.second, clean->at(place).second);
+        EXPECT_TRUE(operandChanged || !isChanged) << path << ": " << place.first->name.str();
+        changed += isChanged;
+        masked += operandChanged && !isChanged; // as by a RELU of what is below zero
+      }
+    }
+  }
+  if (!models)
+    GTEST_SKIP() << "there are no model files";
+  llvm::outs() << models << " networks with " << tensors << " recovered tensors, " << faults << " faults: " << changed
+               << " changes, " << masked << " masked\n";
+  EXPECT_EQ(models, 4u);
+  EXPECT_GE(tensors, 20u);
+  EXPECT_GE(faults, 80u);
+  EXPECT_GE(changed, 100u);
+  EXPECT_LE(masked * 50, changed);
+}
+
+/// Swapping all layers is running the source; swapping none is running the result.
+TEST(LayerErrors, SwappingEverythingIsTheSource) {
+  unsigned models = 0;
+  for (const std::string &path : realModels()) {
+    if (!llvm::is_contained({"blazeface_front_f32.tflite", "resnet8_cifar_f32.tflite", "yunet_f32.tflite"},
+                            baseName(path)))
+      continue;
+    auto before = importAlone(path), after = importAlone(path);
+    ASSERT_TRUE(before && after);
+    PayloadStore store;
+    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
+    auto source = compile(*before->model), result = compile(*after->model);
+    ASSERT_TRUE(source && result);
+    Pairs pairs = Pairs::of(*before, *after);
+    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
+    auto inputs = inputsFor(*result, signature, 1);
+    Layers all;
+    for (const Operator &op : before->model->subgraphs[0]->operators)
+      all.insert(&op);
+    eval::RunOptions run;
+    run.signature = signature;
+    std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+    for (bool everything : {false, true}) {
+      auto have = runSwapped(*source, *result, pairs, signature, inputs, everything ? all : Layers());
+      auto want = (everything ? *source : *result).run(refs, run);
+      ASSERT_TRUE(have && want);
+      for (auto [x, y] : llvm::zip_equal(*have, *want))
+        EXPECT_EQ(x.tensor.bytes, y.tensor.bytes) << path << " " << everything;
+    }
+    ++models;
+  }
+  if (!models)
+    GTEST_SKIP() << "there are no model files";
+  EXPECT_EQ(models, 3u);
+}
+
+} // namespace
