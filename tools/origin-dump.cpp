@@ -5,6 +5,7 @@
 #include "report/origin/Words.h"
 #include "tools/Driver.h"
 #include "tools/JoinMode.h"
+#include "tools/ValuesMode.h"
 
 #include "export/Export.h"
 #include "import/Import.h"
@@ -66,6 +67,7 @@ cl::extrahelp examples("\nMODEL is a .circle or .tflite file, or a side file (MO
                        "  origin-dump net.circle --from 3                     where does operator "
                        "3 come from?\n"
                        "  origin-dump net.circle --check --source net.tflite  is the map true?\n"
+                       "  origin-dump --join-values=dump --source=net.tflite net.circle  what a device computed\n"
                        "  origin-dump --strip=plain.circle net.circle\n"
                        "  origin-dump --json net.circle > net.origin.json\n"
                        "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the "
@@ -152,8 +154,12 @@ int run() {
       return fail("of what is printed, --join and --compare go with --json or --csv only");
     if (wantsCompare())
       return secondPath.empty() ? runCompare(modelPath, joinOptions) : fail("--compare takes two files");
+  } else if (wantsValues()) {
+    if (modes - json)
+      return fail("of what is printed, --join-values goes with --json only");
+    return runValues(modelPath, sourcePath, json);
   } else if (!sourcePath.empty() && !check) {
-    return fail("--source goes with --check and --join");
+    return fail("--source goes with --check, --join and --join-values");
   }
   if (strip.getNumOccurrences())
     return runStrip();
@@ -207,7 +213,7 @@ int run() {
 int main(int argc, char **argv) {
   std::string profileHelp = joinHelp();
   cl::extrahelp profiles(profileHelp);
-  return tools::main(argc, argv, "origin-dump", {&category, &joinCategory()},
+  return tools::main(argc, argv, "origin-dump", {&category, &joinCategory(), &valuesCategory()},
                      "Tells where the operators of a written model come from.\n", [] {
                        if (modelPath.empty())
                          return fail(wantsCompare() ? "--compare takes two files"

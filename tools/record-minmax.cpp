@@ -25,7 +25,7 @@ namespace {
 cl::OptionCategory category("Options");
 cl::opt<std::string> input("input_model", cl::value_desc("MODEL"), cl::desc("The float model"), cl::cat(category));
 cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
-                          cl::desc("Records to run it on; without: three of random numbers, the same each time"));
+                          cl::desc("Records to run it on, or the word random; without: three of random numbers, the same each time"));
 cl::opt<std::string> output("output_model", cl::value_desc("OUTPUT"), cl::cat(category),
                             cl::desc("The same model, with the range of each tensor"));
 cl::opt<RecordFormat>
@@ -207,6 +207,8 @@ llvm::Error writeStatistics(const Statistics &statistics) {
 llvm::Expected<std::unique_ptr<Records>> openData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) {
   if (data.empty())
     return randomRecords(inputs);
+  if (data == "random")
+    return seededRecords(inputs, 4);
   // Signatures with inputs of their own have data of their own.
   llvm::SmallString<256> own(data.getValue());
   llvm::sys::path::append(own, signature);

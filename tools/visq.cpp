@@ -3,9 +3,12 @@
 #include "export/Writer.h"
 #include "quantize/Records.h"
 #include "report/errors/Print.h"
+#include "report/errors/Search.h"
 #include "tools/Related.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,6 +37,13 @@ cl::opt<bool> blame("blame", cl::cat(category),
                     cl::desc("Tells own from inherited error, and sorts by what a layer's own does to the outputs"));
 cl::opt<uint64_t> blameRecords("blame_records", cl::value_desc("N"), cl::init(2), cl::cat(category),
                                cl::desc("Records that effects on the outputs are taken from (2)"));
+cl::opt<double> bound("bound", cl::value_desc("ERROR"), cl::cat(category),
+                      cl::desc("Finds the fewest layers to be kept float for an output error of at most that, measured like "
+                               "an effect"));
+cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(category),
+                            cl::desc("With --bound: writes them for circle-quantizer --config"));
+cl::opt<unsigned> mostRuns("most_runs", cl::value_desc("N"), cl::init(200), cl::cat(category),
+                           cl::desc("With --bound: measures at most so often (200)"));
 cl::opt<bool> byScope("by_scope", cl::cat(category), cl::desc("A line a scope of names"));
 cl::opt<std::string> json("json", cl::value_desc("FILE"), cl::cat(category), cl::desc("Writes everything as JSON"));
 cl::opt<bool> dot("dump_dot_graph", cl::cat(ones), cl::desc("Writes FILE.dot beside each file, a picture of subgraph 0"));
@@ -48,6 +58,14 @@ cl::opt<eval::Engine>
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
                       clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
 cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
+
+ErrorOptions options() {
+  ErrorOptions options;
+  options.compile.engine = engine;
+  options.compile.threads = threadCount(threads);
+  options.own = blame || bound.getNumOccurrences();
+  return options;
+}
 
 struct Wanted {
   std::string path;
@@ -74,7 +92,56 @@ llvm::Error write(const ErrorReport &report, llvm::ArrayRef<Wanted> files) {
   return OutputFile::commit(done);
 }
 
-llvm::Expected<uint64_t> runRecords(ErrorRun &run) {
+/// A record that effects are taken from.
+struct Sample {
+  std::string signature;
+  std::vector<eval::OwnedTensor> inputs;
+};
+
+llvm::Error writeText(const std::string &path, llvm::StringRef text) {
+  auto file = OutputFile::open(path);
+  if (!file)
+    return file.takeError();
+  (*file)->write(llvm::arrayRefFromStringRef(text));
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
+llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::ArrayRef<Sample> samples) {
+  std::vector<const ErrorRow *> rows;
+  for (const ErrorRow &row : report.rows)
+    if (row.effect && row.value->producer())
+      rows.push_back(&row);
+  llvm::stable_sort(rows, [](const ErrorRow *a, const ErrorRow *b) { return *a->effect > *b->effect; });
+  std::vector<const Operator *> blamed;
+  for (const ErrorRow *row : rows)
+    if (!llvm::is_contained(blamed, row->value->producer()))
+      blamed.push_back(row->value->producer());
+  auto found = fewestLayers(blamed, run.pairs(), bound, mostRuns, [&](const Layers &layers) -> llvm::Expected<double> {
+    double sum = 0;
+    for (const Sample &sample : samples) {
+      auto error = run.errorWith(sample.signature, sample.inputs, layers);
+      if (!error)
+        return error.takeError();
+      sum += *error;
+    }
+    return sum / static_cast<double>(std::max<size_t>(samples.size(), 1));
+  });
+  if (!found)
+    return found.takeError();
+  llvm::outs() << llvm::format("output error %.4g", found->before);
+  if (found->layers.empty())
+    llvm::outs() << ", which is within the bound\n";
+  else
+    llvm::outs() << llvm::format(", and %.4g with %zu of %zu layers as in the source (%u runs):\n", found->error,
+                                 found->layers.size(), blamed.size(), found->runs);
+  for (const Operator *op : found->layers)
+    llvm::outs() << "  " << op->opName() << " " << printable(op->result()->name, 200) << '\n';
+  return config.empty() ? llvm::Error::success() : writeText(config, floatConfig(found->layers));
+}
+
+llvm::Expected<uint64_t> runRecords(ErrorRun &run, std::vector<Sample> &samples) {
   struct Part {
     std::string signature;
     std::unique_ptr<quantize::Records> records;
@@ -103,12 +170,14 @@ llvm::Expected<uint64_t> runRecords(ErrorRun &run) {
       if (!inputs)
         return inputs.takeError();
       OwnErrors own;
-      bool effects = blame && i < blameRecords;
+      bool effects = options().own && i < blameRecords;
       llvm::Error error = run.add(part.signature, *inputs, effects ? &own : nullptr);
       if (!error && effects)
         error = run.addEffects(part.signature, *inputs, own);
       if (error)
         return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(std::move(error)));
+      if (effects && bound.getNumOccurrences())
+        samples.push_back({part.signature, std::move(*inputs)});
     }
     run.endRecord();
   }
@@ -120,15 +189,12 @@ llvm::Error compare(const ErrorMetric &metric) {
   auto models = loadRelated(source, result, store);
   if (!models)
     return models.takeError();
-  ErrorOptions options;
-  options.compile.engine = engine;
-  options.compile.threads = threadCount(threads);
-  options.own = blame;
-  auto run = ErrorRun::of(models->source, models->result, options);
+  auto run = ErrorRun::of(models->source, models->result, options());
   if (!run)
     return run.takeError();
   phase("executing");
-  auto count = runRecords(*run);
+  std::vector<Sample> samples;
+  auto count = runRecords(*run, samples);
   if (!count)
     return count.takeError();
   auto rows = run->rows();
@@ -149,6 +215,8 @@ llvm::Error compare(const ErrorMetric &metric) {
   want(json, &metric);
   if (llvm::Error error = write(report, files))
     return error;
+  if (bound.getNumOccurrences())
+    return findLayers(*run, report, samples);
   if (byScope)
     printErrorScopes(report, metric, llvm::outs());
   else if (files.empty())
@@ -163,6 +231,8 @@ int checkAndRun() {
   if (!metric)
     return fail("--metric: \"" + printable(metricName) + "\" is none; give MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, "
                                                          "max or over_range");
+  if (!config.empty() && !bound.getNumOccurrences())
+    return fail("--config goes with --bound");
   llvm::Error error = compare(*metric);
   return error ? fail(std::move(error)) : 0;
 }
@@ -176,6 +246,7 @@ int main(int argc, char **argv) {
                      "  visq -f net.tflite -q net_int8.tflite --data records/            a line a tensor\n"
                      "  visq -f net.tflite -q net_int8.tflite -d records/ --blame        the worst layers first\n"
                      "  visq -f net.circle -q net_u8.circle -d images.npy --mpeir_output net.visq.json --dump_dot_graph\n"
+                     "  visq -f net.tflite -q net_int8.tflite -d records/ --bound 0.01 --config keep.json\n"
                      "  visq -f net.circle -q net_u8.circle -d images.npy --blame --json errors.json\n",
                      checkAndRun);
 }

@@ -45,14 +45,27 @@ Numbers through(const Tensor &source, const Counterpart &counterpart, const Numb
 }
 
 /// Root of the mean square in parts of the range of what is right; none where there is nothing to compare.
-std::optional<double> outputError(const Value &value, OwnedTensor right, OwnedTensor have) {
-  auto want = realNumbers(viewOf(value, right)), is = realNumbers(viewOf(value, have));
+std::optional<double> outputError(const Value &value, OwnedTensor right, const Value &other, OwnedTensor have) {
+  auto want = realNumbers(viewOf(value, right)), is = realNumbers(viewOf(other, have));
   if (!want || !is || want->size() != is->size() || want->empty())
     return std::nullopt;
   RecordSums sums;
   sums.add(*want, *is);
-  double range = sums.high - sums.low;
+  double range = std::max(sums.high, 0.) - std::min(sums.low, 0.); // an output may be one number
   return range > 0 ? std::sqrt(sums.squares / static_cast<double>(sums.count)) / range : 0;
+}
+
+/// The mean of that over the outputs.
+double outputsError(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> right, llvm::ArrayRef<Port> others,
+                    llvm::ArrayRef<NamedTensor> have) {
+  double sum = 0;
+  unsigned counted = 0;
+  for (size_t i = 0; i < right.size() && i < have.size(); ++i)
+    if (auto part = outputError(*ports[i].value, right[i].tensor, *others[i].value, have[i].tensor)) {
+      sum += *part;
+      ++counted;
+    }
+  return counted ? sum / counted : 0;
 }
 
 double meanSquare(const RecordSums &sums) {
@@ -169,8 +182,8 @@ const Pairs &ErrorRun::pairs() const { return parts->pairs; }
 /// wanted of it.
 class ErrorRun::Record {
 public:
-  Record(Parts &parts, std::string signature, OwnErrors *own)
-      : parts(parts), signature(std::move(signature)), ownErrors(own) {}
+  Record(Parts &parts, std::string signature, OwnErrors *own, Observer replace = {})
+      : parts(parts), signature(std::move(signature)), ownErrors(own), replace(std::move(replace)) {}
 
   llvm::Error run(std::vector<OwnedTensor> inputs) {
     auto ports = parts.source.inputs(signature), resultPorts = parts.result.inputs(signature);
@@ -181,7 +194,7 @@ public:
       return given.takeError();
     auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
     auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
-    auto live = LiveResult::of(parts.result, parts.pairs, signature, *given);
+    auto live = LiveResult::of(parts.result, parts.pairs, signature, *given, replace);
     if (!live)
       return live.takeError();
     result = std::move(*live);
@@ -192,7 +205,7 @@ public:
         startAt(*port.value, inputs[i], led[i], rounded[i]);
     source.emplace(parts.source, signature, std::move(inputs), measured);
     ledSource.emplace(parts.source, signature, std::move(led), measured);
-    if (parts.options.own) {
+    if (parts.options.own && !replace) {
       roundedSource.emplace(parts.source, signature, std::move(rounded), measured);
       ledResult.emplace(parts.result, signature, *given, related);
     }
@@ -218,6 +231,7 @@ private:
   Parts &parts;
   std::string signature;
   OwnErrors *ownErrors;
+  Observer replace;
   std::unique_ptr<LiveResult> result;
   std::optional<Walk> source, ledSource, roundedSource, ledResult;
 
@@ -254,7 +268,7 @@ private:
     Tensor ledView = viewOf(value, led);
     storeNumbers(ledView, have);
     result->release(place);
-    if (!parts.options.own)
+    if (!parts.options.own || replace)
       return;
     Tensor roundedView = viewOf(value, rounded);
     if (auto holding = parts.pairs.holders(place); !holding.empty())
@@ -319,10 +333,12 @@ private:
     if (have.size() == want->size()) {
       openOf(*place.first).total.add(*want, have);
       openOf(*place.first).inherited.add(*want, *inherited);
+      if (replace && !row.recovered)
+        openOf(*place.first).own[{0, 0}].add(*inherited, have);
     } else if (row.unmeasured.empty()) {
       row.unmeasured = "has another shape in the result";
     }
-    if (parts.options.own)
+    if (roundedSource)
       ownAt(place, tensor, std::move(*want));
   }
 
@@ -444,6 +460,10 @@ llvm::Error ErrorRun::add(llvm::StringRef signature, std::vector<OwnedTensor> in
   return Record(*parts, signature.str(), own).run(std::move(inputs));
 }
 
+llvm::Error ErrorRun::addReplaced(llvm::StringRef signature, std::vector<OwnedTensor> inputs, Observer replace) {
+  return Record(*parts, signature.str(), nullptr, std::move(replace)).run(std::move(inputs));
+}
+
 void ErrorRun::endRecord() {
   for (auto &[index, open] : parts->open) {
     ErrorRow &row = parts->rows[index];
@@ -502,15 +522,8 @@ llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<Ow
     auto outputs = parts->source.run(given, run);
     if (!outputs)
       return outputs.takeError();
-    double sum = 0;
-    unsigned counted = 0;
-    for (size_t i = 0; i < outputs->size(); ++i)
-      if (auto part = outputError(*(*ports)[i].value, (*right)[i].tensor, (*outputs)[i].tensor)) {
-        sum += *part;
-        ++counted;
-      }
     Parts::Effects &effects = parts->effects[parts->rowOf.lookup(layer)];
-    effects.sum += counted ? sum / counted : 0;
+    effects.sum += outputsError(*ports, *right, *ports, *outputs);
     ++effects.times;
   }
   return llvm::Error::success();
@@ -544,6 +557,25 @@ void compareConstants(ErrorRow &row, llvm::ArrayRef<Counterpart> counterparts) {
 }
 
 } // namespace
+
+llvm::Expected<double> ErrorRun::errorWith(llvm::StringRef signature, const std::vector<OwnedTensor> &inputs,
+                                           const Layers &layers) const {
+  RunOptions run;
+  run.signature = signature.str();
+  auto right = parts->source.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), run);
+  auto starts = parts->source.inputs(signature), others = parts->result.inputs(signature);
+  auto ports = parts->source.outputs(signature), ends = parts->result.outputs(signature);
+  if (!right || !starts || !others || !ports || !ends)
+    return llvm::joinErrors(llvm::joinErrors(right.takeError(), llvm::joinErrors(starts.takeError(), others.takeError())),
+                            llvm::joinErrors(ports.takeError(), ends.takeError()));
+  auto given = inputsOfResult(*starts, *others, parts->pairs, inputs);
+  if (!given)
+    return given.takeError();
+  auto have = runSwapped(parts->source, parts->result, parts->pairs, signature.str(), *given, layers);
+  if (!have)
+    return have.takeError();
+  return outputsError(*ports, *right, *ends, *have);
+}
 
 std::vector<ErrorRow> ErrorRun::rows() const {
   std::vector<ErrorRow> rows = parts->rows;

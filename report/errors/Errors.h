@@ -2,7 +2,7 @@
 
 #include "eval/Session.h"
 #include "report/errors/Figures.h"
-#include "report/errors/Pairs.h"
+#include "report/errors/Recover.h"
 
 #include <memory>
 
@@ -50,11 +50,20 @@ public:
 
   /// Runs all on a record: the source's inputs in the order of inputs(). `own`: takes own errors.
   llvm::Error add(llvm::StringRef signature, std::vector<eval::OwnedTensor> inputs, OwnErrors *own = nullptr);
+  /// The same where the result ran elsewhere: `replace` writes into each tensor that the result computes here what it was
+  /// there. What it leaves alone is computed from the others. Own error is what the tensor is off from what the source's
+  /// operator makes of the result's operands.
+  llvm::Error addReplaced(llvm::StringRef signature, std::vector<eval::OwnedTensor> inputs, eval::Observer replace);
   /// Ends a record, which is all that was added since the one before.
   void endRecord();
   /// Adds the effect of each layer's own error in a record to what is known of it.
   llvm::Error addEffects(llvm::StringRef signature, const std::vector<eval::OwnedTensor> &inputs,
                          const OwnErrors &own);
+
+  /// How far the result's outputs are from the source's when the source does the work of these layers: measured like an
+  /// effect.
+  llvm::Expected<double> errorWith(llvm::StringRef signature, const std::vector<eval::OwnedTensor> &inputs,
+                                   const Layers &layers) const;
 
   /// By subgraph: its inputs, and what is computed, in the order of execution. Rows without figures say why.
   std::vector<ErrorRow> rows() const;

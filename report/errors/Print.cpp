@@ -75,9 +75,13 @@ ColorSlots slotsFor(const ErrorReport &report, const ErrorMetric &metric) {
 
 } // namespace
 
+std::optional<double> ownSteps(const ErrorRow &row) {
+  return row.own.empty() ? std::nullopt : row.own.figures(row.scale).srmse;
+}
+
 double blameOf(const ErrorRow &row, const ErrorMetric &metric) {
   if (row.effect)
-    return *row.effect;
+    return *row.effect * std::max(1., ownSteps(row).value_or(0) * std::sqrt(12.));
   auto value = valueOf(row.own.empty() ? row.total : row.own, row.scale, metric);
   if (!value)
     return -INFINITY;
@@ -98,7 +102,7 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
       double x = a->recovered ? -INFINITY : blameOf(*a, metric), y = b->recovered ? -INFINITY : blameOf(*b, metric);
       return x > y;
     });
-  Cells head{"TENSOR", "OPERATOR", metric.name.str(), "INHERITED", "OWN", "EFFECT", ""};
+  Cells head{"TENSOR", "OPERATOR", metric.name.str(), "INHERITED", "OWN", "STEPS", "EFFECT", ""};
   printColumns(
       head, rows.size(),
       [&](size_t i) {
@@ -108,10 +112,11 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
                      shortText(valueOf(row.total, row.scale, metric)),
                      shortText(valueOf(row.inherited, row.scale, metric)),
                      shortText(valueOf(row.own, row.scale, metric)),
+                     shortText(ownSteps(row)),
                      shortText(row.effect),
                      row.recovered ? "recovered" : ""};
       },
-      os, {2, 3, 4, 5});
+      os, {2, 3, 4, 5, 6});
   for (const auto &[why, count] : unmeasured)
     os << count << (count == 1 ? " tensor " : " tensors ") << why << '\n';
 }
@@ -205,6 +210,7 @@ void writeErrors(const ErrorReport &report, const ErrorMetric &metric, llvm::raw
       line["metrics"] = std::move(metrics);
       line["own"] = numberOrNull(valueOf(row.own, row.scale, metric));
       line["inherited"] = numberOrNull(valueOf(row.inherited, row.scale, metric));
+      line["ownSteps"] = numberOrNull(ownSteps(row));
       line["effect"] = numberOrNull(row.effect);
     }
     os << separator << text(line);

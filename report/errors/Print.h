@@ -15,8 +15,12 @@ struct ErrorReport {
   uint64_t records = 0;
 };
 
-/// The figure of a row by which tables are sorted: the effect where it is known, else its own error, else all of it.
+/// By what tables are sorted: the effect where it is known, as many times as the own error is what rounding the result
+/// explains, which is a step by the root of 12; else the own error, else all of it. For what is rounded as it has to be,
+/// nobody is to blame.
 double blameOf(const ErrorRow &row, const ErrorMetric &metric);
+/// Own error, root of the mean square, in steps of the quantisation.
+std::optional<double> ownSteps(const ErrorRow &row);
 
 enum class ErrorOrder { Blame, Execution };
 /// A line a tensor.
