@@ -49,7 +49,7 @@ struct PageContents {
   std::vector<std::string> notes; ///< for the reader, of what is missing
 };
 
-/// The data that the page shows, as JSON in UTF-8. docs/viewers.md says what it is like.
+/// The data that the page shows, as JSON in UTF-8, in columns; view/page/data.js reads it.
 std::string pageData(const PageContents &contents);
 
 /// The page. Text from the model is in it only as compressed bytes in base64, which hold no markup.
