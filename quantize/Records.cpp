@@ -118,8 +118,7 @@ public:
     for (const OwnedTensor &array : arrays) {
       uint64_t size = array.bytes.size() / records;
       OwnedTensor &one = all.emplace_back(OwnedTensor{array.type, array.shape, {}});
-      if (stacked)
-        one.shape.erase(one.shape.begin());
+      one.shape = shapes[&array - arrays.data()];
       one.bytes.assign(array.bytes.begin() + record * size, array.bytes.begin() + (record + 1) * size);
     }
     return all;
@@ -127,8 +126,28 @@ public:
 
 private:
   Record arrays;
-  bool stacked = false;
+  std::vector<Shape> shapes; ///< of one record of each
   uint64_t records = 1;
+
+  /// The shape of one record, and how many there are; none: the array does not fit.
+  static std::optional<std::pair<Shape, uint64_t>> recordsOf(const Port &port, const OwnedTensor &array) {
+    llvm::ArrayRef<int32_t> shape = array.shape, rest = shape.empty() ? shape : shape.drop_front();
+    auto counted = [&](Shape one) { return std::pair(std::move(one), static_cast<uint64_t>(shape[0])); };
+    if (fits(port, shape))
+      return std::pair(array.shape, uint64_t(1));
+    if (!shape.empty() && fits(port, rest))
+      return counted(Shape(rest.begin(), rest.end()));
+    // An input of one image or sentence, and an array of several, or of one without that dimension.
+    Shape one = {1};
+    one.append(rest.begin(), rest.end());
+    if (!shape.empty() && fits(port, one))
+      return counted(one);
+    one.resize(1);
+    one.append(shape.begin(), shape.end());
+    if (fits(port, one))
+      return std::pair(one, uint64_t(1));
+    return std::nullopt;
+  }
 
   llvm::Error take(llvm::ArrayRef<Port> ports, Bytes bytes, bool isArchive) {
     if (isArchive) {
@@ -159,15 +178,14 @@ private:
       const OwnedTensor &array = arrays[i];
       if (array.type != ports[i].type)
         return makeError("holds " + tensorTypeName(array.type) + ", " + inputText(ports, i) + " is " +
-                         tensorTypeName(ports[i].type));
-      bool whole = fits(ports[i], array.shape);
-      bool more = !whole && !array.shape.empty() && fits(ports[i], llvm::ArrayRef(array.shape).drop_front());
-      if ((!whole && !more) || (i > 0 && more != stacked) ||
-          (i > 0 && more && static_cast<uint64_t>(array.shape[0]) != records))
+                         tensorTypeName(ports[i].type) + "; write it with array.astype(numpy." +
+                         tensorTypeName(ports[i].type).lower() + ")");
+      auto one = recordsOf(ports[i], array);
+      if (!one || (i > 0 && one->second != records))
         return makeError("holds an array of shape " + shapeText(array.shape) + ", " + inputText(ports, i) + " is of " +
                          shapeText(ports[i].shape) + ", or as many behind a first dimension of records as the others");
-      stacked = more;
-      records = more ? array.shape[0] : 1;
+      shapes.push_back(std::move(one->first));
+      records = one->second;
     }
     return llvm::Error::success();
   }

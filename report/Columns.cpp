@@ -14,6 +14,19 @@ int report::columnWidth(StringRef text) {
   return columns < 0 ? static_cast<int>(text.size()) : columns;
 }
 
+std::string report::shortName(StringRef name, size_t limit) {
+  if (name.size() <= limit)
+    return printable(name, ~size_t{0});
+  size_t head = limit / 3, tail = name.size() - (limit - head);
+  // Not between the bytes of a character.
+  auto inside = [&](size_t at) { return (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80; };
+  while (head > 0 && inside(head))
+    --head;
+  while (tail < name.size() && inside(tail))
+    ++tail;
+  return printable(name.take_front(head), ~size_t{0}) + "…" + printable(name.drop_front(tail), ~size_t{0});
+}
+
 void report::printColumns(const Cells &head, size_t count, llvm::function_ref<Cells(size_t)> row, llvm::raw_ostream &os,
                           llvm::ArrayRef<size_t> rightAligned) {
   std::vector<int> widths;

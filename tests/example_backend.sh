@@ -43,6 +43,9 @@ runs() {
 join() { "$bin/origin-dump" --join "$1.csv" --kernels="$1.json" --clock=100 "${@:2}" "$1.circle" 2>said || fail "$(<said)"; }
 
 generate "$example/digits.origo" digits
+# As the page makes inputs.
+mkdir page && "$bin/circle-interpreter" --seed=1 --save-inputs=page/in digits.circle >/dev/null && ./digits page/in page/out >page/trace.csv ||
+  fail "the page's commands for inputs"
 runs digits
 join digits --json >joined.json
 for key in synthetic_ns unattributed_ns; do
@@ -88,6 +91,27 @@ subgraph @main(%x: f32[1,8,8,1]) -> (%y) {
 }
 END
 generate other.origo other
+cat >mobile.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,8,8,1]) -> (%y) {
+  %around: i32[4,2] = const [0, 0, 1, 2, 0, 1, 1, 0]
+  %padded: f32[1,11,9,2] = PAD(%x, %around)
+  %filter: f32[1,3,2,4] = const seed 1 normal 0 0.5
+  %b: f32[4] = const seed 4 uniform -1 1
+  %a: f32[1,5,8,4] = DEPTHWISE_CONV_2D(%padded, %filter, %b) {padding=VALID, stride_h=2, stride_w=1, depth_multiplier=2, fused_activation_function=RELU}
+  %filter2: f32[1,2,2,4] = const seed 5 normal 0 0.5
+  %c: f32[1,5,8,4] = DEPTHWISE_CONV_2D(%a, %filter2) {padding=SAME, stride_h=1, stride_w=1, depth_multiplier=1}
+  %shape: i32[2] = const [1, 160]
+  %flat: f32[1,160] = RESHAPE(%c, %shape)
+  %weights: f32[10,160] = const seed 2 normal 0 0.3
+  %bias: f32[10] = const seed 3 uniform 1 5
+  %y: f32[1,10] = FULLY_CONNECTED(%flat, %weights, %bias)
+}
+END
+generate mobile.origo mobile
+grep -q 'pad(' mobile.c && grep -q 'depthwise_conv_2d(' mobile.c || fail "mobile.c has no PAD or DEPTHWISE_CONV_2D"
+runs mobile
 grep -q 'mul(.*RELU6' other.c || fail "other.c has no MUL"
 runs other
 

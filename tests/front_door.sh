@@ -105,5 +105,5 @@ done
 refused 'cannot write the output' bash -c 'origo --help >/dev/full'
 # A tool that is not there is named.
 mkdir alone && cp "$bin/origo" alone/
-refused 'needs circle2circle, which does not lie beside origo' alone/origo optimize net.tflite
+refused 'needs circle2circle, which does not lie beside this program' alone/origo optimize net.tflite
 echo "front door: fine, $count commands"

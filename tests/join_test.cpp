@@ -620,7 +620,7 @@ TEST(Join, NamesAreUntrusted) {
   MapNames names(model.map());
   std::string table, csv, text, trace;
   llvm::raw_string_ostream a(table), b(csv), c(text), d(trace);
-  printJoin(join, names, By::Row, nullptr, true, a);
+  printJoin(join, names, By::Row, nullptr, {.full = true}, a);
   printJoinCsv(join, names, By::Row, nullptr, b);
   printJoinJson(join, names, nullptr, c);
   printJoinTrace(join, names, d);
@@ -662,13 +662,13 @@ TEST(Join, CompareInTheSpaceOfTheSource) {
   JoinSummary b = llvm::cantFail(readJoinSummary(summary("onert.table.md")));
   std::string text;
   llvm::raw_string_ostream os(text);
-  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os)), "");
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, {}, os)), "");
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",\"(total)\",201011,75000\n"), std::string::npos) << text;
   text.clear();
   a.operators[3].first = "a/b/c", a.operators[4].first = "a", b.operators[3].first = "a/b/c",
   b.operators[4].first = "a";
-  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Scope, CompareFormat::Csv, false, os)), "");
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Scope, CompareFormat::Csv, {}, os)), "");
   uint64_t of3 = a.operators[3].second, of4 = a.operators[4].second;
   for (std::string line : {std::string("level,scope,a_ns,b_ns\n"), "\n2,\"a/ (rest)\"," + std::to_string(of4) + ",",
                            "\n1,\"a/\"," + std::to_string(of3 + of4) + ",", std::string("\n1,\"(no scope)\",")})
@@ -681,17 +681,17 @@ TEST(Join, CompareInTheSpaceOfTheSource) {
   for (auto &[id, row] : nameless.operators)
     row.first.clear();
   text.clear();
-  EXPECT_EQ(llvm::cantFail(compareJoins(nameless, b, CompareBy::Operator, CompareFormat::Csv, false, os)), "");
+  EXPECT_EQ(llvm::cantFail(compareJoins(nameless, b, CompareBy::Operator, CompareFormat::Csv, {}, os)), "");
   EXPECT_NE(text.find("3,\"next_step\",10000,5000\n"), std::string::npos) << text;
   // What another tool made of the network has other ids; names are what stays, if one operator has them.
   b.fingerprint = "sha256:other";
   b.operators = {{13, {"next_step", 5000}}, {14, {"product", 7}}, {15, {"product", 8}}, {16, {"quantised", 9}}};
   text.clear();
-  EXPECT_EQ(llvm::toString(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os).takeError()),
+  EXPECT_EQ(llvm::toString(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, {}, os).takeError()),
             "--compare: the two are builds of different sources, " + a.fingerprint +
                 " and sha256:other, and only 1 of 4 operators have the same name");
   b.operators.erase(15);
-  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, false, os)),
+  EXPECT_EQ(llvm::cantFail(compareJoins(a, b, CompareBy::Operator, CompareFormat::Csv, {}, os)),
             "the two are builds of different sources: 2 operators are the same by name, 6 are in one only");
   for (const char *line : {"3,13,\"next_step\",10000,5000\n", "4,14,\"product\",162398,7\n", "1,,\"result\",10001,0\n",
                            ",16,\"quantised\",0,9\n"})

@@ -4,7 +4,6 @@
 # so of commands with a profile of this machine neither numbers nor the order of lines count.
 # usage: pages.sh BIN PAGE COMMANDS   COMMANDS: how many the page has at least
 #        ORIGO_BLESS=1 in the environment writes the page anew
-# Exits with 77 (skipped) where the page needs model files and there are none.
 set -uo pipefail
 bin=$(realpath "$1") page=$2 least=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,16 +22,11 @@ block() { awk -v n="$1" '/^```json$/ { inside = ++at == n; next } /^```$/ { insi
 mobilenet() { circle2circle -O1 res/mobilenet_v2.origo net.circle && circle2circle res/mobilenet_v2.origo net.tflite; }
 case $page in
 walkthrough)
-  models=${ORIGO_SHARED:-$root/../shared}/models
-  if [[ ! -d $models ]]; then
-    echo "pages: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
-    exit 77
-  fi
-  cp "$models/blazeface_front_f32.tflite" .
+  circle2circle res/mobilenet_v2.origo net.tflite 2>/dev/null && rm net.tflite.origin.json
   cat >npu.json <<'TARGET'
 {"target": "npu", "ops": {
   "CONV_2D": {"filter": {"constant": true}}, "DEPTHWISE_CONV_2D": {"filter": {"constant": true}}, "ADD": {}, "RELU": {},
-  "MAX_POOL_2D": {}, "RESHAPE": {}}}
+  "MEAN": {}, "FULLY_CONNECTED": {}}}
 TARGET
   ;;
 blame)
@@ -46,6 +40,29 @@ blame)
 profiles) mobilenet && block 1 >kernels.json ;;
 targets) block 2 >npu.json ;;
 viewers) mobilenet && circle2circle --origin=ignore res/mobilenet_v2.origo net.tflite ;;
+onecc)
+  circle2circle res/mobilenet_v2.origo net.tflite 2>/dev/null
+  cat >net.cfg <<'CFG'
+[onecc]
+one-import-tflite = True
+one-optimize = True
+one-quantize = True
+include = O1
+
+[one-import-tflite]
+input_path = net.tflite
+output_path = net.circle
+
+[one-optimize]
+input_path = net.circle
+output_path = net.opt.circle
+
+[one-quantize]
+input_path = net.opt.circle
+output_path = net.q8.circle
+granularity = channel      # one scale for each channel of weights
+CFG
+  ;;
 failing-models)
   cat >net.origo <<'NET'
 origo 1

@@ -67,17 +67,19 @@ llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text) {
     StringRef content = withoutComment(line).rtrim();
     size_t own = content.size() - content.ltrim().size();
     content = content.ltrim();
-    if (content.empty())
+    if (content.empty()) {
+      if (last && line.trim().empty()) // in a value that goes on behind it, an empty line is one
+        *last += "\n";
       continue;
+    }
     if (last && own > indent) {
       *last += "\n" + content.str();
       continue;
     }
     indent = own;
-    if (content.consume_front("[")) {
-      StringRef name = content.split(']').first;
-      if (name.size() == content.size())
-        return atLine(number, "a section needs a ']'");
+    // Without a name and its ']', it is a key that begins with '['.
+    if (size_t end = content.rfind(']'); content.starts_with("[") && end != StringRef::npos && end > 1) {
+      StringRef name = content.slice(1, end);
       if (name == "DEFAULT") {
         section = &defaults;
       } else {
@@ -100,7 +102,13 @@ llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text) {
     known->second = content.drop_front(sign + 1).trim().str();
     last = &known->second;
   }
+  auto trimEnd = [](Section &keys) {
+    for (auto &[key, value] : keys)
+      value = StringRef(value).rtrim().str();
+  };
+  trimEnd(defaults);
   for (auto &[name, keys] : sections) {
+    trimEnd(keys);
     keys.insert(defaults.begin(), defaults.end());
     Section values = keys;
     for (auto &[key, value] : keys) {

@@ -2,9 +2,11 @@
 
 #include "export/Writer.h"
 #include "ir/text/Text.h"
+#include "origin/Fingerprint.h"
 #include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -310,6 +312,27 @@ llvm::Error rewriteFile(const std::string &input, const std::string &output,
   if (output != "-")
     options.originJson = output + ".origin.json";
   return save(*imported, output, options);
+}
+
+llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
+                         const origin::Digest &actual) {
+  std::string name = expected.file.empty() ? "a " + expected.format + " file" : printable(expected.file);
+  return makeError(printable(path, 300) + " is not the source of " + printable(model, 300) + ", which was made from " + name + " with the fingerprint sha256:" +
+                   origin::hex(expected.fingerprint) + "; this one has sha256:" + origin::hex(actual) +
+                   " (origin-dump --fingerprint FILE shows it)");
+}
+
+void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after,
+                std::optional<uint32_t> rewrites, llvm::StringRef nothing) {
+  uint64_t bytesBefore = 0, bytesAfter = 0;
+  if (!kindOf(output) || llvm::sys::fs::file_size(output, bytesAfter))
+    return;
+  std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
+  if (rewrites)
+    text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) + (*rewrites == 1 ? " rewrite" : " rewrites");
+  if (!llvm::sys::fs::file_size(input, bytesBefore))
+    text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after, origins included";
+  note(text + (rewrites == 0u ? nothing.str() : ""));
 }
 
 int fail(llvm::Error error) {

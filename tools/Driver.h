@@ -52,6 +52,14 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);
 
+/// `path` is not the model that `model` was made from, which `expected` lists.
+llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
+                         const origin::Digest &actual);
+
+/// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream.
+void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after, std::optional<uint32_t> rewrites,
+                llvm::StringRef nothing);
+
 /// Prints one line for the error; the exit code of bad input, 1.
 int fail(llvm::Error error);
 int fail(const llvm::Twine &message);

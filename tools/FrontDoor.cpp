@@ -1,105 +1,28 @@
 #include "tools/FrontDoor.h"
 
 #include "tools/Driver.h"
+#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace origo::tools {
-
-static std::string folder() {
-  static const std::string path = [] {
-    static int anchor;
-    return llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable("origo", &anchor)).str();
-  }();
-  return path;
-}
-
-static std::string pathOf(llvm::StringRef tool) { return folder() + "/" + tool.str(); }
-
-static llvm::Error checkTool(llvm::StringRef tool) {
-  if (llvm::sys::fs::can_execute(pathOf(tool)))
-    return llvm::Error::success();
-  return makeError("needs " + tool + ", which does not lie beside origo in " + printable(folder(), 300) +
-                   "; install all of Origo, or build the target command_lines");
-}
-
-/// Becomes the tool. Only returns where that fails.
-static void become(const std::string &path, const std::string &shownName, llvm::ArrayRef<std::string> words) {
-  std::vector<std::string> texts = {shownName};
-  llvm::append_range(texts, words);
-  std::vector<char *> argv;
-  for (std::string &text : texts)
-    argv.push_back(text.data());
-  argv.push_back(nullptr);
-  ::execv(path.c_str(), argv.data());
-}
-
-static int exitCode(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-}
-
-/// Whoever ends us means the tool too.
-static void endWithParent(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent)
-    ::_exit(1);
-}
 
 int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, bool stays) {
   if (llvm::Error error = checkTool(tool))
     return fail(std::move(error));
-  std::string path = pathOf(tool), shown = ("origo " + call.command.name).str();
+  std::string shown = ("origo " + call.command.name).str();
   llvm::outs().flush();
-  pid_t self = ::getpid(), child = stays ? ::fork() : 0;
-  if (child < 0)
-    return fail(llvm::Twine("cannot start ") + tool + ": " + std::strerror(errno));
-  if (child == 0) {
-    if (stays)
-      endWithParent(self);
-    become(path, shown, words);
-    fail(llvm::Twine("cannot start ") + tool + ": " + std::strerror(errno));
-    ::_exit(1);
+  if (stays) {
+    auto status = runAs(toolPath(tool), shown, words);
+    return status ? *status : fail(status.takeError());
   }
-  return exitCode(child);
-}
-
-llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::string> words) {
-  if (llvm::Error error = checkTool(tool))
-    return error;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return makeError(llvm::Twine("cannot start ") + tool + ": " + std::strerror(errno));
-  std::string path = pathOf(tool);
-  pid_t self = ::getpid(), child = ::fork();
-  if (child == 0) {
-    endWithParent(self);
-    ::dup2(ends[1], 1);
-    become(path, tool.str(), words);
-    ::_exit(1);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char part[4096];
-  for (ssize_t count; (count = ::read(ends[0], part, sizeof(part))) > 0;)
-    text.append(part, static_cast<size_t>(count));
-  ::close(ends[0]);
-  if (child < 0 || exitCode(child) != 0)
-    return makeError(tool + " cannot be asked for " + llvm::join(words, " "));
-  return text;
+  become(toolPath(tool), shown, words);
+  return fail("cannot start " + tool + ": " + std::strerror(errno));
 }
 
 llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool) {
@@ -114,7 +37,7 @@ std::vector<std::string> installedTools() {
   llvm::StringRef(ORIGO_TOOLS).split(names, ',');
   std::vector<std::string> found;
   for (llvm::StringRef name : names)
-    if (name != "origo" && llvm::sys::fs::can_execute(pathOf(name)))
+    if (name != "origo" && llvm::sys::fs::can_execute(toolPath(name)))
       found.push_back(name.str());
   return found;
 }

@@ -44,8 +44,6 @@ const Command *findCommand(llvm::StringRef name);
 std::vector<std::string> installedTools();
 /// As `tool` prints it. An error: there is no such tool.
 llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool);
-/// What `tool` prints to standard output.
-llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::string> words);
 
 /// The options of a command, its own first; what a tool cannot be asked for is left out.
 std::vector<OptionRow> optionsOf(const Command &command);

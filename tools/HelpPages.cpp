@@ -2,6 +2,7 @@
 
 #include "ir/Error.h"
 #include "tools/FrontDoor.h"
+#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

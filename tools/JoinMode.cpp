@@ -39,6 +39,14 @@ cl::opt<By> by("by", cl::cat(category), cl::init(By::Row), cl::desc("The lines o
                           clEnumValN(By::Scope, "scope",
                                      "scopes in their names, block3/, block3/conv/; each level adds up to the total"),
                           clEnumValN(By::Pass, "pass", "passes; with --source-profile, what each saved")));
+cl::opt<unsigned> top("top", cl::init(0), cl::value_desc("N"), cl::cat(category),
+                      cl::desc("Only the N lines of the table that cost or changed most"));
+enum class Sort { Default, Id, Change, A, B };
+cl::opt<Sort> sortBy("sort", cl::cat(category), cl::init(Sort::Default), cl::desc("The lines of the table go by"),
+                     cl::values(clEnumValN(Sort::Id, "id", "the number of the source operator"),
+                                clEnumValN(Sort::Change, "change", "falling change (default of --compare)"),
+                                clEnumValN(Sort::A, "a", "falling time; of --compare, that of A"),
+                                clEnumValN(Sort::B, "b", "of --compare, the time of B")));
 cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
 cl::opt<std::string> comparePath("compare", cl::value_desc("A B"), cl::cat(category),
@@ -245,9 +253,8 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
     if (!opened)
       return opened.takeError();
     sourceModel = std::move(*opened);
-    if (origin::fingerprint(sourceModel->view()) != map.source.fingerprint)
-      return makeError(printable(options.source) + ": is not the source of this model, whose fingerprint is sha256:" +
-                       origin::hex(map.source.fingerprint));
+    if (auto actual = origin::fingerprint(sourceModel->view()); actual != map.source.fingerprint)
+      return tools::notTheSource(options.source, options.model, map.source, actual);
     source.emplace(sourceModel->view());
     if (!map.source.namesKnown) { // embedded with ids only, and no side file at hand
       std::string name = std::move(map.source.file);
@@ -255,6 +262,8 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
       map.source.file = std::move(name);
     }
   }
+  if (sortBy == Sort::Change || sortBy == Sort::B)
+    return makeError("--sort=change and --sort=b go with --compare");
   auto profile = openProfile(joinPath);
   if (!profile)
     return profile.takeError();
@@ -298,7 +307,7 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
   else if (options.csv)
     printJoinCsv(*join, names, by, ofSource, llvm::outs());
   else
-    printJoin(*join, names, by, ofSource, options.full, llvm::outs());
+    printJoin(*join, names, by, ofSource, {options.full, top, sortBy == Sort::Id}, llvm::outs());
   return llvm::Error::success();
 }
 
@@ -311,11 +320,15 @@ llvm::Error compare(const std::string &other, const tools::JoinModeOptions &opti
   auto b = readWith(other, readJoinSummary);
   if (!b)
     return b.takeError();
+  CompareOrder order = sortBy == Sort::Id  ? CompareOrder::Id
+                       : sortBy == Sort::A ? CompareOrder::A
+                       : sortBy == Sort::B ? CompareOrder::B
+                                           : CompareOrder::Change;
   auto compared = compareJoins(*a, *b, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
                                options.json  ? CompareFormat::Json
                                : options.csv ? CompareFormat::Csv
                                              : CompareFormat::Table,
-                               options.full, llvm::outs());
+                               {options.full, top, order}, llvm::outs());
   if (!compared)
     return compared.takeError();
   if (!compared->empty())
@@ -330,6 +343,9 @@ bool tools::wantsJoin() { return joinPath.getNumOccurrences() > 0; }
 bool tools::wantsCompare() { return comparePath.getNumOccurrences() > 0; }
 
 std::string tools::strayJoinOption() {
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&top), static_cast<const cl::Option *>(&sortBy)})
+    if (option->getNumOccurrences() && !wantsJoin() && !wantsCompare())
+      return option->ArgStr.str();
   const cl::Option *options[] = {&format,    &rule,      &by,          &tracePath,       std::addressof(columns),
                                  &clockRate, &namesPath, &kernelsPath, &runtimeInfoPath, &sourceProfilePath};
   for (const cl::Option *option : options)
@@ -353,6 +369,7 @@ std::string tools::joinHelp() {
          "  origin-dump --join times.csv net.circle                    which row is which operator, from where\n"
          "  origin-dump --join times.csv --by=scope net.circle         the time of each scope of the source\n"
          "  origin-dump --join times.csv --json --source=net.tflite net.circle > a.json\n"
+         "  origin-dump --join times.csv --by=operator --top=10 net.circle  the ten that cost most\n"
          "  origin-dump --compare a.json b.json                        two builds, by source operator\n"
          "  origin-dump --compare --by=scope a.json b.json             the same, by the scopes of their names\n"
          "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"

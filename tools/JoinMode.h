@@ -15,6 +15,7 @@ bool wantsCompare();
 std::string strayJoinOption();
 
 struct JoinModeOptions {
+  std::string model;  ///< its path, for messages
   std::string source; ///< path of the source model; empty: not given
   bool json = false, csv = false, full = false;
 };

@@ -41,6 +41,12 @@ void printOptions(llvm::ArrayRef<const cl::OptionCategory *> categories) {
   }
 }
 
+void printOptionTable(llvm::ArrayRef<OptionRow> rows) {
+  for (const OptionRow &row : rows)
+    llvm::outs() << "option\t" << row.name << '\t' << kindNames[row.kind] << '\t' << row.words << '\t' << row.value
+                 << '\t' << row.category << '\t' << row.help << '\n';
+}
+
 std::vector<OptionRow> parseOptionTable(llvm::StringRef text) {
   std::vector<OptionRow> rows;
   llvm::SmallVector<llvm::StringRef> lines, cells;

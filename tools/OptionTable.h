@@ -22,6 +22,8 @@ struct OptionRow {
 /// What every tool prints for the one word `--print-options`, and what reads it.
 constexpr llvm::StringLiteral printOptionsWord = "--print-options";
 void printOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories);
+/// The same for a command line that has none of LLVM's options.
+void printOptionTable(llvm::ArrayRef<OptionRow> rows);
 std::vector<OptionRow> parseOptionTable(llvm::StringRef text);
 
 /// Null: there is none of that name.

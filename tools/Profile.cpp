@@ -1,5 +1,7 @@
 #include "tools/Profile.h"
 
+#include "report/Columns.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -64,10 +66,10 @@ void Profile::printTable(llvm::raw_ostream &os) const {
     std::string place = std::to_string(op->subgraph()->index) + ":" + std::to_string(op->index) + " " + op->opName();
     os << llvm::format("%8.3f %6.2f %7u  ", microseconds(row.time) / 1e3,
                        all.count() ? microseconds(row.time) / microseconds(all) * 100 : 0., row.calls)
-       << llvm::left_justify(place, 32) << "  " << printable(nameOf(*op), 60);
+       << llvm::left_justify(place, 32) << "  " << report::shortName(nameOf(*op), 60);
     const char *separator = "  <-  ";
     op->subgraph()->model().sets.forEach(op->origins, [&](uint32_t id) {
-      os << separator << id << ' ' << printable(sourceWords(id), 60);
+      os << separator << id << ' ' << report::shortName(sourceWords(id), 60);
       separator = ", ";
     });
     os << '\n';

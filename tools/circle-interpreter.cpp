@@ -28,6 +28,8 @@ static cl::opt<unsigned> seed("seed", cl::value_desc("N"), cl::desc("Random inpu
                               cl::cat(general));
 static cl::opt<std::string> outputsFolder("outputs", cl::value_desc("DIR"), cl::cat(general),
                                           cl::desc("Writes outputs as .npy files there, named like inputs"));
+static cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("PREFIX"), cl::cat(general),
+                                       cl::desc("Writes the inputs it runs on to PREFIX0, PREFIX1, …: bare elements"));
 static cl::opt<std::string>
     tap("tap", cl::value_desc("DIR"), cl::cat(general),
         cl::desc("Writes every tensor that is computed to DIR/SUBGRAPH_TENSOR, as .npy where inputs or outputs are"));
@@ -130,13 +132,16 @@ llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) {
     return inFile(path, tensor.takeError());
   if (tensor->type != port.type)
     return makeError(printable(path) + ": is " + tensorTypeName(tensor->type) + ", the input is " +
-                     tensorTypeName(port.type));
+                     tensorTypeName(port.type) + "; write it with array.astype(numpy." +
+                     tensorTypeName(port.type).lower() + ")");
+  if (port.rankKnown && tensor->shape.size() + 1 == port.shape.size() && port.shape[0] == 1)
+    tensor->shape.insert(tensor->shape.begin(), 1); // an image, or a sentence, of a batch of one
   bool fits = !port.rankKnown || tensor->shape.size() == port.shape.size();
   for (size_t i = 0; fits && port.rankKnown && i < port.shape.size(); ++i)
     fits = port.shape[i] < 0 || port.shape[i] == tensor->shape[i];
   if (!fits)
     return makeError(printable(path) + ": is of shape " + shapeText(tensor->shape) + ", the input of " +
-                     shapeText(port.shape));
+                     shapeText(port.shape) + "; array.reshape or array[numpy.newaxis] may make it so");
   return tensor;
 }
 
@@ -147,13 +152,16 @@ llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTens
   for (const Port &port : ports)
     if (auto name = fileName(port))
       ++count[*name];
+  std::string written;
   for (size_t i = 0; i < outputs.size(); ++i) {
     auto name = fileName(ports[i]);
     const OwnedTensor &tensor = outputs[i].tensor;
     std::string path = outputsFolder + "/" + (name && count[*name] == 1 ? *name : std::to_string(i));
     if (llvm::Error error = writeNpy(path, tensor.type, tensor.shape, tensor.bytes))
       return error;
+    written += (written.empty() ? "" : ", ") + printable(path, 300) + ".npy";
   }
+  tools::note("wrote " + written);
   return llvm::Error::success();
 }
 
@@ -295,6 +303,9 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
       return input.takeError();
     inputs.push_back(std::move(*input));
   }
+  for (size_t i = 0; i < inputs.size() && !saveInputs.empty(); ++i)
+    if (llvm::Error error = writeFile(saveInputs + std::to_string(i), {}, inputs[i].bytes))
+      return error;
   RunOptions run;
   State state;
   if (runs)

@@ -102,8 +102,7 @@ llvm::Expected<Imported> loadSource(PayloadStore &store, const origin::Listing &
   options.origin = OriginMode::Restart;
   llvm::Expected<Imported> source = load(sourcePath, options, store);
   if (source && source->lineage.source->fingerprint != expected.fingerprint)
-    return makeError(printable(sourcePath) + " is not the source of " + printable(modelPath) +
-                     ": the origin map has another fingerprint");
+    return notTheSource(sourcePath, modelPath, expected, source->lineage.source->fingerprint);
   return source;
 }
 

@@ -58,7 +58,7 @@ cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
 cl::opt<bool> verifyNumerics("verify-numerics",
                              cl::desc("Execute the model after each pass; a wrong rewrite is named, exit status 2"),
                              cl::cat(general));
-cl::opt<bool> verbose("verbose", cl::desc("Say what is done"), cl::cat(general));
+cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
 
 cl::OptionCategory looking("Seeing what happens (every rewrite has a number)");
@@ -453,9 +453,9 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
     return error;
   for (const std::string &note : notes)
     tools::note(note);
-  if (verbose)
-    tools::note(llvm::Twine(before) + " operators, " + llvm::Twine(model.operatorCount()) + " after " +
-                llvm::Twine(model.rewrites) + " rewrites");
+  tools::tellResult(input, output, before, model.operatorCount(), model.rewrites,
+                    pipeline.empty() ? "; no rewrite was asked for, -O1 is all safe ones"
+                                     : "; no rewrite applied, --explain=NAME says why");
   return llvm::Error::success();
 }
 

@@ -148,7 +148,7 @@ int run() {
                 "--check");
   if (std::string option = strayJoinOption(); !option.empty())
     return fail("--" + option + " goes with --join");
-  JoinModeOptions joinOptions{sourcePath, json, csv, full};
+  JoinModeOptions joinOptions{modelPath, sourcePath, json, csv, full};
   if (wantsJoin() || wantsCompare()) {
     if (modes - json - csv || (json && csv) || (wantsJoin() && wantsCompare()))
       return fail("of what is printed, --join and --compare go with --json or --csv only");
@@ -187,10 +187,15 @@ int run() {
   }
   MapNames names(*file.map);
   const origin::ModelView *view = file.model ? &file.model->view() : nullptr;
-  if (where.getNumOccurrences())
-    return printWhere(names, where, full, llvm::outs())
-               ? 0
-               : fail("the source has no operator or tensor \"" + printable(where) + "\"");
+  if (where.getNumOccurrences()) {
+    WhereAnswer answer = printWhere(names, where, full, llvm::outs());
+    if (!answer.found)
+      return fail("the source has no operator or tensor \"" + printable(where) + "\"; " +
+                  (answer.note.empty() ? "origin-dump MODEL shows the names" : answer.note));
+    if (!answer.note.empty())
+      note(answer.note);
+    return 0;
+  }
   if (from.getNumOccurrences())
     return printFrom(names, view, from, llvm::outs())
                ? 0

@@ -124,8 +124,7 @@ private:
       return makeError(printable(modelPath) + " carries no origin map, so nothing ties it to --source; give its side "
                                               "file with --origin-map");
     if (imported->lineage.source->fingerprint != map->source.fingerprint)
-      return makeError(printable(sourcePath) + " is not the source of " + printable(modelPath) +
-                       ": the origin map has another fingerprint");
+      return notTheSource(sourcePath, modelPath, map->source, imported->lineage.source->fingerprint);
     source.imported = std::move(*imported);
     if (!map->source.namesKnown) { // embedded with ids only, and no side file at hand
       auto named = std::make_shared<origin::OriginMap>(*map);

@@ -10,6 +10,9 @@ static cl::OptionCategory general("General");
 static cl::opt<std::string> input(cl::Positional, cl::desc("INPUT.tflite"), cl::cat(general));
 static cl::opt<std::string> output(cl::Positional, cl::desc("OUTPUT.circle"), cl::cat(general));
 
+static cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(general));
+static cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
+
 static int run() {
   if (input.empty() || output.empty())
     return tools::fail("needs INPUT.tflite and OUTPUT.circle; --help shows an example");
@@ -30,6 +33,7 @@ static int run() {
     return tools::fail(std::move(error));
   for (const std::string &note : notes)
     tools::note(note);
+  tools::tellResult(input, output, imported->model->operatorCount(), 0, std::nullopt, "");
   return 0;
 }
 

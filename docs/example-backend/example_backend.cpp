@@ -211,6 +211,44 @@ static int zeros(circle::Padding padding, int in, int out, int filter, int strid
   return padding == circle::Padding::SAME ? std::max(0, ((out - 1) * stride + filter - in) / 2) : 0;
 }
 
+static void need(bool holds) {
+  if (!holds)
+    refuse("the shapes or options are not supported");
+}
+
+/// CONV_2D and DEPTHWISE_CONV_2D, whose options have the same names.
+template <class Options>
+static std::string convolution(const Options &options, const std::vector<int> &in, const std::vector<int> &weights,
+                               const std::vector<int> &out, const std::string &x, const std::string &y,
+                               const std::string &bias, const std::string &result) {
+  need(options.dilation_h_factor() == 1 && options.dilation_w_factor() == 1);
+  need(out.size() == 4 && in[0] == out[0]);
+  int strideH = options.stride_h(), strideW = options.stride_w();
+  circle::Padding padding = options.padding();
+  need(strideH > 0 && strideH < 256 && strideW > 0 && strideW < 256);
+  need(out[1] == length(padding, in[1], weights[1], strideH) && out[2] == length(padding, in[2], weights[2], strideW));
+  return "conv_2d(" + x + ", " + shapeText(in) + ", " + y + ", " + shapeText(weights) + ", " + bias + ", " + result + ", " +
+         shapeText(out) + ", " + number(strideH) + ", " + number(strideW) + ", " +
+         number(zeros(padding, in[1], out[1], weights[1], strideH)) + ", " +
+         number(zeros(padding, in[2], out[2], weights[2], strideW)) + ", " + activation(options.fused_activation_function()) +
+         ")";
+}
+
+/// PAD with zeros: how many lie before and behind each axis is a constant.
+static std::string padCall(const Graph &graph, int32_t x, int32_t paddings, int32_t result) {
+  std::vector<int> in = graph.shape(x), out = graph.shape(result), before;
+  need(in.size() == 4 && out.size() == 4 && graph.tensor(paddings).type() == circle::TensorType::INT32);
+  const auto *bytes = graph.constant(paddings);
+  need(bytes && bytes->size() == 8 * sizeof(int32_t));
+  for (size_t axis = 0; axis < 4; ++axis) {
+    int32_t around[2];
+    std::memcpy(around, bytes->data() + axis * sizeof around, sizeof around);
+    need(around[0] >= 0 && around[1] >= 0 && out[axis] - in[axis] == int64_t(around[0]) + around[1]);
+    before.push_back(around[0]);
+  }
+  return "pad(" + name(x) + ", " + shapeText(in) + ", " + name(result) + ", " + shapeText(out) + ", " + shapeText(before) + ")";
+}
+
 /// The call of the runtime that computes an operator. What the kernels take for granted is checked here.
 static std::string call(const Graph &graph, const circle::Operator &op) {
   auto operand = [&](uint32_t place) { return Graph::at(op.inputs(), place); };
@@ -218,10 +256,6 @@ static std::string call(const Graph &graph, const circle::Operator &op) {
   auto needFloat = [&](int32_t tensor) {
     if (graph.tensor(tensor).type() != circle::TensorType::FLOAT32)
       refuse("tensor " + number(tensor) + " is not float32");
-  };
-  auto need = [](bool holds) {
-    if (!holds)
-      refuse("the shapes or options are not supported");
   };
   needFloat(x);
   needFloat(result);
@@ -231,8 +265,10 @@ static std::string call(const Graph &graph, const circle::Operator &op) {
     need(graph.size(x) == graph.size(result));
     return "copy(" + name(x) + ", " + name(result) + ", " + number(graph.size(x)) + ")";
   }
-  if (code != BuiltinOperator::CONV_2D && code != BuiltinOperator::FULLY_CONNECTED && code != BuiltinOperator::ADD &&
-      code != BuiltinOperator::MUL)
+  if (code == BuiltinOperator::PAD)
+    return padCall(graph, x, y, result);
+  if (code != BuiltinOperator::CONV_2D && code != BuiltinOperator::DEPTHWISE_CONV_2D &&
+      code != BuiltinOperator::FULLY_CONNECTED && code != BuiltinOperator::ADD && code != BuiltinOperator::MUL)
     refuse("there is no kernel for it");
   needFloat(y);
   if (code == BuiltinOperator::ADD || code == BuiltinOperator::MUL) {
@@ -247,7 +283,8 @@ static std::string call(const Graph &graph, const circle::Operator &op) {
   }
 
   std::vector<int> in = graph.shape(x), weights = graph.shape(y), out = graph.shape(result);
-  need(!weights.empty() && !out.empty() && out.back() == weights.front());
+  bool depthwise = code == BuiltinOperator::DEPTHWISE_CONV_2D;
+  need(!weights.empty() && !out.empty() && out.back() == (depthwise ? weights.back() : weights.front()));
   if (bias >= 0) {
     needFloat(bias);
     need(graph.size(bias) == out.back());
@@ -260,18 +297,14 @@ static std::string call(const Graph &graph, const circle::Operator &op) {
            number(batch) + ", " + number(weights[1]) + ", " + number(weights[0]) + ", " +
            activation(options->fused_activation_function()) + ")";
   }
+  if (depthwise) {
+    const auto *options = op.builtin_options_as_DepthwiseConv2DOptions();
+    need(options && in.size() == 4 && weights.size() == 4 && weights[0] == 1 && in[3] > 0 && weights[3] % in[3] == 0);
+    return "depthwise_" + convolution(*options, in, weights, out, name(x), name(y), name(bias), name(result));
+  }
   const auto *options = op.builtin_options_as_Conv2DOptions();
-  need(options && options->dilation_h_factor() == 1 && options->dilation_w_factor() == 1);
-  need(in.size() == 4 && weights.size() == 4 && out.size() == 4 && in[0] == out[0] && in[3] == weights[3]);
-  int strideH = options->stride_h(), strideW = options->stride_w();
-  circle::Padding padding = options->padding();
-  need(strideH > 0 && strideH < 256 && strideW > 0 && strideW < 256);
-  need(out[1] == length(padding, in[1], weights[1], strideH) && out[2] == length(padding, in[2], weights[2], strideW));
-  return "conv_2d(" + name(x) + ", " + shapeText(in) + ", " + name(y) + ", " + shapeText(weights) + ", " + name(bias) +
-         ", " + name(result) + ", " + shapeText(out) + ", " + number(strideH) + ", " + number(strideW) + ", " +
-         number(zeros(padding, in[1], out[1], weights[1], strideH)) + ", " +
-         number(zeros(padding, in[2], out[2], weights[2], strideW)) + ", " +
-         activation(options->fused_activation_function()) + ")";
+  need(options && in.size() == 4 && weights.size() == 4 && in[3] == weights[3]);
+  return convolution(*options, in, weights, out, name(x), name(y), name(bias), name(result));
 }
 
 /// Float32 tensors, constants with their values; the shape of RESHAPE is needed by nobody any more.

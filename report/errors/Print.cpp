@@ -36,7 +36,7 @@ std::optional<double> valueOf(const ErrorSums &sums, std::optional<double> scale
 bool isLikeness(const ErrorMetric &metric) { return metric.name == "PSNR" || metric.name == "cosine"; }
 
 std::string tensorName(const Value &value) {
-  return value.name.empty() ? "#" + std::to_string(value.index) : printable(value.name, 60);
+  return value.name.empty() ? "#" + std::to_string(value.index) : shortName(value.name, 60);
 }
 
 std::string operatorName(const Value &value) {
@@ -152,7 +152,7 @@ void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm
       {"SCOPE", "TENSORS", "EFFECT", "WORST", metric.name.str(), "OWN"}, lines.size(),
       [&](size_t i) {
         const Line &line = lines[i];
-        return Cells{std::string(2 * (line.scope.level - 1), ' ') + printable(line.scope.key, 60),
+        return Cells{std::string(2 * (line.scope.level - 1), ' ') + shortName(line.scope.key, 60),
                      std::to_string(line.layers),
                      shortText(line.effect),
                      tensorName(*line.worst->value),

@@ -128,7 +128,8 @@ std::string level(const Line &line) { return line.level ? std::to_string(line.le
 } // namespace
 
 llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const JoinSummary &b, CompareBy by,
-                                                 CompareFormat format, bool full, llvm::raw_ostream &os) {
+                                                 CompareFormat format, const CompareTable &table,
+                                                 llvm::raw_ostream &os) {
   auto matched = matchOperators(a, b);
   if (!matched)
     return matched.takeError();
@@ -153,6 +154,18 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
   bool scopes = by == CompareBy::Scope;
   if (scopes)
     lines = byScope(lines);
+  size_t all = lines.size();
+  if (format == CompareFormat::Table) {
+    auto key = [&](const Line &line) {
+      return table.order == CompareOrder::A   ? line.a
+             : table.order == CompareOrder::B ? line.b
+                                              : std::max(line.a, line.b) - std::min(line.a, line.b);
+    };
+    if (table.order != CompareOrder::Id)
+      llvm::stable_sort(lines, [&](const Line &x, const Line &y) { return key(x) > key(y); });
+    if (table.top && lines.size() > table.top)
+      lines.resize(table.top);
+  }
   size_t named = lines.size();
   lines.push_back({{}, {}, "(synthetic)", a.synthetic, b.synthetic, 1});
   lines.push_back({{}, {}, "(unattributed)", a.unattributed, b.unattributed, 1});
@@ -187,13 +200,15 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
         {"A MS", "B MS", "B-A MS", "B/A %", scopes ? "LEVEL SCOPE" : "SOURCE OPERATOR"}, lines.size(),
         [&](size_t i) -> Cells {
           const Line &line = lines[i];
-          std::string name = i < named ? printable(line.name, full ? ~size_t{0} : 60) : line.name;
+          std::string name = i < named ? shortName(line.name, table.full ? ~size_t{0} : 60) : line.name;
           std::string id = scopes ? level(line) : line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
           return {milliseconds(line.a), milliseconds(line.b),
                   line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
                   line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};
         },
         os, {0, 1, 2, 3});
+    if (named < all)
+      os << "and " << all - named << " more lines\n";
   }
   if (sameSource)
     return "";

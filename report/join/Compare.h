@@ -18,10 +18,18 @@ struct JoinSummary {
 llvm::Expected<JoinSummary> readJoinSummary(llvm::StringRef text);
 
 enum class CompareBy { Operator, Scope };
+/// Operators by id, or lines by falling change, whichever way, or by what the one or the other takes.
+enum class CompareOrder { Id, Change, A, B };
+struct CompareTable {
+  bool full = false;
+  size_t top = 0;                            ///< only so many lines; 0: all
+  CompareOrder order = CompareOrder::Change; ///< scopes have no ids: by what both take together
+};
 enum class CompareFormat { Table, Csv, Json };
 /// Operators of different sources (a network and what another tool quantised) are the same if their name is; where few
-/// are, it is refused. Lines of scopes are those of report/Scopes.h. The result is a line for the user, or empty.
+/// are, it is refused. Lines of scopes are those of report/Scopes.h. `table` is of CompareFormat::Table; the others have all lines
+/// by id. The result is a line for the user, or empty.
 llvm::Expected<std::string> compareJoins(const JoinSummary &a, const JoinSummary &b, CompareBy by, CompareFormat format,
-                                         bool full, llvm::raw_ostream &os);
+                                         const CompareTable &table, llvm::raw_ostream &os);
 
 } // namespace origo::report

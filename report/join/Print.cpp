@@ -37,7 +37,7 @@ StringRef report::tensorOf(const JoinedRow &row, const MapNames &names) {
 
 namespace {
 
-std::string label(StringRef name, bool full) { return printable(name, full ? ~size_t{0} : 40); }
+std::string label(StringRef name, bool full) { return shortName(name, full ? ~size_t{0} : 40); }
 
 std::string operatorsCell(const JoinedRow &row, bool full) {
   std::vector<std::string> parts;
@@ -91,12 +91,29 @@ constexpr const char *byNames[] = {"ROW", "SOURCE OPERATOR", "TYPE", "SCOPE", "P
 
 } // namespace
 
-void report::printJoin(const Join &join, const MapNames &names, By by, const Join *source, bool full,
-                       llvm::raw_ostream &os) {
+void report::printJoin(const Join &join, const MapNames &names, By by, const Join *source,
+                       const TableOptions &options, llvm::raw_ostream &os) {
+  bool full = options.full;
+  size_t all = 0;
+  auto shorten = [&](auto &lines) {
+    all = lines.size();
+    if (options.top && lines.size() > options.top)
+      lines.resize(options.top);
+  };
+  auto sayRest = [&](size_t count) {
+    if (count < all)
+      os << "and " << all - count << " more lines\n";
+  };
   if (by == By::Row) {
-    printColumns({"MS", "%", "MATCH", "OPERATOR", "ROW", "ORIGINS"}, join.rows.size(),
+    std::vector<const JoinedRow *> rows;
+    for (const JoinedRow &row : join.rows)
+      rows.push_back(&row);
+    if (options.top)
+      llvm::stable_sort(rows, [](const JoinedRow *a, const JoinedRow *b) { return a->ns > b->ns; });
+    shorten(rows);
+    printColumns({"MS", "%", "MATCH", "OPERATOR", "ROW", "ORIGINS"}, rows.size(),
                  [&](size_t i) -> Cells {
-                   const JoinedRow &row = join.rows[i];
+                   const JoinedRow &row = *rows[i];
                    return {measureCell(row),
                            row.row.isSummed() ? percent(row.ns, join.total) : "",
                            matchName(row.match),
@@ -105,8 +122,12 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
                            originsCell(row, names, full)};
                  },
                  os, {0, 1});
+    sayRest(rows.size());
   } else {
     std::vector<RolledUp> lines = rollUp(join, names, by, source);
+    if (!options.byId)
+      llvm::stable_sort(lines, [](const RolledUp &a, const RolledUp &b) { return a.ns > b.ns; });
+    shorten(lines);
     bool passes = by == By::Pass, saved = passes && source;
     Cells head{"MS", "%"};
     if (by == By::Scope)
@@ -137,6 +158,7 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
           return cells;
         },
         os, by == By::Scope ? llvm::ArrayRef<size_t>{0, 1, 2} : llvm::ArrayRef<size_t>{0, 1, 3, 4, 5, 6});
+    sayRest(lines.size());
   }
   os << '\n';
   printTotals(join, os);

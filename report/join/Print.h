@@ -22,7 +22,14 @@ struct RolledUp {
 /// is counted for each of its passes. `source`, which may be null, is a profile of the source.
 std::vector<RolledUp> rollUp(const Join &join, const MapNames &names, By by, const Join *source);
 
-void printJoin(const Join &join, const MapNames &names, By by, const Join *source, bool full, llvm::raw_ostream &os);
+/// How much of a table is shown, and in which order.
+struct TableOptions {
+  bool full = false; ///< shorten no names
+  size_t top = 0;    ///< only so many lines, of what costs most; 0: all
+  bool byId = false; ///< operators by id instead of by falling cost
+};
+void printJoin(const Join &join, const MapNames &names, By by, const Join *source, const TableOptions &options,
+               llvm::raw_ostream &os);
 void printJoinCsv(const Join &join, const MapNames &names, By by, const Join *source, llvm::raw_ostream &os);
 void printJoinJson(const Join &join, const MapNames &names, const Join *source, llvm::raw_ostream &os);
 /// A trace for Perfetto and chrome://tracing: the rows one after another, and below them the shares of their origins.

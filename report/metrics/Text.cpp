@@ -402,7 +402,7 @@ void report::printMetrics(const MetricsReport &report, Rows rows, bool full, llv
       [&](size_t i) {
         Cells cells = table.row(i);
         for (size_t column = 0; column < cells.size(); ++column)
-          cells[column] = cells[column].empty() ? "-" : printable(cells[column], full ? ~size_t{0} : 40);
+          cells[column] = cells[column].empty() ? "-" : shortName(cells[column], full ? ~size_t{0} : 40);
         return cells;
       },
       os, table.numbers);

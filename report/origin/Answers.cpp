@@ -66,25 +66,62 @@ struct Found {
   std::vector<std::tuple<uint32_t, uint32_t, const MapRelation *>> values;
 };
 
+/// How a name fits what was asked for, the best last.
+enum class Fit { None, Part, Beginning, Joined, Whole };
+
+Fit fitOf(StringRef name, StringRef what, const std::string &lower) {
+  if (name == what)
+    return Fit::Whole;
+  if (what.empty() || name.size() < what.size())
+    return Fit::None;
+  for (auto [first, rest] = name.split(';'); !first.empty() || !rest.empty(); std::tie(first, rest) = rest.split(';'))
+    if (first == what)
+      return Fit::Joined;
+  if (name.starts_with(what))
+    return Fit::Beginning;
+  return StringRef(name.lower()).contains(lower) ? Fit::Part : Fit::None;
+}
+
 class Where {
 public:
   Where(const MapNames &names, StringRef what, bool full) : names(names), full(full) {
     uint32_t id = 0;
     bool isId = !what.getAsInteger(10, id);
+    // An operator has the name of what it makes.
+    std::string lower = what.lower();
+    std::vector<Fit> fits;
+    Fit best = isId ? Fit::Whole : Fit::None;
+    for (const SourceSubgraph &graph : names.map.source.subgraphs)
+      for (const SourceTensor &row : graph.tensors)
+        best = std::max(best, fits.emplace_back(fitOf(row.name, what, lower)));
+    fit = best;
     uint32_t op = 0, tensor = 0;
+    auto wanted = [&](uint32_t tensor) { return best != Fit::None && tensor < fits.size() && fits[tensor] == best; };
     for (const SourceSubgraph &graph : names.map.source.subgraphs) {
-      for (const SourceTensor &row : graph.tensors) {
-        if ((isId && tensor == id) || row.name == what)
-          tensors.try_emplace(tensor);
-        ++tensor;
-      }
+      for (size_t i = 0; i < graph.tensors.size(); ++i, ++tensor)
+        if ((isId && tensor == id) || wanted(tensor))
+          add(tensors, tensor);
       for (const SourceOperator &row : graph.operators) {
-        if ((isId && op == id) || makes(row, what))
-          operators.try_emplace(op);
+        if ((isId && op == id) || llvm::any_of(row.tensors, [&](int32_t id) { return id >= 0 && wanted(id); }))
+          add(operators, op);
         ++op;
       }
     }
     search();
+  }
+
+  /// What is to be said beside the answer.
+  std::string note(StringRef what) const {
+    std::string text;
+    if (empty())
+      return guesses(what);
+    if (fit == Fit::Joined)
+      text = "\"" + printable(what) + "\" is a part of joined names";
+    else if (fit == Fit::Beginning || fit == Fit::Part)
+      text = "no name is \"" + printable(what) + "\"; shown is what " + (fit == Fit::Part ? "contains it" : "begins with it");
+    if (left)
+      text += (text.empty() ? "" : ", and ") + std::to_string(left) + " more have it; --full shows all";
+    return text;
   }
   bool empty() const { return operators.empty() && tensors.empty(); }
 
@@ -98,13 +135,34 @@ public:
 private:
   const MapNames &names;
   bool full;
+  Fit fit = Fit::None;
+  size_t left = 0;                              ///< that fit and are not shown
   std::map<uint32_t, Found> operators, tensors; ///< by id, which is any number in an untrue map
 
-  bool makes(const SourceOperator &op, StringRef what) const {
-    return llvm::any_of(op.tensors, [&](int32_t id) {
-      const SourceTensor *tensor = id < 0 ? nullptr : names.sourceTensor(id);
-      return tensor && tensor->name == what;
-    });
+  void add(std::map<uint32_t, Found> &things, uint32_t id) {
+    constexpr size_t most = 12; // of a kind, where only parts of names fit
+    if (!full && fit < Fit::Whole && things.size() >= most)
+      ++left;
+    else
+      things.try_emplace(id);
+  }
+
+  /// Names that are nearly what was asked for.
+  std::string guesses(StringRef what) const {
+    constexpr size_t longest = 200; // beyond, comparing would take long
+    std::vector<std::pair<unsigned, std::string>> near;
+    unsigned worst = std::max<unsigned>(2, what.size() / 3);
+    if (what.size() <= longest)
+      for (const SourceSubgraph &graph : names.map.source.subgraphs)
+        for (const SourceTensor &row : graph.tensors)
+          if (!row.name.empty() && row.name.size() <= longest)
+            if (unsigned distance = what.edit_distance(row.name, true, worst); distance <= worst)
+              near.emplace_back(distance, row.name);
+    llvm::stable_sort(near, [](const auto &a, const auto &b) { return a.first < b.first; });
+    std::string text;
+    for (size_t i = 0; i < near.size() && i < 3; ++i)
+      text += (i ? ", " : "") + ("\"" + printable(near[i].second) + "\"");
+    return text.empty() ? "" : "did you mean " + text + "?";
   }
 
   /// One look at all rows, however many things have the name.
@@ -217,10 +275,10 @@ void printOperator(const MapNames &names, uint32_t graph, uint32_t index, const 
 
 } // namespace
 
-bool report::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
+WhereAnswer report::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
   Where where(names, what, full);
   where.print(os);
-  return !where.empty();
+  return {!where.empty(), where.note(what)};
 }
 
 static void printConstant(const MapNames &names, uint32_t graph, const TensorRow &row, llvm::raw_ostream &os) {

@@ -19,7 +19,7 @@ using llvm::StringRef;
 
 namespace {
 
-std::string label(StringRef name, bool full) { return printable(name, full ? ~size_t{0} : 40); }
+std::string label(StringRef name, bool full) { return shortName(name, full ? ~size_t{0} : 40); }
 
 std::string joined(llvm::ArrayRef<uint32_t> ids, const char *between) {
   std::string text;

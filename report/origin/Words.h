@@ -49,9 +49,13 @@ std::string fateWords(llvm::StringRef fate, bool isTensor);
 /// out.
 std::string shortened(llvm::ArrayRef<std::string> parts, bool full);
 
-/// What became of a source operator or tensor, as sentences: given its id or a
-/// name that it or its outputs have. False: the source has no such thing.
-bool printWhere(const MapNames &names, llvm::StringRef what, bool full, llvm::raw_ostream &os);
+/// What became of a source operator or tensor, as sentences: given its id or a name that it or its outputs have. Where
+/// none has it whole, a name between the `;` of a joined one counts, else the beginning of names, else a part of them.
+struct WhereAnswer {
+  bool found = false;
+  std::string note; ///< how it was found if not by the whole name; or what else there is. Empty: nothing to say
+};
+WhereAnswer printWhere(const MapNames &names, llvm::StringRef what, bool full, llvm::raw_ostream &os);
 /// All that is known of a written operator, given its index ("G:I" in subgraph
 /// G) or the name of an output, or of a constant, given its name. `model` may
 /// be null: then an operator's outputs are told by their names.

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     JoinSummary other = *summary;
     for (int round = 0; round < 2; ++round) {
       auto compared = compareJoins(*summary, other, round ? CompareBy::Scope : CompareBy::Operator, CompareFormat::Json,
-                                   false, nowhere);
+                                   {}, nowhere);
       if (!compared)
         expectLine(compared.takeError());
       other.fingerprint = "another source";
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (parts != join->total || join->attributed + join->synthetic + join->unattributed != join->total)
     __builtin_trap();
   MapNames names(map);
-  printJoin(*join, names, By::Row, nullptr, true, nowhere);
+  printJoin(*join, names, By::Row, nullptr, {.full = true}, nowhere);
   printJoinCsv(*join, names, By::Row, nullptr, nowhere);
   printJoinTrace(*join, names, nowhere);
   std::string text;
