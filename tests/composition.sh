@@ -116,7 +116,7 @@ cp mapped.circle trained.circle
 at=$(($(stat -c %s stripped.circle) - 8))
 printf '\x11\x22' | dd of=trained.circle bs=1 seek="$at" conv=notrunc status=none
 expect "re-trained weights" 0 "the weights have changed" trained.circle out.circle
-(($(wc -l <stderr) == 1)) || fail "re-trained weights: not one line: $(cat stderr)"
+(($(grep -vc ' operators*, .* rewrites*; ' stderr) == 1)) || fail "re-trained weights: not one line: $(cat stderr)"
 grep -q '"retrained": true' out.circle.origin.json || fail "re-trained weights: the map does not say so"
 sed -n '/"constants": /,/"values": /p' out.circle.origin.json | grep -q '"relations": \[{' && fail "re-trained weights: constants have relations"
 "$bin/origin-dump" --check out.circle >/dev/null 2>&1 || fail "re-trained weights: origin-dump --check"
