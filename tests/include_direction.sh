@@ -26,7 +26,7 @@ direction() {
       below["ir/text"] = "schema ir ir/text"
       below["eval"] = "schema ir ir/shapes eval"
       below["readers"] = "readers"
-      below["quantize"] = "schema ir eval readers quantize"
+      below["quantize"] = "schema ir ir/shapes eval readers quantize"
       below["import"] = "schema origin origin/codec ir ir/shapes import"
       below["export"] = "schema origin origin/codec ir ir/shapes export"
       below["passes"] = "schema ir ir/rewrite eval passes"

@@ -15,8 +15,6 @@ static Rule bridges() {
                 return decline("not of integers with one scale");
               if (m[x].isLike(m.root().result()))
                 return m.replace(x);
-              if (m[x].type() == TensorType::INT16 && m.root().result().type() == TensorType::UINT8)
-                return decline("runtimes have no way from 16 bits to 8 without a sign");
               return m.replace(op(Op::QUANTIZE, {x}).as(m.root().result()));
             }};
 }
