@@ -150,6 +150,7 @@ void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
   };
   RunOptions options;
   options.verifyEach = true;
+  options.format = Format::Circle; // which ONE quantises
   llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options);
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
 }
