@@ -308,6 +308,20 @@ TEST(FastIntegers, Convolutions) {
          y16 + "CONV_2D(%x, %w) {padding=SAME, stride_w=1, stride_h=1}", 0});
 }
 
+/// Sums that are nearly nothing, or too much, in the result's scale would end the process in XNNPACK.
+TEST(FastIntegers, ScalesFarApart) {
+  for (std::string scale : {"1e-12", "1e6"}) {
+    std::string q = " q{scale=" + scale + ", zero_point=0}", x = "%x: i8[1,4,4,2] q{scale=0.01, zero_point=3}";
+    std::string result = ": i8 q{scale=0.02, zero_point=-1} = ";
+    agree({x, "%w: i8[2,1,1,2]" + q + " = const [1, 2, 3, 4]\n%b: i32[2] = const [5, -6]",
+           "%y" + result + "CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}"});
+    agree({x, "%w: i8[1,1,1,2]" + q + " = const [1, 2]\n%b: i32[2] = const [5, -6]",
+           "%y" + result + "DEPTHWISE_CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1, depth_multiplier=1}"});
+    agree({"%x: i8[3,2] q{scale=0.01, zero_point=3}", "%w: i8[2,2]" + q + " = const [1, 2, 3, 4]\n%b: i32[2] = const [5, -6]",
+           "%y" + result + "FULLY_CONNECTED(%x, %w, %b)"});
+  }
+}
+
 TEST(FastIntegers, TransposedConvolutions) {
   for (auto [size, options] :
        {std::pair("[2, 10, 9, 5]", "padding=SAME, stride_w=2, stride_h=2"),

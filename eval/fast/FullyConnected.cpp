@@ -34,7 +34,7 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
                  : nullptr;
   }
   if (!isPerTensor(in) || !isPerTensor(out) || !weights->quantization ||
-      weights->quantization->details != Quantization::Details::None)
+      weights->quantization->details != Quantization::Details::None || !canRescale(in, *weights, out))
     return nullptr;
   const int32_t *sums = bias ? dataOf<int32_t>(*bias) : nullptr;
   if (in.type == TensorType::UINT8 && isPerTensor(*weights)) {

@@ -108,6 +108,14 @@ std::optional<std::pair<T, T>> clampRange(circle::ActivationFunctionType activat
   }
 }
 
+/// XNNPACK's products of integers end the process where what goes from sums to the result's scale is out of bounds.
+inline bool canRescale(const Tensor &in, const Tensor &weights, const Tensor &out) {
+  return llvm::all_of(weights.quantization->scale, [&](float scale) {
+    float factor = in.scale() * scale / out.scale();
+    return factor >= 0x1p-32f && factor < 256;
+  });
+}
+
 /// A scale and a zero point for the whole tensor, and nothing else.
 inline bool isPerTensor(const Tensor &tensor) {
   return tensor.quantization && tensor.quantization->details == Quantization::Details::None &&
