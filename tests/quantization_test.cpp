@@ -147,7 +147,7 @@ TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
         [](llvm::ArrayRef<Port>, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> { return std::make_unique<Digits>(); }, {});
     ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
     std::vector<std::string> silent;
-    ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));
+    ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
     Scheme scheme;
     scheme.common.perChannelDense = false; // the converter of then
     scheme.inputs = scheme.outputs = {INT8};
@@ -219,7 +219,7 @@ TEST(QuantizationPairs, WeightsAreWhatTheConverterMade) {
       auto statistics = calibrate(model, [](llvm::ArrayRef<Port> inputs, llvm::StringRef) { return seededRecords(inputs, 1); }, options);
       ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
       std::vector<std::string> silent;
-      ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));
+      ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
     }
     PayloadStore store;
     quantize(model, scheme, store);
@@ -306,7 +306,7 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
             model, [](llvm::ArrayRef<Port> inputs, llvm::StringRef) { return seededRecords(inputs, 1); }, options);
         ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
         std::vector<std::string> silent;
-        ASSERT_FALSE(setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent));
+        ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
       }
       quantize(model, scheme, store);
       source->model->number();

@@ -196,7 +196,7 @@ public:
           return "";
         }
         std::vector<std::string> silent;
-        if (llvm::Error error = quantize::setRanges(model, *statistics, {quantize::Summary::Mode::Percentile, 0, 100}, silent)) {
+        if (llvm::Error error = quantize::setRanges(model, *statistics, {{quantize::Summary::Mode::Percentile, 0, 100}}, silent)) {
           llvm::consumeError(std::move(error));
           return "";
         }

@@ -217,7 +217,7 @@ llvm::Error takeRanges(Model &model) {
       return statistics.takeError();
   }
   std::vector<std::string> silent;
-  return setRanges(model, *statistics, {Summary::Mode::Percentile, 0, 100}, silent);
+  return setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
 }
 
 /// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.

@@ -117,7 +117,9 @@ llvm::Expected<Summaries> parseCalibrators() {
   Summaries summaries;
   summaries.all = {mode, low, high, batch, constant, elements, bits == 8 ? 255u : 65535u};
   for (llvm::StringRef text : calibrators) {
-    auto [tensor, name] = text.contains('=') ? text.rsplit('=') : std::pair(llvm::StringRef(), text);
+    llvm::StringRef tensor, name = text;
+    if (text.contains('='))
+      std::tie(tensor, name) = text.rsplit('=');
     if (tensor.empty() && name == "auto") {
       automatic = true;
       continue;
