@@ -4,6 +4,8 @@
 #include "flatbuffers/flexbuffers.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 /// Kernels of custom operators, by the formulas that docs/kernels.md refers to.
 
 using namespace origo;
@@ -70,7 +72,7 @@ TEST(MediaPipe, PoolingAndBack) {
                      words({2, 2, 2, 2, 2}), {floats({1, 1, 2, 1}, values), floats({1, 1, 2, 1}, at)});
   };
   EXPECT_EQ(first(unpool(indices)), (std::vector<float>{0, 5, 0, 0, 0, 0, 6, 0}));
-  for (float wrong : {-1.f, 4.f, std::nanf(""), 1e30f})
+  for (float wrong : {-1.f, 4.f, NAN, 1e30f})
     EXPECT_NE(llvm::toString(unpool({0, wrong}).takeError()).find("an index outside"), std::string::npos) << wrong;
   int32_t whole[] = {5, 0};
   EXPECT_EQ(first(runCustom("%x: f32[1,1,2,1], %i: i32[1,1,2,1]", "%y: f32[1,2,4,1]", "%y",
