@@ -27,6 +27,11 @@ std::optional<Extremes> recordedRange(const Value &value) {
   return Extremes{q->min[0], q->max[0]};
 }
 
+struct Plan {
+  StoragePlan storage;
+  std::vector<Unquantized> unquantized;
+};
+
 class Planner {
 public:
   Planner(Model &model, const Scheme &scheme) : model(model), scheme(scheme) {}
@@ -484,7 +489,8 @@ void Planner::shareScales() {
   for (auto &graph : model.subgraphs)
     for (Operator &op : llvm::reverse(graph->operators)) {
       auto found = made.storage.operators.find(&op);
-      if (found == made.storage.operators.end() || scalingOf(op) != Scaling::Shared || found->second.results.empty())
+      if (found == made.storage.operators.end() || choices.lookup(&op)->mode != Scheme::Mode::Full ||
+          scalingOf(op) != Scaling::Shared || found->second.results.empty())
         continue;
       const Storage *scale = found->second.results[0];
       for (auto [i, operand] : llvm::enumerate(found->second.operands))
@@ -550,6 +556,15 @@ bool Scheme::needsRanges() const {
   return isFull(common) || llvm::any_of(layers, [&](const auto &layer) { return isFull(layer.second); });
 }
 
-llvm::Expected<Plan> makePlan(Model &model, const Scheme &scheme) { return Planner(model, scheme).plan(); }
+std::function<llvm::Expected<StoragePlan>(Model &)> planBy(Scheme scheme, std::vector<Unquantized> *unquantized) {
+  return [scheme = std::move(scheme), unquantized](Model &model) -> llvm::Expected<StoragePlan> {
+    auto plan = Planner(model, scheme).plan();
+    if (!plan)
+      return plan.takeError();
+    if (unquantized)
+      *unquantized = std::move(plan->unquantized);
+    return std::move(plan->storage);
+  };
+}
 
 } // namespace origo::quantize

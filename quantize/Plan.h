@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <functional>
+
 namespace origo::quantize {
 
 /// What a person asks for.
@@ -45,14 +47,10 @@ struct Unquantized {
   std::string why;
 };
 
-struct Plan {
-  StoragePlan storage;
-  std::vector<Unquantized> unquantized;
-};
-
-/// Decides for each operator how its operands and results are stored, from the ranges that the tensors have (as
-/// record-minmax writes them), from the constants, and from the rows of the operators. Changes nothing; scales live as
-/// long as the model. Linear in the operators and the constants. An error: a layer of the scheme that does not exist.
-llvm::Expected<Plan> makePlan(Model &model, const Scheme &scheme);
+/// What Pipeline::quantization asks: decides for each operator how its operands and results are stored, from the ranges
+/// that the tensors have (as record-minmax writes them), from the constants, and from the rows of the operators. Changes
+/// nothing; scales live as long as the model. Linear in the operators and the constants. `unquantized`, where it is given,
+/// gets what stays as it is. An error: a layer of the scheme that does not exist.
+std::function<llvm::Expected<StoragePlan>(Model &)> planBy(Scheme scheme, std::vector<Unquantized> *unquantized = nullptr);
 
 } // namespace origo::quantize

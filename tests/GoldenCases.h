@@ -102,12 +102,7 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
       scheme.common.mode = mode.value_or(Full);
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
-      pipeline = Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {
-        auto plan = quantize::makePlan(model, scheme);
-        if (!plan)
-          return plan.takeError();
-        return std::move(plan->storage);
-      });
+      pipeline = Pipeline::quantization(quantize::planBy(scheme));
     } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;
       word.split(names, ',');

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 
-FLOAT, STRUCT = 0, {3: "f", 10: "q"}
 QUICK = ["blazeface_front_f32", "dtln_1_f32", "lstm2_unrolled_f32", "mobilenet_v1_025_128_f32"]
 
 

@@ -140,19 +140,14 @@ void expectNear(llvm::ArrayRef<T> have, const json &want, double tolerance, bool
 }
 
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
-  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
-    auto plan = makePlan(model, scheme);
-    if (!plan)
-      return plan.takeError();
-    for (const Unquantized &one : plan->unquantized)
-      ADD_FAILURE() << one.kind << ": " << one.why;
-    return std::move(plan->storage);
-  };
+  std::vector<Unquantized> unquantized;
   RunOptions options;
   options.verifyEach = true;
   options.format = Format::Circle; // which ONE quantises
-  llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options);
+  llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme, &unquantized)), store, options);
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  for (const Unquantized &one : unquantized)
+    ADD_FAILURE() << one.kind << ": " << one.why;
 }
 
 Scheme schemeOf(const Case &item, Scheme::Mode mode) {

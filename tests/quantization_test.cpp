@@ -107,15 +107,9 @@ public:
 };
 
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
-  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
-    auto plan = makePlan(model, scheme);
-    if (!plan)
-      return plan.takeError();
-    return std::move(plan->storage);
-  };
   RunOptions options;
   options.verifyEach = true;
-  llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options);
+  llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme)), store, options);
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
 }
 

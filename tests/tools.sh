@@ -58,6 +58,7 @@ for tool in circledump circle-metrics origin-dump "origin-view -o x.html" "circl
   refused 'is no model: it has only 3 bytes' "$bin"/$tool short.circle
   refused 'is damaged or truncated' "$bin"/$tool half.circle
 done
+refused 'go with --scheme' "$bin/circle-quantizer" --fake_quantize --per-tensor "$root/res/while.origo" q.circle
 refused 'quantise the float model' "$bin/circle-quantizer" --quantize_onnx_fq_model "$root/res/while.origo" q.circle
 refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
 refused 'there is no option --map' "$bin/origin-dump" --map x net.circle

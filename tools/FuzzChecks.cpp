@@ -201,15 +201,9 @@ public:
           return "";
         }
       }
-      auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
-        auto plan = quantize::makePlan(model, scheme);
-        if (!plan)
-          return plan.takeError();
-        return std::move(plan->storage);
-      };
       RunOptions options;
       options.verifyEach = true;
-      if (llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options))
+      if (llvm::Error error = runPipeline(model, Pipeline::quantization(quantize::planBy(scheme)), store, options))
         return "the pipeline fails: " + llvm::toString(std::move(error));
       Run was = runOn(eval::Engine::Reference, *before->model, seed), is = runOn(eval::Engine::Reference, model, seed);
       if (was.refused.empty() && !is.refused.empty() && !is.limited)

@@ -288,13 +288,6 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     return error;
   phase("quantising");
   std::vector<Unquantized> unquantized;
-  auto decide = [&](Model &model) -> llvm::Expected<StoragePlan> {
-    auto plan = makePlan(model, *scheme);
-    if (!plan)
-      return plan.takeError();
-    unquantized = std::move(plan->unquantized);
-    return std::move(plan->storage);
-  };
   RunOptions options;
   options.verifyEach = verifyEach;
   options.onRefusal = [](llvm::StringRef text) { note(text); };
@@ -308,7 +301,7 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
       declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
   };
-  if (llvm::Error error = runPipeline(model, Pipeline::quantization(decide), store, options))
+  if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(*scheme, &unquantized)), store, options))
     return error;
   for (const auto &[op, one] : declined)
     unquantized.push_back(one);
@@ -348,6 +341,10 @@ void tellSizes(const std::string &input, const std::string &output) {
 }
 
 int checkAndRun() {
+  if (schemeName == SchemeName::None &&
+      (weightBits.getNumOccurrences() || clipWeights || perLayer || perChannelDense))
+    return fail("--weight_bits, --clip-weights, --per-tensor and --per-channel-dense go with --scheme: ONE's modes and recipes "
+                "say by themselves what becomes of weights");
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
   unsigned modes = !recipe.empty() + (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +

@@ -195,7 +195,7 @@ bool Cursor::to(MapStep &result) const {
     return whole;
   }
   case MapStep::Scaled:
-    return readLaterStep(value.dump(), result) || fail("\"scaled\" must have an axis and finite numbers");
+    return readLaterStep(json{{found, value[found]}}.dump(), result) || fail("\"scaled\" must have an axis and finite numbers");
   default:
     return isTrue(found);
   }

@@ -37,7 +37,7 @@ static Rule balance() {
               return decline("a filter has other users, for whom it would have to stay");
             if (behind.filter.lastDimension() != before.channels || m[first].lastDimension() != before.channels)
               return decline("the filter has other channels");
-            Expr w = reach(before.filter, before.alongFilter.size() == 2 || before.alongFilter[0] != 1 ? 0 : 3);
+            Expr w = reach(before.filter, m.op(first).code() == Op::DEPTHWISE_CONV_2D ? 3 : 0);
             Expr v = reach(behind.filter, static_cast<size_t>(behind.filter.rank()) - 1);
             // A channel that is nothing but zero, or lost among the others, stays.
             Expr both = minimum(w, v), s = op(Op::SELECT_V2, {op(Op::GREATER, {both, 1e-12}), sqrt(w / v), 1.0});
