@@ -38,6 +38,19 @@ llvm::Error makeError(Place place, const llvm::Twine &message);
 /// Names the file in the ModelErrors of `error` that do not name one yet.
 llvm::Error inFile(llvm::StringRef file, llvm::Error error);
 
+/// The first error of results of which at least one has failed. The others' are dropped: an error is one line.
+template <typename... T> llvm::Error firstError(llvm::Expected<T> &...results) {
+  llvm::Error first = llvm::Error::success();
+  auto take = [&](llvm::Error error) {
+    if (first)
+      llvm::consumeError(std::move(error));
+    else
+      first = std::move(error);
+  };
+  (take(results.takeError()), ...);
+  return first;
+}
+
 /// Text from a model, made safe for a terminal and for one line: control characters, quotes and invalid UTF-8 are
 /// escaped, and what is longer than `limit` bytes is cut with an ellipsis.
 std::string printable(llvm::StringRef text, size_t limit = 120);

@@ -58,7 +58,7 @@ llvm::Error forceParameters(Model &model, llvm::StringRef tensor, float scale, i
 llvm::Error copyParameters(Model &model, llvm::StringRef from, llvm::StringRef to) {
   auto source = tensorNamed(model, from), target = tensorNamed(model, to);
   if (!source || !target)
-    return llvm::joinErrors(source.takeError(), target.takeError());
+    return firstError(source, target);
   const Quantization *parameters = (*source)->quantization;
   if (!parameters)
     return makeError("tensor \"" + printable(from) + "\" has no parameters");

@@ -203,7 +203,7 @@ llvm::Expected<Blame> blame(const Network &network, const Value *suspect = nullp
   auto swapped = run->errorWith(signature, *inputs,
                                 suspect ? closed({suspect->producer()}, run->pairs()) : Layers());
   if (!error || !swapped)
-    return llvm::joinErrors(error.takeError(), swapped.takeError());
+    return firstError(error, swapped);
   blame.error = *error;
   blame.swapped = *swapped;
   const ErrorMetric &metric = *findErrorMetric("MSE");

@@ -44,7 +44,7 @@ struct Closing {
   int print(const std::string &before, const std::string &after) const {
     auto first = factsOf(before), second = factsOf(after);
     if (!first || !second)
-      return fail(llvm::joinErrors(first.takeError(), second.takeError()));
+      return fail(firstError(first, second));
     std::optional<RunFacts> runs;
     if (run) {
       auto both = runBoth(before, after, records);

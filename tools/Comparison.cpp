@@ -88,7 +88,7 @@ struct Runner {
     session.emplace(std::move(*compiled));
     auto in = session->inputs(), out = session->outputs();
     if (!in || !out)
-      return llvm::joinErrors(in.takeError(), out.takeError());
+      return firstError(in, out);
     inputs = in->vec();
     outputs = out->vec();
     return llvm::Error::success();
@@ -257,7 +257,7 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
     second.state.reset();
     auto a = runOne(first, *inputs, times[0]), b = runOne(second, *others, times[1]);
     if (!a || !b) {
-      facts.notRun = wordsOf(llvm::joinErrors(a.takeError(), b.takeError()));
+      facts.notRun = wordsOf(firstError(a, b));
       return facts;
     }
     if (!addDifferences(*a, *b, first, second, facts, sums)) {

@@ -170,7 +170,7 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
   std::string signature = run->signatures().front();
   auto ports = run->inputs(signature), resultPorts = result->inputs(result->signatures().empty() ? "" : signature);
   if (!ports || !resultPorts)
-    return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+    return firstError(ports, resultPorts);
   std::unique_ptr<quantize::Records> records;
   if (!data.empty()) {
     auto opened = data == "random" ? quantize::seededRecords(*ports, 4)

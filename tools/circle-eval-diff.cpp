@@ -172,8 +172,7 @@ llvm::Error compare() {
                             b ? llvm::Error::success() : inFile(second, b.takeError()));
   auto inputs = a->inputs(), others = b->inputs(), outputs = a->outputs(), otherOutputs = b->outputs();
   if (!inputs || !others || !outputs || !otherOutputs)
-    return llvm::joinErrors(llvm::joinErrors(inputs.takeError(), others.takeError()),
-                            llvm::joinErrors(outputs.takeError(), otherOutputs.takeError()));
+    return firstError(inputs, others, outputs, otherOutputs);
   if (outputs->size() != otherOutputs->size())
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
@@ -203,7 +202,7 @@ llvm::Error compare() {
     auto x = a->run(std::vector<eval::TensorRef>(given->begin(), given->end()));
     auto y = b->run(std::vector<eval::TensorRef>(stored->begin(), stored->end()));
     if (!x || !y)
-      return llvm::joinErrors(x.takeError(), y.takeError());
+      return firstError(x, y);
     for (size_t k = 0; k < all.size(); ++k) {
       all[k].name = (*outputs)[k].name;
       if (llvm::Error error =

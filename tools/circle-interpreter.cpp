@@ -293,7 +293,7 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
   std::vector<OwnedTensor> inputs;
   auto ports = session->inputs(), results = session->outputs();
   if (!ports || !results)
-    return llvm::joinErrors(ports.takeError(), results.takeError());
+    return firstError(ports, results);
   for (const Port &port : *ports) {
     unsigned position = static_cast<unsigned>(inputs.size());
     auto input = !inputsFolder.empty()      ? readNpyInput(port, position)

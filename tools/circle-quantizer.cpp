@@ -161,7 +161,7 @@ llvm::Expected<Scheme> schemeAsked() {
   }
   auto inputs = typesOf(inputTypes, ends), outputs = typesOf(outputTypes, ends);
   if (!inputs || !outputs)
-    return llvm::joinErrors(inputs.takeError(), outputs.takeError());
+    return firstError(inputs, outputs);
   scheme.inputs = *inputs;
   scheme.outputs = *outputs;
   scheme.poolKeepsScale = tfMaxPool;

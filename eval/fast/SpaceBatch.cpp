@@ -17,7 +17,7 @@ struct Side {
 std::optional<llvm::SmallVector<Side, 4>> sidesOf(const FastSite &now, const Tensor &few, const Tensor &many) {
   auto sizes = now.integers(1), margins = now.integers(2);
   if (!sizes || !margins) {
-    llvm::consumeError(llvm::joinErrors(sizes.takeError(), margins.takeError()));
+    llvm::consumeError(firstError(sizes, margins));
     return std::nullopt;
   }
   size_t spatial = sizes->size();

@@ -62,7 +62,7 @@ template <class T, class F> llvm::Error slideAndReduce(KernelContext &ctx, F f) 
   const Tensor &in = ctx.input(0);
   auto window = steps(ctx, 2), strides = steps(ctx, 3), dilations = steps(ctx, 4);
   if (!window || !strides || !dilations)
-    return llvm::joinErrors(window.takeError(), llvm::joinErrors(strides.takeError(), dilations.takeError()));
+    return firstError(window, strides, dilations);
   if (ctx.input(1).count() != 1)
     return ctx.fail(1, "is not a single element");
   Shape shape, extents;

@@ -78,7 +78,7 @@ llvm::Error findNumbers(KernelContext &ctx) {
   auto keys = stringsOf(ctx, 1);
   auto fallback = ctx.integer(2);
   if (!keys || !fallback)
-    return llvm::joinErrors(keys.takeError(), fallback.takeError());
+    return firstError(keys, fallback);
   if (llvm::Error error = checkFilled(ctx, **table))
     return error;
   auto out = (*output)->as<int64_t>();

@@ -124,8 +124,10 @@ llvm::Error readGate(const KernelContext &ctx, const Layout &at, const Sizes &si
   auto read = [&](auto &to, auto from) {
     if (from)
       to = std::move(*from);
+    else if (llvm::Error other = from.takeError(); error)
+      llvm::consumeError(std::move(other));
     else
-      error = llvm::joinErrors(std::move(error), from.takeError());
+      error = std::move(other);
   };
   read(gate.input, Matrix::of(ctx, at.weights + which, sizes.cell, sizes.input, at.asymmetric));
   if (at.auxiliary >= 0)

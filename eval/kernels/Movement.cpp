@@ -421,7 +421,7 @@ llvm::Expected<View> viewSlice(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   auto begin = ctx.integers(1), size = ctx.integers(2);
   if (!begin || !size)
-    return llvm::joinErrors(begin.takeError(), size.takeError());
+    return firstError(begin, size);
   if (begin->size() != in.shape.size() || size->size() != in.shape.size())
     return ctx.fail("begin and size must have a number for each dimension");
   auto strides = stridesOf(in.shape);

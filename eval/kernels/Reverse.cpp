@@ -12,7 +12,7 @@ llvm::Error reverseSequence(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   auto along = ctx.axis(options.seq_dim(), in.rank()), batch = ctx.axis(options.batch_dim(), in.rank());
   if (!along || !batch)
-    return llvm::joinErrors(along.takeError(), batch.takeError());
+    return firstError(along, batch);
   if (*along == *batch)
     return ctx.fail("the dimensions of sequence and batch are the same");
   if (ctx.input(1).rank() != 1 || ctx.input(1).dim(0) != in.dim(*batch))

@@ -13,7 +13,7 @@ struct Blocks {
   static llvm::Expected<Blocks> of(KernelContext &ctx) {
     auto sizes = ctx.integers(1), margins = ctx.integers(2);
     if (!sizes || !margins)
-      return llvm::joinErrors(sizes.takeError(), margins.takeError());
+      return firstError(sizes, margins);
     if (ctx.input(0).rank() < static_cast<int>(sizes->size()) + 1 || margins->size() != 2 * sizes->size())
       return ctx.fail("the numbers of blocks and margins do not fit the rank");
     int64_t all = 1;

@@ -32,7 +32,7 @@ llvm::Expected<View> viewStridedSlice(const KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   auto begin = ctx.integers(1), end = ctx.integers(2), strides = ctx.integers(3);
   if (!begin || !end || !strides)
-    return llvm::joinErrors(llvm::joinErrors(begin.takeError(), end.takeError()), strides.takeError());
+    return firstError(begin, end, strides);
   size_t entries = begin->size();
   if (end->size() != entries || strides->size() != entries)
     return ctx.fail("begin, end and strides differ in length");

@@ -68,7 +68,7 @@ Answer bidirectional(const Operator &op, unsigned forward, unsigned backward, un
   auto input = shapeOf(op, 0);
   auto forwardUnits = matrixDim(op, forward, dim), backwardUnits = matrixDim(op, backward, dim);
   if (!forwardUnits || !backwardUnits)
-    return llvm::joinErrors(forwardUnits.takeError(), backwardUnits.takeError());
+    return firstError(forwardUnits, backwardUnits);
   if (!input || !*forwardUnits || !*backwardUnits)
     return noAnswer();
   if (input->size() != 3)

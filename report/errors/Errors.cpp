@@ -138,8 +138,7 @@ ErrorRun::~ErrorRun() = default;
 llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &result, const ErrorOptions &options) {
   auto was = compile(*source.model, options.compile), is = compile(*result.model, options.compile);
   if (!was || !is)
-    return llvm::joinErrors(was ? llvm::Error::success() : was.takeError(),
-                            is ? llvm::Error::success() : is.takeError());
+    return firstError(was, is);
   auto parts =
       std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
   for (const auto &graph : source.model->subgraphs) {
@@ -188,7 +187,7 @@ public:
   llvm::Error run(std::vector<OwnedTensor> inputs) {
     auto ports = parts.source.inputs(signature), resultPorts = parts.result.inputs(signature);
     if (!ports || !resultPorts)
-      return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+      return firstError(ports, resultPorts);
     auto given = inputsOfResult(*ports, *resultPorts, parts.pairs, inputs);
     if (!given)
       return given.takeError();
@@ -489,7 +488,7 @@ llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<Ow
   auto right = parts->source.run(refs, run);
   auto ports = parts->source.outputs(signature);
   if (!right || !ports)
-    return llvm::joinErrors(right.takeError(), ports.takeError());
+    return firstError(right, ports);
   llvm::ArrayRef<Port> starts = llvm::cantFail(parts->source.inputs(signature));
   std::set<const Value *> layers;
   for (const auto &[place, off] : own)
@@ -566,8 +565,7 @@ llvm::Expected<double> ErrorRun::errorWith(llvm::StringRef signature, const std:
   auto starts = parts->source.inputs(signature), others = parts->result.inputs(signature);
   auto ports = parts->source.outputs(signature), ends = parts->result.outputs(signature);
   if (!right || !starts || !others || !ports || !ends)
-    return llvm::joinErrors(llvm::joinErrors(right.takeError(), llvm::joinErrors(starts.takeError(), others.takeError())),
-                            llvm::joinErrors(ports.takeError(), ends.takeError()));
+    return firstError(right, starts, others, ports, ends);
   auto given = inputsOfResult(*starts, *others, parts->pairs, inputs);
   if (!given)
     return given.takeError();

@@ -13,7 +13,7 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
                                                  SeeTensor see, Observer first) {
   auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
   if (!ports || !resultPorts)
-    return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+    return firstError(ports, resultPorts);
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
   if (!given)
     return given.takeError();
@@ -39,7 +39,7 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
   }
   auto outputs = (*live)->walk().finish();
   if (auto ended = led.finish(); !ended)
-    return outputs ? ended.takeError() : llvm::joinErrors(outputs.takeError(), ended.takeError());
+    return firstError(outputs, ended);
   return outputs;
 }
 
@@ -153,11 +153,11 @@ llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const
                                                     const std::vector<OwnedTensor> &inputs, const Layers &layers) {
   auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
   if (!ports || !resultPorts)
-    return llvm::joinErrors(ports.takeError(), resultPorts.takeError());
+    return firstError(ports, resultPorts);
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
   auto live = LiveResult::of(result, pairs, signature, inputs);
   if (!given || !live)
-    return llvm::joinErrors(given.takeError(), live.takeError());
+    return firstError(given, live);
   Walk led(source, signature, std::move(*given), [](const Value &) { return true; });
   return Swapped(pairs, layers, **live, led).run();
 }

@@ -100,7 +100,7 @@ private:
     if (phase == "X") {
       auto begin = timeOf(event, "ts"), length = timeOf(event, "dur");
       if (!begin || !length)
-        return llvm::joinErrors(begin.takeError(), length.takeError());
+        return firstError(begin, length);
       whole[{keyOf(event, "pid"), keyOf(event, "tid")}].push_back({*begin, *begin + *length, &event});
     } else if (phase == "B" || phase == "E") {
       auto time = timeOf(event, "ts");
