@@ -50,18 +50,26 @@ void Layout::place() {
     return std::pair(a.ofMap(), !a.isInline()) < std::pair(b.ofMap(), !b.isInline());
   });
   uint64_t end = inlineEnd = tables.builder.GetSize();
-  // In a file, several buffers may be one piece of it. It stays one.
-  llvm::DenseMap<std::tuple<const void *, uint64_t, uint64_t, unsigned>, uint64_t> placed;
-  for (Reference &reference : tables.references) {
-    const Payload &payload = *reference.payload;
-    reference.position = nextPosition(reference, end);
-    auto [bytes, begin] = payload.identity();
-    auto [it, isNew] = placed.try_emplace({bytes, begin, payload.size(), reference.isInline()}, reference.position);
-    reference.repeated = !isNew;
-    if (reference.repeated) {
-      reference.position = it->second;
-      continue;
+  // In a file, several buffers may be one piece of it. It stays one: that of the first.
+  auto piece = [](const Reference &reference) {
+    return std::tuple(reference.payload->identity(), reference.payload->size(), reference.isInline());
+  };
+  std::vector<Reference *> byPiece;
+  for (Reference &reference : tables.references)
+    byPiece.push_back(&reference);
+  llvm::stable_sort(byPiece, [&](const Reference *a, const Reference *b) { return piece(*a) < piece(*b); });
+  llvm::DenseMap<const Reference *, const Reference *> firsts; // of those that repeat another
+  for (size_t i = 1; i < byPiece.size(); ++i)
+    if (piece(*byPiece[i - 1]) == piece(*byPiece[i])) {
+      const Reference *first = firsts.lookup(byPiece[i - 1]);
+      firsts[byPiece[i]] = first ? first : byPiece[i - 1];
     }
+  for (Reference &reference : tables.references) {
+    const Reference *first = firsts.lookup(&reference);
+    reference.repeated = first;
+    reference.position = first ? first->position : nextPosition(reference, end);
+    if (first)
+      continue;
     end = reference.position + reference.payload->size();
     if (reference.isInline())
       inlineEnd = end;

@@ -18,6 +18,7 @@ static llvm::Expected<Imported> importFile(std::shared_ptr<MappedFile> file, con
     imported.notes.push_back("fields of a later revision of the format are not carried over");
   if (llvm::Error error = takeLineage(*source, options, imported))
     return error;
+  source->file->rest(); // all tables were read
   return imported;
 }
 

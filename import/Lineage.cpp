@@ -194,14 +194,8 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
   // No operator of this file does the work of the others, and the tables lead nowhere from them: that is what dead
   // means.
   if (IdSet gone = model.sets.minus(model.sets.range(0, count), live); !gone.empty())
-    model.tombstones.push_back({.ofTensors = false,
-                                .fate = Fate::Dead,
-                                .was = Fate::Unknown,
-                                .ids = gone,
-                                .pass = origin::oneOpTable,
-                                .run = 0,
-                                .rewrite = 0,
-                                .into = nullptr});
+    model.tombstones.push_back(
+        {.fate = Fate::Dead, .ids = gone, .pass = model.passLists.add(0, origin::oneOpTable)});
   appendThisFile({}, origin::fingerprint(view), 0);
   imported.notes.push_back("origins continue from ONE_op_table, which knows operators only: tensors have no relations");
   return true;

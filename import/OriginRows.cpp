@@ -212,16 +212,16 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
     return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
                ", which the source does not have");
-  Destinations *into = model.addDestinations();
+  bool leads = !row.operators.empty() || !row.tensors.empty();
+  Destinations *into = leads ? model.addDestinations() : nullptr;
   Tombstone stone{.ofTensors = row.isTensor,
                   .fate = fateFromName(row.fate),
                   .was = fateFromName(row.was),
                   .ids = model.sets.single(row.id),
-                  .pass = intern(row.pass),
+                  .pass = model.passLists.add(0, intern(row.pass)),
                   .run = row.run,
                   .rewrite = row.rewrite,
-                  .into = into,
-                  .part = nullptr};
+                  .into = into};
   if (!row.partFile.empty())
     stone.part = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
   for (auto [graph, index] : row.operators) {
@@ -272,14 +272,7 @@ Error MapReader::nothingLost() {
     if (!(unknownSteps || lostConstants) || !isTensor)
       return bad(Twine("source ") + (isTensor ? "tensor " : "operator ") + Twine(id) +
                  " is neither live nor in the ledger");
-    model.tombstones.push_back({.ofTensors = true,
-                                .fate = Fate::Unknown,
-                                .was = Fate::Unknown,
-                                .ids = model.sets.single(id),
-                                .pass = {},
-                                .run = 0,
-                                .rewrite = 0,
-                                .into = nullptr});
+    model.tombstones.push_back({.ofTensors = true, .ids = model.sets.single(id)});
   }
   return Error::success();
 }

@@ -246,9 +246,14 @@ const flatbuffers::Table *Model::copyTable(const wire::TableType &type, const fl
                                            llvm::ArrayRef<wire::ScalarEdit> edits) {
   flatbuffers::FlatBufferBuilder builder(256);
   builder.Finish(flatbuffers::Offset<flatbuffers::Table>(wire::copyTable(builder, type, table, edits)));
-  auto *bytes = static_cast<uint8_t *>(arena.Allocate(builder.GetSize(), llvm::Align(16)));
-  std::memcpy(bytes, builder.GetBufferPointer(), builder.GetSize());
-  return flatbuffers::GetRoot<flatbuffers::Table>(bytes);
+  llvm::StringRef built(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+  auto known = tables.find(built);
+  if (known == tables.end()) {
+    auto *bytes = static_cast<char *>(arena.Allocate(built.size(), llvm::Align(16)));
+    std::memcpy(bytes, built.data(), built.size());
+    known = tables.insert(llvm::StringRef(bytes, built.size())).first;
+  }
+  return flatbuffers::GetRoot<flatbuffers::Table>(known->data());
 }
 
 Options Model::editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits, bool union2) {
@@ -472,7 +477,8 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         continue;
       if (stone != rowOf) {
         const Tombstone &from = tombstones[stone];
-        row = {from.ofTensors, 0, from.fate, from.was, from.pass, from.run, from.rewrite, {}, {}, from.part};
+        llvm::StringRef pass = from.pass ? passLists.get(from.pass).front() : "";
+        row = {from.ofTensors, 0, from.fate, from.was, pass, from.run, from.rewrite, {}, {}, from.part};
         follower.follow(from.into, row);
         if (leadsSomewhere(row.fate) && row.operators.empty() && row.values.empty())
           row.was = std::exchange(row.fate, Fate::Dead);

@@ -266,6 +266,7 @@ public:
   bool made = false;   ///< by a rewrite of this run
   bool named = false;  ///< by a list of destinations of an earlier run, perhaps for longer than it lives
   uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
+  uint16_t maker = 0;     ///< the rule that made it in this phase, as the Rewriter numbers them
 
 private:
   friend class Model;
@@ -438,6 +439,7 @@ private:
   std::deque<Quantization> quantizationStore;
   std::deque<Destinations> destinationStore;
   std::vector<std::shared_ptr<void>> kept;
+  llvm::DenseSet<llvm::StringRef> tables; ///< whole buffers in the arena; equal ones are one
   // Erased, and named by nothing: used again for what rewrites make.
   std::vector<Operator *> spareOperators;
   std::vector<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them

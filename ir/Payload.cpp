@@ -92,6 +92,11 @@ llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef pat
   return adopt(std::make_shared<FileDescriptor>(fd), 0, status.st_size, path.str());
 }
 
+void MappedFile::rest() const {
+  if (data)
+    (void)::madvise(const_cast<uint8_t *>(data), length, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data)
     ::munmap(const_cast<uint8_t *>(data), length);

@@ -34,6 +34,8 @@ public:
   uint64_t offset() const { return base; }  ///< of bytes() in the file
   int descriptor() const { return fd->fd; } ///< for copy_file_range
   const std::string &path() const { return name; }
+  /// What was read of it so far is not looked at soon: it need not stay in memory, and is read again where it is.
+  void rest() const;
 
 private:
   friend class SpillFile;

@@ -157,16 +157,16 @@ struct Part {
 /// The last carrier of `ids` may have gone. Those of them that nothing live carries in the end get a ledger row from
 /// the last tombstone that names them: appending is all that a rewrite pays.
 struct Tombstone {
-  bool ofTensors;
-  Fate fate;
+  bool ofTensors = false;
+  bool last = false; ///< counts only where no other names the id: what of it is gone is not known better
+  Fate fate = Fate::Unknown;
   Fate was = Fate::Unknown; ///< continued from a map: the first fate of what is dead
   IdSet ids;
-  llvm::StringRef pass;
-  uint32_t run;     ///< position in the chain of runs
-  uint32_t rewrite; ///< running number in that run
-  Destinations *into; ///< may be null
+  uint32_t pass = 0;    ///< handle into PassLists of a list of one; 0: not known
+  uint32_t run = 0;     ///< position in the chain of runs
+  uint32_t rewrite = 0; ///< running number in that run
+  Destinations *into = nullptr;
   const Part *part = nullptr; ///< of the fate Elsewhere
-  bool last = false;          ///< counts only where no other names the id: what of it is gone is not known better
 };
 
 /// A ledger row with its way followed to the written model.

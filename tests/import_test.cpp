@@ -662,7 +662,7 @@ TEST(Import, OneTables) {
   imported = withTables(words({1, 0, 1, 1}), names);
   ASSERT_EQ(imported.model->tombstones.size(), 1u);
   EXPECT_EQ(imported.model->tombstones[0].fate, Fate::Dead);
-  EXPECT_EQ(imported.model->tombstones[0].pass, "ONE_op_table");
+  EXPECT_EQ(imported.model->passLists.get(imported.model->tombstones[0].pass).front(), "ONE_op_table");
   EXPECT_EQ(imported.model->sets.members(imported.model->tombstones[0].ids), llvm::SmallVector<uint32_t>({0}));
 
   imported = withTables(words({0}), names);

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <malloc.h>
 #include <set>
 
 using namespace origo;
@@ -517,6 +518,8 @@ llvm::Error runBisect(const Pipeline &pipeline) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // Tables that grew and went go back at once: else they would still take memory when the next ones grow.
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   // One switch a flag, from the pass table: a flag of several passes stands there once.
   FlagOptions flagOptions;
   std::set<llvm::StringRef> names;

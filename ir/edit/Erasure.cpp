@@ -23,7 +23,15 @@ void Editor::dropPayload(Value &value) {
 void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last) {
   if (ids.empty())
     return;
-  model.tombstones.push_back({tensors, fate, Fate::Unknown, ids, pass, model.run, model.rewrites, into, part, last});
+  model.tombstones.push_back({.ofTensors = tensors,
+                              .last = last,
+                              .fate = fate,
+                              .ids = ids,
+                              .pass = model.passLists.add(0, pass),
+                              .run = model.run,
+                              .rewrite = model.rewrites,
+                              .into = into,
+                              .part = part});
   mutation::buried(model);
 }
 

@@ -45,7 +45,7 @@ Value *Build::pendingResult(llvm::StringRef label) {
 /// An operator that is linked to nothing: its operands do not count as uses. Unless the rewrite puts it in, it is used
 /// again.
 Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
-  Operator *op = engine.newOperator();
+  Operator *op = engine.newOperator(operands.size());
   scratch.push_back(op);
   op->code = code;
   if (op->operandRoom < operands.size()) {
@@ -291,7 +291,7 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   item.synthetic = node.synthetic;
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
-  llvm::StringRef called = engine.label(match.root(), folding ? label : llvm::StringRef(suffix));
+  llvm::StringRef called = folding ? "" : engine.label(match.root(), suffix);
   // A copy of an inner operator is called after it, however often it is copied.
   if (!folding && base && base != match.consumed.front() && base->result() && !base->result()->name.empty()) {
     std::string ending = "/" + row.name.lower();
@@ -334,7 +334,7 @@ Value *Build::folded(Operator &op, llvm::StringRef label) {
   if (payloads->empty())
     return fail(why);
   Made from = descent(op);
-  Value *value = literal(std::move(payloads->front()), result->type, result->shape, result->name);
+  Value *value = literal(std::move(payloads->front()), result->type, result->shape, "");
   if (from.base) {
     value->name = from.base->name;
     // What only moves elements keeps how they are quantised.
@@ -344,6 +344,8 @@ Value *Build::folded(Operator &op, llvm::StringRef label) {
       model.setQuantization(*value, *from.base->quantization);
   } else if (!from.parents.empty()) {
     value->name = from.parents.front()->name;
+  } else {
+    value->name = engine.label(match.root(), label);
   }
   made[value] = std::move(from);
   return value;

@@ -83,7 +83,7 @@ std::string Rewriter::spinning(llvm::ArrayRef<Operator *> roots) const {
   constexpr unsigned generations = 64;
   for (const Operator *root : roots)
     if (root->generation >= generations)
-      return ("it was made anew " + llvm::Twine(generations) + " times in this phase, last by " + makers.lookup(root) +
+      return ("it was made anew " + llvm::Twine(generations) + " times in this phase, last by " + makers[root->maker] +
               ", and would be by " + rule)
           .str();
   return applied < most ? "" : "this run has made more rewrites than 64 an operator";
@@ -94,12 +94,18 @@ llvm::StringRef Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
   return model.copy(llvm::StringRef((root.resultName() + "/" + suffix).str()));
 }
 
-/// One that was erased is used again, with the room that it has for operands and results.
-Operator *Rewriter::newOperator() {
-  if (model.spareOperators.empty())
+/// One that was erased is used again, with the room that it has for operands and results: of the last ones the first that
+/// has enough.
+Operator *Rewriter::newOperator(unsigned operands) {
+  auto &spare = model.spareOperators;
+  if (spare.empty())
     return new (model.operatorArena.Allocate()) Operator();
-  Operator *op = model.spareOperators.back();
-  model.spareOperators.pop_back();
+  size_t last = spare.size() - 1, at = last;
+  while (spare[at]->operandRoom < operands && at > 0 && last - at < 8)
+    --at;
+  std::swap(spare[spare[at]->operandRoom < operands ? last : at], spare[last]);
+  Operator *op = spare.back();
+  spare.pop_back();
   if (plan)
     plan->operators.erase(op);
   Use *uses = op->operandUses;
@@ -161,7 +167,10 @@ void Rewriter::recycle(Operator &op) {
 void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
   for (const Operator *root : roots)
     op.generation = std::max<uint8_t>(op.generation, root->generation + 1);
-  makers[&op] = rule;
+  auto [known, isNew] = makerOf.try_emplace(rule, makers.size());
+  if (isNew)
+    makers.push_back(rule);
+  op.maker = known->second;
   if (layout)
     layout->forget(op);
   push(op);
@@ -489,6 +498,7 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
 }
 
 void Rewriter::finish() {
+  numbers = {};
   claimWork();
   lineage::forget(model);
 }
@@ -508,7 +518,7 @@ void Rewriter::push(Operator &op) {
 }
 
 void Rewriter::beginPhase() {
-  makers.clear();
+  numbers = {};
   layout.reset();
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {

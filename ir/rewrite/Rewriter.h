@@ -108,7 +108,8 @@ private:
   std::deque<Operator *> worklist;
   ValueNumbers numbers;
   std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
-  llvm::DenseMap<const Operator *, llvm::StringRef> makers; ///< the rule that made an operator of this phase
+  llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker
+  llvm::DenseMap<llvm::StringRef, uint16_t> makerOf;  ///< into it
   llvm::ArrayRef<Operator *> region;                        ///< that is being replaced
   llvm::SmallPtrSet<const Use *, 4> unneeded;               ///< operands of the region
   llvm::SmallVector<std::pair<const Value *, const Value *>, 1> takenOver; ///< in the rewrite that is told of
@@ -130,7 +131,7 @@ private:
 
   // For Build.
   llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
-  Operator *newOperator();
+  Operator *newOperator(unsigned operands);
   Value &newValue(Subgraph &graph);
   Value &newConstant(Subgraph &graph, Payload payload);
   void discard(Value &value);

@@ -61,25 +61,25 @@ uint64_t ValueNumbers::contentOf(const Value &value) {
 /// Away from DenseMap's reserved keys.
 static uint64_t key(uint64_t hash) { return hash >> 2; }
 
-/// The first of what has a quick hash is remembered by that alone. Once there are two, which is what a list of two
-/// says, all are told apart by all their bytes, so that many things with equal ends cost no more than reading them
-/// once.
-template <class T, class Same>
-static T *findAmong(llvm::DenseMap<uint64_t, llvm::SmallVector<T *, 1>> &table, T &item, uint64_t quick,
-                    llvm::function_ref<uint64_t(const T &)> full, Same same) {
-  auto &firsts = table[key(quick)];
+/// The first of what has a quick hash is remembered by that alone. Once there are two, all are told apart by all their
+/// bytes, so that many things with equal ends cost no more than reading them once.
+template <class T>
+template <class Same>
+T *ValueNumbers::Table<T>::find(T &item, uint64_t quick, llvm::function_ref<uint64_t(const T &)> full, Same same) {
+  auto &first = firsts[key(quick)];
   llvm::SmallVector<T *, 2> unknown{&item};
-  if (firsts.size() < 2) {
-    if (firsts.empty() || firsts.front() == &item || firsts.front()->erased()) {
-      firsts.assign({&item});
+  if (!first.getInt()) {
+    T *one = first.getPointer();
+    if (!one || one == &item || one->erased()) {
+      first.setPointer(&item);
       return nullptr;
     }
-    unknown.insert(unknown.begin(), firsts.front());
-    firsts.push_back(&item);
+    unknown.insert(unknown.begin(), one);
+    first.setInt(true);
   }
   T *found = nullptr;
   for (T *one : unknown) {
-    auto &equals = table[key(llvm::hash_combine(quick, full(*one)))];
+    auto &equals = others[key(llvm::hash_combine(quick, full(*one)))];
     llvm::erase_if(equals, [](T *other) { return other->erased(); });
     if (one == &item)
       for (T *other : equals)
@@ -94,8 +94,8 @@ static T *findAmong(llvm::DenseMap<uint64_t, llvm::SmallVector<T *, 1>> &table, 
 Value *ValueNumbers::find(Value &value) {
   if (!isPlainConstant(value))
     return nullptr;
-  return findAmong<Value>(
-      constants, value, llvm::hash_combine(quickHash(value), value.subgraph()),
+  return constants.find(
+      value, llvm::hash_combine(quickHash(value), value.subgraph()),
       [&](const Value &one) { return contentOf(one); },
       [](const Value &a, const Value &b) { return sameConstant(a, b); });
 }
@@ -159,8 +159,8 @@ uint64_t ValueNumbers::keyOf(const Operator &op, bool full) {
 Operator *ValueNumbers::findEqual(Operator &op) {
   if (op.info() && op.info()->has(Trait::HoldsSubgraphs))
     return nullptr;
-  return findAmong<Operator>(
-      operators, op, keyOf(op, false), [&](const Operator &one) { return keyOf(one, true); },
+  return operators.find(
+      op, keyOf(op, false), [&](const Operator &one) { return keyOf(one, true); },
       [](const Operator &a, const Operator &b) { return sameWork(a, b); });
 }
 

@@ -18,8 +18,14 @@ public:
   void forget(const Value &value) { contents.erase(&value); }
 
 private:
-  llvm::DenseMap<uint64_t, llvm::SmallVector<Operator *, 1>> operators;
-  llvm::DenseMap<uint64_t, llvm::SmallVector<Value *, 1>> constants;
+  /// Most are alone with their quick hash and have one small entry; only others are listed, by the hash of everything.
+  template <class T> struct Table {
+    llvm::DenseMap<uint64_t, llvm::PointerIntPair<T *, 1, bool>> firsts; ///< true: there were more
+    llvm::DenseMap<uint64_t, llvm::SmallVector<T *, 1>> others;
+    template <class Same> T *find(T &item, uint64_t quick, llvm::function_ref<uint64_t(const T &)> full, Same same);
+  };
+  Table<Operator> operators;
+  Table<Value> constants;
   llvm::DenseMap<const Value *, uint64_t> contents; ///< hashes of all bytes, made where the ends are equal
 
   uint64_t keyOf(const Operator &op, bool full);
