@@ -294,6 +294,16 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
   return exportModel(*imported.model, imported.lineage, path, options);
 }
 
+llvm::Error writeTextFile(const std::string &path, llvm::StringRef text) {
+  auto file = OutputFile::open(path);
+  if (!file)
+    return file.takeError();
+  (*file)->write(llvm::arrayRefFromStringRef(text));
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change) {
   if (llvm::Error error = checkOutput(output))

@@ -48,6 +48,9 @@ llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options
 /// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
 
+/// Writes a file whole or not at all.
+llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
+
 /// Reads `input`, changes it and writes it to `output`, with its side file. Errors of `change` are about the input.
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);

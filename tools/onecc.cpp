@@ -149,16 +149,6 @@ llvm::Error quantize(const Step &step) {
   return quantizeWithRanges(step, input, output);
 }
 
-llvm::Error writeText(const std::string &path, llvm::StringRef text) {
-  auto file = OutputFile::open(path);
-  if (!file)
-    return file.takeError();
-  (*file)->write(llvm::arrayRefFromStringRef(text));
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
-}
-
 /// DIR/NAME/NAME.circle and DIR/NAME/metadata/MANIFEST.
 llvm::Error pack(const Step &step) {
   auto files = paths(step);
@@ -182,7 +172,7 @@ llvm::Error pack(const Step &step) {
     out.attributeArray("model-types", [&] { out.value(llvm::sys::path::extension(base).drop_front()); });
   });
   os << '\n';
-  return writeText(folder + "/metadata/MANIFEST", text);
+  return writeTextFile(folder + "/metadata/MANIFEST", text);
 }
 
 /// What follows `key` on a command line, with quotes as in a shell.

@@ -98,16 +98,6 @@ struct Sample {
   std::vector<eval::OwnedTensor> inputs;
 };
 
-llvm::Error writeText(const std::string &path, llvm::StringRef text) {
-  auto file = OutputFile::open(path);
-  if (!file)
-    return file.takeError();
-  (*file)->write(llvm::arrayRefFromStringRef(text));
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
-}
-
 llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::ArrayRef<Sample> samples) {
   std::vector<const ErrorRow *> rows;
   for (const ErrorRow &row : report.rows)
@@ -138,7 +128,7 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
                                  found->layers.size(), blamed.size(), found->runs);
   for (const Operator *op : found->layers)
     llvm::outs() << "  " << op->opName() << " " << printable(op->result()->name, 200) << '\n';
-  return config.empty() ? llvm::Error::success() : writeText(config, floatConfig(found->layers));
+  return config.empty() ? llvm::Error::success() : writeTextFile(config, floatConfig(found->layers));
 }
 
 llvm::Expected<uint64_t> runRecords(ErrorRun &run, std::vector<Sample> &samples) {

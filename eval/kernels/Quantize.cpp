@@ -98,6 +98,7 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::DEQUANTIZE, "u8{t|c} -> f32", dequantize<uint8_t>},
       {Op::DEQUANTIZE, "i16{t|c} -> f32", dequantize<int16_t>},
       {Op::DEQUANTIZE, "i32{t|c} -> f32", dequantize<int32_t>},
+      {Op::DEQUANTIZE, "i64{t|c} -> f32", dequantize<int64_t>}, // biases of what is quantised to 16 bits
       {Op::DEQUANTIZE, "i4{t|c} -> f32", dequantize<int8_t>},
       {Op::DEQUANTIZE, "f16 -> f32", widenHalf},
       {Op::QUANTIZE, "f32 -> i8{t|c}", quantize<int8_t>},
@@ -109,6 +110,7 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::QUANTIZE, "u8{t|c} -> u8{t|c}", requantize<uint8_t, uint8_t>},
       {Op::QUANTIZE, "i16{t|c} -> i16{t|c}", requantize<int16_t, int16_t>},
       {Op::QUANTIZE, "i16{t|c} -> i8{t|c}", requantize<int16_t, int8_t>},
+      {Op::QUANTIZE, "i16{t|c} -> u8{t|c}", requantize<int16_t, uint8_t>},
       {Op::QUANTIZE, "i8{t|c} -> i16{t|c}", requantize<int8_t, int16_t>},
       {Op::QUANTIZE, "u8{t|c} -> i16{t|c}", requantize<uint8_t, int16_t>},
       {Op::QUANTIZE, "i16{t|c} -> i32{t}", requantize<int16_t, int32_t>},

@@ -1,0 +1,196 @@
+#include "quantize/MixedPrecision.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace origo::quantize {
+
+std::vector<unsigned> depthsOf(const Subgraph &graph) {
+  llvm::DenseMap<const Operator *, unsigned> known;
+  std::vector<unsigned> depths;
+  for (const Operator &op : graph.operators) {
+    unsigned depth = 0;
+    for (const Use &use : op.operands())
+      if (const Value *value = use.get(); value && value->producer())
+        depth = std::max(depth, known.lookup(value->producer()));
+    depths.push_back(known[&op] = depth + 1);
+  }
+  return depths;
+}
+
+namespace {
+
+/// Measures, and keeps what was measured.
+class Trials {
+public:
+  Trials(size_t layers, MeasureWide measure) : layers(layers), measure(measure) {}
+  MixedPrecision found;
+
+  llvm::Error ends() {
+    auto narrow = measure(WideLayers(layers, false));
+    auto wide = narrow ? measure(WideLayers(layers, true)) : llvm::Expected<double>(0);
+    if (!narrow || !wide)
+      return firstError(narrow, wide);
+    found.narrowError = *narrow;
+    found.wideError = *wide;
+    return llvm::Error::success();
+  }
+  llvm::Expected<double> errorOf(const WideLayers &wide) {
+    auto error = measure(wide);
+    if (error)
+      found.tries.push_back({wide, *error});
+    return error;
+  }
+
+private:
+  size_t layers;
+  MeasureWide measure;
+};
+
+std::string text(double error) {
+  std::string result;
+  llvm::raw_string_ostream(result) << llvm::format("%.4g", error);
+  return result;
+}
+
+} // namespace
+
+llvm::Expected<MixedPrecision> bisectDepth(llvm::ArrayRef<unsigned> depths, bool front, double ratio,
+                                           MeasureWide measure) {
+  Trials trials(depths.size(), measure);
+  MixedPrecision &found = trials.found;
+  if (llvm::Error error = trials.ends())
+    return error;
+  if (found.wideError > found.narrowError)
+    return makeError("16 bits are worse than 8: the error is " + text(found.wideError) + " and not " +
+                     text(found.narrowError));
+  double target = found.wideError + ratio * (found.narrowError - found.wideError);
+  found.wide.assign(depths.size(), true);
+  found.error = found.wideError;
+  auto [least, most] = depths.empty() ? std::pair(0u, 0u) : std::pair(*llvm::min_element(depths), *llvm::max_element(depths));
+  for (std::optional<unsigned> last; last != (least + most) / 2;) {
+    unsigned cut = *(last = (least + most) / 2);
+    WideLayers wide;
+    for (unsigned depth : depths)
+      wide.push_back(front ? depth <= cut : depth >= cut);
+    auto error = trials.errorOf(wide);
+    if (!error)
+      return error.takeError();
+    bool suffices = *error < target;
+    if (suffices) {
+      found.wide = wide;
+      found.error = *error;
+    }
+    (suffices == front ? most : least) = cut;
+  }
+  return std::move(found);
+}
+
+llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, double bound, MeasureWide measure) {
+  Trials trials(costs.size(), measure);
+  MixedPrecision &found = trials.found;
+  if (llvm::Error error = trials.ends())
+    return error;
+  found.wide.assign(costs.size(), false);
+  found.error = found.narrowError;
+  if (found.narrowError <= bound)
+    return std::move(found);
+  if (found.wideError > bound)
+    return makeError("with 16 bits everywhere the error is still " + text(found.wideError));
+  auto only = [&](llvm::ArrayRef<size_t> layers) {
+    WideLayers wide(costs.size(), false);
+    for (size_t layer : layers)
+      wide[layer] = true;
+    return wide;
+  };
+  std::vector<double> worth;
+  for (size_t layer = 0; layer < costs.size(); ++layer) {
+    auto alone = trials.errorOf(only(layer));
+    if (!alone)
+      return alone.takeError();
+    worth.push_back((found.narrowError - *alone) / static_cast<double>(std::max<uint64_t>(costs[layer], 1)));
+  }
+  std::vector<size_t> order(costs.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](size_t a, size_t b) { return worth[a] > worth[b]; });
+  size_t low = 0, high = order.size(); // `low` of them do not suffice, `high` do
+  found.error = found.wideError;
+  while (high - low > 1) {
+    size_t middle = (low + high) / 2;
+    auto error = trials.errorOf(only(llvm::ArrayRef(order).take_front(middle)));
+    if (!error)
+      return error.takeError();
+    (*error <= bound ? high : low) = middle;
+    if (*error <= bound)
+      found.error = *error;
+  }
+  order.resize(high);
+  for (size_t i = order.size(); i-- > 0;) {
+    std::vector<size_t> without = order;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    auto error = trials.errorOf(only(without));
+    if (!error)
+      return error.takeError();
+    if (*error > bound)
+      continue;
+    order = std::move(without);
+    found.error = *error;
+  }
+  found.wide = only(order);
+  return std::move(found);
+}
+
+/// What computes operand `i`, if it is of this kind.
+static const Operator *maker(const Operator *op, unsigned i, BuiltinOperator code) {
+  const Value *value = op ? op->operand(i) : nullptr;
+  const Operator *producer = value ? value->producer() : nullptr;
+  return producer && producer->code == code ? producer : nullptr;
+}
+
+static WideLayers positions(const Subgraph &graph, const std::set<const Operator *> &ops) {
+  WideLayers wide;
+  for (const Operator &op : graph.operators)
+    wide.push_back(ops.contains(&op));
+  return wide;
+}
+
+// rsqrt(mean((x − mean(x))²) + ε)
+WideLayers layerNormVariances(const Subgraph &graph) {
+  using Op = BuiltinOperator;
+  std::set<const Operator *> found;
+  for (const Operator &root : graph.operators) {
+    if (root.code != Op::RSQRT)
+      continue;
+    const Operator *add = maker(&root, 0, Op::ADD);
+    const Operator *mean = add && maker(add, 0, Op::MEAN) ? maker(add, 0, Op::MEAN) : maker(add, 1, Op::MEAN);
+    const Operator *mul = maker(mean, 0, Op::MUL), *square = mul ? mul : maker(mean, 0, Op::SQUARE);
+    if (!square || (mul && mul->operand(0) != mul->operand(1)))
+      continue;
+    const Operator *difference = maker(square, 0, Op::SUB), *average = maker(difference, 1, Op::MEAN);
+    if (average && average->operand(0) == difference->operand(0))
+      found.insert({square, mean, add, &root});
+  }
+  return positions(graph, found);
+}
+
+// e / sum(e) with e = exp(x − max(x))
+WideLayers softmaxExponents(const Subgraph &graph) {
+  using Op = BuiltinOperator;
+  std::set<const Operator *> found;
+  for (const Operator &root : graph.operators) {
+    if (root.code != Op::DIV)
+      continue;
+    const Operator *exp = maker(&root, 0, Op::EXP), *sum = maker(&root, 1, Op::SUM);
+    const Operator *sub = maker(exp, 0, Op::SUB), *most = maker(sub, 1, Op::REDUCE_MAX);
+    if (sum && most && sum->operand(0) == exp->result() && most->operand(0) == sub->operand(0))
+      found.insert({sub, exp});
+  }
+  return positions(graph, found);
+}
+
+} // namespace origo::quantize

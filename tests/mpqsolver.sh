@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# circle-mpqsolver on a sample network: the files that ONE's tool writes, an error that falls, a configuration that
+# circle-quantizer makes the same model of, and mistakes in one line.
+# usage: mpqsolver.sh BIN
+set -uo pipefail
+bin=$(cd "$1" && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export PATH=$bin:$PATH
+fail() { echo "FAILED: $*"; exit 1; }
+refused() { # TEXT COMMAND...
+  local text=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
+  [[ $(tail -n 1 stderr) == *"$text"* ]] || fail "$*: not \"$text\": $(<stderr)"
+}
+
+circle2circle "$root/res/resnet_preact.origo" float.tflite 2>log || fail "$(<log)"
+circle2circle -O1 float.tflite net.circle 2>log || fail "$(<log)"
+record-minmax --input_model net.circle --input_data random --output_model minmax.circle >log 2>&1 || fail "$(<log)"
+
+# By bisection, from either end: fewer layers than all, an error below the target, ONE's files.
+for front in true false; do
+  circle-mpqsolver --bisection $front --qerror_ratio 0.7 --data random --input_model minmax.circle --output_model $front.circle \
+    --save_intermediate $front --config $front.json >$front.txt 2>log || fail "--bisection $front: $(<log)"
+  tries=$(ls $front/Configuration_*.mpq.json | wc -l)
+  ((tries >= 3)) && ((tries == $(ls $front/quantized_*.mpq.circle | wc -l))) || fail "$tries tries"
+  (($(grep -cE '^[0-9]+ ' $front/errors.mpq.txt) == tries)) || fail "$(<$front/errors.mpq.txt)"
+  awk '/^Q8 /{ q8 = $2 } /^Q16 /{ q16 = $2 } /^FINAL /{ e = $2 } END { exit !(q16 < q8 && e < q16 + 0.7 * (q8 - q16)) }' \
+    $front/errors.mpq.txt || fail "$(<$front/errors.mpq.txt)"
+  cmp $front.json $front/FinalConfiguration.mpq.json || fail "two configurations"
+  origin-dump --check --source float.tflite $front.circle >log || fail "$(<log)"
+  circle-quantizer --quantize_with_minmax float32 uint8 channel --config $front.json --input_type uint8 --output_type uint8 \
+    minmax.circle again.circle 2>log || fail "circle-quantizer: $(<log)"
+  cmp <(origin-dump --fingerprint $front.circle) <(origin-dump --fingerprint again.circle) ||
+    fail "circle-quantizer makes another model of $front.json"
+done
+cmp -s true.json false.json && fail "both ends need the same layers"
+
+# Without a file of errors auto takes the cheaper end, with one the end that is worse; the same again is the same.
+circle-mpqsolver --bisection auto --qerror_ratio 0.7 --data random --input_model minmax.circle --config auto.json >log 2>&1 || fail "$(<log)"
+cmp -s auto.json true.json || cmp -s auto.json false.json || fail "auto is neither end"
+circle-quantizer --quantize_with_minmax float32 uint8 channel minmax.circle u8.circle 2>log || fail "$(<log)"
+visq -f net.circle -q u8.circle --records 1 --tae_output tae.json 2>log || fail "$(<log)"
+circle-mpqsolver --bisection auto --visq_file tae.json --qerror_ratio 0.7 --data random --input_model minmax.circle --config visq.json \
+  >log 2>&1 || fail "$(<log)"
+cmp -s visq.json true.json || cmp -s visq.json false.json || fail "auto by visq is neither end"
+
+# Ranges are taken from the data where the model has none; a bound takes layers that suffice.
+q8=$(sed -n 's/^Q8 //p' true/errors.mpq.txt)
+most=$(awk -v e="$q8" 'BEGIN { print e * 0.8 }')
+circle-mpqsolver --max_error "$most" --data random --input_model net.circle --output_model bound.circle --save_intermediate bound \
+  >log 2>&1 || fail "--max_error: $(<log)"
+awk -v most="$most" '/^FINAL /{ ok = $2 <= most } END { exit !ok }' bound/errors.mpq.txt || fail "$(tail -n 1 bound/errors.mpq.txt), not $most"
+refused 'with 16 bits everywhere the error is still' circle-mpqsolver --max_error 0 --data random --input_model net.circle --output_model x.circle
+[[ ! -e x.circle ]] || fail "a model in spite of an error"
+
+circle-mpqsolver --u8_softmax_with_s16_sub_exp --u8_layernorm_with_s16_variance --input_model minmax.circle --output_model p.circle >log 2>&1 ||
+  fail "patterns: $(<log)"
+grep -q '^0 of [0-9]* operators have 16 bits' log || fail "$(<log)"
+
+refused 'needs one of --bisection and --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
+refused 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
+refused 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
+refused 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
+refused 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtype int8 --data random --input_model net.circle --output_model x.circle
+echo '[1]' >bad.json
+refused 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
+refused 'is none; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle

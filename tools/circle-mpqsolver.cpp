@@ -1,0 +1,415 @@
+/// Finds the layers of a quantised model that need 16 bits.
+
+#include "eval/Session.h"
+#include "passes/Pipeline.h"
+#include "quantize/Calibrate.h"
+#include "quantize/Config.h"
+#include "quantize/MixedPrecision.h"
+#include "quantize/Ranges.h"
+#include "tools/Driver.h"
+
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace origo;
+using namespace origo::quantize;
+using namespace origo::tools;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> input("input_model", cl::value_desc("MODEL"), cl::cat(category),
+                           cl::desc("A float model; with ranges from record-minmax, else they are taken from --data"));
+cl::opt<std::string> output("output_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The quantised one"));
+cl::opt<std::string> data("data", cl::value_desc("PATH"), cl::cat(category),
+                          cl::desc("Records as record-minmax reads them, or the word random"));
+cl::opt<std::string> dataFormat("data_format", cl::cat(category), cl::desc("h5, list, dir or numpy; without: as PATH tells"));
+cl::opt<double> ratio("qerror_ratio", cl::init(0.5), cl::value_desc("R"), cl::cat(category),
+                      cl::desc("The error may be so much of the way from all in 16 bits (0) to all in 8 (1)"));
+cl::opt<std::string> bisection("bisection", cl::value_desc("auto|true|false"), cl::cat(category),
+                               cl::desc("16 bits in front (true), behind (false), or where --visq_file has more error; "
+                                        "without that file auto takes the way with fewer layers in 16 bits"));
+cl::opt<std::string> visqFile("visq_file", cl::value_desc("FILE"), cl::cat(category), cl::desc("Errors by layer, from visq"));
+cl::opt<double> bound("max_error", cl::value_desc("E"), cl::cat(category),
+                      cl::desc("Instead of --bisection: the layers that bring the error to E at the fewest bytes more"));
+cl::opt<std::string> inputType("input_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
+                               cl::desc("Of inputs: uint8, int16 or float32"));
+cl::opt<std::string> outputType("output_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
+                                cl::desc("Of outputs"));
+cl::opt<std::string> quantizedType("quantized_dtype", cl::init("uint8"), cl::cat(category), cl::desc("uint8"));
+cl::opt<std::string> granularity("granularity", cl::init("channel"), cl::cat(category), cl::desc("channel or layer"));
+cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(category), cl::desc("MAX_POOL_2D has the scale of its input"));
+cl::opt<bool> saveMinMax("save_min_max", cl::cat(category), cl::desc("Keeps the recorded ranges beside the scales"));
+cl::opt<bool> layerNorms("u8_layernorm_with_s16_variance", cl::cat(category),
+                         cl::desc("Variances of layer norms have 16 bits; needs no data, and no --bisection"));
+cl::opt<bool> softmaxes("u8_softmax_with_s16_sub_exp", cl::cat(category),
+                        cl::desc("SUB and EXP of softmaxes have 16 bits, likewise"));
+cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl::cat(category),
+                                  cl::desc("Writes each configuration, its model and the errors there"));
+cl::opt<std::string> configFile("config", cl::value_desc("FILE"), cl::cat(category),
+                                cl::desc("Writes what was found for circle-quantizer --config"));
+
+/// The input, read anew for each try.
+class Solver {
+public:
+  llvm::Error run();
+
+private:
+  PayloadStore store;
+  Imported original;
+  std::optional<Statistics> statistics; ///< where the model has no ranges
+  std::unique_ptr<Records> records;
+  std::optional<eval::Session> reference;
+  Scheme scheme;
+  unsigned tried = 0;
+  std::string errors; ///< lines of errors.mpq.txt
+
+  const Subgraph &graph() const { return *original.model->subgraphs.front(); }
+  llvm::Error open();
+  llvm::Error takeRanges();
+  llvm::Expected<bool> inFront() const;
+  llvm::Expected<MixedPrecision> solve();
+  std::string nameOf(const Operator &op) const { return op.result() ? op.result()->name.str() : ""; }
+  llvm::Error quantize(Imported &imported, const WideLayers &wide, bool floatEnds);
+  llvm::Expected<double> errorOf(const WideLayers &wide);
+  llvm::Expected<double> distance(eval::Session &session);
+  std::string configOf(const WideLayers &wide) const;
+  llvm::Error keep(const std::string &number, const WideLayers &wide, double error);
+  std::vector<uint64_t> costs() const;
+  llvm::Error finish(const WideLayers &wide);
+};
+
+bool hasRanges(const Model &model) {
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      if (value->producer() && value->quantization && !value->quantization->min.empty())
+        return true;
+  return false;
+}
+
+llvm::Expected<std::unique_ptr<Records>> recordsFor(llvm::ArrayRef<eval::Port> ports) {
+  if (data == "random")
+    return seededRecords(ports, 4);
+  RecordFormat format = dataFormat == "h5"                              ? RecordFormat::Hdf5
+                        : dataFormat == "list" || dataFormat == "filelist" ? RecordFormat::List
+                        : dataFormat == "dir" || dataFormat == "directory" ? RecordFormat::Directory
+                        : dataFormat == "numpy"                         ? RecordFormat::Numpy
+                                                                        : RecordFormat::ByName;
+  if (format == RecordFormat::ByName && !dataFormat.empty())
+    return makeError("--data_format: \"" + printable(dataFormat) + "\" is none; give h5, list, dir or numpy");
+  return openRecords(data, format, ports);
+}
+
+llvm::Error Solver::open() {
+  auto loaded = load(input, {}, store);
+  if (!loaded)
+    return loaded.takeError();
+  original = std::move(*loaded);
+  auto choice = oneChoice(quantizedType, granularity);
+  if (!choice)
+    return choice.takeError();
+  scheme.dialect = Dialect::One;
+  scheme.common = *choice;
+  scheme.poolKeepsScale = tfMaxPool;
+  return llvm::Error::success();
+}
+
+llvm::Error Solver::takeRanges() {
+  if (hasRanges(*original.model))
+    return llvm::Error::success();
+  if (data.empty())
+    return inFile(input, makeError("no tensor has a range: run record-minmax first, or give --data"));
+  CalibrateOptions options;
+  options.compile.engine = eval::Engine::Fast;
+  phase("executing");
+  auto taken = calibrate(*original.model, [](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) { return recordsFor(ports); },
+                         options);
+  if (!taken)
+    return taken.takeError();
+  statistics = std::move(*taken);
+  return llvm::Error::success();
+}
+
+/// With 16 bits for `wide`. Ends that stay floats are compared; the scheme's own are for the file.
+llvm::Error Solver::quantize(Imported &imported, const WideLayers &wide, bool floatEnds) {
+  Model &model = *imported.model;
+  if (statistics) {
+    std::vector<std::string> silent;
+    if (llvm::Error error = setRanges(model, *statistics, {{}}, silent))
+      return error;
+  }
+  auto wider = oneChoice("int16", "channel");
+  if (!wider)
+    return wider.takeError();
+  Scheme asked = scheme;
+  for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
+    if (isWide && !nameOf(op).empty())
+      asked.layers[nameOf(op)] = *wider;
+  if (floatEnds)
+    asked.inputs = asked.outputs = {TensorType::FLOAT32};
+  if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(asked)), store, {}))
+    return error;
+  if (!saveMinMax)
+    clearRanges(model);
+  return llvm::Error::success();
+}
+
+llvm::Expected<double> Solver::errorOf(const WideLayers &wide) {
+  // Runtimes have few kernels for weights of 16 bits. Floats that are rounded to what the integers hold are as far off.
+  auto faked = load(input, {}, store);
+  if (!faked)
+    return faked.takeError();
+  Scheme fake;
+  fake.dialect = Dialect::One;
+  fake.common.mode = Scheme::Mode::Fake;
+  llvm::Error failed = quantize(*faked, wide, true);
+  if (!failed)
+    failed = runPipeline(*faked->model, Pipeline::quantization(planBy(fake)), store, {});
+  if (failed)
+    return failed;
+  eval::CompileOptions options;
+  options.engine = eval::Engine::Fast;
+  phase("executing");
+  auto session = eval::compile(*faked->model, options);
+  if (!session)
+    return session.takeError();
+  auto error = distance(*session);
+  if (!error)
+    return error.takeError();
+  bool some = llvm::is_contained(wide, true), all = !llvm::is_contained(wide, false);
+  std::string number = !some ? "Q8" : all ? "Q16" : std::to_string(++tried);
+  if (llvm::Error failed = keep(number, wide, *error))
+    return failed;
+  return *error;
+}
+
+/// What elements of the outputs are off: the mean over elements, and of that over outputs and records.
+llvm::Expected<double> Solver::distance(eval::Session &session) {
+  double sum = 0;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < records->count(); ++i) {
+    auto given = records->read(i);
+    if (!given)
+      return given.takeError();
+    std::vector<eval::TensorRef> inputs(given->begin(), given->end());
+    auto want = reference->run(inputs), have = session.run(inputs);
+    if (!want || !have)
+      return firstError(want, have);
+    for (auto [a, b] : llvm::zip_equal(*want, *have)) {
+      if (a.tensor.type != TensorType::FLOAT32 || b.tensor.type != TensorType::FLOAT32)
+        continue;
+      double off = 0;
+      size_t elements = a.tensor.bytes.size() / sizeof(float);
+      for (size_t e = 0; e < elements; ++e) {
+        float x, y;
+        std::memcpy(&x, a.tensor.bytes.data() + e * sizeof(float), sizeof(float));
+        std::memcpy(&y, b.tensor.bytes.data() + e * sizeof(float), sizeof(float));
+        off += std::fabs(static_cast<double>(x) - y);
+      }
+      sum += elements ? off / static_cast<double>(elements) : 0;
+      ++count;
+    }
+  }
+  if (!count)
+    return inFile(input, makeError("has no output of floats, so that nothing can be compared"));
+  return sum / static_cast<double>(count);
+}
+
+/// Bytes that an operator takes more with 16 bits: of its weights and of what it computes.
+std::vector<uint64_t> Solver::costs() const {
+  std::vector<uint64_t> costs;
+  for (const Operator &op : graph().operators) {
+    uint64_t elements = 0;
+    for (const Use &use : op.operands())
+      if (const Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32)
+        elements += value->elementCount().value_or(0);
+    for (const Value *value : op.results())
+      elements += value ? value->elementCount().value_or(0) : 0;
+    costs.push_back(elements);
+  }
+  return costs;
+}
+
+std::string Solver::configOf(const WideLayers &wide) const {
+  using Json = nlohmann::ordered_json;
+  Json layers = Json::array();
+  for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
+    if (isWide && !nameOf(op).empty())
+      layers.push_back({{"name", nameOf(op)}, {"dtype", "int16"}, {"granularity", "channel"}});
+  Json all{{"default_quantization_dtype", quantizedType.getValue()},
+           {"default_granularity", granularity.getValue()},
+           {"model_path", llvm::sys::path::filename(input).str()},
+           {"layers", std::move(layers)}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, double error) {
+  if (intermediate.empty())
+    return llvm::Error::success();
+  llvm::raw_string_ostream(errors) << number << ' ' << llvm::format("%.9g", error) << '\n';
+  std::string folder = intermediate + "/";
+  if (llvm::Error failed = writeTextFile(folder + "errors.mpq.txt", errors))
+    return failed;
+  if (number[0] == 'Q')
+    return llvm::Error::success();
+  bool final = number == "FINAL";
+  if (llvm::Error failed = writeTextFile(folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json",
+                                         configOf(wide)))
+    return failed;
+  auto model = load(input, {}, store);
+  if (final || !model)
+    return model.takeError();
+  if (llvm::Error failed = quantize(*model, wide, false))
+    return failed;
+  return save(*model, folder + "quantized_" + number + ".mpq.circle", {});
+}
+
+/// Whether the layers in front have more error than those behind, as visq says.
+llvm::Expected<bool> Solver::inFront() const {
+  auto file = llvm::MemoryBuffer::getFile(visqFile, false, false);
+  if (!file)
+    return makeError(printable(visqFile, 300) + ": " + file.getError().message());
+  auto json = nlohmann::json::parse((*file)->getBuffer().begin(), (*file)->getBuffer().end(), nullptr, false);
+  auto list = json.is_object() ? json.find("error") : json.end();
+  if (json.is_discarded() || !json.is_object() || list == json.end() || !list->is_array() || list->empty() ||
+      !(*list)[0].is_object())
+    return inFile(visqFile, makeError("is not what visq writes: it has no list \"error\" of tensors"));
+  std::vector<unsigned> depths = depthsOf(graph());
+  unsigned most = depths.empty() ? 0 : *llvm::max_element(depths);
+  double front = 0, behind = 0;
+  for (auto [op, depth] : llvm::zip_equal(graph().operators, depths))
+    if (auto row = (*list)[0].find(nameOf(op)); row != (*list)[0].end() && row->is_number())
+      (depth * 2 <= most ? front : behind) += row->get<double>();
+  return front >= behind;
+}
+
+llvm::Expected<MixedPrecision> Solver::solve() {
+  auto measure = [&](const WideLayers &wide) { return errorOf(wide); };
+  if (bound.getNumOccurrences())
+    return cheapestLayers(costs(), bound, measure);
+  std::vector<unsigned> depths = depthsOf(graph());
+  if (bisection == "auto" && visqFile.empty()) {
+    auto front = bisectDepth(depths, true, ratio, measure);
+    if (!front)
+      return front.takeError();
+    auto behind = bisectDepth(depths, false, ratio, measure);
+    if (!behind)
+      return behind.takeError();
+    return llvm::count(front->wide, true) <= llvm::count(behind->wide, true) ? std::move(front) : std::move(behind);
+  }
+  bool front = bisection != "false";
+  if (bisection == "auto") {
+    auto more = inFront();
+    if (!more)
+      return more.takeError();
+    front = *more;
+  }
+  return bisectDepth(depths, front, ratio, measure);
+}
+
+llvm::Error Solver::finish(const WideLayers &wide) {
+  if (!configFile.empty())
+    if (llvm::Error error = writeTextFile(configFile, configOf(wide)))
+      return error;
+  return output.empty() ? llvm::Error::success()
+                        : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) { return quantize(imported, wide, false); });
+}
+
+llvm::Error Solver::run() {
+  if (llvm::Error error = open())
+    return error;
+  auto typeOf = [](const std::string &name) -> llvm::Expected<TensorType> {
+    std::string lower = llvm::StringRef(name).lower();
+    if (lower == "uint8")
+      return TensorType::UINT8;
+    if (lower == "int16")
+      return TensorType::INT16;
+    if (lower == "float32")
+      return TensorType::FLOAT32;
+    return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int16 or float32");
+  };
+  auto in = typeOf(inputType), out = typeOf(outputType);
+  if (!in || !out)
+    return firstError(in, out);
+  scheme.inputs = {*in};
+  scheme.outputs = {*out};
+  if (llvm::Error error = takeRanges())
+    return error;
+  if (!intermediate.empty())
+    if (std::error_code code = llvm::sys::fs::create_directories(intermediate.getValue()))
+      return makeError(printable(intermediate, 300) + ": " + code.message());
+  if (layerNorms || softmaxes) {
+    WideLayers wide(graph().operators.size(), false);
+    for (const WideLayers &part : {layerNorms ? layerNormVariances(graph()) : wide,
+                                   softmaxes ? softmaxExponents(graph()) : wide})
+      for (size_t i = 0; i < wide.size(); ++i)
+        wide[i] = wide[i] || part[i];
+    llvm::outs() << llvm::count(wide, true) << " of " << wide.size() << " operators have 16 bits\n";
+    return finish(wide);
+  }
+  eval::CompileOptions options;
+  options.engine = eval::Engine::Fast;
+  auto session = eval::compile(*original.model, options);
+  if (!session)
+    return inFile(input, session.takeError());
+  reference.emplace(std::move(*session));
+  auto ports = reference->inputs();
+  if (!ports)
+    return inFile(input, ports.takeError());
+  auto opened = recordsFor(*ports);
+  if (!opened)
+    return opened.takeError();
+  records = std::move(*opened);
+  auto found = solve();
+  if (!found)
+    return inFile(input, found.takeError());
+  llvm::outs() << llvm::format("mean absolute error: %.4g in 8 bits, %.4g in 16, %.4g with %zu of %zu operators in 16\n",
+                               found->narrowError, found->wideError, found->error,
+                               static_cast<size_t>(llvm::count(found->wide, true)), found->wide.size());
+  for (auto [op, wide] : llvm::zip_equal(graph().operators, found->wide))
+    if (wide)
+      llvm::outs() << "  " << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
+  if (llvm::Error error = keep("FINAL", found->wide, found->error))
+    return error;
+  return finish(found->wide);
+}
+
+int checkAndRun() {
+  if (input.empty() || (output.empty() && configFile.empty()))
+    return fail("needs --input_model, and --output_model or --config; --help shows examples");
+  if (quantizedType != "uint8")
+    return fail("--quantized_dtype: \"" + printable(quantizedType) + "\": only uint8 is mixed with 16 bits");
+  if (!(ratio >= 0 && ratio <= 1))
+    return fail("--qerror_ratio lies between 0 and 1");
+  bool patterns = layerNorms || softmaxes, searches = bisection.getNumOccurrences() || bound.getNumOccurrences();
+  if (patterns == searches || (bisection.getNumOccurrences() && bound.getNumOccurrences()))
+    return fail("needs one of --bisection and --max_error, or patterns");
+  if (bisection.getNumOccurrences() && bisection != "auto" && bisection != "true" && bisection != "false")
+    return fail("--bisection: \"" + printable(bisection) + "\" is none; give auto, true or false");
+  if (searches && data.empty())
+    return fail("needs --data: records, or the word random");
+  llvm::Error error = Solver().run();
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return tools::main(argc, argv, "circle-mpqsolver", {&category},
+                     "Finds the layers of a quantised model that need 16 bits, and quantises so.\n\n"
+                     "  circle-mpqsolver --bisection auto --qerror_ratio 0.3 --data images.h5 \\\n"
+                     "                   --input_model net.circle --output_model net_mixed.circle\n"
+                     "  circle-mpqsolver --max_error 0.01 --data images.npy --input_model net.circle --config mixed.json\n"
+                     "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
+                     checkAndRun);
+}
