@@ -272,6 +272,42 @@ subgraph @main(%x: f32[1,4,4,1]) -> (%y) {
   EXPECT_EQ(macs(nullptr), (std::vector<uint64_t>{32, 0, 0}));
 }
 
+TEST(Metrics, WhatIsAliveAtThePeak) {
+  Measured m(R"(origo 1
+model circle
+subgraph @main(%x: f32[4]) -> (%y) {
+  %early: f32[100] = TILE(%x, %n)
+  %n: i32[1] = const [25]
+  %a: f32[4] = NEG(%x)
+  %b: f32[4] = NEG(%a)
+  %m: i32[1] = const [50]
+  %c: f32[200] = TILE(%b, %m)
+  %d: f32[200] = NEG(%c)
+  %k: i32[1] = const [0]
+  %e: f32[] = SUM(%d, %k)
+  %s: f32[] = SUM(%early, %k)
+  %y: f32[] = ADD(%s, %e)
+}
+)");
+  const SubgraphMetrics &graph = m.metrics.subgraphs.front();
+  EXPECT_EQ(graph.figures.liveBytes, 4 * (100 + 200 + 200u));
+  EXPECT_EQ(graph.peak, 4u); // NEG of 200 elements
+  EXPECT_EQ(graph.atLeast, 4 * (200 + 200u));
+  ASSERT_EQ(graph.alive.size(), 3u);
+  EXPECT_EQ(graph.alive[0].value->name, "c");
+  EXPECT_FALSE(graph.alive[0].waits || graph.alive[1].waits);
+  const AliveTensor &early = graph.alive[2];
+  EXPECT_EQ(early.value->name, "early");
+  EXPECT_TRUE(early.waits);
+  EXPECT_EQ(std::pair(early.from, early.to), std::pair(size_t(0), size_t(6)));
+  EXPECT_EQ(early.without, 4 * (200 + 200u));
+  EXPECT_EQ(early.origins, std::vector<uint32_t>{0});
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printMetrics(m.report(), Rows::Memory, true, os);
+  EXPECT_NE(text.find("0   4    400     1600     0   6  waits    early  early"), std::string::npos) << text;
+}
+
 TEST(Metrics, OfRealModels) {
   std::vector<std::string> files = realModels();
   if (files.empty())

@@ -26,6 +26,7 @@ cl::opt<Rows> per("per", cl::desc("What there is a line for:"),
                              clEnumValN(Rows::Sources, "source", "each operator of the source"),
                              clEnumValN(Rows::Scopes, "scope", "each scope in their names: block3/, block3/conv/"),
                              clEnumValN(Rows::Tensors, "tensor", "each tensor"),
+                             clEnumValN(Rows::Memory, "memory", "each tensor that takes memory while most is taken"),
                              clEnumValN(Rows::Subgraphs, "subgraph", "each subgraph"),
                              clEnumValN(Rows::Model, "model", "the model")),
                   cl::init(Rows::Operators), cl::cat(category));
@@ -60,6 +61,7 @@ cl::extrahelp
              "  circle-metrics net.circle                                  the table\n"
              "  circle-metrics --per=source --source=net.tflite net.circle what does each layer of mine cost now?\n"
              "  circle-metrics --per=scope net.circle                      by block1/, block1/conv/, ...\n"
+             "  circle-metrics --per=memory net.circle                     what needs so much memory, and what could wait less?\n"
              "  circle-metrics --csv --per=tensor net.circle > tensors.csv\n"
              "  circle-metrics --json net.circle > metrics.json\n"
              "  circle-metrics --netron=net.netron.json net.circle         drop it on Netron with net.circle open\n"

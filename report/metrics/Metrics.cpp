@@ -198,7 +198,7 @@ private:
   /// What is alive while each operator runs. What a called subgraph needs is counted there.
   void measureSubgraph(const Subgraph &graph) {
     size_t first = metrics.operators.size();
-    llvm::DenseMap<const Value *, std::pair<size_t, size_t>> life; // operators that first and last need it
+    Lives life; // operators that first and last need it
     size_t count = graph.operators.size(), at = 0;
     auto need = [&](const Value *value, size_t when) {
       if (!value || tensor(value).isConstant)
@@ -230,10 +230,63 @@ private:
       live = plus(live, born[i]);
       live -= std::min(live, dead[i]);
       metrics.operators[first + i].figures.liveBytes = live;
-      row.figures.liveBytes = std::max(row.figures.liveBytes, live);
+      if (live > row.figures.liveBytes) {
+        row.figures.liveBytes = live;
+        row.peak = i;
+      }
     }
+    findAlive(row, life, llvm::ArrayRef(metrics.operators).drop_front(first));
     metrics.subgraphs.push_back(std::move(row));
     addUp(metrics.subgraphs.back().figures, {&graph}, llvm::ArrayRef(metrics.operators).drop_front(first));
+  }
+
+  using Lives = llvm::DenseMap<const Value *, std::pair<size_t, size_t>>;
+
+  static bool touches(const Operator &op, const Value *value) {
+    return llvm::is_contained(op.results(), value) ||
+           llvm::any_of(op.operands(), [&](const Use &use) { return use.get() == value; });
+  }
+
+  void findAlive(SubgraphMetrics &row, const Lives &lives, llvm::ArrayRef<OperatorMetrics> operators) {
+    constexpr size_t largest = 16; // of more, nobody asks what they keep waiting
+    auto ownOf = [](const Operator &op) {
+      llvm::SmallPtrSet<const Value *, 8> own(op.results().begin(), op.results().end());
+      for (const Use &use : op.operands())
+        own.insert(use.get());
+      return own;
+    };
+    for (const OperatorMetrics &at : operators) {
+      auto own = ownOf(*at.op);
+      uint64_t bytes = 0;
+      for (const Value *value : own)
+        if (lives.contains(value))
+          bytes = plus(bytes, tensor(value).bytes);
+      row.atLeast = std::max(row.atLeast, bytes);
+    }
+    if (operators.empty())
+      return;
+    auto atPeak = ownOf(*operators[row.peak].op);
+    for (auto &[value, span] : lives) {
+      if (span.first > row.peak || span.second < row.peak || !tensor(value).bytes)
+        continue;
+      AliveTensor alive{value, tensor(value).bytes, span.first, span.second, !atPeak.contains(value)};
+      if (const Operator *maker = value->producer())
+        model.sets.forEach(maker->origins, [&](uint32_t id) { alive.origins.push_back(id); });
+      row.alive.push_back(std::move(alive));
+    }
+    llvm::sort(row.alive, [](const AliveTensor &a, const AliveTensor &b) {
+      return std::tuple(b.bytes, a.value->index) < std::tuple(a.bytes, b.value->index);
+    });
+    for (AliveTensor &alive : llvm::MutableArrayRef(row.alive).take_front(largest)) {
+      if (!alive.waits)
+        continue;
+      uint64_t most = 0;
+      for (auto [i, at] : llvm::enumerate(operators)) {
+        bool idle = i > alive.from && i < alive.to && !touches(*at.op, alive.value);
+        most = std::max(most, at.figures.liveBytes - (idle ? alive.bytes : 0));
+      }
+      alive.without = most;
+    }
   }
 
   void addUp(Figures &figures, llvm::ArrayRef<const Subgraph *> graphs, llvm::ArrayRef<OperatorMetrics> operators) {

@@ -40,9 +40,23 @@ struct OperatorMetrics {
   std::vector<uint32_t> origins; ///< ids of source operators, ascending
 };
 
+/// A tensor that takes memory while most is taken.
+struct AliveTensor {
+  const Value *value;
+  uint64_t bytes;
+  size_t from, to; ///< operators, by position, that make it and that read it last
+  bool waits;      ///< the operator at the peak neither makes nor reads it
+  /// The most that would be taken if it took none while it waits; of the largest ones.
+  std::optional<uint64_t> without = {};
+  std::vector<uint32_t> origins = {}; ///< of what computes it; of an input none
+};
+
 struct SubgraphMetrics {
   const Subgraph *graph;
   Figures figures;
+  size_t peak = 0;                     ///< position of the first operator at which most is taken
+  uint64_t atLeast = 0;                ///< what some operator makes and reads, which no order of operators can be without
+  std::vector<AliveTensor> alive = {}; ///< at the peak, the largest first
 };
 
 /// What of the model's cost is a source operator's.
@@ -90,7 +104,7 @@ llvm::StringRef nameOf(const Operator &op);
 
 std::string shortest(double value); ///< finite; with the digits that tell it from all others, as JSON wants them
 
-enum class Rows { Model, Subgraphs, Operators, Tensors, Sources, Scopes };
+enum class Rows { Model, Subgraphs, Operators, Tensors, Sources, Scopes, Memory };
 
 struct MetricsReport {
   const Imported &imported;

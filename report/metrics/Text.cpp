@@ -104,6 +104,8 @@ public:
       return sources();
     case Rows::Scopes:
       return scopes();
+    case Rows::Memory:
+      return memory();
     }
     llvm_unreachable("an enumerator");
   }
@@ -218,6 +220,34 @@ private:
       Cells cells = {std::to_string(lines[i].scope.level), lines[i].scope.key};
       sourceFigures(cells, lines[i].sum);
       return cells;
+    };
+    return table;
+  }
+  Rectangle memory() const {
+    std::vector<std::pair<const SubgraphMetrics *, const AliveTensor *>> rows;
+    for (const SubgraphMetrics &graph : metrics.subgraphs)
+      for (const AliveTensor &alive : graph.alive)
+        rows.emplace_back(&graph, &alive);
+    Rectangle table{.head = {}, .numbers = {}, .count = rows.size(), .row = nullptr};
+    for (const char *name : {"subgraph", "at", "bytes", "without", "from", "to"})
+      table.number(name);
+    for (const char *name : {"state", "name", "source"})
+      table.text(name);
+    table.row = [this, rows = std::move(rows)](size_t i) {
+      auto [graph, alive] = rows[i];
+      std::string source;
+      for (uint32_t id : alive->origins)
+        if (const origin::SourceOperator *op = report.imported.lineage.source->findOperator(id))
+          source += (source.empty() ? "" : " ") + std::string(report.imported.lineage.source->nameOf(*op));
+      return Cells{std::to_string(graph->graph->index),
+                   std::to_string(graph->peak),
+                   std::to_string(alive->bytes),
+                   alive->without ? std::to_string(*alive->without) : "",
+                   alive->value->producer() ? std::to_string(alive->from) : "",
+                   std::to_string(alive->to),
+                   alive->waits ? "waits" : alive->from == graph->peak && alive->value->producer() ? "is made" : "is read",
+                   alive->value->name.str(),
+                   source};
     };
     return table;
   }
@@ -347,6 +377,16 @@ void report::printMetricsJson(const MetricsReport &report, llvm::raw_ostream &os
         const SubgraphMetrics &row = metrics.subgraphs[i];
         Json graph = {{"index", row.graph->index}, {"name", textOf(row.graph->name)}};
         putFigures(graph, row.figures);
+        graph["peak"] = {{"operator", row.peak}, {"at_least", row.atLeast}, {"tensors", Json::array()}};
+        for (const AliveTensor &alive : row.alive)
+          graph["peak"]["tensors"].push_back({{"index", alive.value->index},
+                                              {"name", textOf(alive.value->name)},
+                                              {"bytes", alive.bytes},
+                                              {"from", alive.from},
+                                              {"to", alive.to},
+                                              {"waits", alive.waits},
+                                              {"without", orNull(alive.without)},
+                                              {"origins", alive.origins}});
         return graph;
       },
       os);
