@@ -52,6 +52,7 @@ llvm::Expected<ModelFacts> factsOf(const std::string &path) {
   facts.constantBytes = metrics.figures.bytes;
   facts.macs = metrics.figures.macs.value_or(0);
   facts.unknownMacs = metrics.figures.unknownMacs;
+  facts.liveBytes = metrics.figures.liveBytes;
   for (const Value *value : model.subgraphs.front()->inputs)
     facts.inputs.push_back(portOf(*value));
   for (const Value *value : model.subgraphs.front()->outputs)
@@ -195,9 +196,10 @@ bool addDifferences(std::vector<eval::NamedTensor> &before, std::vector<eval::Na
   return true;
 }
 
-double median(std::vector<double> times) {
+/// What part of the times lies below.
+double quantile(std::vector<double> times, double part) {
   llvm::sort(times);
-  return times.empty() ? 0 : times[times.size() / 2];
+  return times.empty() ? 0 : times[static_cast<size_t>(static_cast<double>(times.size() - 1) * part + 0.5)];
 }
 
 std::string wordsOf(llvm::Error error) {
@@ -278,8 +280,10 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
       spent += times[0].back() + times[1].back();
     }
   }
-  facts.milliseconds[0] = median(times[0]);
-  facts.milliseconds[1] = median(times[1]);
+  for (int i : {0, 1}) {
+    facts.milliseconds[i] = quantile(times[i], 0.5);
+    facts.spread[i] = quantile(times[i], 0.75) - quantile(times[i], 0.25);
+  }
   return facts;
 }
 

@@ -19,6 +19,7 @@ struct ModelFacts {
   std::vector<std::pair<std::string, size_t>> kinds; ///< the most frequent first
   uint64_t parameters = 0, constantBytes = 0;
   uint64_t macs = 0, unknownMacs = 0; ///< of a run; operators whose share is not known
+  uint64_t liveBytes = 0;             ///< activations alive at the same time, at most
   std::vector<PortFacts> inputs, outputs;
   std::string source; ///< the file that it was made from; empty where it is its own source
   size_t sourceOperators = 0;
@@ -36,6 +37,7 @@ struct RunFacts {
   std::string inputs; ///< "3 records of DIR", "random inputs"
   uint64_t records = 0;
   double milliseconds[2] = {0, 0}; ///< the median run of each, one thread
+  double spread[2] = {0, 0};       ///< half of the runs lie within so many milliseconds
   std::vector<OutputDifference> differences;
 };
 

@@ -4,6 +4,7 @@
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
+#include "tools/Prices.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
@@ -80,6 +81,12 @@ cl::list<std::string> printAfter("print-after", cl::CommaSeparated, cl::value_de
                                  cl::desc("Print the model after each rewrite of these passes"), cl::cat(looking));
 cl::opt<bool, true> printChanged("print-changed", cl::location(observe.printChanged),
                                  cl::desc("Print the model after each rewrite"), cl::cat(looking));
+cl::opt<tools::PriceOf> prices(
+    "prices", cl::desc("Tells what each is worth: operators, bytes, memory, time and error with it, against without it:"),
+    cl::values(clEnumValN(tools::PriceOf::Pass, "pass", "each pass that applied, left out"),
+               clEnumValN(tools::PriceOf::Rewrite, "rewrite", "each rewrite, in order")),
+    cl::cat(looking));
+cl::opt<bool> pricesJson("prices-json", cl::desc("The same as JSON"), cl::cat(looking));
 cl::opt<unsigned> fuel("fuel", cl::init(~0u), cl::value_desc("N"), cl::desc("Stop after N rewrites"), cl::cat(looking));
 cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
                             cl::desc("Find the first rewrite after which `command OUTPUT` fails"), cl::cat(looking));
@@ -460,6 +467,33 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   return llvm::Error::success();
 }
 
+llvm::Error makeResult(const Pipeline &pipeline, std::optional<uint32_t> fuel, const std::string &path,
+                       std::function<void(const RewriteEvent &)> onRewrite, bool singleBatch) {
+  PayloadStore store;
+  llvm::Expected<Imported> imported = loadInput(store);
+  if (!imported)
+    return imported.takeError();
+  if (llvm::Error error = applyChangeOutputs(*imported->model, store))
+    return inFile(input, std::move(error));
+  RunOptions options = runOptions();
+  options.fuel = fuel;
+  options.onRewrite = std::move(onRewrite);
+  if (singleBatch)
+    if (llvm::Error error = fixBatch(*imported->model))
+      return inFile(input, std::move(error));
+  auto target = readTargetFile();
+  if (!target)
+    return target.takeError();
+  if (*target)
+    options.refuses = [target = *target](const Operator &op) { return refusal(op, *target); };
+  options.format = tools::kindOf(path) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
+  if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
+    return inFile(input, std::move(error));
+  ExportOptions exportOptions;
+  exportOptions.format = *options.format;
+  return tools::save(*imported, path, exportOptions);
+}
+
 /// Runs the pipeline with so much fuel and hands the result to the command. `last`: the last rewrite applied.
 llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t> amount, std::string &last,
                                 uint32_t &rewrites) {
@@ -554,6 +588,8 @@ int main(int argc, char **argv) {
       printOrder(*pipeline, flagOptions);
       return 0;
     }
+    if (pricesJson && !prices.getNumOccurrences())
+      return tools::fail("--prices-json goes with --prices");
     if (input.empty() || output.empty())
       return tools::fail("needs INPUT and OUTPUT; --help shows examples");
     if (llvm::Error error = tools::checkOutput(output))
@@ -563,6 +599,14 @@ int main(int argc, char **argv) {
       return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
     if (llvm::Error error = bisect.empty() ? run(*pipeline, singleBatch) : runBisect(*pipeline))
       return tools::fail(std::move(error));
+    if (prices.getNumOccurrences())
+      if (llvm::Error error = tools::tellPrices(
+              *pipeline, prices,
+              [&](const Pipeline &tried, auto amount, const std::string &path, auto onRewrite) {
+                return makeResult(tried, amount, path, onRewrite, singleBatch);
+              },
+              tools::kindOf(output) == tools::FileKind::Tflite ? ".tflite" : ".circle", pricesJson, llvm::outs()))
+        return tools::fail(std::move(error));
     return 0;
   };
   return tools::main(argc, argv, "circle2circle", {&general, &origins, &looking, &flags},

@@ -1,0 +1,162 @@
+#include "tools/Prices.h"
+
+#include "report/Columns.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+namespace origo::tools {
+
+namespace {
+
+/// One model beside another.
+struct Price {
+  std::string what;
+  unsigned rewrites = 1;
+  ModelFacts with, without;
+  RunFacts runs; ///< `without` first
+};
+
+std::string signedNumber(uint64_t with, uint64_t without) {
+  auto difference = static_cast<int64_t>(with) - static_cast<int64_t>(without);
+  return (difference > 0 ? "+" : "") + std::to_string(difference);
+}
+
+std::string text(const char *format, double number) {
+  std::string result;
+  llvm::raw_string_ostream(result) << llvm::format(format, number);
+  return result;
+}
+
+/// The most that an output is off, in parts of its range.
+double offOf(const RunFacts &runs) {
+  double most = 0;
+  for (const OutputDifference &difference : runs.differences)
+    if (difference.greatest > 0)
+      most = std::max(most, difference.greatest / (difference.range > 0 ? difference.range : 1));
+  return most;
+}
+
+/// Each is made by all before it, so that many would take their square.
+constexpr size_t mostRewrites = 256;
+
+/// Half of the runs of either lie within this: a smaller difference says nothing.
+double noiseOf(const RunFacts &runs) { return std::max(runs.spread[0], runs.spread[1]); }
+
+void printTable(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os) {
+  std::vector<std::string> head = {what == PriceOf::Pass ? "PASS" : "REWRITE"};
+  if (what == PriceOf::Pass)
+    head.push_back("REWRITES");
+  for (const char *name : {"OPERATORS", "BYTES", "MEMORY", "MILLISECONDS", "NOISE", "OFF"})
+    head.push_back(name);
+  llvm::SmallVector<size_t, 8> numbers;
+  for (size_t i = 1; i < head.size(); ++i)
+    numbers.push_back(i);
+  report::printColumns(
+      head, prices.size(),
+      [&](size_t i) {
+        const Price &price = prices[i];
+        std::vector<std::string> cells = {report::shortName(price.what, 60)};
+        if (what == PriceOf::Pass)
+          cells.push_back(std::to_string(price.rewrites));
+        cells.push_back(signedNumber(price.with.operators, price.without.operators));
+        cells.push_back(signedNumber(price.with.constantBytes, price.without.constantBytes));
+        cells.push_back(signedNumber(price.with.liveBytes, price.without.liveBytes));
+        bool ran = price.runs.notRun.empty();
+        cells.push_back(ran ? text("%+.3f", price.runs.milliseconds[1] - price.runs.milliseconds[0]) : "-");
+        cells.push_back(ran ? text("%.3f", noiseOf(price.runs)) : "-");
+        cells.push_back(ran ? text("%.2g", offOf(price.runs)) : "-");
+        return cells;
+      },
+      os, numbers);
+}
+
+void printJson(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os) {
+  llvm::json::OStream out(os, 2);
+  out.array([&] {
+    for (const Price &price : prices)
+      out.object([&] {
+        out.attribute(what == PriceOf::Pass ? "pass" : "rewrite", llvm::json::fixUTF8(price.what));
+        out.attribute("rewrites", price.rewrites);
+        for (auto [name, facts] : {std::pair("with", &price.with), std::pair("without", &price.without)})
+          out.attributeObject(name, [&, facts = facts] {
+            out.attribute("operators", static_cast<int64_t>(facts->operators));
+            out.attribute("constantBytes", static_cast<int64_t>(facts->constantBytes));
+            out.attribute("liveBytes", static_cast<int64_t>(facts->liveBytes));
+          });
+        if (!price.runs.notRun.empty()) {
+          out.attribute("notRun", price.runs.notRun);
+          return;
+        }
+        out.attribute("millisecondsWith", price.runs.milliseconds[1]);
+        out.attribute("millisecondsWithout", price.runs.milliseconds[0]);
+        out.attribute("millisecondsNoise", noiseOf(price.runs));
+        out.attribute("off", offOf(price.runs));
+      });
+  });
+  os << '\n';
+}
+
+} // namespace
+
+llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult &make, const std::string &extension,
+                       bool json, llvm::raw_ostream &os) {
+  llvm::SmallString<128> folder;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("origo-prices", folder))
+    return makeError("no folder for what is tried: " + error.message());
+  auto remove = llvm::make_scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
+  std::string with = (folder + "/with" + extension).str(), without = (folder + "/without" + extension).str();
+
+  llvm::MapVector<llvm::StringRef, unsigned> passes;
+  std::vector<std::string> rewrites;
+  size_t all = 0;
+  if (llvm::Error error = make(pipeline, std::nullopt, with, [&](const RewriteEvent &event) {
+        ++passes[event.pass];
+        ++all;
+        if (rewrites.size() < mostRewrites)
+          rewrites.push_back((llvm::Twine(event.number) + " " + event.pass +
+                              (event.before.empty() ? "" : " " + event.before.front().op + " " + event.before.front().name))
+                                 .str());
+      }))
+    return error;
+  std::vector<Price> prices;
+  if (what == PriceOf::Pass)
+    for (auto [pass, count] : passes)
+      prices.push_back({pass.str(), count, {}, {}, {}});
+  else
+    for (const std::string &rewrite : rewrites)
+      prices.push_back({rewrite, 1, {}, {}, {}});
+  for (auto [i, price] : llvm::enumerate(prices)) {
+    llvm::Error error = llvm::Error::success();
+    if (what == PriceOf::Pass) {
+      Pipeline others = pipeline;
+      others.remove(price.what);
+      error = make(others, std::nullopt, without, nullptr);
+    } else {
+      error = make(pipeline, static_cast<uint32_t>(i), without, nullptr);
+      if (!error)
+        error = make(pipeline, static_cast<uint32_t>(i + 1), with, nullptr);
+    }
+    if (error)
+      return error;
+    auto a = factsOf(with), b = factsOf(without);
+    if (!a || !b)
+      return firstError(a, b);
+    auto runs = runBoth(without, with, "");
+    if (!runs)
+      return runs.takeError();
+    price.with = std::move(*a);
+    price.without = std::move(*b);
+    price.runs = std::move(*runs);
+  }
+  if (what == PriceOf::Rewrite && all > rewrites.size())
+    note("the first " + llvm::Twine(rewrites.size()) + " of " + llvm::Twine(all) + " rewrites are told");
+  (json ? printJson : printTable)(prices, what, os);
+  return llvm::Error::success();
+}
+
+} // namespace origo::tools
