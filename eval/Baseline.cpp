@@ -161,6 +161,15 @@ void count(Comparison &comparison, const Verdict &verdict, const Value &value, s
 } // namespace
 
 llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> seeds, const CompileOptions &options) {
+  return of(model, seeds, nullptr, options);
+}
+
+llvm::Expected<Baseline> Baseline::of(Model &model, Given given, const CompileOptions &options) {
+  return of(model, {}, given, options);
+}
+
+llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> seeds, Given given,
+                                      const CompileOptions &options) {
   auto session = compile(model, options);
   if (!session)
     return session.takeError();
@@ -183,24 +192,36 @@ llvm::Expected<Baseline> Baseline::of(Model &model, llvm::ArrayRef<uint32_t> see
     bool dynamic = llvm::any_of(*ports, [](const Port &p) { return llvm::is_contained(p.shape, -1); });
     State state;
     int32_t unknown = 1;
+    auto add = [&](std::vector<OwnedTensor> inputs) -> llvm::Error {
+      Run run{signature, std::move(inputs)};
+      if (llvm::Error error = record(model, *session, run, state, [](const Value &) { return true; }))
+        return error;
+      auto results = session->outputs(signature);
+      if (!results)
+        return results.takeError();
+      for (const Port &port : *results)
+        run.ports.push_back(port.value);
+      baseline.all.push_back(std::move(run));
+      return llvm::Error::success();
+    };
+    if (given) {
+      auto records = given(*ports);
+      if (!records)
+        return records.takeError();
+      for (std::vector<OwnedTensor> &inputs : *records)
+        if (llvm::Error error = add(std::move(inputs)))
+          return error;
+    }
     for (uint32_t seed : seeds) {
       auto attempt = [&](int32_t dimension) -> llvm::Error {
-        Run run{signature, {}};
+        std::vector<OwnedTensor> inputs;
         for (auto [i, port] : llvm::enumerate(*ports)) {
           auto input = randomInput(port, static_cast<unsigned>(i), seed, dimension);
           if (!input)
             return input.takeError();
-          run.inputs.push_back(std::move(*input));
+          inputs.push_back(std::move(*input));
         }
-        if (llvm::Error error = record(model, *session, run, state, [](const Value &) { return true; }))
-          return error;
-        auto results = session->outputs(signature);
-        if (!results)
-          return results.takeError();
-        for (const Port &port : *results)
-          run.ports.push_back(port.value);
-        baseline.all.push_back(std::move(run));
-        return llvm::Error::success();
+        return add(std::move(inputs));
       };
       // Dimensions that are not known take another size each time, where the model runs with it.
       llvm::Error error = attempt(unknown);

@@ -35,6 +35,9 @@ public:
   /// the next. The model must outlive this and stay as it is. Its tensors give their values to the source tensors that
   /// they equal by their relations.
   static llvm::Expected<Baseline> of(Model &model, llvm::ArrayRef<uint32_t> seeds, const CompileOptions &options = {});
+  /// The same on records instead of random numbers: those that `given` has for the inputs of each signature.
+  using Given = llvm::function_ref<llvm::Expected<std::vector<std::vector<OwnedTensor>>>(llvm::ArrayRef<Port> inputs)>;
+  static llvm::Expected<Baseline> of(Model &model, Given given, const CompileOptions &options = {});
 
   /// Runs a state of the same model that passes have made, and compares its outputs, and all tensors and constants that
   /// have a relation to a source tensor. An error if it cannot be run.
@@ -65,6 +68,8 @@ private:
   std::vector<Run> all;
   std::map<uint32_t, const Value *> sources; ///< by id
 
+  static llvm::Expected<Baseline> of(Model &model, llvm::ArrayRef<uint32_t> seeds, Given given,
+                                     const CompileOptions &options);
   llvm::Expected<std::map<const Value *, Tolerance>> tolerances(size_t run, const std::set<const Value *> &anchors,
                                                                 const std::set<const Value *> &wanted) const;
 };

@@ -6,12 +6,13 @@ namespace origo {
 
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, std::optional<uint32_t> fuel) {
+                 PayloadStore &store, std::optional<uint32_t> fuel, eval::Baseline::Given given) {
   llvm::Expected<std::unique_ptr<Model>> before = load();
   if (!before)
     return before.takeError();
   const uint32_t seeds[] = {1, 2};
-  llvm::Expected<eval::Baseline> baseline = eval::Baseline::of(**before, seeds);
+  llvm::Expected<eval::Baseline> baseline =
+      given ? eval::Baseline::of(**before, given) : eval::Baseline::of(**before, seeds);
   if (!baseline)
     return baseline.takeError();
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Baseline.h"
 #include "passes/Pipeline.h"
 
 namespace origo {
@@ -11,10 +12,10 @@ struct WrongRewrite {
 };
 
 /// Runs a pipeline on the model that `load` gives, each time anew, and compares what comes out with what the model
-/// computed before, for random inputs. Where something deviates, it searches by halves for the first rewrite after
-/// which it does. None: nothing deviates. `fuel`: only so many rewrites.
+/// computed before, for random inputs or those of `given`. Where something deviates, it searches by halves for the first
+/// rewrite after which it does. None: nothing deviates. `fuel`: only so many rewrites.
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, std::optional<uint32_t> fuel = {});
+                 PayloadStore &store, std::optional<uint32_t> fuel = {}, eval::Baseline::Given given = nullptr);
 
 } // namespace origo

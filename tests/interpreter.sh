@@ -81,6 +81,9 @@ refused 'there is no signature "decode"' "$run" --seed=7 --signature=decode net.
 [[ -s net.circle ]] || fail "nothing is written"
 "$run" --seed=7 --outputs=optimised net.circle
 cmp first/out_y.npy optimised/out_y.npy || fail "optimising changed the output"
+"$bin/circle2circle" -O1 --verify-numerics --verify-data random net.origo net.circle 2>/dev/null && fail "there is no file random"
+refused '--verify-data goes with --verify-numerics' "$bin/circle2circle" -O1 --verify-data first net.origo net.circle
+"$bin/circle2circle" -O1 --verify-numerics --verify-data first/out_y.npy net.origo net.circle || fail "--verify-data"
 sed 's/ = RELU/ = CUSTOM "unheard"/' net.origo >custom.origo
 refused 'CUSTOM' "$bin/circle2circle" -O1 --verify-numerics custom.origo custom.circle
 [[ ! -e custom.circle ]] || fail "written although it could not be verified"

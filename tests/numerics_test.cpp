@@ -245,6 +245,26 @@ TEST(VerifyNumerics, NamesTheWrongRewrite) {
       << wrong->text;
 }
 
+TEST(VerifyNumerics, JudgesByTheRecordsThatAreGiven) {
+  Pass wrongPass{"wrong", "x * c -> x + c", origo::Phase::Recognise, false, {}, {addInsteadOfMultiply()}};
+  Pipeline pipeline;
+  pipeline.add(wrongPass);
+  auto load = [] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(twoProducts)); };
+  auto isWrongFor = [&](std::vector<float> numbers) {
+    PayloadStore store;
+    auto given = [&](llvm::ArrayRef<eval::Port> ports) -> llvm::Expected<std::vector<std::vector<eval::OwnedTensor>>> {
+      eval::OwnedTensor x{TensorType::FLOAT32, {4}, {}};
+      x.bytes.resize(numbers.size() * sizeof(float));
+      std::memcpy(x.bytes.data(), numbers.data(), x.bytes.size());
+      EXPECT_EQ(ports.size(), 1u);
+      return std::vector<std::vector<eval::OwnedTensor>>{{x}};
+    };
+    return llvm::cantFail(findWrongRewrite(load, pipeline, store, {}, given)).has_value();
+  };
+  EXPECT_FALSE(isWrongFor({2, 2, -2, 2})); // 2 · 2 is 2 + 2
+  EXPECT_TRUE(isWrongFor({2, 2, 3, 2}));
+}
+
 /// The rewrite that -O1 and `more` get wrong.
 std::optional<WrongRewrite> wrongIn(llvm::StringRef text, llvm::ArrayRef<Pass> more = {}) {
   auto load = [&] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(text)); };

@@ -8,11 +8,11 @@
 #include "quantize/Ranges.h"
 #include "tools/Driver.h"
 
-#include "nlohmann/json.hpp"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -241,16 +241,24 @@ std::vector<uint64_t> Solver::costs() const {
 }
 
 std::string Solver::configOf(const WideLayers &wide) const {
-  using Json = nlohmann::ordered_json;
-  Json layers = Json::array();
-  for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
-    if (isWide && !nameOf(op).empty())
-      layers.push_back({{"name", nameOf(op)}, {"dtype", "int16"}, {"granularity", "channel"}});
-  Json all{{"default_quantization_dtype", quantizedType.getValue()},
-           {"default_granularity", granularity.getValue()},
-           {"model_path", llvm::sys::path::filename(input).str()},
-           {"layers", std::move(layers)}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream out(os, 2);
+  out.object([&] {
+    out.attribute("default_quantization_dtype", quantizedType.getValue());
+    out.attribute("default_granularity", granularity.getValue());
+    out.attribute("model_path", llvm::json::fixUTF8(llvm::sys::path::filename(input)));
+    out.attributeArray("layers", [&] {
+      for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
+        if (isWide && !nameOf(op).empty())
+          out.object([&, &op = op] {
+            out.attribute("name", llvm::json::fixUTF8(nameOf(op)));
+            out.attribute("dtype", "int16");
+            out.attribute("granularity", "channel");
+          });
+    });
+  });
+  return text + "\n";
 }
 
 llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, double error) {
@@ -279,17 +287,20 @@ llvm::Expected<bool> Solver::inFront() const {
   auto file = llvm::MemoryBuffer::getFile(visqFile, false, false);
   if (!file)
     return makeError(printable(visqFile, 300) + ": " + file.getError().message());
-  auto json = nlohmann::json::parse((*file)->getBuffer().begin(), (*file)->getBuffer().end(), nullptr, false);
-  auto list = json.is_object() ? json.find("error") : json.end();
-  if (json.is_discarded() || !json.is_object() || list == json.end() || !list->is_array() || list->empty() ||
-      !(*list)[0].is_object())
+  auto json = llvm::json::parse((*file)->getBuffer());
+  if (!json)
+    return inFile(visqFile, makeError(llvm::toString(json.takeError())));
+  const llvm::json::Object *whole = json->getAsObject();
+  const llvm::json::Array *list = whole ? whole->getArray("error") : nullptr;
+  const llvm::json::Object *errors = list && !list->empty() ? list->front().getAsObject() : nullptr;
+  if (!errors)
     return inFile(visqFile, makeError("is not what visq writes: it has no list \"error\" of tensors"));
   std::vector<unsigned> depths = depthsOf(graph());
   unsigned most = depths.empty() ? 0 : *llvm::max_element(depths);
   double front = 0, behind = 0;
   for (auto [op, depth] : llvm::zip_equal(graph().operators, depths))
-    if (auto row = (*list)[0].find(nameOf(op)); row != (*list)[0].end() && row->is_number())
-      (depth * 2 <= most ? front : behind) += row->get<double>();
+    if (auto error = errors->getNumber(nameOf(op)))
+      (depth * 2 <= most ? front : behind) += *error;
   return front >= behind;
 }
 

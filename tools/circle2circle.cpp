@@ -1,5 +1,6 @@
 #include "origin/codec/Json.h"
 #include "passes/VerifyNumerics.h"
+#include "quantize/Records.h"
 #include "report/target/Target.h"
 #include "tools/Config.h"
 #include "tools/Driver.h"
@@ -60,6 +61,10 @@ cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
 cl::opt<bool> verifyNumerics("verify-numerics",
                              cl::desc("Execute the model after each pass; a wrong rewrite is named, exit status 2"),
                              cl::cat(general));
+cl::opt<std::string> verifyData("verify-data", cl::value_desc("PATH"),
+                                cl::desc("With --verify-numerics: on the first four records there, as record-minmax reads "
+                                         "them, instead of random numbers"),
+                                cl::cat(general));
 cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
 
@@ -386,7 +391,22 @@ llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
       return error;
     return std::move(imported->model);
   };
-  auto wrong = findWrongRewrite(load, pipeline, store, runOptions().fuel);
+  constexpr uint64_t mostRecords = 4;
+  auto records = [&](llvm::ArrayRef<eval::Port> ports) -> llvm::Expected<std::vector<std::vector<eval::OwnedTensor>>> {
+    auto opened = quantize::openRecords(verifyData, quantize::RecordFormat::ByName, ports);
+    if (!opened)
+      return opened.takeError();
+    std::vector<std::vector<eval::OwnedTensor>> all;
+    for (uint64_t i = 0; i < std::min((*opened)->count(), mostRecords); ++i) {
+      auto record = (*opened)->read(i);
+      if (!record)
+        return record.takeError();
+      all.push_back(std::move(*record));
+    }
+    return all;
+  };
+  auto wrong = verifyData.empty() ? findWrongRewrite(load, pipeline, store, runOptions().fuel)
+                                  : findWrongRewrite(load, pipeline, store, runOptions().fuel, records);
   if (!wrong)
     return inFile(input, wrong.takeError());
   if (*wrong) {
@@ -588,6 +608,8 @@ int main(int argc, char **argv) {
       printOrder(*pipeline, flagOptions);
       return 0;
     }
+    if (!verifyData.empty() && !verifyNumerics)
+      return tools::fail("--verify-data goes with --verify-numerics");
     if (pricesJson && !prices.getNumOccurrences())
       return tools::fail("--prices-json goes with --prices");
     if (input.empty() || output.empty())
