@@ -31,11 +31,25 @@ struct Reader::Deadline {
   }
 };
 
-llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, const std::string &path, Limits limits) {
+static std::string &setPath() {
+  static std::string path;
+  return path;
+}
+
+void Reader::setProgram(const std::string &path) { setPath() = path; }
+
+static std::string programPath() {
+  if (!setPath().empty())
+    return setPath();
   static int here;
   llvm::SmallString<256> program(llvm::sys::fs::getMainExecutable(nullptr, &here));
   llvm::sys::path::remove_filename(program);
   llvm::sys::path::append(program, "origo-reader");
+  return program.str().str();
+}
+
+llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, const std::string &path, Limits limits) {
+  std::string program = programPath();
   if (!llvm::sys::fs::can_execute(program))
     return makeError("the program origo-reader, which reads such files, is not beside this one: " +
                      printable(program, 300));

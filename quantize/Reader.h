@@ -18,6 +18,8 @@ public:
     uint64_t bytes = uint64_t(1) << 30;                        ///< of an answer
     std::chrono::milliseconds time = std::chrono::seconds(60); ///< for an answer
   };
+  /// Where the program is, for who does not lie beside it: a library that another program has loaded.
+  static void setProgram(const std::string &path);
   /// `kind`: "hdf5", which reads `path`, or "image", which reads what it is sent.
   static llvm::Expected<std::unique_ptr<Reader>> start(const std::string &kind, const std::string &path, Limits limits);
   /// The answer to a question. After an error that is not the reader's own, there are no more.

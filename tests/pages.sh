@@ -40,7 +40,7 @@ blame)
 profiles) mobilenet && block 1 >kernels.json ;;
 targets) block 2 >npu.json ;;
 viewers) mobilenet && circle2circle --origin=ignore res/mobilenet_v2.origo net.tflite ;;
-onecc)
+onecc | cookbook)
   circle2circle res/mobilenet_v2.origo net.tflite 2>/dev/null
   cat >net.cfg <<'CFG'
 [onecc]

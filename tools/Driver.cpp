@@ -1,8 +1,6 @@
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
-#include "ir/text/Text.h"
-#include "origin/Fingerprint.h"
 #include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,23 +16,11 @@
 #include <deque>
 #include <sys/mman.h>
 #include <sys/time.h>
-#include <thread>
 #include <unistd.h>
 
 namespace origo::tools {
 
 static llvm::StringRef toolName;
-
-std::optional<FileKind> kindOf(llvm::StringRef path) {
-  llvm::StringRef extension = llvm::sys::path::extension(path);
-  if (extension == ".circle")
-    return FileKind::Circle;
-  if (extension == ".tflite")
-    return FileKind::Tflite;
-  if (extension == ".origo")
-    return FileKind::Text;
-  return std::nullopt;
-}
 
 /// What to say when a page of the mapped input is gone; put together beforehand, for a signal handler may not.
 static char busMessage[512];
@@ -238,60 +224,15 @@ llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
   return inFile(path, makeError("the extension tells the format: use " + names));
 }
 
-unsigned threadCount(unsigned asked) {
-  unsigned processors = std::max(std::thread::hardware_concurrency(), 1u); // more threads than that gain nothing
-  return asked ? std::min(asked, processors) : processors;
-}
-
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   phase("reading");
   prepareBusMessage(path);
-  if (kindOf(path) != FileKind::Text)
-    return importModel(path, options);
-  llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
-  if (!file)
-    return file.takeError();
-  llvm::ArrayRef<uint8_t> bytes = (*file)->bytes();
-  llvm::Expected<std::unique_ptr<Model>> model = parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()},
-                                                           llvm::sys::path::parent_path(path), store);
-  if (!model)
-    return inFile(path, model.takeError());
-  Imported imported;
-  imported.model = std::move(*model);
-  imported.model->keep(*file);
-  imported.model->becomeSource();
-  auto listing = listingOf(*imported.model, imported.model->format);
-  if (!listing)
-    return inFile(path, listing.takeError());
-  (*listing)->file = llvm::sys::path::filename(path).str();
-  imported.lineage.source = *listing;
-  return imported;
-}
-
-static llvm::Error saveText(Model &model, llvm::StringRef path) {
-  IgnoreWriteSignals guard;
-  llvm::Expected<std::unique_ptr<OutputFile>> file = OutputFile::open(path);
-  if (!file)
-    return file.takeError();
-  PrintOptions options;
-  options.origins = true;
-  if (!(*file)->isStream())
-    options.dataFile = path.str() + ".bin";
-  {
-    OutputStream os(**file);
-    if (llvm::Error error = writeText(model, os, options))
-      return error;
-  }
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
+  return steps::read(path, options, store);
 }
 
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
   phase("writing");
-  if (kindOf(path) == FileKind::Text)
-    return saveText(*imported.model, path);
-  return exportModel(*imported.model, imported.lineage, path, options);
+  return steps::write(imported, path, options);
 }
 
 llvm::Error writeTextFile(const std::string &path, llvm::StringRef text) {
@@ -322,14 +263,6 @@ llvm::Error rewriteFile(const std::string &input, const std::string &output,
   if (output != "-")
     options.originJson = output + ".origin.json";
   return save(*imported, output, options);
-}
-
-llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
-                         const origin::Digest &actual) {
-  std::string name = expected.file.empty() ? "a " + expected.format + " file" : printable(expected.file);
-  return makeError(printable(path, 300) + " is not the source of " + printable(model, 300) + ", which was made from " + name + " with the fingerprint sha256:" +
-                   origin::hex(expected.fingerprint) + "; this one has sha256:" + origin::hex(actual) +
-                   " (origin-dump --fingerprint FILE shows it)");
 }
 
 void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after,

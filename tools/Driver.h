@@ -1,7 +1,6 @@
 #pragma once
 
-#include "export/Export.h"
-#include "import/Import.h"
+#include "steps/Files.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -10,9 +9,7 @@
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
 
-enum class FileKind { Circle, Tflite, Text };
-/// By extension; none: something else.
-std::optional<FileKind> kindOf(llvm::StringRef path);
+using steps::FileKind, steps::kindOf, steps::notTheSource, steps::threadCount;
 
 /// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
 /// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and
@@ -32,9 +29,6 @@ std::string optionError(llvm::StringRef text);
 llvm::Error checkOutput(llvm::StringRef path,
                         llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite, FileKind::Text});
 
-/// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
-unsigned threadCount(unsigned asked);
-
 /// The command line with --stats spelled --statistics, for tools that read or write a file of them: LLVM has taken the
 /// shorter word. For main().
 std::vector<char *> withStatistics(int argc, char **argv);
@@ -42,10 +36,8 @@ std::vector<char *> withStatistics(int argc, char **argv);
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 
-/// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
+/// As steps/Files.h does, with what a command line says while it takes long.
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
-
-/// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
 
 /// Writes a file whole or not at all.
@@ -54,10 +46,6 @@ llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
 /// Reads `input`, changes it and writes it to `output`, with its side file. Errors of `change` are about the input.
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);
-
-/// `path` is not the model that `model` was made from, which `expected` lists.
-llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
-                         const origin::Digest &actual);
 
 /// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream.
 void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after, std::optional<uint32_t> rewrites,

@@ -1,18 +1,14 @@
 #pragma once
 
 #include "report/errors/Recover.h"
+#include "steps/Related.h"
 #include "tools/Driver.h"
 
 namespace origo::tools {
 
-/// A model and the one that it was made from.
-struct Related {
-  Imported source, result;
-};
+using steps::Related;
 
-/// Reads both so that their tensors can be paired: ids of `source` are its own if the result's origin map leads to it,
-/// and else those of the model that its own map leads to. With
-/// `tell`, a note says where neither does.
+/// As steps/Related.h does, from files. With `tell`, a note says where origins do not lead from one to the other.
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     bool tell = true);
 

@@ -1,10 +1,10 @@
 /// Quantises models: ONE's modes, and TensorFlow Lite's schemes.
 
 #include "passes/Pipeline.h"
-#include "quantize/Calibrate.h"
 #include "quantize/Config.h"
 #include "quantize/Ranges.h"
 #include "quantize/Recipe.h"
+#include "steps/Quantize.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -24,9 +24,9 @@ namespace {
 cl::OptionCategory category("Options"), ones("Modes of ONE's tool, of which there is one a run");
 cl::list<std::string> arguments(cl::Positional, cl::desc("INPUT OUTPUT"), cl::cat(category));
 
-enum class SchemeName { None, Int8, Int16x8, Dynamic, Weights, Float16 };
+using SchemeName = steps::TfliteScheme::Name;
 cl::opt<SchemeName>
-    schemeName("scheme", cl::init(SchemeName::None), cl::cat(category), cl::desc("A scheme of TensorFlow Lite:"),
+    schemeName("scheme", cl::cat(category), cl::desc("A scheme of TensorFlow Lite:"),
                cl::values(clEnumValN(SchemeName::Int8, "int8", "all of it in 8 bits"),
                           clEnumValN(SchemeName::Int16x8, "int16x8", "activations in 16 bits, weights in 8"),
                           clEnumValN(SchemeName::Dynamic, "dynamic", "weights in 8 bits, activations while it runs"),
@@ -82,27 +82,6 @@ cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(ones), cl::desc("MAX_POOL_2D
 cl::opt<bool> saveMinMax("save_min_max", cl::cat(ones), cl::desc("Keeps the recorded ranges beside the scales"));
 cl::opt<bool> profileData("generate_profile_data", cl::cat(ones), cl::desc("Accepted; origins are always kept"));
 
-llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const cl::list<std::string> &names, TensorType otherwise) {
-  llvm::SmallVector<TensorType, 2> types;
-  for (const std::string &name : names) {
-    std::string lower = llvm::StringRef(name).lower();
-    if (lower == "uint8")
-      types.push_back(TensorType::UINT8);
-    else if (lower == "int8")
-      types.push_back(TensorType::INT8);
-    else if (lower == "int16")
-      types.push_back(TensorType::INT16);
-    else if (lower == "float32" || lower == "int32" || lower == "int64" || lower == "bool")
-      types.push_back(TensorType::FLOAT32); // what is no float stays what it is
-    else
-      return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int8, int16 or "
-                                                "float32");
-  }
-  if (types.empty())
-    types.push_back(otherwise);
-  return types;
-}
-
 llvm::Error checkFrom(const std::string &type) {
   if (llvm::StringRef(type).equals_insensitive("float32"))
     return llvm::Error::success();
@@ -144,22 +123,15 @@ llvm::Expected<Scheme> schemeAsked() {
     scheme.common.mode = Scheme::Mode::Weights;
     scheme.common.weights = type == "int4" ? TensorType::INT4 : type == "int8" ? TensorType::INT8 : TensorType::INT16;
   } else {
-    scheme.common.mode = schemeName == SchemeName::Dynamic   ? Scheme::Mode::Weights
-                  : schemeName == SchemeName::Weights ? Scheme::Mode::WidenedWeights
-                  : schemeName == SchemeName::Float16 ? Scheme::Mode::Float16
-                                                      : Scheme::Mode::Full;
-    bool alone = scheme.common.mode == Scheme::Mode::Weights || scheme.common.mode == Scheme::Mode::WidenedWeights;
-    scheme.common.leastElements = alone ? 1024 : 0;
-    scheme.common.weights = weightBits == 4 ? TensorType::INT4 : TensorType::INT8;
-    if (schemeName == SchemeName::Int16x8) {
-      scheme.common.activations = TensorType::INT16;
-      scheme.common.bias = TensorType::INT64;
-    }
-    scheme.common.clipsWeights = clipWeights;
-    scheme.common.perChannel = !perLayer;
-    scheme.common.perChannelDense = perChannelDense;
+    steps::TfliteScheme asked;
+    asked.name = schemeName;
+    asked.fourBits = weightBits == 4;
+    asked.clipsWeights = clipWeights;
+    asked.perChannel = !perLayer;
+    asked.perChannelDense = perChannelDense;
+    scheme = steps::schemeOf(asked);
   }
-  auto inputs = typesOf(inputTypes, ends), outputs = typesOf(outputTypes, ends);
+  auto inputs = steps::typesOf(inputTypes, ends), outputs = steps::typesOf(outputTypes, ends);
   if (!inputs || !outputs)
     return firstError(inputs, outputs);
   scheme.inputs = *inputs;
@@ -175,23 +147,6 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &
   return std::move(*file);
 }
 
-llvm::Error keepAsked(const Model &model, Scheme &scheme) {
-  for (const std::string &name : keepFloat) {
-    bool any = false;
-    for (auto &graph : model.subgraphs)
-      for (const Operator &op : graph->operators)
-        if (op.result() && (op.result()->name == name || llvm::StringRef(op.opName()).equals_insensitive(name))) {
-          Scheme::Choice choice = scheme.common;
-          choice.quantize = false;
-          scheme.layers[op.result()->name] = choice;
-          any = true;
-        }
-    if (!any)
-      return makeError("--keep-float: nothing is called \"" + printable(name) + "\"");
-  }
-  return llvm::Error::success();
-}
-
 llvm::Error takeRanges(Model &model) {
   if (data.empty() && statisticsFile.empty())
     return llvm::Error::success();
@@ -204,49 +159,14 @@ llvm::Error takeRanges(Model &model) {
     if (!statistics)
       return inFile(statisticsFile, statistics.takeError());
   } else {
-    CalibrateOptions options;
-    options.compile.engine = eval::Engine::Fast;
     phase("executing");
-    statistics = calibrate(
-        model,
-        [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
-          return data == "random" ? seededRecords(inputs, 4) : openRecords(data, RecordFormat::ByName, inputs);
-        },
-        options);
+    statistics = steps::calibrate(model, [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+      return steps::recordsAt(data, inputs);
+    });
     if (!statistics)
       return statistics.takeError();
   }
-  std::vector<std::string> silent;
-  return setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
-}
-
-/// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
-llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
-  bool any = !scheme.needsRanges(), computes = false;
-  for (const auto &graph : model.subgraphs)
-    for (const Value *value : graph->values) {
-      computes |= value->producer() && value->type == TensorType::FLOAT32 && value->elementCount() != 0;
-      any |= value->producer() && value->quantization && !value->quantization->min.empty();
-    }
-  return any || !computes ? llvm::Error::success()
-                          : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
-}
-
-/// How the rule that stores declines where there is no plan.
-constexpr llvm::StringLiteral unplanned = "nothing says";
-
-/// What stays as it is, and why: a line for each reason.
-void tellUnquantized(llvm::ArrayRef<Unquantized> list, llvm::StringRef stays) {
-  std::map<std::pair<std::string, std::string>, std::pair<unsigned, std::string>> reasons;
-  for (const Unquantized &one : list) {
-    auto &[count, first] = reasons[{one.kind, one.why}];
-    if (count++ == 0)
-      first = one.name;
-  }
-  for (const auto &[key, value] : reasons)
-    note((value.first == 1 ? "1 " : llvm::Twine(value.first) + " ") + key.first +
-         (value.first == 1 ? " stays " : " stay ") + stays + ": " + key.second + "; " +
-         (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) + "\"");
+  return steps::setRanges(model, *statistics);
 }
 
 llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
@@ -270,47 +190,31 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     if (llvm::Error error = readRecipe((*file)->getBuffer(), model, *scheme))
       return inFile(recipe, std::move(error));
   }
-  if (llvm::Error error = keepAsked(model, *scheme))
+  if (llvm::Error error = steps::keepFloat(model, keepFloat, *scheme))
     return error;
   if (equalize) {
     if (data.empty())
       return makeError("--equalize changes the ranges of tensors, so that they have to be taken afterwards: give --input_data");
-    Pipeline pipeline;
-    pipeline.add(*findPass("equalize-channels"));
-    RunOptions options;
-    options.verifyEach = verifyEach;
-    if (llvm::Error error = runPipeline(model, pipeline, store, options))
+    if (llvm::Error error = steps::equalizeChannels(model, store, verifyEach))
       return error;
   }
   if (llvm::Error error = takeRanges(model))
     return error;
-  if (llvm::Error error = wantRanges(model, *scheme))
+  if (llvm::Error error = steps::wantRanges(model, *scheme))
     return error;
   phase("quantising");
-  std::vector<Unquantized> unquantized;
   RunOptions options;
   options.verifyEach = verifyEach;
   options.onRefusal = [](llvm::StringRef text) { note(text); };
-  // What the plan decides and the rule declines stays float as well.
-  std::map<const Operator *, Unquantized> declined;
-  options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
-    if (rule.name != "store")
-      return;
-    if (reason.empty())
-      declined.erase(&op);
-    else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
-      declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
-  };
-  if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(*scheme, &unquantized)), store, options))
-    return error;
-  for (const auto &[op, one] : declined)
-    unquantized.push_back(one);
-  if (strict && !unquantized.empty()) {
-    const Unquantized &one = unquantized.front();
-    return makeError("--strict: " + llvm::Twine(unquantized.size()) + " operators would stay float; the first is " +
-                     one.kind + " \"" + printable(one.name) + "\": " + one.why);
-  }
-  tellUnquantized(unquantized, requantized.empty() && !fakeQuantized ? "float" : "as it is");
+  auto unquantized = steps::quantizeModel(model, *scheme, store, options);
+  if (!unquantized)
+    return unquantized.takeError();
+  if (strict)
+    if (llvm::Error error = steps::refuseUnquantized(*unquantized))
+      return error;
+  llvm::StringRef stays = requantized.empty() && !fakeQuantized ? "float" : "as it is";
+  for (const std::string &text : steps::unquantizedWords(*unquantized, stays))
+    note(text);
   if (fake.empty() && !saveMinMax)
     clearRanges(model);
   return llvm::Error::success();
@@ -341,13 +245,14 @@ void tellSizes(const std::string &input, const std::string &output) {
 }
 
 int checkAndRun() {
-  if (schemeName == SchemeName::None &&
+  bool isScheme = schemeName.getNumOccurrences() > 0;
+  if (!isScheme &&
       (weightBits.getNumOccurrences() || clipWeights || perLayer || perChannelDense))
     return fail("--weight_bits, --clip-weights, --per-tensor and --per-channel-dense go with --scheme: ONE's modes and recipes "
                 "say by themselves what becomes of weights");
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
-  unsigned modes = !recipe.empty() + (schemeName != SchemeName::None) + !fake.empty() + !full.empty() + !weightsOnly.empty() +
+  unsigned modes = !recipe.empty() + isScheme + !fake.empty() + !full.empty() + !weightsOnly.empty() +
                    !requantized.empty() + fakeQuantized + onnx + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");

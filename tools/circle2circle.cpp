@@ -2,6 +2,7 @@
 #include "passes/VerifyNumerics.h"
 #include "quantize/Records.h"
 #include "report/target/Target.h"
+#include "steps/Optimize.h"
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
@@ -143,20 +144,15 @@ cl::list<std::string> sparsify[] = {
 using FlagOptions = std::vector<std::unique_ptr<cl::opt<bool>>>;
 
 llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
-  Pipeline pipeline;
-  if (level == '1')
-    pipeline = Pipeline::o1();
-  else if (level != 0 && level != '0')
-    return makeError("no such level: -O" + llvm::Twine(char(level)) + "; there are -O0 and -O1");
+  auto asked = steps::levelPipeline(level ? char(level) : '0');
+  if (!asked)
+    return asked.takeError();
+  Pipeline &pipeline = *asked;
   for (const cl::list<std::string> &option : sparsify)
     if (!option.empty())
       return makeError("--" + option.ArgStr + " is not supported: constants are not made sparse");
-  for (const std::string &name : passes) {
-    const Pass *pass = findPass(name);
-    if (!pass)
-      return makeError("no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
-    pipeline.add(*pass);
-  }
+  if (llvm::Error error = steps::addPasses(pipeline, passes))
+    return error;
   for (const auto &option : flagOptions)
     if (*option) {
       for (const RefusedFlag &flag : refusedFlags)
@@ -173,12 +169,9 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
         return *option && option->ArgStr == "exp_disable_sep_transposeconv_actfunc";
       }))
     pipeline.remove("separate-activation");
-  for (const std::string &name : skip) {
-    if (!findPass(name))
-      return makeError("no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
-    pipeline.remove(name);
-  }
-  return pipeline;
+  if (llvm::Error error = steps::removePasses(pipeline, skip))
+    return error;
+  return asked;
 }
 
 llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::StringRef path) {
@@ -332,19 +325,6 @@ llvm::Expected<Imported> loadInput(PayloadStore &store) {
   return tools::load(input, options, store);
 }
 
-/// Models compiled for an accelerator hold its code: what is around it must stay as it was compiled.
-bool isCompiled(const Model &model) {
-  static const llvm::StringRef customCodes[] = {"DISPATCH_OP", "edgetpu-custom-op", "ethos-u"};
-  for (const MetadataEntry &entry : model.metadata)
-    if (entry.name == "NPU_BYTE_CODE")
-      return true;
-  for (const auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators)
-      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode.get()))
-        return true;
-  return false;
-}
-
 llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
   llvm::SmallVector<Value *> outputs;
   for (const std::string &name : changeOutputs) {
@@ -455,7 +435,7 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
       tools::note((text + "; not applied").str());
   };
   tools::phase("optimising");
-  bool compiled = isCompiled(model) && !pipeline.empty();
+  bool compiled = steps::isCompiled(model) && !pipeline.empty();
   if (compiled)
     tools::note("the model is compiled for an accelerator already and is passed through as it is");
   if (verifyNumerics && !compiled)

@@ -1,9 +1,10 @@
 /// How far the tensors of a quantised model are from those of the float one.
 
 #include "export/Writer.h"
-#include "quantize/Records.h"
 #include "report/errors/Print.h"
 #include "report/errors/Search.h"
+#include "steps/Errors.h"
+#include "steps/Quantize.h"
 #include "tools/Related.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -132,46 +133,18 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
 }
 
 llvm::Expected<uint64_t> runRecords(ErrorRun &run, std::vector<Sample> &samples) {
-  struct Part {
-    std::string signature;
-    std::unique_ptr<quantize::Records> records;
-  };
-  std::vector<Part> parts;
-  uint64_t count = 0;
-  for (const std::string &signature : run.signatures()) {
-    auto ports = run.inputs(signature);
-    if (!ports)
-      return ports.takeError();
-    auto records = data.empty() || data == "random"
-                       ? quantize::seededRecords(*ports, 4)
-                       : quantize::openRecords(data, quantize::RecordFormat::ByName, *ports);
-    if (!records)
-      return records.takeError();
-    count = std::max(count, (*records)->count());
-    parts.push_back({signature, std::move(*records)});
-  }
+  steps::ErrorRecords records;
   if (most.getNumOccurrences())
-    count = std::min<uint64_t>(count, most);
-  for (uint64_t i = 0; i < count; ++i) {
-    for (const Part &part : parts) {
-      if (i >= part.records->count())
-        continue;
-      auto inputs = part.records->read(i);
-      if (!inputs)
-        return inputs.takeError();
-      OwnErrors own;
-      bool effects = options().own && i < blameRecords;
-      llvm::Error error = run.add(part.signature, *inputs, effects ? &own : nullptr);
-      if (!error && effects)
-        error = run.addEffects(part.signature, *inputs, own);
-      if (error)
-        return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(std::move(error)));
-      if (effects && bound.getNumOccurrences())
-        samples.push_back({part.signature, std::move(*inputs)});
-    }
-    run.endRecord();
-  }
-  return count;
+    records.most = most;
+  if (options().own)
+    records.withEffects = blameRecords;
+  if (bound.getNumOccurrences())
+    records.onEffect = [&](const std::string &signature, std::vector<eval::OwnedTensor> inputs) {
+      samples.push_back({signature, std::move(inputs)});
+    };
+  return steps::runRecords(
+      run, [](llvm::ArrayRef<eval::Port> inputs) { return steps::recordsAt(data.empty() ? "random" : std::string(data), inputs); },
+      records);
 }
 
 llvm::Error compare(const ErrorMetric &metric) {

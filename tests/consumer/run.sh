@@ -34,6 +34,44 @@ install_and_build() {
     grep -vE '^(libstdc\+\+|libc|libm|libgcc_s|ld-linux.*|lib(cl)?[au]b?san)\.') && fail "the library needs $needed"
   needed=$(nm -DC --defined-only "$prefix"/lib*/libOrigoOriginReader.so | grep -E ' [TtWV] (llvm|flatbuffers|nlohmann)::') &&
     fail "the library shows ${needed:0:300}"
+  # Sanitizers have symbols of their own.
+  [[ $sanitize == ON ]] || promised
+  with_pkg_config "$flags"
+}
+
+# What programs that are linked with it rely on: origin/reader/symbols, by the soname that they ask for.
+# ORIGO_BLESS=1 in the environment writes the list anew.
+promised() {
+  local list=$root/origin/reader/symbols library
+  library=$(echo "$prefix"/lib*/libOrigoOriginReader.so)
+  {
+    readelf -d "$library" | sed -nE 's/.*SONAME.*\[(.*)\]/\1/p'
+    nm -D --defined-only --format=posix "$library" | cut -d' ' -f1 | LC_ALL=C sort
+  } >"$scratch/symbols"
+  [[ -z ${ORIGO_BLESS-} ]] || cp "$scratch/symbols" "$list"
+  cmp -s "$scratch/symbols" "$list" ||
+    fail "the library shows other symbols than origin/reader/symbols; one that is gone or changed needs another minor version" \
+      "(docs/reading-origins.md): $(diff "$list" "$scratch/symbols")"
+}
+
+# The same two programs without CMake.
+with_pkg_config() {
+  local flags=$1 words
+  command -v pkg-config >/dev/null || fail "there is no pkg-config: ./setup --install"
+  export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name origo.pc)")
+  [[ $(pkg-config --modversion origo) == "$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")" ]] || fail "pkg-config tells another version"
+  words=$(pkg-config --cflags --libs origo) || fail "pkg-config"
+  # shellcheck disable=SC2086
+  "$cxx" -std=c++20 $flags -o "$top/generate" "$here/generate.cpp" $words -Wl,-rpath,"$(dirname "$(find "$prefix" -name libOrigoOriginReader.so)")" ||
+    fail "pkg-config: the C++ program does not build"
+  # shellcheck disable=SC2046
+  "$c" -std=c99 $flags -o "$top/generate_c" "$here/generate.c" $(pkg-config --cflags origo) || fail "pkg-config: the C program does not build"
+  "$prefix/bin/circle2circle" -O1 "$root/res/while.origo" "$scratch/with.circle" 2>/dev/null
+  local program
+  for program in generate generate_c; do
+    same <("$top/$program" "$scratch/with.circle") <("$programs/$program" "$scratch/with.circle") "$program by pkg-config"
+    "$top/$program" "$scratch/with.circle" | grep -q . || fail "$program prints nothing"
+  done
 }
 
 programs=$top/build

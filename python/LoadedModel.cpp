@@ -1,0 +1,399 @@
+#include "python/LoadedModel.h"
+
+#include "export/Writer.h"
+#include "origin/check/Check.h"
+#include "origin/codec/Json.h"
+#include "quantize/Ranges.h"
+#include "report/origin/Words.h"
+#include "steps/Files.h"
+#include "steps/Optimize.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <fcntl.h>
+#include <set>
+#include <unistd.h>
+
+namespace origo::python {
+
+namespace {
+
+/// A folder of our own for as long as a file in it needs a name.
+class Folder {
+public:
+  Folder() { failed = llvm::sys::fs::createUniqueDirectory("origo", path); }
+  ~Folder() { llvm::sys::fs::remove_directories(path); }
+  Folder(const Folder &) = delete;
+  llvm::Error error() const { return failed ? makeError(path.str() + ": " + failed.message()) : llvm::Error::success(); }
+  std::string operator/(llvm::StringRef name) const { return (path + "/" + name).str(); }
+
+private:
+  llvm::SmallString<64> path;
+  std::error_code failed;
+};
+
+/// Readers of origin maps name the file in their text.
+llvm::Error about(const std::string &path, llvm::Error error) {
+  return llvm::handleErrors(
+      std::move(error), [](std::unique_ptr<ModelError> e) { return llvm::Error(std::move(e)); },
+      [&](const llvm::ErrorInfoBase &e) {
+        std::string text = e.message();
+        llvm::StringRef rest = text;
+        rest.consume_front(path + ": ");
+        return inFile(path, makeError(rest));
+      });
+}
+
+/// The same of a file that the user knows by another name.
+llvm::Error renamed(const std::string &path, const std::string &name, llvm::Error error) {
+  return llvm::handleErrors(about(path, std::move(error)), [&](std::unique_ptr<ModelError> e) {
+    e->file = name;
+    return llvm::Error(std::move(e));
+  });
+}
+
+const char *extensionOf(Format format) { return format == Format::Tflite ? ".tflite" : ".circle"; }
+
+/// NAME.STEP.EXTENSION, as the front door calls what it writes.
+std::string named(const std::string &path, llvm::StringRef step, Format format) {
+  return (llvm::sys::path::stem(path) + "." + step + extensionOf(format)).str();
+}
+
+llvm::Error writeBytes(const std::string &path, llvm::ArrayRef<uint8_t> bytes, const MappedFile *from) {
+  IgnoreWriteSignals guard;
+  auto out = OutputFile::open(path);
+  if (!out)
+    return out.takeError();
+  (*out)->copy(bytes, from);
+  if (llvm::Error error = (*out)->finish())
+    return error;
+  return OutputFile::commit({out->get()});
+}
+
+} // namespace
+
+llvm::Expected<ModelPtr> LoadedModel::adopt(const std::string &path, const std::string &name) {
+  auto model = std::make_shared<LoadedModel>();
+  auto opened = origin::openOriginFile(path, {}, /*acceptStale=*/false);
+  if (!opened)
+    return renamed(path, name, opened.takeError());
+  if (!opened->model)
+    return inFile(name, makeError("is a side file; its model is needed"));
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return inFile(path, makeError(std::strerror(errno)));
+  auto mapped = MappedFile::adopt(std::make_shared<FileDescriptor>(fd), 0, opened->model->bytes().size(), name);
+  if (!mapped)
+    return mapped.takeError();
+  model->file = std::move(*mapped);
+  model->tables = std::move(opened->model);
+  if (opened->map)
+    model->map = std::make_shared<const origin::OriginMap>(std::move(*opened->map));
+  model->format = model->tables->view().tflite ? Format::Tflite : Format::Circle;
+  return model;
+}
+
+llvm::Expected<ModelPtr> LoadedModel::open(const std::string &path, const std::string &mapPath) {
+  if (steps::kindOf(path) == steps::FileKind::Text) {
+    PayloadStore store;
+    auto imported = steps::read(path, {}, store);
+    if (!imported)
+      return imported.takeError();
+    return write(*imported, imported->model->format, origin::Embed::None, path, {});
+  }
+  auto opened = origin::openOriginFile(path, mapPath, /*acceptStale=*/false);
+  if (!opened)
+    return about(path, opened.takeError());
+  if (!opened->model)
+    return inFile(path, makeError("is a side file; its model is needed"));
+  auto model = std::make_shared<LoadedModel>();
+  auto mapped = MappedFile::open(path);
+  if (!mapped)
+    return mapped.takeError();
+  model->file = std::move(*mapped);
+  model->tables = std::move(opened->model);
+  model->notes = std::move(opened->notes);
+  if (opened->map)
+    model->map = std::make_shared<const origin::OriginMap>(std::move(*opened->map));
+  model->format = model->tables->view().tflite ? Format::Tflite : Format::Circle;
+  auto imported = model->import(); // what cannot be read is refused now
+  if (!imported)
+    return imported.takeError();
+  for (const std::string &note : imported->notes)
+    model->notes.push_back(note);
+  return model;
+}
+
+llvm::Expected<ModelPtr> LoadedModel::fromBytes(llvm::StringRef bytes, const std::string &name) {
+  Folder folder;
+  if (llvm::Error error = folder.error())
+    return error;
+  std::string path = folder / "model";
+  if (llvm::Error error = writeBytes(path, llvm::arrayRefFromStringRef(bytes), nullptr))
+    return error;
+  auto model = adopt(path, name);
+  if (!model)
+    return model.takeError();
+  auto imported = (*model)->import();
+  if (!imported)
+    return imported.takeError();
+  (*model)->notes = std::move(imported->notes);
+  return *model;
+}
+
+llvm::Expected<ModelPtr> LoadedModel::write(Imported &imported, Format format, origin::Embed embed, const std::string &path,
+                                            std::vector<std::string> notes) {
+  Folder folder;
+  if (llvm::Error error = folder.error())
+    return error;
+  ExportOptions options;
+  options.format = format;
+  options.embed = embed;
+  options.notes = &notes;
+  std::string file = folder / llvm::sys::path::filename(path);
+  if (llvm::Error error = exportModel(*imported.model, imported.lineage, file, options))
+    return inFile(path, std::move(error));
+  auto model = adopt(file, path);
+  if (!model)
+    return model.takeError();
+  (*model)->notes = std::move(notes);
+  (*model)->rewrites = imported.model->rewrites;
+  return *model;
+}
+
+llvm::Expected<Imported> LoadedModel::import(ImportOptions options) const {
+  if (options.origin == OriginMode::Continue)
+    options.map = map;
+  return importModel(file, options);
+}
+
+llvm::Error LoadedModel::save(const std::string &path, bool sideFile) const {
+  const char *extension = extensionOf(format);
+  if (llvm::sys::path::extension(path) != extension)
+    return inFile(path, makeError("the extension tells the format, and this model's is " + llvm::Twine(extension) +
+                                  "; Model.convert gives another one"));
+  std::string beside = path + ".origin.json";
+  std::unique_ptr<OutputFile> side;
+  IgnoreWriteSignals guard;
+  if (sideFile && map) {
+    auto out = OutputFile::open(beside);
+    if (!out)
+      return out.takeError();
+    side = std::move(*out);
+    {
+      origin::OriginMap copy = *map;
+      copy.target.file = llvm::sys::path::filename(path).str();
+      OutputStream os(*side);
+      origin::writeJson(copy, os);
+    }
+    if (llvm::Error error = side->finish())
+      return error;
+  }
+  auto out = OutputFile::open(path);
+  if (!out)
+    return out.takeError();
+  (*out)->copy(bytes(), file.get());
+  if (llvm::Error error = (*out)->finish())
+    return error;
+  std::vector<OutputFile *> files;
+  if (side)
+    files.push_back(side.get());
+  files.push_back(out->get());
+  return OutputFile::commit(files);
+}
+
+llvm::Expected<ModelPtr> LoadedModel::optimize(const OptimizeOptions &asked) const {
+  auto pipeline = steps::levelPipeline(asked.level);
+  if (!pipeline)
+    return pipeline.takeError();
+  if (llvm::Error error = steps::addPasses(*pipeline, asked.passes))
+    return error;
+  if (llvm::Error error = steps::removePasses(*pipeline, asked.skip))
+    return error;
+  PayloadStore store;
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  Model &model = *imported->model;
+  std::vector<std::string> notes;
+  RunOptions options;
+  options.verifyEach = asked.verifyEach;
+  options.format = asked.format.value_or(model.format);
+  std::set<std::string> refusals; // a rule may be wrong at many places
+  options.onRefusal = [&](llvm::StringRef text) {
+    if (refusals.insert(text.split(':').first.str()).second)
+      notes.push_back((text + "; not applied").str());
+  };
+  if (!pipeline->empty() && steps::isCompiled(model)) {
+    notes.push_back("the model is compiled for an accelerator already and is passed through as it is");
+    *pipeline = Pipeline();
+  }
+  if (llvm::Error error = runPipeline(model, *pipeline, store, options))
+    return inFile(path(), std::move(error));
+  bool converts = pipeline->empty();
+  return write(*imported, *options.format, origin::Embed::Full,
+               converts ? llvm::sys::path::stem(path()).str() + extensionOf(*options.format)
+                        : named(path(), "optimized", *options.format),
+               std::move(notes));
+}
+
+llvm::Expected<ModelPtr> LoadedModel::quantize(const QuantizeOptions &asked) const {
+  static constexpr llvm::StringLiteral names[] = {"int8", "int16x8", "dynamic", "weights", "float16"};
+  PayloadStore store;
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  Model &model = *imported->model;
+  auto work = [&]() -> llvm::Expected<std::vector<std::string>> {
+    quantize::Scheme scheme = steps::schemeOf(asked.scheme);
+    auto inputs = steps::typesOf(asked.inputTypes, TensorType::FLOAT32),
+         outputs = steps::typesOf(asked.outputTypes, TensorType::FLOAT32);
+    if (!inputs || !outputs)
+      return firstError(inputs, outputs);
+    scheme.inputs = *inputs;
+    scheme.outputs = *outputs;
+    if (llvm::Error error = steps::keepFloat(model, asked.keepFloat, scheme))
+      return error;
+    if (asked.statistics)
+      if (llvm::Error error = steps::setRanges(model, *asked.statistics))
+        return error;
+    if (llvm::Error error = steps::wantRanges(model, scheme))
+      return error;
+    std::vector<std::string> notes;
+    RunOptions options;
+    options.verifyEach = asked.verifyEach;
+    options.onRefusal = [&](llvm::StringRef text) { notes.push_back(text.str()); };
+    auto unquantized = steps::quantizeModel(model, scheme, store, options);
+    if (!unquantized)
+      return unquantized.takeError();
+    if (asked.strict)
+      if (llvm::Error error = steps::refuseUnquantized(*unquantized))
+        return error;
+    quantize::clearRanges(model);
+    for (std::string &text : steps::unquantizedWords(*unquantized, "float"))
+      notes.push_back(std::move(text));
+    return notes;
+  };
+  auto notes = work();
+  if (!notes)
+    return inFile(path(), notes.takeError());
+  return write(*imported, model.format, origin::Embed::Full,
+               named(path(), names[static_cast<size_t>(asked.scheme.name)], model.format), std::move(*notes));
+}
+
+llvm::Expected<quantize::Statistics> LoadedModel::statistics(Open open) const {
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  auto statistics = steps::calibrate(*imported->model,
+                                     [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return open(inputs); });
+  if (!statistics)
+    return inFile(path(), statistics.takeError());
+  return statistics;
+}
+
+llvm::Expected<const origin::OriginMap *> LoadedModel::wantMap() const {
+  if (map)
+    return map.get();
+  return inFile(path(), makeError("is its own source: it carries no origin map, and what optimize or quantize makes of it "
+                                  "does"));
+}
+
+llvm::Expected<std::string> LoadedModel::mapJson() const {
+  auto map = wantMap();
+  if (!map)
+    return map.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  origin::writeJson(**map, os);
+  return text;
+}
+
+llvm::Expected<std::string> LoadedModel::where(const std::string &what) const {
+  auto map = wantMap();
+  if (!map)
+    return map.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  report::WhereAnswer answer = printWhere(report::MapNames(**map), what, /*full=*/true, os);
+  if (!answer.found)
+    return inFile(path(), makeError("the source has no operator or tensor \"" + printable(what) + '"' +
+                                    (answer.note.empty() ? "" : "; " + answer.note)));
+  return text;
+}
+
+llvm::Expected<std::string> LoadedModel::from(const std::string &what) const {
+  auto map = wantMap();
+  if (!map)
+    return map.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!printFrom(report::MapNames(**map), &tables->view(), what, os))
+    return inFile(path(), makeError("has no operator or constant \"" + printable(what) + '"'));
+  return text;
+}
+
+llvm::Expected<std::vector<std::string>> LoadedModel::check(const LoadedModel *source) const {
+  auto map = wantMap();
+  if (!map)
+    return map.takeError();
+  std::vector<std::string> skipped, lines;
+  for (const origin::Violation &violation :
+       origin::check(**map, tables->view(), source ? &source->tables->view() : nullptr, skipped))
+    lines.push_back("law " + std::to_string(violation.law) + ": " + violation.text);
+  return lines;
+}
+
+static ImportOptions alone() {
+  ImportOptions options;
+  options.origin = OriginMode::Restart;
+  return options;
+}
+
+llvm::Expected<std::string> LoadedModel::metricsCsv(report::Rows rows, const LoadedModel *source) const {
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  std::optional<Imported> from;
+  if (source) {
+    auto other = source->import(alone());
+    if (!other)
+      return other.takeError();
+    if (other->lineage.source->fingerprint != imported->lineage.source->fingerprint)
+      return steps::notTheSource(source->path(), path(), *imported->lineage.source,
+                                 other->lineage.source->fingerprint);
+    from = std::move(*other);
+  }
+  report::ModelMetrics metrics = report::metricsOf(*imported->model, *imported->lineage.source,
+                                                   from ? from->model.get() : nullptr, {.threads = steps::threadCount(0)});
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  report::printMetricsCsv({*imported, metrics, llvm::sys::path::filename(path()).str()}, rows, os);
+  return text;
+}
+
+llvm::Expected<std::string> LoadedModel::page(steps::PageRequest request, const LoadedModel *source) const {
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  request.result = {std::move(*imported), tables.get(), path()};
+  request.map = map;
+  if (source && map) {
+    auto other = source->import(alone());
+    if (!other)
+      return other.takeError();
+    request.source = steps::PageInput{std::move(*other), source->tables.get(), source->path()};
+  }
+  request.threads = steps::threadCount(0);
+  auto data = steps::pageData(std::move(request));
+  if (!data)
+    return data.takeError();
+  std::string page;
+  llvm::raw_string_ostream os(page);
+  view::writePage(*data, os);
+  return page;
+}
+
+} // namespace origo::python

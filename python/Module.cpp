@@ -1,0 +1,380 @@
+#include "python/Arrays.h"
+#include "python/LoadedModel.h"
+
+#include "eval/EvalError.h"
+#include "quantize/Reader.h"
+#include "report/errors/Errors.h"
+#include "steps/Errors.h"
+#include "steps/Files.h"
+#include "steps/Related.h"
+
+#include <mutex>
+
+/// The module origo._native: plain values in and out. What it looks like to people is written in Python, in python/origo/.
+namespace origo::python {
+namespace {
+
+template <class Enum>
+Enum oneOf(const std::string &name, const char *what, std::initializer_list<std::pair<const char *, Enum>> table) {
+  std::string names;
+  for (auto [known, value] : table) {
+    if (name == known)
+      return value;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  fail(makeError(llvm::Twine(what) + ": \"" + printable(name) + "\" is none; there are " + names));
+}
+
+eval::Engine engineNamed(const std::string &name) {
+  return oneOf<eval::Engine>(name, "engine", {{"fast", eval::Engine::Fast}, {"reference", eval::Engine::Reference}});
+}
+
+py::tuple portTuple(const eval::Port &port) {
+  const Quantization *q = port.value ? port.value->quantization : nullptr;
+  bool scaled = q && q->scale.size() == 1;
+  py::object shape = py::none();
+  if (port.rankKnown)
+    shape = py::tuple(py::cast(std::vector<int>(port.shape.begin(), port.shape.end())));
+  return py::make_tuple(textOf(port.name), textOf(tensorTypeName(port.type)), dtypeOf(port.type), shape,
+                        scaled ? py::object(py::float_(q->scale[0])) : py::none(),
+                        scaled && !q->zeroPoint.empty() ? py::object(py::int_(q->zeroPoint[0])) : py::none());
+}
+
+py::list portList(llvm::ArrayRef<eval::Port> ports) {
+  py::list list;
+  for (const eval::Port &port : ports)
+    list.append(portTuple(port));
+  return list;
+}
+
+/// A compiled model and what outlives a run of it.
+class NativeSession {
+public:
+  NativeSession(ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature) : model(model) {
+    eval::CompileOptions options;
+    options.engine = engineNamed(engine);
+    options.threads = steps::threadCount(threads);
+    options.signature = signature;
+    unlocked([&] {
+      imported = take(model->import());
+      auto compiled = eval::compile(*imported.model, options);
+      session.emplace(take(compiled ? std::move(compiled) : inFile(model->path(), compiled.takeError())));
+    });
+  }
+
+  py::list signatures() const {
+    py::list list;
+    for (const std::string &name : session->signatures())
+      list.append(textOf(name));
+    return list;
+  }
+  py::list inputs(const std::string &signature) const { return portList(take(session->inputs(signature))); }
+  py::list outputs(const std::string &signature) const { return portList(take(session->outputs(signature))); }
+
+  /// `values` in the order of inputs(); names and arrays of the outputs. `fresh`: as if it were the first run.
+  py::list run(const std::string &signature, const py::list &values, bool fresh) {
+    auto ports = take(session->inputs(signature));
+    if (values.size() != ports.size())
+      fail(makeError("the model has " + llvm::Twine(ports.size()) + " inputs, and " + llvm::Twine(values.size()) +
+                     " arrays were given"));
+    std::vector<Given> given;
+    given.reserve(ports.size());
+    std::vector<eval::TensorRef> refs;
+    for (size_t i = 0; i < ports.size(); ++i)
+      refs.push_back(given.emplace_back(ports[i], values[i]).ref);
+    auto results = unlocked([&] {
+      std::unique_lock lock(mutex, std::defer_lock);
+      eval::RunOptions options;
+      options.signature = signature;
+      if (!fresh) {
+        lock.lock();
+        options.state = &state;
+      }
+      auto outputs = session->run(refs, options);
+      if (!outputs)
+        fail(inFile(model->path(), outputs.takeError()));
+      return std::move(*outputs);
+    });
+    py::list list;
+    for (eval::NamedTensor &result : results)
+      list.append(py::make_tuple(textOf(result.name), arrayOf(std::move(result.tensor))));
+    return list;
+  }
+
+  void reset() {
+    std::lock_guard lock(mutex);
+    state.reset();
+  }
+
+private:
+  ModelPtr model;
+  Imported imported;
+  std::optional<eval::Session> session;
+  std::mutex mutex; ///< of the state
+  eval::State state;
+};
+
+/// All operators and constants of a model; constants share its mapping.
+py::list operatorsOf(const LoadedModel &model) {
+  Imported imported = unlocked([&] { return take(model.import()); });
+  py::list list;
+  auto names = [](auto values) {
+    py::list list;
+    for (const Value *value : values)
+      list.append(value ? py::object(textOf(value->name)) : py::none());
+    return py::tuple(list);
+  };
+  for (const auto &graph : imported.model->subgraphs)
+    for (const Operator &op : graph->operators) {
+      std::vector<const Value *> operands;
+      for (unsigned i = 0; i < op.numOperands(); ++i)
+        operands.push_back(op.operand(i));
+      list.append(py::make_tuple(graph->index, op.index, op.opName(), textOf(op.customCode.get()), names(operands),
+                                 names(op.results())));
+    }
+  return list;
+}
+
+py::list constantsOf(const LoadedModel &model) {
+  auto imported = std::make_shared<Imported>(unlocked([&] { return take(model.import()); }));
+  py::capsule owner(new std::shared_ptr<Imported>(imported),
+                    [](void *p) { delete static_cast<std::shared_ptr<Imported> *>(p); });
+  py::list list;
+  for (const auto &graph : imported->model->subgraphs)
+    for (const Value *value : graph->values) {
+      if (!value->isConstant() || !value->payload().hasBytes())
+        continue;
+      llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
+      // What is stored otherwise than as one element behind the other is shown as it is stored.
+      bool plain = payloadBytes(value->type, value->elementCount().value_or(~uint64_t(0))) == bytes.size();
+      std::vector<int32_t> shape(value->shape.begin(), value->shape.end());
+      if (!plain)
+        shape = {static_cast<int32_t>(bytes.size())};
+      list.append(py::make_tuple(graph->index, value->index, textOf(value->name), textOf(tensorTypeName(value->type)),
+                                 viewOf(plain ? value->type : TensorType::UINT8, shape, bytes, owner)));
+    }
+  return list;
+}
+
+/// Either words for steps::recordsAt(), or a list of arrays.
+class Data {
+public:
+  explicit Data(const py::object &data) {
+    if (py::isinstance<py::str>(data))
+      path = data.cast<std::string>();
+    else
+      arrays.emplace(data.cast<py::list>());
+  }
+  llvm::Expected<std::unique_ptr<quantize::Records>> open(llvm::ArrayRef<eval::Port> inputs) {
+    return arrays ? arrays->open(inputs) : steps::recordsAt(path, inputs);
+  }
+  /// The value of what used it, or what Python had against it.
+  template <class T> T done(llvm::Expected<T> value) {
+    if (!value && arrays)
+      try {
+        arrays->rethrow();
+      } catch (...) {
+        llvm::consumeError(value.takeError());
+        throw;
+      }
+    return take(std::move(value));
+  }
+
+private:
+  std::string path;
+  std::optional<ArrayRecords> arrays;
+};
+
+using StatisticsPtr = std::shared_ptr<quantize::Statistics>;
+
+StatisticsPtr statisticsOf(const LoadedModel &model, const py::object &given) {
+  Data data(given);
+  auto statistics = unlocked([&] { return model.statistics([&](auto inputs) { return data.open(inputs); }); });
+  return std::make_shared<quantize::Statistics>(data.done(std::move(statistics)));
+}
+
+/// Names, and two arrays with a row a record and a column a tensor; NaN where the record has no number.
+py::tuple statisticsArrays(const quantize::Statistics &statistics) {
+  size_t rows = statistics.records.size(), columns = statistics.tensors.size();
+  py::list names;
+  py::array_t<float> low({rows, columns}), high({rows, columns});
+  auto lows = low.mutable_unchecked<2>(), highs = high.mutable_unchecked<2>();
+  for (size_t c = 0; c < columns; ++c) {
+    const auto &tensor = statistics.tensors[c];
+    names.append(textOf(tensor.name));
+    for (size_t r = 0; r < rows; ++r) {
+      bool any = r < tensor.rows.size() && !tensor.rows[r].empty();
+      lows(r, c) = any ? tensor.rows[r].min : NAN;
+      highs(r, c) = any ? tensor.rows[r].max : NAN;
+    }
+  }
+  return py::make_tuple(names, low, high);
+}
+
+/// A row a tensor of the source: places, and figures by name.
+py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py::object &given, uint64_t effects) {
+  Data data(given);
+  std::optional<steps::Related> models;
+  std::vector<report::ErrorRow> rows;
+  auto count = unlocked([&]() -> llvm::Expected<uint64_t> {
+    auto related = steps::relate([&](const ImportOptions &options) { return source.import(options); },
+                                 [&](const ImportOptions &options) { return result.import(options); });
+    if (!related)
+      return related.takeError();
+    models.emplace(std::move(*related));
+    report::ErrorOptions options;
+    options.compile.engine = eval::Engine::Fast;
+    options.own = effects > 0;
+    auto run = report::ErrorRun::of(models->source, models->result, options);
+    if (!run)
+      return run.takeError();
+    steps::ErrorRecords records;
+    records.withEffects = effects;
+    auto count = steps::runRecords(*run, [&](auto inputs) { return data.open(inputs); }, records);
+    rows = run->rows();
+    return count;
+  });
+  data.done(std::move(count));
+  py::list list;
+  for (const report::ErrorRow &row : rows) {
+    py::dict figures;
+    auto add = [&](const char *prefix, const report::ErrorSums &sums) {
+      if (sums.empty())
+        return;
+      report::ErrorFigures all = sums.figures(row.scale);
+      for (const report::ErrorMetric &metric : report::errorMetrics())
+        if (auto value = metric.of(all))
+          figures[textOf((prefix + metric.name).str())] = *value;
+    };
+    add("", row.total);
+    add("own_", row.own);
+    add("inherited_", row.inherited);
+    if (row.effect)
+      figures["effect"] = *row.effect;
+    const Operator *op = row.value->producer();
+    list.append(py::make_tuple(row.value->subgraph()->index, row.value->index, textOf(row.value->name),
+                               op ? py::object(textOf(op->opName())) : py::none(), row.recovered, textOf(row.unmeasured),
+                               figures));
+  }
+  return list;
+}
+
+ModelPtr optimize(const LoadedModel &model, int level, std::vector<std::string> passes, std::vector<std::string> skip,
+                  const std::string &format, bool verifyEach) {
+  OptimizeOptions options{level == 0 ? '0' : level == 1 ? '1' : '?', std::move(passes), std::move(skip), {}, verifyEach};
+  if (level != 0 && level != 1)
+    fail(makeError("level: there are 0 and 1"));
+  if (!format.empty())
+    options.format = oneOf<Format>(format, "format", {{"circle", Format::Circle}, {"tflite", Format::Tflite}});
+  return unlocked([&] { return take(model.optimize(options)); });
+}
+
+ModelPtr quantize(const LoadedModel &model, const std::string &scheme, const StatisticsPtr &statistics,
+                  std::vector<std::string> inputTypes, std::vector<std::string> outputTypes, std::vector<std::string> keepFloat,
+                  bool strict, unsigned weightBits, bool verifyEach) {
+  using Name = steps::TfliteScheme::Name;
+  QuantizeOptions options;
+  options.scheme.name = oneOf<Name>(scheme, "scheme",
+                                    {{"int8", Name::Int8}, {"int16x8", Name::Int16x8}, {"dynamic", Name::Dynamic},
+                                     {"weights", Name::Weights}, {"float16", Name::Float16}});
+  if (weightBits != 8 && weightBits != 4)
+    fail(makeError("weight_bits is 8 or 4"));
+  options.scheme.fourBits = weightBits == 4;
+  options.statistics = statistics.get();
+  options.inputTypes = std::move(inputTypes);
+  options.outputTypes = std::move(outputTypes);
+  options.keepFloat = std::move(keepFloat);
+  options.strict = strict;
+  options.verifyEach = verifyEach;
+  return unlocked([&] { return take(model.quantize(options)); });
+}
+
+py::str metricsCsv(const LoadedModel &model, const std::string &per, const LoadedModel *source) {
+  using report::Rows;
+  Rows rows = oneOf<Rows>(per, "per", {{"operator", Rows::Operators}, {"source", Rows::Sources}, {"scope", Rows::Scopes},
+                                       {"tensor", Rows::Tensors}, {"subgraph", Rows::Subgraphs}, {"model", Rows::Model}});
+  return textOf(unlocked([&] { return take(model.metricsCsv(rows, source)); }));
+}
+
+py::str page(const LoadedModel &model, const LoadedModel *source, std::vector<std::string> profiles,
+             const std::string &history, const std::string &errors, const std::string &target, bool constants) {
+  steps::PageRequest request;
+  request.profiles = std::move(profiles);
+  request.history = history;
+  request.errors = errors;
+  request.target = target;
+  request.histograms = constants;
+  return textOf(unlocked([&] { return take(model.page(std::move(request), source)); }));
+}
+
+py::list texts(const std::vector<std::string> &lines) {
+  py::list list;
+  for (const std::string &line : lines)
+    list.append(textOf(line));
+  return list;
+}
+
+} // namespace
+} // namespace origo::python
+
+PYBIND11_MODULE(_native, module) {
+  using namespace origo::python;
+  using pybind11::arg;
+  module.attr("version") = ORIGO_VERSION;
+  registerFailure();
+
+  py::class_<LoadedModel, ModelPtr>(module, "Model")
+      .def_property_readonly("path", [](const LoadedModel &m) { return textOf(m.path()); })
+      .def_property_readonly("format", [](const LoadedModel &m) { return m.format == origo::Format::Tflite ? "tflite" : "circle"; })
+      .def_property_readonly("size", [](const LoadedModel &m) { return m.bytes().size(); })
+      .def_property_readonly("rewrites", [](const LoadedModel &m) { return m.rewrites; })
+      .def_property_readonly("has_map", &LoadedModel::hasMap)
+      .def_property_readonly("notes", [](const LoadedModel &m) { return texts(m.notes); })
+      .def("bytes", [](const LoadedModel &m) {
+        return py::bytes(reinterpret_cast<const char *>(m.bytes().data()), m.bytes().size());
+      })
+      .def("save", [](const LoadedModel &m, const std::string &path, bool sideFile) {
+        unlocked([&] { take(m.save(path, sideFile)); });
+      }, arg("path"), arg("side_file"))
+      .def("operators", &operatorsOf)
+      .def("constants", &constantsOf)
+      .def("optimize", &optimize, arg("level"), arg("passes"), arg("skip"), arg("format"), arg("verify_each"))
+      .def("quantize", &quantize, arg("scheme"), arg("statistics").none(true), arg("input_types"), arg("output_types"),
+           arg("keep_float"), arg("strict"), arg("weight_bits"), arg("verify_each"))
+      .def("statistics", &statisticsOf, arg("data"))
+      .def("errors", &errorsOf, arg("source"), arg("data"), arg("effects"))
+      .def("map_json", [](const LoadedModel &m) { return textOf(unlocked([&] { return take(m.mapJson()); })); })
+      .def("where", [](const LoadedModel &m, const std::string &what) { return textOf(take(m.where(what))); }, arg("what"))
+      .def("come_from", [](const LoadedModel &m, const std::string &what) { return textOf(take(m.from(what))); }, arg("what"))
+      .def("check", [](const LoadedModel &m, const LoadedModel *source) {
+        return texts(unlocked([&] { return take(m.check(source)); }));
+      }, arg("source").none(true))
+      .def("metrics_csv", &metricsCsv, arg("per"), arg("source").none(true))
+      .def("page", &page, arg("source").none(true), arg("profiles"), arg("history"), arg("errors"), arg("target"),
+           arg("constants"));
+
+  py::class_<origo::quantize::Statistics, StatisticsPtr>(module, "Statistics")
+      .def("arrays", &statisticsArrays)
+      .def("text", [](const origo::quantize::Statistics &s) { return textOf(s.text()); });
+
+  py::class_<NativeSession>(module, "Session")
+      .def(py::init<ModelPtr, const std::string &, unsigned, const std::string &>(), arg("model"), arg("engine"),
+           arg("threads"), arg("signature"))
+      .def("signatures", &NativeSession::signatures)
+      .def("inputs", &NativeSession::inputs, arg("signature"))
+      .def("outputs", &NativeSession::outputs, arg("signature"))
+      .def("run", &NativeSession::run, arg("signature"), arg("values"), arg("fresh"))
+      .def("reset", &NativeSession::reset);
+
+  module.def("set_reader", &origo::quantize::Reader::setProgram, arg("path"));
+  module.def("load", [](const std::string &path, const std::string &map) {
+    return unlocked([&] { return take(LoadedModel::open(path, map)); });
+  }, arg("path"), arg("origin_map"));
+  module.def("from_bytes", [](const py::bytes &bytes, const std::string &name) {
+    std::string_view text = bytes;
+    return unlocked([&] { return take(LoadedModel::fromBytes({text.data(), text.size()}, name)); });
+  }, arg("bytes"), arg("name"));
+  module.def("parse_statistics", [](const std::string &text) {
+    return std::make_shared<origo::quantize::Statistics>(take(origo::quantize::Statistics::parse(text)));
+  }, arg("text"));
+}

@@ -1,0 +1,49 @@
+#include "steps/Errors.h"
+
+namespace origo::steps {
+
+llvm::Expected<uint64_t>
+runRecords(report::ErrorRun &run,
+           llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
+           const ErrorRecords &options) {
+  struct Part {
+    std::string signature;
+    std::unique_ptr<quantize::Records> records;
+  };
+  std::vector<Part> parts;
+  uint64_t count = 0;
+  for (const std::string &signature : run.signatures()) {
+    auto ports = run.inputs(signature);
+    if (!ports)
+      return ports.takeError();
+    auto records = open(*ports);
+    if (!records)
+      return records.takeError();
+    count = std::max(count, (*records)->count());
+    parts.push_back({signature, std::move(*records)});
+  }
+  if (options.most)
+    count = std::min(count, *options.most);
+  for (uint64_t i = 0; i < count; ++i) {
+    for (const Part &part : parts) {
+      if (i >= part.records->count())
+        continue;
+      auto inputs = part.records->read(i);
+      if (!inputs)
+        return inputs.takeError();
+      report::OwnErrors own;
+      bool effects = i < options.withEffects;
+      llvm::Error error = run.add(part.signature, *inputs, effects ? &own : nullptr);
+      if (!error && effects)
+        error = run.addEffects(part.signature, *inputs, own);
+      if (error)
+        return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(std::move(error)));
+      if (effects && options.onEffect)
+        options.onEffect(part.signature, std::move(*inputs));
+    }
+    run.endRecord();
+  }
+  return count;
+}
+
+} // namespace origo::steps

@@ -1,0 +1,85 @@
+#include "steps/Files.h"
+
+#include "export/Writer.h"
+#include "ir/text/Text.h"
+#include "origin/Fingerprint.h"
+
+#include "llvm/Support/Path.h"
+
+#include <thread>
+
+namespace origo::steps {
+
+std::optional<FileKind> kindOf(llvm::StringRef path) {
+  llvm::StringRef extension = llvm::sys::path::extension(path);
+  if (extension == ".circle")
+    return FileKind::Circle;
+  if (extension == ".tflite")
+    return FileKind::Tflite;
+  if (extension == ".origo")
+    return FileKind::Text;
+  return std::nullopt;
+}
+
+unsigned threadCount(unsigned asked) {
+  unsigned processors = std::max(std::thread::hardware_concurrency(), 1u); // more threads than that gain nothing
+  return asked ? std::min(asked, processors) : processors;
+}
+
+llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
+  if (kindOf(path) != FileKind::Text)
+    return importModel(path, options);
+  llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.takeError();
+  llvm::ArrayRef<uint8_t> bytes = (*file)->bytes();
+  llvm::Expected<std::unique_ptr<Model>> model = parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()},
+                                                           llvm::sys::path::parent_path(path), store);
+  if (!model)
+    return inFile(path, model.takeError());
+  Imported imported;
+  imported.model = std::move(*model);
+  imported.model->keep(*file);
+  imported.model->becomeSource();
+  auto listing = listingOf(*imported.model, imported.model->format);
+  if (!listing)
+    return inFile(path, listing.takeError());
+  (*listing)->file = llvm::sys::path::filename(path).str();
+  imported.lineage.source = *listing;
+  return imported;
+}
+
+static llvm::Error saveText(Model &model, llvm::StringRef path) {
+  IgnoreWriteSignals guard;
+  llvm::Expected<std::unique_ptr<OutputFile>> file = OutputFile::open(path);
+  if (!file)
+    return file.takeError();
+  PrintOptions options;
+  options.origins = true;
+  if (!(*file)->isStream())
+    options.dataFile = path.str() + ".bin";
+  {
+    OutputStream os(**file);
+    if (llvm::Error error = writeText(model, os, options))
+      return error;
+  }
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
+llvm::Error write(Imported &imported, llvm::StringRef path, const ExportOptions &options) {
+  if (kindOf(path) == FileKind::Text)
+    return saveText(*imported.model, path);
+  return exportModel(*imported.model, imported.lineage, path, options);
+}
+
+llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
+                         const origin::Digest &actual) {
+  std::string name = expected.file.empty() ? "a " + expected.format + " file" : printable(expected.file);
+  return makeError(printable(path, 300) + " is not the source of " + printable(model, 300) + ", which was made from " + name + " with the fingerprint sha256:" +
+                   origin::hex(expected.fingerprint) + "; this one has sha256:" + origin::hex(actual) +
+                   " (origin-dump --fingerprint FILE shows it)");
+}
+
+} // namespace origo::steps

@@ -1,0 +1,170 @@
+#include "steps/Page.h"
+
+#include "origin/Fingerprint.h"
+#include "origin/check/Check.h"
+#include "steps/Files.h"
+#include "view/Files.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+namespace origo::steps {
+
+using namespace report;
+
+namespace {
+
+class PageMaker {
+public:
+  explicit PageMaker(PageRequest &&request) : request(std::move(request)), map(this->request.map) {}
+
+  llvm::Expected<std::string> run() {
+    contents.notes = request.notes;
+    if (llvm::Error error = checkSource())
+      return error;
+    measure();
+    prove();
+    if (llvm::Error error = readFiles())
+      return error;
+    return view::pageData(contents);
+  }
+
+private:
+  PageRequest request;
+  std::shared_ptr<const origin::OriginMap> map; ///< null: there is none
+  ModelMetrics resultMetrics, sourceMetrics;
+  view::PageContents contents;
+
+  const origin::ModelFile *sourceFile() const { return request.source ? request.source->file : nullptr; }
+  std::string resultName() const { return printable(request.result.path); }
+  void phase(const char *word) const {
+    if (request.onPhase)
+      request.onPhase(word);
+  }
+
+  llvm::Error checkSource() {
+    if (!request.source)
+      return llvm::Error::success();
+    if (!map)
+      return makeError(resultName() + " carries no origin map, so nothing ties it to --source; give its side file with "
+                                      "--origin-map");
+    const origin::Listing &listing = *request.source->imported.lineage.source;
+    if (listing.fingerprint != map->source.fingerprint)
+      return notTheSource(request.source->path, request.result.path, map->source, listing.fingerprint);
+    if (!map->source.namesKnown) { // embedded with ids only, and no side file at hand
+      auto named = std::make_shared<origin::OriginMap>(*map);
+      std::string name = std::move(named->source.file);
+      named->source = listing;
+      named->source.file = std::move(name);
+      map = std::move(named);
+    }
+    return llvm::Error::success();
+  }
+
+  void measure() {
+    phase("measuring");
+    StatisticsOptions options{.threads = request.threads};
+    auto of = [&](const PageInput &model, ModelMetrics &metrics, const Model *from) {
+      metrics = metricsOf(*model.imported.model, *model.imported.lineage.source, from, options);
+      return view::PageModel{&model.imported, &metrics, llvm::sys::path::filename(model.path).str()};
+    };
+    contents.result = of(request.result, resultMetrics, request.source ? request.source->imported.model.get() : nullptr);
+    contents.map = map.get();
+    if (request.source)
+      contents.source = of(*request.source, sourceMetrics, nullptr);
+  }
+
+  /// Holds the map against the two files, by the checker that shares no code with what makes maps.
+  void prove() {
+    if (!map)
+      return;
+    phase("checking");
+    view::Proof &proof = contents.proof.emplace();
+    proof.withSource = sourceFile() != nullptr;
+    proof.violations =
+        origin::check(*map, request.result.file->view(), sourceFile() ? &sourceFile()->view() : nullptr, proof.skipped);
+  }
+
+  template <class Read> llvm::Error with(const std::string &path, Read read) {
+    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!buffer)
+      return inFile(path, makeError("cannot be read: " + buffer.getError().message()));
+    llvm::Error error = read((*buffer)->getBuffer());
+    return error ? inFile(path, std::move(error)) : llvm::Error::success();
+  }
+
+  llvm::Error readFiles() {
+    contents.histograms = request.histograms;
+    if (!map && !(request.history.empty() && request.profiles.empty() && request.errors.empty()))
+      return makeError(resultName() + " carries no origin map, which --history, --profile and --errors need");
+    if (!request.history.empty())
+      if (llvm::Error error = with(request.history, [&](llvm::StringRef text) { return readHistory(text); }))
+        return error;
+    for (const std::string &path : request.profiles)
+      if (llvm::Error error = with(path, [&](llvm::StringRef text) { return join(path, text); }))
+        return error;
+    if (!request.errors.empty())
+      if (llvm::Error error = with(request.errors, [&](llvm::StringRef text) {
+            auto errors = view::readErrors(text, map->source);
+            if (errors)
+              contents.errors = std::move(*errors);
+            return errors.takeError();
+          }))
+        return error;
+    if (request.target.empty())
+      return llvm::Error::success();
+    return with(request.target, [&](llvm::StringRef text) -> llvm::Error {
+      auto target = readTarget(text);
+      if (!target)
+        return target.takeError();
+      contents.targetName = target->name.empty() ? llvm::sys::path::stem(request.target).str() : target->name;
+      contents.unsupported = checkTarget(*request.result.imported.model, *target);
+      return llvm::Error::success();
+    });
+  }
+
+  llvm::Error readHistory(llvm::StringRef text) {
+    std::vector<size_t> operators;
+    for (auto &graph : request.result.imported.model->subgraphs)
+      operators.push_back(graph->operators.size());
+    auto history = view::readHistory(text, map->source.operatorCount(), map->source.tensorCount(), operators);
+    if (history)
+      contents.history = std::move(*history);
+    return history.takeError();
+  }
+
+  /// As origin-dump --join does, with its default weights.
+  llvm::Error join(llvm::StringRef path, llvm::StringRef bytes) {
+    auto profile = readProfile(bytes);
+    if (!profile)
+      return profile.takeError();
+    const origin::ModelFile &file = *request.result.file;
+    std::optional<origin::FileGraph> target, from;
+    target.emplace(file.view());
+    if (sourceFile())
+      from.emplace(sourceFile()->view());
+    JoinOptions options;
+    if (llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
+      options.fileHash = origin::hex(llvm::SHA256::hash(file.bytes()));
+    auto joined = matchRows(std::move(*profile), map->target, &*target, options);
+    if (!joined)
+      return joined.takeError();
+    if (joined->foreign)
+      return makeError("foreign profile: none of its rows is about an operator of this model");
+    SplitWeights weights(SplitRule::Macs, *map, from ? &*from : nullptr, &*target);
+    if (llvm::Error error = divideTime(*joined, *map, weights))
+      return error;
+    for (const std::string &text : joined->notes)
+      if (request.note)
+        request.note(printable(path) + ": " + text);
+    contents.profiles.push_back({llvm::sys::path::filename(path).str(), std::move(*joined)});
+    return llvm::Error::success();
+  }
+};
+
+} // namespace
+
+llvm::Expected<std::string> pageData(PageRequest &&request) { return PageMaker(std::move(request)).run(); }
+
+} // namespace origo::steps

@@ -1,0 +1,145 @@
+#include "steps/Quantize.h"
+
+namespace origo::steps {
+
+using namespace quantize;
+
+Scheme schemeOf(const TfliteScheme &asked) {
+  using Name = TfliteScheme::Name;
+  Scheme scheme;
+  scheme.common.mode = asked.name == Name::Dynamic   ? Scheme::Mode::Weights
+                       : asked.name == Name::Weights ? Scheme::Mode::WidenedWeights
+                       : asked.name == Name::Float16 ? Scheme::Mode::Float16
+                                                     : Scheme::Mode::Full;
+  bool alone = scheme.common.mode == Scheme::Mode::Weights || scheme.common.mode == Scheme::Mode::WidenedWeights;
+  scheme.common.leastElements = alone ? 1024 : 0;
+  scheme.common.weights = asked.fourBits ? TensorType::INT4 : TensorType::INT8;
+  if (asked.name == Name::Int16x8) {
+    scheme.common.activations = TensorType::INT16;
+    scheme.common.bias = TensorType::INT64;
+  }
+  scheme.common.clipsWeights = asked.clipsWeights;
+  scheme.common.perChannel = asked.perChannel;
+  scheme.common.perChannelDense = asked.perChannelDense;
+  return scheme;
+}
+
+llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names, Scheme &scheme) {
+  for (const std::string &name : names) {
+    bool any = false;
+    for (auto &graph : model.subgraphs)
+      for (const Operator &op : graph->operators)
+        if (op.result() && (op.result()->name == name || llvm::StringRef(op.opName()).equals_insensitive(name))) {
+          Scheme::Choice choice = scheme.common;
+          choice.quantize = false;
+          scheme.layers[op.result()->name] = choice;
+          any = true;
+        }
+    if (!any)
+      return makeError("--keep-float: nothing is called \"" + printable(name) + "\"");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::string> &names, TensorType otherwise) {
+  llvm::SmallVector<TensorType, 2> types;
+  for (const std::string &name : names) {
+    std::string lower = llvm::StringRef(name).lower();
+    if (lower == "uint8")
+      types.push_back(TensorType::UINT8);
+    else if (lower == "int8")
+      types.push_back(TensorType::INT8);
+    else if (lower == "int16")
+      types.push_back(TensorType::INT16);
+    else if (lower == "float32" || lower == "int32" || lower == "int64" || lower == "bool")
+      types.push_back(TensorType::FLOAT32); // what is no float stays what it is
+    else
+      return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int8, int16 or "
+                                                "float32");
+  }
+  if (types.empty())
+    types.push_back(otherwise);
+  return types;
+}
+
+llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach) {
+  Pipeline pipeline;
+  pipeline.add(*findPass("equalize-channels"));
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  return runPipeline(model, pipeline, store, options);
+}
+
+llvm::Expected<std::unique_ptr<Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs) {
+  return path == "random" ? seededRecords(inputs, 4) : openRecords(path, RecordFormat::ByName, inputs);
+}
+
+llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {
+  CalibrateOptions options;
+  options.compile.engine = eval::Engine::Fast;
+  return quantize::calibrate(model, open, options);
+}
+
+llvm::Error setRanges(Model &model, const Statistics &statistics) {
+  std::vector<std::string> silent;
+  return quantize::setRanges(model, statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
+}
+
+llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
+  bool any = !scheme.needsRanges(), computes = false;
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values) {
+      computes |= value->producer() && value->type == TensorType::FLOAT32 && value->elementCount() != 0;
+      any |= value->producer() && value->quantization && !value->quantization->min.empty();
+    }
+  return any || !computes ? llvm::Error::success()
+                          : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
+}
+
+/// How the rule that stores declines where there is no plan.
+constexpr llvm::StringLiteral unplanned = "nothing says";
+
+llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Scheme &scheme, PayloadStore &store,
+                                                       RunOptions options) {
+  std::vector<Unquantized> unquantized;
+  // What the plan decides and the rule declines stays float as well.
+  std::map<const Operator *, Unquantized> declined;
+  options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
+    if (rule.name != "store")
+      return;
+    if (reason.empty())
+      declined.erase(&op);
+    else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
+      declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
+  };
+  if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme, &unquantized)), store, options))
+    return error;
+  for (const auto &[op, one] : declined)
+    unquantized.push_back(one);
+  return unquantized;
+}
+
+llvm::Error refuseUnquantized(llvm::ArrayRef<Unquantized> list) {
+  if (list.empty())
+    return llvm::Error::success();
+  const Unquantized &one = list.front();
+  return makeError("--strict: " + llvm::Twine(list.size()) + " operators would stay float; the first is " + one.kind +
+                   " \"" + printable(one.name) + "\": " + one.why);
+}
+
+std::vector<std::string> unquantizedWords(llvm::ArrayRef<Unquantized> list, llvm::StringRef stays) {
+  std::map<std::pair<std::string, std::string>, std::pair<unsigned, std::string>> reasons;
+  for (const Unquantized &one : list) {
+    auto &[count, first] = reasons[{one.kind, one.why}];
+    if (count++ == 0)
+      first = one.name;
+  }
+  std::vector<std::string> lines;
+  for (const auto &[key, value] : reasons)
+    lines.push_back(std::to_string(value.first) + " " + key.first + (value.first == 1 ? " stays " : " stay ") +
+                    stays.str() + ": " + key.second + "; " + (value.first == 1 ? "" : "the first ") + "is \"" +
+                    printable(value.second) + "\"");
+  return lines;
+}
+
+} // namespace origo::steps

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "passes/Pipeline.h"
+#include "quantize/Calibrate.h"
+#include "quantize/Plan.h"
+
+namespace origo::steps {
+
+/// A scheme of TensorFlow Lite, by what can be chosen of it.
+struct TfliteScheme {
+  enum class Name { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
+  bool fourBits = false, clipsWeights = false, perChannel = true, perChannelDense = false;
+};
+quantize::Scheme schemeOf(const TfliteScheme &scheme);
+
+/// Types of inputs or outputs by their names in any case; none given: `otherwise`.
+llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::string> &names, TensorType otherwise);
+
+/// Operators by the name of their first result, or by kind, stay float.
+llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names, quantize::Scheme &scheme);
+
+/// Gives channels of consecutive filters like ranges; those of tensors have to be taken afterwards.
+llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach);
+
+/// Takes ranges as record-minmax does with min and max.
+llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
+llvm::Error setRanges(Model &model, const quantize::Statistics &statistics);
+/// What lies at a path, or of the word "random".
+llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs);
+
+/// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
+llvm::Error wantRanges(const Model &model, const quantize::Scheme &scheme);
+
+/// What stays as it is.
+llvm::Expected<std::vector<quantize::Unquantized>> quantizeModel(Model &model, const quantize::Scheme &scheme,
+                                                                 PayloadStore &store, RunOptions options);
+/// Refuses a model of which something would stay float.
+llvm::Error refuseUnquantized(llvm::ArrayRef<quantize::Unquantized> list);
+/// A line for each reason. `stays`: "float".
+std::vector<std::string> unquantizedWords(llvm::ArrayRef<quantize::Unquantized> list, llvm::StringRef stays);
+
+} // namespace origo::steps
