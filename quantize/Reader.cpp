@@ -44,14 +44,16 @@ static std::string programPath() {
   static int here;
   llvm::SmallString<256> program(llvm::sys::fs::getMainExecutable(nullptr, &here));
   llvm::sys::path::remove_filename(program);
+  llvm::SmallString<256> installed(program);
   llvm::sys::path::append(program, "origo-reader");
-  return program.str().str();
+  llvm::sys::path::append(installed, "..", "libexec", "origo", "origo-reader");
+  return (llvm::sys::fs::can_execute(program) ? program : installed).str().str();
 }
 
 llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, const std::string &path, Limits limits) {
   std::string program = programPath();
   if (!llvm::sys::fs::can_execute(program))
-    return makeError("the program origo-reader, which reads such files, is not beside this one: " +
+    return makeError("the program origo-reader, which reads such files, is not there: " +
                      printable(program, 300));
   int file = ::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
