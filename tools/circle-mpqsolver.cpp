@@ -6,6 +6,7 @@
 #include "quantize/Config.h"
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
+#include "report/errors/Search.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -287,20 +288,14 @@ llvm::Expected<bool> Solver::inFront() const {
   auto file = llvm::MemoryBuffer::getFile(visqFile, false, false);
   if (!file)
     return makeError(printable(visqFile, 300) + ": " + file.getError().message());
-  auto json = llvm::json::parse((*file)->getBuffer());
-  if (!json)
-    return inFile(visqFile, makeError(llvm::toString(json.takeError())));
-  const llvm::json::Object *whole = json->getAsObject();
-  const llvm::json::Array *list = whole ? whole->getArray("error") : nullptr;
-  const llvm::json::Object *errors = list && !list->empty() ? list->front().getAsObject() : nullptr;
+  auto errors = report::readVisq((*file)->getBuffer());
   if (!errors)
-    return inFile(visqFile, makeError("is not what visq writes: it has no list \"error\" of tensors"));
+    return inFile(visqFile, errors.takeError());
   std::vector<unsigned> depths = depthsOf(graph());
   unsigned most = depths.empty() ? 0 : *llvm::max_element(depths);
   double front = 0, behind = 0;
   for (auto [op, depth] : llvm::zip_equal(graph().operators, depths))
-    if (auto error = errors->getNumber(nameOf(op)))
-      (depth * 2 <= most ? front : behind) += *error;
+    (depth * 2 <= most ? front : behind) += errors->lookup(nameOf(op));
   return front >= behind;
 }
 

@@ -58,6 +58,18 @@ llvm::Expected<LayerSet> fewestLayers(llvm::ArrayRef<const Operator *> blamed, c
   return found;
 }
 
+llvm::Expected<llvm::StringMap<double>> readVisq(llvm::StringRef text) {
+  auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  auto list = json.is_object() ? json.find("error") : json.end();
+  if (json.is_discarded() || list == json.end() || !list->is_array() || list->empty() || !list->front().is_object())
+    return makeError("is not what visq writes: it has no list \"error\" of tensors");
+  llvm::StringMap<double> errors;
+  for (const auto &[name, error] : list->front().items())
+    if (error.is_number())
+      errors[name] = error.get<double>();
+  return errors;
+}
+
 std::string floatConfig(llvm::ArrayRef<const Operator *> layers) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();

@@ -2,6 +2,8 @@
 
 #include "report/errors/Errors.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace origo::report {
 
 /// What a set of layers makes of the output error.
@@ -18,6 +20,9 @@ struct LayerSet {
 /// again whose absence does no harm. At most `mostRuns` measurements. An error: all of them do not suffice.
 llvm::Expected<LayerSet> fewestLayers(llvm::ArrayRef<const Operator *> blamed, const Pairs &pairs, double bound,
                                       unsigned mostRuns, MeasureLayers measure);
+
+/// What visq wrote of the first subgraph, in ONE's form: errors by the names of tensors.
+llvm::Expected<llvm::StringMap<double>> readVisq(llvm::StringRef json);
 
 /// The config of circle-quantizer that keeps them float.
 std::string floatConfig(llvm::ArrayRef<const Operator *> layers);
