@@ -413,6 +413,8 @@ const Storage *Planner::otherwise(const Value *value) {
 std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
   if (scheme.common.mode == Scheme::Mode::Fake && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE))
     return {};
+  if (op.info() && op.info()->has(Trait::HoldsSubgraphs))
+    return "the subgraphs that it calls take its operands as they are";
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
   for (unsigned i = 0; i < op.numOperands(); ++i)

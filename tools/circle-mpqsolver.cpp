@@ -90,6 +90,15 @@ private:
   llvm::Error finish(const WideLayers &wide);
 };
 
+bool isQuantized(const Model &model) {
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      if ((value->producer() || value->isGraphInput) && value->type != TensorType::FLOAT32 && value->quantization &&
+          value->quantization->quantized())
+        return true;
+  return false;
+}
+
 bool hasRanges(const Model &model) {
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
@@ -116,6 +125,8 @@ llvm::Error Solver::open() {
   if (!loaded)
     return loaded.takeError();
   original = std::move(*loaded);
+  if (isQuantized(*original.model))
+    return inFile(input, makeError("has integers with scales already; give the float model"));
   auto choice = oneChoice(quantizedType, granularity);
   if (!choice)
     return choice.takeError();

@@ -161,6 +161,7 @@ void Rewriter::recycle(Operator &op) {
   for (Value *result : op.results())
     if (result && result->definer == &op)
       discard(*result);
+  op.parent = nullptr; // the laws may have been asked of it as if it were there
   model.spareOperators.push_back(&op);
 }
 
