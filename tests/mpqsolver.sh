@@ -70,3 +70,21 @@ refused 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtyp
 echo '[1]' >bad.json
 refused 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
 refused 'is none; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
+
+# Networks: what is found quantises, and its map is true.
+models=${ORIGO_SHARED:-$root/../shared}/models
+if [[ -d $models ]]; then
+  solved=0
+  for model in "$models"/{resnet8_cifar,mtcnn_pnet,nested_while,age_lite,vww_96}_f32.tflite; do
+    status=0
+    circle-mpqsolver --bisection true --data random --input_model "$model" --output_model solved.circle >log 2>&1 || status=$?
+    ((status <= 1)) || fail "$model: exit status $status"
+    ((status == 0)) || continue
+    origin-dump --check --source "$model" solved.circle >log 2>&1 || fail "$model: $(<log)"
+    ((++solved))
+  done
+  ((solved >= 3)) || fail "only $solved networks"
+  echo "models: $solved networks with layers of 8 and of 16 bits"
+else
+  echo "models: skipped, there is no folder $models"
+fi
