@@ -193,6 +193,7 @@ def test_the_page_is_that_of_origin_view(net, tool, files, tmp_path):
     tool("origin-view", tmp_path / out.name, f"--source={files / 'plain.tflite'}", "-o", tmp_path / "page.html")
     assert out.view().html == (tmp_path / "page.html").read_text()
     shown = out._repr_html_()
+    assert "<iframe" in net._repr_html_() and 'sandbox="allow-scripts"' in shown
     assert shown.startswith("<iframe srcdoc=") and "<script" not in shown and "&lt;script" in shown
 
 

@@ -338,6 +338,18 @@ const refused = await hostile.evaluate(() => new Promise(done => {
 }));
 assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
 assert.equal(await hostile.evaluate(() => globalThis.hacked), undefined);
+// In a notebook: a part of another page, which it may not touch. It has no address of its own there.
+const escaped = readFileSync('net.html', 'utf8').replace(/&/g, '&amp;').replace(/"/g, '&quot;');
+writeFileSync('notebook.html', `<!doctype html><iframe srcdoc="${escaped}" sandbox="allow-scripts" width="1200" height="700"></iframe>`);
+const notebook = await browser.newPage({ viewport: { width: 1400, height: 800 } }), said = [];
+notebook.on('pageerror', error => said.push(error.stack));
+await notebook.goto(`file://${here}/notebook.html`);
+const inside = await (await notebook.waitForSelector('iframe')).contentFrame();
+await inside.waitForFunction(() => globalThis.origo?.panes.result.drawn > 0);
+await inside.evaluate(() => origo.select({ side: 'result', type: 'op', graph: 0, index: 3 }));
+assert((await inside.textContent('#panel')).includes('origin-dump net.circle --from 0:3'));
+assert.deepEqual(said, []);
+await notebook.close();
 await browser.close();
 console.log(`view: ${cases.length} cases, ${failed} failed; ${names.length} hostile names`);
 process.exit(failed ? 1 : 0);

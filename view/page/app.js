@@ -170,7 +170,7 @@ class App {
       if (this.tab === 'details') this.openTab('details');
     }
     this.table?.draw();
-    if (!quiet) history.replaceState(null, '', item ? `#${this.address(item)}` : '#');
+    if (!quiet && location.protocol !== 'about:') history.replaceState(null, '', item ? `#${this.address(item)}` : '#');
   }
   hover(item) {
     if (item === this.hovered || sameItem(item, this.hovered)) return;

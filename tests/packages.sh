@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Debian packages: cpack makes them, lintian accepts them, twice made they are the same bytes, and on a fresh Debian they install
+# and run. ORIGO_THOROUGH=1 makes all of them twice, and compiles a part in two folders.
+# usage: packages.sh BUILD
+# Exits with 77 (skipped) where cpack or lintian cannot work, or no fresh Debian can be made.
+set -euo pipefail
+build=$(realpath "$1")
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+chmod 755 "$scratch"
+fail() { echo "FAILED: $*"; exit 1; }
+skip() { echo "packages: skipped, $1"; exit 77; }
+for tool in dpkg-shlibdeps lintian mmdebstrap; do
+  command -v $tool >/dev/null || skip "$tool is not installed"
+done
+export SOURCE_DATE_EPOCH=1700000000
+
+# pack FOLDER OPTION...
+pack() {
+  local folder=$1
+  shift
+  mkdir -p "$folder"
+  (cd "$folder" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$folder" "$@" >log 2>&1) || fail "cpack: $(tail -5 "$folder/log")"
+  rm -rf "$folder/_CPack_Packages"
+}
+pack "$scratch/one"
+packages=("$scratch"/one/*.deb)
+names=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Package; done | sort | tr '\n' ' ')
+version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
+expected="liborigo-dev liborigooriginreader${version%.*} origo origo-doc "
+compgen -G "$build/python/origo/_native*.so" >/dev/null && expected+="python3-origo "
+[[ $names == "$expected" ]] || fail "the packages are $names, not $expected"
+
+lintian --allow-root --fail-on=error,warning "${packages[@]}" || fail "lintian, see above"
+
+# Big ones take long.
+again=(-D "CPACK_COMPONENTS_ALL=library;dev;doc")
+[[ -z ${ORIGO_THOROUGH-} ]] || again=()
+pack "$scratch/two" "${again[@]}"
+made=0
+for package in "$scratch"/two/*.deb; do
+  cmp "$package" "$scratch/one/${package##*/}" || fail "made twice, ${package##*/} differs"
+  made=$((made + 1))
+done
+((made >= 3)) || fail "only $made packages were made twice"
+
+# In two folders, at two times.
+if [[ -n ${ORIGO_THOROUGH-} ]]; then
+  for name in here somewhere/else; do
+    mkdir -p "$scratch/$name"
+    cp -r "$root"/{CMakeLists.txt,*/} "$scratch/$name" 2>/dev/null || :
+    rm -rf "$scratch/$name/build"
+    (cd "$scratch/$name" && cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCCACHE=NO &&
+      cmake --build build --target origin_reader origo-reader) >"$scratch/log" 2>&1 || fail "$(tail -5 "$scratch/log")"
+  done
+  for file in origin/reader/libOrigoOriginReader.so bin/origo-reader; do
+    cmp "$scratch/here/build/$file" "$scratch/somewhere/else/build/$file" || fail "built in two folders, $file differs"
+  done
+fi
+
+# A fresh Debian, with what is in the packages and what they ask for.
+cat >"$scratch/inside" <<'INSIDE'
+set -eu
+cd /tmp
+origo --version
+origo optimize --no-run /usr/share/doc/origo/res/while.origo while.tflite
+origo check while.tflite
+test -e /usr/share/man/man1/circle2circle.1.gz
+test -e /usr/share/man/man1/one-optimize.1.gz
+test -e /usr/include/origo/origin/origin_reader.h
+ldconfig -p | grep -q libOrigoOriginReader.so
+INSIDE
+[[ $expected != *python3-origo* ]] || cat >>"$scratch/inside" <<'INSIDE'
+python3 - <<'PY'
+import numpy, origo
+net = origo.load("/tmp/while.tflite")
+assert net.check() == []
+assert all(numpy.isfinite(a).all() for a in net.run(numpy.zeros((1, 8), "float32")).values())
+PY
+INSIDE
+echo 'echo all of it works' >>"$scratch/inside"
+status=0
+said=$(mmdebstrap --variant=apt --customize-hook='echo a fresh Debian is there' \
+  --customize-hook="mkdir \"\$1/packages\" && cp $scratch/one/*.deb $scratch/inside \"\$1/packages\"" \
+  --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /packages/*.deb"' \
+  --customize-hook='chroot "$1" sh /packages/inside' \
+  --customize-hook='chroot "$1" sh -c "apt-get remove -y origo && ! command -v origo"' \
+  bookworm /dev/null 2>&1) || status=$?
+grep -q 'a fresh Debian is there' <<<"$said" || skip "mmdebstrap cannot make a Debian here: $(tail -1 <<<"$said")"
+((status == 0)) || fail "on a fresh Debian: $(tail -15 <<<"$said")"
+grep -q 'all of it works' <<<"$said" || fail "on a fresh Debian: $(tail -15 <<<"$said")"
+echo "packages: $names are accepted, made twice the same, and run on a fresh Debian"
