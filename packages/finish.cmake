@@ -5,15 +5,15 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   set(name ${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
   set(root ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/copyright ${root}/share/doc/${name}/copyright COPYONLY)
-  file(WRITE ${root}/share/doc/${name}/changelog.Debian
-"origo (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium
+  file(WRITE ${root}/share/doc/${name}/changelog
+"origo (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
 
   * See CHANGELOG.md in origo-doc.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")
   file(GLOB pages ${root}/share/man/man1/*.1)
-  execute_process(COMMAND gzip -9n ${pages} ${root}/share/doc/${name}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND gzip -9n ${pages} ${root}/share/doc/${name}/changelog COMMAND_ERROR_IS_FATAL ANY)
   # Debian has the text already.
   file(GLOB licence ${root}/share/doc/origo/LICENSE)
   if(licence)

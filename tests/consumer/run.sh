@@ -28,11 +28,11 @@ install_and_build() {
     -DCMAKE_C_COMPILER="$c" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$flags" $cache >"$top/configure.log" 2>&1 ||
     fail "$(cat "$top/configure.log")"
   cmake --build "$top/build" >"$top/build.log" 2>&1 || fail "$(cat "$top/build.log")"
-  grep -rlE 'llvm|flatbuffers|nlohmann' "$prefix/include" "$prefix/lib/cmake" && fail "the installed headers and CMake files know LLVM"
+  grep -rlE 'llvm|flatbuffers|nlohmann' "$prefix/include" "$(dirname "$(find "$prefix" -name OrigoConfig.cmake)")" && fail "the installed headers and CMake files know LLVM"
   local needed
-  needed=$(readelf -d "$prefix"/lib*/libOrigoOriginReader.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' |
+  needed=$(readelf -d "$(find "$prefix" -name libOrigoOriginReader.so)" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' |
     grep -vE '^(libstdc\+\+|libc|libm|libgcc_s|ld-linux.*|lib(cl)?[au]b?san)\.') && fail "the library needs $needed"
-  needed=$(nm -DC --defined-only "$prefix"/lib*/libOrigoOriginReader.so | grep -E ' [TtWV] (llvm|flatbuffers|nlohmann)::') &&
+  needed=$(nm -DC --defined-only "$(find "$prefix" -name libOrigoOriginReader.so)" | grep -E ' [TtWV] (llvm|flatbuffers|nlohmann)::') &&
     fail "the library shows ${needed:0:300}"
   # Sanitizers have symbols of their own.
   [[ $sanitize == ON ]] || promised
@@ -43,7 +43,7 @@ install_and_build() {
 # ORIGO_BLESS=1 in the environment writes the list anew.
 promised() {
   local list=$root/origin/reader/symbols library
-  library=$(echo "$prefix"/lib*/libOrigoOriginReader.so)
+  library=$(find "$prefix" -name libOrigoOriginReader.so)
   {
     readelf -d "$library" | sed -nE 's/.*SONAME.*\[(.*)\]/\1/p'
     nm -D --defined-only --format=posix "$library" | cut -d' ' -f1 | LC_ALL=C sort
