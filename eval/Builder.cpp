@@ -100,7 +100,7 @@ llvm::Expected<llvm::SmallVector<Value *, 2>> Builder::ops(BuiltinOperator code,
     results.push_back(value(label, result.type.value_or(type), {}, result.quantization));
   Operator &made = model->addOperator(*graph, code, operands, results);
   made.index = operatorCount;
-  // No table at all reads as defaults, which rules of shapes do not know.
+  // A table of defaults rather than none, as other writers of models do.
   if (options.table)
     made.options = options;
   else if (info->options != circle::BuiltinOptions::NONE)

@@ -106,49 +106,48 @@ Result elementwise(const Operator &op, PayloadStore &store, const char *&why) {
   return oneOf(madeOf(std::move(fold), *payloadBytes(result.type, count), store));
 }
 
-/// Finds out whether all results are views, without looking at elements that are moved.
-class ViewsOnly : public KernelContext {
+/// Shapes only.
+class NoRoom : public KernelContext {
 public:
-  explicit ViewsOnly(const Operator &op) : KernelContext(op), views(op.results().size()) {}
-  llvm::SmallVector<std::optional<View>, 2> views;
-  bool takesView(unsigned i, const View &view) override {
-    views[i] = view;
-    return true;
-  }
+  using KernelContext::KernelContext;
 
 protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
-    return fail("makes a result that is not a view");
+    return fail("nothing is computed");
   }
 };
 
 /// Nothing if the results are not views on one operand.
 llvm::Expected<std::optional<Payloads>> viewed(const Operator &op, PayloadStore &store) {
+  const Kernel &kernel = *findKernel(op);
+  if (!kernel.body.view)
+    return std::nullopt;
   const Value &moved = *op.operand(op.code == Op::SPLIT ? 1 : 0);
-  ViewsOnly context(op);
+  NoRoom context(op);
   OperatorTensors tensors;
   auto wanted = [&](const Value &value) { return &value != &moved; };
   llvm::Error error = tensors.bind(context, {}, ~uint64_t(0), wanted);
   if (!error)
-    error = findKernel(op)->run(context);
+    error = kernel.shape(context);
   if (error) {
     llvm::consumeError(std::move(error));
     return std::nullopt;
   }
   Payloads payloads;
   uint64_t size = *bitsPerElement(moved.type) / 8;
-  for (auto [i, view] : llvm::enumerate(context.views)) {
-    if (!view || !fits(*op.result(i), view->shape, product(view->shape) * size))
+  for (auto [i, view] : llvm::enumerate(kernel.body.view(context))) {
+    const Shape &shape = context.output(i).shape;
+    uint64_t bytes = product(shape) * size;
+    if (!fits(*op.result(i), shape, bytes))
       return std::nullopt;
-    uint64_t bytes = product(view->shape) * size;
-    if (ViewFold::isPiece(*view)) {
-      payloads.push_back(bytes ? moved.payload().slice(view->offset * size, bytes) : Payload::owned(""));
+    if (ViewFold::isPiece(view)) {
+      payloads.push_back(bytes ? moved.payload().slice(view.offset * size, bytes) : Payload::owned(""));
       continue;
     }
     // Elements from anywhere: each window would compute all of the operand.
     if (llvm::Error error = moved.payload().materialize())
       return error;
-    payloads.push_back(madeOf(std::make_shared<ViewFold>(moved.payload(), std::move(*view), size), bytes, store));
+    payloads.push_back(madeOf(std::make_shared<ViewFold>(moved.payload(), std::move(view), size), bytes, store));
   }
   return std::optional(std::move(payloads));
 }

@@ -18,8 +18,29 @@ public:
       inputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
     for (int slot : step.results)
       outputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
+    settled = step.settled;
+    for (const Tensor *operand : inputs)
+      operandShapes.push_back(operand ? operand->shape : Shape());
   }
   Execution *execution = nullptr; ///< the run
+
+  /// Gives results their shapes. Nothing is to do where operands have the shapes of the last run, or of the plan, and
+  /// no elements matter.
+  llvm::Error shapeResults() {
+    bool same = settled;
+    for (size_t i = 0; same && i < inputs.size(); ++i)
+      same = !inputs[i] || inputs[i]->shape == operandShapes[i];
+    if (same)
+      return llvm::Error::success();
+    settled = readElements = false;
+    if (llvm::Error error = step.kernel->shape(*this))
+      return error;
+    settled = step.kernel->shapes == ShapesFrom::Rule && !readElements;
+    for (size_t i = 0; settled && i < inputs.size(); ++i)
+      if (inputs[i])
+        operandShapes[i] = inputs[i]->shape;
+    return llvm::Error::success();
+  }
 
 protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
@@ -30,9 +51,14 @@ protected:
 private:
   Frame &frame;
   const Step &step;
+  bool settled; ///< results have the shapes that follow from `operandShapes`
+  llvm::SmallVector<Shape, 3> operandShapes;
 };
 
 Frame::Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (plan.slots[i].shape)
+      tensors[i].shape = *plan.slots[i].shape;
   for (const Step &step : plan.steps)
     contexts.push_back(step.kernel ? std::make_unique<StepContext>(*this, step) : nullptr);
 }
@@ -122,7 +148,7 @@ llvm::Error Execution::runEntry(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       input.rankKnown = true;
       frame.arrangedFor.push_back(input.shape);
     }
-    frame.own = frame.plan.arrange(ShapeRun(options.memoryLimit).run(frame.plan, shapes), options.memoryLimit);
+    frame.own = frame.plan.arrange(ShapeRun().run(frame.plan, shapes), options.memoryLimit);
     release(frame.memory.bytes);
     frame.memory = {};
   }
@@ -199,33 +225,24 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
   uint64_t used = state.usedBytes + state.resources.used;
   state.resources.room = used < memoryLimit ? memoryLimit - used : 0;
   context.setDeadline(deadline);
-  if (fast && step.fast >= 0) {
-    auto done = runFast(context, step);
-    if (!done)
-      return done.takeError();
-    if (*done)
-      return llvm::Error::success();
+  if (llvm::Error error = context.shapeResults())
+    return error;
+  FastKernels::Entry *entry = fast && step.fast >= 0 ? &fast->entries[step.fast] : nullptr;
+  if (entry && !entry->kernel && (entry->taken = !mayWrite)) { // else other operators that read the operand see it, too
+    context.output().storage = context.input(0).storage;
+    return llvm::Error::success();
   }
-  if (llvm::Error error = step.kernel->run(context))
+  if (step.kernel->shapes == ShapesFrom::Rule)
+    if (llvm::Error error = context.makeRoom())
+      return error;
+  if (entry && entry->kernel && (entry->taken = runFast(context, *entry)))
+    return llvm::Error::success();
+  if (llvm::Error error = step.kernel->compute(context))
     return error;
   return context.checkTime();
 }
 
-llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step) {
-  FastKernels::Entry &entry = fast->entries[step.fast];
-  entry.taken = entry.fits(context.inputs) || entry.adapt(context, *step.kernel);
-  if (!entry.taken)
-    return false;
-  if (!entry.kernel) {
-    if (mayWrite) // and other operators read the operand
-      return entry.taken = false;
-    context.outputs[0]->shape = entry.resultShapes[0];
-    context.outputs[0]->storage = context.inputs[0]->storage;
-    return true;
-  }
-  for (unsigned i = 0; i < context.outputs.size(); ++i)
-    if (auto output = context.output(i, entry.resultShapes[i]); !output)
-      return output.takeError();
+bool Execution::runFast(KernelContext &context, FastKernels::Entry &entry) {
   // Of tensors without elements, XNNPACK checks some with assertions only.
   size_t most = 0;
   for (llvm::ArrayRef<Tensor *> list :
@@ -233,12 +250,12 @@ llvm::Expected<bool> Execution::runFast(KernelContext &context, const Step &step
     for (const Tensor *tensor : list)
       if (tensor) {
         if (tensor->storage.empty())
-          return entry.taken = false;
+          return false;
         most = std::max(most, tensor->storage.size());
       }
   // Waking threads takes longer than small tensors do.
   constexpr size_t worthThreads = 1 << 15;
-  return entry.taken = entry.kernel->run(context.inputs, context.outputs, most < worthThreads ? nullptr : threads);
+  return entry.kernel->run(context.inputs, context.outputs, most < worthThreads ? nullptr : threads);
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {

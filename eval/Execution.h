@@ -83,7 +83,7 @@ private:
   llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
   llvm::Error runKernel(Frame &frame, const Step &step);
   /// False: its reference kernel has to compute it.
-  llvm::Expected<bool> runFast(KernelContext &context, const Step &step);
+  bool runFast(KernelContext &context, FastKernels::Entry &entry);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

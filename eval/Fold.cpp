@@ -3,6 +3,7 @@
 #include "eval/Boxes.h"
 #include "eval/Dense.h"
 #include "eval/Numbers.h"
+#include "ir/shapes/Rules.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,17 +18,14 @@ uint64_t sizeOf(const Value &value) { return *bitsPerElement(value.type) / 8; }
 
 bool hasChannels(const Value *value) { return value->quantization && value->quantization->scale.size() > 1; }
 
-/// The result of a box goes to where the box is.
+/// An operator whose result has its shape and its place.
 class BoxContext : public KernelContext {
 public:
-  BoxContext(const Operator &op, llvm::MutableArrayRef<uint8_t> room) : KernelContext(op), room(room) {}
-  llvm::MutableArrayRef<uint8_t> room;
+  using KernelContext::KernelContext;
 
 protected:
-  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t bytes) override {
-    if (bytes != room.size())
-      return fail("the result is not of the operands' shape");
-    return room;
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
+    return fail("its result has a place");
   }
 };
 
@@ -64,14 +62,14 @@ bool ElementwiseFold::canFold(const Operator &op) {
       !op.result() || bitsPerElement(op.result()->type).value_or(1) % 8 || !findKernel(op))
     return false;
   const Value &result = *op.result();
-  std::optional<Shape> shape = Shape();
+  std::optional<inference::Shape> shape = inference::Shape();
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
     if (!value)
       continue;
     if (!isDense(value) || !shape)
       return false;
-    shape = broadcastShape(*shape, value->shape);
+    shape = inference::broadcast(*shape, value->shape);
   }
   if (!shape || llvm::ArrayRef(*shape) != llvm::ArrayRef(result.shape))
     return false;
@@ -98,7 +96,7 @@ ElementwiseFold::ElementwiseFold(const Operator &original)
 }
 
 llvm::Expected<bool> ElementwiseFold::runBox(const Box &box, llvm::MutableArrayRef<uint8_t> to, See see) const {
-  BoxContext context(op, to);
+  BoxContext context(op);
   llvm::SmallVector<Tensor, 3> operands(op.numOperands());
   llvm::SmallVector<std::vector<uint8_t>, 3> copies(op.numOperands());
   for (unsigned i = 0; i < op.numOperands(); ++i) {
@@ -126,6 +124,8 @@ llvm::Expected<bool> ElementwiseFold::runBox(const Box &box, llvm::MutableArrayR
   output.type = op.result()->type;
   output.quantization = op.result()->quantization;
   output.value = op.result();
+  output.shape.assign(box.shape.begin(), box.shape.end());
+  output.storage = to;
   context.outputs.push_back(&output);
 
   auto run = [&]() -> llvm::Expected<bool> {
@@ -144,8 +144,8 @@ llvm::Expected<bool> ElementwiseFold::runBox(const Box &box, llvm::MutableArrayR
   std::vector<uint8_t> twice(x.bytes()), results(2 * to.size());
   twice.insert(twice.end(), x.storage.begin(), x.storage.end());
   x.storage = twice;
-  x.shape = {2, static_cast<int32_t>(box.count)};
-  context.room = results;
+  x.shape = output.shape = {2, static_cast<int32_t>(box.count)};
+  output.storage = results;
   auto more = run();
   std::copy_n(results.begin(), to.size(), to.begin());
   return more;

@@ -6,24 +6,6 @@
 
 namespace origo::eval {
 
-namespace {
-
-/// A table without fields, so that each field reads as its default.
-const flatbuffers::Table *emptyTable() {
-  alignas(4) static const uint8_t bytes[] = {4, 0, 4, 0, 4, 0, 0, 0};
-  return reinterpret_cast<const flatbuffers::Table *>(bytes + 4);
-}
-
-} // namespace
-
-const flatbuffers::Table *KernelContext::optionsTable(uint8_t member) const {
-  return op.options.table && op.options.member == member ? op.options.table : emptyTable();
-}
-
-const flatbuffers::Table *KernelContext::options2Table(uint8_t member) const {
-  return op.options2.table && op.options2.member == member ? op.options2.table : emptyTable();
-}
-
 bool KernelContext::lookAtClock() {
   constexpr auto passed = std::chrono::steady_clock::time_point::min(); // which needs no clock any more
   if (!deadline || (*deadline != passed && std::chrono::steady_clock::now() <= *deadline)) {
@@ -48,20 +30,45 @@ llvm::Expected<Tensor *> KernelContext::variable(unsigned i) {
   return inputs[i];
 }
 
-llvm::Expected<Tensor *> KernelContext::output(unsigned i, llvm::ArrayRef<int32_t> shape) {
-  if (!wants(i))
-    return fail("result " + llvm::Twine(i) + " is left out");
+/// The bytes of a tensor; nothing if its size does not follow from its shape, an error if there can be no such tensor.
+static llvm::Expected<std::optional<uint64_t>> bytesOf(const KernelContext &ctx, unsigned i,
+                                                       llvm::ArrayRef<int32_t> shape) {
   int64_t count = 1, room = 1;
   for (int32_t dim : shape) {
     // Without the zeros, so that parts of the shape can be multiplied, too.
     if (dim < 0 || llvm::MulOverflow<int64_t>(room, std::max(dim, 1), room))
-      return fail("the result would have an impossible shape");
+      return ctx.fail("the result would have an impossible shape");
     count *= dim;
   }
-  std::optional<uint64_t> bytes = payloadBytes(outputType(i), static_cast<uint64_t>(count));
-  if (!bytes)
+  return payloadBytes(ctx.outputType(i), static_cast<uint64_t>(count));
+}
+
+llvm::Error KernelContext::makeRoom() {
+  for (unsigned i = 0; i < numOutputs(); ++i) {
+    if (!wants(i))
+      continue;
+    auto size = bytesOf(*this, i, outputs[i]->shape);
+    if (!size)
+      return size.takeError();
+    if (!*size)
+      continue;
+    auto room = allocate(i, outputs[i]->shape, **size);
+    if (!room)
+      return room.takeError();
+    outputs[i]->storage = *room;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Tensor *> KernelContext::output(unsigned i, llvm::ArrayRef<int32_t> shape) {
+  if (!wants(i))
+    return fail("result " + llvm::Twine(i) + " is left out");
+  auto size = bytesOf(*this, i, shape);
+  if (!size)
+    return size.takeError();
+  if (!*size)
     return fail("the result is of a type without a fixed size");
-  return outputOfSize(i, shape, *bytes);
+  return outputOfSize(i, shape, **size);
 }
 
 llvm::Expected<Tensor *> KernelContext::outputOfSize(unsigned i, llvm::ArrayRef<int32_t> shape, uint64_t bytes) {
@@ -70,42 +77,33 @@ llvm::Expected<Tensor *> KernelContext::outputOfSize(unsigned i, llvm::ArrayRef<
   if (!room)
     return room.takeError();
   Tensor &tensor = *outputs[i];
-  tensor.shape.assign(shape.begin(), shape.end());
+  tensor.shape = Shape(shape.begin(), shape.end()); // which may be its own
   tensor.storage = *room;
   return &tensor;
+}
+
+std::optional<llvm::SmallVector<int32_t, 4>> KernelContext::shape(unsigned operand) const {
+  if (!has(operand) || !input(operand).rankKnown)
+    return std::nullopt;
+  const Shape &shape = input(operand).shape;
+  return llvm::SmallVector<int32_t, 4>(shape.begin(), shape.end());
+}
+
+std::optional<llvm::ArrayRef<uint8_t>> KernelContext::bytes(unsigned operand) const {
+  if (!has(operand))
+    return std::nullopt;
+  const Tensor &tensor = input(operand);
+  readElements |= !tensor.value || !tensor.value->isConstant();
+  return tensor.known ? std::optional<llvm::ArrayRef<uint8_t>>(tensor.storage) : std::nullopt;
 }
 
 llvm::Expected<llvm::SmallVector<int64_t, 8>> KernelContext::integers(unsigned i) const {
   if (!has(i))
     return fail(i, "is missing");
-  llvm::SmallVector<int64_t, 8> numbers;
-  auto widen = [&](auto elements) { numbers.assign(elements.begin(), elements.end()); };
-  switch (input(i).type) {
-  case TensorType::INT8:
-    widen(input(i).as<int8_t>());
-    break;
-  case TensorType::UINT8:
-    widen(input(i).as<uint8_t>());
-    break;
-  case TensorType::INT16:
-    widen(input(i).as<int16_t>());
-    break;
-  case TensorType::UINT16:
-    widen(input(i).as<uint16_t>());
-    break;
-  case TensorType::INT32:
-    widen(input(i).as<int32_t>());
-    break;
-  case TensorType::UINT32:
-    widen(input(i).as<uint32_t>());
-    break;
-  case TensorType::INT64:
-    widen(input(i).as<int64_t>());
-    break;
-  default:
+  auto numbers = values(i);
+  if (!numbers)
     return fail(i, "is not of integers");
-  }
-  return numbers;
+  return std::move(*numbers);
 }
 
 llvm::Expected<int64_t> KernelContext::integer(unsigned i) const {
@@ -115,12 +113,6 @@ llvm::Expected<int64_t> KernelContext::integer(unsigned i) const {
   if (numbers->size() != 1)
     return fail(i, "must be a single number");
   return numbers->front();
-}
-
-llvm::Expected<int> KernelContext::axis(int64_t axis, int rank) const {
-  if (axis < -rank || axis >= rank)
-    return fail("axis " + llvm::Twine(axis) + " of " + llvm::Twine(rank) + " dimensions");
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
 llvm::Error KernelContext::fail(const llvm::Twine &message) const {

@@ -3,8 +3,7 @@
 #include "eval/EvalError.h"
 #include "eval/KernelSignature.h"
 #include "eval/Tensor.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "ir/shapes/Inference.h"
 
 #include <chrono>
 #include <optional>
@@ -14,13 +13,11 @@ namespace origo::eval {
 class Resources;
 struct View;
 
-/// What a kernel sees of the operator it computes. A kernel first asks for all its outputs, in order, and looks at
-/// elements afterwards (but for those that decide on the shape): so the same code tells shapes without computing.
-class KernelContext {
+/// What a kernel sees of the operator it computes. Results have their shapes, by the rule of ir/shapes, and room for
+/// their elements, which are not initialised.
+class KernelContext : public ShapeSite {
 public:
-  explicit KernelContext(const Operator &op) : op(op) {}
-  virtual ~KernelContext() = default;
-  const Operator &op;
+  using ShapeSite::ShapeSite;
 
   unsigned numInputs() const { return static_cast<unsigned>(inputs.size()); }
   unsigned numOutputs() const { return static_cast<unsigned>(outputs.size()); }
@@ -36,37 +33,28 @@ public:
   /// Null: a result that nobody wants; it may be left out.
   bool wants(unsigned i) const { return i < outputs.size() && outputs[i]; }
 
-  /// Makes room for result `i` of this shape. Its elements are not initialised.
+  Tensor &output(unsigned i = 0) { return *outputs[i]; }
+
+  /// Room for all results that somebody wants, by their shapes; not for strings, whose size does not follow from them.
+  llvm::Error makeRoom();
+  /// Room for result `i`. For kernels that say the shape of their results themselves (KernelRow).
   llvm::Expected<Tensor *> output(unsigned i, llvm::ArrayRef<int32_t> shape);
   /// The same where the size does not follow from the shape (strings).
   llvm::Expected<Tensor *> outputOfSize(unsigned i, llvm::ArrayRef<int32_t> shape, uint64_t bytes);
 
-  /// True: whoever runs the kernel goes through the view by himself, and wants no elements of result `i`.
-  virtual bool takesView(unsigned i, const View &view) {
-    (void)i, (void)view;
-    return false;
-  }
-
-  /// The options table. A table that is absent reads as one in which all fields have their defaults.
-  template <class T> const T &options() const {
-    const flatbuffers::Table *table = optionsTable(static_cast<uint8_t>(circle::BuiltinOptionsTraits<T>::enum_value));
-    return *reinterpret_cast<const T *>(table);
-  }
-  /// The same for a table of BuiltinOptions2.
-  template <class T> const T &options2() const {
-    const flatbuffers::Table *table = options2Table(static_cast<uint8_t>(circle::BuiltinOptions2Traits<T>::enum_value));
-    return *reinterpret_cast<const T *>(table);
-  }
+  std::optional<llvm::SmallVector<int32_t, 4>> shape(unsigned operand) const override;
+  /// A rule has asked for elements of an operand that is not constant.
+  mutable bool readElements = false;
 
   /// All elements of an operand of integers (any width), for example axes and sizes.
   llvm::Expected<llvm::SmallVector<int64_t, 8>> integers(unsigned i) const;
   /// Its only element.
   llvm::Expected<int64_t> integer(unsigned i) const;
-  /// Python's meaning of a negative axis; an error if it is out of range.
-  llvm::Expected<int> axis(int64_t axis, int rank) const;
+  /// Python's meaning of a negative axis, of those that the rule of shapes lets through.
+  static int axis(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
   /// The operator cannot be computed like this.
-  llvm::Error fail(const llvm::Twine &message) const;
+  llvm::Error fail(const llvm::Twine &message) const override;
   llvm::Error fail(unsigned operand, const llvm::Twine &message, std::string expected = {},
                    std::string actual = {}) const;
 
@@ -94,6 +82,7 @@ public:
   llvm::SmallVector<Tensor *, 2> outputs; ///< null: absent
 
 protected:
+  std::optional<llvm::ArrayRef<uint8_t>> bytes(unsigned operand) const override;
   /// Room for result `i`, or the reason why there is none.
   virtual llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
                                                                   uint64_t bytes) = 0;
@@ -102,18 +91,32 @@ private:
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t patience = ~uint64_t(0); ///< steps until somebody looks at the clock
   bool lookAtClock();
-  const flatbuffers::Table *optionsTable(uint8_t member) const;
-  const flatbuffers::Table *options2Table(uint8_t member) const;
 };
 
 using KernelFunction = llvm::Error (*)(KernelContext &);
+/// All results of an operator that only moves elements of one operand. The rule of its shapes has refused what cannot
+/// be.
+using ViewFunction = llvm::SmallVector<View, 1> (*)(const KernelContext &);
+
+/// What computes: a function, or one that says which elements of an operand a result has.
+struct KernelBody {
+  KernelBody(KernelFunction compute) : compute(compute) {}
+  KernelBody(ViewFunction view) : view(view) {}
+  KernelFunction compute = nullptr;
+  ViewFunction view = nullptr;
+};
+
+/// Who says the shapes of results: the operator's rule in ir/shapes, which everybody asks, or, where they follow from
+/// the numbers that are computed, only the kernel.
+enum class ShapesFrom : uint8_t { Rule, Kernel };
 
 /// One kernel: an operator with these types, scales and dimensions (eval/KernelSignature.h), under these conditions.
 struct KernelRow {
   BuiltinOperator code;
   llvm::StringRef types;
-  KernelFunction compute;
+  KernelBody body;
   llvm::SmallVector<Condition, 0> conditions = {};
+  ShapesFrom shapes = ShapesFrom::Rule;
 };
 
 } // namespace origo::eval

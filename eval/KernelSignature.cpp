@@ -340,7 +340,9 @@ std::optional<Misfit> admits(const Kernel &kernel, const Operator &op) {
 }
 
 std::optional<Misfit> admitsShapes(const Kernel &kernel, const KernelContext &context) {
-  auto shapeOf = [&](bool, unsigned i) { return context.has(i) ? &context.input(i).shape : nullptr; };
+  auto shapeOf = [&](bool, unsigned i) {
+    return context.has(i) && context.input(i).rankKnown ? &context.input(i).shape : nullptr;
+  };
   return checkShapes(kernel.signature, context.numInputs(), 0, shapeOf,
                      [&](bool, unsigned i) { return context.op.operand(i); });
 }

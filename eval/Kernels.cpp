@@ -1,4 +1,5 @@
 #include "eval/CustomKernels.h"
+#include "eval/kernels/Views.h"
 
 #include "schema/TensorTypes.h"
 
@@ -109,9 +110,44 @@ Kernel::Kernel(const KernelRow &row) : KernelRow(row), signature(row.types) {
         conditions.push_back(within(field.name, 1, std::numeric_limits<int32_t>::max()));
 }
 
-llvm::Error Kernel::run(KernelContext &context) const {
+llvm::Error Kernel::shape(KernelContext &context) const {
   if (auto misfit = admitsShapes(*this, context))
     return errorOf(std::move(*misfit), context.op, Phase::Run);
+  if (shapes == ShapesFrom::Kernel)
+    return llvm::Error::success();
+  auto results = inferResults(context);
+  if (!results)
+    return results.takeError();
+  for (unsigned i = 0; i < context.numOutputs(); ++i) {
+    if (!context.wants(i))
+      continue;
+    if (i >= results->size() || !(*results)[i].rankKnown || llvm::is_contained((*results)[i].shape, -1))
+      return context.fail("the shape of result " + llvm::Twine(i) + " is not known");
+    context.output(i).shape.assign((*results)[i].shape.begin(), (*results)[i].shape.end());
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Kernel::compute(KernelContext &context) const {
+  if (body.compute)
+    return body.compute(context);
+  Views views = body.view(context);
+  for (auto [i, view] : llvm::enumerate(views)) {
+    if (!context.wants(i))
+      continue;
+    const Tensor &from = context.input(view.operand);
+    copyStrided(from.bytes().data(), view.offset, view.steps, view.walk, elementSize(from),
+                context.output(i).storage.data());
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Kernel::run(KernelContext &context) const {
+  if (llvm::Error error = shape(context))
+    return error;
+  if (shapes == ShapesFrom::Rule)
+    if (llvm::Error error = context.makeRoom())
+      return error;
   return compute(context);
 }
 

@@ -8,7 +8,12 @@ namespace origo::eval {
 struct Kernel : KernelRow {
   explicit Kernel(const KernelRow &row);
   KernelSignature signature;
-  /// Computes, unless it is not for operands of these shapes.
+  /// Gives results their shapes by the rule, but for kernels that do it themselves; an error if operands of these
+  /// shapes have no result, or not by this kernel.
+  llvm::Error shape(KernelContext &context) const;
+  /// Results have their shapes, and room.
+  llvm::Error compute(KernelContext &context) const;
+  /// All of it.
   llvm::Error run(KernelContext &context) const;
 };
 

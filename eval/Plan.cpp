@@ -135,7 +135,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       }
       llvm::consumeError(unpacked.takeError()); // it says so when it runs
     }
-    Step step{op, nullptr, -1, {}, {}, {}, {}};
+    Step step{op, nullptr, -1, {}, {}, {}, {}, false};
     for (unsigned i = 0; i < op->numOperands(); ++i)
       step.operands.push_back(slotOf(op->operand(i)));
     for (const Value *result : op->results())
@@ -202,7 +202,10 @@ void Planner::inferShapes(Plan &plan) {
   for (const Value *value : plan.graph->inputs)
     inputs.push_back(ShapeRun::stated(*value));
   plan.shapesKnown = llvm::all_of(inputs, [](const Tensor &input) { return input.rankKnown; });
-  std::vector<Tensor> tensors = ShapeRun(options.memoryLimit).run(plan, inputs);
+  std::vector<bool> settled;
+  std::vector<Tensor> tensors = ShapeRun().run(plan, inputs, &settled);
+  for (size_t i = 0; i < settled.size(); ++i)
+    plan.steps[i].settled = settled[i];
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].rankKnown)
       plan.slots[i].shape = tensors[i].shape;

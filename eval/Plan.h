@@ -27,6 +27,7 @@ struct Step {
   llvm::SmallVector<int, 2> results;  ///< likewise
   llvm::SmallVector<int, 2> release;  ///< slots that nothing reads after this step
   llvm::SmallVector<const Plan *, 2> callees;
+  bool settled = false; ///< where operands have the shapes of their slots, results have those of theirs
 };
 
 /// Memory for all computed tensors whose sizes are known; those that never live at the same time share it.
@@ -84,23 +85,18 @@ private:
   void shareMemory(Plan &plan, const Step &step) const;
 };
 
-/// Shapes, and values where they are few and follow from constants, without running the rest. The kernels themselves
-/// say the shapes.
+/// Shapes, and values where they are few and follow from constants, without running the rest.
 class ShapeRun {
 public:
-  explicit ShapeRun(uint64_t memoryLimit) : memoryLimit(memoryLimit) {}
-  /// A tensor for each slot. `rankKnown` is false where the shape depends on what is not known.
-  std::vector<Tensor> run(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
+  /// A tensor for each slot. `rankKnown` is false where the shape depends on what is not known. `settled` gets for each
+  /// step whether its results have these shapes whenever its operands have theirs.
+  std::vector<Tensor> run(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled = nullptr);
   /// What a graph says of an input.
   static Tensor stated(const Value &value);
 
 private:
-  uint64_t memoryLimit;
   std::deque<std::vector<uint8_t>> values;
-  std::deque<std::unique_ptr<uint8_t, decltype(&std::free)>> zeros;
-  uint64_t zeroBytes = 0;
-  uint8_t *zerosOf(uint64_t bytes);
-  void runStep(const Step &step, std::vector<Tensor> &tensors);
+  bool runStep(const Step &step, std::vector<Tensor> &tensors);
   void runCall(const Step &step, std::vector<Tensor> &tensors);
   std::vector<Tensor> call(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
 };

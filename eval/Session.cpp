@@ -312,7 +312,7 @@ llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llv
         arguments.back() = std::move(*tensor);
       }
   }
-  std::vector<Tensor> tensors = ShapeRun(compiled->options.memoryLimit).run(*(*entry)->plan, arguments);
+  std::vector<Tensor> tensors = ShapeRun().run(*(*entry)->plan, arguments);
   std::vector<Port> ports = (*entry)->outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     const Tensor &tensor = tensors[(*entry)->plan->outputs[i]];

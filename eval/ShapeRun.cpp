@@ -2,47 +2,36 @@
 
 #include "schema/TensorTypes.h"
 
-#include <cstdlib>
+#include "llvm/ADT/STLExtras.h"
 
 namespace origo::eval {
 
 namespace {
-
-/// A kernel was stopped behind its last output.
-class Stopped : public llvm::ErrorInfo<Stopped> {
-public:
-  static char ID;
-  void log(llvm::raw_ostream &os) const override { os << "only shapes are wanted"; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-};
-char Stopped::ID;
 
 /// Values up to this size are computed where they can be: lists of axes, sizes and shapes.
 constexpr uint64_t smallValue = 4096;
 
 class ShapeContext : public KernelContext {
 public:
-  ShapeContext(const Operator &op, bool compute) : KernelContext(op), compute(compute), values(op.results().size()) {}
-  bool compute;
-  unsigned missing = 0; ///< outputs not asked for yet
-  bool looked = false;  ///< unknown elements were looked at before
+  explicit ShapeContext(const Operator &op) : KernelContext(op), values(op.results().size()) {}
   std::vector<std::vector<uint8_t>> values;
 
 protected:
-  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
                                                           uint64_t bytes) override {
-    outputs[i]->shape.assign(shape.begin(), shape.end());
-    outputs[i]->rankKnown = true;
-    compute &= bytes <= smallValue;
-    for (const Tensor *tensor : inputs)
-      looked |= tensor && tensor->lookedAt;
-    if (--missing == 0 && !compute)
-      return llvm::make_error<Stopped>();
-    // Outputs before the last one are small or never written to.
-    values[i].resize(compute ? bytes : 0);
+    if (bytes > smallValue)
+      return fail("is no list of axes, sizes or shapes");
+    values[i].resize(bytes);
     return llvm::MutableArrayRef<uint8_t>(values[i]);
   }
 };
+
+/// What goes wrong here does so again in the run, and is told then.
+bool succeeds(llvm::Error error) {
+  bool failed = static_cast<bool>(error);
+  llvm::consumeError(std::move(error));
+  return !failed;
+}
 
 } // namespace
 
@@ -57,16 +46,7 @@ Tensor ShapeRun::stated(const Value &value) {
   return tensor;
 }
 
-uint8_t *ShapeRun::zerosOf(uint64_t bytes) {
-  if (bytes > zeroBytes || zeros.empty()) {
-    // Pages that nobody reads take no memory.
-    zeros.emplace_back(static_cast<uint8_t *>(std::calloc(std::max<uint64_t>(bytes, 64), 1)), &std::free);
-    zeroBytes = zeros.back() ? bytes : 0;
-  }
-  return zeros.back().get();
-}
-
-std::vector<Tensor> ShapeRun::run(const Plan &plan, llvm::ArrayRef<Tensor> inputs) {
+std::vector<Tensor> ShapeRun::run(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled) {
   std::vector<Tensor> tensors;
   for (const Slot &slot : plan.slots) {
     tensors.push_back(stated(*slot.value));
@@ -80,70 +60,52 @@ std::vector<Tensor> ShapeRun::run(const Plan &plan, llvm::ArrayRef<Tensor> input
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     if (plan.inputs[i] >= 0)
       tensors[plan.inputs[i]] = inputs[i];
-  for (const Step &step : plan.steps)
-    if (step.kernel)
-      runStep(step, tensors);
-    else
+  for (const Step &step : plan.steps) {
+    bool isSettled = step.kernel && runStep(step, tensors);
+    if (!step.kernel)
       runCall(step, tensors);
+    if (settled)
+      settled->push_back(isSettled);
+  }
   return tensors;
 }
 
-void ShapeRun::runStep(const Step &step, std::vector<Tensor> &tensors) {
-  bool known = step.op->effects() == 0;
-  for (int slot : step.operands)
-    if (slot >= 0) {
-      if (!tensors[slot].rankKnown)
-        return;
-      known &= tensors[slot].known;
-    }
-  const OperatorInfo *info = step.op->info();
-  ShapeContext context(*step.op, known || (info && info->has(Trait::ShapeQuery)));
-  std::vector<Tensor> operands;
-  operands.reserve(step.operands.size());
+bool ShapeRun::runStep(const Step &step, std::vector<Tensor> &tensors) {
+  bool known = step.op->effects() == 0, ranksKnown = true;
+  ShapeContext context(*step.op);
   for (int slot : step.operands) {
-    if (slot < 0) {
-      context.inputs.push_back(nullptr);
+    Tensor *tensor = slot >= 0 ? &tensors[slot] : nullptr;
+    context.inputs.push_back(tensor);
+    if (!tensor)
       continue;
-    }
-    operands.push_back(tensors[slot]);
-    Tensor &tensor = operands.back();
-    if (!tensor.known) {
-      auto bytes = payloadBytes(tensor.type, static_cast<uint64_t>(tensor.count()));
-      uint8_t *data = bytes && *bytes <= memoryLimit ? zerosOf(*bytes) : nullptr;
-      if (!data && bytes.value_or(1) != 0)
-        return;
-      tensor.storage = {data, static_cast<size_t>(*bytes)};
-      tensor.lookedAt = false;
-    }
-    context.inputs.push_back(&tensor);
+    ranksKnown &= tensor->rankKnown;
+    known &= tensor->known;
   }
   std::vector<Tensor> results(step.results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    if (step.results[i] >= 0) {
+    if (step.results[i] >= 0)
       results[i] = tensors[step.results[i]];
-      ++context.missing;
-    }
     context.outputs.push_back(step.results[i] >= 0 ? &results[i] : nullptr);
   }
-  bool stopped = false;
-  if (llvm::Error error = step.kernel->run(context)) {
-    stopped = error.isA<Stopped>();
-    llvm::consumeError(std::move(error));
-    if (!stopped)
-      return; // it is going to fail when it runs, and says why then
-  }
-  if (context.looked || context.missing)
-    return;
+  if (!succeeds(step.kernel->shape(context)))
+    return false;
+  bool byRule = step.kernel->shapes == ShapesFrom::Rule, settled = byRule && ranksKnown && !context.readElements;
+  const OperatorInfo *info = step.op->info();
+  known |= info && info->has(Trait::ShapeQuery);
+  known = known && ranksKnown && (!byRule || succeeds(context.makeRoom())) && succeeds(step.kernel->compute(context));
+  if (!known && !byRule)
+    return false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (step.results[i] < 0)
       continue;
-    results[i].known = !stopped && context.compute;
-    results[i].lookedAt = false; // by the kernel that made it
+    results[i].rankKnown = true;
+    results[i].known = known;
     results[i].storage = {};
-    if (results[i].known)
+    if (known)
       results[i].storage = values.emplace_back(std::move(context.values[i]));
     tensors[step.results[i]] = results[i];
   }
+  return settled;
 }
 
 std::vector<Tensor> ShapeRun::call(const Plan &plan, llvm::ArrayRef<Tensor> inputs) {

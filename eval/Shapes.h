@@ -2,24 +2,8 @@
 
 #include "eval/Kernel.h"
 
-/// How shapes of operands and results belong together.
+/// Which elements of operands and results belong together, by their shapes.
 namespace origo::eval {
-
-/// NumPy's broadcasting; nothing if the shapes do not broadcast.
-inline std::optional<Shape> broadcastShape(llvm::ArrayRef<int32_t> a, llvm::ArrayRef<int32_t> b) {
-  if (a.size() < b.size())
-    std::swap(a, b);
-  Shape shape(a.begin(), a.end());
-  size_t offset = a.size() - b.size();
-  for (size_t i = 0; i < b.size(); ++i) {
-    int32_t &dim = shape[offset + i];
-    if (dim == 1)
-      dim = b[i];
-    else if (b[i] != 1 && b[i] != dim)
-      return std::nullopt;
-  }
-  return shape;
-}
 
 /// How many elements one step along each dimension is, for a dense tensor.
 inline llvm::SmallVector<int64_t, 6> stridesOf(llvm::ArrayRef<int32_t> shape) {
@@ -69,21 +53,9 @@ private:
   int64_t left;
 };
 
-/// A window that slides along one dimension: how often it fits, and how far it begins before the first element.
-struct Window {
-  int64_t count = 0, before = 0;
-};
-/// Nothing for impossible numbers.
-inline std::optional<Window> slide(circle::Padding padding, int64_t length, int64_t size, int64_t stride,
-                                   int64_t dilation = 1) {
-  if (stride <= 0 || dilation <= 0 || size <= 0)
-    return std::nullopt;
-  int64_t extent = (size - 1) * dilation + 1;
-  int64_t count =
-      padding == circle::Padding::SAME ? (length + stride - 1) / stride : (length + stride - extent) / stride;
-  if (count < 0 || count > std::numeric_limits<int32_t>::max())
-    return std::nullopt;
-  return Window{count, std::max<int64_t>(0, (count - 1) * stride + extent - length) / 2};
+/// How far the first one of `count` windows along a dimension begins before its first element.
+inline int64_t paddingBefore(int64_t length, int64_t count, int64_t size, int64_t stride, int64_t dilation = 1) {
+  return std::max<int64_t>(0, (count - 1) * stride + (size - 1) * dilation + 1 - length) / 2;
 }
 
 } // namespace origo::eval

@@ -55,18 +55,16 @@ inline std::vector<uint8_t> packStrings(llvm::ArrayRef<llvm::StringRef> strings)
 }
 
 /// Result `i` of these strings.
-inline llvm::Error setStrings(KernelContext &ctx, unsigned i, llvm::ArrayRef<int32_t> shape,
-                              llvm::ArrayRef<llvm::StringRef> strings) {
+inline llvm::Error setStrings(KernelContext &ctx, unsigned i, llvm::ArrayRef<llvm::StringRef> strings) {
   uint64_t size = (strings.size() + 2) * 4;
   for (llvm::StringRef string : strings)
     size += string.size();
   if (size > std::numeric_limits<int32_t>::max())
     return ctx.fail("the result would have more characters than offsets can count");
-  auto output = ctx.outputOfSize(i, shape, size);
+  auto output = ctx.outputOfSize(i, ctx.output(i).shape, size);
   if (!output)
     return output.takeError();
-  if (auto bytes = (*output)->as<uint8_t>(); !bytes.empty()) // empty where only shapes are wanted
-    llvm::copy(packStrings(strings), bytes.begin());
+  llvm::copy(packStrings(strings), (*output)->storage.begin());
   return llvm::Error::success();
 }
 

@@ -38,14 +38,10 @@ public:
   int64_t count() const { return product(shape); }
   int32_t dim(int axis) const { return shape[axis]; }
 
-  /// The elements. While only shapes are computed, looking at the elements of a tensor that has none yet is noted, and
-  /// shows zeros.
   template <class T> llvm::ArrayRef<T> as() const {
-    look();
     return {reinterpret_cast<const T *>(storage.data()), storage.size() / sizeof(T)};
   }
   template <class T> llvm::MutableArrayRef<T> as() {
-    look();
     return {reinterpret_cast<T *>(storage.data()), storage.size() / sizeof(T)};
   }
   llvm::ArrayRef<uint8_t> bytes() const { return as<uint8_t>(); }
@@ -64,12 +60,8 @@ public:
                : zeroPoint();
   }
 
-  bool known = true;             ///< false: only the shape is
-  bool rankKnown = true;         ///< false: not even the shape; never so where a graph really runs
-  mutable bool lookedAt = false; ///< elements that are not known were asked for
-
-private:
-  void look() const { lookedAt |= !known; }
+  bool known = true;     ///< false: only the shape is
+  bool rankKnown = true; ///< false: not even the shape; never so where a graph really runs
 };
 
 } // namespace origo::eval

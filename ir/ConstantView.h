@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/Model.h"
+#include "schema/TensorTypes.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -20,51 +21,66 @@ template <> inline constexpr TensorType tensorTypeOf<int64_t> = TensorType::INT6
 /// More elements than this are not read into memory: no operator has so long a list of axes or sizes.
 inline constexpr size_t shortConstant = 512;
 
-/// The elements of a dense constant of T's type: nothing for other types and for what is not constant, compressed,
-/// sparse, in another file, longer than `limit`, or of another size than its shape says. Its bytes may lie anywhere.
-template <class T>
-std::optional<llvm::SmallVector<T, 8>> readConstant(const Value *value, size_t limit = shortConstant) {
+/// The bytes of a dense constant: nothing for what is not constant, compressed, sparse, in another file, longer than
+/// `limit` elements, or of another size than its shape says. They may lie anywhere.
+inline std::optional<llvm::ArrayRef<uint8_t>> shortBytes(const Value *value, size_t limit = shortConstant) {
+  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
+      !value->payload().hasBytes())
+    return std::nullopt;
+  std::optional<uint64_t> count = value->elementCount(),
+                          size = count ? payloadBytes(value->type, *count) : std::nullopt;
+  if (!size || *count > limit || *size != value->payload().size())
+    return std::nullopt;
+  return value->payload().bytes();
+}
+
+/// Elements from their bytes in a file.
+template <class T> llvm::SmallVector<T, 8> elementsOf(llvm::ArrayRef<uint8_t> bytes) {
   static_assert(sizeof(T) <= 8);
-  if (!value || value->type != tensorTypeOf<T> || !value->isConstant() || value->sparsity || value->compression ||
-      value->externalBuffer || !value->payload().hasBytes())
-    return std::nullopt;
-  llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
-  size_t count = bytes.size() / sizeof(T);
-  if (bytes.size() % sizeof(T) || count > limit || value->elementCount() != count)
-    return std::nullopt;
-  llvm::SmallVector<T, 8> elements(count);
-  for (size_t i = 0; i < count; ++i)
+  llvm::SmallVector<T, 8> elements(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < elements.size(); ++i)
     elements[i] = llvm::support::endian::read<T, llvm::endianness::little>(bytes.data() + i * sizeof(T));
   return elements;
 }
 
-/// The same for a constant of any signed or unsigned integer type of 8 to 32 bits, or INT64.
-inline std::optional<llvm::SmallVector<int64_t, 8>> readIntegers(const Value *value, size_t limit = shortConstant) {
-  auto widen = [](const auto &elements) -> std::optional<llvm::SmallVector<int64_t, 8>> {
-    if (!elements)
-      return std::nullopt;
-    return llvm::SmallVector<int64_t, 8>(elements->begin(), elements->end());
-  };
-  if (!value)
-    return std::nullopt;
-  switch (value->type) {
+/// Those of any signed or unsigned integer type of 8 to 32 bits, or INT64; nothing for another type.
+inline std::optional<llvm::SmallVector<int64_t, 8>> integersOf(TensorType type, llvm::ArrayRef<uint8_t> bytes) {
+  auto widen = [](const auto &elements) { return llvm::SmallVector<int64_t, 8>(elements.begin(), elements.end()); };
+  switch (type) {
   case TensorType::INT32:
-    return widen(readConstant<int32_t>(value, limit));
+    return widen(elementsOf<int32_t>(bytes));
   case TensorType::INT64:
-    return readConstant<int64_t>(value, limit);
+    return elementsOf<int64_t>(bytes);
   case TensorType::INT16:
-    return widen(readConstant<int16_t>(value, limit));
+    return widen(elementsOf<int16_t>(bytes));
   case TensorType::INT8:
-    return widen(readConstant<int8_t>(value, limit));
+    return widen(elementsOf<int8_t>(bytes));
   case TensorType::UINT8:
-    return widen(readConstant<uint8_t>(value, limit));
+    return widen(elementsOf<uint8_t>(bytes));
   case TensorType::UINT16:
-    return widen(readConstant<uint16_t>(value, limit));
+    return widen(elementsOf<uint16_t>(bytes));
   case TensorType::UINT32:
-    return widen(readConstant<uint32_t>(value, limit));
+    return widen(elementsOf<uint32_t>(bytes));
   default:
     return std::nullopt;
   }
+}
+
+/// The elements of such a constant, if it is of T's type.
+template <class T>
+std::optional<llvm::SmallVector<T, 8>> readConstant(const Value *value, size_t limit = shortConstant) {
+  auto bytes = value && value->type == tensorTypeOf<T> ? shortBytes(value, limit) : std::nullopt;
+  if (!bytes)
+    return std::nullopt;
+  return elementsOf<T>(*bytes);
+}
+
+/// The same for integers of any of the types above.
+inline std::optional<llvm::SmallVector<int64_t, 8>> readIntegers(const Value *value, size_t limit = shortConstant) {
+  auto bytes = shortBytes(value, limit);
+  if (!bytes)
+    return std::nullopt;
+  return integersOf(value->type, *bytes);
 }
 
 /// A constant integer of one element.

@@ -85,7 +85,7 @@ TEST(Bcq, RefusesCodesThatDoNotFit) {
     broken.replace(broken.find(right), std::strlen(right), wrong);
     auto error = errorFrom(bcqFullyConnected(broken), {floats({3, 2}, {0.f, 0.f, 0.f, 0.f, 0.f, 0.f})});
     EXPECT_EQ(error->code, ErrorCode::BadOperand) << wrong;
-    EXPECT_EQ(error->operand, "weights_clusters") << wrong;
+    EXPECT_NE(error->message.find("cluster"), std::string::npos) << wrong;
   }
 }
 

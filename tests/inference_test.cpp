@@ -147,7 +147,7 @@ TEST_F(InferenceTest, Convolution) {
   EXPECT_EQ(infer(conv({1, 7, 8}, {16, 3, 3, 3}, Padding::SAME, 1)), "error");
   EXPECT_EQ(infer(conv({big, big, big, 3}, {big, big, big, 3}, Padding::SAME, big)), "f32[2147483647,1,1,2147483647]");
   EXPECT_EQ(infer(conv({1, 7, 8, 3}, {16, 3, 3, 3}, static_cast<Padding>(7), 1)), "error");
-  EXPECT_EQ(infer(g.op(Op::CONV_2D, {g.tensor({1, 7, 8, 3}), g.tensor({16, 3, 3, 3})})), "none") << "no options";
+  EXPECT_EQ(infer(g.op(Op::CONV_2D, {g.tensor({1, 7, 8, 3}), g.tensor({16, 3, 3, 3})})), "error") << "a stride of 0";
 
   auto &depthwise =
       g.with(g.op(Op::DEPTHWISE_CONV_2D, {g.tensor({1, 7, 8, 3}), g.tensor({1, 3, 3, 6})}),
@@ -160,10 +160,18 @@ TEST_F(InferenceTest, Convolution) {
 
 TEST_F(InferenceTest, TransposedConvolution) {
   Value *filter = g.tensor({5, 3, 3, 2}), *input = g.tensor({1, 4, 4, 2});
-  EXPECT_EQ(infer(g.op(Op::TRANSPOSE_CONV, {g.ints({1, 8, 8, 5}), filter, input})), "f32[1,8,8,5]");
-  EXPECT_EQ(infer(g.op(Op::TRANSPOSE_CONV, {g.tensor({4}, TensorType::INT32), filter, input})), "f32[1,?,?,5]");
-  EXPECT_EQ(infer(g.op(Op::TRANSPOSE_CONV, {g.ints({1, 8, 5}), filter, input})), "error");
-  EXPECT_EQ(infer(g.op(Op::TRANSPOSE_CONV, {g.ints({1, -1, 8, 5}), filter, input})), "error");
+  auto transposed = [&](Value *sizes, int32_t stride = 2) {
+    return infer(g.with(g.op(Op::TRANSPOSE_CONV, {sizes, filter, input}), [=](FlatBufferBuilder &b) {
+      return circle::CreateTransposeConvOptions(b, Padding::SAME, stride, stride);
+    }));
+  };
+  EXPECT_EQ(transposed(g.ints({1, 8, 8, 5})), "f32[1,8,8,5]");
+  EXPECT_EQ(transposed(g.tensor({4}, TensorType::INT32)), "f32[1,?,?,5]");
+  EXPECT_EQ(transposed(g.ints({1, 8, 5})), "error");
+  EXPECT_EQ(transposed(g.ints({1, -1, 8, 5})), "error");
+  EXPECT_EQ(transposed(g.ints({1, 8, 8, 6})), "error") << "has the filter's channels";
+  EXPECT_EQ(transposed(g.ints({2, 8, 8, 5})), "error") << "has the input's batches";
+  EXPECT_EQ(transposed(g.ints({1, 8, 8, 5}), 0), "error");
 }
 
 TEST_F(InferenceTest, PoolingAndResizing) {
@@ -453,7 +461,7 @@ TEST_F(InferenceTest, MatrixProducts) {
   EXPECT_EQ(matMul({3}, {3, 5}, false, false), "error");
   Value *clusters = g.matrix(2, 2, {1, 10, 2, 22});
   EXPECT_EQ(infer(g.op(Op::BCQ_FULLY_CONNECTED,
-                       {g.tensor({8, 4}), g.tensor({32}), g.tensor({32, 1}, TensorType::INT32), nullptr, clusters})),
+                       {g.tensor({8, 4}), g.tensor({54}), g.tensor({54, 1}, TensorType::INT32), nullptr, clusters})),
             "f32[32,4]");
 }
 

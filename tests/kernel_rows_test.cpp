@@ -150,6 +150,8 @@ TEST(KernelRows, RandomOperatorsAgree) {
       ran += difference.ran;
       rowRan |= difference.ran;
       EXPECT_FALSE(contradicts && difference.ran) << why;
+      // One rule for graphs and runs.
+      EXPECT_FALSE(difference.ran && kernel.shapes == ShapesFrom::Rule && !contradicts && inferred->empty());
       EXPECT_LE(difference.floats, 1e-4);
       EXPECT_LE(difference.steps, 1);
       if (::testing::Test::HasFailure())
@@ -160,6 +162,44 @@ TEST(KernelRows, RandomOperatorsAgree) {
       std::cout << "  never ran: " << row << "\n";
   std::cout << made << " operators, " << supported << " supported, " << ran << " ran\n";
   EXPECT_GT(ran, made / 4);
+}
+
+/// What a rule of shapes refuses, it refuses of a graph and of a run in the same words; and what it lets through runs.
+TEST(KernelRows, ShapesAreRefusedByTheRuleAlone) {
+  struct Case {
+    llvm::StringRef inputs, runs, doesNot;
+  };
+  const Case cases[] = {
+      {"%x: f32[1]", "%s: i32[2] = const [1, 1]\n%y: f32[1,1] = RESHAPE(%x, %s)",
+       "%s: i32[1] = const [0]\n%y: f32[0] = RESHAPE(%x, %s)"},
+      {"%x: f32[0]", "%s: i32[1] = const [0]\n%y: f32[0] = RESHAPE(%x, %s)",
+       "%s: i32[1] = const [1]\n%y: f32[1] = RESHAPE(%x, %s)"},
+      {"%x: f32[1]", "%y: f32[] = RESHAPE(%x) {new_shape=[0]}", "%y: f32[2] = RESHAPE(%x) {new_shape=[2]}"},
+      {"%x: f32[1,2,2,1]", "%s: i32[2] = const [1, 3]\n%y: f32[1,1,3,1] = RESIZE_BILINEAR(%x, %s)",
+       "%s: i32[2] = const [0, 3]\n%y: f32[1,0,3,1] = RESIZE_BILINEAR(%x, %s)"},
+      {"%x: f32[1,2,2,1]", "%s: i32[2] = const [1, 3]\n%y: f32[1,1,3,1] = RESIZE_NEAREST_NEIGHBOR(%x, %s)",
+       "%s: i32[2] = const [1, 0]\n%y: f32[1,1,0,1] = RESIZE_NEAREST_NEIGHBOR(%x, %s)"},
+      {"%x: f32[2,3]", "%s: i32[1] = const [1]\n%y: f32[2,3] = REVERSE_V2(%x, %s)",
+       "%s: i32[2] = const [1, -1]\n%y: f32[2,3] = REVERSE_V2(%x, %s)"},
+      {"%x: f32[2,3]", "%s: i32[2,2] = const [1, 0, 2, 2]\n%y: f32[3,7] = MIRROR_PAD(%x, %s)",
+       "%s: i32[2,2] = const [2, 0, 2, 2]\n%y: f32[4,7] = MIRROR_PAD(%x, %s)"},
+  };
+  for (const Case &one : cases)
+    for (bool runs : {true, false}) {
+      llvm::StringRef text = runs ? one.runs : one.doesNot;
+      SCOPED_TRACE(text.str());
+      auto model = modelOf(one.inputs, text);
+      ASSERT_TRUE(model);
+      std::string refused;
+      if (auto results = inferResults(model->subgraphs[0]->operators.front()); !results)
+        llvm::handleAllErrors(results.takeError(), [&](const ModelError &error) { refused = error.message; });
+      EXPECT_EQ(refused.empty(), runs) << refused;
+      for (Engine engine : {Engine::Reference, Engine::Fast}) {
+        std::string why = ranWith(*model, engine);
+        EXPECT_EQ(why.empty(), runs) << why;
+        EXPECT_NE(why.find(refused), std::string::npos) << why << "\n" << refused;
+      }
+    }
 }
 
 std::vector<int> numbersOf(llvm::StringRef statements) {

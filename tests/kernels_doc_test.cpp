@@ -17,11 +17,15 @@ using namespace origo;
 namespace {
 
 std::string document() {
-  std::map<std::string, std::vector<llvm::StringRef>> rows;
-  for (const eval::KernelRow &row : eval::allKernels())
-    rows[operatorInfo(row.code)->name.str()].push_back(row.types);
+  std::map<std::string, std::vector<std::string>> rows;
+  auto add = [&](std::string name, const eval::KernelRow &row) {
+    bool own = row.shapes == eval::ShapesFrom::Kernel;
+    rows[std::move(name)].push_back((row.types + (own ? " (shaped by the kernel)" : "")).str());
+  };
+  for (const eval::Kernel &row : eval::allKernels())
+    add(operatorInfo(row.code)->name.str(), row);
   for (const eval::CustomKernel &row : eval::allCustomKernels())
-    rows[("CUSTOM " + row.customCode).str()].push_back(row.kernel.types);
+    add(("CUSTOM " + row.customCode).str(), row.kernel);
   for (const OperatorInfo &info : allOperators())
     if (eval::isControlFlow(info.code))
       rows[info.name.str()] = {"by its subgraphs"};
@@ -32,15 +36,15 @@ std::string document() {
      << rows.size() << " operators.\n"
      << "Types, scales and dimensions of operands → of results, as [kernels](kernels.md) explains them: `f32|f16` "
         "either,"
-        "\n`{t|c0}` one scale or one for each index of axis 0, `[n,h,w,c]` dimensions, `?` may be absent. How near "
-        "they are "
-        "to the\nreal runtime is in [accuracy](accuracy.md).\n"
+        "\n`{t|c0}` one scale or one for each index of axis 0, `[n,h,w,c]` dimensions, `?` may be absent. Results "
+        "have the shapes\nthat the rules of `ir/shapes` say, but for those of the rows that say so. How near they are "
+        "to the real runtime is in\n[accuracy](accuracy.md).\n"
         "The test `KernelsDocument` compares this page, and writes it anew with `ORIGO_BLESS=1`.\n\n"
         "| operator | types |\n|---|---|\n";
   for (const auto &[name, types] : rows) {
     os << "| " << name << " | ";
     for (size_t i = 0; i < types.size(); ++i) {
-      auto [operands, results] = types[i].split(" -> ");
+      auto [operands, results] = llvm::StringRef(types[i]).split(" -> ");
       os << (i ? "<br>" : "");
       for (char c : (operands + (results.empty() ? "" : " → ") + results).str())
         os << (c == '|' ? "\\" : "") << c;

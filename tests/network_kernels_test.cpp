@@ -206,16 +206,16 @@ TEST(NetworkKernels, RefuseWhatDoesNotFit) {
   auto refused = [&](llvm::StringRef body, llvm::StringRef why) {
     expectRefused(run("(%x: f32[1,2,2,1]) -> (%y)", body, {image}), why);
   };
-  refused("%s: i32[2] = const [0, 3]\n%y: f32[1,0,3,1] = RESIZE_BILINEAR(input=%x, size=%s)", "impossible size");
+  refused("%s: i32[2] = const [0, 3]\n%y: f32[1,0,3,1] = RESIZE_BILINEAR(input=%x, size=%s)", "positive numbers");
   refused("%s: i32[1] = const [3]\n%y: f32[1,3,3,1] = RESIZE_NEAREST_NEIGHBOR(input=%x, size=%s)",
           "expected 2, is 1");
   refused("%s: i32[4] = const [1, -4, 4, 1]\n%w: f32[1,2,2,1] = const [1, 2, 3, 4]\n"
           "%y: f32 = TRANSPOSE_CONV(inputSizes=%s, filter=%w, outBackprop=%x) {stride_w=2, stride_h=2}",
-          "impossible shape");
+          "negative dimension -4");
   refused("%s: i32[4] = const [1, 4, 4, 1]\n%w: f32[1,2,2,1] = const [1, 2, 3, 4]\n"
           "%y: f32[1,4,4,1] = TRANSPOSE_CONV(inputSizes=%s, filter=%w, outBackprop=%x)",
           "stride_w is out of range");
-  refused("%w: f32[1,3,2] = const splat 1\n%y: f32 = BATCH_MATMUL(x=%x, y=%w)", "as many rows");
+  refused("%w: f32[1,3,2] = const splat 1\n%y: f32 = BATCH_MATMUL(x=%x, y=%w)", "inner dimensions 1 and 3");
   refused("%n: i32[2] = const [2, 3]\n%y: c64 = RFFT2D(input=%x, fft_length=%n)", "power of two");
   refused("%w: f32[2,1,1,1,1] = const splat 1\n%y: f32 = CONV_3D(input=%x, filter=%w) {stride_d=1, stride_w=1, stride_h=1}", "rank");
   refused("%y: f32[1,2,2,1] = LOCAL_RESPONSE_NORMALIZATION(input=%x) {radius=-1}", "radius");

@@ -101,7 +101,8 @@ TEST(Recurrent, SvdfRemembersAndRefusesARankOfZero) {
   options.state = &state;
   EXPECT_EQ(runFloats(*session, {floats({1, 1}, {1.f})}, options), std::vector<float>{2 + 40});
   EXPECT_EQ(runFloats(*session, {floats({1, 1}, {2.f})}, options), std::vector<float>{1 + 4 + 30 + 80});
-  EXPECT_EQ(errorsOf(runText(text("0"), {floats({1, 1}, {1.f})}).takeError()).at(0)->operand, "weight_feature");
+  std::string refused = llvm::toString(runText(text("0"), {floats({1, 1}, {1.f})}).takeError());
+  EXPECT_NE(refused.find("filters of rank 0"), std::string::npos) << refused;
 }
 
 TEST(Random, IsGivenByItsSeeds) {
@@ -135,7 +136,7 @@ TEST(Dilate, PutsElementsApartAndChecksItsOperands) {
   ASSERT_TRUE(static_cast<bool>(results)) << llvm::toString(results.takeError());
   EXPECT_EQ(floatsOf(results->front().tensor), (std::vector<float>{1, 9, 2, 3, 9, 4}));
   for (const char *bad : {"0, 1", "-1, 1"})
-    EXPECT_EQ(errorsOf(runText(text(bad), {x}).takeError()).at(0)->operand, "dilations");
+    EXPECT_NE(llvm::toString(runText(text(bad), {x}).takeError()).find("impossible dilation"), std::string::npos);
   EXPECT_EQ(errorsOf(runText(text("2147483647, 2147483647"), {x}).takeError()).at(0)->code, ErrorCode::BadOperand);
 }
 

@@ -70,7 +70,6 @@ std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
   FastSite site(*step.op);
   std::vector<Tensor> tensors;
   tensors.reserve(step.operands.size() + step.results.size());
-  bool known = true;
   auto add = [&](int slotIndex) -> Tensor * {
     if (slotIndex < 0)
       return nullptr;
@@ -83,25 +82,17 @@ std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
       tensor.known = tensor.rankKnown = true;
       tensor.storage = slot.constant->bytes;
     }
-    known &= tensor.rankKnown;
     return &tensor;
   };
-  for (int slot : step.operands) {
+  for (int slot : step.operands)
     site.inputs.push_back(add(slot));
-    entry.operandShapes.push_back(site.inputs.back() ? site.inputs.back()->shape : Shape());
-  }
-  for (int slot : step.results) {
+  for (int slot : step.results)
     site.outputs.push_back(add(slot));
-    entry.resultShapes.push_back(site.outputs.back() ? site.outputs.back()->shape : Shape());
-  }
   // A result that nobody wants is for the reference kernel.
   if (llvm::is_contained(site.outputs, nullptr))
     return std::nullopt;
-  entry.shapesKnown = known;
-  if (step.results.size() == 1 && plan.slots[step.results[0]].sharedWith >= 0) {
-    entry.elementsDecide = site.has(1) && !site.constant(1);
+  if (step.results.size() == 1 && plan.slots[step.results[0]].sharedWith >= 0)
     return entry;
-  }
   entry.kernel = make(site);
   if (!entry.kernel)
     return std::nullopt;
@@ -109,50 +100,6 @@ std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
 }
 
 } // namespace
-
-bool FastKernels::Entry::fits(Operands operands) const {
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i] && operands[i]->shape != operandShapes[i])
-      return false;
-  return shapesKnown && !elementsDecide;
-}
-
-bool FastKernels::Entry::adapt(const KernelContext &context, const Kernel &reference) {
-  class ShapeOnly : public KernelContext {
-  public:
-    ShapeOnly(const KernelContext &from, Entry &entry)
-        : KernelContext(from.op), entry(entry), left(from.outputs.size()) {
-      inputs = from.inputs;
-      for (Tensor *output : from.outputs)
-        results.push_back(*output);
-      for (Tensor &result : results)
-        outputs.push_back(&result);
-    }
-    Entry &entry;
-    size_t left; ///< results without a shape
-
-  protected:
-    llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
-                                                            uint64_t) override {
-      entry.resultShapes[i].assign(shape.begin(), shape.end());
-      if (--left == 0)
-        return fail("only the shapes are wanted");
-      return llvm::MutableArrayRef<uint8_t>();
-    }
-
-  private:
-    llvm::SmallVector<Tensor, 2> results;
-  };
-  ShapeOnly shapes(context, *this);
-  shapesKnown = false;
-  llvm::consumeError(reference.run(shapes));
-  if (shapes.left)
-    return false;
-  for (size_t i = 0; i < context.inputs.size(); ++i)
-    if (context.inputs[i])
-      operandShapes[i] = context.inputs[i]->shape;
-  return shapesKnown = true;
-}
 
 /// What the weights of a step take when they are packed, at most: some become floats.
 static uint64_t packedBytesOf(const Step &step) {

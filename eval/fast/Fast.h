@@ -30,8 +30,9 @@ class FastSite : public KernelContext {
 public:
   explicit FastSite(const Operator &op) : KernelContext(op) {}
   /// In a run: all operands have elements.
-  FastSite(const Operator &op, Operands operands) : KernelContext(op) {
+  FastSite(const Operator &op, Operands operands, Operands results = {}) : KernelContext(op) {
     inputs.append(operands.begin(), operands.end());
+    outputs.append(results.begin(), results.end());
   }
   /// Null: it is absent or computed.
   const Tensor *constant(unsigned i) const { return has(i) && inputs[i]->known ? inputs[i] : nullptr; }
@@ -75,14 +76,8 @@ public:
   explicit FastKernels(const std::deque<Plan> &plans);
 
   struct Entry {
-    std::unique_ptr<FastKernel> kernel;                      ///< null: the result is the first operand in another shape
-    llvm::SmallVector<Shape, 0> operandShapes, resultShapes; ///< those that belong together, of the last run
-    bool shapesKnown = false;
-    bool elementsDecide = false; ///< on the shapes
-    bool taken = true;           ///< in the last run; false: the reference kernel had to compute
-    bool fits(Operands operands) const;
-    /// Asks the reference kernel for the results' shapes. False: they are not known, or it refuses the operands.
-    bool adapt(const KernelContext &context, const Kernel &reference);
+    std::unique_ptr<FastKernel> kernel; ///< null: the result is the first operand in another shape
+    bool taken = true;                  ///< in the last run; false: the reference kernel had to compute
   };
   std::vector<Entry> entries; ///< by Step::fast
   uint64_t packedBytes = 0;   ///< at most, of weights

@@ -19,11 +19,13 @@ struct Axis {
   }
   static std::optional<Axis> of(const Conv &conv, bool transposed, int64_t in, int64_t out, int64_t size,
                                 int64_t stride, int64_t dilation) {
-    auto window = slide(conv.same ? circle::Padding::SAME : circle::Padding::VALID, transposed ? out : in, size, stride,
-                        dilation);
-    if (!window)
+    int64_t length = transposed ? out : in;
+    auto count = inference::positions(conv.same ? circle::Padding::SAME : circle::Padding::VALID, length, size, stride,
+                                      dilation);
+    if (!count)
       return std::nullopt;
-    return transposed ? Axis{1, -1, -window->before, stride} : Axis{stride, dilation, window->before, 1};
+    int64_t before = paddingBefore(length, *count, size, stride, dilation);
+    return transposed ? Axis{1, -1, -before, stride} : Axis{stride, dilation, before, 1};
   }
 };
 

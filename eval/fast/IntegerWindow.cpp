@@ -11,17 +11,17 @@ namespace {
 template <class T, class Start, class Add, class End>
 void pool(const Tensor &in, Tensor &out, const circle::Pool2DOptions &options, pthreadpool_t threads, Start start,
           Add add, End end) {
-  auto vertical = slide(options.padding(), in.dim(1), options.filter_height(), options.stride_h());
-  auto horizontal = slide(options.padding(), in.dim(2), options.filter_width(), options.stride_w());
   int64_t height = in.dim(1), width = in.dim(2), depth = in.dim(3), rows = out.dim(1), columns = out.dim(2);
+  int64_t above = paddingBefore(height, rows, options.filter_height(), options.stride_h());
+  int64_t before = paddingBefore(width, columns, options.filter_width(), options.stride_w());
   parallelFor(threads, static_cast<size_t>(out.dim(0) * rows), 1, [&](size_t row, size_t) {
     int64_t oy = static_cast<int64_t>(row) % rows, batch = static_cast<int64_t>(row) / rows;
     const T *image = dataOf<T>(in) + batch * height * width * depth;
     T *to = dataOf<T>(out) + static_cast<int64_t>(row) * columns * depth;
-    int64_t top = oy * options.stride_h() - vertical->before;
+    int64_t top = oy * options.stride_h() - above;
     int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + options.filter_height(), height);
     for (int64_t ox = 0; ox < columns; ++ox) {
-      int64_t left = ox * options.stride_w() - horizontal->before;
+      int64_t left = ox * options.stride_w() - before;
       int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + options.filter_width(), width);
       int64_t count = std::max<int64_t>(0, y1 - y0) * std::max<int64_t>(0, x1 - x0);
       constexpr int64_t some = 16;

@@ -13,25 +13,14 @@ struct Side {
   int64_t before, length, after, fromStep, step;
 };
 
-/// The amounts may be computed. Nothing where the result does not have the shape that they make.
-std::optional<llvm::SmallVector<Side, 6>> sidesOf(const Operator &op, Operands operands, const Tensor &out) {
+/// The amounts may be computed.
+llvm::SmallVector<Side, 6> sidesOf(const Operator &op, Operands operands, const Tensor &out) {
   const Tensor &in = *operands[0];
-  auto amounts = FastSite(op, operands).integers(1);
-  if (!amounts) {
-    llvm::consumeError(amounts.takeError());
-    return std::nullopt;
-  }
-  if (amounts->size() != in.shape.size() * 2 || in.rank() != out.rank())
-    return std::nullopt;
+  auto amounts = *FastSite(op, operands).values(1);
   auto from = stridesOf(in.shape), to = stridesOf(out.shape);
   llvm::SmallVector<Side, 6> sides;
-  for (size_t d = 0; d < in.shape.size(); ++d) {
-    int64_t before = (*amounts)[2 * d], after = (*amounts)[2 * d + 1];
-    if (before < 0 || before > out.shape[d] || after < 0 || after > out.shape[d] ||
-        before + in.shape[d] + after != out.shape[d])
-      return std::nullopt;
-    sides.push_back({before, in.shape[d], after, from[d], to[d]});
-  }
+  for (size_t d = 0; d < in.shape.size(); ++d)
+    sides.push_back({amounts[2 * d], in.shape[d], amounts[2 * d + 1], from[d], to[d]});
   return sides;
 }
 
@@ -72,15 +61,10 @@ std::unique_ptr<FastKernel> mirrorPad(const FastSite &site) {
   int64_t border = site.options<circle::MirrorPadOptions>().mode() == circle::MirrorPadMode::REFLECT ? 1 : 0;
   return fastKernel([border, &op = site.op](Operands in, Operands out, pthreadpool_t threads) {
     auto sides = sidesOf(op, in, *out[0]);
-    if (!sides)
-      return false;
-    for (const Side &side : *sides)
-      if (std::max(side.before, side.after) > side.length - border)
-        return false;
     int64_t size = elementSize(*in[0]);
-    moveMiddle(*sides, *in[0], *out[0], size, threads);
-    for (size_t d = sides->size(); d-- > 0;)
-      moveAround(*sides, d, border, out[0]->storage.data(), size, threads);
+    moveMiddle(sides, *in[0], *out[0], size, threads);
+    for (size_t d = sides.size(); d-- > 0;)
+      moveAround(sides, d, border, out[0]->storage.data(), size, threads);
     return true;
   });
 }
@@ -117,13 +101,11 @@ std::unique_ptr<FastKernel> pad(const FastSite &site) {
     element[0] = static_cast<uint8_t>(site.output().zeroPoint());
   return fastKernel([&op = site.op, element](Operands in, Operands out, pthreadpool_t threads) {
     auto sides = sidesOf(op, in, *out[0]);
-    if (!sides)
-      return false;
     Fill fill{element.data(), static_cast<int64_t>(element.size()), out[0]->storage.data()};
     // Along each dimension, what is before and behind the middle, within the middle of those outside.
     Loops<1> outside;
     int64_t offset = 0;
-    for (const Side &side : *sides) {
+    for (const Side &side : sides) {
       if (side.before || side.after)
         outside.each(threads, [&](const Loops<1>::Steps &at, int64_t) {
           int64_t begin = offset + at[0];
@@ -133,7 +115,7 @@ std::unique_ptr<FastKernel> pad(const FastSite &site) {
       outside.add(side.length, {side.step});
       offset += side.before * side.step;
     }
-    moveMiddle(*sides, *in[0], *out[0], fill.size, threads);
+    moveMiddle(sides, *in[0], *out[0], fill.size, threads);
     return true;
   });
 }

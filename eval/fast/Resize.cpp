@@ -10,18 +10,10 @@ namespace {
 std::unique_ptr<FastKernel> resizeNearest(const FastSite &site) {
   const auto &options = site.options<circle::ResizeNearestNeighborOptions>();
   Nearest nearest{options.align_corners(), options.half_pixel_centers()};
-  return fastKernel([nearest, &op = site.op, runs = std::vector<std::array<int64_t, 2>>()](
-                        Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([nearest, runs = std::vector<std::array<int64_t, 2>>()](Operands in, Operands out,
+                                                                            pthreadpool_t threads) mutable {
     const Tensor &x = *in[0];
     Tensor &y = *out[0];
-    // The size may be computed.
-    auto size = FastSite(op, in).integers(1);
-    if (!size) {
-      llvm::consumeError(size.takeError());
-      return false;
-    }
-    if (size->size() != 2 || (*size)[0] != y.dim(1) || (*size)[1] != y.dim(2))
-      return false;
     int64_t pixel = x.dim(3) * elementSize(x), fromRow = x.dim(2) * pixel, toRow = y.dim(2) * pixel;
     // Which pixel of a row, and how often.
     runs.clear();

@@ -13,28 +13,13 @@ struct Side {
   int64_t block, margin;
 };
 
-/// The blocks and margins may be computed. Nothing where the shapes are not what they make.
-std::optional<llvm::SmallVector<Side, 4>> sidesOf(const FastSite &now, const Tensor &few, const Tensor &many) {
-  auto sizes = now.integers(1), margins = now.integers(2);
-  if (!sizes || !margins) {
-    llvm::consumeError(firstError(sizes, margins));
-    return std::nullopt;
-  }
-  size_t spatial = sizes->size();
-  if (spatial > 3 || margins->size() != spatial * 2 || few.shape.size() < spatial + 1 || few.rank() != many.rank())
-    return std::nullopt;
-  constexpr int64_t most = 1 << 15;
-  int64_t blocks = 1;
+/// The blocks and margins may be computed.
+llvm::SmallVector<Side, 4> sidesOf(const FastSite &now) {
+  auto sizes = *now.values(1), margins = *now.values(2);
   llvm::SmallVector<Side, 4> sides;
-  for (size_t d = 0; d < spatial; ++d) {
-    int64_t block = (*sizes)[d], before = (*margins)[2 * d], after = (*margins)[2 * d + 1];
-    if (block < 1 || block > most || before < 0 || before > most || after < 0 || after > most ||
-        few.shape[d + 1] + before + after != many.shape[d + 1] * block)
-      return std::nullopt;
-    sides.push_back({block, before});
-    blocks *= block;
-  }
-  return many.shape[0] == few.shape[0] * blocks ? std::optional(sides) : std::nullopt;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    sides.push_back({sizes[d], margins[2 * d]});
+  return sides;
 }
 
 /// Copies what belongs together of `few` pictures and of `many` smaller ones.
@@ -74,10 +59,9 @@ void moveBlocks(llvm::ArrayRef<Side> sides, const Tensor &few, const Tensor &man
 
 std::unique_ptr<FastKernel> batchToSpace(const FastSite &site) {
   return fastKernel([&op = site.op](Operands in, Operands out, pthreadpool_t threads) {
-    auto sides = sidesOf(FastSite(op, in), *out[0], *in[0]);
-    if (sides)
-      moveBlocks(*sides, *out[0], *in[0], in[0]->storage.data(), out[0]->storage.data(), false, threads);
-    return sides.has_value();
+    moveBlocks(sidesOf(FastSite(op, in)), *out[0], *in[0], in[0]->storage.data(), out[0]->storage.data(), false,
+               threads);
+    return true;
   });
 }
 
@@ -85,11 +69,9 @@ std::unique_ptr<FastKernel> spaceToBatch(const FastSite &site) {
   bool bytes = site.type(0) == TensorType::INT8 || site.type(0) == TensorType::UINT8;
   int filler = bytes ? site.output().zeroPoint() : 0;
   return fastKernel([&op = site.op, filler](Operands in, Operands out, pthreadpool_t threads) {
-    auto sides = sidesOf(FastSite(op, in), *in[0], *out[0]);
-    if (!sides)
-      return false;
     std::memset(out[0]->storage.data(), filler, out[0]->storage.size());
-    moveBlocks(*sides, *in[0], *out[0], in[0]->storage.data(), out[0]->storage.data(), true, threads);
+    moveBlocks(sidesOf(FastSite(op, in)), *in[0], *out[0], in[0]->storage.data(), out[0]->storage.data(), true,
+               threads);
     return true;
   });
 }

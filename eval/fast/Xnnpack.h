@@ -3,6 +3,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Shapes.h"
 #include "eval/fast/Fast.h"
+#include "ir/shapes/Rules.h"
 
 #include <xnnpack.h>
 
@@ -79,9 +80,10 @@ private:
   bool isStated = false;
   static bool skips(const Axis &axis) { return axis.stride > (axis.size - 1) * axis.dilation + 1; }
   static Axis padded(Axis axis, int64_t length) {
-    if (auto window = slide(circle::Padding::SAME, length, axis.size, axis.stride, axis.dilation)) {
-      int64_t end = (window->count - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1 - window->before;
-      axis.before = static_cast<uint32_t>(window->before);
+    if (auto count = inference::positions(circle::Padding::SAME, length, axis.size, axis.stride, axis.dilation)) {
+      int64_t before = paddingBefore(length, *count, axis.size, axis.stride, axis.dilation);
+      int64_t end = (*count - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1 - before;
+      axis.before = static_cast<uint32_t>(before);
       axis.after = static_cast<uint32_t>(std::max<int64_t>(0, end - length));
     }
     return axis;

@@ -18,11 +18,8 @@ llvm::Error reluFloat(KernelContext &ctx) {
 
 /// Requantises from the operand's scale to the result's and clamps.
 template <class T> llvm::Error reluQuantized(KernelContext &ctx) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
   const Tensor &in = ctx.input(0);
-  Tensor &result = **output;
+  Tensor &result = ctx.output();
   Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) / static_cast<double>(result.scale()));
   auto [low, high] = ctx.op.code == BuiltinOperator::RELU_0_TO_1
                          ? quantizedRange<T>(0.f, 1.f, result)

@@ -96,10 +96,7 @@ llvm::Error tanhInt16(KernelContext &ctx) {
 
 template <class T> llvm::Error leakyRelu(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
+  Tensor &result = ctx.output();
   float alpha = ctx.options<circle::LeakyReluOptions>().alpha();
   Multiplier above = quantizeMultiplier(static_cast<double>(in.scale() / result.scale()));
   Multiplier below = quantizeMultiplier(static_cast<double>(in.scale() * alpha / result.scale()));
@@ -122,10 +119,7 @@ int16_t saturatingLeftShift(int16_t x, int amount) {
 /// x · relu6(x + 3) / 6 in 16 bits. The last product is not rounded, which takes away the bias of the others.
 template <class T> llvm::Error hardSwish(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
+  Tensor &result = ctx.output();
   const float fine = (1.f / 128) * in.scale();
   Multiplier toOutput = quantizeMultiplier(static_cast<double>(fine / result.scale()));
   Multiplier toGate = quantizeMultiplier(static_cast<double>(fine / (3.f / 32768)));

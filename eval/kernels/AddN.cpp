@@ -7,14 +7,7 @@ namespace {
 
 /// The sum of all operands, which have the same shape.
 template <class T> llvm::Error addN(KernelContext &ctx) {
-  llvm::ArrayRef<int32_t> shape = ctx.input(0).shape;
-  for (unsigned i = 1; i < ctx.numInputs(); ++i)
-    if (llvm::ArrayRef<int32_t>(ctx.input(i).shape) != shape)
-      return ctx.fail(i, "has another shape than the first", shapeText(shape), shapeText(ctx.input(i).shape));
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  auto out = (*output)->as<T>();
+  auto out = ctx.output().as<T>();
   std::fill(out.begin(), out.end(), T(0));
   for (unsigned i = 0; i < ctx.numInputs(); ++i) {
     auto x = ctx.input(i).as<T>();

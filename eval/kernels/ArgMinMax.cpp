@@ -11,20 +11,10 @@ namespace {
 /// The first of the best along an axis, which the output does not have any more.
 template <class T, class Index, class Better> llvm::Error argBest(KernelContext &ctx, Better better) {
   const Tensor &in = ctx.input(0);
-  auto given = ctx.integer(1);
-  if (!given)
-    return given.takeError();
-  auto axis = ctx.axis(*given, in.rank());
-  if (!axis)
-    return axis.takeError();
-  Shape shape = in.shape;
-  shape.erase(shape.begin() + *axis);
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  int64_t length = in.dim(*axis), inner = product(in.shape, *axis + 1, in.rank());
+  int axis = ctx.axis(*ctx.value(1), in.rank());
+  int64_t length = in.dim(axis), inner = product(in.shape, axis + 1, in.rank());
   auto x = in.as<T>();
-  auto out = (*output)->template as<Index>();
+  auto out = ctx.output().as<Index>();
   if (length == 0 && !out.empty())
     return ctx.fail(0, "has no elements along the axis");
   for (size_t i = 0; i < out.size(); ++i) {
@@ -47,40 +37,26 @@ template <class T> llvm::Error argMinMax(KernelContext &ctx) {
 /// The k largest of each row, the largest first; among equal ones the first.
 template <class T, class Index> llvm::Error largest(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto k = ctx.integer(1);
-  if (!k)
-    return k.takeError();
-  int64_t length = in.dim(in.rank() - 1);
-  if (*k < 0 || *k > length)
-    return ctx.fail(1, "more elements than a row has", std::to_string(length), std::to_string(*k));
-  Shape shape = in.shape;
-  shape.back() = static_cast<int32_t>(*k);
-  Tensor *results[2] = {};
-  for (unsigned i = 0; i < 2; ++i)
-    if (ctx.wants(i)) {
-      auto output = ctx.output(i, shape);
-      if (!output)
-        return output.takeError();
-      results[i] = *output;
-    }
+  int64_t k = *ctx.value(1), length = in.dim(in.rank() - 1);
+  Tensor *results[2] = {ctx.outputs[0], ctx.numOutputs() > 1 ? ctx.outputs[1] : nullptr};
   auto x = in.as<T>();
-  int64_t rows = *k == 0 ? 0 : static_cast<int64_t>(x.size()) / length;
+  int64_t rows = k == 0 ? 0 : static_cast<int64_t>(x.size()) / length;
   std::vector<Index> order(rows ? static_cast<size_t>(length) : 0);
   for (int64_t row = 0; row < rows; ++row) {
     const T *from = x.data() + row * length;
     std::iota(order.begin(), order.end(), Index(0));
     // What is not a number comes last: the order must be one.
-    std::partial_sort(order.begin(), order.begin() + *k, order.end(), [from](Index a, Index b) {
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), [from](Index a, Index b) {
       bool aIsNumber = from[a] == from[a], bIsNumber = from[b] == from[b];
       if (aIsNumber != bIsNumber)
         return aIsNumber;
       return aIsNumber && from[a] != from[b] ? from[a] > from[b] : a < b;
     });
-    for (int64_t i = 0; i < *k; ++i) {
+    for (int64_t i = 0; i < k; ++i) {
       if (results[0])
-        results[0]->as<T>()[row * *k + i] = from[order[i]];
+        results[0]->as<T>()[row * k + i] = from[order[i]];
       if (results[1])
-        results[1]->as<Index>()[row * *k + i] = order[i];
+        results[1]->as<Index>()[row * k + i] = order[i];
     }
   }
   return llvm::Error::success();

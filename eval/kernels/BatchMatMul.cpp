@@ -33,24 +33,11 @@ struct MatMul {
   Shape batches;
 };
 
-llvm::Expected<MatMul> prepare(KernelContext &ctx) {
+MatMul prepare(KernelContext &ctx) {
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
-  const Tensor &x = ctx.input(0), &y = ctx.input(1);
-  MatMul m{Stack(x, options.adjoint_lhs()), Stack(y, options.adjoint_rhs()), nullptr, {}};
-  if (m.left.columns != m.right.rows)
-    return ctx.fail(1, "does not have as many rows as the first has columns", std::to_string(m.left.columns),
-                    std::to_string(m.right.rows));
-  auto batches = broadcastShape(m.left.batches, m.right.batches);
-  if (!batches)
-    return ctx.fail("the stacks of matrices do not broadcast");
-  m.batches = *batches;
-  batches->push_back(static_cast<int32_t>(m.left.rows));
-  batches->push_back(static_cast<int32_t>(m.right.columns));
-  auto output = ctx.output(0, *batches);
-  if (!output)
-    return output.takeError();
-  m.output = *output;
-  return m;
+  Tensor &out = ctx.output();
+  return {Stack(ctx.input(0), options.adjoint_lhs()), Stack(ctx.input(1), options.adjoint_rhs()), &out,
+          Shape(out.shape.begin(), out.shape.end() - 2)};
 }
 
 /// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
@@ -75,22 +62,18 @@ void multiplyAll(KernelContext &ctx, const MatMul &m, Add add, End end) {
 }
 
 llvm::Error multiplyFloat(KernelContext &ctx) {
-  auto m = prepare(ctx);
-  if (!m)
-    return m.takeError();
+  MatMul m = prepare(ctx);
   auto x = ctx.input(0).as<float>(), y = ctx.input(1).as<float>();
   multiplyAll<float, float>(
-      ctx, *m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      ctx, m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
       [](float sum, int64_t, int64_t) { return sum; });
   return llvm::Error::success();
 }
 
 template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelContext &ctx) {
-  auto m = prepare(ctx);
-  if (!m)
-    return m.takeError();
+  MatMul m = prepare(ctx);
   auto scales =
-      ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m->output, static_cast<int32_t>(m->right.columns),
+      ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m.output, static_cast<int32_t>(m.right.columns),
                            circle::ActivationFunctionType::NONE,
                            ctx.input(1).perChannel() ? ChannelScales::Product::Double : ChannelScales::Product::Float);
   if (!scales)
@@ -98,7 +81,7 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
   auto x = ctx.input(0).as<T>();
   auto y = ctx.input(1).as<Y>();
   multiplyAll<Acc, T>(
-      ctx, *m,
+      ctx, m,
       [&](Acc &sum, int64_t i, int64_t j) {
         sum = wrappingAdd<Acc>(sum, (x[i] - scales->inputZero) * (y[j] - scales->filterZeroAt(j)));
       },
@@ -107,27 +90,23 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
 }
 
 llvm::Error multiplyIntegers(KernelContext &ctx) {
-  auto m = prepare(ctx);
-  if (!m)
-    return m.takeError();
+  MatMul m = prepare(ctx);
   auto x = ctx.input(0).as<int8_t>(), y = ctx.input(1).as<int8_t>();
   multiplyAll<int32_t, int32_t>(
-      ctx, *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
+      ctx, m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
       [](int32_t sum, int64_t, int64_t) { return sum; });
   return llvm::Error::success();
 }
 
 llvm::Error multiplyUint4(KernelContext &ctx) {
-  auto m = prepare(ctx);
-  if (!m)
-    return m.takeError();
+  MatMul m = prepare(ctx);
   std::vector<double> x = realsOf(ctx.input(0)), y = realsOf(ctx.input(1));
-  std::vector<double> out(static_cast<size_t>(m->output->count()));
+  std::vector<double> out(static_cast<size_t>(m.output->count()));
   Tensor reals;
   reals.storage = {reinterpret_cast<uint8_t *>(out.data()), out.size() * sizeof(double)};
-  Tensor &output = *std::exchange(m->output, &reals);
+  Tensor &output = *std::exchange(m.output, &reals);
   multiplyAll<double, double>(
-      ctx, *m, [&](double &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
+      ctx, m, [&](double &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
       [](double sum, int64_t, int64_t) { return sum; });
   setReals(output, out);
   return llvm::Error::success();
@@ -135,25 +114,23 @@ llvm::Error multiplyUint4(KernelContext &ctx) {
 
 /// Float times int8: the rows of the float operand are quantised, each by its own range.
 llvm::Error multiplyHybrid(KernelContext &ctx) {
-  auto m = prepare(ctx);
-  if (!m)
-    return m.takeError();
+  MatMul m = prepare(ctx);
   // In the order of rows, whatever the operand's.
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
   auto x = ctx.input(0).as<float>();
   auto y = ctx.input(1).as<int8_t>();
   llvm::SmallVector<float, 0> rows(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    int64_t inside = static_cast<int64_t>(i) % m->left.size, matrix = static_cast<int64_t>(i) - inside;
-    int64_t row = inside / m->left.columns, column = inside % m->left.columns;
-    rows[i] = x[matrix + row * m->left.rowStep + column * m->left.columnStep];
+    int64_t inside = static_cast<int64_t>(i) % m.left.size, matrix = static_cast<int64_t>(i) - inside;
+    int64_t row = inside / m.left.columns, column = inside % m.left.columns;
+    rows[i] = x[matrix + row * m.left.rowStep + column * m.left.columnStep];
   }
-  m->left.rowStep = m->left.columns;
-  m->left.columnStep = 1;
-  int64_t count = m->left.columns ? static_cast<int64_t>(x.size()) / m->left.columns : 0;
+  m.left.rowStep = m.left.columns;
+  m.left.columnStep = 1;
+  int64_t count = m.left.columns ? static_cast<int64_t>(x.size()) / m.left.columns : 0;
   HybridRows quantised(rows, count, options.asymmetric_quantize_inputs());
   multiplyAll<int32_t, float>(
-      ctx, *m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
+      ctx, m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, quantised.elements[i] * y[j]); },
       [&](int32_t sum, int64_t row, int64_t column) {
         return count ? static_cast<float>(sum) * (quantised.scales[row] * ctx.input(1).scaleOf(column)) : 0.f;
       });

@@ -16,24 +16,17 @@ public:
                                         int32_t columns) {
     if (columns <= 0)
       return ctx.fail("the hidden size is not above zero");
-    auto clusters = ctx.integers(clustersAt);
-    if (!clusters)
-      return clusters.takeError();
-    int64_t codes = ctx.input(scalesAt).count(), used = 0;
+    auto clusters = *ctx.values(clustersAt);
+    int64_t codes = 0;
     BinaryCodes made;
     made.columns = columns;
     made.words = llvm::divideCeil(columns, 32);
-    for (size_t i = 0; i < clusters->size(); i += 2) {
-      int64_t bits = (*clusters)[i], size = (*clusters)[i + 1];
-      if (bits < 1 || bits > 32 || size < 0 || size > (codes - used) / bits)
-        return ctx.fail(clustersAt, "has another number of bits than there are scales");
+    for (size_t i = 0; i < clusters.size(); i += 2) {
+      int64_t bits = clusters[i], size = clusters[i + 1];
       for (int64_t row = 0; row < size; ++row)
-        made.rows.push_back({used + row, size, bits});
-      used += bits * size;
+        made.rows.push_back({codes + row, size, bits});
+      codes += bits * size;
     }
-    if (used != codes)
-      return ctx.fail(clustersAt, "has another number of bits than there are scales", std::to_string(codes),
-                      std::to_string(used));
     if (ctx.input(binaryAt).count() != codes * made.words)
       return ctx.fail(binaryAt, "does not have the words of each row", std::to_string(codes * made.words),
                       std::to_string(ctx.input(binaryAt).count()));
@@ -78,11 +71,8 @@ llvm::Error fullyConnected(KernelContext &ctx) {
   if (bias && bias->count() != codes->count())
     return ctx.fail(Bias, "does not have a number for each row of the weights", std::to_string(codes->count()),
                     std::to_string(bias->count()));
-  auto output = ctx.output(0, {codes->count(), batches});
-  if (!output)
-    return output.takeError();
   auto in = ctx.input(Input).as<float>();
-  auto out = (*output)->as<float>();
+  auto out = ctx.output().as<float>();
   if (out.empty())
     return llvm::Error::success();
   std::vector<float> weights(depth);
@@ -105,37 +95,25 @@ llvm::Error gather(KernelContext &ctx) {
   auto codes = BinaryCodes::of(ctx, Scales, Binary, Clusters, columns);
   if (!codes)
     return codes.takeError();
-  auto axis = ctx.axis(options.axis(), 2);
-  if (!axis)
-    return axis.takeError();
-  Shape shape = ctx.input(Indices).shape;
-  if (*axis == 0)
-    shape.push_back(columns);
-  else
-    shape.insert(shape.begin(), codes->count());
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  auto indices = ctx.integers(Indices);
-  if (!indices)
-    return indices.takeError();
-  int64_t length = *axis == 0 ? codes->count() : columns;
-  for (int64_t index : *indices)
+  int axis = ctx.axis(options.axis(), 2);
+  auto indices = *ctx.values(Indices);
+  int64_t length = axis == 0 ? codes->count() : columns;
+  for (int64_t index : indices)
     if (index < 0 || index >= length)
       return ctx.fail(Indices, "index " + llvm::Twine(index) + " of " + llvm::Twine(length));
-  auto out = (*output)->as<float>();
+  auto out = ctx.output().as<float>();
   if (out.empty())
     return llvm::Error::success();
-  if (*axis == 0) {
-    for (size_t i = 0; i < indices->size() && !ctx.late(columns); ++i)
-      codes->decode((*indices)[i], out.slice(i * columns, columns));
+  if (axis == 0) {
+    for (size_t i = 0; i < indices.size() && !ctx.late(columns); ++i)
+      codes->decode(indices[i], out.slice(i * columns, columns));
     return llvm::Error::success();
   }
   std::vector<float> row(columns);
   for (int64_t r = 0; r < codes->count() && !ctx.late(columns); ++r) {
     codes->decode(r, row);
-    for (size_t i = 0; i < indices->size(); ++i)
-      out[r * indices->size() + i] = row[(*indices)[i]];
+    for (size_t i = 0; i < indices.size(); ++i)
+      out[r * indices.size() + i] = row[indices[i]];
   }
   return llvm::Error::success();
 }

@@ -10,35 +10,17 @@ namespace {
 
 /// The same bytes as elements of another size: smaller ones get a dimension of their own, larger ones take the last.
 llvm::Error bitcast(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  int64_t from = elementSize(in), to = bitsPerElement(ctx.outputType()).value_or(8) / 8;
-  Shape shape = in.shape;
-  if (from > to)
-    shape.push_back(static_cast<int32_t>(from / to));
-  if (from < to) {
-    if (shape.empty() || shape.back() != to / from)
-      return ctx.fail(0, "its last dimension does not fill elements of the result");
-    shape.pop_back();
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  llvm::copy(in.bytes(), (*output)->as<uint8_t>().begin());
+  llvm::copy(ctx.input(0).bytes(), ctx.output().storage.begin());
   return llvm::Error::success();
 }
 
 template <class T, class F> llvm::Error combine(KernelContext &ctx, F f) {
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the shapes of its operands do not fit");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   auto x = a.as<T>(), y = b.as<T>();
-  auto out = (*output)->template as<T>();
+  auto out = output.as<T>();
   size_t i = 0;
-  for (Broadcast at(*shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next())
+  for (Broadcast at(output.shape, {a.shape, b.shape}); !at.done() && !ctx.late(); at.next())
     out[i++] = f(x[at.index(0)], y[at.index(1)]);
   return llvm::Error::success();
 }
@@ -55,10 +37,7 @@ template <class T> llvm::Error rightShift(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error sign(KernelContext &ctx) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
-  llvm::transform(ctx.input(0).as<T>(), (*output)->template as<T>().begin(),
+  llvm::transform(ctx.input(0).as<T>(), ctx.output().as<T>().begin(),
                   [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
   return llvm::Error::success();
 }

@@ -53,13 +53,11 @@ template <class F> llvm::Error withType(KernelContext &ctx, TensorType type, F f
 }
 
 llvm::Error cast(KernelContext &ctx) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   return withType(ctx, ctx.input(0).type, [&]<class From>(From) {
-    return withType(ctx, (*output)->type, [&]<class To>(To) {
+    return withType(ctx, output.type, [&]<class To>(To) {
       using Stored = std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>;
-      llvm::transform(ctx.input(0).as<Stored>(), (*output)->template as<To>().begin(),
+      llvm::transform(ctx.input(0).as<Stored>(), output.as<To>().begin(),
                       [](Stored value) { return convert<To>(value); });
       return llvm::Error::success();
     });

@@ -48,25 +48,15 @@ void transform(llvm::MutableArrayRef<Complex> x) {
 /// half that the other half follows from.
 llvm::Error realTransform2d(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto lengths = ctx.integers(1);
-  if (!lengths)
-    return lengths.takeError();
-  if (lengths->size() != 2)
-    return ctx.fail(1, "must be two lengths");
-  for (int64_t length : *lengths)
-    if (length <= 0 || length > 1 << 24 || !llvm::isPowerOf2_64(static_cast<uint64_t>(length)))
+  auto lengths = *ctx.values(1);
+  for (int64_t length : lengths)
+    if (length > 1 << 24 || !llvm::isPowerOf2_64(static_cast<uint64_t>(length)))
       return ctx.fail(1, "has a length that is no power of two");
-  int64_t height = (*lengths)[0], width = (*lengths)[1], half = width / 2 + 1;
-  Shape shape = in.shape;
-  shape[in.rank() - 2] = static_cast<int32_t>(height);
-  shape[in.rank() - 1] = static_cast<int32_t>(half);
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
+  int64_t height = lengths[0], width = lengths[1], half = width / 2 + 1;
   int64_t inHeight = in.dim(in.rank() - 2), inWidth = in.dim(in.rank() - 1);
   int64_t count = product(in.shape, 0, in.rank() - 2);
   auto x = in.as<float>();
-  auto out = (*output)->as<std::complex<float>>();
+  auto out = ctx.output().as<std::complex<float>>();
   std::vector<Complex> row(width), column(height);
   for (int64_t matrix = 0; matrix < count; ++matrix) {
     std::complex<float> *result = out.data() + matrix * height * half;

@@ -13,41 +13,29 @@ struct Conv {
   KernelContext *ctx;
   const Tensor *input, *filter, *bias;
   Tensor *output;
-  circle::Padding padding;
   int strideH, strideW, dilationH, dilationW;
+  int64_t top, left; ///< how far the first window begins before the image
   circle::ActivationFunctionType activation;
-  Window vertical, horizontal;
 };
 
-/// Reads operands and options, and makes the output. `outputChannels` is the filter's dimension that has them.
-template <class Options> llvm::Expected<Conv> prepare(KernelContext &ctx, int outputChannels) {
+template <class Options> Conv prepare(KernelContext &ctx) {
   const auto &options = ctx.options<Options>();
+  const Tensor &in = ctx.input(0), &filter = ctx.input(1);
+  Tensor &out = ctx.output();
   Conv conv{&ctx,
-            &ctx.input(0),
-            &ctx.input(1),
+            &in,
+            &filter,
             ctx.optional(2),
-            nullptr,
-            options.padding(),
+            &out,
             options.stride_h(),
             options.stride_w(),
             options.dilation_h_factor(),
             options.dilation_w_factor(),
-            options.fused_activation_function(),
-            {},
-            {}};
-  const Tensor &in = *conv.input, &filter = *conv.filter;
-  auto vertical = slide(conv.padding, in.dim(1), filter.dim(1), conv.strideH, conv.dilationH);
-  auto horizontal = slide(conv.padding, in.dim(2), filter.dim(2), conv.strideW, conv.dilationW);
-  if (!vertical || !horizontal)
-    return ctx.fail("strides, dilations or the filter's size are impossible");
-  conv.vertical = *vertical;
-  conv.horizontal = *horizontal;
-  int32_t channels = filter.dim(outputChannels);
-  auto output = ctx.output(
-      0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), channels});
-  if (!output)
-    return output.takeError();
-  conv.output = *output;
+            0,
+            0,
+            options.fused_activation_function()};
+  conv.top = paddingBefore(in.dim(1), out.dim(1), filter.dim(1), conv.strideH, conv.dilationH);
+  conv.left = paddingBefore(in.dim(2), out.dim(2), filter.dim(2), conv.strideW, conv.dilationW);
   return conv;
 }
 
@@ -66,19 +54,19 @@ void convolve(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
   uint64_t work = static_cast<uint64_t>(product(filter.shape, 1, 4));
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    for (int64_t oy = 0; oy < c.vertical.count; ++oy)
-      for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
+    for (int64_t oy = 0; oy < c.output->dim(1); ++oy)
+      for (int64_t ox = 0; ox < c.output->dim(2); ++ox)
         for (int64_t channel = 0; channel < channels; ++channel) {
           if (c.ctx->late(work))
             return;
           Acc sum = 0;
           int64_t group = channel / perGroup;
           for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
-            int64_t y = oy * c.strideH - c.vertical.before + fy * c.dilationH;
+            int64_t y = oy * c.strideH - c.top + fy * c.dilationH;
             if (y < 0 || y >= height)
               continue;
             for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
-              int64_t x = ox * c.strideW - c.horizontal.before + fx * c.dilationW;
+              int64_t x = ox * c.strideW - c.left + fx * c.dilationW;
               if (x < 0 || x >= width)
                 continue;
               int64_t i = ((batch * height + y) * width + x) * depth + group * filterDepth;
@@ -91,44 +79,29 @@ void convolve(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
         }
 }
 
-llvm::Expected<Conv> prepareConv(KernelContext &ctx) {
-  auto conv = prepare<circle::Conv2DOptions>(ctx, 0);
-  if (!conv)
-    return conv.takeError();
-  int64_t depth = conv->input->dim(3), filterDepth = conv->filter->dim(3);
-  // Groups: the filter is as deep as one group of the input's channels.
-  if (filterDepth == 0 || depth % filterDepth || depth == 0 || conv->filter->dim(0) % (depth / filterDepth))
-    return ctx.fail(1, "its depth does not fit the input's channels");
-  return conv;
-}
-
 llvm::Error convFloat(KernelContext &ctx) {
-  auto conv = prepareConv(ctx);
-  if (!conv)
-    return conv.takeError();
-  auto in = conv->input->as<float>(), filter = conv->filter->as<float>();
-  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
+  Conv conv = prepare<circle::Conv2DOptions>(ctx);
+  auto in = conv.input->as<float>(), filter = conv.filter->as<float>();
+  auto bias = conv.bias ? conv.bias->as<float>() : llvm::ArrayRef<float>();
   convolve<float>(
-      *conv, conv->output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
-      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv->activation); });
+      conv, conv.output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv.activation); });
   return llvm::Error::success();
 }
 
 /// Acc: the type of sums and bias.
 template <class T, class W, class Acc> llvm::Error convQuantized(KernelContext &ctx) {
-  auto conv = prepareConv(ctx);
-  if (!conv)
-    return conv.takeError();
-  auto channels = ChannelScales::of<T>(ctx, *conv->input, *conv->filter, *conv->output, conv->output->dim(3),
-                                       conv->activation, precisionFor<T>);
+  Conv conv = prepare<circle::Conv2DOptions>(ctx);
+  auto channels = ChannelScales::of<T>(ctx, *conv.input, *conv.filter, *conv.output, conv.output->dim(3),
+                                       conv.activation, precisionFor<T>);
   if (!channels)
     return channels.takeError();
   channels->roundOnce = std::is_same_v<T, int8_t>;
-  auto in = conv->input->as<T>();
-  auto filter = weightsOf<W>(*conv->filter);
-  auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
+  auto in = conv.input->as<T>();
+  auto filter = weightsOf<W>(*conv.filter);
+  auto bias = conv.bias ? conv.bias->as<Acc>() : llvm::ArrayRef<Acc>();
   convolve<Acc>(
-      *conv, conv->output->as<T>(),
+      conv, conv.output->as<T>(),
       [&](Acc &sum, int64_t i, int64_t f) {
         sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
       },
@@ -147,18 +120,18 @@ void convolveDepthwise(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, E
   uint64_t work = static_cast<uint64_t>(product(filter.shape, 1, 3));
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    for (int64_t oy = 0; oy < c.vertical.count; ++oy)
-      for (int64_t ox = 0; ox < c.horizontal.count; ++ox)
+    for (int64_t oy = 0; oy < c.output->dim(1); ++oy)
+      for (int64_t ox = 0; ox < c.output->dim(2); ++ox)
         for (int64_t channel = 0; channel < channels; ++channel) {
           if (c.ctx->late(work))
             return;
           Acc sum = 0;
           for (int64_t fy = 0; fy < filter.dim(1); ++fy) {
-            int64_t y = oy * c.strideH - c.vertical.before + fy * c.dilationH;
+            int64_t y = oy * c.strideH - c.top + fy * c.dilationH;
             if (y < 0 || y >= height)
               continue;
             for (int64_t fx = 0; fx < filter.dim(2); ++fx) {
-              int64_t x = ox * c.strideW - c.horizontal.before + fx * c.dilationW;
+              int64_t x = ox * c.strideW - c.left + fx * c.dilationW;
               if (x >= 0 && x < width)
                 add(sum, ((batch * height + y) * width + x) * depth + channel / multiplier,
                     (fy * filter.dim(2) + fx) * channels + channel);
@@ -168,41 +141,27 @@ void convolveDepthwise(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, E
         }
 }
 
-llvm::Expected<Conv> prepareDepthwise(KernelContext &ctx) {
-  auto conv = prepare<circle::DepthwiseConv2DOptions>(ctx, 3);
-  if (!conv)
-    return conv.takeError();
-  int32_t depth = conv->input->dim(3);
-  if (depth == 0 || conv->filter->dim(3) % depth)
-    return ctx.fail(1, "its channels are no multiple of the input's");
-  return conv;
-}
-
 llvm::Error depthwiseFloat(KernelContext &ctx) {
-  auto conv = prepareDepthwise(ctx);
-  if (!conv)
-    return conv.takeError();
-  auto in = conv->input->as<float>(), filter = conv->filter->as<float>();
-  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
+  Conv conv = prepare<circle::DepthwiseConv2DOptions>(ctx);
+  auto in = conv.input->as<float>(), filter = conv.filter->as<float>();
+  auto bias = conv.bias ? conv.bias->as<float>() : llvm::ArrayRef<float>();
   convolveDepthwise<float>(
-      *conv, conv->output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
-      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv->activation); });
+      conv, conv.output->as<float>(), [&](float &sum, int64_t i, int64_t f) { sum += in[i] * filter[f]; },
+      [&](float sum, int64_t channel) { return activate(sum + (bias.empty() ? 0 : bias[channel]), conv.activation); });
   return llvm::Error::success();
 }
 
 template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelContext &ctx) {
-  auto conv = prepareDepthwise(ctx);
-  if (!conv)
-    return conv.takeError();
-  auto channels = ChannelScales::of<T>(ctx, *conv->input, *conv->filter, *conv->output, conv->output->dim(3),
-                                       conv->activation, precisionFor<T>);
+  Conv conv = prepare<circle::DepthwiseConv2DOptions>(ctx);
+  auto channels = ChannelScales::of<T>(ctx, *conv.input, *conv.filter, *conv.output, conv.output->dim(3),
+                                       conv.activation, precisionFor<T>);
   if (!channels)
     return channels.takeError();
-  auto in = conv->input->as<T>();
-  auto filter = weightsOf<W>(*conv->filter);
-  auto bias = conv->bias ? conv->bias->as<Acc>() : llvm::ArrayRef<Acc>();
+  auto in = conv.input->as<T>();
+  auto filter = weightsOf<W>(*conv.filter);
+  auto bias = conv.bias ? conv.bias->as<Acc>() : llvm::ArrayRef<Acc>();
   convolveDepthwise<Acc>(
-      *conv, conv->output->as<T>(),
+      conv, conv.output->as<T>(),
       [&](Acc &sum, int64_t i, int64_t f) {
         sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
       },
@@ -213,34 +172,30 @@ template <class T, class W, class Acc> llvm::Error depthwiseQuantized(KernelCont
 }
 
 /// Float input and narrow weights: each picture is quantised by its own range, sums are integers.
-template <class Prepare, class Convolve>
-llvm::Error hybrid(KernelContext &ctx, Prepare prepared, Convolve convolveWith, bool alwaysByChannel) {
-  llvm::Expected<Conv> conv = prepared(ctx);
-  if (!conv)
-    return conv.takeError();
-  const Tensor &in = *conv->input, &filter = *conv->filter;
+template <class Convolve> llvm::Error hybrid(const Conv &conv, Convolve convolveWith, bool alwaysByChannel) {
+  const Tensor &in = *conv.input, &filter = *conv.filter;
   HybridRows rows(in.as<float>(), in.dim(0), alwaysByChannel || filter.perChannel());
   auto weights = weightsOf<int8_t>(filter);
-  auto bias = conv->bias ? conv->bias->as<float>() : llvm::ArrayRef<float>();
-  int64_t perPicture = in.dim(0) ? conv->output->count() / in.dim(0) : 0, done = 0;
+  auto bias = conv.bias ? conv.bias->as<float>() : llvm::ArrayRef<float>();
+  int64_t perPicture = in.dim(0) ? conv.output->count() / in.dim(0) : 0, done = 0;
   convolveWith(
-      *conv, conv->output->as<float>(),
+      conv, conv.output->as<float>(),
       [&](int32_t &sum, int64_t i, int64_t f) { sum = wrappingAdd(sum, rows.elements[i] * weights[f]); },
       [&](int32_t sum, int64_t channel) {
         float scale = rows.scales[done++ / perPicture];
         float real = static_cast<float>(sum) * filter.scaleOf(channel) * scale;
-        return activate(real + (bias.empty() ? 0 : bias[channel]), conv->activation);
+        return activate(real + (bias.empty() ? 0 : bias[channel]), conv.activation);
       });
   return llvm::Error::success();
 }
 
 llvm::Error convHybrid(KernelContext &ctx) {
   return hybrid(
-      ctx, prepareConv, [](auto &&...args) { convolve<int32_t>(args...); }, false);
+      prepare<circle::Conv2DOptions>(ctx), [](auto &&...args) { convolve<int32_t>(args...); }, false);
 }
 llvm::Error depthwiseHybrid(KernelContext &ctx) {
   return hybrid(
-      ctx, prepareDepthwise, [](auto &&...args) { convolveDepthwise<int32_t>(args...); }, true);
+      prepare<circle::DepthwiseConv2DOptions>(ctx), [](auto &&...args) { convolveDepthwise<int32_t>(args...); }, true);
 }
 
 } // namespace

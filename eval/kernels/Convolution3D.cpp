@@ -1,6 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
+#include "ir/shapes/Rules.h"
 
 #include <array>
 
@@ -13,24 +14,32 @@ using Three = std::array<int64_t, 3>;
 
 struct Conv3D {
   const Tensor *input, *filter, *bias;
-  Tensor *output = nullptr;
-  Three strides, dilations, before{};
+  Tensor *output;
+  Three strides, dilations;
+  Three before; ///< how far the first window begins before the image
   circle::ActivationFunctionType activation;
 };
 
-/// `input` and `bias` are operands.
-llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias) {
+/// `input` and `bias` are operands. Windows slide over the input, or over the output.
+llvm::Expected<Conv3D> read(KernelContext &ctx, unsigned input, unsigned bias, bool transposed) {
   const auto &options = ctx.options<circle::Conv3DOptions>();
   Conv3D c{&ctx.input(input),
            &ctx.input(1),
            ctx.optional(bias),
-           nullptr,
+           &ctx.output(),
            {options.stride_d(), options.stride_h(), options.stride_w()},
            {options.dilation_d_factor(), options.dilation_h_factor(), options.dilation_w_factor()},
            {},
            options.fused_activation_function()};
   if (c.input->dim(4) == 0)
     return ctx.fail(input, "has no channels");
+  for (int d = 0; d < 3; ++d) {
+    int64_t length = (transposed ? c.output : c.input)->dim(d + 1), size = c.filter->dim(d);
+    auto count = inference::positions(options.padding(), length, size, c.strides[d], c.dilations[d]);
+    if (!count)
+      return ctx.fail("strides, dilations or the filter's size are impossible");
+    c.before[d] = paddingBefore(length, *count, size, c.strides[d], c.dilations[d]);
+  }
   return c;
 }
 
@@ -70,28 +79,16 @@ template <class Place, class F> void forEachFilter(const Tensor &filter, const T
 
 /// Filter [depth, height, width, input channels, output channels].
 llvm::Error convolve(KernelContext &ctx) {
-  auto c = read(ctx, 0, 2);
+  auto c = read(ctx, 0, 2, false);
   if (!c)
     return c.takeError();
   const Tensor &in = *c->input, &filter = *c->filter;
-  Shape shape{in.dim(0), 0, 0, 0, filter.dim(4)};
-  for (int d = 0; d < 3; ++d) {
-    auto window = slide(ctx.options<circle::Conv3DOptions>().padding(), in.dim(d + 1), filter.dim(d), c->strides[d],
-                        c->dilations[d]);
-    if (!window)
-      return ctx.fail("strides, dilations or the filter's size are impossible");
-    shape[d + 1] = static_cast<int32_t>(window->count);
-    c->before[d] = window->before;
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
   auto x = in.as<float>(), weights = filter.as<float>();
-  auto out = (*output)->as<float>();
+  auto out = c->output->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(4);
   uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
-  forEachPlace(ctx, **output, [&](int64_t batch, const Three &at) {
+  forEachPlace(ctx, *c->output, [&](int64_t batch, const Three &at) {
     for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
       float sum = 0;
       auto place = [&](int d, int64_t f, int64_t &there) {
@@ -111,37 +108,16 @@ llvm::Error convolve(KernelContext &ctx) {
 
 /// Filter [depth, height, width, output channels, input channels]; operand 0 is the output's shape.
 llvm::Error convolveTransposed(KernelContext &ctx) {
-  auto c = read(ctx, 2, 3);
+  auto c = read(ctx, 2, 3, true);
   if (!c)
     return c.takeError();
-  auto size = ctx.integers(0);
-  if (!size)
-    return size.takeError();
   const Tensor &in = *c->input, &filter = *c->filter;
-  if (size->size() != 5 || (*size)[0] != in.dim(0) || (*size)[4] != filter.dim(3))
-    return ctx.fail(0, "does not have the input's batches and the filter's channels");
-  Shape shape;
-  for (int64_t dim : *size) {
-    if (dim < 0 || dim > std::numeric_limits<int32_t>::max())
-      return ctx.fail(0, "is an impossible shape");
-    shape.push_back(static_cast<int32_t>(dim));
-  }
-  for (int d = 0; d < 3; ++d) {
-    auto window = slide(ctx.options<circle::Conv3DOptions>().padding(), shape[d + 1], filter.dim(d), c->strides[d],
-                        c->dilations[d]);
-    if (!window)
-      return ctx.fail("strides, dilations or the filter's size are impossible");
-    c->before[d] = window->before;
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
   auto x = in.as<float>(), weights = filter.as<float>();
-  auto out = (*output)->as<float>();
+  auto out = c->output->as<float>();
   int64_t depth = in.dim(4), channels = filter.dim(3);
   uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
-  forEachPlace(ctx, **output, [&](int64_t batch, const Three &at) {
+  forEachPlace(ctx, *c->output, [&](int64_t batch, const Three &at) {
     for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
       float sum = 0;
       auto place = [&](int d, int64_t f, int64_t &there) {

@@ -219,7 +219,11 @@ llvm::Error detect(KernelContext &ctx) {
 llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels() {
   static const CustomKernelRow rows[] = {
       {"TFLite_Detection_PostProcess",
-       {BuiltinOperator::CUSTOM, "f32|u8{n|t}, f32|u8{n|t}, f32|u8{n|t} -> f32, f32, f32, f32", detect}},
+       {BuiltinOperator::CUSTOM,
+        "f32|u8{n|t}, f32|u8{n|t}, f32|u8{n|t} -> f32, f32, f32, f32",
+        detect,
+        {},
+        ShapesFrom::Kernel}},
   };
   return rows;
 }

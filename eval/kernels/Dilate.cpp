@@ -7,40 +7,17 @@ namespace origo::eval {
 
 namespace {
 
-/// A number for each dimension of operand 0, each at least one.
-llvm::Expected<llvm::SmallVector<int64_t, 8>> steps(KernelContext &ctx, unsigned operand) {
-  auto numbers = ctx.integers(operand);
-  if (!numbers)
-    return numbers.takeError();
-  if (numbers->size() != ctx.input(0).shape.size())
-    return ctx.fail(operand, "does not have a number for each dimension");
-  for (int64_t number : *numbers)
-    if (number < 1 || number > std::numeric_limits<int32_t>::max())
-      return ctx.fail(operand, "has a number that is not above zero");
-  return numbers;
-}
-
 /// Puts elements apart, with the padding in between.
 llvm::Error dilate(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto apart = steps(ctx, 1);
-  if (!apart)
-    return apart.takeError();
+  auto apart = *ctx.values(1);
   if (ctx.input(2).type != in.type || ctx.input(2).count() != 1)
     return ctx.fail(2, "is not a single element of the input's type");
-  Shape shape;
-  for (size_t d = 0; d < in.shape.size(); ++d) {
-    int64_t dim = in.shape[d] == 0 ? 0 : (in.shape[d] - 1) * (*apart)[d] + 1;
-    if (dim > std::numeric_limits<int32_t>::max())
-      return ctx.fail("the result would have an impossible shape");
-    shape.push_back(static_cast<int32_t>(dim));
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
+  const Shape &shape = output.shape;
   int64_t size = elementSize(in);
   auto from = in.bytes(), padding = ctx.input(2).bytes();
-  auto out = (*output)->as<uint8_t>();
+  auto out = output.as<uint8_t>();
   for (size_t at = 0; at < out.size(); at += size)
     std::memcpy(out.data() + at, padding.data(), size);
   auto strides = stridesOf(shape);
@@ -48,7 +25,7 @@ llvm::Error dilate(KernelContext &ctx) {
   for (size_t at = 0; at < from.size(); at += size) {
     int64_t index = 0;
     for (size_t d = 0; d < shape.size(); ++d)
-      index += position[d] * (*apart)[d] * strides[d];
+      index += position[d] * apart[d] * strides[d];
     std::memcpy(out.data() + index * size, from.data() + at, size);
     for (size_t d = shape.size(); d-- > 0 && ++position[d] == in.shape[d];)
       position[d] = 0;
@@ -60,28 +37,21 @@ using Function = circle::ReduceWindowFunction;
 
 template <class T, class F> llvm::Error slideAndReduce(KernelContext &ctx, F f) {
   const Tensor &in = ctx.input(0);
-  auto window = steps(ctx, 2), strides = steps(ctx, 3), dilations = steps(ctx, 4);
-  if (!window || !strides || !dilations)
-    return firstError(window, strides, dilations);
+  auto window = *ctx.values(2), strides = *ctx.values(3), dilations = *ctx.values(4);
   if (ctx.input(1).count() != 1)
     return ctx.fail(1, "is not a single element");
-  Shape shape, extents;
+  Tensor &output = ctx.output();
+  const Shape &shape = output.shape;
+  Shape extents;
   int64_t inWindow = 1;
   auto steps = stridesOf(in.shape);
   llvm::SmallVector<int64_t, 6> outer, inner;
   for (size_t d = 0; d < in.shape.size(); ++d) {
-    int64_t extent = ((*window)[d] - 1) * (*dilations)[d] + 1;
-    if (extent > in.shape[d])
-      return ctx.fail(2, "is larger than the input");
-    shape.push_back(static_cast<int32_t>((in.shape[d] - extent) / (*strides)[d] + 1));
-    extents.push_back(static_cast<int32_t>((*window)[d]));
-    inWindow *= (*window)[d]; // not more than the input has
-    outer.push_back(steps[d] * (*strides)[d]);
-    inner.push_back(steps[d] * (*dilations)[d]);
+    extents.push_back(static_cast<int32_t>(window[d]));
+    inWindow *= window[d]; // not more than the input has
+    outer.push_back(steps[d] * strides[d]);
+    inner.push_back(steps[d] * dilations[d]);
   }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
   auto x = in.as<T>();
   T first = ctx.input(1).as<T>()[0];
   // Goes through positions in order; `index` follows with these steps.
@@ -97,7 +67,7 @@ template <class T, class F> llvm::Error slideAndReduce(KernelContext &ctx, F f) 
   };
   llvm::SmallVector<int32_t, 6> place(shape.size(), 0), within(shape.size(), 0);
   int64_t begin = 0;
-  for (T &result : (*output)->template as<T>()) {
+  for (T &result : output.as<T>()) {
     result = first;
     int64_t at = begin;
     for (int64_t k = 0; k < inWindow; ++k) {

@@ -10,11 +10,9 @@ namespace origo::eval {
 
 /// output[i] = f(x[i])
 template <class In, class Out, class F> llvm::Error map(KernelContext &ctx, F f) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   auto x = ctx.input(0).as<In>();
-  auto out = (*output)->template as<Out>();
+  auto out = output.as<Out>();
   for (size_t i = 0; i < x.size() && !ctx.late(); ++i)
     out[i] = f(x[i]);
   return llvm::Error::success();
@@ -44,16 +42,11 @@ void forEachRow(llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<int32_t> a, llvm::
 /// a reason.
 template <class In, class Out, class F> llvm::Error zip(KernelContext &ctx, F f) {
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
-  auto shape = broadcastShape(a.shape, b.shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   auto x = a.as<In>(), y = b.as<In>();
-  auto out = (*output)->template as<Out>();
+  auto out = output.as<Out>();
   const char *refused = nullptr;
-  forEachRow(*shape, a.shape, b.shape, [&](const Row &row) {
+  forEachRow(output.shape, a.shape, b.shape, [&](const Row &row) {
     const In *p = x.data() + row.a, *q = y.data() + row.b;
     Out *to = out.data() + row.first;
     if (row.stepA == 1 && row.stepB == 1)

@@ -37,29 +37,15 @@ llvm::Expected<Product> prepare(KernelContext &ctx) {
   Product p{&in,
             &weights,
             ctx.optional(2),
-            nullptr,
-            0,
+            &ctx.output(),
+            in.count() / weights.dim(1),
             weights.dim(1),
             weights.dim(0),
             options.fused_activation_function(),
             options.weights_format()};
-  if (p.depth == 0 || in.count() % p.depth)
-    return ctx.fail(0, "its elements do not fill rows as long as those of the weights");
-  p.batches = in.count() / p.depth;
   if ((p.format == Format::SHUFFLED4x16INT8 && (p.units % 4 || p.depth % 16)) ||
       (p.format == Format::SHUFFLED16x1FLOAT32 && p.units % 16))
     return ctx.fail(1, "does not fill the blocks that its elements are shuffled in");
-  Shape shape{static_cast<int32_t>(p.batches), static_cast<int32_t>(p.units)};
-  if (options.keep_num_dims()) {
-    if (in.rank() == 0 || in.shape.back() != p.depth)
-      return ctx.fail(0, "its last dimension is not the weights'");
-    shape = in.shape;
-    shape.back() = static_cast<int32_t>(p.units);
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  p.output = *output;
   return p;
 }
 
@@ -186,12 +172,8 @@ llvm::Error runShuffled(KernelContext &ctx) {
                                            p->activation, ChannelScales::Product::Float);
   if (!scales)
     return scales.takeError();
-  if (ctx.wants(1)) {
-    auto room = ctx.output(1, p->input->shape);
-    if (!room)
-      return room.takeError();
-    llvm::copy(p->input->bytes(), (*room)->as<uint8_t>().begin());
-  }
+  if (ctx.wants(1))
+    llvm::copy(p->input->bytes(), ctx.output(1).storage.begin());
   auto in = p->input->as<uint8_t>();
   auto weights = p->weights->as<int8_t>(); // stored with the sign of int8
   auto bias = p->bias->as<int32_t>();

@@ -14,31 +14,17 @@ struct Places {
   llvm::SmallVector<int64_t, 8> indices;
   Shape target;
 
-  static llvm::Expected<Places> of(KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> target) {
+  Places(const KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> target)
+      : target(target.begin(), target.end()) {
     const Tensor &tensor = ctx.input(operand);
-    Places made;
-    made.depth = tensor.shape.back();
-    if (made.depth > static_cast<int64_t>(target.size()))
-      return ctx.fail(operand, "has more coordinates than there are dimensions", std::to_string(target.size()),
-                      std::to_string(made.depth));
-    made.target.assign(target.begin(), target.end());
-    made.count = product(tensor.shape, 0, tensor.shape.size() - 1);
-    made.strides = stridesOf(target.take_front(made.depth));
-    made.slice = product(target, made.depth, target.size());
-    return made;
-  }
-  /// Shape of the places and a slice for each.
-  Shape resultShape(const Tensor &tensor) const {
-    Shape shape(tensor.shape.begin(), tensor.shape.end() - 1);
-    shape.append(target.begin() + depth, target.end());
-    return shape;
+    depth = tensor.shape.back();
+    count = product(tensor.shape, 0, tensor.shape.size() - 1);
+    strides = stridesOf(target.take_front(depth));
+    slice = product(target, depth, target.size());
   }
   /// Reads the indices, and refuses those that are out of range.
   llvm::Error read(KernelContext &ctx, unsigned operand) {
-    auto numbers = ctx.integers(operand);
-    if (!numbers)
-      return numbers.takeError();
-    indices = std::move(*numbers);
+    indices = *ctx.values(operand);
     for (size_t i = 0; i < indices.size(); ++i)
       if (int32_t dim = target[i % depth]; indices[i] < 0 || indices[i] >= dim)
         return ctx.fail(operand, "index " + llvm::Twine(indices[i]) + " of " + llvm::Twine(dim) + " elements");
@@ -54,66 +40,38 @@ struct Places {
 
 llvm::Error gatherNd(KernelContext &ctx) {
   const Tensor &params = ctx.input(0);
-  auto places = Places::of(ctx, 1, params.shape);
-  if (!places)
-    return places.takeError();
-  auto output = ctx.output(0, places->resultShape(ctx.input(1)));
-  if (!output)
-    return output.takeError();
-  if (llvm::Error error = places->read(ctx, 1))
+  Tensor &output = ctx.output();
+  Places places(ctx, 1, params.shape);
+  if (llvm::Error error = places.read(ctx, 1))
     return error;
-  int64_t size = places->slice * elementSize(params);
-  if ((*output)->storage.empty())
+  int64_t size = places.slice * elementSize(params);
+  if (output.storage.empty())
     return llvm::Error::success();
   if (params.bytes().empty())
     return ctx.fail(0, "has no elements");
-  for (int64_t i = 0; i < places->count; ++i)
-    std::memcpy((*output)->storage.data() + i * size, params.bytes().data() + (*places)[i] * size, size);
+  for (int64_t i = 0; i < places.count; ++i)
+    std::memcpy(output.storage.data() + i * size, params.bytes().data() + places[i] * size, size);
   return llvm::Error::success();
-}
-
-/// A shape that an operand holds.
-llvm::Expected<Shape> shapeFrom(KernelContext &ctx, unsigned operand) {
-  auto numbers = ctx.integers(operand);
-  if (!numbers)
-    return numbers.takeError();
-  Shape shape;
-  for (int64_t number : *numbers) {
-    if (number < 0 || number > std::numeric_limits<int32_t>::max())
-      return ctx.fail(operand, "is not a shape");
-    shape.push_back(static_cast<int32_t>(number));
-  }
-  return shape;
 }
 
 /// What meets at one place is added up.
 template <class T> llvm::Error scatterNd(KernelContext &ctx) {
-  const Tensor &updates = ctx.input(1);
-  auto shape = shapeFrom(ctx, 2);
-  if (!shape)
-    return shape.takeError();
-  auto places = Places::of(ctx, 0, *shape);
-  if (!places)
-    return places.takeError();
-  if (updates.shape != places->resultShape(ctx.input(0)))
-    return ctx.fail(1, "does not have a slice for each index");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  if (llvm::Error error = places->read(ctx, 0))
+  Tensor &output = ctx.output();
+  Places places(ctx, 0, output.shape);
+  if (llvm::Error error = places.read(ctx, 0))
     return error;
-  auto out = (*output)->as<T>();
-  auto x = updates.as<T>();
+  auto out = output.as<T>();
+  auto x = ctx.input(1).as<T>();
   std::fill(out.begin(), out.end(), T(0));
   if (out.empty())
     return x.empty() ? llvm::Error::success() : ctx.fail(0, "the result has no elements");
   if (x.empty())
     return llvm::Error::success();
   bool truth = ctx.outputType() == TensorType::BOOL;
-  for (int64_t i = 0; i < places->count; ++i)
-    for (int64_t j = 0; j < places->slice; ++j) {
-      T &element = out[(*places)[i] * places->slice + j];
-      T update = x[i * places->slice + j];
+  for (int64_t i = 0; i < places.count; ++i)
+    for (int64_t j = 0; j < places.slice; ++j) {
+      T &element = out[places[i] * places.slice + j];
+      T update = x[i * places.slice + j];
       if constexpr (std::is_floating_point_v<T>)
         element += update;
       else
@@ -125,35 +83,21 @@ template <class T> llvm::Error scatterNd(KernelContext &ctx) {
 /// Single elements at places, and a default elsewhere. Of those at the same place the last one stays.
 llvm::Error sparseToDense(KernelContext &ctx) {
   const Tensor &indices = ctx.input(0), &values = ctx.input(2), &rest = ctx.input(3);
-  auto shape = shapeFrom(ctx, 1);
-  if (!shape)
-    return shape.takeError();
-  if (indices.rank() > 2 || values.rank() > 1 || rest.count() != 1)
-    return ctx.fail("indices of at most two dimensions, values of one and a single default are expected");
+  Tensor &output = ctx.output();
   int64_t count = indices.rank() == 0 ? 1 : indices.dim(0);
-  size_t depth = indices.rank() == 2 ? indices.dim(1) : 1;
-  if (depth != shape->size())
-    return ctx.fail(0, "does not have a coordinate for each dimension", std::to_string(shape->size()),
-                    std::to_string(depth));
-  if (values.rank() == 1 && values.dim(0) != count)
-    return ctx.fail(2, "does not have a value for each index", std::to_string(count), std::to_string(values.dim(0)));
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
-  auto at = ctx.integers(0);
-  if (!at)
-    return at.takeError();
+  auto depth = output.shape.size();
+  auto at = *ctx.values(0);
   int64_t size = elementSize(values);
-  auto out = (*output)->as<uint8_t>();
+  auto out = output.as<uint8_t>();
   for (size_t i = 0; i < out.size(); i += size)
     std::memcpy(out.data() + i, rest.bytes().data(), size);
-  auto strides = stridesOf(*shape);
+  auto strides = stridesOf(output.shape);
   for (int64_t i = 0; i < count; ++i) {
     int64_t place = 0;
     for (size_t d = 0; d < depth; ++d) {
-      int64_t index = (*at)[i * depth + d];
-      if (index < 0 || index >= (*shape)[d])
-        return ctx.fail(0, "index " + llvm::Twine(index) + " of " + llvm::Twine((*shape)[d]) + " elements");
+      int64_t index = at[i * depth + d];
+      if (index < 0 || index >= output.shape[d])
+        return ctx.fail(0, "index " + llvm::Twine(index) + " of " + llvm::Twine(output.shape[d]) + " elements");
       place += index * strides[d];
     }
     if (out.empty())
@@ -166,22 +110,8 @@ llvm::Error sparseToDense(KernelContext &ctx) {
 /// A begin that would put the update beyond the end is moved back.
 llvm::Error dynamicUpdateSlice(KernelContext &ctx) {
   const Tensor &in = ctx.input(0), &update = ctx.input(1);
-  if (update.rank() != in.rank())
-    return ctx.fail(1, "has another rank", std::to_string(in.rank()), std::to_string(update.rank()));
-  for (int d = 0; d < in.rank(); ++d)
-    if (update.dim(d) > in.dim(d))
-      return ctx.fail(1, "is longer in dimension " + llvm::Twine(d), std::to_string(in.dim(d)),
-                      std::to_string(update.dim(d)));
-  if (ctx.input(2).count() != in.rank())
-    return ctx.fail(2, "does not have a number for each dimension", std::to_string(in.rank()),
-                    std::to_string(ctx.input(2).count()));
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  auto begin = ctx.integers(2);
-  if (!begin)
-    return begin.takeError();
-  uint8_t *to = (*output)->storage.data();
+  auto begin = *ctx.values(2);
+  uint8_t *to = ctx.output().storage.data();
   if (in.bytes().empty())
     return llvm::Error::success();
   std::memcpy(to, in.bytes().data(), in.bytes().size());
@@ -190,7 +120,7 @@ llvm::Error dynamicUpdateSlice(KernelContext &ctx) {
   auto strides = stridesOf(in.shape);
   int64_t at = 0, size = elementSize(in);
   for (int d = 0; d < in.rank(); ++d)
-    at += std::clamp<int64_t>((*begin)[d], 0, in.dim(d) - update.dim(d)) * strides[d];
+    at += std::clamp<int64_t>(begin[d], 0, in.dim(d) - update.dim(d)) * strides[d];
   int64_t row = in.rank() ? update.dim(in.rank() - 1) : 1, rows = update.count() / row;
   Shape position(in.rank(), 0);
   for (int64_t r = 0; r < rows; ++r) {

@@ -34,14 +34,11 @@ llvm::Error gru(KernelContext &ctx) {
   for (unsigned operand : {stateBias, inputBias})
     if (ctx.has(operand) && ctx.input(operand).count() != 3 * units)
       return ctx.fail(operand, "does not have a number for each row of the weights");
-  if (ctx.input(State).count() != int64_t(batches) * units)
+  if (ctx.input(State).count() != int64_t(batches) * units || ctx.output().shape.back() != units)
     return ctx.fail(State, "has another number of elements", std::to_string(int64_t(batches) * units),
                     std::to_string(ctx.input(State).count()));
   bool each = options.return_sequences();
-  auto output = ctx.output(0, {each ? times : 1, batches, units});
-  if (!output)
-    return output.takeError();
-  auto out = (*output)->as<float>();
+  auto out = ctx.output().as<float>();
   auto x = input.as<float>();
   auto state = ctx.input(State).as<float>();
   std::vector<float> h(state.begin(), state.end());

@@ -69,9 +69,6 @@ llvm::Error checkFilled(KernelContext &ctx, const Resources::Table &table) {
 }
 
 llvm::Error findNumbers(KernelContext &ctx) {
-  auto output = ctx.output(0, ctx.input(1).shape);
-  if (!output)
-    return output.takeError();
   auto table = tableOf(ctx, TensorType::STRING);
   if (!table)
     return table.takeError();
@@ -81,7 +78,7 @@ llvm::Error findNumbers(KernelContext &ctx) {
     return firstError(keys, fallback);
   if (llvm::Error error = checkFilled(ctx, **table))
     return error;
-  auto out = (*output)->as<int64_t>();
+  auto out = ctx.output().as<int64_t>();
   for (size_t i = 0; i < keys->size(); ++i) {
     auto found = (*table)->numbers.find((*keys)[i].str());
     out[i] = found == (*table)->numbers.end() ? *fallback : found->second;
@@ -105,17 +102,14 @@ llvm::Error findStrings(KernelContext &ctx) {
     auto found = (*table)->strings.find(key);
     strings.push_back(found == (*table)->strings.end() ? fallback->front() : llvm::StringRef(found->second));
   }
-  return setStrings(ctx, 0, ctx.input(1).shape, strings);
+  return setStrings(ctx, 0, strings);
 }
 
 llvm::Error size(KernelContext &ctx) {
-  auto output = ctx.output(0, {1});
-  if (!output)
-    return output.takeError();
   auto table = tableAt(ctx, 0);
   if (!table)
     return table.takeError();
-  (*output)->as<int64_t>()[0] = static_cast<int64_t>((*table)->size());
+  ctx.output().as<int64_t>()[0] = static_cast<int64_t>((*table)->size());
   return llvm::Error::success();
 }
 
@@ -124,7 +118,7 @@ llvm::Error size(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> hashTableKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::HASHTABLE, " -> resource", hashTable},
+      {Op::HASHTABLE, " -> resource", hashTable, {}, ShapesFrom::Kernel},
       {Op::HASHTABLE_IMPORT, "resource, str, i64 -> ", import},
       {Op::HASHTABLE_IMPORT, "resource, i64, str -> ", import},
       {Op::HASHTABLE_FIND, "resource, str, i64 -> i64", findNumbers},

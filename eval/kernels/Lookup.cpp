@@ -16,28 +16,13 @@ llvm::Error checkRows(KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32
   return llvm::Error::success();
 }
 
-llvm::Expected<Tensor *> embeddingOutput(KernelContext &ctx) {
-  const Tensor &table = ctx.input(1);
-  if (table.rank() < 2)
-    return ctx.fail(1, "is not a table");
-  Shape shape = table.shape;
-  shape[0] = ctx.input(0).dim(0);
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
-    return error;
-  return output;
-}
-
 llvm::Error embeddingLookup(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
-  auto output = embeddingOutput(ctx);
-  if (!output)
-    return output.takeError();
+  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
+    return error;
   int64_t size = product(table.shape, 1, table.rank()) * elementSize(table);
-  uint8_t *to = (*output)->storage.data();
-  if ((*output)->storage.empty())
+  uint8_t *to = ctx.output().storage.data();
+  if (ctx.output().storage.empty())
     return llvm::Error::success();
   for (int32_t row : ctx.input(0).as<int32_t>()) {
     std::memcpy(to, table.bytes().data() + row * size, size);
@@ -50,10 +35,9 @@ llvm::Error embeddingLookup(KernelContext &ctx) {
 /// where the type says otherwise.
 llvm::Error embeddingDequantized(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
-  auto output = embeddingOutput(ctx);
-  if (!output)
-    return output.takeError();
-  auto out = (*output)->as<float>();
+  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
+    return error;
+  auto out = ctx.output().as<float>();
   auto x = table.as<int8_t>();
   size_t to = 0;
   int64_t length = product(table.shape, 1, table.rank());
@@ -67,32 +51,17 @@ llvm::Error embeddingDequantized(KernelContext &ctx) {
 llvm::Error embeddingSparse(KernelContext &ctx) {
   const Tensor &ids = ctx.input(0), &places = ctx.input(1), &weights = ctx.input(3);
   const Tensor &table = ctx.input(4);
-  if (table.rank() < 2)
-    return ctx.fail(4, "is not a table");
   int32_t rank = places.dim(1);
-  if (rank < 1)
-    return ctx.fail(1, "has no coordinates");
-  auto dims = ctx.integers(2);
-  if (!dims)
-    return dims.takeError();
-  Shape shape;
-  for (int64_t dim : llvm::ArrayRef(*dims).drop_back()) {
-    if (dim < 0)
-      return ctx.fail(2, "is not a shape");
-    shape.push_back(static_cast<int32_t>(dim));
-  }
-  size_t leading = shape.size();
-  shape.append(table.shape.begin() + 1, table.shape.end());
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
+  auto dims = *ctx.values(2);
+  const Shape &shape = ctx.output().shape;
+  size_t leading = dims.size() - 1;
   auto rows = ids.as<int32_t>(), at = places.as<int32_t>();
   if (llvm::Error error = checkRows(ctx, 0, rows, table))
     return error;
   for (size_t i = 0; i < at.size(); ++i)
-    if (at[i] < 0 || at[i] >= (*dims)[i % rank])
-      return ctx.fail(1, "index " + llvm::Twine(at[i]) + " of " + llvm::Twine((*dims)[i % rank]) + " elements");
-  auto out = (*output)->as<float>();
+    if (at[i] < 0 || at[i] >= dims[i % rank])
+      return ctx.fail(1, "index " + llvm::Twine(at[i]) + " of " + llvm::Twine(dims[i % rank]) + " elements");
+  auto out = ctx.output().as<float>();
   std::fill(out.begin(), out.end(), 0.f);
   if (out.empty() || rows.empty())
     return llvm::Error::success();
@@ -125,23 +94,9 @@ llvm::Error embeddingSparse(KernelContext &ctx) {
 /// HASHTABLE_LOOKUP: rows by rising keys; zeros, and no hit, for a key that is not there.
 llvm::Error hashtableLookup(KernelContext &ctx) {
   const Tensor &table = ctx.input(2);
-  if (table.rank() < 1 || table.dim(0) != ctx.input(1).dim(0))
+  if (table.dim(0) != ctx.input(1).dim(0))
     return ctx.fail(2, "does not have a row for each key");
-  Shape shape = table.shape;
-  shape[0] = ctx.input(0).dim(0);
-  Tensor *rows = nullptr, *hits = nullptr;
-  if (ctx.wants(0)) {
-    auto output = ctx.output(0, shape);
-    if (!output)
-      return output.takeError();
-    rows = *output;
-  }
-  if (ctx.wants(1)) {
-    auto output = ctx.output(1, {shape[0]});
-    if (!output)
-      return output.takeError();
-    hits = *output;
-  }
+  Tensor *rows = ctx.outputs[0], *hits = ctx.numOutputs() > 1 ? ctx.outputs[1] : nullptr;
   auto wanted = ctx.input(0).as<int32_t>(), keys = ctx.input(1).as<int32_t>();
   if (!llvm::is_sorted(keys))
     return ctx.fail(1, "the keys do not rise");

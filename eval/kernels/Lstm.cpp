@@ -214,20 +214,15 @@ llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout a
   at.asymmetric = options.asymmetric_quantize_inputs();
   if (ctx.numInputs() > 20)
     at.norms = 20;
-  auto sequence = Sequence::of(ctx, 0, timeMajor);
-  if (!sequence)
-    return sequence.takeError();
-  auto cell = readCell(ctx, at, sequence->depth, 0);
+  Sequence sequence = Sequence::of(ctx, 0, timeMajor);
+  auto cell = readCell(ctx, at, sequence.depth, 0);
   if (!cell)
     return cell.takeError();
   takeOptions(*cell, options);
-  auto states = States::of(ctx, at, cell->sizes, sequence->batches);
+  auto states = States::of(ctx, at, cell->sizes, sequence.batches);
   if (!states)
     return states.takeError();
-  auto output = ctx.output(0, sequence->shape(ctx.input(0), cell->sizes.output));
-  if (!output)
-    return output.takeError();
-  runCell(ctx, *cell, *states, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(),
+  runCell(ctx, *cell, *states, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(),
           cell->sizes.output, 0);
   return llvm::Error::success();
 }
@@ -237,8 +232,6 @@ llvm::Error runBasic(KernelContext &ctx) {
   enum { Input, PreviousOutput, Weights, Bias, PreviousCell };
   int32_t batches = ctx.input(Input).dim(0), depth = ctx.input(Input).dim(1);
   int32_t units = ctx.input(PreviousOutput).dim(1);
-  if (int64_t(depth) + units > std::numeric_limits<int32_t>::max() || units > std::numeric_limits<int32_t>::max() / 4)
-    return ctx.fail(Input, "has an impossible shape");
   auto weights = Matrix::of(ctx, Weights, 4 * units, depth + units, false);
   if (!weights)
     return weights.takeError();
@@ -254,12 +247,8 @@ llvm::Error runBasic(KernelContext &ctx) {
   llvm::MutableArrayRef<float> results[4];
   for (unsigned i = 0; i < 4; ++i) {
     scratch[i].resize(columns[i]);
-    if (!ctx.wants(i))
-      continue;
-    auto output = ctx.output(i, {batches, columns[i]});
-    if (!output)
-      return output.takeError();
-    results[i] = (*output)->as<float>();
+    if (ctx.wants(i))
+      results[i] = ctx.output(i).as<float>();
   }
   auto &[out, cell, row, sums] = scratch;
   auto x = ctx.input(Input).as<float>();
@@ -306,9 +295,7 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   constexpr unsigned auxiliary = 39;
   Layout forward{1, 35, 36}, backward{18, 37, 38};
   forward.asymmetric = backward.asymmetric = options.asymmetric_quantize_inputs();
-  auto sequence = Sequence::of(ctx, 0, options.time_major());
-  if (!sequence)
-    return sequence.takeError();
+  Sequence sequence = Sequence::of(ctx, 0, options.time_major());
   // A second input without weights of its own is what the backward direction reads instead of the first one.
   const Tensor *second = ctx.optional(auxiliary);
   int32_t secondDepth = 0;
@@ -326,7 +313,7 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     backward.auxiliary = auxiliary + 5;
   }
   const Tensor &backwardInput = second && !weighted ? *second : ctx.input(0);
-  auto fw = readCell(ctx, forward, sequence->depth, secondDepth);
+  auto fw = readCell(ctx, forward, sequence.depth, secondDepth);
   if (!fw)
     return fw.takeError();
   auto bw = readCell(ctx, backward, backwardInput.dim(2), secondDepth);
@@ -334,32 +321,23 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     return bw.takeError();
   takeOptions(*fw, options);
   takeOptions(*bw, options);
-  auto fwStates = States::of(ctx, forward, fw->sizes, sequence->batches);
+  auto fwStates = States::of(ctx, forward, fw->sizes, sequence.batches);
   if (!fwStates)
     return fwStates.takeError();
-  auto bwStates = States::of(ctx, backward, bw->sizes, sequence->batches);
+  auto bwStates = States::of(ctx, backward, bw->sizes, sequence.batches);
   if (!bwStates)
     return bwStates.takeError();
   bool merged = options.merge_outputs();
   int64_t fwSize = fw->sizes.output, bwSize = bw->sizes.output;
-  if (fwSize + bwSize > std::numeric_limits<int32_t>::max())
-    return ctx.fail("the result would have an impossible shape");
-  llvm::MutableArrayRef<float> out[2];
-  for (unsigned i = 0; i < (merged ? 1u : 2u); ++i) {
-    if (!ctx.wants(i))
-      return ctx.fail("an output is absent");
-    auto output = ctx.output(i, sequence->shape(ctx.input(0), static_cast<int32_t>(merged ? fwSize + bwSize
-                                                                                   : i    ? bwSize
-                                                                                          : fwSize)));
-    if (!output)
-      return output.takeError();
-    out[i] = (*output)->as<float>();
-  }
+  if (!merged && !ctx.wants(1))
+    return ctx.fail("an output is absent");
+  llvm::MutableArrayRef<float> out[2] = {ctx.output().as<float>(),
+                                         merged ? llvm::MutableArrayRef<float>() : ctx.output(1).as<float>()};
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
   int32_t weightedDepth = weighted ? secondDepth : 0;
-  runCell(ctx, *fw, *fwStates, *sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, *fw, *fwStates, sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? fwSize + bwSize : fwSize, 0);
-  runCell(ctx, *bw, *bwStates, *sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, *bw, *bwStates, sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
           merged ? out[0] : out[1], merged ? fwSize + bwSize : bwSize, merged ? fwSize : 0);
   return llvm::Error::success();
 }
@@ -374,7 +352,7 @@ llvm::ArrayRef<KernelRow> lstmKernels() {
        "f32[b,_], f32[b,u], f32|i8|u8{n|t}[_,_], f32|i8|u8{n|t}, f32[b,u] -> f32...",
        runBasic,
        {is("kernel_type", {"BASIC"})}},
-      {Op::LSTM, "f32[_,_], f32|i8|u8{n|t}?... -> f32...", runLstm, {is("kernel_type", {"FULL"})}},
+      {Op::LSTM, "f32[_,_], f32|i8|u8{n|t}?... -> f32", runLstm, {is("kernel_type", {"FULL"})}},
       {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32", runUnidirectional},
       {Op::BIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32, f32?", runBidirectional},
   };

@@ -236,41 +236,35 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, const Sizes &sizes, floa
 }
 
 llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projectionClip) {
-  auto sequence = Sequence::of(ctx, 0, timeMajor);
-  if (!sequence)
-    return sequence.takeError();
-  for (unsigned operand : {places[Out].input, places[Out].recurrent})
-    if (!ctx.has(operand) || ctx.input(operand).rank() != 2)
-      return ctx.fail(operand, "is no matrix");
+  Sequence sequence = Sequence::of(ctx, 0, timeMajor);
+  if (unsigned operand = places[Out].input; !ctx.has(operand) || ctx.input(operand).rank() != 2)
+    return ctx.fail(operand, "is no matrix");
   if (!ctx.has(outputState) || !ctx.has(cellState))
     return ctx.fail("has no state");
-  Sizes sizes{sequence->depth, ctx.input(places[Out].input).dim(0), ctx.input(places[Out].recurrent).dim(1)};
-  auto output = ctx.output(0, sequence->shape(ctx.input(0), sizes.output));
-  if (!output)
-    return output.takeError();
-  auto outputs = StateOf<int8_t>::of(ctx, outputState, TensorType::INT8, int64_t(sequence->batches) * sizes.output);
+  Sizes sizes{sequence.depth, ctx.input(places[Out].input).dim(0), ctx.input(places[Out].recurrent).dim(1)};
+  auto outputs = StateOf<int8_t>::of(ctx, outputState, TensorType::INT8, int64_t(sequence.batches) * sizes.output);
   if (!outputs)
     return outputs.takeError();
-  auto cells = StateOf<int16_t>::of(ctx, cellState, TensorType::INT16, int64_t(sequence->batches) * sizes.cell);
+  auto cells = StateOf<int16_t>::of(ctx, cellState, TensorType::INT16, int64_t(sequence.batches) * sizes.cell);
   if (!cells)
     return cells.takeError();
   auto cell = readCell(ctx, sizes, cellClip, projectionClip);
   if (!cell)
     return cell.takeError();
   auto in = ctx.input(0).as<int8_t>();
-  auto out = (*output)->as<int8_t>();
+  auto out = ctx.output().as<int8_t>();
   if (out.empty())
     return llvm::Error::success();
   auto states = outputs->begin();
   auto memories = cells->begin();
   // All batches of a moment at once, or one sequence behind the other.
-  bool together = sequence->timeMajor || ctx.input(0).rank() == 2;
-  for (int32_t b = 0; b < sequence->batches; ++b)
-    for (int32_t t = 0; t < sequence->times && !ctx.late(1 << 12); ++t) {
-      int64_t row = sequence->row(t, b), first = together ? int64_t(b) * sizes.cell : 0;
+  bool together = sequence.timeMajor || ctx.input(0).rank() == 2;
+  for (int32_t b = 0; b < sequence.batches; ++b)
+    for (int32_t t = 0; t < sequence.times && !ctx.late(1 << 12); ++t) {
+      int64_t row = sequence.row(t, b), first = together ? int64_t(b) * sizes.cell : 0;
       auto h = states.slice(int64_t(b) * sizes.output, sizes.output);
       cell->step(in.slice(row * sizes.input, sizes.input), h, memories.slice(int64_t(b) * sizes.cell, sizes.cell),
-                 first, int64_t(together ? sequence->batches : 1) * sizes.output);
+                 first, int64_t(together ? sequence.batches : 1) * sizes.output);
       llvm::copy(h, out.begin() + row * sizes.output);
     }
   return llvm::Error::success();
@@ -291,9 +285,9 @@ llvm::Error runUnidirectional(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> lstmIntegerKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::LSTM, "i8{n|t}, i8|i16|i32{n|t}?... -> i8{n|t}", runLstm, {is("kernel_type", {"FULL"})}},
+      {Op::LSTM, "i8{n|t}[_,_], i8|i16|i32{n|t}?... -> i8{n|t}", runLstm, {is("kernel_type", {"FULL"})}},
       {Op::UNIDIRECTIONAL_SEQUENCE_LSTM,
-       "i8{n|t}, i8|i16|i32{n|t}?... -> i8{n|t}",
+       "i8{n|t}[_,_,_], i8|i16|i32{n|t}?... -> i8{n|t}",
        runUnidirectional,
        {is("diagonal_recurrent_tensors", {"false"})}},
   };

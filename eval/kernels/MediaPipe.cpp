@@ -2,6 +2,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/CustomOptions.h"
+#include "ir/shapes/Rules.h"
 
 #include <cmath>
 
@@ -47,11 +48,6 @@ llvm::Expected<Shape> shapeOf(const KernelContext &ctx, llvm::ArrayRef<int64_t> 
     shape.push_back(static_cast<int32_t>(dim));
   }
   return shape;
-}
-
-/// How far a window begins before the first element.
-int64_t before(int64_t in, int64_t out, int64_t stride, int64_t size) {
-  return std::max<int64_t>(0, (out - 1) * stride + size - in) / 2;
 }
 
 /// Limits of back ends describe the operands of a custom operator all at once, so that its row says no shapes.
@@ -126,11 +122,13 @@ llvm::Error maxPoolingWithArgmax(KernelContext &ctx) {
     return pool.takeError();
   const Tensor &in = ctx.input(0);
   auto padding = pool->padding == Padding::Same ? circle::Padding::SAME : circle::Padding::VALID;
-  auto vertical = slide(padding, in.dim(1), pool->height, pool->strideY);
-  auto horizontal = slide(padding, in.dim(2), pool->width, pool->strideX);
-  if (!vertical || !horizontal)
+  auto rows = inference::positions(padding, in.dim(1), pool->height, pool->strideY);
+  auto columns = inference::positions(padding, in.dim(2), pool->width, pool->strideX);
+  if (!rows || !columns)
     return ctx.fail("strides or the window are impossible");
-  Shape shape{in.dim(0), int32_t(vertical->count), int32_t(horizontal->count), in.dim(3)};
+  Shape shape{in.dim(0), int32_t(*rows), int32_t(*columns), in.dim(3)};
+  int64_t above = paddingBefore(in.dim(1), *rows, pool->height, pool->strideY);
+  int64_t before = paddingBefore(in.dim(2), *columns, pool->width, pool->strideX);
   Tensor *results[2] = {};
   for (unsigned i : {0u, 1u})
     if (ctx.wants(i)) {
@@ -146,7 +144,7 @@ llvm::Error maxPoolingWithArgmax(KernelContext &ctx) {
     for (int64_t y = 0; y < shape[1]; ++y)
       for (int64_t column = 0; column < shape[2]; ++column)
         for (int64_t c = 0; c < channels; ++c, ++at) {
-          int64_t top = y * pool->strideY - vertical->before, left = column * pool->strideX - horizontal->before;
+          int64_t top = y * pool->strideY - above, left = column * pool->strideX - before;
           int64_t firstY = std::max<int64_t>(0, -top), lastY = std::min(pool->height, in.dim(1) - top);
           int64_t firstX = std::max<int64_t>(0, -left), lastX = std::min(pool->width, in.dim(2) - left);
           if (ctx.late(uint64_t(std::max<int64_t>(1, (lastY - firstY) * (lastX - firstX)))))
@@ -193,8 +191,8 @@ llvm::Error maxUnpooling(KernelContext &ctx) {
   if (!output)
     return output.takeError();
   int64_t height = (*shape)[1], width = (*shape)[2], channels = in.dim(3), image = height * width * channels;
-  int64_t top = before(height, in.dim(1), pool->strideY, pool->height);
-  int64_t left = before(width, in.dim(2), pool->strideX, pool->width);
+  int64_t top = paddingBefore(height, in.dim(1), pool->height, pool->strideY);
+  int64_t left = paddingBefore(width, in.dim(2), pool->width, pool->strideX);
   auto x = in.as<float>();
   auto out = (*output)->as<float>();
   std::fill(out.begin(), out.end(), 0.f);
@@ -228,9 +226,9 @@ llvm::Error maxUnpooling(KernelContext &ctx) {
 llvm::ArrayRef<CustomKernelRow> mediaPipeKernels() {
   constexpr auto custom = BuiltinOperator::CUSTOM;
   static const CustomKernelRow rows[] = {
-      {"Convolution2DTransposeBias", {custom, "f32, f32, f32 -> f32", transposeConvolution}},
-      {"MaxPoolingWithArgmax2D", {custom, "f32 -> f32, f32", maxPoolingWithArgmax}},
-      {"MaxUnpooling2D", {custom, "f32, f32|i32 -> f32", maxUnpooling}},
+      {"Convolution2DTransposeBias", {custom, "f32, f32, f32 -> f32", transposeConvolution, {}, ShapesFrom::Kernel}},
+      {"MaxPoolingWithArgmax2D", {custom, "f32 -> f32, f32", maxPoolingWithArgmax, {}, ShapesFrom::Kernel}},
+      {"MaxUnpooling2D", {custom, "f32, f32|i32 -> f32", maxUnpooling, {}, ShapesFrom::Kernel}},
   };
   return rows;
 }

@@ -8,36 +8,22 @@ namespace {
 
 llvm::Error mirrorPad(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto amounts = ctx.integers(1);
-  if (!amounts)
-    return amounts.takeError();
-  if (amounts->size() != in.shape.size() * 2)
-    return ctx.fail(1, "does not have two numbers for each dimension");
+  auto amounts = *ctx.values(1);
   // REFLECT does not repeat the element at the border.
   int64_t border = ctx.options<circle::MirrorPadOptions>().mode() == circle::MirrorPadMode::REFLECT ? 1 : 0;
-  Shape shape;
-  for (int d = 0; d < in.rank(); ++d) {
-    int64_t before = (*amounts)[2 * d], after = (*amounts)[2 * d + 1], most = std::max<int64_t>(in.dim(d) - border, 0);
-    if (before < 0 || after < 0 || before > most || after > most ||
-        in.dim(d) + before + after > std::numeric_limits<int32_t>::max())
-      return ctx.fail(1, "an amount is negative, or larger than what can be mirrored");
-    shape.push_back(static_cast<int32_t>(in.dim(d) + before + after));
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   // Which element of the input belongs to a position along each dimension, times the step there.
   auto strides = stridesOf(in.shape);
   llvm::SmallVector<llvm::SmallVector<int64_t, 0>, 6> offsets(in.rank());
-  int64_t count = (*output)->count();
+  int64_t count = output.count();
   for (int d = 0; d < in.rank() && count; ++d)
-    for (int64_t i = -(*amounts)[2 * d], length = in.dim(d); i < length + (*amounts)[2 * d + 1]; ++i) {
+    for (int64_t i = -amounts[2 * d], length = in.dim(d); i < length + amounts[2 * d + 1]; ++i) {
       int64_t source = i < 0 ? border - 1 - i : i >= length ? 2 * length - 1 - border - i : i;
       offsets[d].push_back(source * strides[d]);
     }
   int64_t size = elementSize(in);
   const uint8_t *from = in.bytes().data();
-  uint8_t *to = (*output)->storage.data();
+  uint8_t *to = output.storage.data();
   Shape position(in.rank(), 0);
   for (int64_t i = 0; i < count; ++i, to += size) {
     int64_t at = 0;
@@ -45,7 +31,7 @@ llvm::Error mirrorPad(KernelContext &ctx) {
       at += offsets[d][position[d]];
     std::memcpy(to, from + at * size, size);
     for (int d = in.rank(); d-- > 0;) {
-      if (++position[d] < shape[d])
+      if (++position[d] < output.dim(d))
         break;
       position[d] = 0;
     }

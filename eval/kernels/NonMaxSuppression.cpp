@@ -71,21 +71,9 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
   for (unsigned i = 2; i < ctx.numInputs(); ++i)
     if (ctx.input(i).count() != 1)
       return ctx.fail(i, "must be a single number");
-  auto most = ctx.integer(2);
-  if (!most)
-    return most.takeError();
-  if (*most < 0)
-    return ctx.fail(2, "is negative");
-  Tensor *indices = nullptr, *selectedScores = nullptr, *valid = nullptr;
-  for (unsigned i = 0; i < ctx.numOutputs(); ++i) {
-    if (!ctx.wants(i))
-      continue;
-    bool last = i == (soft ? 2u : 1u);
-    auto output = ctx.output(i, last ? Shape{} : Shape{static_cast<int32_t>(*most)});
-    if (!output)
-      return output.takeError();
-    (last ? valid : i == 0 ? indices : selectedScores) = *output;
-  }
+  int64_t most = *ctx.value(2);
+  Tensor *indices = ctx.outputs[0], *selectedScores = soft && ctx.wants(1) ? ctx.outputs[1] : nullptr;
+  Tensor *valid = ctx.wants(soft ? 2 : 1) ? ctx.outputs[soft ? 2 : 1] : nullptr;
   float overlapLimit = ctx.input(3).as<float>()[0], scoreLimit = ctx.input(4).as<float>()[0];
   float sigma = soft ? ctx.input(5).as<float>()[0] : 0;
   if (sigma < 0)
@@ -97,7 +85,7 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
     if (score[i] > scoreLimit)
       queue.push({static_cast<int32_t>(i), score[i], 0});
   std::vector<Candidate> selected;
-  while (static_cast<int64_t>(selected.size()) < *most && !queue.empty() && !ctx.late(selected.size())) {
+  while (static_cast<int64_t>(selected.size()) < most && !queue.empty() && !ctx.late(selected.size())) {
     Candidate next = queue.pop();
     float before = next.score;
     bool dropped = false;
@@ -121,7 +109,7 @@ llvm::Error nonMaxSuppression(KernelContext &ctx) {
       queue.push(next);
   }
   // What is not needed is zero.
-  for (int64_t i = 0; i < *most; ++i) {
+  for (int64_t i = 0; i < most; ++i) {
     bool isSelected = i < static_cast<int64_t>(selected.size());
     if (indices)
       indices->as<int32_t>()[i] = isSelected ? selected[i].index : 0;

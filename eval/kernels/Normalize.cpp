@@ -2,6 +2,7 @@
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/InverseRoot.h"
+#include "ir/shapes/Rules.h"
 
 /// Normalisation by the elements' own size, and rotary embeddings.
 namespace origo::eval {
@@ -14,29 +15,24 @@ struct Rows {
   int64_t depth, count;
 };
 
-llvm::Expected<Rows> prepare(KernelContext &ctx) {
+Rows prepare(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
   int64_t depth = in.shape.back();
-  return Rows{&in, *output, depth, depth ? in.count() / depth : 0};
+  return {&in, &ctx.output(), depth, depth ? in.count() / depth : 0};
 }
 
 /// Each row divided by its Euclidean length.
 llvm::Error l2Float(KernelContext &ctx) {
   auto activation = ctx.options<circle::L2NormOptions>().fused_activation_function();
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  const float *x = rows->in->as<float>().data();
-  float *out = rows->out->as<float>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+  Rows rows = prepare(ctx);
+  const float *x = rows.in->as<float>().data();
+  float *out = rows.out->as<float>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
     float sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       sum += x[i] * x[i];
     float length = std::max(std::sqrt(sum), 1e-6f);
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       out[i] = activate(x[i] / length, activation);
   }
   return llvm::Error::success();
@@ -44,23 +40,21 @@ llvm::Error l2Float(KernelContext &ctx) {
 
 /// In steps of 1/128, which is the only scale of the result.
 template <class T> llvm::Error l2Quantized(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  const T *x = rows->in->as<T>().data();
-  T *out = rows->out->template as<T>().data();
-  int32_t zero = rows->in->zeroPoint();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+  Rows rows = prepare(ctx);
+  const T *x = rows.in->as<T>().data();
+  T *out = rows.out->template as<T>().data();
+  int32_t zero = rows.in->zeroPoint();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
     int32_t sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       sum = wrappingAdd(sum, (x[i] - zero) * (x[i] - zero));
     Multiplier inverse = inverseRoot(std::max(sum, 0));
     // The 7 bits right of the point: part of the factor, or of the number. It shows in the rounding.
     constexpr bool older = std::is_same_v<T, uint8_t>;
     if (!older)
       inverse.shift += 7;
-    for (int64_t i = 0; i < rows->depth; ++i) {
-      int32_t value = multiply((x[i] - zero) * (older ? 128 : 1), inverse) + rows->out->zeroPoint();
+    for (int64_t i = 0; i < rows.depth; ++i) {
+      int32_t value = multiply((x[i] - zero) * (older ? 128 : 1), inverse) + rows.out->zeroPoint();
       out[i] = static_cast<T>(std::clamp<int32_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }
   }
@@ -70,16 +64,14 @@ template <class T> llvm::Error l2Quantized(KernelContext &ctx) {
 /// x · (bias + alpha · the squares of the neighbours along the last dimension) ^ −beta
 llvm::Error localResponse(KernelContext &ctx) {
   const auto &options = ctx.options<circle::LocalResponseNormalizationOptions>();
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
+  Rows rows = prepare(ctx);
   int64_t radius = options.radius();
-  const float *x = rows->in->as<float>().data();
-  float *out = rows->out->as<float>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth)
-    for (int64_t i = 0; i < rows->depth && !ctx.late(static_cast<uint64_t>(std::min(radius, rows->depth))); ++i) {
+  const float *x = rows.in->as<float>().data();
+  float *out = rows.out->as<float>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth)
+    for (int64_t i = 0; i < rows.depth && !ctx.late(static_cast<uint64_t>(std::min(radius, rows.depth))); ++i) {
       float sum = 0;
-      for (int64_t k = std::max<int64_t>(0, i - radius); k < std::min(rows->depth, i + radius + 1); ++k)
+      for (int64_t k = std::max<int64_t>(0, i - radius); k < std::min(rows.depth, i + radius + 1); ++k)
         sum += x[k] * x[k];
       out[i] = x[i] * std::pow(options.bias() + options.alpha() * sum, -options.beta());
     }
@@ -100,9 +92,7 @@ llvm::Error instanceNorm(KernelContext &ctx) {
   const auto &options = ctx.options<circle::InstanceNormOptions>();
   const Tensor &in = ctx.input(0);
   int64_t channels = in.dim(3), pixels = static_cast<int64_t>(in.dim(1)) * in.dim(2);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   auto gamma = perChannel(ctx, 1, channels);
   if (!gamma)
     return gamma.takeError();
@@ -110,7 +100,7 @@ llvm::Error instanceNorm(KernelContext &ctx) {
   if (!beta)
     return beta.takeError();
   const float *x = in.as<float>().data();
-  float *out = (*output)->as<float>().data();
+  float *out = output.as<float>().data();
   for (int64_t batch = 0; batch < in.dim(0); ++batch, x += pixels * channels, out += pixels * channels)
     for (int64_t c = 0; c < channels; ++c) {
       double sum = 0, squares = 0;
@@ -135,20 +125,18 @@ llvm::Error instanceNorm(KernelContext &ctx) {
 /// Each row divided by the root of its mean square, then · gamma.
 llvm::Error rmsNorm(KernelContext &ctx) {
   double epsilon = static_cast<double>(ctx.options<circle::RmsNormOptions>().epsilon());
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  auto gamma = perChannel(ctx, 1, rows->depth);
+  Rows rows = prepare(ctx);
+  auto gamma = perChannel(ctx, 1, rows.depth);
   if (!gamma)
     return gamma.takeError();
-  const float *x = rows->in->as<float>().data();
-  float *out = rows->out->as<float>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
+  const float *x = rows.in->as<float>().data();
+  float *out = rows.out->as<float>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
     double squares = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    double factor = 1 / std::sqrt(squares / static_cast<double>(rows->depth) + epsilon);
-    for (int64_t i = 0; i < rows->depth; ++i)
+    double factor = 1 / std::sqrt(squares / static_cast<double>(rows.depth) + epsilon);
+    for (int64_t i = 0; i < rows.depth; ++i)
       out[i] = static_cast<float>(static_cast<double>(x[i]) * factor) * (*gamma)[gamma->size() == 1 ? 0 : i];
   }
   return llvm::Error::success();
@@ -157,23 +145,21 @@ llvm::Error rmsNorm(KernelContext &ctx) {
 /// x · cos + rotated x · sin, where pairs of elements (x, y) rotate to (−y, x): those of both halves of a row with each
 /// other, or neighbours.
 llvm::Error rotaryEmbedding(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  llvm::ArrayRef<int32_t> shape = rows->in->shape;
+  Rows rows = prepare(ctx);
+  llvm::ArrayRef<int32_t> shape = rows.in->shape;
   for (unsigned i : {1u, 2u}) {
-    auto joined = broadcastShape(shape, ctx.input(i).shape);
+    auto joined = inference::broadcast(shape, ctx.input(i).shape);
     if (!joined || llvm::ArrayRef<int32_t>(*joined) != shape)
       return ctx.fail(i, "does not broadcast to the input's shape");
   }
-  if (rows->depth % 2)
+  if (rows.depth % 2)
     return ctx.fail(0, "has rows of an odd length");
   bool halves = ctx.options<circle::RoPEOptions>().mode() == circle::RoPEMode::GPT_NEOX;
-  auto x = rows->in->as<float>(), sine = ctx.input(1).as<float>(), cosine = ctx.input(2).as<float>();
-  auto out = rows->out->as<float>();
-  int64_t half = rows->depth / 2, i = 0;
+  auto x = rows.in->as<float>(), sine = ctx.input(1).as<float>(), cosine = ctx.input(2).as<float>();
+  auto out = rows.out->as<float>();
+  int64_t half = rows.depth / 2, i = 0;
   for (Broadcast at(shape, {ctx.input(1).shape, ctx.input(2).shape}); !at.done() && !ctx.late(); at.next(), ++i) {
-    bool first = halves ? i % rows->depth < half : i % 2 == 0;
+    bool first = halves ? i % rows.depth < half : i % 2 == 0;
     int64_t step = halves ? half : 1;
     float rotated = first ? -x[i + step] : x[i - step];
     out[i] = x[i] * cosine[at.index(1)] + rotated * sine[at.index(0)];

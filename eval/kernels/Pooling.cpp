@@ -10,23 +10,14 @@ struct Pool {
   KernelContext *ctx;
   const Tensor *input;
   Tensor *output;
-  Window vertical, horizontal;
   const circle::Pool2DOptions *options;
-};
+  int64_t top, left; ///< how far the first window begins before the image
 
-llvm::Expected<Pool> prepare(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  const auto &options = ctx.options<circle::Pool2DOptions>();
-  auto vertical = slide(options.padding(), in.dim(1), options.filter_height(), options.stride_h());
-  auto horizontal = slide(options.padding(), in.dim(2), options.filter_width(), options.stride_w());
-  if (!vertical || !horizontal)
-    return ctx.fail("strides or the filter's size are impossible");
-  auto output = ctx.output(
-      0, {in.dim(0), static_cast<int32_t>(vertical->count), static_cast<int32_t>(horizontal->count), in.dim(3)});
-  if (!output)
-    return output.takeError();
-  return Pool{&ctx, &in, *output, *vertical, *horizontal, &options};
-}
+  explicit Pool(KernelContext &ctx)
+      : ctx(&ctx), input(&ctx.input(0)), output(&ctx.output()), options(&ctx.options<circle::Pool2DOptions>()),
+        top(paddingBefore(input->dim(1), output->dim(1), options->filter_height(), options->stride_h())),
+        left(paddingBefore(input->dim(2), output->dim(2), options->filter_width(), options->stride_w())) {}
+};
 
 /// output = end(the sum by add over the window's part inside the image, the number of its elements)
 template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc start, Add add, End end) {
@@ -38,10 +29,10 @@ template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc
     return;
   size_t at = 0;
   for (int64_t batch = 0; batch < in.dim(0); ++batch)
-    for (int64_t oy = 0; oy < p.vertical.count; ++oy)
-      for (int64_t ox = 0; ox < p.horizontal.count; ++ox) {
-        int64_t top = oy * p.options->stride_h() - p.vertical.before;
-        int64_t left = ox * p.options->stride_w() - p.horizontal.before;
+    for (int64_t oy = 0; oy < p.output->dim(1); ++oy)
+      for (int64_t ox = 0; ox < p.output->dim(2); ++ox) {
+        int64_t top = oy * p.options->stride_h() - p.top;
+        int64_t left = ox * p.options->stride_w() - p.left;
         int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + p.options->filter_height(), height);
         int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + p.options->filter_width(), width);
         auto work = static_cast<uint64_t>(1 + std::max<int64_t>(0, y1 - y0) * std::max<int64_t>(0, x1 - x0));
@@ -58,24 +49,20 @@ template <class T, class Acc, class Add, class End> void pool(const Pool &p, Acc
 }
 
 llvm::Error averageFloat(KernelContext &ctx) {
-  auto p = prepare(ctx);
-  if (!p)
-    return p.takeError();
-  auto activation = p->options->fused_activation_function();
+  Pool p(ctx);
+  auto activation = p.options->fused_activation_function();
   pool<float>(
-      *p, 0.f, [](float sum, float x) { return sum + x; },
+      p, 0.f, [](float sum, float x) { return sum + x; },
       [&](float sum, int64_t count) { return activate(count ? sum / static_cast<float>(count) : 0, activation); });
   return llvm::Error::success();
 }
 
 /// The root of the mean square.
 llvm::Error l2Float(KernelContext &ctx) {
-  auto p = prepare(ctx);
-  if (!p)
-    return p.takeError();
-  auto activation = p->options->fused_activation_function();
+  Pool p(ctx);
+  auto activation = p.options->fused_activation_function();
   pool<float>(
-      *p, 0.f, [](float sum, float x) { return sum + x * x; },
+      p, 0.f, [](float sum, float x) { return sum + x * x; },
       [&](float sum, int64_t count) {
         return activate(count ? std::sqrt(sum / static_cast<float>(count)) : 0, activation);
       });
@@ -96,13 +83,11 @@ struct Rescale {
 };
 
 template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
-  auto p = prepare(ctx);
-  if (!p)
-    return p.takeError();
-  auto [low, high] = quantizedActivationRange<T>(p->options->fused_activation_function(), *p->output);
+  Pool p(ctx);
+  auto [low, high] = quantizedActivationRange<T>(p.options->fused_activation_function(), *p.output);
   pool<T>(
-      *p, int64_t(0), [](int64_t sum, T x) { return sum + x; },
-      [low = low, high = high, rescale = Rescale(*p->input, *p->output)](int64_t sum, int64_t count) -> T {
+      p, int64_t(0), [](int64_t sum, T x) { return sum + x; },
+      [low = low, high = high, rescale = Rescale(*p.input, *p.output)](int64_t sum, int64_t count) -> T {
         if (rescale.needed && count)
           return static_cast<T>(
               std::clamp<int64_t>(rescale(static_cast<double>(sum) / static_cast<double>(count)), low, high));
@@ -113,24 +98,20 @@ template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
 }
 
 llvm::Error maxFloat(KernelContext &ctx) {
-  auto p = prepare(ctx);
-  if (!p)
-    return p.takeError();
-  auto activation = p->options->fused_activation_function();
+  Pool p(ctx);
+  auto activation = p.options->fused_activation_function();
   pool<float>(
-      *p, std::numeric_limits<float>::lowest(), [](float most, float x) { return std::max(most, x); },
+      p, std::numeric_limits<float>::lowest(), [](float most, float x) { return std::max(most, x); },
       [&](float most, int64_t) { return activate(most, activation); });
   return llvm::Error::success();
 }
 
 template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
-  auto p = prepare(ctx);
-  if (!p)
-    return p.takeError();
-  auto [low, high] = quantizedActivationRange<T>(p->options->fused_activation_function(), *p->output);
+  Pool p(ctx);
+  auto [low, high] = quantizedActivationRange<T>(p.options->fused_activation_function(), *p.output);
   pool<T>(
-      *p, std::numeric_limits<T>::lowest(), [](T most, T x) { return std::max(most, x); },
-      [low = low, high = high, rescale = Rescale(*p->input, *p->output)](T most, int64_t) {
+      p, std::numeric_limits<T>::lowest(), [](T most, T x) { return std::max(most, x); },
+      [low = low, high = high, rescale = Rescale(*p.input, *p.output)](T most, int64_t) {
         int64_t number = rescale.needed ? rescale(static_cast<double>(most)) : most;
         return static_cast<T>(std::clamp<int64_t>(number, low, high));
       });

@@ -24,12 +24,10 @@ struct ChannelOf {
 /// real = scale · (q − zero point); a single scale is multiplied in double, several in float.
 template <class T> llvm::Error dequantize(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   ChannelOf channel(in);
   auto x = weightsOf<T>(in);
-  auto out = (*output)->as<float>();
+  auto out = output.as<float>();
   for (size_t i = 0; i < out.size(); ++i) {
     int64_t c = channel(i);
     out[i] = in.perChannel()
@@ -40,19 +38,14 @@ template <class T> llvm::Error dequantize(KernelContext &ctx) {
 }
 
 llvm::Error widenHalf(KernelContext &ctx) {
-  auto output = ctx.output(0, ctx.input(0).shape);
-  if (!output)
-    return output.takeError();
-  llvm::transform(ctx.input(0).as<uint16_t>(), (*output)->as<float>().begin(), halfToFloat);
+  Tensor &output = ctx.output();
+  llvm::transform(ctx.input(0).as<uint16_t>(), output.as<float>().begin(), halfToFloat);
   return llvm::Error::success();
 }
 
 template <class T> llvm::Error quantize(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
+  Tensor &result = ctx.output();
   ChannelOf channel(result);
   auto x = in.as<float>();
   auto out = result.as<T>();
@@ -68,10 +61,7 @@ template <class T> llvm::Error quantize(KernelContext &ctx) {
 
 template <class In, class Out> llvm::Error requantize(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
-  Tensor &result = **output;
+  Tensor &result = ctx.output();
   ChannelOf from(in), to(result);
   llvm::SmallVector<Multiplier, 1> factors; // by channel of the operand, then of the result
   for (int64_t c = 0; c < from.channels; ++c)

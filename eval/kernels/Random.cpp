@@ -61,20 +61,8 @@ std::array<float, 4> normal(const std::array<uint32_t, 4> &bits) {
 }
 
 template <std::array<float, 4> (*numbersOf)(const std::array<uint32_t, 4> &)> llvm::Error fill(KernelContext &ctx) {
-  auto dims = ctx.integers(0);
-  if (!dims)
-    return dims.takeError();
-  Shape shape;
-  for (int64_t dim : *dims) {
-    if (dim < 0 || dim > std::numeric_limits<int32_t>::max())
-      return ctx.fail(0, "is no shape");
-    shape.push_back(static_cast<int32_t>(dim));
-  }
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
   Philox random(ctx.options<circle::RandomOptions>());
-  auto out = (*output)->as<float>();
+  auto out = ctx.output().as<float>();
   for (size_t i = 0; i < out.size(); i += 4) {
     auto numbers = numbersOf(random.next());
     std::copy_n(numbers.begin(), std::min<size_t>(4, out.size() - i), out.begin() + i);
@@ -84,20 +72,12 @@ template <std::array<float, 4> (*numbersOf)(const std::array<uint32_t, 4> &)> ll
 
 /// Draws classes with the probabilities of softmax(logits).
 template <class T> llvm::Error multinomial(KernelContext &ctx) {
-  auto samples = ctx.integer(1);
-  if (!samples)
-    return samples.takeError();
-  if (*samples < 0 || *samples > std::numeric_limits<int32_t>::max())
-    return ctx.fail(1, "is no number of samples");
   const Tensor &logits = ctx.input(0);
-  int32_t batches = logits.dim(0), classes = logits.dim(1);
+  int32_t batches = logits.dim(0), classes = logits.dim(1), samples = ctx.output().dim(1);
   if (classes == 0)
     return ctx.fail(0, "has no classes");
-  auto output = ctx.output(0, {batches, static_cast<int32_t>(*samples)});
-  if (!output)
-    return output.takeError();
   auto in = logits.as<float>();
-  auto out = (*output)->template as<T>();
+  auto out = ctx.output().as<T>();
   Philox random(ctx.options<circle::RandomOptions>());
   std::array<uint32_t, 4> bits;
   size_t used = 4;
@@ -109,7 +89,7 @@ template <class T> llvm::Error multinomial(KernelContext &ctx) {
     return bits[used++];
   };
   std::vector<double> sums(classes);
-  for (int64_t b = 0; b<batches && * samples> 0; ++b) {
+  for (int64_t b = 0; b < batches && samples > 0; ++b) {
     auto row = in.slice(b * classes, classes);
     float most = std::numeric_limits<float>::lowest();
     for (float logit : row)
@@ -121,10 +101,10 @@ template <class T> llvm::Error multinomial(KernelContext &ctx) {
         sum += std::exp(static_cast<double>(row[c]) - static_cast<double>(most));
       sums[c] = sum;
     }
-    for (int64_t s = 0; s < *samples; ++s) {
+    for (int64_t s = 0; s < samples; ++s) {
       uint32_t upper = word(), lower = word();
       auto found = std::upper_bound(sums.begin(), sums.end(), toDouble(upper, lower) * sum);
-      out[b * *samples + s] = static_cast<T>(std::min<int64_t>(found - sums.begin(), classes - 1));
+      out[b * samples + s] = static_cast<T>(std::min<int64_t>(found - sums.begin(), classes - 1));
     }
   }
   return llvm::Error::success();

@@ -14,19 +14,11 @@ struct Sequence {
   int64_t row(int32_t time, int32_t batch) const {
     return timeMajor ? int64_t(time) * batches + batch : int64_t(batch) * times + time;
   }
-  /// The shape with other rows.
-  Shape shape(const Tensor &input, int32_t depth) const {
-    Shape shape = input.shape;
-    shape.back() = depth;
-    return shape;
-  }
-  static llvm::Expected<Sequence> of(const KernelContext &ctx, unsigned operand, bool timeMajor) {
+  static Sequence of(const KernelContext &ctx, unsigned operand, bool timeMajor) {
     const Tensor &in = ctx.input(operand);
     if (in.rank() == 2)
-      return Sequence{1, in.dim(0), in.dim(1), false};
-    if (in.rank() != 3)
-      return ctx.fail(operand, "has another rank", "2 or 3", std::to_string(in.rank()));
-    return Sequence{in.dim(timeMajor ? 0 : 1), in.dim(timeMajor ? 1 : 0), in.dim(2), timeMajor};
+      return {1, in.dim(0), in.dim(1), false};
+    return {in.dim(timeMajor ? 0 : 1), in.dim(timeMajor ? 1 : 0), in.dim(2), timeMajor};
   }
 };
 
@@ -171,7 +163,6 @@ public:
       return ctx.fail(operand, "has another number of elements", std::to_string(count), std::to_string(tensor.count()));
     return StateOf(tensor);
   }
-  /// To be called when all outputs have been asked for.
   llvm::MutableArrayRef<T> begin() {
     auto elements = tensor->as<T>();
     if (tensor->value && tensor->value->isVariable)

@@ -10,46 +10,28 @@ namespace {
 
 /// Which elements of the input belong to which element of the output.
 struct Reduction {
-  KernelContext *ctx = nullptr;
-  Tensor *output = nullptr;
+  KernelContext *ctx;
+  Tensor *output;
   llvm::SmallVector<int64_t, 6> steps; ///< in the output, for a step along each dimension of the input; 0: reduced
   int64_t count = 1;                   ///< elements that each output is made of
 
-  /// Also makes room for the output.
-  static llvm::Expected<Reduction> of(KernelContext &ctx) {
+  explicit Reduction(KernelContext &ctx) : ctx(&ctx), output(&ctx.output()) {
     const Tensor &in = ctx.input(0);
-    auto axes = ctx.integers(1);
-    if (!axes)
-      return axes.takeError();
     llvm::SmallVector<bool, 6> reduced(in.rank(), false);
-    // The runtime takes any axis of a scalar.
-    if (in.rank() != 0)
-      for (int64_t given : *axes) {
-        auto axis = ctx.axis(given, in.rank());
-        if (!axis)
-          return axis.takeError();
-        reduced[*axis] = true;
-      }
-    bool keep = ctx.options<circle::ReducerOptions>().keep_dims();
-    Reduction made;
-    made.ctx = &ctx;
-    Shape shape, kept;
+    auto axes = *ctx.values(1);
+    if (in.rank()) // any axis of a scalar will do
+      for (int64_t given : axes)
+        reduced[ctx.axis(given, in.rank())] = true;
+    Shape kept;
     for (int d = 0; d < in.rank(); ++d) {
       kept.push_back(reduced[d] ? 1 : in.dim(d));
-      if (!reduced[d] || keep)
-        shape.push_back(kept.back());
       if (reduced[d])
-        made.count *= in.dim(d);
+        count *= in.dim(d);
     }
-    made.steps = stridesOf(kept);
+    steps = stridesOf(kept);
     for (int d = 0; d < in.rank(); ++d)
       if (reduced[d])
-        made.steps[d] = 0;
-    auto output = ctx.output(0, shape);
-    if (!output)
-      return output.takeError();
-    made.output = *output;
-    return made;
+        steps[d] = 0;
   }
 
   /// f(element of the output, element of the input), for the input's elements in order.
@@ -114,26 +96,22 @@ struct All {
 
 /// Sums are kept in the type itself, as the runtime does.
 template <class T, class F> llvm::Error reduce(KernelContext &ctx) {
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
-  auto results = reduction->fold<T, T>(ctx.input(0), F::start(), F::next);
-  llvm::copy(results, reduction->output->as<T>().begin());
+  Reduction reduction(ctx);
+  auto results = reduction.fold<T, T>(ctx.input(0), F::start(), F::next);
+  llvm::copy(results, reduction.output->as<T>().begin());
   return llvm::Error::success();
 }
 
 /// Integers are added up in 64 bits and the quotient is rounded towards zero.
 template <class T> llvm::Error mean(KernelContext &ctx) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
-  auto sums = reduction->fold<Wide, T>(ctx.input(0), Wide(0), [](Wide a, T b) { return Sum<Wide>::next(a, b); });
-  if (reduction->count == 0 && !std::is_floating_point_v<T> && !sums.empty())
+  Reduction reduction(ctx);
+  auto sums = reduction.fold<Wide, T>(ctx.input(0), Wide(0), [](Wide a, T b) { return Sum<Wide>::next(a, b); });
+  if (reduction.count == 0 && !std::is_floating_point_v<T> && !sums.empty())
     return ctx.fail(0, "the mean of no elements");
-  auto out = reduction->output->as<T>();
+  auto out = reduction.output->as<T>();
   for (size_t i = 0; i < sums.size(); ++i)
-    out[i] = static_cast<T>(sums[i] / static_cast<Wide>(reduction->count));
+    out[i] = static_cast<T>(sums[i] / static_cast<Wide>(reduction.count));
   return llvm::Error::success();
 }
 
@@ -149,16 +127,14 @@ bool isImageMean(KernelContext &ctx) {
 }
 
 template <class T, class MakeEnd> llvm::Error reduceQuantized(KernelContext &ctx, MakeEnd make) {
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
-  auto sums = rawSums<T>(*reduction, ctx.input(0));
+  Reduction reduction(ctx);
+  auto sums = rawSums<T>(reduction, ctx.input(0));
   if (sums.empty())
     return llvm::Error::success();
-  auto end = make(ctx.input(0), *reduction->output, reduction->count);
+  auto end = make(ctx.input(0), *reduction.output, reduction.count);
   if (!end)
     return ctx.fail(0, "the mean of no elements, or of too many");
-  auto out = reduction->output->as<T>();
+  auto out = reduction.output->as<T>();
   for (size_t i = 0; i < sums.size(); ++i)
     out[i] = (*end)(sums[i]);
   return llvm::Error::success();
@@ -178,21 +154,19 @@ template <class T> llvm::Error sumQuantized(KernelContext &ctx) {
 
 /// Scaled after each factor, so that the product stays small: by input scale / the count-th root of the output scale.
 template <class T> llvm::Error productQuantized(KernelContext &ctx) {
-  auto reduction = Reduction::of(ctx);
-  if (!reduction)
-    return reduction.takeError();
+  Reduction reduction(ctx);
   const Tensor &in = ctx.input(0);
-  Tensor &output = *reduction->output;
-  if (reduction->count == 0)
+  Tensor &output = *reduction.output;
+  if (reduction.count == 0)
     return ctx.fail(0, "the product of no elements");
   Multiplier factor = quantizeMultiplier(static_cast<double>(in.scale()) /
-                                         std::pow(static_cast<double>(output.scale()), 1.0 / reduction->count));
+                                         std::pow(static_cast<double>(output.scale()), 1.0 / reduction.count));
   if (factor.shift > 14)
     return ctx.fail("the scales are too far apart");
   auto x = in.as<T>();
   std::vector<int32_t> products(static_cast<size_t>(output.count()));
   std::vector<bool> begun(products.size(), false);
-  reduction->forEach(in, [&](int64_t to, int64_t from) {
+  reduction.forEach(in, [&](int64_t to, int64_t from) {
     int32_t value = x[from] - in.zeroPoint();
     if (!begun[to])
       products[to] = value;

@@ -15,28 +15,10 @@ struct Resize {
   bool alignCorners, halfPixel;
 };
 
-template <class Options> llvm::Expected<Resize> prepare(KernelContext &ctx) {
-  auto size = ctx.integers(1);
-  if (!size)
-    return size.takeError();
-  for (int64_t number : *size)
-    if (number <= 0 || number > std::numeric_limits<int32_t>::max())
-      return ctx.fail(1, "has an impossible size");
-  const Tensor &in = ctx.input(0);
+template <class Options> Resize prepare(KernelContext &ctx) {
   const auto &options = ctx.options<Options>();
-  Resize r{&in,
-           nullptr,
-           static_cast<int32_t>((*size)[0]),
-           static_cast<int32_t>((*size)[1]),
-           options.align_corners(),
-           options.half_pixel_centers()};
-  if (in.dim(1) == 0 || in.dim(2) == 0)
-    return ctx.fail(0, "has no pixels");
-  auto output = ctx.output(0, {in.dim(0), r.height, r.width, in.dim(3)});
-  if (!output)
-    return output.takeError();
-  r.out = *output;
-  return r;
+  Tensor &out = ctx.output();
+  return {&ctx.input(0), &out, out.dim(1), out.dim(2), options.align_corners(), options.half_pixel_centers()};
 }
 
 /// The two elements that a result lies between, and how far it is from the first.
@@ -95,12 +77,10 @@ void bilinear(KernelContext &ctx, const Resize &r, Places vertical, Places horiz
 
 /// Unsigned integers are rounded, too.
 template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
-  auto r = prepare<circle::ResizeBilinearOptions>(ctx);
-  if (!r)
-    return r.takeError();
-  if (r->out->count() == 0)
+  Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
+  if (r.out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(ctx, *r, places(*r, r->in->dim(1), r->height), places(*r, r->in->dim(2), r->width),
+  bilinear<T>(ctx, r, places(r, r.in->dim(1), r.height), places(r, r.in->dim(2), r.width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
                 // The runtime's order of products and sums, which shows in the last bit.
                 float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
@@ -112,12 +92,10 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
-  auto r = prepare<circle::ResizeBilinearOptions>(ctx);
-  if (!r)
-    return r.takeError();
-  if (r->out->count() == 0)
+  Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
+  if (r.out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(ctx, *r, integerPlaces(*r, r->in->dim(1), r->height), integerPlaces(*r, r->in->dim(2), r->width),
+  bilinear<T>(ctx, r, integerPlaces(r, r.in->dim(1), r.height), integerPlaces(r, r.in->dim(2), r.width),
               [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
                 int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
                               upperRight * (1024 - v) * h + lowerRight * v * h;
@@ -127,20 +105,18 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
 }
 
 llvm::Error resizeNearest(KernelContext &ctx) {
-  auto r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
-  if (!r)
-    return r.takeError();
-  if (r->out->count() == 0)
+  Resize r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
+  if (r.out->count() == 0)
     return llvm::Error::success();
-  Nearest nearest{r->alignCorners, r->halfPixel};
-  int64_t height = r->in->dim(1), width = r->in->dim(2), pixel = r->in->dim(3) * elementSize(*r->in);
-  const uint8_t *from = r->in->bytes().data();
-  uint8_t *out = r->out->as<uint8_t>().data();
-  for (int64_t batch = 0; batch < r->in->dim(0); ++batch)
-    for (int32_t row = 0; row < r->height; ++row)
-      for (int32_t column = 0; column < r->width; ++column, out += pixel) {
-        int64_t y = nearest.place(row, r->in->dim(1), r->height);
-        int64_t x = nearest.place(column, r->in->dim(2), r->width);
+  Nearest nearest{r.alignCorners, r.halfPixel};
+  int64_t height = r.in->dim(1), width = r.in->dim(2), pixel = r.in->dim(3) * elementSize(*r.in);
+  const uint8_t *from = r.in->bytes().data();
+  uint8_t *out = r.out->as<uint8_t>().data();
+  for (int64_t batch = 0; batch < r.in->dim(0); ++batch)
+    for (int32_t row = 0; row < r.height; ++row)
+      for (int32_t column = 0; column < r.width; ++column, out += pixel) {
+        int64_t y = nearest.place(row, r.in->dim(1), r.height);
+        int64_t x = nearest.place(column, r.in->dim(2), r.width);
         std::memcpy(out, from + ((batch * height + y) * width + x) * pixel, pixel);
       }
   return llvm::Error::success();

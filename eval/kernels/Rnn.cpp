@@ -71,20 +71,15 @@ void runCell(KernelContext &ctx, const Cell &cell, StateOf<float> &state, const 
 
 llvm::Error runOneDirection(KernelContext &ctx, bool timeMajor, circle::ActivationFunctionType activation,
                             bool asymmetric) {
-  auto sequence = Sequence::of(ctx, 0, timeMajor);
-  if (!sequence)
-    return sequence.takeError();
-  auto cell = readCell(ctx, 1, sequence->depth, -1, 0, asymmetric);
+  Sequence sequence = Sequence::of(ctx, 0, timeMajor);
+  auto cell = readCell(ctx, 1, sequence.depth, -1, 0, asymmetric);
   if (!cell)
     return cell.takeError();
   cell->activation = activation;
-  auto state = StateOf<float>::of(ctx, 4, TensorType::FLOAT32, int64_t(sequence->batches) * cell->units);
+  auto state = StateOf<float>::of(ctx, 4, TensorType::FLOAT32, int64_t(sequence.batches) * cell->units);
   if (!state)
     return state.takeError();
-  auto output = ctx.output(0, sequence->shape(ctx.input(0), cell->units));
-  if (!output)
-    return output.takeError();
-  runCell(ctx, *cell, *state, *sequence, ctx.input(0).as<float>(), {}, 0, false, (*output)->as<float>(), cell->units,
+  runCell(ctx, *cell, *state, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(), cell->units,
           0);
   return llvm::Error::success();
 }
@@ -112,9 +107,7 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     ForwardAuxiliary,
     BackwardAuxiliary
   };
-  auto sequence = Sequence::of(ctx, Input, options.time_major());
-  if (!sequence)
-    return sequence.takeError();
+  Sequence sequence = Sequence::of(ctx, Input, options.time_major());
   const Tensor *second = ctx.optional(Auxiliary);
   bool weighted = ctx.has(ForwardAuxiliary);
   // Runtimes disagree on whether the backward direction then reads it instead of the first one.
@@ -125,37 +118,29 @@ llvm::Error runBidirectional(KernelContext &ctx) {
     return ctx.fail(Auxiliary, "is no sequence of floats as long as the input");
   int32_t weightedDepth = weighted ? second->dim(2) : 0;
   bool asymmetric = options.asymmetric_quantize_inputs();
-  auto fw = readCell(ctx, Forward, sequence->depth, weighted ? int(ForwardAuxiliary) : -1, weightedDepth, asymmetric);
+  auto fw = readCell(ctx, Forward, sequence.depth, weighted ? int(ForwardAuxiliary) : -1, weightedDepth, asymmetric);
   if (!fw)
     return fw.takeError();
-  auto bw = readCell(ctx, Backward, sequence->depth, weighted ? int(BackwardAuxiliary) : -1, weightedDepth, asymmetric);
+  auto bw = readCell(ctx, Backward, sequence.depth, weighted ? int(BackwardAuxiliary) : -1, weightedDepth, asymmetric);
   if (!bw)
     return bw.takeError();
   fw->activation = bw->activation = options.fused_activation_function();
-  auto fwState = StateOf<float>::of(ctx, ForwardState, TensorType::FLOAT32, int64_t(sequence->batches) * fw->units);
+  auto fwState = StateOf<float>::of(ctx, ForwardState, TensorType::FLOAT32, int64_t(sequence.batches) * fw->units);
   if (!fwState)
     return fwState.takeError();
-  auto bwState = StateOf<float>::of(ctx, BackwardState, TensorType::FLOAT32, int64_t(sequence->batches) * bw->units);
+  auto bwState = StateOf<float>::of(ctx, BackwardState, TensorType::FLOAT32, int64_t(sequence.batches) * bw->units);
   if (!bwState)
     return bwState.takeError();
   bool merged = options.merge_outputs();
   int64_t both = int64_t(fw->units) + bw->units;
-  if (both > std::numeric_limits<int32_t>::max())
-    return ctx.fail("the result would have an impossible shape");
-  llvm::MutableArrayRef<float> out[2];
-  for (unsigned i = 0; i < (merged ? 1u : 2u); ++i) {
-    if (!ctx.wants(i))
-      return ctx.fail("an output is absent");
-    int32_t units = merged ? static_cast<int32_t>(both) : i ? bw->units : fw->units;
-    auto output = ctx.output(i, sequence->shape(ctx.input(Input), units));
-    if (!output)
-      return output.takeError();
-    out[i] = (*output)->as<float>();
-  }
+  if (!merged && !ctx.wants(1))
+    return ctx.fail("an output is absent");
+  llvm::MutableArrayRef<float> out[2] = {ctx.output().as<float>(),
+                                         merged ? llvm::MutableArrayRef<float>() : ctx.output(1).as<float>()};
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
-  runCell(ctx, *fw, *fwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, *fw, *fwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? both : fw->units, 0);
-  runCell(ctx, *bw, *bwState, *sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, *bw, *bwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
           out[merged ? 0 : 1], merged ? both : bw->units, merged ? fw->units : 0);
   return llvm::Error::success();
 }

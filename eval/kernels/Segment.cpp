@@ -23,19 +23,9 @@ template <class T> T multiply(T a, T b) {
 /// SEGMENT_SUM: the numbers rise, and there are as many segments as the last one says.
 template <class T> llvm::Error segmentSum(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  if (in.rank() == 0 || ctx.input(1).rank() != 1 || ctx.input(1).dim(0) != in.dim(0))
-    return ctx.fail(1, "does not have a number for each row");
-  auto ids = ctx.input(1).as<int32_t>(); // the shape depends on them
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || (i && ids[i] < ids[i - 1]) || ids[i] == std::numeric_limits<int32_t>::max())
-      return ctx.fail(1, "is negative, too large, or does not rise");
-  Shape shape = in.shape;
-  shape[0] = ids.empty() ? 0 : ids.back() + 1;
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
+  auto ids = ctx.input(1).as<int32_t>();
   auto x = in.as<T>();
-  auto out = (*output)->as<T>();
+  auto out = ctx.output().as<T>();
   std::fill(out.begin(), out.end(), T(0));
   int64_t row = ids.empty() ? 0 : static_cast<int64_t>(x.size() / ids.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -47,25 +37,14 @@ template <class T> llvm::Error segmentSum(KernelContext &ctx) {
 
 /// UNSORTED_SEGMENT_*: numbers for the first dimensions, in any order; negative ones belong to no segment.
 template <class T> llvm::Error unsortedSegment(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0), &segments = ctx.input(1);
-  if (segments.rank() > in.rank() || !llvm::equal(segments.shape, llvm::ArrayRef(in.shape).take_front(segments.rank())))
-    return ctx.fail(1, "does not have a number for each row");
-  auto count = ctx.integer(2);
-  if (!count)
-    return count.takeError();
-  if (*count < 0)
-    return ctx.fail(2, "is negative");
-  Shape shape{static_cast<int32_t>(*count)};
-  shape.append(in.shape.begin() + segments.rank(), in.shape.end());
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  auto ids = segments.as<int32_t>();
+  const Tensor &in = ctx.input(0);
+  Tensor &output = ctx.output();
+  auto ids = ctx.input(1).as<int32_t>();
   for (int32_t id : ids)
-    if (id >= *count)
-      return ctx.fail(1, "segment " + llvm::Twine(id) + " of " + llvm::Twine(*count));
+    if (id >= output.dim(0))
+      return ctx.fail(1, "segment " + llvm::Twine(id) + " of " + llvm::Twine(output.dim(0)));
   auto x = in.as<T>();
-  auto out = (*output)->as<T>();
+  auto out = output.as<T>();
   auto fold = [&](T start, auto f) {
     std::fill(out.begin(), out.end(), start);
     int64_t row = ids.empty() ? 0 : static_cast<int64_t>(x.size() / ids.size());
@@ -93,20 +72,13 @@ template <class T> llvm::Error unsortedSegment(KernelContext &ctx) {
 template <class T> llvm::Error runningSum(KernelContext &ctx) {
   const auto &options = ctx.options<circle::CumsumOptions>();
   const Tensor &in = ctx.input(0);
-  auto given = ctx.integer(1);
-  if (!given)
-    return given.takeError();
-  auto axis = ctx.axis(*given, in.rank());
-  if (!axis)
-    return axis.takeError();
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
+  int axis = ctx.axis(*ctx.value(1), in.rank());
+  Tensor &output = ctx.output();
   auto x = in.as<T>();
-  auto out = (*output)->as<T>();
+  auto out = output.as<T>();
   if (x.empty())
     return llvm::Error::success();
-  int64_t length = in.dim(*axis), inner = product(in.shape, *axis + 1, in.rank());
+  int64_t length = in.dim(axis), inner = product(in.shape, axis + 1, in.rank());
   int64_t rows = static_cast<int64_t>(x.size()) / length;
   for (int64_t row = 0; row < rows; ++row) {
     T sum = 0;

@@ -9,38 +9,25 @@ namespace {
 /// The condition stands for elements, for whole rows (it has one dimension), or for everything (a scalar).
 llvm::Error select(KernelContext &ctx) {
   const Tensor &condition = ctx.input(0), &yes = ctx.input(1), &no = ctx.input(2);
-  if (yes.shape != no.shape)
-    return ctx.fail(2, "differs in shape from the other choice");
-  bool rows = condition.rank() == 1 && yes.rank() > 0 && condition.dim(0) == yes.dim(0);
-  if (condition.rank() != 0 && condition.shape != yes.shape && !rows)
-    return ctx.fail(0, "fits neither the elements nor the rows of the choices");
-  auto output = ctx.output(0, yes.shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   auto holds = condition.as<uint8_t>();
   if (yes.bytes().empty())
     return llvm::Error::success();
   int64_t piece = static_cast<int64_t>(yes.bytes().size()) / condition.count();
   for (size_t i = 0; i < holds.size(); ++i)
-    std::memcpy((*output)->storage.data() + i * piece, (holds[i] ? yes : no).bytes().data() + i * piece, piece);
+    std::memcpy(output.storage.data() + i * piece, (holds[i] ? yes : no).bytes().data() + i * piece, piece);
   return llvm::Error::success();
 }
 
 llvm::Error selectBroadcast(KernelContext &ctx) {
   const Tensor &condition = ctx.input(0), &yes = ctx.input(1), &no = ctx.input(2);
-  auto shape = broadcastShape(yes.shape, no.shape);
-  if (shape)
-    shape = broadcastShape(condition.shape, *shape);
-  if (!shape)
-    return ctx.fail("the operands' shapes do not broadcast");
-  auto output = ctx.output(0, *shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   int64_t size = elementSize(yes);
   auto holds = condition.as<uint8_t>();
   const uint8_t *a = yes.bytes().data(), *b = no.bytes().data();
-  uint8_t *to = (*output)->storage.data();
-  for (Broadcast at(*shape, {condition.shape, yes.shape, no.shape}); !at.done() && !ctx.late(); at.next(), to += size)
+  uint8_t *to = output.storage.data();
+  for (Broadcast at(output.shape, {condition.shape, yes.shape, no.shape}); !at.done() && !ctx.late();
+       at.next(), to += size)
     std::memcpy(to, holds[at.index(0)] ? a + at.index(1) * size : b + at.index(2) * size, size);
   return llvm::Error::success();
 }
@@ -48,7 +35,7 @@ llvm::Error selectBroadcast(KernelContext &ctx) {
 /// The positions of all elements that are not zero: a row of coordinates each.
 template <class T> llvm::Error where(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto x = in.as<T>(); // the shape depends on the elements
+  auto x = in.as<T>();
   int64_t found = llvm::count_if(x, [](T element) { return element != 0; });
   if (found > std::numeric_limits<int32_t>::max())
     return ctx.fail("the result is too long");
@@ -91,10 +78,10 @@ llvm::ArrayRef<KernelRow> selectKernels() {
       {Op::SELECT_V2, "bool, i16, i16 -> i16", selectBroadcast},
       {Op::SELECT_V2, "bool, u32, u32 -> u32", selectBroadcast},
       {Op::SELECT_V2, "bool, bool, bool -> bool", selectBroadcast},
-      {Op::WHERE, "bool|u8|i8 -> i64", where<uint8_t>},
-      {Op::WHERE, "i32|u32 -> i64", where<uint32_t>},
-      {Op::WHERE, "i64 -> i64", where<int64_t>},
-      {Op::WHERE, "f32 -> i64", where<float>},
+      {Op::WHERE, "bool|u8|i8 -> i64", where<uint8_t>, {}, ShapesFrom::Kernel},
+      {Op::WHERE, "i32|u32 -> i64", where<uint32_t>, {}, ShapesFrom::Kernel},
+      {Op::WHERE, "i64 -> i64", where<int64_t>, {}, ShapesFrom::Kernel},
+      {Op::WHERE, "f32 -> i64", where<float>, {}, ShapesFrom::Kernel},
   };
   return rows;
 }

@@ -6,19 +6,12 @@ namespace origo::eval {
 namespace {
 
 template <class T> llvm::Error shapeOf(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, {in.rank()});
-  if (!output)
-    return output.takeError();
-  llvm::copy(in.shape, (*output)->as<T>().begin());
+  llvm::copy(ctx.input(0).shape, ctx.output().as<T>().begin());
   return llvm::Error::success();
 }
 
 llvm::Error rankOf(KernelContext &ctx) {
-  auto output = ctx.output(0, {});
-  if (!output)
-    return output.takeError();
-  (*output)->as<int32_t>()[0] = ctx.input(0).rank();
+  ctx.output().as<int32_t>()[0] = ctx.input(0).rank();
   return llvm::Error::success();
 }
 

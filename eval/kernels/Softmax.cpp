@@ -9,13 +9,11 @@ namespace {
 /// exp(βx) / Σ exp(βx) along the last axis; the largest is taken off first, so that nothing overflows.
 llvm::Error softmaxFloat(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   float beta = ctx.options<circle::SoftmaxOptions>().beta();
   int64_t depth = in.shape.back(), rows = depth ? in.count() / depth : 0;
   const float *x = in.as<float>().data();
-  float *out = (*output)->as<float>().data();
+  float *out = output.as<float>().data();
   for (int64_t row = 0; row < rows; ++row, x += depth, out += depth) {
     float largest = *std::max_element(x, x + depth), sum = 0;
     for (int64_t i = 0; i < depth; ++i)
@@ -28,12 +26,10 @@ llvm::Error softmaxFloat(KernelContext &ctx) {
 
 llvm::Error logSoftmaxFloat(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
+  Tensor &output = ctx.output();
   int64_t depth = in.shape.back(), rows = depth ? in.count() / depth : 0;
   const float *x = in.as<float>().data();
-  float *out = (*output)->as<float>().data();
+  float *out = output.as<float>().data();
   for (int64_t row = 0; row < rows; ++row, x += depth, out += depth) {
     float largest = *std::max_element(x, x + depth), sum = 0;
     for (int64_t i = 0; i < depth; ++i)

@@ -15,30 +15,25 @@ struct Rows {
   int64_t depth, count;
 };
 
-llvm::Expected<Rows> prepare(KernelContext &ctx) {
+Rows prepare(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto output = ctx.output(0, in.shape);
-  if (!output)
-    return output.takeError();
   int64_t depth = in.shape.back();
-  return Rows{&in, *output, depth, depth ? in.count() / depth : 0};
+  return {&in, &ctx.output(), depth, depth ? in.count() / depth : 0};
 }
 
 template <class T> llvm::Error softmax8(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
+  Rows rows = prepare(ctx);
   auto softmax = Softmax8::of(ctx);
   if (!softmax)
     return softmax.takeError();
-  const T *x = rows->in->as<T>().data();
-  T *out = rows->out->template as<T>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
-    int32_t largest = *std::max_element(x, x + rows->depth), sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+  const T *x = rows.in->as<T>().data();
+  T *out = rows.out->template as<T>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
+    int32_t largest = *std::max_element(x, x + rows.depth), sum = 0;
+    for (int64_t i = 0; i < rows.depth; ++i)
       sum = wrappingAdd(sum, Softmax8::summand(softmax->exponential(x[i] - largest)));
     Softmax8::Row<T> scaled(sum);
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       out[i] = scaled(softmax->exponential(x[i] - largest));
   }
   return llvm::Error::success();
@@ -46,18 +41,16 @@ template <class T> llvm::Error softmax8(KernelContext &ctx) {
 
 /// By tables of exp on [−10, 0] and of 1 / (1 + x) on [0, 1].
 llvm::Error softmax16(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
+  Rows rows = prepare(ctx);
   static const Table16<double> exponential(10.0 / 65535, 32767, 2.0 / 65535, 0, [](double x) { return std::exp(x); });
   static const Table16<double> inverse(1.0 / 65535, -32768, 2.0 / 65535, 0, [](double x) { return 1 / (1 + x); });
   float beta = ctx.options<circle::SoftmaxOptions>().beta();
-  Multiplier factor = quantizeMultiplier(static_cast<double>(rows->in->scale() * beta) / (10.0 / 65535));
-  const int16_t *x = rows->in->as<int16_t>().data();
-  int16_t *out = rows->out->as<int16_t>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
-    int32_t largest = *std::max_element(x, x + rows->depth), sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i) {
+  Multiplier factor = quantizeMultiplier(static_cast<double>(rows.in->scale() * beta) / (10.0 / 65535));
+  const int16_t *x = rows.in->as<int16_t>().data();
+  int16_t *out = rows.out->as<int16_t>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
+    int32_t largest = *std::max_element(x, x + rows.depth), sum = 0;
+    for (int64_t i = 0; i < rows.depth; ++i) {
       int32_t place = wrappingAdd(multiply(x[i] - largest, factor), 32767);
       out[i] = exponential[saturate<int16_t>(place)];
       sum = wrappingAdd<int32_t>(sum, out[i]);
@@ -69,7 +62,7 @@ llvm::Error softmax16(KernelContext &ctx) {
         static_cast<int32_t>(((int64_t(sum) << (headroom - 1)) + (1 << 13)) >> 14); // 1 to 2 in steps of 2^−16
     int32_t reciprocal = inverse[saturate<int16_t>(normal - (1 << 15) - (1 << 16))];
     int shift = 31 - headroom;
-    for (int64_t i = 0; i < rows->depth; ++i) {
+    for (int64_t i = 0; i < rows.depth; ++i) {
       int64_t value = (int64_t(out[i]) * reciprocal + (int64_t(1) << (shift - 1))) >> shift;
       out[i] = static_cast<int16_t>(std::clamp<int64_t>(value, 0, 32767));
     }
@@ -87,21 +80,19 @@ std::array<float, 256> exponentials(float step) {
 
 /// The runtime computes what has more bits than its operand in float.
 template <class In> llvm::Error softmaxWiden(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  auto table = exponentials(rows->in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
-  const In *x = rows->in->as<In>().data();
-  int16_t *out = rows->out->as<int16_t>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
-    int largest = *std::max_element(x, x + rows->depth);
+  Rows rows = prepare(ctx);
+  auto table = exponentials(rows.in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
+  const In *x = rows.in->as<In>().data();
+  int16_t *out = rows.out->as<int16_t>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
+    int largest = *std::max_element(x, x + rows.depth);
     float sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       sum += table[largest - x[i]];
-    float inverse = 1 / (sum * rows->out->scale());
-    for (int64_t i = 0; i < rows->depth; ++i) {
+    float inverse = 1 / (sum * rows.out->scale());
+    for (int64_t i = 0; i < rows.depth; ++i) {
       float value = std::min(table[largest - x[i]] * inverse + 0.5f, 1e6f);
-      out[i] = saturate<int16_t>(static_cast<int32_t>(std::isnan(value) ? 0 : value) + rows->out->zeroPoint());
+      out[i] = saturate<int16_t>(static_cast<int32_t>(std::isnan(value) ? 0 : value) + rows.out->zeroPoint());
     }
   }
   return llvm::Error::success();
@@ -109,23 +100,21 @@ template <class In> llvm::Error softmaxWiden(KernelContext &ctx) {
 
 /// In float, with a table of exponentials.
 template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
-  auto rows = prepare(ctx);
-  if (!rows)
-    return rows.takeError();
-  float inScale = rows->in->scale(), outScale = rows->out->scale();
+  Rows rows = prepare(ctx);
+  float inScale = rows.in->scale(), outScale = rows.out->scale();
   auto exponential = exponentials(inScale);
-  const T *x = rows->in->as<T>().data();
-  T *out = rows->out->template as<T>().data();
-  for (int64_t row = 0; row < rows->count; ++row, x += rows->depth, out += rows->depth) {
-    int largest = *std::max_element(x, x + rows->depth);
+  const T *x = rows.in->as<T>().data();
+  T *out = rows.out->template as<T>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
+    int largest = *std::max_element(x, x + rows.depth);
     float sum = 0;
-    for (int64_t i = 0; i < rows->depth; ++i)
+    for (int64_t i = 0; i < rows.depth; ++i)
       sum += exponential[largest - x[i]];
     float base = (inScale * static_cast<float>(largest) + std::log(sum)) / outScale;
-    for (int64_t i = 0; i < rows->depth; ++i) {
+    for (int64_t i = 0; i < rows.depth; ++i) {
       float value = std::rint(inScale / outScale * static_cast<float>(x[i]) - base);
       out[i] = saturate<T>(static_cast<int32_t>(std::isnan(value) ? 0 : std::clamp(value, -1e6f, 1e6f)) +
-                           rows->out->zeroPoint());
+                           rows.out->zeroPoint());
     }
   }
   return llvm::Error::success();

@@ -16,8 +16,6 @@ llvm::Expected<Sizes> sizesOf(const KernelContext &ctx) {
   int32_t rank = ctx.options<circle::SVDFOptions>().rank();
   Sizes sizes{
       ctx.input(Input).dim(0), ctx.input(Input).dim(1), ctx.input(Features).dim(0), ctx.input(Times).dim(1), 0, rank};
-  if (rank <= 0 || sizes.filters % rank)
-    return ctx.fail(Features, "its rows are not a multiple of rank " + llvm::Twine(rank));
   sizes.units = sizes.filters / rank;
   if (sizes.memory < 1)
     return ctx.fail(Times, "has no columns");
@@ -32,10 +30,6 @@ template <class T> void forgetOldest(llvm::MutableArrayRef<T> memories, int64_t 
     std::copy(memories.begin() + at + 1, memories.begin() + at + size, memories.begin() + at);
 }
 
-llvm::Expected<Tensor *> output(KernelContext &ctx, const Sizes &sizes) {
-  return ctx.output(0, {sizes.batches, sizes.units});
-}
-
 llvm::Error runFloat(KernelContext &ctx) {
   auto sizes = sizesOf(ctx);
   if (!sizes)
@@ -48,10 +42,7 @@ llvm::Error runFloat(KernelContext &ctx) {
   auto state = StateOf<float>::of(ctx, State, TensorType::FLOAT32, sizes->batches * perBatch);
   if (!state)
     return state.takeError();
-  auto output = eval::output(ctx, *sizes);
-  if (!output)
-    return output.takeError();
-  auto out = (*output)->as<float>();
+  auto out = ctx.output().as<float>();
   auto in = ctx.input(Input).as<float>();
   const Tensor &times = ctx.input(Times);
   auto timeAt = [&](int64_t i) {
@@ -92,16 +83,13 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
   auto state = StateOf<S>::of(ctx, State, ctx.input(State).type, sizes->batches * perBatch);
   if (!state)
     return state.takeError();
-  auto output = eval::output(ctx, *sizes);
-  if (!output)
-    return output.takeError();
   const Tensor &input = ctx.input(Input), &kept = ctx.input(State);
   Multiplier toState = quantizeMultiplier(input.scale() * ctx.input(Features).scale() / kept.scale());
-  Multiplier toOutput = quantizeMultiplier(kept.scale() * ctx.input(Times).scale() / (*output)->scale());
+  Multiplier toOutput = quantizeMultiplier(kept.scale() * ctx.input(Times).scale() / ctx.output().scale());
   auto in = input.as<int8_t>(), features = ctx.input(Features).as<int8_t>();
   auto times = ctx.input(Times).as<S>();
   auto bias = ctx.has(Bias) ? ctx.input(Bias).as<int32_t>() : llvm::ArrayRef<int32_t>();
-  auto out = (*output)->as<int8_t>();
+  auto out = ctx.output().as<int8_t>();
   auto memories = state->begin();
   forgetOldest(memories, sizes->memory);
   for (int64_t b = 0; b < sizes->batches && !out.empty(); ++b)
@@ -121,7 +109,7 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
                                                   (memory[t] - (sizeof(S) == 1 ? kept.zeroPoint() : 0)));
       }
       out[b * sizes->units + u] = static_cast<int8_t>(
-          std::clamp<int64_t>(int64_t(multiply(total, toOutput)) + (*output)->zeroPoint(), -128, 127));
+          std::clamp<int64_t>(int64_t(multiply(total, toOutput)) + ctx.output().zeroPoint(), -128, 127));
     }
   return llvm::Error::success();
 }

@@ -2,6 +2,7 @@
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
+#include "ir/shapes/Rules.h"
 
 namespace origo::eval {
 
@@ -19,43 +20,28 @@ struct TransposedConv {
 };
 
 llvm::Expected<TransposedConv> prepare(KernelContext &ctx) {
-  auto size = ctx.integers(0);
-  if (!size)
-    return size.takeError();
   const auto &options = ctx.options<circle::TransposeConvOptions>();
   const Tensor &filter = ctx.input(1), &in = ctx.input(2);
+  Tensor &out = ctx.output();
+  if (in.dim(3) == 0)
+    return ctx.fail(2, "has no channels");
   TransposedConv c{&ctx,
                    &in,
                    &filter,
                    ctx.optional(3),
-                   nullptr,
+                   &out,
                    options.stride_h(),
                    options.stride_w(),
                    0,
                    0,
                    options.fused_activation_function()};
-  if (size->size() != 4)
-    return ctx.fail(0, "must be a shape of four dimensions");
-  Shape shape;
-  for (int64_t dim : *size) {
-    if (dim < 0 || dim > std::numeric_limits<int32_t>::max())
-      return ctx.fail(0, "is an impossible shape");
-    shape.push_back(static_cast<int32_t>(dim));
-  }
-  if (shape[0] != in.dim(0) || shape[3] != filter.dim(0))
-    return ctx.fail(0, "does not have the input's batches and the filter's channels");
-  if (in.dim(3) == 0)
-    return ctx.fail(2, "has no channels");
-  auto vertical = slide(options.padding(), shape[1], filter.dim(1), c.strideH);
-  auto horizontal = slide(options.padding(), shape[2], filter.dim(2), c.strideW);
+  // As the convolution from the result to the input pads.
+  auto vertical = inference::positions(options.padding(), out.dim(1), filter.dim(1), c.strideH);
+  auto horizontal = inference::positions(options.padding(), out.dim(2), filter.dim(2), c.strideW);
   if (!vertical || !horizontal)
     return ctx.fail("strides or the filter's size are impossible");
-  c.top = vertical->before;
-  c.left = horizontal->before;
-  auto output = ctx.output(0, shape);
-  if (!output)
-    return output.takeError();
-  c.output = *output;
+  c.top = paddingBefore(out.dim(1), *vertical, filter.dim(1), c.strideH);
+  c.left = paddingBefore(out.dim(2), *horizontal, filter.dim(2), c.strideW);
   return c;
 }
 

@@ -15,7 +15,7 @@ template <class T> struct Less {
 
 template <class T, class Index> llvm::Error uniqueAs(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto x = in.as<T>(); // the shape depends on the elements
+  auto x = in.as<T>();
   std::map<T, Index, Less<T>> seen;
   std::vector<T> kept;
   std::vector<Index> places;
@@ -50,12 +50,12 @@ template <class T> llvm::Error unique(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> uniqueKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::UNIQUE, "f32[_] -> f32, i32|i64", unique<float>},
-      {Op::UNIQUE, "i8{n|t}[_] -> i8{n|t}, i32|i64", unique<int8_t>},
-      {Op::UNIQUE, "u8{n|t}[_] -> u8{n|t}, i32|i64", unique<uint8_t>},
-      {Op::UNIQUE, "i16{n|t}[_] -> i16{n|t}, i32|i64", unique<int16_t>},
-      {Op::UNIQUE, "i32[_] -> i32, i32|i64", unique<int32_t>},
-      {Op::UNIQUE, "i64[_] -> i64, i32|i64", unique<int64_t>},
+      {Op::UNIQUE, "f32[_] -> f32, i32|i64", unique<float>, {}, ShapesFrom::Kernel},
+      {Op::UNIQUE, "i8{n|t}[_] -> i8{n|t}, i32|i64", unique<int8_t>, {}, ShapesFrom::Kernel},
+      {Op::UNIQUE, "u8{n|t}[_] -> u8{n|t}, i32|i64", unique<uint8_t>, {}, ShapesFrom::Kernel},
+      {Op::UNIQUE, "i16{n|t}[_] -> i16{n|t}, i32|i64", unique<int16_t>, {}, ShapesFrom::Kernel},
+      {Op::UNIQUE, "i32[_] -> i32, i32|i64", unique<int32_t>, {}, ShapesFrom::Kernel},
+      {Op::UNIQUE, "i64[_] -> i64, i32|i64", unique<int64_t>, {}, ShapesFrom::Kernel},
   };
   return rows;
 }

@@ -56,9 +56,9 @@ llvm::Error readVariable(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> variableKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::VAR_HANDLE, " -> resource", varHandle},
+      {Op::VAR_HANDLE, " -> resource", varHandle, {}, ShapesFrom::Kernel},
       {Op::ASSIGN_VARIABLE, "resource, any|str -> ", assignVariable},
-      {Op::READ_VARIABLE, "resource -> any|str", readVariable},
+      {Op::READ_VARIABLE, "resource -> any|str", readVariable, {}, ShapesFrom::Kernel},
   };
   return rows;
 }

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "eval/Kernel.h"
 #include "eval/kernels/Move.h"
 
 /// Operators whose result is a view on their operand: its elements, at steps.
 namespace origo::eval {
 
 struct View {
-  Shape shape; ///< of the result
+  unsigned operand = 0; ///< whose elements they are
   int64_t offset = 0;
   llvm::SmallVector<int32_t, 10> walk;  ///< the result's dimensions, some perhaps taken apart
   llvm::SmallVector<int64_t, 10> steps; ///< elements of the operand that a step along each of them is
@@ -18,30 +19,16 @@ struct View {
   }
 };
 
-using ViewFunction = llvm::Expected<View> (*)(const KernelContext &);
+/// Of each result.
+using Views = llvm::SmallVector<View, 1>;
 
-llvm::Expected<View> viewTransposed(const KernelContext &ctx);
-llvm::Expected<View> viewSlice(const KernelContext &ctx);
-llvm::Expected<View> viewStridedSlice(const KernelContext &ctx);
-llvm::Expected<View> viewTiled(const KernelContext &ctx);
-llvm::Expected<View> viewBroadcast(const KernelContext &ctx);
-llvm::Expected<View> viewReversed(const KernelContext &ctx);
-llvm::Expected<View> viewSpaceToDepth(const KernelContext &ctx);
-llvm::Expected<View> viewDepthToSpace(const KernelContext &ctx);
-
-/// The kernel of such an operator.
-template <ViewFunction viewOf> llvm::Error copyView(KernelContext &ctx) {
-  auto view = viewOf(ctx);
-  if (!view)
-    return view.takeError();
-  if (ctx.takesView(0, *view))
-    return llvm::Error::success();
-  auto output = ctx.output(0, view->shape);
-  if (!output)
-    return output.takeError();
-  const Tensor &in = ctx.input(0);
-  copyStrided(in.bytes().data(), view->offset, view->steps, view->walk, elementSize(in), (*output)->storage.data());
-  return llvm::Error::success();
-}
+Views viewTransposed(const KernelContext &ctx);
+Views viewSlice(const KernelContext &ctx);
+Views viewStridedSlice(const KernelContext &ctx);
+Views viewTiled(const KernelContext &ctx);
+Views viewBroadcast(const KernelContext &ctx);
+Views viewReversed(const KernelContext &ctx);
+Views viewSpaceToDepth(const KernelContext &ctx);
+Views viewDepthToSpace(const KernelContext &ctx);
 
 } // namespace origo::eval

@@ -27,10 +27,10 @@ void weaken(ResultType &result, const ResultType &other) {
 }
 
 /// The outputs of a called subgraph; an error if there are not as many as results.
-llvm::Expected<Results> outputsOf(const Operator &op, const Subgraph &graph) {
+llvm::Expected<Results> outputsOf(const ShapeSite &op, const Subgraph &graph) {
   if (graph.outputs.size() != op.results().size())
-    return fail(op, llvm::Twine(op.results().size()) + " results of a subgraph with " +
-                        llvm::Twine(graph.outputs.size()) + " outputs");
+    return op.fail(llvm::Twine(op.results().size()) + " results of a subgraph with " +
+                   llvm::Twine(graph.outputs.size()) + " outputs");
   Results results;
   for (const Value *value : graph.outputs) {
     if (!value)
@@ -40,13 +40,13 @@ llvm::Expected<Results> outputsOf(const Operator &op, const Subgraph &graph) {
   return results;
 }
 
-Answer call(const Operator &op) {
-  auto callees = op.callees();
+Answer call(const ShapeSite &op) {
+  auto callees = op.op.callees();
   return callees.size() == 1 ? outputsOf(op, *callees[0]) : Answer(noAnswer());
 }
 
-Answer branches(const Operator &op) {
-  auto callees = op.callees();
+Answer branches(const ShapeSite &op) {
+  auto callees = op.op.callees();
   if (callees.empty())
     return noAnswer();
   Answer results = outputsOf(op, *callees[0]);
@@ -58,55 +58,55 @@ Answer branches(const Operator &op) {
       return others;
     for (size_t i = 0; i < results->size(); ++i) {
       if ((*results)[i].type != (*others)[i].type)
-        return fail(op, "subgraphs with outputs of different types");
+        return op.fail("subgraphs with outputs of different types");
       weaken((*results)[i], (*others)[i]);
     }
   }
   return results;
 }
 
-Answer ifRule(const Operator &op) {
-  auto callees = op.callees();
+Answer ifRule(const ShapeSite &op) {
+  auto callees = op.op.callees();
   return callees.size() == 2 ? branches(op) : Answer(noAnswer());
 }
 
 /// The condition may be false at once, so a result is either an operand or an output of the body.
-Answer whileRule(const Operator &op) {
-  auto callees = op.callees();
+Answer whileRule(const ShapeSite &op) {
+  auto callees = op.op.callees();
   if (callees.size() != 2)
     return noAnswer();
   Answer results = outputsOf(op, *callees[1]);
   if (!results || results->empty())
     return results;
   if (op.numOperands() != results->size())
-    return fail(op, llvm::Twine(op.numOperands()) + " operands and " + llvm::Twine(results->size()) + " results");
+    return op.fail(llvm::Twine(op.numOperands()) + " operands and " + llvm::Twine(results->size()) + " results");
   for (unsigned i = 0; i < op.numOperands(); ++i)
     if (const Value *operand = op.operand(i)) {
       if (operand->type != (*results)[i].type)
-        return fail(op, "operand and result " + llvm::Twine(i) + " of different types");
+        return op.fail("operand and result " + llvm::Twine(i) + " of different types");
       weaken((*results)[i], typeOfValue(operand));
     }
   return results;
 }
 
-Answer varHandle(const Operator &op) { return unranked(TensorType::RESOURCE); }
-Answer hashtable(const Operator &op) { return unranked(TensorType::RESOURCE); }
+Answer varHandle(const ShapeSite &op) { return unranked(TensorType::RESOURCE); }
+Answer hashtable(const ShapeSite &op) { return unranked(TensorType::RESOURCE); }
 
 /// The resource does not say what is in it.
-Answer readVariable(const Operator &op) {
+Answer readVariable(const ShapeSite &op) {
   if (!op.result())
     return noAnswer();
   return unranked(op.result()->type);
 }
 
-Answer hashtableFind(const Operator &op) {
-  auto keys = shapeOf(op, 1);
+Answer hashtableFind(const ShapeSite &op) {
+  auto keys = op.shape(1);
   if (!keys)
     return noAnswer();
-  return one(typeOf(op, 2), std::move(*keys));
+  return one(op.type(2), std::move(*keys));
 }
 
-Answer hashtableSize(const Operator &op) { return one(TensorType::INT64, {1}); }
+Answer hashtableSize(const ShapeSite &op) { return one(TensorType::INT64, {1}); }
 
 constexpr RuleRow rules[] = {
     {BuiltinOperator::CALL, call},

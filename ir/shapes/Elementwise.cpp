@@ -7,116 +7,148 @@ using namespace origo::inference;
 
 namespace {
 
-Answer withType(const Operator &op, TensorType type) {
-  auto shape = shapeOf(op, 0);
+Answer withType(const ShapeSite &op, TensorType type) {
+  auto shape = op.shape(0);
   if (!shape)
     return noAnswer();
   return one(type, std::move(*shape));
 }
 
-Answer broadcastWithType(const Operator &op, TensorType type) {
-  if (op.operand(0) && op.operand(1) && typeOf(op, 0) != typeOf(op, 1))
-    return fail(op, "operands of types " + tensorTypeName(typeOf(op, 0)) + " and " + tensorTypeName(typeOf(op, 1)));
-  auto a = shapeOf(op, 0), b = shapeOf(op, 1);
+Answer broadcastWithType(const ShapeSite &op, TensorType type) {
+  if (op.operand(0) && op.operand(1) && op.type(0) != op.type(1))
+    return op.fail("operands of types " + tensorTypeName(op.type(0)) + " and " + tensorTypeName(op.type(1)));
+  auto a = op.shape(0), b = op.shape(1);
   if (!a || !b)
     return noAnswer();
   auto shape = broadcast(*a, *b);
   if (!shape)
-    return fail(op, "operands that do not broadcast");
+    return op.fail("operands that do not broadcast");
   return one(type, std::move(*shape));
 }
 
-Answer binary(const Operator &op) { return broadcastWithType(op, typeOf(op, 0)); }
-Answer comparison(const Operator &op) { return broadcastWithType(op, TensorType::BOOL); }
+Answer binary(const ShapeSite &op) { return broadcastWithType(op, op.type(0)); }
+Answer comparison(const ShapeSite &op) { return broadcastWithType(op, TensorType::BOOL); }
 
-Answer dequantize(const Operator &op) {
+Answer dequantize(const ShapeSite &op) {
   return withType(op, statedType(op, TensorType::FLOAT32, {TensorType::FLOAT16, TensorType::BFLOAT16}));
 }
 
 /// The type is a choice of whoever makes the operator: what the result is stated as.
-Answer statedTypeOfResult(const Operator &op) {
+Answer statedTypeOfResult(const ShapeSite &op) {
   if (!op.result())
     return noAnswer();
   return withType(op, op.result()->type);
 }
 
-Answer cast(const Operator &op) {
+Answer cast(const ShapeSite &op) {
   // Old files leave the options out, and some writers leave the types in them at 0.
-  const auto *options = optionsOf<circle::CastOptions>(op);
-  if (options && options->out_data_type() != TensorType::FLOAT32)
-    return withType(op, options->out_data_type());
+  const auto &options = op.options<circle::CastOptions>();
+  if (options.out_data_type() != TensorType::FLOAT32)
+    return withType(op, options.out_data_type());
   return statedTypeOfResult(op);
 }
 
-Answer partOfComplex(const Operator &op) {
-  return withType(op, typeOf(op, 0) == TensorType::COMPLEX128 ? TensorType::FLOAT64 : TensorType::FLOAT32);
+Answer partOfComplex(const ShapeSite &op) {
+  return withType(op, op.type(0) == TensorType::COMPLEX128 ? TensorType::FLOAT64 : TensorType::FLOAT32);
 }
 
-Answer bucketize(const Operator &op) { return withType(op, TensorType::INT32); }
+Answer bucketize(const ShapeSite &op) { return withType(op, TensorType::INT32); }
 
 /// The first kind of select: no broadcasting but of a condition that is a scalar or picks rows.
-Answer select(const Operator &op) {
-  auto condition = shapeOf(op, 0), a = shapeOf(op, 1), b = shapeOf(op, 2);
+Answer select(const ShapeSite &op) {
+  auto condition = op.shape(0), a = op.shape(1), b = op.shape(2);
   if (!a || !b)
     return noAnswer();
   if (a->size() != b->size())
-    return fail(op, "alternatives of different rank");
+    return op.fail("alternatives of different rank");
   Shape shape;
   for (size_t i = 0; i < a->size(); ++i) {
     auto dim = mergeDim((*a)[i], (*b)[i]);
     if (!dim)
-      return fail(op, "alternatives of different shapes");
+      return op.fail("alternatives of different shapes");
     shape.push_back(*dim);
   }
-  if (condition && condition->size() > 1 && !broadcast(*condition, shape))
-    return fail(op, "a condition that does not fit the alternatives");
-  return one(typeOf(op, 1), std::move(shape));
+  // It stands for elements, for whole rows (it has one dimension), or for everything (a scalar).
+  bool fits = !condition || condition->empty() || condition->size() == shape.size() ||
+              (condition->size() == 1 && !shape.empty());
+  for (size_t i = 0; fits && condition && i < condition->size(); ++i)
+    fits = mergeDim((*condition)[i], shape[i]).has_value();
+  if (!fits)
+    return op.fail("a condition that does not fit the alternatives");
+  return one(op.type(1), std::move(shape));
 }
 
-Answer selectV2(const Operator &op) {
-  auto condition = shapeOf(op, 0), a = shapeOf(op, 1), b = shapeOf(op, 2);
+Answer selectV2(const ShapeSite &op) {
+  auto condition = op.shape(0), a = op.shape(1), b = op.shape(2);
   if (!condition || !a || !b)
     return noAnswer();
   auto shape = broadcast(*a, *b);
   if (shape)
     shape = broadcast(*condition, *shape);
   if (!shape)
-    return fail(op, "operands that do not broadcast");
-  return one(typeOf(op, 1), std::move(*shape));
+    return op.fail("operands that do not broadcast");
+  return one(op.type(1), std::move(*shape));
 }
 
-Answer addN(const Operator &op) {
-  auto shape = shapeOf(op, 0);
+Answer addN(const ShapeSite &op) {
+  auto shape = op.shape(0);
   if (!shape)
     return noAnswer();
   for (unsigned i = 1; i < op.numOperands(); ++i) {
-    auto other = shapeOf(op, i);
+    auto other = op.shape(i);
     if (!other)
       return noAnswer();
     if (other->size() != shape->size())
-      return fail(op, "addends of different rank");
+      return op.fail("addends of different rank");
     for (size_t d = 0; d < shape->size(); ++d) {
       auto dim = mergeDim((*shape)[d], (*other)[d]);
       if (!dim)
-        return fail(op, "addends of different shapes");
+        return op.fail("addends of different shapes");
       (*shape)[d] = *dim;
     }
   }
-  return one(typeOf(op, 0), std::move(*shape));
+  return one(op.type(0), std::move(*shape));
+}
+
+/// The same bytes as elements of another size: smaller ones get a dimension of their own, larger ones take the last.
+Answer bitcast(const ShapeSite &op) {
+  auto shape = op.shape(0);
+  if (!shape || !op.result())
+    return noAnswer();
+  auto from = bitsPerElement(op.type(0)), to = bitsPerElement(op.result()->type);
+  if (!from || !to || (*from > *to ? *from % *to : *to % *from) != 0)
+    return op.fail("types of no size, or that do not divide each other");
+  if (*from > *to)
+    shape->push_back(static_cast<int32_t>(*from / *to));
+  if (*from < *to) {
+    if (shape->empty() || !mergeDim(shape->back(), static_cast<int32_t>(*to / *from)))
+      return op.fail("a last dimension that does not fill elements of the result");
+    shape->pop_back();
+  }
+  return one(op.result()->type, std::move(*shape));
+}
+
+Answer cumsum(const ShapeSite &op) {
+  auto shape = op.shape(0);
+  auto axis = op.value(1);
+  if (!isSingle(op, 1) || (shape && axis && !axisIn(*axis, shape->size())))
+    return op.fail("an axis that is out of range, or not a single number");
+  return sameAsFirst(op);
 }
 
 /// min, operand, max: the bounds are scalars or of the operand's shape.
-Answer clamp(const Operator &op) {
-  auto shape = shapeOf(op, 1);
+Answer clamp(const ShapeSite &op) {
+  auto shape = op.shape(1);
   if (!shape)
     return noAnswer();
-  return one(typeOf(op, 1), std::move(*shape));
+  return one(op.type(1), std::move(*shape));
 }
 
 constexpr RuleRow rules[] = {
     {BuiltinOperator::DEQUANTIZE, dequantize},
     {BuiltinOperator::QUANTIZE, statedTypeOfResult},
     {BuiltinOperator::CAST, cast},
+    {BuiltinOperator::BITCAST, bitcast},
     {BuiltinOperator::STABLEHLO_CONVERT, statedTypeOfResult},
     {BuiltinOperator::IMAG, partOfComplex},
     {BuiltinOperator::REAL, partOfComplex},
@@ -132,7 +164,7 @@ constexpr RuleRow rules[] = {
     {BuiltinOperator::LOG_SOFTMAX, sameAsFirst},
     {BuiltinOperator::L2_NORMALIZATION, sameAsFirst},
     {BuiltinOperator::LOCAL_RESPONSE_NORMALIZATION, sameAsFirst},
-    {BuiltinOperator::CUMSUM, sameAsFirst},
+    {BuiltinOperator::CUMSUM, cumsum},
     {BuiltinOperator::DENSIFY, sameAsFirst},
     {BuiltinOperator::INSTANCE_NORM, sameAsFirst},
     {BuiltinOperator::RMS_NORM, sameAsFirst},

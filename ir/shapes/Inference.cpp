@@ -8,11 +8,43 @@
 using namespace origo;
 using namespace origo::inference;
 
-llvm::Error inference::fail(const Operator &op, const llvm::Twine &message) {
+llvm::Error ShapeSite::fail(const llvm::Twine &message) const {
   const Value *result = op.result();
   Place place{static_cast<int>(op.subgraph() ? op.subgraph()->index : -1), static_cast<int>(op.index), -1,
               result ? result->name.str() : std::string(), op.opName()};
   return makeError(std::move(place), message);
+}
+
+TensorType ShapeSite::type(unsigned operand) const {
+  const Value *value = op.operand(operand);
+  return value ? value->type : TensorType::FLOAT32;
+}
+
+std::optional<Shape> ShapeSite::shape(unsigned operand) const { return shapeOf(op.operand(operand)); }
+
+std::optional<llvm::ArrayRef<uint8_t>> ShapeSite::bytes(unsigned operand) const {
+  return shortBytes(op.operand(operand));
+}
+
+std::optional<llvm::SmallVector<int64_t, 8>> ShapeSite::values(unsigned operand) const {
+  auto known = bytes(operand);
+  if (!known)
+    return std::nullopt;
+  return integersOf(type(operand), *known);
+}
+
+std::optional<int64_t> ShapeSite::value(unsigned operand) const {
+  auto all = values(operand);
+  if (!all || all->size() != 1)
+    return std::nullopt;
+  return all->front();
+}
+
+const flatbuffers::Table *ShapeSite::tableOf(const Options &options, uint8_t member) {
+  // A table without fields: each reads as its default.
+  alignas(4) static const uint8_t empty[] = {4, 0, 4, 0, 4, 0, 0, 0};
+  return options.table && options.member == member ? options.table
+                                                   : reinterpret_cast<const flatbuffers::Table *>(empty + 4);
 }
 
 std::optional<Shape> inference::shapeOf(const Value *value) {
@@ -34,42 +66,43 @@ std::optional<Shape> inference::shapeOf(const Value *value) {
   return shape;
 }
 
-TensorType inference::typeOf(const Operator &op, unsigned operand) {
-  const Value *value = op.operand(operand);
-  return value ? value->type : TensorType::FLOAT32;
-}
-
-TensorType inference::statedType(const Operator &op, TensorType first, llvm::ArrayRef<TensorType> others) {
+TensorType inference::statedType(const ShapeSite &op, TensorType first, llvm::ArrayRef<TensorType> others) {
   const Value *result = op.result();
   return result && llvm::is_contained(others, result->type) ? result->type : first;
 }
 
 Shape inference::unknownShape(size_t rank) { return Shape(rank, -1); }
 
-llvm::Error inference::checkDims(const Operator &op, llvm::ArrayRef<int64_t> dims, Shape &shape) {
+llvm::Error inference::checkDims(const ShapeSite &op, llvm::ArrayRef<int64_t> dims, Shape &shape) {
   if (dims.size() > maxRank)
-    return fail(op, "result of " + llvm::Twine(dims.size()) + " dimensions");
+    return op.fail("result of " + llvm::Twine(dims.size()) + " dimensions");
   shape.clear();
   for (int64_t dim : dims) {
     if (dim < -1 || dim > std::numeric_limits<int32_t>::max())
-      return fail(op, "impossible dimension " + llvm::Twine(dim) + " of the result");
+      return op.fail("impossible dimension " + llvm::Twine(dim) + " of the result");
     shape.push_back(static_cast<int32_t>(dim));
   }
   return llvm::Error::success();
 }
 
-Answer inference::oneChecked(const Operator &op, TensorType type, llvm::ArrayRef<int64_t> dims) {
+Answer inference::oneChecked(const ShapeSite &op, TensorType type, llvm::ArrayRef<int64_t> dims) {
   Shape shape;
   if (llvm::Error error = checkDims(op, dims, shape))
     return error;
   return one(type, std::move(shape));
 }
 
-Answer inference::oneFromConstant(const Operator &op, TensorType type, llvm::ArrayRef<int64_t> dims) {
+Answer inference::oneFromConstant(const ShapeSite &op, TensorType type, llvm::ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
     if (dim < 0)
-      return fail(op, "negative dimension " + llvm::Twine(dim));
+      return op.fail("negative dimension " + llvm::Twine(dim));
   return oneChecked(op, type, dims);
+}
+
+bool inference::isSingle(const ShapeSite &op, unsigned operand) {
+  auto shape = op.shape(operand);
+  auto count = shape ? elementCount(*shape) : 1;
+  return count && (*count < 0 || *count == 1);
 }
 
 std::optional<unsigned> inference::axisIn(int64_t axis, size_t rank) {
@@ -116,38 +149,38 @@ std::optional<int64_t> inference::elementCount(llvm::ArrayRef<int32_t> shape) {
   return count;
 }
 
-Answer inference::reshapeTo(const Operator &op, TensorType type, llvm::ArrayRef<int32_t> from,
+Answer inference::reshapeTo(const ShapeSite &op, TensorType type, llvm::ArrayRef<int32_t> from,
                             llvm::ArrayRef<int64_t> to) {
   auto count = elementCount(from);
   if (!count)
-    return fail(op, "more elements than 63 bits can count");
+    return op.fail("more elements than 63 bits can count");
   int64_t product = 1;
   int stretched = -1;
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i] == -1) {
       if (stretched >= 0)
-        return fail(op, "two dimensions of -1 in the new shape");
+        return op.fail("two dimensions of -1 in the new shape");
       stretched = static_cast<int>(i);
     } else if (to[i] < 0 || llvm::MulOverflow(product, to[i], product)) {
-      return fail(op, "impossible new shape");
+      return op.fail("impossible new shape");
     }
   }
   llvm::SmallVector<int64_t> dims(to);
   if (stretched >= 0 && *count >= 0) {
     if (product == 0 ? *count != 0 : *count % product != 0)
-      return fail(op, llvm::Twine(*count) + " elements do not fit the new shape");
+      return op.fail(llvm::Twine(*count) + " elements do not fit the new shape");
     dims[stretched] = product == 0 ? 0 : *count / product;
   } else if (stretched < 0 && *count >= 0 && *count != product) {
-    return fail(op, llvm::Twine(*count) + " elements in a new shape of " + llvm::Twine(product));
+    return op.fail(llvm::Twine(*count) + " elements in a new shape of " + llvm::Twine(product));
   }
   return oneChecked(op, type, dims);
 }
 
-Answer inference::sameAsFirst(const Operator &op) {
-  auto shape = shapeOf(op, 0);
+Answer inference::sameAsFirst(const ShapeSite &op) {
+  auto shape = op.shape(0);
   if (!shape)
     return noAnswer();
-  return one(typeOf(op, 0), std::move(*shape));
+  return one(op.type(0), std::move(*shape));
 }
 
 namespace {
@@ -176,10 +209,11 @@ private:
 
 } // namespace
 
-llvm::Expected<llvm::SmallVector<ResultType, 2>> origo::inferResults(const Operator &op) {
+llvm::Expected<llvm::SmallVector<ResultType, 2>> origo::inferResults(const ShapeSite &op) {
   static const RuleTable table;
-  const OperatorInfo *info = op.info();
-  Rule rule = table.find(op.code);
+  BuiltinOperator code = op.op.builtinMeant();
+  const OperatorInfo *info = operatorInfo(code);
+  Rule rule = table.find(code);
   // Rules may then index the row's required operands and results, though each may be absent (null).
   if (!info || !rule || !info->accepts(op.numOperands()) || op.results().size() > maxResults)
     return noAnswer();
