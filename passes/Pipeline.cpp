@@ -2,6 +2,7 @@
 
 #include "eval/Evaluate.h"
 #include "ir/Verifier.h"
+#include "ir/rewrite/Lineage.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -210,6 +211,7 @@ llvm::Error Run::mergeConstants() {
 
 llvm::Error Run::run() {
   model.number();
+  lineage::restore(model);
   if (llvm::Error error = sweep())
     return error;
   // Simplifications alone are a phase too.
@@ -223,8 +225,7 @@ llvm::Error Run::run() {
       return error;
   if (llvm::Error error = sweep())
     return error;
-  if (model.rewrites != 0)
-    rw.finish();
+  rw.finish();
   rw.pruneBuffers();
   if (model.rewrites != 0)
     model.sortByUse();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace origo::quantize {
 
@@ -40,13 +41,14 @@ Parameters activationParameters(Extremes range, TensorType type, Dialect dialect
   if (dialect == Dialect::One)
     return type == TensorType::UINT8 ? asymmetricOne(range)
                                      : symmetric(range, largest(type), type == TensorType::INT16 ? 1e-8 : 1e-5);
+  constexpr double least = std::numeric_limits<float>::min(); // below that a scale is 0 to some who read it
   double low = std::min(0.f, range.min), high = std::max(0.f, range.max);
   if (type == TensorType::INT16)
-    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largest(type), 0);
+    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largest(type), least);
   double lowest = type == TensorType::UINT8 ? 0 : -128;
   if (high == low)
     return {1.f / 255, static_cast<int64_t>(lowest)}; // below 1, which comparisons want
-  double scale = (high - low) / 255;
+  double scale = std::max((high - low) / 255, least);
   return {static_cast<float>(scale),
           static_cast<int64_t>(std::clamp(std::round(lowest - low / scale), lowest, lowest + 255))};
 }

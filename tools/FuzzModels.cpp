@@ -169,7 +169,7 @@ private:
       return x;
     if (random.once(5))
       for (const Tensor &other : llvm::reverse(constants))
-        if (other.shape == x.shape || other.shape.empty() || other.shape == Shape{1} ||
+        if (other.shape == x.shape || other.shape.empty() || (other.shape == Shape{1} && !x.shape.empty()) ||
             (other.shape.size() == 1 && !x.shape.empty() && other.shape[0] == x.shape.back()))
           return other;
     Shape shape = x.shape;
@@ -177,7 +177,7 @@ private:
     case 0:
       return constant({});
     case 1:
-      return constant({1});
+      return constant(shape.empty() ? Shape{} : Shape{1});
     case 2:
       return constant(shape.empty() ? Shape{} : Shape{shape.back()});
     case 3:

@@ -1,5 +1,7 @@
 #include "ir/rewrite/Lineage.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo {
@@ -59,8 +61,11 @@ llvm::SmallVector<uint32_t, 2> lineage::add(Operator &survivor, const Operator &
   llvm::SmallVector<uint32_t, 2> numbers;
   for (uint32_t i = 0; i < count(twin); ++i) {
     Lineage added{origins(twin, i), {}};
-    for (unsigned operand = 0; operand < twin.numOperands(); ++operand)
-      added.operands.push_back(ofOperand(twin, i, swapped ? 1 - operand : operand));
+    for (unsigned operand = 0; operand < twin.numOperands(); ++operand) {
+      unsigned from = swapped ? 1 - operand : operand;
+      bool isSame = twin.operand(from) == survivor.operand(operand); // else it is another constant, equal to this one
+      added.operands.push_back(isSame ? ofOperand(twin, i, from) : ofOperand(survivor, 0, operand));
+    }
     numbers.push_back(place(list, std::move(added)));
   }
   return numbers;
@@ -89,6 +94,288 @@ void lineage::forget(Model &model) {
         relation.lineage = 0;
     }
   }
+}
+
+namespace {
+
+/// Tells apart again what has become one, by what it equals in the source and who used that there.
+class Restorer {
+public:
+  explicit Restorer(Model &model) : model(model), source(model.sourceGraph), sets(model.sets) {}
+
+  void run() {
+    disclaim();
+    for (auto &graph : model.subgraphs) {
+      for (Value *value : graph->values)
+        tellApart(*value);
+      for (Operator &op : graph->operators)
+        if (!tellApart(op))
+          number(op);
+    }
+  }
+
+private:
+  Model &model;
+  const SourceGraph &source;
+  IdSets &sets;
+  llvm::DenseMap<std::pair<const Value *, uint32_t>, uint32_t> numbers; ///< value of several lineages, source tensor
+  llvm::DenseSet<const Value *> several;
+  using Ids = llvm::SmallVector<uint32_t, 4>;
+
+  /// Where operand and result of an operator of the source are equal to one tensor, it was nothing there. What claimed it
+  /// for that, as Rewriter::claimWork does in the end, claims it anew if it is so then.
+  void disclaim() {
+    std::vector<std::pair<Operator *, uint32_t>> claims;
+    for (auto &graph : model.subgraphs)
+      for (Operator &op : graph->operators) {
+        const Value *result = op.results().size() == 1 ? op.result() : nullptr;
+        if (!result || result->relations.size() < 2)
+          continue;
+        llvm::SmallDenseSet<int32_t, 4> equals;
+        for (const Relation &relation : result->relations)
+          if (relation.steps == 0)
+            equals.insert(static_cast<int32_t>(relation.tensor));
+        for (int32_t tensor : equals)
+          if (int32_t maker = source.producer(tensor); maker >= 0 && sets.contains(op.origins, maker))
+            if (auto operands = source.operands(maker); !operands.empty() && equals.contains(operands[0]))
+              claims.emplace_back(&op, maker);
+      }
+    for (auto [op, id] : claims)
+      op->origins = sets.minus(op->origins, sets.single(id));
+    if (claims.empty())
+      return;
+    std::vector<bool> live = lineage::liveOperators(model);
+    for (auto [op, id] : claims)
+      if (!live[id] || op->origins.empty())
+        op->origins = sets.join(op->origins, sets.single(id));
+  }
+
+  void sayBy(Value &value, Relation &relation, uint32_t lineage) {
+    relation.lineage = lineage;
+    numbers.try_emplace({&value, relation.tensor}, lineage);
+  }
+
+  /// Constants that were none but themselves. What was folded into one is in all of its lineages, so it stays one.
+  void tellApart(Value &value) {
+    if (!value.isConstant() || value.relations.size() < 2 || !value.sourceOperators.empty() ||
+        llvm::any_of(value.relations, [&](const Relation &one) { return source.producer(one.tensor) >= 0; }))
+      return;
+    llvm::SmallVector<uint32_t> ids;
+    for (const Relation &relation : value.relations)
+      ids.push_back(relation.tensor);
+    IdSet others = sets.minus(value.sourceTensors, sets.of(ids));
+    std::vector<Lineage> &list = value.lineages.make();
+    for (Relation &relation : value.relations) {
+      sayBy(value, relation, static_cast<uint32_t>(list.size()));
+      list.push_back({{}, sets.join(sets.single(relation.tensor), others)});
+    }
+    several.insert(&value);
+  }
+
+  /// Its last own operator on the way to a source tensor; what comes behind it there was nothing.
+  std::optional<uint32_t> endOf(const Operator &op, uint32_t tensor) const {
+    int32_t at = source.producer(tensor);
+    for (unsigned length = 0; at >= 0 && length < 16; ++length) {
+      if (sets.contains(op.origins, at))
+        return at;
+      llvm::ArrayRef<int32_t> operands = source.operands(at);
+      at = operands.empty() || operands[0] < 0 ? -1 : source.producer(operands[0]);
+    }
+    return std::nullopt;
+  }
+
+  /// Equal operators have been one where the result equals tensors that do not come of each other.
+  bool tellApart(Operator &op) {
+    Value *result = op.results().size() == 1 ? op.result() : nullptr;
+    if (!result || result->relations.size() < 2)
+      return false;
+    llvm::SmallVector<uint32_t> ends;
+    for (const Relation &relation : result->relations) {
+      std::optional<uint32_t> end = endOf(op, relation.tensor);
+      if (!end)
+        return false;
+      ends.push_back(*end);
+    }
+    llvm::SmallVector<uint32_t> distinct = ends;
+    llvm::sort(distinct);
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    if (distinct.size() < 2)
+      return false;
+    size_t budget = 256 + 16 * distinct.size();
+    std::vector<Ids> ways;
+    llvm::DenseMap<uint32_t, uint32_t> inner; ///< operator before an end: the place of that end
+    for (uint32_t end : distinct) {
+      Ids &way = ways.emplace_back(1, end);
+      for (size_t i = 0; i < way.size(); ++i)
+        for (int32_t tensor : source.operands(way[i]))
+          if (int32_t before = tensor < 0 ? -1 : source.producer(tensor);
+              before >= 0 && sets.contains(op.origins, before) && !llvm::is_contained(way, before)) {
+            if (budget-- == 0)
+              return false;
+            way.push_back(before);
+            inner.try_emplace(before, static_cast<uint32_t>(ways.size() - 1));
+          }
+    }
+    llvm::DenseMap<uint32_t, uint32_t> lineageOf; ///< by end
+    std::vector<Lineage> list;
+    llvm::SmallVector<uint32_t> all;
+    for (auto [end, way] : llvm::zip(distinct, ways)) {
+      all.append(way.begin(), way.end());
+      if (inner.contains(end))
+        continue;
+      lineageOf[end] = static_cast<uint32_t>(list.size());
+      list.push_back({sets.of(way), {}});
+      for (const Use &use : op.operands())
+        list.back().operands.push_back(numberOf(use.get(), way));
+    }
+    if (list.size() < 2)
+      return false;
+    for (Lineage &one : list)
+      one.operators = sets.join(one.operators, sets.minus(op.origins, sets.of(all)));
+    for (auto [relation, end] : llvm::zip(result->relations, ends)) {
+      uint32_t at = end;
+      for (auto before = inner.find(at); before != inner.end(); before = inner.find(at))
+        at = distinct[before->second];
+      sayBy(*result, relation, lineageOf.lookup(at));
+    }
+    llvm::stable_sort(result->relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
+    for (auto [use, lineage] : llvm::zip(op.operands(), list.front().operands))
+      use.lineage = lineage;
+    op.lineages = std::move(list);
+    several.insert(result);
+    return true;
+  }
+
+  void number(Operator &op) {
+    if (llvm::none_of(op.operands(), [&](const Use &use) { return several.contains(use.get()); }))
+      return;
+    constexpr size_t farthest = 64;
+    Ids origins; // what makes the result there before what comes before that
+    for (const Value *result : op.results())
+      for (const Relation &relation : result ? llvm::ArrayRef(result->relations) : llvm::ArrayRef<Relation>())
+        if (int32_t maker = source.producer(relation.tensor);
+            maker >= 0 && origins.size() < farthest && sets.contains(op.origins, maker))
+          origins.push_back(maker);
+    for (auto id = sets.next(op.origins, 0); id && origins.size() < farthest; id = sets.next(op.origins, *id + 1))
+      origins.push_back(*id);
+    for (Use &use : op.operands())
+      use.lineage = numberOf(use.get(), origins);
+  }
+
+  /// The lineage of a value that these operators of the source had as operand.
+  uint32_t numberOf(const Value *value, llvm::ArrayRef<uint32_t> users) const {
+    if (several.contains(value))
+      for (uint32_t user : users)
+        for (int32_t tensor : source.operands(user))
+          if (auto known = numbers.find({value, static_cast<uint32_t>(tensor)}); tensor >= 0 && known != numbers.end())
+            return known->second;
+    return 0;
+  }
+};
+
+} // namespace
+
+std::vector<bool> lineage::liveOperators(const Model &model) {
+  std::vector<bool> live(model.sourceOperators);
+  IdSets::Walked walked;
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      model.sets.forEachNewRun(op.origins, walked, [&](uint32_t begin, uint32_t end) {
+        std::fill(live.begin() + begin, live.begin() + std::min<size_t>(end, live.size()), true);
+      });
+  return live;
+}
+
+namespace {
+
+/// By source id, the number of the last tombstone of this run that says where it went. A duplicate has not gone yet.
+std::vector<uint32_t> tombstonesOf(const Model &model, bool tensors) {
+  std::vector<uint32_t> stones(tensors ? model.sourceTensors : model.sourceOperators, ~0u);
+  IdSets::Walked walked;
+  for (size_t i = model.tombstones.size(); i--;)
+    if (const Tombstone &stone = model.tombstones[i];
+        stone.ofTensors == tensors && stone.run == model.run && stone.fate != Fate::Dead &&
+        stone.fate != Fate::DuplicateOf)
+      model.sets.forEachNewRun(stone.ids, walked, [&](uint32_t begin, uint32_t end) {
+        for (uint32_t id = begin; id < std::min<size_t>(end, stones.size()); ++id)
+          if (stones[id] == ~0u)
+            stones[id] = static_cast<uint32_t>(i);
+      });
+  return stones;
+}
+
+/// Which lineages of a value somebody uses.
+std::vector<bool> usedLineages(Value &value, size_t count) {
+  std::vector<bool> used(count);
+  value.forEachUse([&](Use &use) {
+    used[use.lineage] = true;
+    for (const Lineage &one : use.user()->lineages.get())
+      used[one.operands[use.operandIndex()]] = true;
+  });
+  return used;
+}
+
+} // namespace
+
+void lineage::dropUnused(Model &model) {
+  std::vector<uint32_t> stones[2];
+  auto stoneOf = [&](bool tensors, uint32_t id) {
+    if (stones[tensors].empty())
+      stones[tensors] = tombstonesOf(model, tensors);
+    return stones[tensors][id];
+  };
+  auto isGone = [&](bool tensors, IdSet ids) {
+    bool gone = true;
+    model.sets.forEach(ids, [&](uint32_t id) { gone = gone && stoneOf(tensors, id) != ~0u; });
+    return gone;
+  };
+  auto drop = [&](Value &value, bool tensors, IdSet &all, llvm::ArrayRef<Lineage> lineages) {
+    std::vector<bool> used = usedLineages(value, lineages.size());
+    IdSet kept;
+    for (auto [i, one] : llvm::enumerate(lineages)) {
+      IdSet ids = tensors ? one.tensors : one.operators;
+      used[i] = used[i] || !isGone(tensors, ids);
+      if (used[i])
+        kept = model.sets.join(kept, ids);
+    }
+    if (llvm::all_of(used, [](bool one) { return one; }) || llvm::none_of(used, [](bool one) { return one; }))
+      return false;
+    for (const Relation &relation : value.relations) {
+      if (tensors || used[relation.lineage])
+        continue;
+      int32_t maker = model.sourceGraph.producer(relation.tensor);
+      if (maker < 0 || stoneOf(false, maker) == ~0u)
+        return false;
+      Tombstone stone = model.tombstones[stoneOf(false, maker)]; // what it was equal to went where the operator went
+      stone.ofTensors = true;
+      stone.ids = model.sets.single(relation.tensor);
+      model.tombstones.push_back(stone);
+    }
+    all = kept;
+    llvm::erase_if(value.relations, [&](const Relation &one) { return !used[one.lineage]; });
+    return true;
+  };
+  for (auto &graph : model.subgraphs) {
+    for (Value *value : graph->values)
+      if (!value->lineages->empty() && value->isConstant() && value->otherUses == 0 && !value->unused() &&
+          drop(*value, true, value->sourceTensors, value->lineages.get())) {
+        if (value->sourceTensors.empty() && value->sourceOperators.empty())
+          value->synthetic = reasonName(SyntheticReason::InventedConstant);
+        if (value->relations.empty())
+          value->noRelation = value->synthetic->empty() ? "approximated" : "synthetic";
+      }
+    for (Operator &op : graph->operators) {
+      Value *result = op.results().size() == 1 ? op.result() : nullptr;
+      if (!op.lineages->empty() && result && result->otherUses == 0 && !result->unused() &&
+          drop(*result, false, op.origins, op.lineages.get()) && result->relations.empty())
+        result->noRelation = "new-intermediate";
+    }
+  }
+}
+
+void lineage::restore(Model &model) {
+  if (model.sourceGraph.known())
+    Restorer(model).run();
 }
 
 void lineage::renumber(Use &use, llvm::function_ref<uint32_t(uint32_t)> number) {

@@ -90,7 +90,16 @@ Fate Build::fateOf() const {
     return consumed.size() < created.size() ? Fate::Decomposed : Fate::FusedAway;
   if (made.contains(replaced.front().with))
     return Fate::FoldedToConstant;
-  if (consumed.size() == 1)
+  // Several of the source that had become one and moved elements there and back were no identities.
+  auto wasSeveral = [&](const Operator *op) {
+    for (uint32_t way = 0; way < lineage::count(*op); ++way) {
+      IdSet ids = lineage::origins(*op, way);
+      if (auto first = model.sets.next(ids, 0); first && model.sets.next(ids, *first + 1))
+        return true;
+    }
+    return false;
+  };
+  if (consumed.size() == 1 && !(consumed.front()->info()->has(Trait::DataMovement) && wasSeveral(consumed.front())))
     return Fate::Identity;
   auto quantizes = [](const Operator *op) { return op->code == Op::QUANTIZE || op->code == Op::DEQUANTIZE; };
   if (llvm::all_of(consumed, quantizes))

@@ -92,14 +92,7 @@ void Build::relateMoved() {
     Value *inner = op && op->info()->has(Trait::DataMovement) ? op->operand(0) : nullptr;
     bool own = inner && inner->producer() &&
                llvm::any_of(created, [&](const Created &c) { return c.op == inner->producer() && c.op != op; });
-    if (!own || !inner->relations.empty() || ways.size() > 1)
-      continue;
-    // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
-    const Relation *known = llvm::find_if(item.old->relations, [&](const Relation &relation) {
-      int32_t maker = model.sourceGraph.producer(relation.tensor);
-      return maker >= 0 && model.sets.contains(inner->producer()->origins, maker);
-    });
-    if (known == item.old->relations.end())
+    if (!own || !inner->relations.empty())
       continue;
     Step back{Step::Reshape};
     if (op->code == Op::TRANSPOSE) {
@@ -113,11 +106,21 @@ void Build::relateMoved() {
     } else if (op->code != Op::RESHAPE && op->code != Op::SQUEEZE && op->code != Op::EXPAND_DIMS) {
       continue;
     }
-    Relation relation = *known;
-    if (!model.steps.extend(relation.steps, back))
-      continue;
-    inner->relations.push_back(relation);
-    inner->noRelation.clear();
+    for (uint32_t way = 0; way < ways.size(); ++way) {
+      // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
+      const Relation *known = llvm::find_if(item.old->relations, [&](const Relation &relation) {
+        int32_t maker = model.sourceGraph.producer(relation.tensor);
+        return relation.lineage == way && maker >= 0 &&
+               model.sets.contains(lineage::origins(*inner->producer(), way), maker);
+      });
+      if (known == item.old->relations.end())
+        continue;
+      Relation relation = *known;
+      if (model.steps.extend(relation.steps, back))
+        inner->relations.push_back(relation);
+    }
+    if (!inner->relations.empty())
+      inner->noRelation.clear();
   }
 }
 

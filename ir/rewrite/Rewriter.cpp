@@ -378,8 +378,9 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   std::optional<RewriteEvent> event = describe(list, SourceLine::current());
   ++model.rewrites;
   Destinations *into = model.addDestinations();
-  bool swapped =
-      op.numOperands() == 2 && op.operand(0) != survivor->operand(0) && op.operand(0) == survivor->operand(1);
+  bool swapped = op.numOperands() == 2 && op.operand(0) != survivor->operand(0) &&
+                 op.operand(1) != survivor->operand(1) &&
+                 (op.operand(0) == survivor->operand(1) || op.operand(1) == survivor->operand(0));
   llvm::SmallVector<uint32_t, 2> numbered = lineage::add(*survivor, op, swapped);
   for (auto [from, to] : llvm::zip(op.results(), survivor->results()))
     if (from) {
@@ -438,35 +439,35 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
 /// nothing here, and something in an operator that was made of it for another user.
 void Rewriter::claimWork() {
-  std::vector<bool> live(model.sourceOperators);
-  IdSets::Walked walked;
-  for (auto &graph : model.subgraphs)
-    for (Operator &op : graph->operators)
-      model.sets.forEachNewRun(op.origins, walked, [&](uint32_t begin, uint32_t end) {
-        std::fill(live.begin() + begin, live.begin() + std::min<size_t>(end, live.size()), true);
-      });
+  std::vector<bool> live = lineage::liveOperators(model);
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators)
       for (const Value *result : op.results())
         for (size_t i = 0; result && i < result->relations.size(); ++i) {
           const Relation &relation = result->relations[i];
-          int32_t maker = relation.steps == 0 ? model.sourceGraph.producer(relation.tensor) : -1;
+          int32_t maker = model.sourceGraph.producer(relation.tensor);
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
               model.sets.contains(op.origins, maker) || madeBefore(op, maker))
             continue;
           op.origins = model.sets.join(op.origins, model.sets.single(maker));
           for (uint32_t before : madeBetween(op, maker))
-            if (live[before])
+            if (relation.steps == 0 && live[before])
               op.origins = model.sets.join(op.origins, model.sets.single(before));
           mutation::joined(model, op.origins);
         }
+}
+
+/// Does it only move, cast or (de)quantise data?
+static bool moves(const Operator &op) {
+  return op.info() && (op.info()->has(Trait::DataMovement) || op.code == BuiltinOperator::CAST ||
+                       op.code == BuiltinOperator::QUANTIZE || op.code == BuiltinOperator::DEQUANTIZE);
 }
 
 /// Who moves data as several operators of the source do in a row has done what they did: those before the last one, up
 /// to what the operator is given.
 llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_t last) const {
   llvm::SmallVector<uint32_t, 4> between;
-  const Value *data = op.info() && op.info()->has(Trait::DataMovement) ? op.operand(0) : nullptr;
+  const Value *data = moves(op) ? op.operand(0) : nullptr;
   for (unsigned length = 0; data && length < 64; ++length) {
     llvm::ArrayRef<int32_t> operands = model.sourceGraph.operands(last);
     if (operands.empty() || operands[0] < 0)
@@ -486,9 +487,7 @@ llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_
 bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
   const Operator *at = &op;
   for (unsigned length = 0; length < 64 && at && at->info(); ++length) {
-    bool moves = at->info()->has(Trait::DataMovement) || at->code == BuiltinOperator::CAST ||
-                 at->code == BuiltinOperator::QUANTIZE || at->code == BuiltinOperator::DEQUANTIZE;
-    if (!moves)
+    if (!moves(*at))
       return false;
     const Value *data = at->operand(at->code == BuiltinOperator::SPLIT ? 1 : 0);
     at = data ? data->producer() : nullptr;
@@ -500,6 +499,7 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
 
 void Rewriter::finish() {
   numbers = {};
+  lineage::dropUnused(model);
   claimWork();
   lineage::forget(model);
 }

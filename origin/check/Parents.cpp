@@ -7,7 +7,8 @@
 
 /// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
 /// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead through
-/// tensors that the row's inputs equal: what comes before them has been done already.
+/// tensors that the row's inputs equal: what comes before them has been done already. A source operator that was taken
+/// apart may share a part with another one: a row claims it if it computes something that a user claiming it goes on with.
 using namespace origo;
 using namespace origo::origin;
 
@@ -42,7 +43,7 @@ public:
     if (!open.empty())
       askForDuplicates(ends);
     for (auto [op, id] : behind)
-      if (!offPath.contains({op, id}))
+      if (!settled.contains({op, id}))
         context.report.add(7, [&, op = op, id = id] {
           return context.writtenOperator(op) + " claims " + context.sourceOperator(id) +
                  ", which comes before all that the operator is given";
@@ -58,7 +59,7 @@ private:
   llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
   std::vector<uint32_t> classes;           ///< of duplicates, by source operator; made when it is first needed
   std::vector<std::pair<uint32_t, uint32_t>> behind;         ///< operator of the written file, and one it claims
-  llvm::DenseSet<std::pair<uint32_t, uint32_t>> offPath;     ///< likewise, what is reported already
+  llvm::DenseSet<std::pair<uint32_t, uint32_t>> settled;     ///< likewise, what is reported already, or excused
   std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
 
   bool allOutputsRelated(uint32_t op) const {
@@ -259,7 +260,35 @@ private:
         behind.emplace_back(op, id);
   }
 
-  /// The last excuse: another operator that computes the same is on a path.
+  /// What is a part of two source operators, and equal, is computed once. Who goes on with it for the one that was taken
+  /// apart claims that one, too; and that one is not itself computed from what the row has made.
+  void excuseSharedParts(SourceOrder::Nodes ends) {
+    if (users.empty())
+      findUsers();
+    std::vector<SourceOrder::Question> shared;
+    for (const SourceOrder::Question &question : open) {
+      bool goesOn = false;
+      context.target.forEachOutput(question.row, [&](int32_t tensor) {
+        if (tensor >= 0)
+          goesOn |= llvm::any_of(users[tensor], [&](uint32_t user) {
+            const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user];
+            return row && holds(row->origins, question.group);
+          });
+      });
+      if (goesOn)
+        shared.push_back({question.row, question.group});
+    }
+    auto itself = [](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { visit(id); };
+    order.answer(shared, ends, itself);
+    for (const SourceOrder::Question &question : shared)
+      if (!question.answer)
+        settled.insert({question.group, question.row});
+    llvm::erase_if(open, [&](const SourceOrder::Question &question) {
+      return settled.contains({question.row, question.group});
+    });
+  }
+
+  /// Another operator that computes the same is on a path.
   void askForDuplicates(SourceOrder::Nodes ends) {
     if (classes.empty())
       classes = duplicateClasses(*context.source, order);
@@ -277,13 +306,15 @@ private:
     order.answer(again, members, ends);
     llvm::erase_if(again, [](const SourceOrder::Question &question) { return question.answer; });
     // Sorted by answer(): what remains unanswered is looked up in it.
-    for (const SourceOrder::Question &question : open) {
+    llvm::erase_if(open, [&](const SourceOrder::Question &question) {
       std::pair key(classes[question.group], question.row);
       auto it = llvm::lower_bound(
           again, key, [](const SourceOrder::Question &a, const auto &b) { return std::pair(a.group, a.row) < b; });
-      if (it == again.end() || std::pair(it->group, it->row) != key)
-        continue;
-      offPath.insert({question.row, question.group});
+      return it == again.end() || std::pair(it->group, it->row) != key;
+    });
+    excuseSharedParts(ends);
+    for (const SourceOrder::Question &question : open) {
+      settled.insert({question.row, question.group});
       context.report.add(7, [&] {
         return context.writtenOperator(question.row) + " claims " + context.sourceOperator(question.group) +
                ", which lies on no path to what the operator computes";

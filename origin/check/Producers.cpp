@@ -99,14 +99,25 @@ private:
   /// Where moving moves nothing, what was moved before may be moved behind, between two tensors that are equal.
   bool isDoneBehind(uint32_t tensor, const MapRelation &relation, uint32_t origin) const {
     auto first = llvm::lower_bound(equals, std::pair(relation.tensor, 0u));
-    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16;
-         ++first, ++looked) {
-      uint32_t behind = target.producer[first->second];
-      const OperatorRow *row = context.operatorRow[behind];
-      bool uses = false;
-      target.forEachInput(behind, [&](int32_t input) { uses |= input == static_cast<int32_t>(tensor); });
-      if (uses && row && holds(row->origins, origin))
+    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16; ++first, ++looked)
+      if (isDoneBetween(tensor, first->second, origin))
         return true;
+    return false;
+  }
+
+  /// Is `after` computed from `tensor` by movements, one of which does what the source operator did?
+  bool isDoneBetween(uint32_t tensor, uint32_t after, uint32_t origin) const {
+    bool done = false;
+    for (unsigned length = 0; length < 16 && after != tensor && target.producer[after] >= 0; ++length) {
+      uint32_t maker = target.producer[after];
+      const OperatorRow *row = context.operatorRow[maker];
+      done |= row && holds(row->origins, origin);
+      bool uses = false;
+      target.forEachInput(maker, [&](int32_t input) { uses |= input == static_cast<int32_t>(tensor); });
+      int32_t data = uses || !moves(target, maker) ? -1 : onlyData(target, maker);
+      if (data < 0)
+        return uses && done;
+      after = static_cast<uint32_t>(data);
     }
     return false;
   }
@@ -136,7 +147,9 @@ private:
       if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
-        bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) { return leadsTo(*ledger, input); });
+        bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) {
+          return leadsTo(*ledger, input) && !cameWith(producer, input);
+        });
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (llvm::StringRef(ledger->fate).ends_with("-cancelled"))
@@ -150,6 +163,12 @@ private:
                context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
                ", which is between them, is not among its origins";
       });
+  }
+
+  /// Does the way of what it was given lead there by itself? Then it became nothing before that went there.
+  bool cameWith(uint32_t op, uint32_t tensor) const {
+    int32_t data = onlyData(*context.source, op), row = data < 0 ? -1 : context.tensorLedger[data];
+    return row >= 0 && leadsTo(context.map.ledger[row], tensor);
   }
 
   bool leadsTo(const MapLedgerRow &row, uint32_t tensor) const {

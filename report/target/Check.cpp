@@ -1,6 +1,7 @@
 #include "report/target/Json.h"
 
 #include "eval/KernelSignature.h"
+#include "eval/RealNumbers.h"
 #include "eval/RunOperator.h"
 #include "schema/TensorTypes.h"
 
@@ -23,13 +24,16 @@ bool isConstant(const Value &value) {
   return !value.producer() && !value.isGraphInput && (value.buffer || value.externalBuffer || value.isConstant());
 }
 
-/// One channel is quantised in both ways, and what nobody can compute with in none.
+/// One channel is quantised in both ways, and what nobody can compute with in none. Floats and bools are the numbers that
+/// they stand for, whatever scales stand beside them.
 bool hasScheme(const Value &value, Scheme scheme) {
   const Quantization *q = value.quantization;
   if (!q || !q->quantized())
     return scheme == Scheme::None;
   if (llvm::errorToBool(eval::checkQuantization(value)))
     return false;
+  if (scheme == Scheme::None && (eval::isFloat(value.type) || value.type == TensorType::BOOL))
+    return true;
   switch (q->details) {
   case Quantization::Details::None:
     break;
