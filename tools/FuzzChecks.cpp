@@ -192,7 +192,7 @@ std::string compareEngines(Model &model, uint32_t seed, bool &ran, bool &isOdd, 
     double off = eval::distance(x.tensor, y.tensor);
     if (off <= mostOf(x.tensor.type))
       continue;
-    auto different = [&] { return "the engines differ by " + std::to_string(off) + " in " + x.name; };
+    auto different = [&, &x = x] { return "the engines differ by " + std::to_string(off) + " in " + x.name; };
     if (x.tensor.type != TensorType::FLOAT32 || x.tensor.shape != y.tensor.shape)
       return different();
     if (!moved)
