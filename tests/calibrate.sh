@@ -2,21 +2,7 @@
 # record-minmax as a command line: kinds of data, parts by Slurm and GNU parallel as docs/quantization.md has them, a part that is
 # killed, what is refused.
 # usage: calibrate.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-PATH=$bin:$PATH
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line with \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 # Little-endian floats.
 floats() { perl -e 'print pack("f<*", @ARGV)' -- "$@"; }
 

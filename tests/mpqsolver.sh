@@ -2,21 +2,7 @@
 # circle-mpqsolver on a sample network: the files that ONE's tool writes, an error that falls, a configuration that
 # circle-quantizer makes the same model of, and mistakes in one line.
 # usage: mpqsolver.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export PATH=$bin:$PATH
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(tail -n 1 stderr) == *"$text"* ]] || fail "$*: not \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 
 circle2circle "$root/res/resnet_preact.origo" float.tflite 2>log || fail "$(<log)"
 circle2circle -O1 float.tflite net.circle 2>log || fail "$(<log)"
@@ -55,21 +41,21 @@ most=$(awk -v e="$q8" 'BEGIN { print e * 0.8 }')
 circle-mpqsolver --max_error "$most" --data random --input_model net.circle --output_model bound.circle --save_intermediate bound \
   >log 2>&1 || fail "--max_error: $(<log)"
 awk -v most="$most" '/^FINAL /{ ok = $2 <= most } END { exit !ok }' bound/errors.mpq.txt || fail "$(tail -n 1 bound/errors.mpq.txt), not $most"
-refused 'with 16 bits everywhere the error is still' circle-mpqsolver --max_error 0 --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'with 16 bits everywhere the error is still' circle-mpqsolver --max_error 0 --data random --input_model net.circle --output_model x.circle
 [[ ! -e x.circle ]] || fail "a model in spite of an error"
 
 circle-mpqsolver --u8_softmax_with_s16_sub_exp --u8_layernorm_with_s16_variance --input_model minmax.circle --output_model p.circle >log 2>&1 ||
   fail "patterns: $(<log)"
 grep -q '^0 of [0-9]* operators have 16 bits' log || fail "$(<log)"
 
-refused 'needs one of --bisection and --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
-refused 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
-refused 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
-refused 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
-refused 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtype int8 --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'needs one of --bisection and --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
+refused_after_notes 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
+refused_after_notes 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtype int8 --data random --input_model net.circle --output_model x.circle
 echo '[1]' >bad.json
-refused 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
-refused 'is none; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
+refused_after_notes 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'is none; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
 
 # Networks: what is found quantises, and its map is true.
 models=${ORIGO_SHARED:-$root/../shared}/models

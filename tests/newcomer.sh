@@ -2,21 +2,7 @@
 # What somebody meets in the first hour: names that are not quite right, long names, closing lines, files of numpy that are
 # almost what is wanted, tables that are longer than a screen.
 # usage: newcomer.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-PATH=$bin:$PATH
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line with \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 says() { # STDOUT STDERR COMMAND...: success, and these texts, or nothing where a text is empty
   local out=$1 err=$2
   shift 2

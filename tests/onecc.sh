@@ -2,21 +2,7 @@
 # onecc and the steps of ONE's toolchain: the files that people have are read as Python's configparser reads them, and each step
 # writes what the tool behind it writes.
 # usage: onecc.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-PATH=$bin:$PATH
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...: exit status 1, and a last line on stderr with the text
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(tail -1 stderr) == *"$text"* ]] || fail "$*: no last line with \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 
 circle2circle "$root/res/mobilenet_v2.origo" net.tflite 2>/dev/null || fail "res/mobilenet_v2.origo"
 mkdir bin && printf '#!/bin/sh\necho "compiled $*"; cp "$1" "$2"; echo "$MODE"\n' >bin/npu-compile && chmod +x bin/npu-compile
@@ -81,13 +67,13 @@ one-quantize --help | grep -c 'one-optimize -C net.cfg' >/dev/null || fail "one-
 echo '{"workflows": ["flow"], "flow": {"cfg-reference": {"path": "net.cfg"}}}' >net.workflow.json
 onecc -W net.workflow.json 2>stderr || fail "onecc -W: $(<stderr)"
 for step in tf bcq onnx; do refused "[one-import-$step] is not done here: " one-import-$step -i a -o b; done
-refused '[one-import-tf] is not done here: it needs TensorFlow' onecc -C <(printf '[onecc]\none-import-tf=True\n[one-import-tf]\n')
-refused 'of which there is no section' onecc -C <(printf '[onecc]\none-pack=True\n')
-refused '"maybe" is neither true nor false' onecc -C <(printf '[onecc]\none-pack=maybe\n')
-refused 'needs input_path' onecc -C <(printf '[onecc]\none-pack=True\n[one-pack]\noutput_path=x\n')
-refused 'needs -C FILE.cfg or -W FILE.json' onecc
-refused 'there is no option --fuse_nothing' bash -c "onecc -C <(printf '[onecc]\none-optimize=1\n[one-optimize]\ninput_path=net.circle\noutput_path=n.circle\nfuse_nothing=True\n') 2>&1 | grep 'circle2circle: error' >&2; exit 1"
-refused 'there is no program none-compile in PATH' onecc -C <(printf '[onecc]\none-codegen=1\n[one-codegen]\nbackend=none\ncommand=x\n')
+refused_after_notes '[one-import-tf] is not done here: it needs TensorFlow' onecc -C <(printf '[onecc]\none-import-tf=True\n[one-import-tf]\n')
+refused_after_notes 'of which there is no section' onecc -C <(printf '[onecc]\none-pack=True\n')
+refused_after_notes '"maybe" is neither true nor false' onecc -C <(printf '[onecc]\none-pack=maybe\n')
+refused_after_notes 'needs input_path' onecc -C <(printf '[onecc]\none-pack=True\n[one-pack]\noutput_path=x\n')
+refused_after_notes 'needs -C FILE.cfg or -W FILE.json' onecc
+refused_after_notes 'there is no option --fuse_nothing' bash -c "onecc -C <(printf '[onecc]\none-optimize=1\n[one-optimize]\ninput_path=net.circle\noutput_path=n.circle\nfuse_nothing=True\n') 2>&1 | grep 'circle2circle: error' >&2; exit 1"
+refused_after_notes 'there is no program none-compile in PATH' onecc -C <(printf '[onecc]\none-codegen=1\n[one-codegen]\nbackend=none\ncommand=x\n')
 
 # The grammar: generated files, judged by Python.
 if ! command -v python3 >/dev/null; then

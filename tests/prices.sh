@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # What circle2circle --prices says of each pass and of each rewrite is what the models themselves say.
 # usage: prices.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export PATH=$bin:$PATH TMPDIR=$scratch
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
+export TMPDIR=$scratch
 operators() { circle-metrics --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["model"]["operators"])'; }
 
 circle2circle "$root/res/resnet_preact.origo" net.tflite 2>log || fail "$(<log)"

@@ -2,20 +2,7 @@
 # What all command lines have in common: outputs that cannot be written, extensions, versions, wrong options, files that are
 # no models. Each is one line, and exit status 1.
 # usage: tools.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(wc -l <stderr) == 1 && $(<stderr) == *"$text"* ]] || fail "$*: not one line with \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 into() { local file=$1; shift; "$@" >"$file"; }
 
 "$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"

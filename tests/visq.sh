@@ -2,21 +2,7 @@
 # The command lines about errors by layer, on a sample network: visq, circle-eval-diff, circle-interpreter --tap-source and --swap,
 # origin-dump --join-values. What they say fits together, is the same again, and mistakes are one line.
 # usage: visq.sh BIN
-set -uo pipefail
-bin=$(cd "$1" && pwd)
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export PATH=$bin:$PATH
-fail() { echo "FAILED: $*"; exit 1; }
-refused() { # TEXT COMMAND...: exit status 1, and one line on stderr with the text
-  local text=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  ((status == 1)) || fail "$*: exit status $status, not 1: $(<stderr)"
-  [[ $(tail -n 1 stderr) == *"$text"* ]] || fail "$*: not \"$text\": $(<stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 
 circle2circle "$root/res/mobilenet_v2.origo" net.tflite || fail "res/mobilenet_v2.origo"
 circle2circle -O1 net.tflite fused.tflite || fail "-O1"
@@ -79,12 +65,12 @@ grep -q '"dtype": "float32"' keep.json || fail "no layer is kept: $(<found)"
 circle-quantizer --scheme int8 --input_data random --config keep.json net.tflite kept.tflite 2>log || fail "--config: $(<log)"
 visq -f net.tflite -q kept.tflite --records 1 --blame_records 1 --bound 0.001 | grep -q 'within the bound' || fail "the config does not keep what it promises"
 
-refused 'needs --fp32_circle and --q_circle' visq -f net.tflite
-refused 'no operator of the source, and no scope, is called "nonsense"' circle-interpreter --seed 1 --source net.tflite --swap nonsense q.tflite
-refused '--source goes with --tap-source or --swap' circle-interpreter --seed 1 --source net.tflite q.tflite
-refused '--metric: "nonsense" is none' visq -f net.tflite -q q.tflite --metric nonsense
-refused 'nothing is to be printed' circle-eval-diff --first_model net.tflite --second_model q.tflite
-refused '--join-values needs the model' origin-dump --join-values dump q.tflite
+refused_after_notes 'needs --fp32_circle and --q_circle' visq -f net.tflite
+refused_after_notes 'no operator of the source, and no scope, is called "nonsense"' circle-interpreter --seed 1 --source net.tflite --swap nonsense q.tflite
+refused_after_notes '--source goes with --tap-source or --swap' circle-interpreter --seed 1 --source net.tflite q.tflite
+refused_after_notes '--metric: "nonsense" is none' visq -f net.tflite -q q.tflite --metric nonsense
+refused_after_notes 'nothing is to be printed' circle-eval-diff --first_model net.tflite --second_model q.tflite
+refused_after_notes '--join-values needs the model' origin-dump --join-values dump q.tflite
 mkdir empty
-refused 'no file is there' origin-dump --join-values empty --source net.tflite q.tflite
+refused_after_notes 'no file is there' origin-dump --join-values empty --source net.tflite q.tflite
 echo "visq: fine"
