@@ -1,5 +1,7 @@
 #include "eval/RealNumbers.h"
 
+#include "eval/RunOperator.h"
+
 #include "eval/Numbers.h"
 
 #include <algorithm>
@@ -140,6 +142,15 @@ template <class T, class Make> bool narrow(Tensor &tensor, llvm::ArrayRef<double
 }
 
 } // namespace
+
+std::optional<std::vector<double>> realNumbers(OwnedTensor &tensor, const Quantization *quantization) {
+  Tensor view;
+  view.type = tensor.type;
+  view.shape = tensor.shape;
+  view.quantization = quantization;
+  view.storage = tensor.bytes;
+  return realNumbers(view);
+}
 
 bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers) {
   Channels channels(tensor);

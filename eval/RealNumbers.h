@@ -7,6 +7,8 @@
 
 namespace origo::eval {
 
+struct OwnedTensor;
+
 bool isFloat(TensorType type);
 /// Are its elements integers that stand for real numbers?
 bool isQuantized(const Tensor &tensor);
@@ -15,6 +17,7 @@ bool isQuantized(const Tensor &tensor);
 std::optional<std::vector<double>> storedNumbers(const Tensor &tensor);
 /// The real numbers that a tensor stands for.
 std::optional<std::vector<double>> realNumbers(const Tensor &tensor);
+std::optional<std::vector<double>> realNumbers(OwnedTensor &tensor, const Quantization *quantization);
 
 /// The other way: each element becomes the nearest that its type can hold. False for types that it cannot do this to.
 bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers);

@@ -25,32 +25,14 @@ std::vector<unsigned> depthsOf(const Subgraph &graph) {
 
 namespace {
 
-/// Measures, and keeps what was measured.
-class Trials {
-public:
-  Trials(size_t layers, MeasureWide measure) : layers(layers), measure(measure) {}
-  MixedPrecision found;
-
-  llvm::Error ends() {
-    auto narrow = measure(WideLayers(layers, false));
-    auto wide = narrow ? measure(WideLayers(layers, true)) : llvm::Expected<double>(0);
-    if (!narrow || !wide)
-      return firstError(narrow, wide);
-    found.narrowError = *narrow;
-    found.wideError = *wide;
-    return llvm::Error::success();
-  }
-  llvm::Expected<double> errorOf(const WideLayers &wide) {
-    auto error = measure(wide);
-    if (error)
-      found.tries.push_back({wide, *error});
-    return error;
-  }
-
-private:
-  size_t layers;
-  MeasureWide measure;
-};
+/// Of no layer, and of all.
+llvm::Expected<MixedPrecision> ends(size_t layers, MeasureWide measure) {
+  auto narrow = measure(WideLayers(layers, false));
+  auto wide = narrow ? measure(WideLayers(layers, true)) : llvm::Expected<double>(0);
+  if (!narrow || !wide)
+    return firstError(narrow, wide);
+  return MixedPrecision{.narrowError = *narrow, .wideError = *wide};
+}
 
 std::string text(double error) {
   std::string result;
@@ -62,23 +44,24 @@ std::string text(double error) {
 
 llvm::Expected<MixedPrecision> bisectDepth(llvm::ArrayRef<unsigned> depths, bool front, double ratio,
                                            MeasureWide measure) {
-  Trials trials(depths.size(), measure);
-  MixedPrecision &found = trials.found;
-  if (llvm::Error error = trials.ends())
-    return error;
+  auto measured = ends(depths.size(), measure);
+  if (!measured)
+    return measured.takeError();
+  MixedPrecision found = std::move(*measured);
   if (found.wideError > found.narrowError)
     return makeError("16 bits are worse than 8: the error is " + text(found.wideError) + " and not " +
                      text(found.narrowError));
   double target = found.wideError + ratio * (found.narrowError - found.wideError);
   found.wide.assign(depths.size(), true);
   found.error = found.wideError;
-  auto [least, most] = depths.empty() ? std::pair(0u, 0u) : std::pair(*llvm::min_element(depths), *llvm::max_element(depths));
+  auto [least, most] =
+      depths.empty() ? std::pair(0u, 0u) : std::pair(*llvm::min_element(depths), *llvm::max_element(depths));
   for (std::optional<unsigned> last; last != (least + most) / 2;) {
     unsigned cut = *(last = (least + most) / 2);
     WideLayers wide;
     for (unsigned depth : depths)
       wide.push_back(front ? depth <= cut : depth >= cut);
-    auto error = trials.errorOf(wide);
+    auto error = measure(wide);
     if (!error)
       return error.takeError();
     bool suffices = *error < target;
@@ -88,18 +71,18 @@ llvm::Expected<MixedPrecision> bisectDepth(llvm::ArrayRef<unsigned> depths, bool
     }
     (suffices == front ? most : least) = cut;
   }
-  return std::move(found);
+  return found;
 }
 
 llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, double bound, MeasureWide measure) {
-  Trials trials(costs.size(), measure);
-  MixedPrecision &found = trials.found;
-  if (llvm::Error error = trials.ends())
-    return error;
+  auto measured = ends(costs.size(), measure);
+  if (!measured)
+    return measured.takeError();
+  MixedPrecision found = std::move(*measured);
   found.wide.assign(costs.size(), false);
   found.error = found.narrowError;
   if (found.narrowError <= bound)
-    return std::move(found);
+    return found;
   if (found.wideError > bound)
     return makeError("with 16 bits everywhere the error is still " + text(found.wideError));
   auto only = [&](llvm::ArrayRef<size_t> layers) {
@@ -110,7 +93,7 @@ llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, do
   };
   std::vector<double> worth;
   for (size_t layer = 0; layer < costs.size(); ++layer) {
-    auto alone = trials.errorOf(only(layer));
+    auto alone = measure(only(layer));
     if (!alone)
       return alone.takeError();
     worth.push_back((found.narrowError - *alone) / static_cast<double>(std::max<uint64_t>(costs[layer], 1)));
@@ -122,7 +105,7 @@ llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, do
   found.error = found.wideError;
   while (high - low > 1) {
     size_t middle = (low + high) / 2;
-    auto error = trials.errorOf(only(llvm::ArrayRef(order).take_front(middle)));
+    auto error = measure(only(llvm::ArrayRef(order).take_front(middle)));
     if (!error)
       return error.takeError();
     (*error <= bound ? high : low) = middle;
@@ -133,7 +116,7 @@ llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, do
   for (size_t i = order.size(); i-- > 0;) {
     std::vector<size_t> without = order;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-    auto error = trials.errorOf(only(without));
+    auto error = measure(only(without));
     if (!error)
       return error.takeError();
     if (*error > bound)
@@ -142,7 +125,7 @@ llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, do
     found.error = *error;
   }
   found.wide = only(order);
-  return std::move(found);
+  return found;
 }
 
 /// What computes operand `i`, if it is of this kind.

@@ -1,5 +1,7 @@
 #include "steps/Quantize.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace origo::steps {
 
 using namespace quantize;
@@ -70,8 +72,19 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
   return runPipeline(model, pipeline, store, options);
 }
 
-llvm::Expected<std::unique_ptr<Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs) {
-  return path == "random" ? seededRecords(inputs, 4) : openRecords(path, RecordFormat::ByName, inputs);
+llvm::Expected<std::unique_ptr<Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
+                                                   llvm::StringRef format) {
+  auto kind = llvm::StringSwitch<std::optional<RecordFormat>>(format)
+                  .Case("", RecordFormat::ByName)
+                  .Cases("h5", "hdf5", RecordFormat::Hdf5)
+                  .Cases("list", "filelist", RecordFormat::List)
+                  .Cases("dir", "directory", RecordFormat::Directory)
+                  .Case("numpy", RecordFormat::Numpy)
+                  .Case("images", RecordFormat::Images)
+                  .Default(std::nullopt);
+  if (!kind)
+    return makeError("\"" + printable(format) + "\" is no format of records; give h5, list, directory, numpy or images");
+  return path == "random" ? seededRecords(inputs, 4) : openRecords(path, *kind, inputs);
 }
 
 llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {

@@ -25,8 +25,10 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
 /// Takes ranges as record-minmax does with min and max.
 llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
 llvm::Error setRanges(Model &model, const quantize::Statistics &statistics);
-/// What lies at a path, or of the word "random".
-llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs);
+/// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory, numpy or
+/// images; empty: as the path tells.
+llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
+                                                             llvm::StringRef format = {});
 
 /// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
 llvm::Error wantRanges(const Model &model, const quantize::Scheme &scheme);

@@ -132,6 +132,12 @@ std::string errorOf(llvm::StringRef text, const ProfileOptions &options = {}) {
 
 // ---- Formats ----
 
+TEST(Join, TwoMistakesInOneEventAreOneLine) {
+  std::string said = errorOf(R"({"traceEvents":[{"ph":"X","name":"neither ts nor dur","cat":"operator"}]})");
+  EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  EXPECT_NE(said.find("has no time"), std::string::npos) << said;
+}
+
 TEST(Join, BenchmarkCsv) {
   Join join = whileModel().join(sampleProfile("benchmark.csv"));
   EXPECT_EQ(matches(join), "AllocateTensors/0: init_time 120000 none\n"

@@ -15,8 +15,8 @@ namespace {
 
 std::unique_ptr<Model> modelOf(const std::string &body) {
   PayloadStore store;
-  return llvm::cantFail(parseText("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[2,4]) -> (%y) {\n" + body + "}\n",
-                                  ".", store));
+  return llvm::cantFail(parseText(
+      "origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[2,4]) -> (%y) {\n" + body + "}\n", ".", store));
 }
 
 std::vector<size_t> wideOf(const WideLayers &layers) {
@@ -88,7 +88,8 @@ TEST(MixedPrecision, TheCheapestLayersThatSuffice) {
   // Of two that do as well, the one that costs less; what an expensive one made needless is left out again.
   EXPECT_EQ(layersFor({1, 1000, 1, 1, 1}, 9.75), (std::vector<size_t>{3}));
   EXPECT_EQ(layersFor({1, 1, 1, 1000, 1}, 9.75), (std::vector<size_t>{1}));
-  auto none = cheapestLayers(std::vector<uint64_t>(5, 1), 0.5, [](const WideLayers &) -> llvm::Expected<double> { return 1; });
+  auto none =
+      cheapestLayers(std::vector<uint64_t>(5, 1), 0.5, [](const WideLayers &) -> llvm::Expected<double> { return 1; });
   ASSERT_FALSE(none);
   EXPECT_EQ(llvm::toString(none.takeError()), "with 16 bits everywhere the error is still 1");
 }

@@ -55,7 +55,7 @@ refused_after_notes 'is none; give auto, true or false' circle-mpqsolver --bisec
 refused_after_notes 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtype int8 --data random --input_model net.circle --output_model x.circle
 echo '[1]' >bad.json
 refused_after_notes 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
-refused_after_notes 'is none; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
+refused_after_notes 'is no format of records; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
 
 # Networks: what is found quantises, and its map is true.
 models=${ORIGO_SHARED:-$root/../shared}/models

@@ -134,15 +134,6 @@ std::optional<eval::OwnedTensor> stored(llvm::ArrayRef<double> numbers, const ev
   }
 }
 
-std::optional<std::vector<double>> numbersOf(eval::OwnedTensor &owned, const eval::Port &port) {
-  eval::Tensor tensor;
-  tensor.type = owned.type;
-  tensor.shape = owned.shape;
-  tensor.quantization = port.value->quantization;
-  tensor.storage = owned.bytes;
-  return eval::realNumbers(tensor);
-}
-
 /// The inputs of `from` as those of `to`, which may want other types; none: they do not fit.
 std::optional<std::vector<eval::OwnedTensor>> converted(std::vector<eval::OwnedTensor> &inputs, const Runner &from,
                                                         const Runner &to) {
@@ -154,7 +145,7 @@ std::optional<std::vector<eval::OwnedTensor>> converted(std::vector<eval::OwnedT
       result.push_back(inputs[i]);
       continue;
     }
-    auto numbers = numbersOf(inputs[i], from.inputs[i]);
+    auto numbers = eval::realNumbers(inputs[i], from.inputs[i].value->quantization);
     auto tensor = numbers ? stored(*numbers, inputs[i].shape, to.inputs[i]) : std::nullopt;
     if (!tensor)
       return std::nullopt;
@@ -171,7 +162,8 @@ bool addDifferences(std::vector<eval::NamedTensor> &before, std::vector<eval::Na
   sums.resize(before.size(), {0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()});
   facts.differences.resize(before.size());
   for (size_t i = 0; i < before.size(); ++i) {
-    auto a = numbersOf(before[i].tensor, first.outputs[i]), b = numbersOf(after[i].tensor, second.outputs[i]);
+    auto a = eval::realNumbers(before[i].tensor, first.outputs[i].value->quantization);
+    auto b = eval::realNumbers(after[i].tensor, second.outputs[i].value->quantization);
     if (!a || !b || a->size() != b->size())
       return false;
     OutputDifference &difference = facts.differences[i];

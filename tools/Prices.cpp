@@ -118,9 +118,10 @@ llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult 
         ++passes[event.pass];
         ++all;
         if (rewrites.size() < mostRewrites)
-          rewrites.push_back((llvm::Twine(event.number) + " " + event.pass +
-                              (event.before.empty() ? "" : " " + event.before.front().op + " " + event.before.front().name))
-                                 .str());
+          rewrites.push_back(
+              (llvm::Twine(event.number) + " " + event.pass +
+               (event.before.empty() ? "" : " " + event.before.front().op + " " + event.before.front().name))
+                  .str());
       }))
     return error;
   std::vector<Price> prices;

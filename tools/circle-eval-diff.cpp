@@ -6,6 +6,7 @@
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
 #include "report/errors/Live.h"
+#include "steps/Quantize.h"
 #include "tools/Related.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -30,7 +31,7 @@ cl::opt<std::string> firstData("first_input_data", cl::value_desc("PATH"), cl::c
 cl::opt<std::string> secondData("second_input_data", cl::value_desc("PATH"), cl::cat(category),
                                 cl::desc("Those of the second model; without: the first's, stored as it wants them"));
 cl::opt<std::string> format("input_data_format", cl::cat(category),
-                            cl::desc("directory, list, or numpy; without: as the name of PATH tells"));
+                            cl::desc("h5, list, directory, numpy or images; without: as the name of PATH tells"));
 cl::opt<std::string> prefix("dump_output_with_prefix", cl::value_desc("PREFIX"), cl::cat(category),
                             cl::desc("Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"));
 cl::opt<bool> mae("print_mae", cl::cat(category), cl::desc("Mean of what an element is off"));
@@ -72,18 +73,9 @@ void matchLargest(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b, size_t k, 
   ++counted;
 }
 
-std::optional<std::vector<double>> numbersOf(const eval::Port &port, eval::OwnedTensor &tensor) {
-  eval::Tensor view;
-  view.type = tensor.type;
-  view.shape = tensor.shape;
-  view.quantization = port.value->quantization;
-  view.storage = tensor.bytes;
-  return eval::realNumbers(view);
-}
-
 llvm::Error compareOutput(Compared &compared, const eval::Port &a, eval::OwnedTensor &x, const eval::Port &b,
                           eval::OwnedTensor &y) {
-  auto want = numbersOf(a, x), have = numbersOf(b, y);
+  auto want = eval::realNumbers(x, a.value->quantization), have = eval::realNumbers(y, b.value->quantization);
   if (!want || !have)
     return makeError("output \"" + printable(a.name) + "\" holds no numbers");
   if (x.shape != y.shape)
@@ -145,20 +137,6 @@ llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedT
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path,
-                                                             llvm::ArrayRef<eval::Port> ports) {
-  using quantize::RecordFormat;
-  if (path.empty() || path == "random")
-    return quantize::seededRecords(ports, 4);
-  RecordFormat kind = format == "directory" || format == "dir" ? RecordFormat::Directory
-                      : format == "list" || format == "filelist" ? RecordFormat::List
-                      : format == "numpy"                        ? RecordFormat::Numpy
-                                                                 : RecordFormat::ByName;
-  if (kind == RecordFormat::ByName && !format.empty())
-    return makeError("--input_data_format: \"" + printable(format) + "\" is none; give directory, list or numpy");
-  return quantize::openRecords(path, kind, ports);
-}
-
 llvm::Error compare() {
   PayloadStore store;
   auto models = loadRelated(first, second, store, false);
@@ -177,12 +155,12 @@ llvm::Error compare() {
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
   Pairs pairs = Pairs::of(models->source, models->result);
-  auto records = recordsAt(firstData, *inputs);
+  auto records = steps::recordsAt(firstData.empty() ? "random" : firstData.getValue(), *inputs, format);
   if (!records)
     return records.takeError();
   std::unique_ptr<quantize::Records> own;
   if (!secondData.empty()) {
-    auto opened = recordsAt(secondData, *others);
+    auto opened = steps::recordsAt(secondData, *others, format);
     if (!opened)
       return opened.takeError();
     own = std::move(*opened);

@@ -1,12 +1,12 @@
 /// Finds the layers of a quantised model that need 16 bits.
 
-#include "eval/Session.h"
+#include "eval/RealNumbers.h"
 #include "passes/Pipeline.h"
-#include "quantize/Calibrate.h"
 #include "quantize/Config.h"
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
 #include "report/errors/Search.h"
+#include "steps/Quantize.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -19,7 +19,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <cstring>
 
 using namespace origo;
 using namespace origo::quantize;
@@ -34,15 +33,18 @@ cl::opt<std::string> input("input_model", cl::value_desc("MODEL"), cl::cat(categ
 cl::opt<std::string> output("output_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The quantised one"));
 cl::opt<std::string> data("data", cl::value_desc("PATH"), cl::cat(category),
                           cl::desc("Records as record-minmax reads them, or the word random"));
-cl::opt<std::string> dataFormat("data_format", cl::cat(category), cl::desc("h5, list, dir or numpy; without: as PATH tells"));
+cl::opt<std::string> dataFormat("data_format", cl::cat(category),
+                                cl::desc("h5, list, dir or numpy; without: as PATH tells"));
 cl::opt<double> ratio("qerror_ratio", cl::init(0.5), cl::value_desc("R"), cl::cat(category),
                       cl::desc("The error may be so much of the way from all in 16 bits (0) to all in 8 (1)"));
 cl::opt<std::string> bisection("bisection", cl::value_desc("auto|true|false"), cl::cat(category),
                                cl::desc("16 bits in front (true), behind (false), or where --visq_file has more error; "
                                         "without that file auto takes the way with fewer layers in 16 bits"));
-cl::opt<std::string> visqFile("visq_file", cl::value_desc("FILE"), cl::cat(category), cl::desc("Errors by layer, from visq"));
-cl::opt<double> bound("max_error", cl::value_desc("E"), cl::cat(category),
-                      cl::desc("Instead of --bisection: the layers that bring the error to E at the fewest bytes more"));
+cl::opt<std::string> visqFile("visq_file", cl::value_desc("FILE"), cl::cat(category),
+                              cl::desc("Errors by layer, from visq"));
+cl::opt<double>
+    bound("max_error", cl::value_desc("E"), cl::cat(category),
+          cl::desc("Instead of --bisection: the layers that bring the error to E at the fewest bytes more"));
 cl::opt<std::string> inputType("input_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
                                cl::desc("Of inputs: uint8, int16 or float32"));
 cl::opt<std::string> outputType("output_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
@@ -107,19 +109,6 @@ bool hasRanges(const Model &model) {
   return false;
 }
 
-llvm::Expected<std::unique_ptr<Records>> recordsFor(llvm::ArrayRef<eval::Port> ports) {
-  if (data == "random")
-    return seededRecords(ports, 4);
-  RecordFormat format = dataFormat == "h5"                              ? RecordFormat::Hdf5
-                        : dataFormat == "list" || dataFormat == "filelist" ? RecordFormat::List
-                        : dataFormat == "dir" || dataFormat == "directory" ? RecordFormat::Directory
-                        : dataFormat == "numpy"                         ? RecordFormat::Numpy
-                                                                        : RecordFormat::ByName;
-  if (format == RecordFormat::ByName && !dataFormat.empty())
-    return makeError("--data_format: \"" + printable(dataFormat) + "\" is none; give h5, list, dir or numpy");
-  return openRecords(data, format, ports);
-}
-
 llvm::Error Solver::open() {
   auto loaded = load(input, {}, store);
   if (!loaded)
@@ -141,11 +130,10 @@ llvm::Error Solver::takeRanges() {
     return llvm::Error::success();
   if (data.empty())
     return inFile(input, makeError("no tensor has a range: run record-minmax first, or give --data"));
-  CalibrateOptions options;
-  options.compile.engine = eval::Engine::Fast;
   phase("executing");
-  auto taken = calibrate(*original.model, [](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) { return recordsFor(ports); },
-                         options);
+  auto taken = steps::calibrate(*original.model, [](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) {
+    return steps::recordsAt(data, ports, dataFormat);
+  });
   if (!taken)
     return taken.takeError();
   statistics = std::move(*taken);
@@ -220,15 +208,11 @@ llvm::Expected<double> Solver::distance(eval::Session &session) {
     for (auto [a, b] : llvm::zip_equal(*want, *have)) {
       if (a.tensor.type != TensorType::FLOAT32 || b.tensor.type != TensorType::FLOAT32)
         continue;
+      std::vector<double> x = *eval::realNumbers(a.tensor, nullptr), y = *eval::realNumbers(b.tensor, nullptr);
       double off = 0;
-      size_t elements = a.tensor.bytes.size() / sizeof(float);
-      for (size_t e = 0; e < elements; ++e) {
-        float x, y;
-        std::memcpy(&x, a.tensor.bytes.data() + e * sizeof(float), sizeof(float));
-        std::memcpy(&y, b.tensor.bytes.data() + e * sizeof(float), sizeof(float));
-        off += std::fabs(static_cast<double>(x) - y);
-      }
-      sum += elements ? off / static_cast<double>(elements) : 0;
+      for (auto [right, other] : llvm::zip_equal(x, y))
+        off += std::fabs(right - other);
+      sum += x.empty() ? 0 : off / static_cast<double>(x.size());
       ++count;
     }
   }
@@ -283,8 +267,8 @@ llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, doub
   if (number[0] == 'Q')
     return llvm::Error::success();
   bool final = number == "FINAL";
-  if (llvm::Error failed = writeTextFile(folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json",
-                                         configOf(wide)))
+  if (llvm::Error failed = writeTextFile(
+          folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json", configOf(wide)))
     return failed;
   auto model = load(input, {}, store);
   if (final || !model)
@@ -338,28 +322,19 @@ llvm::Error Solver::finish(const WideLayers &wide) {
   if (!configFile.empty())
     if (llvm::Error error = writeTextFile(configFile, configOf(wide)))
       return error;
-  return output.empty() ? llvm::Error::success()
-                        : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) { return quantize(imported, wide, false); });
+  return output.empty() ? llvm::Error::success() : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) {
+    return quantize(imported, wide, false);
+  });
 }
 
 llvm::Error Solver::run() {
   if (llvm::Error error = open())
     return error;
-  auto typeOf = [](const std::string &name) -> llvm::Expected<TensorType> {
-    std::string lower = llvm::StringRef(name).lower();
-    if (lower == "uint8")
-      return TensorType::UINT8;
-    if (lower == "int16")
-      return TensorType::INT16;
-    if (lower == "float32")
-      return TensorType::FLOAT32;
-    return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int16 or float32");
-  };
-  auto in = typeOf(inputType), out = typeOf(outputType);
+  auto in = steps::typesOf({inputType}, TensorType::UINT8), out = steps::typesOf({outputType}, TensorType::UINT8);
   if (!in || !out)
     return firstError(in, out);
-  scheme.inputs = {*in};
-  scheme.outputs = {*out};
+  scheme.inputs = *in;
+  scheme.outputs = *out;
   if (llvm::Error error = takeRanges())
     return error;
   if (!intermediate.empty())
@@ -367,8 +342,8 @@ llvm::Error Solver::run() {
       return makeError(printable(intermediate, 300) + ": " + code.message());
   if (layerNorms || softmaxes) {
     WideLayers wide(graph().operators.size(), false);
-    for (const WideLayers &part : {layerNorms ? layerNormVariances(graph()) : wide,
-                                   softmaxes ? softmaxExponents(graph()) : wide})
+    for (const WideLayers &part :
+         {layerNorms ? layerNormVariances(graph()) : wide, softmaxes ? softmaxExponents(graph()) : wide})
       for (size_t i = 0; i < wide.size(); ++i)
         wide[i] = wide[i] || part[i];
     llvm::outs() << llvm::count(wide, true) << " of " << wide.size() << " operators have 16 bits\n";
@@ -383,16 +358,16 @@ llvm::Error Solver::run() {
   auto ports = reference->inputs();
   if (!ports)
     return inFile(input, ports.takeError());
-  auto opened = recordsFor(*ports);
+  auto opened = steps::recordsAt(data, *ports, dataFormat);
   if (!opened)
     return opened.takeError();
   records = std::move(*opened);
   auto found = solve();
   if (!found)
     return inFile(input, found.takeError());
-  llvm::outs() << llvm::format("mean absolute error: %.4g in 8 bits, %.4g in 16, %.4g with %zu of %zu operators in 16\n",
-                               found->narrowError, found->wideError, found->error,
-                               static_cast<size_t>(llvm::count(found->wide, true)), found->wide.size());
+  llvm::outs() << llvm::format(
+      "mean absolute error: %.4g in 8 bits, %.4g in 16, %.4g with %zu of %zu operators in 16\n", found->narrowError,
+      found->wideError, found->error, static_cast<size_t>(llvm::count(found->wide, true)), found->wide.size());
   for (auto [op, wide] : llvm::zip_equal(graph().operators, found->wide))
     if (wide)
       llvm::outs() << "  " << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
@@ -422,11 +397,12 @@ int checkAndRun() {
 } // namespace
 
 int main(int argc, char **argv) {
-  return tools::main(argc, argv, "circle-mpqsolver", {&category},
-                     "Finds the layers of a quantised model that need 16 bits, and quantises so.\n\n"
-                     "  circle-mpqsolver --bisection auto --qerror_ratio 0.3 --data images.h5 \\\n"
-                     "                   --input_model net.circle --output_model net_mixed.circle\n"
-                     "  circle-mpqsolver --max_error 0.01 --data images.npy --input_model net.circle --config mixed.json\n"
-                     "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
-                     checkAndRun);
+  return tools::main(
+      argc, argv, "circle-mpqsolver", {&category},
+      "Finds the layers of a quantised model that need 16 bits, and quantises so.\n\n"
+      "  circle-mpqsolver --bisection auto --qerror_ratio 0.3 --data images.h5 \\\n"
+      "                   --input_model net.circle --output_model net_mixed.circle\n"
+      "  circle-mpqsolver --max_error 0.01 --data images.npy --input_model net.circle --config mixed.json\n"
+      "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
+      checkAndRun);
 }
