@@ -6,7 +6,6 @@
 #include "llvm/ADT/ScopeExit.h"
 
 #include <cstring>
-#include <new>
 
 namespace origo::eval {
 
@@ -21,8 +20,12 @@ public:
     settled = step.settled;
     for (const Tensor *operand : inputs)
       operandShapes.push_back(operand ? operand->shape : Shape());
+    fastInputs = inputs;
+    if (step.pad >= 0)
+      fastInputs[0] = &frame.tensors[frame.plan.steps[step.pad].operands[0]];
   }
-  Execution *execution = nullptr; ///< the run
+  llvm::SmallVector<Tensor *, 6> fastInputs; ///< of a kernel that does another step's work, too
+  Execution *execution = nullptr;            ///< the run
 
   /// Gives results their shapes. Nothing is to do where operands have the shapes of the last run, or of the plan, and
   /// no elements matter.
@@ -115,12 +118,10 @@ llvm::Error Execution::acquire(Block &block, uint64_t bytes, const Operator &op)
     if (llvm::Error error = reserve(bytes, &op))
       return error;
   }
-  block.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
-  if (!block.data) {
+  if (!block.allocate(bytes)) {
     release(bytes);
     return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1, "there is no memory for its result");
   }
-  block.bytes = bytes;
   return llvm::Error::success();
 }
 
@@ -160,12 +161,10 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   if (uint64_t bytes = frame.arena().bytes; !frame.memory.data && bytes) {
     if (llvm::Error error = reserve(bytes, nullptr))
       return error;
-    frame.memory.data.reset(new (std::nothrow) uint8_t[bytes + readAhead]);
-    if (!frame.memory.data) {
+    if (!frame.memory.allocate(bytes)) {
       release(bytes);
       return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
     }
-    frame.memory.bytes = bytes;
   }
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot &slot = plan.slots[i];
@@ -218,7 +217,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   return llvm::Error::success();
 }
 
-llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
+llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
   StepContext &context = *frame.contexts[&step - frame.plan.steps.data()];
   context.execution = this;
   context.resources = &state.resources;
@@ -232,21 +231,29 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step) {
     context.output().storage = context.input(0).storage;
     return llvm::Error::success();
   }
+  bool folds = fast && !fast->alone && !asIs;
+  if (folds && step.folded)
+    return llvm::Error::success();
   if (step.kernel->shapes == ShapesFrom::Rule)
     if (llvm::Error error = context.makeRoom())
       return error;
-  if (entry && entry->kernel && (entry->taken = runFast(context, *entry)))
+  folds &= step.pad >= 0;
+  if (entry && entry->kernel &&
+      (entry->taken =
+           runFast(folds ? Operands(context.fastInputs) : Operands(context.inputs), context.outputs, *entry)))
     return llvm::Error::success();
+  if (folds)
+    if (llvm::Error error = runKernel(frame, frame.plan.steps[step.pad], true))
+      return error;
   if (llvm::Error error = step.kernel->compute(context))
     return error;
   return context.checkTime();
 }
 
-bool Execution::runFast(KernelContext &context, FastKernels::Entry &entry) {
+bool Execution::runFast(Operands inputs, Operands outputs, FastKernels::Entry &entry) {
   // Of tensors without elements, XNNPACK checks some with assertions only.
   size_t most = 0;
-  for (llvm::ArrayRef<Tensor *> list :
-       {llvm::ArrayRef<Tensor *>(context.inputs), llvm::ArrayRef<Tensor *>(context.outputs)})
+  for (Operands list : {inputs, outputs})
     for (const Tensor *tensor : list)
       if (tensor) {
         if (tensor->storage.empty())
@@ -255,7 +262,7 @@ bool Execution::runFast(KernelContext &context, FastKernels::Entry &entry) {
       }
   // Waking threads takes longer than small tensors do.
   constexpr size_t worthThreads = 1 << 15;
-  return entry.kernel->run(context.inputs, context.outputs, most < worthThreads ? nullptr : threads);
+  return entry.kernel->run(inputs, outputs, most < worthThreads ? nullptr : threads);
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Block.h"
 #include "eval/Plan.h"
 #include "eval/Resources.h"
 #include "eval/fast/Fast.h"
@@ -7,11 +8,6 @@
 #include <set>
 
 namespace origo::eval {
-
-struct Block {
-  std::unique_ptr<uint8_t[]> data;
-  uint64_t bytes = 0;
-};
 
 class StepContext;
 
@@ -81,9 +77,10 @@ private:
   uint64_t iterations = 0;
 
   llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
-  llvm::Error runKernel(Frame &frame, const Step &step);
+  /// `asIs`: even where another step does its work.
+  llvm::Error runKernel(Frame &frame, const Step &step, bool asIs = false);
   /// False: its reference kernel has to compute it.
-  bool runFast(KernelContext &context, FastKernels::Entry &entry);
+  bool runFast(Operands inputs, Operands outputs, FastKernels::Entry &entry);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

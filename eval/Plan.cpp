@@ -175,21 +175,41 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   if (errors.empty()) {
     for (const Step &step : made.steps)
       shareMemory(made, step);
-    std::vector<int> last = made.lastUses();
-    for (const Step &step : made.steps)
-      for (int slot : step.results)
-        if (slot >= 0 && made.ownerOf(slot) == slot && made.slots[slot].kind == Slot::Kind::Computed &&
-            last[slot] < static_cast<int>(made.steps.size()))
-          made.steps[last[slot]].release.push_back(slot);
     inferShapes(made);
   }
   plans.push_back(std::move(made));
   return &plans.back();
 }
 
+/// Floats of which none is below zero: a RELU changes nothing.
+static bool isRectified(const Value *value) {
+  using Function = circle::ActivationFunctionType;
+  auto rectifies = [](const auto *options) {
+    return options && llvm::is_contained({Function::RELU, Function::RELU6}, options->fused_activation_function());
+  };
+  const Operator *op = value ? value->producer() : nullptr;
+  if (!op || value->type != TensorType::FLOAT32)
+    return false;
+  switch (op->code) {
+  case BuiltinOperator::RELU:
+  case BuiltinOperator::RELU6:
+    return true;
+  case BuiltinOperator::ADD:
+    return rectifies(op->options.as<circle::AddOptions>());
+  case BuiltinOperator::CONV_2D:
+    return rectifies(op->options.as<circle::Conv2DOptions>());
+  case BuiltinOperator::DEPTHWISE_CONV_2D:
+    return rectifies(op->options.as<circle::DepthwiseConv2DOptions>());
+  default:
+    return false;
+  }
+}
+
 void Planner::shareMemory(Plan &plan, const Step &step) const {
   using Op = BuiltinOperator;
-  if (options.engine != Engine::Fast || !llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, step.op->code))
+  bool same = llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, step.op->code) ||
+              (step.op->code == Op::RELU && isRectified(step.op->operand(0)));
+  if (options.engine != Engine::Fast || !same)
     return;
   int from = step.operands[0], to = step.results[0];
   // A variable may change while its old value is still read.
@@ -215,7 +235,26 @@ void Planner::inferShapes(Plan &plan) {
           llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
         add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
                       shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
-  plan.arena = plan.arrange(tensors, options.memoryLimit);
+  plan.arrangeKnown(options.memoryLimit);
+}
+
+void Plan::arrangeKnown(uint64_t limit) {
+  std::vector<int> last = lastUses();
+  for (Step &step : steps)
+    step.release.clear();
+  for (const Step &step : steps)
+    for (int slot : step.results)
+      if (slot >= 0 && ownerOf(slot) == slot && slots[slot].kind == Slot::Kind::Computed &&
+          last[slot] < static_cast<int>(steps.size()))
+        steps[last[slot]].release.push_back(slot);
+  std::vector<Tensor> tensors;
+  for (const Slot &slot : slots) {
+    tensors.push_back(ShapeRun::stated(*slot.value));
+    tensors.back().rankKnown = slot.shape.has_value();
+    if (slot.shape)
+      tensors.back().shape = *slot.shape;
+  }
+  arena = arrange(tensors, limit);
 }
 
 std::vector<int> Plan::lastUses() const {
@@ -226,6 +265,9 @@ std::vector<int> Plan::lastUses() const {
       for (int slot : used)
         if (slot >= 0)
           last[ownerOf(slot)] = s;
+  for (int s = 0; s < end; ++s)
+    if (int pad = steps[s].pad; pad >= 0)
+      last[ownerOf(steps[pad].operands[0])] = std::max(last[ownerOf(steps[pad].operands[0])], s);
   for (int slot : outputs)
     last[ownerOf(slot)] = end;
   return last;
@@ -240,7 +282,7 @@ Arena Plan::arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const {
   std::vector<Life> lives;
   for (int s = 0; s < static_cast<int>(steps.size()); ++s)
     for (int slot : steps[s].results) {
-      if (slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0)
+      if (steps[s].folded || slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0)
         continue;
       auto bytes = payloadBytes(tensors[slot].type, static_cast<uint64_t>(tensors[slot].count()));
       if (tensors[slot].rankKnown && bytes && *bytes <= limit)

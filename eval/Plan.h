@@ -28,6 +28,8 @@ struct Step {
   llvm::SmallVector<int, 2> release;  ///< slots that nothing reads after this step
   llvm::SmallVector<const Plan *, 2> callees;
   bool settled = false; ///< where operands have the shapes of their slots, results have those of theirs
+  int pad = -1;         ///< the PAD whose work its fast kernel does, from that one's operand, where nobody observes
+  bool folded = false;  ///< of a PAD: it is such a one
 };
 
 /// Memory for all computed tensors whose sizes are known; those that never live at the same time share it.
@@ -53,6 +55,8 @@ struct Plan {
   Arena arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const;
   /// The last step that reads each slot, or what shares its memory; one behind the last step for outputs.
   std::vector<int> lastUses() const;
+  /// Says where slots are released and, again, where they lie: whenever steps read others than before.
+  void arrangeKnown(uint64_t limit);
   int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
 };
 

@@ -96,22 +96,25 @@ struct Session::Compiled {
   Planner planner;
   std::deque<Entry> entries;
   pthreadpool_t threads = nullptr; ///< null: the thread that runs
-  // Sets of fast kernels that no run uses: one for each run that there ever was at the same time.
+  // Sets of fast kernels that no run uses: one for each run that there ever was at the same time. The last one was used
+  // last.
   mutable std::mutex idleMutex;
   mutable std::vector<std::unique_ptr<FastKernels>> idle;
 
-  std::unique_ptr<FastKernels> takeFast() const {
+  /// `alone`: each computes its own result.
+  std::unique_ptr<FastKernels> takeFast(bool alone) const {
     if (options.engine != Engine::Fast)
       return nullptr;
     {
       std::lock_guard lock(idleMutex);
-      if (!idle.empty()) {
-        auto taken = std::move(idle.back());
-        idle.pop_back();
+      auto found = llvm::find_if(idle, [&](auto &kernels) { return kernels->alone == alone; });
+      if (found != idle.end()) {
+        auto taken = std::move(*found);
+        idle.erase(found);
         return taken;
       }
     }
-    return std::make_unique<FastKernels>(planner.plans);
+    return std::make_unique<FastKernels>(planner.plans, alone);
   }
   void giveBack(std::unique_ptr<FastKernels> fast) const {
     if (!fast)
@@ -175,7 +178,7 @@ struct Session::Compiled {
         return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
       arguments.push_back(given[port - entry.inputs.begin()]);
     }
-    std::unique_ptr<FastKernels> fast = takeFast();
+    std::unique_ptr<FastKernels> fast = takeFast(static_cast<bool>(runOptions.observer));
     llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).runEntry(*frame, arguments);
     giveBack(std::move(fast));
     if (error)

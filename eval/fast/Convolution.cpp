@@ -1,4 +1,5 @@
 #include "eval/fast/Convolution.h"
+#include "eval/fast/FloatWindows.h"
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV with constant weights.
 namespace origo::eval {
@@ -22,6 +23,8 @@ std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {
   auto range = clampRange<float>(conv.activation, site.output());
   if (!range)
     return nullptr;
+  if (auto own = conv.depthwise ? floatDepthwise(conv, *range) : floatConvolution(conv, *range))
+    return own;
   return convolution<float>(
       createConv<float, float>(xnn_create_convolution2d_nhwc_f32, conv, *range, std::tuple<>(), std::tuple<>()), conv,
       xnn_setup_convolution2d_nhwc_f32);
@@ -67,7 +70,7 @@ std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
 }
 
 std::unique_ptr<FastKernel> conv(const FastSite &site) {
-  std::optional<Conv> conv = convOf(site);
+  std::optional<Conv> conv = convOf(site, true);
   if (!conv)
     return nullptr;
   TensorType in = site.type(0), filter = site.type(1);

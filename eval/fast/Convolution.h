@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/fast/Regions.h"
 #include "eval/fast/Xnnpack.h"
 
 /// What the kernels for CONV_2D and DEPTHWISE_CONV_2D with constant weights have in common.
@@ -8,16 +9,29 @@ namespace origo::eval {
 /// A convolution as XNNPACK takes it. Filters are [output channels, height, width, input channels], those of a
 /// depthwise one [1, height, width, channels].
 struct Conv {
-  const Tensor *filter, *bias;
+  const Tensor *filter, *bias; ///< while the kernel is made
   bool depthwise, same;
   uint32_t strideH, strideW, dilationH, dilationW, groups;
   size_t groupIn, groupOut;
   circle::ActivationFunctionType activation;
   XnnPadding padding = {};
+  FastSite::Border border = {};
+  int64_t height = 0, width = 0; ///< of the filter
+
+  /// Vertical: 0. Horizontal: 1. Of an image and its result.
+  WindowAxis axis(const Tensor &in, const Tensor &out, int which) const {
+    int64_t image = in.dim(1 + which), result = out.dim(1 + which), size = which ? width : height;
+    int64_t stride = which ? strideW : strideH, dilation = which ? dilationW : dilationH;
+    return {image,    result,
+            size,     stride,
+            dilation, same ? paddingBefore(image, result, size, stride, dilation) : which ? border.left : border.top};
+  }
 };
 
-/// Nothing: not for XNNPACK.
-inline std::optional<Conv> convOf(const FastSite &site) {
+/// Nothing: not for XNNPACK, or there is a border that is not expected.
+inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false) {
+  if (site.border && !takesBorder)
+    return std::nullopt;
   const Tensor *filter = site.constant(1), *bias = site.constant(2);
   const Value &input = *site.op.operand(0);
   if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias) || site.constant(0))
@@ -58,6 +72,13 @@ inline std::optional<Conv> convOf(const FastSite &site) {
   if (!c.strideH || !c.strideW || !c.dilationH || !c.dilationW ||
       (bias && bias->count() != static_cast<int64_t>(c.groupOut * c.groups)))
     return std::nullopt;
+  if (site.border) {
+    c.border = *site.border;
+    if (c.same)
+      return std::nullopt;
+  }
+  c.height = filter->dim(1);
+  c.width = filter->dim(2);
   c.padding = XnnPadding(c.same ? circle::Padding::SAME : circle::Padding::VALID, shape,
                          {filter->dim(1), c.strideH, c.dilationH}, {filter->dim(2), c.strideW, c.dilationW});
   return c;
@@ -69,7 +90,10 @@ XnnOperator createConv(Create create, const Conv &c, std::pair<T, T> range, std:
                        auto after) {
   uint32_t flags = (c.depthwise ? XNN_FLAG_DEPTHWISE_CONVOLUTION : 0) | c.padding.flags;
   int height = c.filter->dim(1), width = c.filter->dim(2);
-  auto all = std::tuple_cat(c.padding.stated(),
+  auto [top, right, bottom, left] = c.padding.stated();
+  auto amount = [](uint32_t stated, int64_t border) { return stated + static_cast<uint32_t>(border); };
+  auto all = std::tuple_cat(std::tuple(amount(top, c.border.top), amount(right, c.border.right),
+                                       amount(bottom, c.border.bottom), amount(left, c.border.left)),
                             std::tuple(static_cast<uint32_t>(height), static_cast<uint32_t>(width), c.strideH,
                                        c.strideW, c.dilationH, c.dilationW, c.groups, c.groupIn, c.groupOut,
                                        c.groups * c.groupIn, c.groups * c.groupOut),

@@ -64,8 +64,45 @@ std::unique_ptr<FastKernel> make(const FastSite &site) {
   return nullptr;
 }
 
+/// What a PAD of zeros adds around images; nothing for any other.
+std::optional<FastSite::Border> borderOf(const Plan &plan, const Step &step) {
+  using Op = BuiltinOperator;
+  if ((step.op->code != Op::PAD && step.op->code != Op::PADV2) || step.results[0] < 0)
+    return std::nullopt;
+  const Slot &in = plan.slots[step.operands[0]], &out = plan.slots[step.results[0]];
+  // A variable may be written to before the convolution reads it.
+  if (in.kind == Slot::Kind::Variable || in.kind == Slot::Kind::Constant)
+    return std::nullopt;
+  const Slot &paddings = plan.slots[step.operands[1]];
+  if (!paddings.constant)
+    return std::nullopt;
+  Tensor list = ShapeRun::stated(*paddings.value);
+  list.known = list.rankKnown = true;
+  list.storage = paddings.constant->bytes;
+  FastSite site(*step.op);
+  Tensor image = ShapeRun::stated(*in.value);
+  site.inputs = {&image, &list};
+  auto values = site.integers(1);
+  if (!values) {
+    llvm::consumeError(values.takeError());
+    return std::nullopt;
+  }
+  if (values->size() != 8 || (*values)[0] || (*values)[1] || (*values)[6] || (*values)[7] ||
+      llvm::any_of(*values, [](int64_t amount) { return amount < 0 || amount > 1 << 15; }))
+    return std::nullopt;
+  if (step.operands.size() > 2 && step.operands[2] >= 0) {
+    const Slot &filler = plan.slots[step.operands[2]];
+    if (!filler.constant || in.value->type != TensorType::FLOAT32 ||
+        llvm::any_of(filler.constant->bytes, [](uint8_t byte) { return byte != 0; }))
+      return std::nullopt;
+  }
+  if (in.value->type != TensorType::FLOAT32 && !sameQuantization(in.value->quantization, out.value->quantization))
+    return std::nullopt;
+  return FastSite::Border{(*values)[2], (*values)[3], (*values)[4], (*values)[5]};
+}
+
 /// Nothing: only its reference kernel computes the step.
-std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
+std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step, bool alone) {
   FastKernels::Entry entry;
   FastSite site(*step.op);
   std::vector<Tensor> tensors;
@@ -86,6 +123,12 @@ std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step) {
   };
   for (int slot : step.operands)
     site.inputs.push_back(add(slot));
+  if (step.pad >= 0 && !alone) {
+    const Step &pad = plan.steps[step.pad];
+    site.border = borderOf(plan, pad);
+    if (const auto &shape = plan.slots[pad.operands[0]].shape)
+      site.inputs[0]->shape = *shape;
+  }
   for (int slot : step.results)
     site.outputs.push_back(add(slot));
   // A result that nobody wants is for the reference kernel.
@@ -113,25 +156,63 @@ static uint64_t packedBytesOf(const Step &step) {
   return elements * sizeof(float);
 }
 
-FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit) {
+/// The PAD whose result is an operand of this convolution and of nothing else; −1: none.
+static int padBefore(const Plan &plan, const Step &step, llvm::ArrayRef<int> producers, llvm::ArrayRef<int> readers) {
+  if (step.op->code != BuiltinOperator::CONV_2D && step.op->code != BuiltinOperator::DEPTHWISE_CONV_2D)
+    return -1;
+  int image = step.operands[0];
+  if (image < 0 || producers[image] < 0 || readers[image] != 1 || !borderOf(plan, plan.steps[producers[image]]))
+    return -1;
+  return producers[image];
+}
+
+FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold) {
   FastKernels kernels;
-  for (Plan &plan : plans)
-    for (Step &step : plan.steps)
-      if (uint64_t bytes = step.kernel ? packedBytesOf(step) : 0;
-          step.kernel && bytes <= memoryLimit / 2 && kernels.packedBytes <= memoryLimit / 2 - bytes)
-        if (auto entry = prepare(plan, step)) {
-          step.fast = static_cast<int>(kernels.entries.size());
-          kernels.entries.push_back(std::move(*entry));
-          kernels.packedBytes += bytes;
-        }
+  for (Plan &plan : plans) {
+    std::vector<int> producers(plan.slots.size(), -1), readers(plan.slots.size(), 0);
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      for (int slot : plan.steps[s].results)
+        if (slot >= 0)
+          producers[slot] = static_cast<int>(s);
+      for (int slot : plan.steps[s].operands)
+        if (slot >= 0)
+          ++readers[slot];
+    }
+    for (int slot : plan.outputs)
+      ++readers[slot];
+    bool changed = false;
+    for (Step &step : plan.steps) {
+      uint64_t bytes = step.kernel ? packedBytesOf(step) : 0;
+      if (!step.kernel || bytes > memoryLimit / 2 || kernels.packedBytes > memoryLimit / 2 - bytes)
+        continue;
+      step.pad = fold ? padBefore(plan, step, producers, readers) : -1;
+      auto entry = prepare(plan, step, false);
+      if (!entry && step.pad >= 0) {
+        step.pad = -1;
+        entry = prepare(plan, step, false);
+      }
+      if (!entry)
+        continue;
+      if (step.pad >= 0)
+        changed = plan.steps[step.pad].folded = true;
+      step.fast = static_cast<int>(kernels.entries.size());
+      kernels.entries.push_back(std::move(*entry));
+      kernels.packedBytes += bytes;
+    }
+    if (changed)
+      plan.arrangeKnown(memoryLimit);
+  }
   return kernels;
 }
 
-FastKernels::FastKernels(const std::deque<Plan> &plans) {
+FastKernels::FastKernels(const std::deque<Plan> &plans, bool alone) : alone(alone) {
   for (const Plan &plan : plans)
     for (const Step &step : plan.steps)
       if (step.fast >= 0) {
-        entries.push_back(std::move(*prepare(plan, step)));
+        auto entry = prepare(plan, step, alone);
+        if (!entry)
+          entry = Entry{fastKernel([](Operands, Operands, pthreadpool_t) { return false; })};
+        entries.push_back(std::move(*entry));
         packedBytes += packedBytesOf(step);
       }
 }

@@ -38,6 +38,11 @@ public:
   const Tensor *constant(unsigned i) const { return has(i) && inputs[i]->known ? inputs[i] : nullptr; }
   const Tensor &output() const { return *outputs[0]; }
   TensorType type(unsigned i) const { return op.operand(i)->type; }
+  /// Of an image NHWC that is operand 0: what a PAD adds that is not to be computed by itself.
+  struct Border {
+    int64_t top = 0, bottom = 0, left = 0, right = 0;
+  };
+  std::optional<Border> border;
 
 protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
@@ -69,11 +74,11 @@ template <class Run> std::unique_ptr<FastKernel> fastKernel(Run run) {
 /// The fast kernels of some plans, for one run at a time.
 class FastKernels {
 public:
-  /// Numbers the steps that have one. Packed weights take at most half of the memory limit; what would need more is left to
-  /// the reference kernels.
-  static FastKernels choose(std::deque<Plan> &plans, uint64_t memoryLimit);
-  /// Another set, for steps that are numbered.
-  explicit FastKernels(const std::deque<Plan> &plans);
+  /// Numbers the steps that have one. Packed weights take at most half of the memory limit; what would need more is
+  /// left to the reference kernels. With `fold`, convolutions do the work of PADs before them.
+  static FastKernels choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold = true);
+  /// Another set, for steps that are numbered; `alone`: each computes its own result, for an observer to see.
+  explicit FastKernels(const std::deque<Plan> &plans, bool alone);
 
   struct Entry {
     std::unique_ptr<FastKernel> kernel; ///< null: the result is the first operand in another shape
@@ -81,6 +86,7 @@ public:
   };
   std::vector<Entry> entries; ///< by Step::fast
   uint64_t packedBytes = 0;   ///< at most, of weights
+  bool alone = false;         ///< no step does another one's work
 
 private:
   FastKernels() = default;

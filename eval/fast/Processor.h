@@ -11,15 +11,12 @@ namespace origo::eval {
 #define ORIGO_AVX512
 #endif
 
-/// The one that runs here.
+enum class Processor { Plain, Avx2, Avx512 };
+/// What this one has, or less where the environment says so, for tests: ORIGO_PROCESSOR is plain or avx2.
+Processor processor();
+
 template <class F> F forThisProcessor(F plain, F avx2, F avx512) {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f"))
-    return avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return avx2;
-#endif
-  return plain;
+  return processor() == Processor::Avx512 ? avx512 : processor() == Processor::Avx2 ? avx2 : plain;
 }
 
 } // namespace origo::eval

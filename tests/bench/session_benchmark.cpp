@@ -43,7 +43,7 @@ public:
     error = planner.takeErrors();
     if (error)
       return;
-    fast.emplace(FastKernels::choose(planner.plans, options.memoryLimit));
+    fast.emplace(FastKernels::choose(planner.plans, options.memoryLimit, false));
     frame.emplace(*plan);
   }
   llvm::Error prepare(llvm::ArrayRef<OwnedTensor> given) {

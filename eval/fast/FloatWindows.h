@@ -1,0 +1,29 @@
+#pragma once
+
+#include "eval/fast/Convolution.h"
+#include "eval/fast/Processor.h"
+
+#include <cstring>
+
+/// Convolutions of floats of our own, for AVX2 and AVX-512. They need neither tables of pointers nor checks for each
+/// pixel (Regions.h), keep more sums in registers than XNNPACK's and take any padding.
+namespace origo::eval {
+
+/// Null: not for this processor, or not for such a convolution.
+std::unique_ptr<FastKernel> floatConvolution(const Conv &conv, std::pair<float, float> range);
+std::unique_ptr<FastKernel> floatDepthwise(const Conv &conv, std::pair<float, float> range);
+
+/// Vectors that may lie anywhere.
+template <class V> [[gnu::always_inline]] inline void load(V &to, const float *from) {
+  std::memcpy(&to, from, sizeof to);
+}
+template <class V> [[gnu::always_inline]] inline void store(float *to, const V &from) {
+  std::memcpy(to, &from, sizeof from);
+}
+template <class V> constexpr int64_t lanesOf = sizeof(V) / sizeof(float);
+
+using Vector4 = float __attribute__((vector_size(16)));
+using Vector8 = float __attribute__((vector_size(32)));
+using Vector16 = float __attribute__((vector_size(64)));
+
+} // namespace origo::eval

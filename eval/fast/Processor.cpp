@@ -1,0 +1,24 @@
+#include "eval/fast/Processor.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace origo::eval {
+
+Processor processor() {
+  static const Processor found = [] {
+    Processor has = Processor::Plain;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      has = __builtin_cpu_supports("avx512f") ? Processor::Avx512 : Processor::Avx2;
+#endif
+    const char *text = std::getenv("ORIGO_PROCESSOR");
+    llvm::StringRef wanted = text ? text : "";
+    return wanted == "plain" ? Processor::Plain : wanted == "avx2" ? std::min(has, Processor::Avx2) : has;
+  }();
+  return found;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "eval/fast/Parallel.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace origo::eval {
+
+/// Neighbours along one axis of a result whose windows have the same part, from `begin` to `end`, within the image.
+struct Interval {
+  int64_t first, count, begin, end;
+};
+
+/// Windows along one axis of an image.
+struct WindowAxis {
+  int64_t image, result, size, stride, dilation, before;
+  bool operator==(const WindowAxis &) const = default;
+
+  std::vector<Interval> intervals() const {
+    std::vector<Interval> made;
+    for (int64_t at = 0; at < result; ++at) {
+      int64_t start = at * stride - before;
+      int64_t begin = start >= 0 ? 0 : std::min(size, (-start + dilation - 1) / dilation);
+      int64_t end = start >= image ? begin : std::max(begin, std::min(size, (image - start + dilation - 1) / dilation));
+      if (!made.empty() && made.back().begin == begin && made.back().end == end)
+        ++made.back().count;
+      else
+        made.push_back({at, 1, begin, end});
+    }
+    return made;
+  }
+};
+
+/// Windows over images NHWC. The result is divided into rectangles in which all windows have the same part within the
+/// image: a kernel need not know of padding.
+class Windows {
+public:
+  /// Pixels that a kernel gets at once, at most.
+  static constexpr int64_t most = 64;
+
+  WindowAxis vertical = {}, horizontal = {};
+  int64_t batch = 0, depth = 0, resultDepth = 0;
+
+  /// Allocates only where these are others than before.
+  void set(const WindowAxis &newVertical, const WindowAxis &newHorizontal) {
+    if (newVertical == vertical && newHorizontal == horizontal)
+      return;
+    vertical = newVertical;
+    horizontal = newHorizontal;
+    rows = vertical.intervals();
+    columns = horizontal.intervals();
+  }
+
+  /// How many times as many tiles of `pixels` there are as if there was no border.
+  double scatter(int64_t pixels) const {
+    auto tiles = [&](int64_t count) { return (count + pixels - 1) / pixels; };
+    int64_t made = 0;
+    for (const Interval &row : rows)
+      for (const Interval &column : columns)
+        made += tiles(row.count * column.count);
+    return static_cast<double>(made) /
+           static_cast<double>(std::max<int64_t>(1, tiles(vertical.result * horizontal.result)));
+  }
+
+  /// `body(rows, columns, from, to, count)`: windows of such a part, where they begin in the image (and may lie before
+  /// it) and where their results are, counted in elements.
+  template <class Body> void each(pthreadpool_t threads, const Body &body) const {
+    int64_t all = batch * vertical.result * horizontal.result;
+    int64_t parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4 : 1;
+    int64_t tile = std::max<int64_t>(16, (all + parts - 1) / parts);
+    auto run = [&](size_t begin, size_t count) {
+      // In the order of the regions, each with its pixels row by row.
+      int64_t skipped = 0, first = static_cast<int64_t>(begin), end = first + static_cast<int64_t>(count);
+      for (int64_t image = 0; image < batch; ++image)
+        for (const Interval &row : rows)
+          for (const Interval &column : columns) {
+            int64_t pixels = row.count * column.count;
+            if (skipped < end && skipped + pixels > first)
+              walk(image, row, column, std::max<int64_t>(0, first - skipped), std::min(pixels, end - skipped), body);
+            skipped += pixels;
+          }
+    };
+    parallelFor(threads, static_cast<size_t>(all), static_cast<size_t>(tile), run, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+  }
+
+private:
+  std::vector<Interval> rows, columns;
+
+  template <class Body>
+  void walk(int64_t image, const Interval &row, const Interval &column, int64_t first, int64_t end,
+            const Body &body) const {
+    int64_t from[most], to[most];
+    int64_t y = first / column.count, x = first % column.count;
+    while (first < end) {
+      // Evenly, so that no kernel gets a few last ones.
+      int64_t groups = (end - first + most - 1) / most, count = (end - first + groups - 1) / groups;
+      for (int64_t i = 0; i < count;) {
+        int64_t atY = row.first + y, atX = column.first + x, end = std::min(count, i + column.count - x);
+        int64_t nextFrom = ((image * vertical.image + atY * vertical.stride - vertical.before) * horizontal.image +
+                            atX * horizontal.stride - horizontal.before) *
+                           depth;
+        int64_t nextTo = ((image * vertical.result + atY) * horizontal.result + atX) * resultDepth;
+        for (x += end - i; i < end; ++i, nextFrom += horizontal.stride * depth, nextTo += resultDepth) {
+          from[i] = nextFrom;
+          to[i] = nextTo;
+        }
+        if (x == column.count)
+          x = 0, ++y;
+      }
+      body(row, column, from, to, count);
+      first += count;
+    }
+  }
+};
+
+} // namespace origo::eval
