@@ -1,66 +1,94 @@
 #!/usr/bin/env bash
-# How fast networks run here, and in TFLite: each engine alone in a process of its own, in turn, ROUNDS times; of each the median
-# of its rounds' medians, on one thread. To be run on a machine that does nothing else, with Origo built for release.
-# usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE ORACLE_DIR
+# How fast networks run here and in the native TFLite, each engine alone in a process of its own, in turn.
+# usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]
+#   BIN_DIR      has circle-interpreter, circle2circle, circle-metrics and measure, built for release
 #   NATIVE       native_tflite of ../shared/tools/native, built as its README.md says (TFLite 2.9 with XNNPACK; the better of its modes)
-#   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK, without the
-#                JavaScript engine's baseline compiler: node --no-liftoff)
-# Either may be "-": its column stays empty. ROUNDS=5, SECONDS_EACH=1 (a round of an engine), ONLY=yunet (a part of the names).
-# Prints a table and geometric means; what could not be measured is said on stderr.
+#   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK): one more column
+# A round runs one engine, then the other, and gives one ratio; ROUNDS=7 of them give the median and the interval that its mean lies in
+# with 95 %. Of a round counts the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
+# THREADS=1, OPTIMISE=1 (circle2circle -O1 before, for ours; the native runtime gets the file as it is), SECONDS_EACH=0.5 (an engine in a
+# round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
+# "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each beyond those of the same program on
+# SMALL, a model of one operator.
 set -uo pipefail
-usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE ORACLE_DIR"
-bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:?$usage}
-rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1}
-work=$(mktemp -d)
+usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]"
+bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:-}
+rounds=${ROUNDS:-7} seconds=${SECONDS_EACH:-0.5} threads=${THREADS:-1} least=${LEAST:-5000000} measure=${MEASURE:-median}
+work=$(mktemp -d "${TMPDIR:-/tmp}/origo-speed-XXXXXX")
 trap 'rm -rf "$work"' EXIT
+[[ $measure == median || $measure == least ]] || { echo "speed_benchmark.sh: MEASURE is median or least" >&2; exit 1; }
 
-# Each prints the median time of a call in ms, or nothing. RUNS: about as many as fit into a round.
-origo() { # MODEL RUNS
-  timeout 300 "$bin/circle-interpreter" --engine=fast --threads=1 --seed=1 "--runs=$2" "$1" 2>/dev/null |
-    sed -nE 's/^[0-9]+ runs: median ([0-9.]+) ms.*/\1/p'
+# Each prints a time in ms, or nothing. RUNS: about as many as fit into a round.
+ours() { # MODEL RUNS
+  timeout 300 "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "--runs=$2" "$1" 2>/dev/null |
+    sed -nE "s/^[0-9]+ runs: median ([0-9.]+) ms.* all from ([0-9.]+) to.*/\\$([[ $measure == median ]] && echo 1 || echo 2)/p"
 }
-tflite() { # MODEL MODE
-  timeout 300 "$native" "$1" 1 "$seconds" "$2" 2>/dev/null | awk 'NF == 3 && $3 > 0 { print $2 }' | tail -1
+tflite() { # MODEL MODE SECONDS
+  timeout 300 "$native" "$1" "$threads" "$3" "$2" 2>/dev/null |
+    awk -v column="$([[ $measure == median ]] && echo 2 || echo 1)" 'NF == 3 && $3 > 0 { time = $column } END { if (time) print time }'
 }
 litert() { # MODEL RUNS
   timeout 300 node --no-liftoff "$oracle/tflite-oracle.mjs" "$1" --seed 1 --kernels xnnpack --repeat "$2" 2>/dev/null |
     sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
 }
-median() { sort -n "$1" 2>/dev/null | awk '{ list[NR] = $1 } END { if (NR) print list[int((NR + 1) / 2)] }'; }
+# Seconds of processor time and KiB of a whole process: the least of five.
+process() { # COMMAND...
+  for _ in 1 2 3 4 5; do
+    "$bin/measure" 300 16000 "$@"
+  done | awk '{ if (!t || $1 < t) t = $1; if (!m || $2 < m) m = $2 } END { print t + 0, m + 0 }'
+}
+small=${SMALL:-$models/mini/add.tflite}
+firstOurs() { process "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$1" "$work/out"; } # printing numbers takes memory
+firstNative() { process "$native" "$1" "$threads" 0 "$2"; }
+baseOurs=$(firstOurs "$small") baseNative=$(firstNative "$small" 1)
 
 for model in "$models"/*"${ONLY-}"*.tflite; do
   name=$(basename "$model" .tflite)
-  once=$(origo "$model" 3)
-  if [[ -z $once ]]; then
-    echo "$name: left out: does not run here" >&2
-    continue
+  work_=$("$bin/circle-metrics" "$model" 2>/dev/null | awk '$1 == "macs" { print $2; exit }')
+  [[ -n $work_ && $work_ -lt $least ]] && continue
+  mine=$model
+  if [[ ${OPTIMISE:-} == 1 ]]; then
+    mine=$work/$name.circle
+    "$bin/circle2circle" -O1 "$model" "$mine" >/dev/null 2>&1 || { echo "$name: left out: -O1 fails" >&2; continue; }
   fi
+  once=$(ours "$mine" 3)
+  [[ -n $once ]] || { echo "$name: left out: does not run here" >&2; continue; }
+  # The delegate's own mode is refused where an operator is not XNNPACK's alone.
+  best=$(for mode in 0 1; do time=$(tflite "$model" $mode 0.2); [[ -n $time ]] && echo "$time $mode"; done | sort -n | head -1 | cut -d' ' -f2)
+  [[ -n $best ]] || { echo "$name: left out: the native runtime does not run it" >&2; continue; }
   # So small a network measures the call, and so large a one nothing else.
-  runs=$(awk -v ms="$once" -v s="$seconds" 'BEGIN { n = int(s * 1000 / (ms + 0.001)); print (n < 3 ? 3 : n > 5000 ? 5000 : n) }')
-  rm -f "$work"/*
+  runs=$(awk -v ms="$once" -v s="$seconds" 'BEGIN { n = int(s * 1000 / (ms + 0.001)); print (n < 3 ? 3 : n > 20000 ? 20000 : n) }')
+  : >"$work/times"
   for ((round = 0; round < rounds; ++round)); do
-    origo "$model" "$runs" >>"$work/origo"
-    if [[ $native != - ]]; then
-      for mode in 0 1; do tflite "$model" $mode >>"$work/tflite$mode"; done
-    fi
-    [[ $oracle == - ]] || litert "$model" "$runs" >>"$work/litert"
+    echo "$(ours "$mine" "$runs") $(tflite "$model" "$best" "$seconds")" >>"$work/times"
   done
-  best=$(for mode in 0 1; do median "$work/tflite$mode"; done | sort -n | head -1)
-  printf '%s\t%s\t%s\t%s\n' "$name" "$(median "$work/origo")" "${best:--}" "$(median "$work/litert" | grep . || echo -)"
-done | awk -F'\t' '
-  BEGIN {
-    print "| network | ms | TFLite, native: ms | LiteRT, WebAssembly: ms | TFLite / here | LiteRT / here |"
-    print "|---|---|---|---|---|---|"
-  }
-  function ratio(a, b) { return a > 0 && b > 0 ? sprintf("%.2f", a / b) : "-" }
-  function ms(a) { return a > 0 ? sprintf("%.2f", a) : "-" }
-  {
-    printf "| `%s` | %s | %s | %s | %s | %s |\n", $1, ms($2), ms($3), ms($4), ratio($3, $2), ratio($4, $2)
-    if ($3 > 0 && $2 > 0) { native += log($3 / $2); ++natives }
-    if ($4 > 0 && $2 > 0) { wasm += log($4 / $2); ++wasms }
-  }
-  END {
-    print ""
-    if (natives) printf "TFLite / here, geometric mean of %d: %.2f\n", natives, exp(native / natives)
-    if (wasms) printf "LiteRT / here, geometric mean of %d: %.2f\n", wasms, exp(wasm / wasms)
-  }'
+  web=-
+  [[ -n $oracle ]] && web=$(litert "$model" "$runs" | grep . || echo -)
+  echo "$name $best $(firstOurs "$mine") $(firstNative "$model" "$best") $web $(tr '\n' ' ' <"$work/times")"
+done | python3 -c '
+import math, statistics, sys
+quantiles = [0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # of Student
+base_ours, base_native = (list(map(float, text.split())) for text in sys.argv[1:3])
+print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native | LiteRT, WebAssembly: ms |")
+print("|---|---|---|---|---|---|---|---|")
+all_, delegate, below = [], [], []
+for line in sys.stdin:
+    name, mode, first, memory, native_first, native_memory, web, *times = line.split()
+    pairs = [(float(a), float(b)) for a, b in zip(times[::2], times[1::2])]
+    logs = [math.log(b / a) for a, b in pairs]
+    mean = statistics.mean(logs)
+    spread = quantiles[min(len(logs) - 1, 9)] * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
+    ratio = math.exp(statistics.median(logs))
+    all_.append(math.log(ratio))
+    if mode == "1": delegate.append(math.log(ratio))
+    if math.exp(mean + spread) < 1: below.append(name)
+    mib = lambda kib, base: max(0, float(kib) - base[1]) / 1024
+    print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f | %s |" % (
+        name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
+        math.exp(mean - spread), math.exp(mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base_native[0]) * 1e3,
+        mib(memory, base_ours), mib(native_memory, base_native), web))
+mean = lambda logs: math.exp(statistics.mean(logs))
+print()
+if all_: print("native / here, geometric mean of %d: %.2f" % (len(all_), mean(all_)))
+if delegate: print("of %d that the delegate runs best: %.2f" % (len(delegate), mean(delegate)))
+print("below 1: " + (", ".join(below) or "none"))' "$baseOurs" "$baseNative"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# speed_benchmark.sh with a native runtime that is none: its table and its means follow from what each engine says.
+# usage: speed_benchmark_test.sh BIN_DIR
+set -euo pipefail
+bin=$1 models=../shared/models
+[[ -d $models ]] || { echo "../shared/models is absent"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "speed_benchmark_test.sh: $*" >&2; exit 1; }
+# A thousand seconds where the delegate is made explicitly; refused else.
+printf '#!/bin/sh\n[ "$4" = 1 ] && echo 900000.0 1000000.0 3 || echo nointerp\n' >"$work/native"
+chmod +x "$work/native"
+run() { LEAST=0 ONLY=${1-cifar10_f32} ROUNDS=2 SECONDS_EACH=0.01 tests/bench/speed_benchmark.sh "$bin" $models "$work/native" 2>"$work/errors"; }
+table=$(run)
+grep -qE '^\| `cifar10_f32` \| [0-9.]+ \| 1000000\.000 \| [0-9]{5,}\.[0-9]+ \| [0-9.]+–[0-9.]+ \| [-0-9.]+, [-0-9.]+ \| [0-9.]+, [0-9.]+ \| - \|$' <<<"$table" || fail "$table"
+grep -q '^of 1 that the delegate runs best: ' <<<"$table" || fail "$table"
+grep -qx 'below 1: none' <<<"$table" || fail "$table"
+[[ $(MEASURE=least run) == *' 900000.000 '* ]] || fail "MEASURE=least"
+[[ $(OPTIMISE=1 run) == *'`cifar10_f32`'* ]] || fail "OPTIMISE=1: $(cat "$work/errors")"
+printf '#!/bin/sh\necho 0.0000009 0.000001 3\n' >"$work/native"
+[[ $(run) == *'below 1: cifar10_f32' ]] || fail "what is slower is not said"
+printf '#!/bin/sh\necho nomodel\nexit 1\n' >"$work/native"
+run >"$work/table"
+grep -qx 'cifar10_f32: left out: the native runtime does not run it' "$work/errors" || fail "$(cat "$work/errors")"
