@@ -1,15 +1,10 @@
 #include "tools/FuzzChecks.h"
 
 #include "eval/Baseline.h"
-#include "eval/Distance.h"
-#include "eval/RandomInput.h"
-#include "eval/Rounding.h"
 #include "export/Export.h"
 #include "import/Import.h"
 #include "ir/Error.h"
 #include "ir/Verifier.h"
-#include "ir/rewrite/Graph.h"
-#include "ir/shapes/Inference.h"
 #include "ir/text/Text.h"
 #include "origin/check/Check.h"
 #include "origin/codec/OriginFile.h"
@@ -18,12 +13,11 @@
 #include "quantize/Plan.h"
 #include "quantize/Summary.h"
 #include "report/target/Target.h"
+#include "tools/FuzzNative.h"
+#include "tools/FuzzRun.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-
-#include <cmath>
-#include <cstring>
 
 using namespace origo;
 using namespace origo::tools;
@@ -61,151 +55,22 @@ std::string bytesOf(llvm::StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
-/// How far results may be from each other, in the measure of eval/Distance.h.
-double mostOf(TensorType type) {
-  return type == TensorType::FLOAT32 ? 1e-4 : type == TensorType::INT8 || type == TensorType::UINT8 ? 1 : 0;
-}
-
-struct Run {
-  std::string refused; ///< empty: it ran
-  bool limited = false;
-  bool isOdd = false; ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
-  bool compiled = false;
-  std::vector<eval::NamedTensor> outputs;
-};
-
-void refuse(Run &run, llvm::Error error) {
-  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
-    run.refused = e.message();
-    if (e.isA<eval::EvalError>()) {
-      auto code = static_cast<const eval::EvalError &>(e).code;
-      run.limited |= code == eval::ErrorCode::Timeout || code == eval::ErrorCode::MemoryLimit;
-    }
-  });
-}
-
-/// A function that comes to its bound in one engine may be a little before it in the other.
-void leaveBound(const Operator &op, eval::Tensor &tensor, double part, uint64_t seed) {
-  bool isBounded = rewrite::activationOf(op) == rewrite::Activation::TANH || op.code == BuiltinOperator::TANH ||
-                   op.code == BuiltinOperator::LOGISTIC || op.code == BuiltinOperator::ELU;
-  if (isBounded && tensor.type == TensorType::FLOAT32)
-    for (float &number : tensor.as<float>())
-      if (std::fabs(number) == 1 && ((seed = seed * 6364136223846793005 + 1442695040888963407) >> 63))
-        number *= static_cast<float>(1 - part);
-}
-
-/// `noise`: puts every float off by a few rounding errors, up or down as this says; 0: none.
-Run runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise = 0) {
-  constexpr double errors = 32; // some functions are a few units off by themselves
-  Run run;
-  eval::CompileOptions options;
-  options.engine = engine;
-  options.memoryLimit = 64 << 20;
-  options.timeout = std::chrono::seconds(5);
-  auto session = eval::compile(model, options);
-  if (!session) {
-    refuse(run, session.takeError());
-    return run;
-  }
-  run.compiled = true;
-  for (const auto &graph : model.subgraphs)
-    for (const Value *value : graph->values)
-      if (value->isConstant() && value->type == TensorType::FLOAT32 && value->payload().hasBytes()) {
-        llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
-        for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-          float number;
-          std::memcpy(&number, bytes.data() + at, sizeof(float));
-          run.isOdd |= !std::isfinite(number); // a clamp may hide at once what comes of it
-        }
-      }
-  std::vector<eval::OwnedTensor> inputs;
-  auto ports = session->inputs();
-  for (const eval::Port &port : *ports) {
-    auto input = eval::randomInput(port, static_cast<unsigned>(inputs.size()), seed);
-    if (!input) {
-      refuse(run, input.takeError());
-      return run;
-    }
-    if (noise)
-      eval::jiggle(input->type, input->bytes, errors * eval::unitOf(input->type), noise + inputs.size());
-    inputs.push_back(std::move(*input));
-  }
-  std::vector<eval::TensorRef> refs(inputs.begin(), inputs.end());
-  eval::RunOptions look;
-  look.observer = [&](const Operator &op, const Value &value, eval::Tensor &tensor) {
-    if (noise) {
-      double part = errors * eval::roundingOf(op, value.type);
-      eval::jiggle(value.type, tensor.storage, part, noise + value.index);
-      leaveBound(op, tensor, part, noise + value.index);
-    }
-    bool isDivisor = false; // the sign of a zero is not promised, and an infinite quotient is clamped unseen
-    value.forEachUse([&](const Use &use) {
-      isDivisor |= use.user()->code == BuiltinOperator::DIV && use.operandIndex() == 1;
-    });
-    if (tensor.type == TensorType::FLOAT32)
-      for (float number : tensor.as<float>())
-        run.isOdd |= number == 0 ? isDivisor : !std::isnormal(number);
-  };
-  auto outputs = session->run(refs, look);
-  if (!outputs)
-    refuse(run, outputs.takeError());
-  else
-    run.outputs = std::move(*outputs);
-  return run;
-}
-
-/// How far the floats of each output move where every float before them is off by a few rounding errors: what another
-/// order of operations may change, be it much (a difference of two that are nearly equal) or a whole step (a float that
-/// lies between two integers).
-std::vector<std::vector<double>> movedByRounding(Model &model, uint32_t seed, llvm::ArrayRef<eval::NamedTensor> outputs) {
-  constexpr unsigned trials = 24;
-  std::vector<std::vector<double>> moved;
-  for (const eval::NamedTensor &output : outputs)
-    moved.emplace_back(eval::floatsIn(output.tensor).size(), 0);
-  for (unsigned trial = 1; trial <= trials; ++trial) {
-    Run run = runOn(eval::Engine::Reference, model, seed, trial * 1000003ull);
-    for (size_t i = 0; i < run.outputs.size(); ++i) {
-      auto is = eval::floatsIn(run.outputs[i].tensor), was = eval::floatsIn(outputs[i].tensor);
-      for (size_t k = 0; k < moved[i].size() && k < is.size(); ++k)
-        moved[i][k] = std::max<double>(moved[i][k], std::fabs(static_cast<double>(is[k]) - was[k]));
-    }
-  }
-  return moved;
-}
-
-std::string compareEngines(Model &model, uint32_t seed, bool &ran, bool &isOdd, bool operatorAlone) {
-  Run reference = runOn(eval::Engine::Reference, model, seed), fast = runOn(eval::Engine::Fast, model, seed);
+std::string compareEngines(Model &model, const Run &reference, uint32_t seed, bool &ran, bool &isOdd, bool operatorAlone) {
+  Run fast = runOn(eval::Engine::Fast, model, seed);
   if (reference.limited || fast.limited)
     return "";
   if (reference.refused.empty() != fast.refused.empty())
     return "one engine refuses: reference \"" + reference.refused + "\", fast \"" + fast.refused + '"';
   ran = reference.refused.empty();
   isOdd |= reference.isOdd;
-  if (reference.isOdd && !operatorAlone)
+  if (!ran || (reference.isOdd && !operatorAlone))
     return ""; // the fast engine makes something else of NaN and of denormal numbers, and goes on from there
-  std::optional<std::vector<std::vector<double>>> moved;
-  for (auto [i, x] : llvm::enumerate(reference.outputs)) {
-    const eval::NamedTensor &y = fast.outputs[i];
-    // In a graph, one differing bit decides on integers behind it.
-    if (!operatorAlone && x.tensor.type != TensorType::FLOAT32)
-      continue;
-    double off = eval::distance(x.tensor, y.tensor);
-    if (off <= mostOf(x.tensor.type))
-      continue;
-    auto different = [&, &x = x] { return "the engines differ by " + std::to_string(off) + " in " + x.name; };
-    if (x.tensor.type != TensorType::FLOAT32 || x.tensor.shape != y.tensor.shape)
-      return different();
-    if (!moved)
-      moved = movedByRounding(model, seed, reference.outputs);
-    auto a = eval::floatsIn(x.tensor), b = eval::floatsIn(y.tensor);
-    auto [low, high] = std::minmax_element(a.begin(), a.end());
-    double range = mostOf(x.tensor.type) * (static_cast<double>(*high) - *low);
-    for (size_t k = 0; k < a.size(); ++k)
-      if (a[k] != b[k] && !(std::isnan(a[k]) && std::isnan(b[k])) &&
-          !(std::fabs(static_cast<double>(a[k]) - b[k]) <= range + eval::margin * (*moved)[i][k]))
-        return different();
-  }
-  return "";
+  std::vector<eval::OwnedTensor> outputs;
+  for (eval::NamedTensor &output : fast.outputs)
+    outputs.push_back(std::move(output.tensor));
+  // In a graph, one differing bit decides on integers behind it.
+  std::string difference = differenceFrom(reference, outputs, model, seed, operatorAlone);
+  return difference.empty() ? "" : "the engines differ: " + difference;
 }
 
 std::string checkLaws(llvm::StringRef path, llvm::StringRef source) {
@@ -238,11 +103,6 @@ public:
     std::string finding;
     RunOptions options;
     options.verifyEach = true;
-    options.onRewrite = [&](const RewriteEvent &event) {
-      const Pass *pass = findPass(event.pass); // none: of the engine itself
-      shaped |= pass && (pass->phase == Phase::Backend || pass->name == "convert-to-channels-last");
-    };
-    shaped = false;
     options.onRefusal = [&](llvm::StringRef refusal) { finding = "a rule is refused: " + refusal.str(); };
     if (llvm::Error error = runPipeline(*after->model, pipeline, store, options))
       return "the pipeline fails: " + llvm::toString(std::move(error));
@@ -299,11 +159,12 @@ private:
   uint32_t seed;
   std::string directory;
   bool isOdd = false;  ///< NaN or infinity was computed on the way
-  bool shaped = false; ///< for a back end
 
   std::string numbers(Imported &before, Imported &after, const Pipeline &, PayloadStore &) {
     for (Imported *state : {&before, &after})
-      if (std::string finding = compareEngines(*state->model, seed, ran, isOdd, false); !finding.empty())
+      if (std::string finding = compareEngines(*state->model, runOn(eval::Engine::Reference, *state->model, seed), seed, ran,
+                                               isOdd, false);
+          !finding.empty())
         return finding + (state == &before ? " before" : " after") + " the passes";
     // What a clamp makes of NaN is not the same in all of its forms, and what overflows does so in one order only.
     if (!ran || isOdd)
@@ -358,8 +219,11 @@ private:
       return finding;
     if (bytesOf(path("other")) != bytesOf(path("result")))
       return "the same passes give another file the second time";
-    // What one back end wants is news to the phases before; the plan of layouts is made once a run.
-    if (shaped)
+    // What turns pictures counts on what cancels transposes; without it there are more of them each time.
+    auto has = [&](llvm::StringRef pass) {
+      return llvm::any_of(pipeline.entries, [&](const Pipeline::Entry &entry) { return entry.pass->name == pass; });
+    };
+    if (has("convert-to-channels-last") && !has("merge-transposes"))
       return "";
     uint32_t made = after.model->rewrites;
     std::string last;
@@ -394,23 +258,6 @@ private:
     return finding.empty() ? "" : "divided by a file: " + finding;
   }
 };
-
-/// Results without a shape get what the shape rules say.
-void inferShapes(Model &model) {
-  for (auto &graph : model.subgraphs)
-    for (Operator &op : graph->operators) {
-      auto results = inferResults(op);
-      if (!results) {
-        llvm::consumeError(results.takeError());
-        continue;
-      }
-      for (auto [type, value] : llvm::zip(*results, op.results()))
-        if (value && type.rankKnown && llvm::none_of(type.shape, [](int32_t dim) { return dim < 0; })) {
-          value->shape.assign(type.shape.begin(), type.shape.end());
-          value->hasRank = true;
-        }
-    }
-}
 
 struct NamedScheme {
   std::string name;
@@ -475,7 +322,7 @@ FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringR
   return {finding, check.ran};
 }
 
-FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed) {
+FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native) {
   PayloadStore store;
   auto model = parseText(text, "", store);
   if (!model) {
@@ -485,17 +332,17 @@ FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed) {
   inferShapes(**model);
   FuzzOutcome outcome;
   bool isOdd = false;
-  outcome.finding = compareEngines(**model, static_cast<uint32_t>(seed), outcome.ran, isOdd, true);
-  if (!outcome.finding.empty())
+  Run run = runOn(eval::Engine::Reference, **model, static_cast<uint32_t>(seed));
+  outcome.finding = compareEngines(**model, run, static_cast<uint32_t>(seed), outcome.ran, isOdd, true);
+  if (!outcome.finding.empty() || run.limited)
     return outcome;
   auto violations = report::checkTarget(**model, report::opSupportLimits());
-  Run run = runOn(eval::Engine::Reference, **model, static_cast<uint32_t>(seed));
-  if (run.limited)
-    return outcome;
   if (outcome.ran && !violations.empty())
     outcome.finding = "circle-check says that it does not run, and it does: " + violations[0].operand + " " +
                       violations[0].rule + " " + violations[0].expected + " not " + violations[0].actual;
   if (!run.compiled && violations.empty())
     outcome.finding = "circle-check says that it runs, and it does not compile: " + run.refused;
+  if (outcome.finding.empty() && native)
+    outcome.finding = native->compare(**model, run, text, static_cast<uint32_t>(seed), outcome);
   return outcome;
 }

@@ -7,19 +7,22 @@
 /// What has to hold of every model, for circle-fuzz. A finding is a sentence; empty: there is none.
 namespace origo::tools {
 
+class FuzzNative;
+
 struct FuzzOutcome {
   std::string finding;
-  bool ran = false; ///< the reference engine could compute it
+  bool ran = false;      ///< the reference engine could compute it
+  bool compared = false; ///< with the native runtime
 };
 
 /// Optimised by -O1 and by passes that the seed chooses: the verifier, numbers and relations before and after, the fast
 /// engine, the laws of origins from the files, text and file there and back, the same bytes twice, nothing left to do
-/// the second time (unless it was shaped for a back end), and a pipeline that is divided by a file. `directory`: for
+/// the second time, and a pipeline that is divided by a file. `directory`: for
 /// those files.
 FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory);
 
 /// Both engines compile and run the same and get the same numbers, and circle-check's limits of our own interpreter say
-/// before what they do.
-FuzzOutcome checkOperator(llvm::StringRef text, uint64_t seed);
+/// before what they do. `native`: where there is one, it does so, too.
+FuzzOutcome checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native);
 
 } // namespace origo::tools

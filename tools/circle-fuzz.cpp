@@ -4,6 +4,7 @@
 #include "tools/Driver.h"
 #include "tools/FuzzChecks.h"
 #include "tools/FuzzModels.h"
+#include "tools/FuzzNative.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -31,6 +32,8 @@ cl::opt<std::string> keep("keep", cl::value_desc("DIR"), cl::cat(category),
                           cl::desc("Write the model of each finding there"));
 cl::opt<std::string> check("check", cl::value_desc("MODEL.origo"), cl::cat(category),
                            cl::desc("Check this model as a graph, or with --operators=1 as a single operator"));
+cl::opt<std::string> native("native", cl::value_desc("LIBRARY"), cl::cat(category),
+                            cl::desc("Compare single operators with TensorFlow Lite: this libtensorflowlite_c.so, too"));
 cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
                           cl::desc("A model that takes longer is a finding (default: 60)"));
 cl::extrahelp examples("\nExamples:\n"
@@ -43,18 +46,19 @@ cl::extrahelp examples("\nExamples:\n"
 /// What a child process tells of the model that it is at.
 struct Shared {
   uint64_t at;
-  uint64_t ran;
+  uint64_t ran, compared;
   char finding[2000];
 };
 
-FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::StringRef directory) {
-  return isGraph ? checkGraph(text, number, directory) : checkOperator(text, number);
+FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::StringRef directory,
+                     const FuzzNative *native) {
+  return isGraph ? checkGraph(text, number, directory) : checkOperator(text, number, native);
 }
 
 /// Checks models in a child process, which ends at a finding or a crash; the next one goes on behind it.
 class Fuzz {
 public:
-  explicit Fuzz(bool isGraph) : isGraph(isGraph) {
+  Fuzz(bool isGraph, const NativeRuntime *runtime) : isGraph(isGraph), runtime(runtime) {
     void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
   }
@@ -63,26 +67,38 @@ public:
       ::munmap(shared, sizeof(Shared));
   }
   unsigned findings = 0;
-  uint64_t ran = 0;
+  uint64_t ran = 0, compared = 0, ended = 0; ///< models: that run, in the native runtime as well, that end it
 
   llvm::Error run(uint64_t first, unsigned count, llvm::StringRef directory) {
     if (!shared)
       return makeError("there is no memory to share with a child process");
     uint64_t end = first + count;
+    bool alone = false; // without the native runtime, which may have spoilt the process before
     for (uint64_t next = first; next < end;) {
-      *shared = {next, 0, {}};
+      *shared = {next, 0, 0, {}};
       llvm::outs().flush();
       pid_t child = ::fork();
       if (child < 0)
         return makeError("no child process can be started");
       if (child == 0)
-        inChild(next, end, directory);
+        inChild(next, alone ? next + 1 : end, directory, alone ? nullptr : runtime);
       int status = 0;
       while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
       ran += shared->ran;
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->at == end)
-        break;
+      compared += shared->compared;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->at == (alone ? next + 1 : end)) {
+        ended += alone;
+        alone = false;
+        next = shared->at;
+        continue;
+      }
+      if (runtime && !alone && !shared->finding[0]) { // it trusts models, and is not ours
+        alone = true;
+        next = shared->at;
+        continue;
+      }
+      alone = false;
       std::string finding = shared->finding;
       if (finding.empty())
         finding = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "takes too long"
@@ -97,14 +113,23 @@ public:
 
 private:
   bool isGraph;
+  const NativeRuntime *runtime;
   Shared *shared;
 
-  [[noreturn]] void inChild(uint64_t next, uint64_t end, llvm::StringRef directory) {
+  [[noreturn]] void inChild(uint64_t next, uint64_t end, llvm::StringRef directory, const NativeRuntime *runtime) {
     ::signal(SIGALRM, SIG_DFL);
+    std::optional<FuzzNative> native;
+    if (runtime) {
+      native.emplace(*runtime, directory);
+      if (!::freopen("/dev/null", "w", stderr)) // it says there which kernels it takes
+        ::_exit(1);
+    }
     for (; next < end; shared->at = ++next) {
-      ::alarm(timeout);
-      FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory);
+      ::alarm(runtime ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
+      FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory,
+                                     native ? &*native : nullptr);
       shared->ran += outcome.ran;
+      shared->compared += outcome.compared;
       if (outcome.finding.empty())
         continue;
       std::strncpy(shared->finding, outcome.finding.c_str(), sizeof(shared->finding) - 1);
@@ -143,11 +168,22 @@ int run() {
   Scratch scratch;
   if (scratch.error)
     return fail("no directory for temporary files: " + scratch.error.message());
+  std::optional<NativeRuntime> runtime;
+  if (!native.empty()) {
+    auto loaded = NativeRuntime::load(native);
+    if (!loaded)
+      return fail(loaded.takeError());
+    runtime.emplace(std::move(*loaded));
+  }
   if (!check.empty()) {
     auto text = llvm::MemoryBuffer::getFile(check);
     if (!text)
       return fail(printable(check) + ": cannot be opened: " + text.getError().message());
-    FuzzOutcome outcome = checkOne(operators == 0, (*text)->getBuffer(), seed, scratch.path);
+    std::optional<FuzzNative> beside;
+    if (runtime)
+      beside.emplace(*runtime, scratch.path);
+    FuzzOutcome outcome =
+        checkOne(operators == 0, (*text)->getBuffer(), seed, scratch.path, beside ? &*beside : nullptr);
     llvm::outs() << (outcome.finding.empty() ? "no finding" : printable(outcome.finding, 2000)) << '\n';
     return outcome.finding.empty() ? 0 : 2;
   }
@@ -158,11 +194,13 @@ int run() {
     unsigned count = isGraph ? graphs : operators;
     if (!count)
       continue;
-    Fuzz fuzz(isGraph);
+    Fuzz fuzz(isGraph, runtime ? &*runtime : nullptr);
     if (llvm::Error error = fuzz.run(seed, count, scratch.path))
       return fail(std::move(error));
-    llvm::outs() << (isGraph ? "graphs: " : "operators: ") << count << ", of which " << fuzz.ran << " run; "
-                 << fuzz.findings << " findings\n";
+    llvm::outs() << (isGraph ? "graphs: " : "operators: ") << count << ", of which " << fuzz.ran << " run; ";
+    if (runtime)
+      llvm::outs() << fuzz.compared << " run in the native runtime, and " << fuzz.ended << " end it; ";
+    llvm::outs() << fuzz.findings << " findings\n";
     findings += fuzz.findings;
   }
   return findings ? 2 : 0;

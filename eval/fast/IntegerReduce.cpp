@@ -99,7 +99,7 @@ std::unique_ptr<FastKernel> integerReduce(const FastSite &site) {
 }
 
 template <class T> std::unique_ptr<FastKernel> softmax(const FastSite &site) {
-  if (site.output().type != site.type(0))
+  if (site.output().type != site.type(0) || !Softmax8::makes<T>(site.output()))
     return nullptr;
   auto made = Softmax8::of(site);
   if (!made) {

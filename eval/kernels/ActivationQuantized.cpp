@@ -154,10 +154,10 @@ llvm::ArrayRef<KernelRow> activationQuantizedKernels() {
   static const KernelRow rows[] = {
       {Op::LOGISTIC, "i8{t} -> i8{t}", byTable8<int8_t, logistic>},
       {Op::LOGISTIC, "u8{t} -> u8{t}", byTable8<uint8_t, logistic>},
-      {Op::LOGISTIC, "i16{t} -> i16{t}", logisticInt16},
+      {Op::LOGISTIC, "i16{t} -> i16{t}", logisticInt16, {resultScale(1.f / 32768, 0)}},
       {Op::TANH, "i8{t} -> i8{t}", byTable8<int8_t, hyperbolicTangent>},
       {Op::TANH, "u8{t} -> u8{t}", byTable8<uint8_t, hyperbolicTangent>},
-      {Op::TANH, "i16{t} -> i16{t}", tanhInt16},
+      {Op::TANH, "i16{t} -> i16{t}", tanhInt16, {resultScale(1.f / 32768, 0)}},
       {Op::ELU, "i8{t} -> i8{t}", byTable8<int8_t, elu>},
       {Op::EXP, "i8{t} -> i8{t}", byTable8<int8_t, exponential>},
       {Op::EXP, "i16{t} -> i16{t}", byTable16<exponential>},

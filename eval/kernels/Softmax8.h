@@ -8,6 +8,10 @@ namespace origo::eval {
 /// SOFTMAX of 8 bit numbers. Differences from the largest element have five integer bits, sums of exponentials twelve.
 class Softmax8 {
 public:
+  /// Of results in steps of 1/256 from 0, which is what it makes.
+  template <class T> static bool makes(const Tensor &result) {
+    return result.scale() == 1.0f / 256 && result.zeroPoint() == std::numeric_limits<T>::min();
+  }
   /// To be asked for when the result has its shape.
   static llvm::Expected<Softmax8> of(const KernelContext &ctx) {
     double beta = static_cast<double>(ctx.options<circle::SoftmaxOptions>().beta());

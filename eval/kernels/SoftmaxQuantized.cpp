@@ -21,7 +21,37 @@ Rows prepare(KernelContext &ctx) {
   return {&in, &ctx.output(), depth, depth ? in.count() / depth : 0};
 }
 
+/// exp(−i · step) for all differences of 8 bits.
+std::array<float, 256> exponentials(float step) {
+  std::array<float, 256> table;
+  for (int i = 0; i < 256; ++i)
+    table[i] = std::exp(-step * static_cast<float>(i));
+  return table;
+}
+
+/// The runtime computes in float what has more bits than its operand, and what is not in steps of 1/256.
+template <class In, class Out> llvm::Error softmaxByTable(KernelContext &ctx) {
+  Rows rows = prepare(ctx);
+  auto table = exponentials(rows.in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
+  const In *x = rows.in->as<In>().data();
+  Out *out = rows.out->template as<Out>().data();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
+    int largest = *std::max_element(x, x + rows.depth);
+    float sum = 0;
+    for (int64_t i = 0; i < rows.depth; ++i)
+      sum += table[largest - x[i]];
+    float inverse = 1 / (sum * rows.out->scale());
+    for (int64_t i = 0; i < rows.depth; ++i) {
+      float value = std::min(table[largest - x[i]] * inverse + 0.5f, 1e6f);
+      out[i] = saturate<Out>(static_cast<int32_t>(std::isnan(value) ? 0 : value) + rows.out->zeroPoint());
+    }
+  }
+  return llvm::Error::success();
+}
+
 template <class T> llvm::Error softmax8(KernelContext &ctx) {
+  if (!Softmax8::makes<T>(ctx.output()))
+    return softmaxByTable<T, T>(ctx);
   Rows rows = prepare(ctx);
   auto softmax = Softmax8::of(ctx);
   if (!softmax)
@@ -70,34 +100,6 @@ llvm::Error softmax16(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// exp(−i · step) for all differences of 8 bits.
-std::array<float, 256> exponentials(float step) {
-  std::array<float, 256> table;
-  for (int i = 0; i < 256; ++i)
-    table[i] = std::exp(-step * static_cast<float>(i));
-  return table;
-}
-
-/// The runtime computes what has more bits than its operand in float.
-template <class In> llvm::Error softmaxWiden(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
-  auto table = exponentials(rows.in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
-  const In *x = rows.in->as<In>().data();
-  int16_t *out = rows.out->as<int16_t>().data();
-  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
-    int largest = *std::max_element(x, x + rows.depth);
-    float sum = 0;
-    for (int64_t i = 0; i < rows.depth; ++i)
-      sum += table[largest - x[i]];
-    float inverse = 1 / (sum * rows.out->scale());
-    for (int64_t i = 0; i < rows.depth; ++i) {
-      float value = std::min(table[largest - x[i]] * inverse + 0.5f, 1e6f);
-      out[i] = saturate<int16_t>(static_cast<int32_t>(std::isnan(value) ? 0 : value) + rows.out->zeroPoint());
-    }
-  }
-  return llvm::Error::success();
-}
-
 /// In float, with a table of exponentials.
 template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
   Rows rows = prepare(ctx);
@@ -127,9 +129,9 @@ llvm::ArrayRef<KernelRow> softmaxQuantizedKernels() {
   static const KernelRow rows[] = {
       {Op::SOFTMAX, "i8{t}[..,c] -> i8{t}[..,c]", softmax8<int8_t>},
       {Op::SOFTMAX, "u8{t}[..,c] -> u8{t}[..,c]", softmax8<uint8_t>},
-      {Op::SOFTMAX, "i8{t}[..,c] -> i16{t}[..,c]", softmaxWiden<int8_t>},
-      {Op::SOFTMAX, "u8{t}[..,c] -> i16{t}[..,c]", softmaxWiden<uint8_t>},
-      {Op::SOFTMAX, "i16{t}[..,c] -> i16{t}[..,c]", softmax16},
+      {Op::SOFTMAX, "i8{t}[..,c] -> i16{t}[..,c]", softmaxByTable<int8_t, int16_t>},
+      {Op::SOFTMAX, "u8{t}[..,c] -> i16{t}[..,c]", softmaxByTable<uint8_t, int16_t>},
+      {Op::SOFTMAX, "i16{t}[..,c] -> i16{t}[..,c]", softmax16, {resultScale(1.f / 32768, 0)}},
       {Op::LOG_SOFTMAX, "i8{t}[..,c] -> i8{t}[..,c]", logSoftmax8<int8_t>},
       {Op::LOG_SOFTMAX, "u8{t}[..,c] -> u8{t}[..,c]", logSoftmax8<uint8_t>},
   };

@@ -1,4 +1,5 @@
 #include "origin/check/Context.h"
+#include "origin/check/Movement.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,13 +17,18 @@ public:
   explicit ProducerCheck(CheckContext &context)
       : context(context), target(context.target), visited(target.operators.size()),
         budget(64 * (uint64_t{target.operators.size()} + target.tensors.size()) + (1 << 20)) {
-    for (const MapLedgerRow &row : context.map.ledger)
-      if (!row.isTensor && isNothing(row))
-        for (auto [graph, index] : row.tensors) {
-          handedOn.emplace_back(row.id, graph, index);
-          if (llvm::StringRef(row.fate).ends_with("-cancelled"))
-            cancelled.emplace_back(row.id, graph, index);
-        }
+    for (const MapLedgerRow &row : context.map.ledger) {
+      if (row.isTensor || !isNothing(row))
+        continue;
+      for (auto [graph, index] : row.operators)
+        done.emplace_back(row.id, graph, index);
+      for (auto [graph, index] : row.tensors) {
+        handedOn.emplace_back(row.id, graph, index);
+        if (llvm::StringRef(row.fate).ends_with("-cancelled"))
+          cancelled.emplace_back(row.id, graph, index);
+      }
+    }
+    llvm::sort(done);
     llvm::sort(handedOn);
     llvm::sort(cancelled);
     for (uint32_t tensor = 0; tensor < target.tensors.size(); ++tensor)
@@ -55,7 +61,10 @@ private:
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> handedOn;
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>
       cancelled;                                     ///< the part of it that went together with its inverse
+  /// Source operator and operator of the written file: what it handed on became a part of that one.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> done;
   std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
+  static constexpr size_t farthest = 16; ///< of operators that together may move nothing
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   /// The source operator that computes the tensor of the relation, unless the ledger explains where it went.
@@ -78,13 +87,40 @@ private:
       if (moves(target, op) && !isDetour(tensor, relation))
         checkMovement(op, row, tensor, relation);
       auto origin = expectedOrigin(tensor, relation);
-      if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)))
+      if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)) ||
+          (!relation.steps.empty() && becamePartOf(*origin, op)) ||
+          (context.liveOperator[*origin] && isEqualToEarlier(relation.tensor, row)))
         continue;
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
                context.sourceOperator(*origin) + ", which produced that, is not among its origins";
       });
     }
+  }
+
+  /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be asked
+  /// where that is not the source's tensor any more, but one made of it (scaled), which nobody hands on.
+  bool becamePartOf(uint32_t origin, uint32_t op) const {
+    uint32_t graph = target.subgraphOfOperator(op);
+    return std::binary_search(done.begin(), done.end(),
+                              std::tuple(origin, graph, op - target.subgraphs[graph].firstOperator));
+  }
+
+  /// Is the source tensor one that was made before, by what the row claims, and moved so that nothing is moved?
+  bool isEqualToEarlier(uint32_t tensor, const OperatorRow &row) const {
+    llvm::SmallVector<uint32_t, 8> way;
+    for (uint32_t at = tensor; context.source && way.size() < farthest;) {
+      int32_t producer = context.source->producer[at];
+      if (producer >= 0 && !way.empty() && holds(row.origins, producer) &&
+          movesNothing(*context.source, llvm::to_vector(llvm::reverse(way))))
+        return true;
+      int32_t data = producer < 0 || !moves(*context.source, producer) ? -1 : onlyData(*context.source, producer);
+      if (data < 0)
+        return false;
+      way.push_back(static_cast<uint32_t>(producer));
+      at = static_cast<uint32_t>(data);
+    }
+    return false;
   }
 
   /// The source goes away from this tensor and back; who makes the tensor has not done so.
@@ -139,11 +175,13 @@ private:
           given.push_back(from.tensor);
     });
     uint32_t at = relation.tensor;
+    llvm::SmallVector<uint32_t, 8> way; // the operators between, the last one first
     while (!llvm::is_contained(given, at)) {
       int32_t producer = source.producer[at], data = producer < 0 ? -1 : onlyData(source, producer);
       if (data < 0 || !moves(source, producer) || budget == 0)
         return;
       --budget;
+      way.push_back(static_cast<uint32_t>(producer));
       if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
@@ -157,12 +195,24 @@ private:
       }
       at = data;
     }
+    excuseDetours(llvm::to_vector(llvm::reverse(way)), missing);
     for (uint32_t origin : missing)
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
                context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
                ", which is between them, is not among its origins";
       });
+  }
+
+  /// Operators that follow each other on the way and together move nothing are nothing for this one, which may claim some
+  /// of them, and others the rest.
+  void excuseDetours(llvm::ArrayRef<uint32_t> way, llvm::SmallVectorImpl<uint32_t> &missing) const {
+    for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
+      for (size_t count = 1; count <= farthest && first + count <= way.size(); ++count) {
+        llvm::ArrayRef<uint32_t> part = way.slice(first, count);
+        if (llvm::any_of(missing, [&](uint32_t id) { return llvm::is_contained(part, id); }) && movesNothing(*context.source, part))
+          llvm::erase_if(missing, [&](uint32_t id) { return llvm::is_contained(part, id); });
+      }
   }
 
   /// Does the way of what it was given lead there by itself? Then it became nothing before that went there.

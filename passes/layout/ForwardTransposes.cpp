@@ -86,7 +86,9 @@ static Rule withConstant() {
             if (m[c].rank() > m[a].rank() || !m[c].isPerTensor())
               return decline("the constant is of a higher rank, not dense, or quantised by channel");
             bool one = m[c].elementCount() == 1;
-            if (!one && !m[c].hasOneUse())
+            // A second copy of a vector is nothing beside a movement, and its other users may be gone tomorrow.
+            bool vector = llvm::count_if(m[c].shape(), [](int32_t dim) { return dim != 1; }) <= 1;
+            if (!vector && !m[c].hasOneUse())
               return decline("the constant has other users, for whom it would have to stay");
             Expr moved = one ? c : transposedBack(m[c], *permutation, rank);
             Tensor result = m.root().result();

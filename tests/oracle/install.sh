@@ -24,3 +24,23 @@ fetch_runtimes() {
   fi
   exec 9>&-
 }
+# fetch_archive SCRATCH PACKAGE DIGEST leaves the package's files, as they were published, in SCRATCH/package; of one that npm
+# does not install here.
+fetch_archive() {
+  local scratch=$1 package=$2 digest=$3 archive
+  command -v npm >/dev/null || skip "there is no npm (./setup installs it)"
+  mkdir -p "$scratch"
+  archive=$scratch/$(tr -d @ <<<"${package%@*}" | tr / -)-${package##*@}.tgz
+  if [[ ! -f $archive ]]; then
+    (cd "$scratch" && npm pack "$package") >"$scratch/npm.log" 2>&1 || {
+      grep -qE 'ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|ENETUNREACH|network' "$scratch/npm.log" && skip "the npm registry cannot be reached"
+      cat "$scratch/npm.log"
+      exit 1
+    }
+  fi
+  [[ $(node -p 'crypto.createHash("sha512").update(fs.readFileSync(process.argv[1])).digest("base64")' "$archive") == "$digest" ]] || {
+    echo "$archive is not what was published"
+    exit 1
+  }
+  tar -xzf "$archive" -C "$scratch"
+}

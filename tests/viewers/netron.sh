@@ -8,28 +8,9 @@ set -uo pipefail
 bin=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 models=${ORIGO_SHARED:-$here/../../../shared}/models
-skip() {
-  echo "netron: skipped: $1"
-  exit 77
-}
+source "$here/../oracle/install.sh"
 [[ -d $models ]] || skip "there is no folder $models (ORIGO_SHARED says where it is)"
-command -v npm >/dev/null || skip "there is no npm (./setup installs it)"
-package=@visualdl/netron@2.2.0
-archive=$scratch/visualdl-netron-2.2.0.tgz
-digest=Jq1aOPSFjdsqZ/jSUOeaR5FKn8r8sz+JLaVLQENycbLJsQ0q4ay0RHUJQn/PGeFigIvdAAQDzAQtl9DcKuEDIQ==
-mkdir -p "$scratch"
-if [[ ! -f $archive ]]; then
-  (cd "$scratch" && npm pack "$package") >"$scratch/npm.log" 2>&1 || {
-    grep -qE 'ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|ENETUNREACH|network' "$scratch/npm.log" && skip "the npm registry cannot be reached"
-    cat "$scratch/npm.log"
-    exit 1
-  }
-fi
-[[ $(node -p 'crypto.createHash("sha512").update(fs.readFileSync(process.argv[1])).digest("base64")' "$archive") == "$digest" ]] || {
-  echo "netron: $archive is not what was published"
-  exit 1
-}
-tar -xzf "$archive" -C "$scratch"
+fetch_archive "$scratch" @visualdl/netron@2.2.0 Jq1aOPSFjdsqZ/jSUOeaR5FKn8r8sz+JLaVLQENycbLJsQ0q4ay0RHUJQn/PGeFigIvdAAQDzAQtl9DcKuEDIQ==
 every=10
 [[ -n ${ORIGO_THOROUGH-} ]] && every=1
 find "$models" -path "$models/hostile" -prune -o -name '*.tflite' -print | sort | awk -v every=$every 'NR % every == 1 || every == 1' |

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "eval/Session.h"
+
+/// Running a random model, and what two runs of it may differ by.
+namespace origo::tools {
+
+struct Run {
+  std::string refused; ///< empty: it ran
+  bool limited = false;
+  bool isOdd = false; ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
+  bool compiled = false;
+  std::vector<eval::NamedTensor> outputs;
+};
+
+/// Results without a shape get what the shape rules say.
+void inferShapes(Model &model);
+
+/// `noise`: puts every float off by a few rounding errors, up or down as this says; 0: none.
+Run runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise = 0);
+
+/// What the outputs of another run have that `reference`, a run of the reference engine, does not explain, not even by
+/// rounding; empty: nothing. `integers`: those count, too; those of 16 bits may be so many `steps` off.
+std::string differenceFrom(const Run &reference, llvm::ArrayRef<eval::OwnedTensor> outputs, Model &model, uint32_t seed,
+                           bool integers, unsigned steps = 0);
+
+} // namespace origo::tools
