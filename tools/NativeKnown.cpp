@@ -130,6 +130,11 @@ const Known numbers[] = {
 } // namespace
 
 llvm::StringRef tools::incomparable(const Operator &op, const Run &reference) {
+  if (op.code == Op::STRIDED_SLICE && option(op, "offset"))
+    return "ends that are counted from where a slice begins came later";
+  if (op.code == Op::DEPTHWISE_CONV_2D && isOf(op.operand(0), TensorType::FLOAT32) &&
+      !isOf(operand(op, 1), TensorType::FLOAT32) && !hasChannels(operand(op, 1)))
+    return "where floats meet weights it reads a scale for each channel, of which there may be one";
   if (op.code == Op::DIV && reference.isOdd)
     return "what divides by zero is clamped to the greatest float";
   for (const Known &known : numbers)
@@ -173,6 +178,11 @@ const KnownRefusal lacks[] = {
     {"input->dims->data[3] != filter->dims->data[3]", "convolutions in groups came later"},
     {"current_segment_id", "it wants segments without a gap"},
     {"delta == 0 || delta == 1", "it wants segments without a gap"},
+    {"NumOutputs(node) != op_context.params->num_splits", "it wants the option to say how many results there are"},
+    {"svdf.cc", "it wants the bias and the state to be of the size that it computes"},
+    {"Invalid begin and size", "it reads sizes of 32 bits as if they had 64"},
+    {"NumElements(indices) != NumElements(values)", "one value for all positions has no dimensions"},
+    {"num_input_elements != num_output_elements", "a shape that is not a vector is passed over"},
     {"NumOutputs(node) != data->num", "it wants the option to say how many results there are"},
     {"Node number", "it lacks the type, and does not say so"},
 };
@@ -194,6 +204,7 @@ const KnownRefusal trusts[] = {
     {"shape of the diagonals", "sizes are believed"},
     {" paddings for ", "paddings are believed"},
     {"more than can be mirrored", "paddings are believed"},
+    {"sizes that do not ", "sizes are believed"},
     {" is outside dimension ", "positions are believed"},
     {"in a new shape of", "a shape that is not a vector is passed over"},
     {"of another size in dimension", "of a list it takes what it needs"},
