@@ -18,9 +18,9 @@ Value *Builder::value(llvm::StringRef name, TensorType type, llvm::ArrayRef<int3
   made.type = type;
   made.hasShape = made.hasRank = true;
   if (llvm::is_contained(shape, -1))
-    made.shapeSignature = model->copy(shape);
-  for (int32_t dim : shape)
-    made.shape.push_back(dim < 0 ? 1 : dim);
+    made.setShapeSignature(model->copy(shape));
+  made.shape = shape;
+  made.shape.unknownToOne();
   if (quantization) {
     Quantization copied = *quantization;
     copied.scale = model->copy(quantization->scale);
@@ -118,9 +118,9 @@ llvm::Expected<llvm::SmallVector<Value *, 2>> Builder::ops(BuiltinOperator code,
     if (!said.rankKnown)
       continue;
     if (llvm::is_contained(said.shape, -1))
-      results[i]->shapeSignature = model->copy(llvm::ArrayRef<int32_t>(said.shape));
-    for (int32_t dim : said.shape)
-      results[i]->shape.push_back(dim < 0 ? 1 : dim);
+      results[i]->setShapeSignature(model->copy(llvm::ArrayRef<int32_t>(said.shape)));
+    results[i]->shape = said.shape;
+    results[i]->shape.unknownToOne();
   }
   if (!findKernel(made) && !isControlFlow(code))
     return refuse(ErrorCode::Unsupported, -1, "no kernel for " + typesOf(made));

@@ -5,7 +5,7 @@
 namespace origo {
 
 bool isDense(const Value *value) {
-  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
+  if (!value || !value->isConstant() || value->sparsity() || value->compression || value->externalBuffer ||
       !value->payload().hasBytes())
     return false;
   std::optional<unsigned> bits = bitsPerElement(value->type);

@@ -71,7 +71,7 @@ bool ElementwiseFold::canFold(const Operator &op) {
       return false;
     shape = inference::broadcast(*shape, value->shape);
   }
-  if (!shape || llvm::ArrayRef(*shape) != llvm::ArrayRef(result.shape))
+  if (!shape || result.shape != *shape)
     return false;
   // Other kernels do not look at several scales.
   auto fits = [](const Value *value) {

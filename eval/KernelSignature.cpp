@@ -306,7 +306,7 @@ bool KernelSignature::acceptsTypes(const Operator &op) const {
 OptionValue optionOf(const Operator &op, const wire::Field &field) {
   const OperatorInfo &info = *operatorInfo(op.builtinMeant());
   bool second = info.options == circle::BuiltinOptions::NONE;
-  const auto &options = second ? op.options2 : op.options;
+  const auto &options = second ? op.options2() : op.options;
   bool isOwn =
       options.member == static_cast<uint8_t>(second ? static_cast<int>(info.options2) : static_cast<int>(info.options));
   const flatbuffers::Table *table = isOwn ? options.table : nullptr;

@@ -175,7 +175,7 @@ llvm::Expected<const Kernel *> kernelFor(const Operator &op) {
     kernels.push_back(&kernel);
   if (op.code == BuiltinOperator::CUSTOM)
     for (const CustomKernel &custom : allCustomKernels())
-      if (custom.customCode == op.customCode.get())
+      if (custom.customCode == op.customCode())
         kernels.push_back(&custom.kernel);
   std::optional<Misfit> misfit;
   if (op.results().empty() || op.result(0)) // kernels look at its type

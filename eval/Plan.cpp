@@ -108,7 +108,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
         slot.constant = std::move(*bytes);
         if (options.engine == Engine::Fast)
           slot.constant->makeReadAhead();
-        if (value->sparsity)
+        if (value->sparsity())
           sparseBytesLeft -= slot.constant->bytes.size();
       } else {
         add(bytes.takeError());

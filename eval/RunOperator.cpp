@@ -37,13 +37,13 @@ llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t mem
   if (!count)
     return refuse("a constant of dynamic shape");
   std::optional<uint64_t> size = payloadBytes(value.type, *count);
-  if (value.sparsity) {
+  if (value.sparsity()) {
     unsigned bits = bitsPerElement(value.type).value_or(0);
     if (!size || bits % 8 || bits == 0)
       return refuse("the type of a sparse constant is not supported");
     if (*size > memoryLimit)
       return refuse("the constant would take " + llvm::Twine(*size) + " bytes without its sparsity");
-    auto dense = densify(*value.sparsity, value.shape, bytes, bits / 8);
+    auto dense = densify(*value.sparsity(), value.shape, bytes, bits / 8);
     if (!dense)
       return refuse(llvm::toString(dense.takeError()));
     ConstantBytes result;

@@ -34,7 +34,7 @@ struct Entry {
 Port portOf(const Value &value, llvm::StringRef name) {
   Port port{name.str(), value.type, {}, value.isStatic() || !value.shape.empty(), &value};
   for (size_t i = 0; i < value.shape.size(); ++i) {
-    bool dynamic = i < value.shapeSignature.size() && value.shapeSignature[i] < 0;
+    bool dynamic = i < value.shapeSignature().size() && value.shapeSignature()[i] < 0;
     port.shape.push_back(dynamic ? -1 : value.shape[i]);
   }
   return port;

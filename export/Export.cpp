@@ -98,6 +98,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     if (!built)
       return inPath(built.takeError());
     tables = std::move(*built);
+    model.restFiles();
     // The map follows from the tables but not from where payloads lie.
     if (embed || writeJson)
       map.emplace(model, lineage, *tables, path == "-" ? std::string() : llvm::sys::path::filename(path).str());
@@ -142,6 +143,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       return error;
     files.insert(files.begin(), side.get());
   }
+  model.restFiles();
   file.reserve(layout->size());
   layout->write(file);
   if (llvm::Error error = file.finish())

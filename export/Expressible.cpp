@@ -19,7 +19,7 @@ public:
     auto refuse = [&](const llvm::Twine &what) { return makeError(place(value), what); };
     if (!expresses(value.type))
       return refuse(typeText(value.type) + " cannot be expressed in " + name);
-    for (const VariantType &variant : value.variants.get())
+    for (const VariantType &variant : value.variants())
       if (!expresses(variant.type))
         return refuse("its variant's " + typeText(variant.type) + " cannot be expressed in " + name);
     if (!value.payload().hasBytes())
@@ -39,10 +39,10 @@ public:
     auto refuse = [&](const llvm::Twine &what) { return makeError(place(op), what); };
     if (format == Format::Tflite && static_cast<int32_t>(op.code) < 0)
       return refuse("the operator cannot be expressed in tflite");
-    if (!op.customOptions->hasBytes())
+    if (!op.customOptions().hasBytes())
       return refuse("its custom options are known by a digest only, so the model cannot be written");
     for (auto [options, unionName] :
-         {std::pair(&op.options, "BuiltinOptions"), std::pair(&op.options2, "BuiltinOptions2")}) {
+         {std::pair(&op.options, "BuiltinOptions"), std::pair(&op.options2(), "BuiltinOptions2")}) {
       const wire::EnumValue *member = wire::Schema::circle().enumeration(unionName)->find(int64_t(options->member));
       if (options->table && (!member || !member->table))
         return refuse("its options (" + llvm::Twine(unionName) + " " + llvm::Twine(unsigned(options->member)) +

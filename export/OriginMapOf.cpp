@@ -98,7 +98,7 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
   bool synthetic = op.synthetic && row.origins.empty();
   row.syntheticReason = synthetic ? word(op.synthetic->reason) : origin::Word();
   members(synthetic ? op.synthetic->serves : IdSet(), row.serves);
-  row.wide = word(op.wide.get());
+  row.wide = word(op.wide());
   members(op.calls, row.calls);
   return row;
 }
@@ -111,7 +111,7 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   row.constant = isConstant(subgraph, index);
   members(row.constant ? value.sourceTensors : IdSet(), row.tensors);
   members(row.constant ? value.sourceOperators : IdSet(), row.operators);
-  row.syntheticReason = row.constant ? word(value.synthetic) : origin::Word();
+  row.syntheticReason = row.constant ? word(value.synthetic()) : origin::Word();
   size_t count = 0;
   row.relations.resize(value.relations.size());
   for (const Relation &relation : value.relations) {
@@ -125,9 +125,9 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   row.relations.resize(count);
   row.reason = {};
   if (row.relations.empty())
-    row.reason = !value.noRelation->empty() ? word(value.noRelation)
+    row.reason = value.noRelation != NoRelation::None ? word(noRelationName(value.noRelation))
                  : !value.relations.empty() ? origin::Word("approximated")
-                 : !value.synthetic->empty() ? origin::Word("synthetic")
+                 : !value.synthetic().empty() ? origin::Word("synthetic")
                                             : origin::Word("new-intermediate");
   return row;
 }

@@ -264,7 +264,7 @@ private:
   static OpcodeKey key(const Model::OpcodeRow &row) {
     return {static_cast<int32_t>(row.code), row.version, row.customCode};
   }
-  static Model::OpcodeRow opcodeOf(const Operator &op) { return {op.code, op.version, op.customCode}; }
+  static Model::OpcodeRow opcodeOf(const Operator &op) { return {op.code, op.version, op.customCode()}; }
 
   /// The model's rows stay as they are; what no operator of a changed model uses is left out.
   void collectOpcodes() {
@@ -390,11 +390,11 @@ private:
     Offset<flatbuffers::String> name = string(value.name);
     if (value.quantization)
       quantization = buildQuantization(*value.quantization);
-    if (value.sparsity)
-      sparsity = copyShared(sparsityType, reinterpret_cast<const flatbuffers::Table *>(value.sparsity), {});
-    Offset<void> signature = vectorOrNone(value.shapeSignature);
-    if (!value.variants->empty())
-      variants = buildVariants(value.variants);
+    if (value.sparsity())
+      sparsity = copyShared(sparsityType, reinterpret_cast<const flatbuffers::Table *>(value.sparsity()), {});
+    Offset<void> signature = vectorOrNone(value.shapeSignature());
+    if (!value.variants().empty())
+      variants = buildVariants(value.variants());
 
     uoffset_t start = builder.StartTable();
     builder.AddOffset(circle::Tensor::VT_SHAPE, shape);
@@ -449,11 +449,11 @@ private:
       operands.push_back(use.get());
     Offset<void> inputs = indices(operands), outputs = indices(op.results());
     Offset<void> builtin = buildOptions(op.options, "BuiltinOptions");
-    Offset<void> builtin2 = buildOptions(op.options2, "BuiltinOptions2");
-    Offset<void> mutating = vectorOrNone(op.mutatingVariableInputs.get());
-    Offset<void> intermediates = op.intermediates->empty() ? Offset<void>() : indices(op.intermediates.get());
+    Offset<void> builtin2 = buildOptions(op.options2(), "BuiltinOptions2");
+    Offset<void> mutating = vectorOrNone(op.mutatingVariableInputs());
+    Offset<void> intermediates = op.intermediates().empty() ? Offset<void>() : indices(op.intermediates());
     Offset<void> custom;
-    const Payload &payload = op.customOptions;
+    const Payload &payload = op.customOptions();
     bool copied = !payload.empty() && !op.largeCustomOptions && payload.size() <= bigCustomOptions;
     if (copied)
       custom = vector(payload.bytes());
@@ -468,7 +468,7 @@ private:
     builder.AddElement<int8_t>(circle::Operator::VT_CUSTOM_OPTIONS_FORMAT, op.customOptionsFormat, 0);
     builder.AddOffset(circle::Operator::VT_MUTATING_VARIABLE_INPUTS, mutating);
     builder.AddOffset(circle::Operator::VT_INTERMEDIATES, intermediates);
-    builder.AddElement<uint8_t>(circle::Operator::VT_BUILTIN_OPTIONS_2_TYPE, op.options2.member, 0);
+    builder.AddElement<uint8_t>(circle::Operator::VT_BUILTIN_OPTIONS_2_TYPE, op.options2().member, 0);
     builder.AddOffset(circle::Operator::VT_BUILTIN_OPTIONS_2, builtin2);
     builder.AddElement<int32_t>(circle::Operator::VT_DEBUG_METADATA_INDEX, op.debugMetadata, -1);
     if (!payload.empty() && op.largeCustomOptions)
@@ -481,6 +481,12 @@ private:
 
   // Subgraphs and signatures.
 
+  /// Names and options are read from the input once more.
+  void restNowAndThen(size_t done) const {
+    if (done % 4096 == 0)
+      model.restFiles();
+  }
+
   llvm::Expected<Offset<void>> buildSubgraphs() {
     collectOpcodes();
     Offsets<circle::SubGraph> offsets;
@@ -488,12 +494,16 @@ private:
       Offsets<circle::Tensor> tensors;
       tensors.reserve(graph->values.size());
       Offsets<circle::Operator> operators;
-      for (const Value *value : graph->values)
+      for (const Value *value : graph->values) {
         if (tensors.push_back(buildTensor(*value)); tooLarge())
           break;
-      for (const Operator &op : graph->operators)
+        restNowAndThen(tensors.size());
+      }
+      for (const Operator &op : graph->operators) {
         if (operators.push_back(buildOperator(op)); tooLarge())
           break;
+        restNowAndThen(operators.size());
+      }
       if (tooLarge())
         return makeError("the tables alone would pass the 2 GB that a flatbuffer can hold");
       Offset<void> tensorVector = tableVector(tensors), operatorVector = tableVector(operators);

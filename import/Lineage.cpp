@@ -181,9 +181,9 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
   for (auto &subgraph : model.subgraphs) {
     subgraph->sources = {0};
     for (Value *value : subgraph->values) {
-      value->noRelation = "new-intermediate";
+      value->noRelation = NoRelation::NewIntermediate;
       if (value->isConstant())
-        value->synthetic = "not-recorded";
+        value->setSynthetic("not-recorded");
     }
   }
   IdSet live;

@@ -74,7 +74,7 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
   if (!row.syntheticReason.empty())
     op.synthetic = model.create<Synthetic>({intern(row.syntheticReason), model.sets.of(row.serves)});
   if (!row.wide.empty())
-    op.wide = intern(row.wide);
+    op.setWide(intern(row.wide));
   op.calls = model.sets.of(row.calls);
   return Error::success();
 }
@@ -175,9 +175,9 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   value.sourceOperators = model.sets.of(row.operators);
   lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   if (!row.syntheticReason.empty())
-    value.synthetic = intern(row.syntheticReason);
+    value.setSynthetic(intern(row.syntheticReason));
   if (!row.reason.empty())
-    value.noRelation = intern(row.reason);
+    value.noRelation = noRelationFromName(row.reason);
   for (const origin::MapRelation &relation : row.relations) {
     if (relation.tensor >= model.sourceTensors)
       return bad(place() + " is related to a tensor that the source does not have");
@@ -196,8 +196,8 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
   if (!row.constant && value.isConstant())
     for (const Relation &relation : value.relations)
       value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
-  if (value.relations.empty() && value.noRelation->empty())
-    value.noRelation = "approximated";
+  if (value.relations.empty() && value.noRelation == NoRelation::None)
+    value.noRelation = NoRelation::Approximated;
   // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by itself.
   if (!value.relations.empty() && !value.relations[0].exact) {
     if (Operator *producer = value.producer())

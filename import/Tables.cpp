@@ -90,19 +90,18 @@ void Builder::tensor(const circle::Tensor &tensor, Value &value) {
   value.isVariable = tensor.is_variable();
   value.compression = source.compression(tensor);
   value.externalBuffer = source.externalBuffer(tensor);
-  llvm::ArrayRef<int32_t> shape = array(tensor.shape());
-  value.shape.assign(shape.begin(), shape.end());
-  value.shapeSignature = array(tensor.shape_signature());
+  value.shape.view(array(tensor.shape()));
+  value.setShapeSignature(array(tensor.shape_signature()));
   value.name = text(tensor.name());
   value.buffer = buffer(tensor.buffer());
-  value.sparsity = tensor.sparsity();
+  value.setSparsity(tensor.sparsity());
   if (!length(tensor.variant_tensors()))
     return;
   llvm::SmallVector<VariantType> variants;
   for (const circle::VariantSubType *variant : *tensor.variant_tensors())
     variants.push_back(
         {array(variant->shape()), *source.tensorType(static_cast<int8_t>(variant->type())), variant->has_rank()});
-  value.variants = model.copy(llvm::ArrayRef<VariantType>(variants));
+  value.setVariants(model.copy(llvm::ArrayRef<VariantType>(variants)));
 }
 
 void Builder::quantization(const circle::QuantizationParameters &wire, Value &value) {
@@ -159,22 +158,22 @@ void Builder::operators(const circle::SubGraph &wire, Subgraph &graph) {
     Operator &built = model.addOperator(graph, opcode.code, values(graph, op->inputs()), values(graph, op->outputs()));
     built.version = opcode.version;
     if (!opcode.customCode.empty())
-      built.customCode = opcode.customCode;
+      built.setCustomCode(opcode.customCode);
     built.options = options(static_cast<uint8_t>(op->builtin_options_type()), op->builtin_options(), members);
-    built.options2 = options(static_cast<uint8_t>(op->builtin_options_2_type()), op->builtin_options_2(), members2);
+    built.setOptions2(options(static_cast<uint8_t>(op->builtin_options_2_type()), op->builtin_options_2(), members2));
     built.customOptionsFormat = static_cast<int8_t>(op->custom_options_format());
     if (op->large_custom_options_offset() > 1) {
       built.largeCustomOptions = true;
       if (uint64_t offset = op->large_custom_options_offset(), size = op->large_custom_options_size();
           source.inFile(offset, size))
-        built.customOptions = source.slice(source.bytes().data() + offset, size);
+        built.setCustomOptions(source.slice(source.bytes().data() + offset, size));
     } else if (length(op->custom_options())) {
-      built.customOptions = source.slice(op->custom_options()->data(), op->custom_options()->size());
+      built.setCustomOptions(source.slice(op->custom_options()->data(), op->custom_options()->size()));
     }
     built.debugMetadata = op->debug_metadata_index();
     if (length(op->mutating_variable_inputs()))
-      built.mutatingVariableInputs =
-          llvm::ArrayRef<uint8_t>(op->mutating_variable_inputs()->data(), op->mutating_variable_inputs()->size());
+      built.setMutatingVariableInputs(
+          llvm::ArrayRef<uint8_t>(op->mutating_variable_inputs()->data(), op->mutating_variable_inputs()->size()));
     if (length(op->intermediates()))
       model.setIntermediates(built, values(graph, op->intermediates()));
   }

@@ -24,7 +24,7 @@ inline constexpr size_t shortConstant = 512;
 /// The bytes of a dense constant: nothing for what is not constant, compressed, sparse, in another file, longer than
 /// `limit` elements, or of another size than its shape says. They may lie anywhere.
 inline std::optional<llvm::ArrayRef<uint8_t>> shortBytes(const Value *value, size_t limit = shortConstant) {
-  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
+  if (!value || !value->isConstant() || value->sparsity() || value->compression || value->externalBuffer ||
       !value->payload().hasBytes())
     return std::nullopt;
   std::optional<uint64_t> count = value->elementCount(),

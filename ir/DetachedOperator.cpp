@@ -12,7 +12,7 @@ DetachedTensor DetachedTensor::integers(llvm::ArrayRef<int32_t> elements) {
 Value &DetachedOperator::add(const DetachedTensor &tensor) {
   Value &value = values.emplace_back();
   value.type = tensor.type;
-  value.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  value.shape = tensor.shape;
   value.hasShape = value.hasRank = true;
   value.quantization = tensor.quantization;
   if (!tensor.payload.empty()) {
@@ -38,7 +38,7 @@ DetachedOperator::DetachedOperator(BuiltinOperator code, llvm::ArrayRef<Detached
                                    llvm::ArrayRef<DetachedTensor> resultTensors, Options options, Options options2) {
   op.code = code;
   op.options = options;
-  op.options2 = options2;
+  op.setOptions2(options2);
   llvm::SmallVector<Value *> operands;
   for (const DetachedTensor &tensor : operandTensors)
     operands.push_back(tensor.absent ? nullptr : &add(tensor));
@@ -50,10 +50,10 @@ DetachedOperator::DetachedOperator(BuiltinOperator code, llvm::ArrayRef<Detached
 DetachedOperator::DetachedOperator(const Operator &original) {
   op.code = original.code;
   op.version = original.version;
-  op.customCode = original.customCode;
-  op.customOptions = original.customOptions;
+  op.setCustomCode(original.customCode());
+  op.setCustomOptions(original.customOptions());
   op.options = original.options;
-  op.options2 = original.options2;
+  op.setOptions2(original.options2());
   op.index = original.index;
   auto copy = [&](const Value *value) -> Value * {
     if (!value)
@@ -62,8 +62,8 @@ DetachedOperator::DetachedOperator(const Operator &original) {
     Value &made =
         add({value->type, {value->shape.begin(), value->shape.end()}, std::move(payload), value->quantization});
     made.hasRank = value->hasRank;
-    made.shapeSignature = value->shapeSignature;
-    made.sparsity = value->sparsity;
+    made.setShapeSignature(value->shapeSignature());
+    made.setSparsity(value->sparsity());
     made.name = value->name;
     return &made;
   };

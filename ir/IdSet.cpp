@@ -22,13 +22,13 @@ uint64_t bitsBetween(uint32_t begin, uint32_t end) {
 
 IdSets::IdSets() : nodes(1), table(64) {}
 
-void IdSets::grow() {
-  std::vector<uint32_t> old(table.size() * 2);
-  std::swap(table, old);
-  for (uint32_t handle : old) {
-    if (!handle)
-      continue;
+void IdSets::rehash(size_t size) {
+  table = std::vector<uint32_t>(); // before there is another
+  table.resize(size);
+  for (uint32_t handle = 1; handle < nodes.size(); ++handle) {
     const Node &n = nodes[handle];
+    if (n.bit == isFree)
+      continue;
     size_t slot = llvm::hash_combine(n.prefix, n.bit, n.low, n.high) & (table.size() - 1);
     while (table[slot])
       slot = (slot + 1) & (table.size() - 1);
@@ -36,15 +36,51 @@ void IdSets::grow() {
   }
 }
 
+void IdSets::keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)> visit) {
+  Walked used(nodes.size());
+  llvm::SmallVector<uint32_t, 32> stack;
+  size_t visited = 0;
+  visit([&](IdSet set) {
+    ++visited;
+    stack.push_back(set.node);
+    while (!stack.empty()) {
+      uint32_t at = stack.pop_back_val();
+      if (at & isSingle || used[at])
+        continue;
+      used[at] = true;
+      if (const Node &n = nodes[at]; n.bit && n.bit != isRun) {
+        assert(n.bit != isFree && "a set that was said to be unused");
+        stack.push_back(n.low);
+        stack.push_back(n.high);
+      }
+    }
+  });
+  inUse = 0;
+  for (uint32_t handle = 1; handle < nodes.size(); ++handle)
+    if (used[handle])
+      ++inUse;
+    else if (nodes[handle].bit != isFree)
+      nodes[handle] = {0, isFree, std::exchange(firstFree, handle), 0};
+  most = std::max<size_t>({1 << 15, inUse * 2, visited / 8}); // looking at all of them is paid by as many new ones
+  rehash(llvm::bit_ceil(most * 2));
+}
+
 uint32_t IdSets::intern(Node node) {
-  if (nodes.size() * 4 > table.size() * 3)
-    grow();
+  if (inUse * 4 > table.size() * 3)
+    rehash(table.size() * 2);
   size_t slot = llvm::hash_combine(node.prefix, node.bit, node.low, node.high) & (table.size() - 1);
   for (; table[slot]; slot = (slot + 1) & (table.size() - 1))
     if (nodes[table[slot]] == node)
       return table[slot];
-  table[slot] = nodes.size();
-  nodes.push_back(node);
+  ++inUse;
+  if (firstFree) {
+    table[slot] = firstFree;
+    firstFree = nodes[firstFree].low;
+    nodes[table[slot]] = node;
+  } else {
+    table[slot] = nodes.size();
+    nodes.push_back(node);
+  }
   return table[slot];
 }
 
@@ -52,6 +88,7 @@ IdSets::Run IdSets::runOf(uint32_t handle) const {
   if (handle & isSingle)
     return {handle & ~isSingle, (handle & ~isSingle) + 1};
   const Node &n = nodes[handle];
+  assert(n.bit != isFree && "the set is gone");
   return n.bit == isRun ? Run{n.low, n.high} : Run{};
 }
 

@@ -39,6 +39,10 @@ public:
   /// Calls `visit` for runs [begin, end) of members that cover at least what no earlier call with the same `walked` had.
   void forEachNewRun(IdSet set, Walked &walked, llvm::function_ref<void(uint32_t, uint32_t)> visit) const;
   llvm::SmallVector<uint32_t> members(IdSet set) const;
+  /// Sets of before pile up where a set grows step by step. When they are as many as those that are used may be, whoever
+  /// knows these says so: `visit` calls its argument with each set that is still somewhere. All others are gone then.
+  bool crowded() const { return inUse >= most; }
+  void keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)> visit);
   size_t bytes() const { return nodes.size() * sizeof(Node) + table.size() * sizeof(uint32_t); }
 
 private:
@@ -54,6 +58,9 @@ private:
   static constexpr uint32_t isSingle = 1u << 31, isRun = ~0u;
   std::deque<Node> nodes;     ///< a vector would need twice the room while it grows
   std::vector<uint32_t> table; ///< open addressing over `nodes`, 0 = free
+  static constexpr uint32_t isFree = ~1u; ///< as `bit`; `low` is the next one
+  uint32_t firstFree = 0;
+  size_t inUse = 0, most = 1 << 15;
 
   struct Run {
     uint32_t begin = 0, end = 0;
@@ -68,7 +75,7 @@ private:
   uint32_t fork(uint32_t a, uint32_t keyA, uint32_t b, uint32_t keyB);
   uint32_t joinNodes(uint32_t a, uint32_t b);
   uint32_t minusNodes(uint32_t a, uint32_t b);
-  void grow();
+  void rehash(size_t size);
 };
 
 } // namespace origo

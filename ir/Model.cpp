@@ -38,12 +38,15 @@ bool sameQuantization(const Quantization *a, const Quantization *b) {
          a->zeroPoints == b->zeroPoints && a->blockSize == b->blockSize && a->dimensions == b->dimensions;
 }
 
+// There are as many of them as the model has tensors and operators.
+static_assert(sizeof(Value) <= 136 && sizeof(Operator) <= 128);
+
 bool Value::isConstant() const {
   if (isGraphInput || definer || isVariable)
     return false;
   if ((buffer && !buffer->payload.empty()) || externalBuffer)
     return true;
-  return llvm::is_contained(shape, 0) && !llvm::is_contained(shapeSignature, -1);
+  return llvm::is_contained(shape, 0) && !llvm::is_contained(shapeSignature(), -1);
 }
 
 const Payload &Value::payload() const {
@@ -52,7 +55,7 @@ const Payload &Value::payload() const {
 }
 
 bool Value::isStatic() const {
-  if (llvm::any_of(shape, [](int32_t d) { return d < 0; }) || llvm::is_contained(shapeSignature, -1))
+  if (llvm::any_of(shape, [](int32_t d) { return d < 0; }) || llvm::is_contained(shapeSignature(), -1))
     return false;
   // A computed tensor with no dimensions is a scalar, or one whose rank the converter did not know.
   return !shape.empty() || hasRank || isConstant();
@@ -83,7 +86,7 @@ llvm::SmallVector<Subgraph *, 2> Operator::callees() const {
   const OperatorInfo *row = info();
   if (!row || row->subgraphFields.empty())
     return graphs;
-  const flatbuffers::Table *table = options.table ? options.table : options2.table;
+  const flatbuffers::Table *table = options.table ? options.table : options2().table;
   if (!table)
     return graphs;
   auto add = [&](int64_t index) {
@@ -114,7 +117,7 @@ uint8_t Subgraph::effects() const {
 }
 
 BuiltinOperator Operator::builtinMeant() const {
-  return code == BuiltinOperator::CUSTOM && customCode.get() == "AddV2" ? BuiltinOperator::ADD : code;
+  return code == BuiltinOperator::CUSTOM && customCode() == "AddV2" ? BuiltinOperator::ADD : code;
 }
 
 /// Operators of TensorFlow that converters leave as they are, and that have no effect but their results.
@@ -128,7 +131,7 @@ uint8_t Operator::effects() const {
   const OperatorInfo *row = builtinMeant() == code ? info() : operatorInfo(builtinMeant());
   if (!row)
     return static_cast<uint8_t>(Effect::Unknown);
-  uint8_t effects = code == BuiltinOperator::CUSTOM && isPureCustom(customCode.get()) ? 0 : row->effects;
+  uint8_t effects = code == BuiltinOperator::CUSTOM && isPureCustom(customCode()) ? 0 : row->effects;
   if (row->has(Effect::Calls)) {
     effects &= ~static_cast<uint8_t>(Effect::Calls);
     for (Subgraph *callee : callees())
@@ -166,7 +169,7 @@ void Model::attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRe
   op.operandCount = operands.size();
   if (op.operandCount > op.operandRoom) {
     op.operandUses = arena.Allocate<Use>(operands.size());
-    op.operandRoom = operands.size();
+    op.operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);
   }
   for (auto [i, value] : llvm::enumerate(operands)) {
     Use *use = new (&op.operandUses[i]) Use();
@@ -176,7 +179,7 @@ void Model::attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRe
   op.resultCount = results.size();
   if (op.resultCount > op.resultRoom) {
     op.resultValues = arena.Allocate<Value *>(results.size());
-    op.resultRoom = results.size();
+    op.resultRoom = std::min<size_t>(results.size(), UINT8_MAX);
   }
   llvm::copy(results, op.resultValues);
   for (auto [i, value] : llvm::enumerate(results))
@@ -222,7 +225,7 @@ void Model::addSignature(Signature signature) {
 }
 
 void Model::setIntermediates(Operator &op, llvm::ArrayRef<Value *> values) {
-  op.intermediates = copy(values);
+  op.rare.set(&Operator::Rarities::intermediates, copy(values));
   for (Value *v : values)
     if (v)
       ++v->otherUses;
@@ -265,6 +268,30 @@ Options Model::editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits,
 }
 
 
+void Model::forgetUnusedSets() {
+  sets.keepOnly([&](llvm::function_ref<void(IdSet)> visit) {
+    auto lineages = [&](llvm::ArrayRef<Lineage> list) {
+      for (const Lineage &one : list)
+        visit(one.operators), visit(one.tensors);
+    };
+    for (const Tombstone &stone : tombstones)
+      visit(stone.ids);
+    for (auto &graph : subgraphs) {
+      for (const Value *value : graph->values)
+        if (!value->erased()) {
+          visit(value->sourceTensors), visit(value->sourceOperators);
+          lineages(value->lineages());
+        }
+      for (const Operator &op : graph->operators) {
+        visit(op.origins), visit(op.calls);
+        if (op.synthetic)
+          visit(op.synthetic->serves);
+        lineages(op.lineages());
+      }
+    }
+  });
+}
+
 void Model::becomeSource() {
   tombstones.clear();
   unneeded.clear();
@@ -276,18 +303,18 @@ void Model::becomeSource() {
       op.origins = sets.single(sourceOperators++);
       op.passes = 0;
       op.synthetic = nullptr;
-      op.lineages.clear();
-      op.wide.clear();
+      op.clearLineages();
+      op.setWide({});
       op.inexact = op.made = false;
       op.destinations = nullptr;
     }
     for (Value *value : graph->values) {
       uint32_t id = sourceTensors++;
       value->relations = {Relation{id, 0, true}};
-      value->noRelation.clear();
-      value->synthetic.clear();
+      value->noRelation = NoRelation::None;
+      value->setSynthetic({});
       value->inexact = false;
-      value->lineages.clear();
+      value->clearLineages();
       value->sourceTensors = value->isConstant() ? sets.single(id) : IdSet{};
       value->sourceOperators = {};
     }
@@ -541,7 +568,7 @@ void Model::sortByUse() {
         add(use.get());
       for (Value *value : op.results())
         add(value);
-      for (Value *value : op.intermediates.get())
+      for (Value *value : op.intermediates())
         add(value);
     }
     for (Value *value : graph->values) // what no operator uses

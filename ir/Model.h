@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/Dims.h"
 #include "ir/Error.h"
 #include "ir/IdSet.h"
 #include "ir/Payload.h"
@@ -93,28 +94,31 @@ struct VariantType {
   bool hasRank;
 };
 
-/// A field that few objects have: a pointer for the others, for which it reads as a default T.
+/// What few objects have: a pointer for the others, for which it reads as a default T.
 template <class T> class Rare {
 public:
-  Rare &operator=(const Rare &other) {
-    set = other.set ? std::make_unique<T>(*other.set) : nullptr;
-    return *this;
-  }
-  Rare &operator=(T value) {
-    set = std::make_unique<T>(std::move(value));
-    return *this;
-  }
-  void clear() { set = nullptr; }
-  T &make() { return set ? *set : *(set = std::make_unique<T>()); }
-  const T &get() const {
+  const T *operator->() const {
     static const T none{};
-    return set ? *set : none;
+    return box ? box.get() : &none;
   }
-  operator const T &() const { return get(); }
-  const T *operator->() const { return &get(); }
+  T &make() { return box ? *box : *(box = std::make_unique<T>()); }
+  void clear() { box = nullptr; }
+  template <class Field> void set(Field T::*field, std::type_identity_t<Field> value) {
+    if (!box && isNone(value))
+      return;
+    make().*field = std::move(value);
+    if (box->empty())
+      clear();
+  }
 
 private:
-  std::unique_ptr<T> set;
+  std::unique_ptr<T> box;
+  template <class Field> static bool isNone(const Field &field) {
+    if constexpr (std::is_pointer_v<Field>)
+      return !field;
+    else
+      return field.empty();
+  }
 };
 
 /// One use of a value as an operand.
@@ -146,21 +150,25 @@ public:
   TensorType type = TensorType::FLOAT32;
   bool hasShape = false; ///< an absent shape differs from an empty one
   bool hasRank = false;
-  bool isVariable = false;
-  uint8_t compression = 0; ///< circle's CompressionType
+  NoRelation noRelation = NoRelation::None; ///< why `relations` is empty
   bool isGraphInput = false;
-  bool inexact = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
-  mutable bool named = false; ///< by a step or a list of destinations, perhaps for longer than it lives
+  bool isVariable : 1 = false;
+  bool inexact : 1 = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
+  mutable bool named : 1 = false; ///< by a step or a list of destinations, perhaps for longer than it lives
+  uint8_t compression = 0; ///< circle's CompressionType
   uint32_t externalBuffer = 0; ///< tflite's id of an ExternalBuffer; 0: none
   unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
   static constexpr unsigned unlisted = ~0u;
-  llvm::SmallVector<int32_t, 4> shape;
-  llvm::ArrayRef<int32_t> shapeSignature; ///< −1 marks an unknown dimension; empty: as shape
+  Dims shape;
   llvm::StringRef name;                   ///< a label, never a key: may be empty, repeated, or not UTF-8
   Buffer *buffer = nullptr;               ///< null: buffer 0
   const Quantization *quantization = nullptr;
-  const circle::SparsityParameters *sparsity = nullptr;
-  Rare<llvm::ArrayRef<VariantType>> variants;
+  llvm::ArrayRef<int32_t> shapeSignature() const { return rare->shapeSignature; } ///< −1: unknown; empty: as shape
+  const circle::SparsityParameters *sparsity() const { return rare->sparsity; }
+  llvm::ArrayRef<VariantType> variants() const { return rare->variants; }
+  void setShapeSignature(llvm::ArrayRef<int32_t> dims) { rare.set(&Rarities::shapeSignature, dims); }
+  void setSparsity(const circle::SparsityParameters *sparsity) { rare.set(&Rarities::sparsity, sparsity); }
+  void setVariants(llvm::ArrayRef<VariantType> variants) { rare.set(&Rarities::variants, variants); }
 
   Subgraph *subgraph() const { return parent; }
   Operator *producer() const { return definer; }
@@ -191,12 +199,15 @@ private:
 
 public:
   // Provenance: stamped by import, the Editor and the Rewriter, read by export.
-  llvm::SmallVector<Relation, 1> relations; ///< best first
-  Rare<llvm::StringRef> noRelation;         ///< the reason where `relations` is empty, for example "new-intermediate"
-  IdSet sourceTensors, sourceOperators;     ///< of a constant: what it was computed from
-  Rare<llvm::StringRef> synthetic;          ///< reason of a constant that a pass invented
-  Destinations *destinations = nullptr;         ///< of an erased value
-  Rare<std::vector<Lineage>> lineages;      ///< of a constant
+  IdSet sourceTensors, sourceOperators; ///< of a constant: what it was computed from
+  Relations relations;                  ///< best first
+  Destinations *destinations = nullptr; ///< of an erased value
+  llvm::StringRef synthetic() const { return rare->synthetic; } ///< reason of a constant that a pass invented
+  void setSynthetic(llvm::StringRef reason) { rare.set(&Rarities::synthetic, reason); }
+  llvm::ArrayRef<Lineage> lineages() const { return rare->lineages; } ///< of a constant
+  std::vector<Lineage> &makeLineages() { return rare.make().lineages; }
+  void forgetRarities() { rare.clear(); }
+  void clearLineages() { rare.set(&Rarities::lineages, {}); }
 
   bool erased() const { return parent == nullptr; }
 
@@ -211,12 +222,26 @@ private:
   Subgraph *parent = nullptr;
   Operator *definer = nullptr;
   Use *uses = nullptr;
+  /// What few values have, so that it costs the others a pointer.
+  struct Rarities {
+    llvm::ArrayRef<int32_t> shapeSignature;
+    const circle::SparsityParameters *sparsity = nullptr;
+    llvm::ArrayRef<VariantType> variants;
+    llvm::StringRef synthetic;
+    std::vector<Lineage> lineages;
+    bool empty() const {
+      return shapeSignature.empty() && !sparsity && variants.empty() && synthetic.empty() &&
+             lineages.empty();
+    }
+  };
+  Rare<Rarities> rare;
 };
 
 /// An options table in circle's layout: a slice of the mapped input, or built in the model's arena.
 struct Options {
   uint8_t member = 0; ///< BuiltinOptions or BuiltinOptions2; may be set although there is no table
   const flatbuffers::Table *table = nullptr;
+  bool empty() const { return !member && !table; }
   /// The table as T, or null. T is for example circle::Conv2DOptions and must be what `member` says.
   template <class T> const T *as() const { return reinterpret_cast<const T *>(table); }
 };
@@ -225,14 +250,17 @@ class Operator : public llvm::ilist_node<Operator> {
 public:
   BuiltinOperator code = BuiltinOperator::ADD;
   int32_t version = 1;
-  Rare<llvm::StringRef> customCode;
-  Options options, options2;
-  Rare<Payload> customOptions;          ///< inline or large; `largeCustomOptions` says which it was
-  bool largeCustomOptions = false;
-  int8_t customOptionsFormat = 0;
-  int32_t debugMetadata = -1;
-  Rare<llvm::ArrayRef<uint8_t>> mutatingVariableInputs;
-  Rare<llvm::ArrayRef<Value *>> intermediates; ///< entries may be null (−1)
+  Options options;
+  llvm::StringRef customCode() const { return rare->customCode; }
+  const Options &options2() const { return rare->options2; }
+  const Payload &customOptions() const { return rare->customOptions; }
+  llvm::ArrayRef<uint8_t> mutatingVariableInputs() const { return rare->mutatingVariableInputs; }
+  llvm::ArrayRef<Value *> intermediates() const { return rare->intermediates; } ///< entries may be null (−1)
+  void setCustomCode(llvm::StringRef code) { rare.set(&Rarities::customCode, code); }
+  void setOptions2(Options options) { rare.set(&Rarities::options2, options); }
+  void setCustomOptions(Payload options) { rare.set(&Rarities::customOptions, std::move(options)); }
+  void setMutatingVariableInputs(llvm::ArrayRef<uint8_t> flags) { rare.set(&Rarities::mutatingVariableInputs, flags); }
+  Options &makeOptions2() { return rare.make().options2; }
 
   const OperatorInfo *info() const { return operatorInfo(static_cast<int32_t>(code)); }
   std::string opName() const; ///< the schema's enumerator, or the decimal number outside it
@@ -252,21 +280,27 @@ public:
 
   // Provenance.
   IdSet origins;
+  IdSet calls; ///< source ids of the calls it was inlined from
   uint32_t passes = 0;
+  unsigned index = 0; ///< position in its subgraph; set by Model::number()
   const Synthetic *synthetic = nullptr;
-  Rare<llvm::StringRef> wide; ///< reason of origins that the structure does not prove
-  bool inexact = false; ///< computes its results in another order of float operations than the source did
-  IdSet calls;          ///< source ids of the calls it was inlined from
-  Rare<std::vector<Lineage>> lineages; ///< `origins` is the union
+  llvm::StringRef wide() const { return rare->wide; } ///< reason of origins that the structure does not prove
+  void setWide(llvm::StringRef reason) { rare.set(&Rarities::wide, reason); }
+  llvm::ArrayRef<Lineage> lineages() const { return rare->lineages; } ///< `origins` is the union
+  std::vector<Lineage> &makeLineages() { return rare.make().lineages; }
+  void clearLineages() { rare.set(&Rarities::lineages, {}); }
   /// Of an erased operator: where its work went. Of one that a rewrite of this run made: the list that names it.
   Destinations *destinations = nullptr;
 
-  unsigned index = 0; ///< position in its subgraph; set by Model::number()
+  int32_t debugMetadata = -1;
+  int8_t customOptionsFormat = 0;
+  bool largeCustomOptions = false; ///< where the file had the custom options
+  bool inexact = false; ///< computes its results in another order of float operations than the source did
   bool queued = false; ///< on the Rewriter's worklist
   bool made = false;   ///< by a rewrite of this run
   bool named = false;  ///< by a list of destinations of an earlier run, perhaps for longer than it lives
-  uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
   uint16_t maker = 0;     ///< the rule that made it in this phase, as the Rewriter numbers them
+  uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
 
 private:
   friend class Model;
@@ -276,11 +310,27 @@ private:
   friend class Subgraph;
   friend class Use;
   friend class DetachedOperator;
+  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said
+  uint16_t operandRoom = 0;
+  unsigned operandCount = 0, resultCount = 0;
   Subgraph *parent = nullptr;
   Use *operandUses = nullptr;
-  unsigned operandCount = 0, resultCount = 0;
-  unsigned operandRoom = 0, resultRoom = 0; ///< of the two arrays
   Value **resultValues = nullptr;
+  /// What few operators have.
+  struct Rarities {
+    llvm::StringRef customCode;
+    Options options2;
+    Payload customOptions;
+    llvm::ArrayRef<uint8_t> mutatingVariableInputs;
+    llvm::ArrayRef<Value *> intermediates;
+    llvm::StringRef wide;
+    std::vector<Lineage> lineages;
+    bool empty() const {
+      return customCode.empty() && options2.empty() && customOptions.empty() && mutatingVariableInputs.empty() &&
+             intermediates.empty() && wide.empty() && lineages.empty();
+    }
+  };
+  Rare<Rarities> rare;
 };
 
 /// Where the work of what a rewrite erased went; followed to what is live when the ledger is written. An operator that
@@ -393,6 +443,12 @@ public:
                                       llvm::ArrayRef<wire::ScalarEdit> edits = {});
   Destinations *addDestinations() { return &destinationStore.emplace_back(); }
   void keep(std::shared_ptr<void> resource) { kept.push_back(std::move(resource)); }
+  void keep(std::shared_ptr<MappedFile> file) { files.push_back(std::move(file)); }
+  /// What was read of the input so far need not stay in memory.
+  void restFiles() const {
+    for (const auto &file : files)
+      file->rest();
+  }
 
   // Provenance.
   IdSets sets;
@@ -414,6 +470,8 @@ public:
   void noteUnneeded(const Operator &user, unsigned operand, UnneededReason reason);
   /// Sorts what was noted, by what is not needed, and drops what is there twice.
   void sortUnneeded();
+  /// Sets that nothing in the graph or the ledger has are gone.
+  void forgetUnusedSets();
   /// Makes this model its own source: ids are numbered over all subgraphs in file order, every relation is identity.
   void becomeSource();
   /// The ledger: calls `visit`, if there is one, for each source id that nothing live carries, operators first,
@@ -439,10 +497,11 @@ private:
   std::deque<Quantization> quantizationStore;
   std::deque<Destinations> destinationStore;
   std::vector<std::shared_ptr<void>> kept;
+  std::vector<std::shared_ptr<MappedFile>> files;
   llvm::DenseSet<llvm::StringRef> tables; ///< whole buffers in the arena; equal ones are one
   // Erased, and named by nothing: used again for what rewrites make.
   std::vector<Operator *> spareOperators;
-  std::vector<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
+  std::deque<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
   std::vector<Buffer *> spareBuffers;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
 };

@@ -15,11 +15,37 @@ static constexpr llvm::StringLiteral fateNames[] = {
     "inlined",      "user-removed", "elsewhere", "fused-away",   "decomposed",         "unused-in-source",
 };
 
+void Relations::push_back(Relation relation) {
+  if (count == 0)
+    new (store) Relation(relation);
+  else if (!llvm::isPowerOf2_32(count))
+    many()[count] = relation;
+  else { // there is always room for a power of two of them, so it is used up
+    Relation *room = new Relation[size_t(count) * 2];
+    llvm::copy(*this, room);
+    room[count] = relation;
+    if (count > 1)
+      delete[] many();
+    std::memcpy(store, &room, sizeof(room));
+  }
+  ++count;
+}
+
 llvm::StringRef fateName(Fate fate) { return fateNames[static_cast<unsigned>(fate)]; }
 
 Fate fateFromName(llvm::StringRef name) {
   const auto *found = llvm::find(fateNames, name);
   return found == std::end(fateNames) ? Fate::Unknown : static_cast<Fate>(found - fateNames);
+}
+
+static constexpr llvm::StringLiteral noRelationNames[] = {"",           "new-intermediate", "approximated",
+                                                          "split-sum", "state",            "synthetic"};
+
+llvm::StringRef noRelationName(NoRelation reason) { return noRelationNames[static_cast<unsigned>(reason)]; }
+
+NoRelation noRelationFromName(llvm::StringRef name) {
+  const auto *found = llvm::find(noRelationNames, name);
+  return found == std::end(noRelationNames) ? NoRelation::None : static_cast<NoRelation>(found - noRelationNames);
 }
 
 static constexpr llvm::StringLiteral reasonNames[] = {"type-bridge",       "layout-bridge", "quantize-border",

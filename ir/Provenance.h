@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -69,6 +70,11 @@ enum class SyntheticReason : uint8_t {
 llvm::StringRef reasonName(SyntheticReason reason); ///< for example "layout-bridge"
 std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
 
+/// Why a tensor is related to none of the source. The closed list of the origin map.
+enum class NoRelation : uint8_t { None, NewIntermediate, Approximated, SplitSum, State, Synthetic };
+llvm::StringRef noRelationName(NoRelation reason); ///< for example "new-intermediate"; empty: none
+NoRelation noRelationFromName(llvm::StringRef name); ///< None: not in the list
+
 /// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
 struct Step {
   enum Kind : uint8_t { Permute, Reshape, Slice, Placed, Cast, Affine, Quantize, Scaled };
@@ -95,9 +101,65 @@ struct Step {
 /// "This tensor is source tensor `tensor`, with `steps` applied in order."
 struct Relation {
   uint32_t tensor = 0;
-  uint32_t steps = 0;   ///< handle into StepLists; 0: equal
-  bool exact = true;    ///< bit-equal by construction; else equal up to float re-association
-  uint32_t lineage = 0; ///< of the value's lineages, the one that this is said by
+  uint32_t steps = 0;       ///< handle into StepLists; 0: equal
+  uint32_t exact : 1 = true; ///< bit-equal by construction; else equal up to float re-association
+  uint32_t lineage : 31 = 0; ///< of the value's lineages, the one that this is said by
+};
+
+/// The relations of a value. Nearly all have one or none, which takes no memory of its own.
+class Relations {
+public:
+  Relations() = default;
+  Relations(std::initializer_list<Relation> relations) { append(relations); }
+  Relations(const Relations &other) { append(other); }
+  Relations(Relations &&other) noexcept { swap(other); }
+  ~Relations() { clear(); }
+  Relations &operator=(Relations other) {
+    swap(other);
+    return *this;
+  }
+  const Relation *begin() const { return const_cast<Relations *>(this)->begin(); }
+  Relation *begin() { return count < 2 ? reinterpret_cast<Relation *>(store) : many(); }
+  const Relation *end() const { return begin() + count; }
+  Relation *end() { return begin() + count; }
+  size_t size() const { return count; }
+  bool empty() const { return count == 0; }
+  const Relation &operator[](size_t i) const { return begin()[i]; }
+  Relation &operator[](size_t i) { return begin()[i]; }
+  const Relation &front() const { return *begin(); }
+  Relation &front() { return *begin(); }
+  const Relation &back() const { return end()[-1]; }
+  Relation &back() { return end()[-1]; }
+  operator llvm::ArrayRef<Relation>() const { return {begin(), count}; }
+  void push_back(Relation relation);
+  void append(llvm::ArrayRef<Relation> more) {
+    for (const Relation &relation : more)
+      push_back(relation);
+  }
+  void clear() {
+    if (count > 1)
+      delete[] many();
+    count = 0;
+  }
+  void erase(Relation *first, Relation *last) {
+    Relations kept;
+    kept.append({static_cast<const Relation *>(begin()), first});
+    kept.append({static_cast<const Relation *>(last), end()});
+    swap(kept);
+  }
+
+private:
+  uint32_t count = 0;
+  alignas(Relation) unsigned char store[sizeof(Relation)]; ///< the only one, or the address of several
+  Relation *many() const {
+    Relation *address;
+    std::memcpy(&address, store, sizeof(address));
+    return address;
+  }
+  void swap(Relations &other) noexcept {
+    std::swap(count, other.count);
+    std::swap(store, other.store);
+  }
 };
 
 /// Equal operators, or constants, that became one are one to compute and several to remember: what each was, so that what

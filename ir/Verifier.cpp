@@ -126,7 +126,7 @@ private:
   }
 
   void checkPayload(const Value &value) {
-    if (!value.isConstant() || value.sparsity || value.compression || value.externalBuffer)
+    if (!value.isConstant() || value.sparsity() || value.compression || value.externalBuffer)
       return;
     auto elements = value.elementCount();
     auto bytes = elements ? payloadBytes(value.type, *elements) : std::nullopt;
@@ -187,7 +187,7 @@ private:
       if (value->producer() && !done.contains(value->producer()))
         report(op, "uses \"" + printable(value->name) + "\" before it is computed");
     }
-    for (const Value *value : op.intermediates.get())
+    for (const Value *value : op.intermediates())
       if (value && checkReachable(op, value))
         ++counts[value].other;
     for (auto [i, value] : llvm::enumerate(op.results()))
@@ -227,11 +227,11 @@ private:
         report(op, "lacks its operand " + row->operands[i].name);
     if (op.options.member && op.options.member != static_cast<uint8_t>(row->options))
       report(op, "has the options of another operator");
-    if (op.options2.member && op.options2.member != static_cast<uint8_t>(row->options2))
+    if (op.options2().member && op.options2().member != static_cast<uint8_t>(row->options2))
       report(op, "has the options of another operator");
   }
 
-  static bool hasOptions(const Operator &op) { return op.options.table || op.options2.table; }
+  static bool hasOptions(const Operator &op) { return op.options.table || op.options2().table; }
 
   /// How many subgraphs the fields of the row name, if they are not lists.
   static size_t scalarCallees(const OperatorInfo &row) {
@@ -269,9 +269,9 @@ private:
       return true;
     if (value.shape.size() != result.shape.size())
       return false;
-    bool haveSignature = value.shapeSignature.size() == value.shape.size();
+    bool haveSignature = value.shapeSignature().size() == value.shape.size();
     for (size_t i = 0; i < value.shape.size(); ++i) {
-      bool known = value.shape[i] >= 0 && result.shape[i] >= 0 && (!haveSignature || value.shapeSignature[i] >= 0);
+      bool known = value.shape[i] >= 0 && result.shape[i] >= 0 && (!haveSignature || value.shapeSignature()[i] >= 0);
       if (known && value.shape[i] != result.shape[i])
         return false;
     }
@@ -362,14 +362,14 @@ private:
   }
 
   void checkRelations(const Value &value) {
-    if (value.relations.empty() && value.noRelation->empty())
+    if (value.relations.empty() && value.noRelation == NoRelation::None)
       report(value, "has no relation to a source tensor and no reason for that");
     for (const Relation &relation : value.relations)
       if (relation.tensor >= model.sourceTensors)
         report(value, "is related to what is no source tensor");
     if (!value.isConstant())
       return;
-    if (value.sourceTensors.empty() && value.sourceOperators.empty() && value.synthetic->empty())
+    if (value.sourceTensors.empty() && value.sourceOperators.empty() && value.synthetic().empty())
       report(value, "is a constant that was computed from nothing and not invented");
     if (!idsBelow(value.sourceTensors, true) || !idsBelow(value.sourceOperators, false))
       report(value, "was computed from what the source does not have");

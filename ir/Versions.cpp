@@ -140,7 +140,7 @@ int32_t fullyConnected(const Operator &op) {
   }
   if (in(op, 0) == i8 && in(op, 1) == i4 && out(op) == i8)
     return 10;
-  if (weights && weights->sparsity)
+  if (weights && weights->sparsity())
     return 8;
   // The table in op_version.cc asks for the bias before it asks for the types.
   bool hybrid = isHybrid(op, 1);

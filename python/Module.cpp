@@ -129,7 +129,7 @@ py::list operatorsOf(const LoadedModel &model) {
       std::vector<const Value *> operands;
       for (unsigned i = 0; i < op.numOperands(); ++i)
         operands.push_back(op.operand(i));
-      list.append(py::make_tuple(graph->index, op.index, op.opName(), textOf(op.customCode.get()), names(operands),
+      list.append(py::make_tuple(graph->index, op.index, op.opName(), textOf(op.customCode()), names(operands),
                                  names(op.results())));
     }
   return list;

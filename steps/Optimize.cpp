@@ -42,7 +42,7 @@ bool isCompiled(const Model &model) {
       return true;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators)
-      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode.get()))
+      if (op.code == BuiltinOperator::CUSTOM && llvm::is_contained(customCodes, op.customCode()))
         return true;
   return false;
 }

@@ -87,7 +87,7 @@ inline void Comparison::value(const Value &x, const Value &y) {
   place = ("subgraph " + llvm::Twine(x.subgraph()->index) + ", tensor " + llvm::Twine(x.index) + ": ").str();
   check(x.type == y.type, "type");
   check(x.hasShape == y.hasShape && x.hasRank == y.hasRank && x.shape == y.shape, "shape");
-  items(x.shapeSignature, y.shapeSignature, "shape signature");
+  items(x.shapeSignature(), y.shapeSignature(), "shape signature");
   check(x.isVariable == y.isVariable, "variable");
   check(x.compression == y.compression, "compression");
   check(x.externalBuffer == y.externalBuffer, "external buffer");
@@ -100,9 +100,9 @@ inline void Comparison::value(const Value &x, const Value &y) {
   name(x.name, y.name, "name");
   check(indexOf(x.buffer) == indexOf(y.buffer), "buffer");
   quantization(x.quantization, y.quantization);
-  table(*wire::Schema::circle().table("SparsityParameters"), reinterpret_cast<const flatbuffers::Table *>(x.sparsity),
-        reinterpret_cast<const flatbuffers::Table *>(y.sparsity), "sparsity");
-  check(llvm::equal(x.variants.get(), y.variants.get(),
+  table(*wire::Schema::circle().table("SparsityParameters"), reinterpret_cast<const flatbuffers::Table *>(x.sparsity()),
+        reinterpret_cast<const flatbuffers::Table *>(y.sparsity()), "sparsity");
+  check(llvm::equal(x.variants(), y.variants(),
                     [](const VariantType &v, const VariantType &w) {
                       return v.shape == w.shape && v.type == w.type && v.hasRank == w.hasRank;
                     }),
@@ -111,7 +111,7 @@ inline void Comparison::value(const Value &x, const Value &y) {
 
 inline void Comparison::op(const Operator &x, const Operator &y) {
   place = ("subgraph " + llvm::Twine(x.subgraph()->index) + ", operator " + llvm::Twine(x.index) + ": ").str();
-  check(x.code == y.code && x.version == y.version && x.customCode.get() == y.customCode.get(), "operator code");
+  check(x.code == y.code && x.version == y.version && x.customCode() == y.customCode(), "operator code");
   auto operands = [](const Operator &op) {
     llvm::SmallVector<Value *> result;
     for (const Use &use : op.operands())
@@ -120,14 +120,14 @@ inline void Comparison::op(const Operator &x, const Operator &y) {
   };
   values(operands(x), operands(y), "operands");
   values(x.results(), y.results(), "results");
-  values(x.intermediates.get(), y.intermediates.get(), "intermediates");
+  values(x.intermediates(), y.intermediates(), "intermediates");
   options(x.options, y.options, "BuiltinOptions");
-  options(x.options2, y.options2, "BuiltinOptions2");
-  payload(x.customOptions, y.customOptions, "custom options");
+  options(x.options2(), y.options2(), "BuiltinOptions2");
+  payload(x.customOptions(), y.customOptions(), "custom options");
   check(x.largeCustomOptions == y.largeCustomOptions, "large custom options");
   check(x.customOptionsFormat == y.customOptionsFormat, "format of custom options");
   check(x.debugMetadata == y.debugMetadata, "debug metadata");
-  items(x.mutatingVariableInputs.get(), y.mutatingVariableInputs.get(), "mutating inputs");
+  items(x.mutatingVariableInputs(), y.mutatingVariableInputs(), "mutating inputs");
 }
 
 inline void Comparison::subgraph(Subgraph &x, Subgraph &y) {

@@ -15,16 +15,15 @@ struct SmallGraph {
   Value *tensor(llvm::ArrayRef<int32_t> shape, TensorType type = TensorType::FLOAT32) {
     Value &value = model.addValue(graph);
     value.type = type;
-    value.shape.assign(shape.begin(), shape.end());
+    value.shape = shape;
     value.hasShape = value.hasRank = true;
     return &value;
   }
   /// A value with a signature: −1 in `shape` is an unknown dimension, stated as 1.
   Value *dynamic(llvm::ArrayRef<int32_t> shape, TensorType type = TensorType::FLOAT32) {
     Value *value = tensor(shape, type);
-    value->shapeSignature = model.copy(shape);
-    for (int32_t &dim : value->shape)
-      dim = dim < 0 ? 1 : dim;
+    value->setShapeSignature(model.copy(shape));
+    value->shape.unknownToOne();
     return value;
   }
   template <class T> Value *constant(TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<T> elements) {

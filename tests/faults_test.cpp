@@ -27,7 +27,7 @@ std::vector<Value *> places(Model &model, size_t most) {
     for (Operator &op : graph->operators)
       for (Use &use : op.operands())
         if (Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32 &&
-                                      !value->sparsity && value->payload().hasBytes() &&
+                                      !value->sparsity() && value->payload().hasBytes() &&
                                       value->payload().size() >= 16 && !llvm::is_contained(found, value))
           found.push_back(value);
   std::vector<Value *> chosen;

@@ -501,7 +501,7 @@ TEST_F(InferenceTest, ControlFlow) {
   Subgraph &then = g.model.addSubgraph(), &other = g.model.addSubgraph();
   auto result = [&](Subgraph &graph, llvm::ArrayRef<int32_t> shape, TensorType type = TensorType::FLOAT32) {
     Value &value = g.model.addValue(graph);
-    value.shape.assign(shape.begin(), shape.end());
+    value.shape = shape;
     value.hasShape = value.hasRank = true;
     value.type = type;
     return &value;
@@ -564,7 +564,7 @@ TEST(Inference, HostileNumbers) {
             edits.push_back({field.slot, field.enumeration ? static_cast<int64_t>(random() % 3) : number(), 1.5});
         bool second = info.options == circle::BuiltinOptions::NONE;
         Options empty{second ? static_cast<uint8_t>(info.options2) : static_cast<uint8_t>(info.options), nullptr};
-        (second ? op.options2 : op.options) = g.model.editOptions(empty, edits, second);
+        (second ? op.makeOptions2() : op.options) = g.model.editOptions(empty, edits, second);
       }
       auto results = inferResults(op);
       if (!results) {

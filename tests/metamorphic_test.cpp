@@ -245,12 +245,12 @@ void addTwin(Model &model) {
     twin.compression = value->compression;
     twin.externalBuffer = value->externalBuffer;
     twin.shape = value->shape;
-    twin.shapeSignature = value->shapeSignature;
+    twin.setShapeSignature(value->shapeSignature());
     twin.name = model.copy(
         llvm::StringRef(renamed(value->name, [&](uint32_t id) { return "<" + std::to_string(id + count) + ">"; })));
     twin.buffer = value->buffer;
-    twin.sparsity = value->sparsity;
-    twin.variants = value->variants;
+    twin.setSparsity(value->sparsity());
+    twin.setVariants(value->variants());
   }
   for (Value *value : llvm::ArrayRef(graph.values).take_front(count).vec())
     if (const Quantization *q = value->quantization) {
@@ -268,15 +268,15 @@ void addTwin(Model &model) {
       operands.push_back(twins.at(use.get()));
     Operator &twin = model.addOperator(graph, op->code, operands, twinsOf(op->results()));
     twin.version = op->version;
-    twin.customCode = op->customCode;
+    twin.setCustomCode(op->customCode());
     twin.options = op->options;
-    twin.options2 = op->options2;
-    twin.customOptions = op->customOptions;
+    twin.setOptions2(op->options2());
+    twin.setCustomOptions(op->customOptions());
     twin.largeCustomOptions = op->largeCustomOptions;
     twin.customOptionsFormat = op->customOptionsFormat;
     twin.debugMetadata = op->debugMetadata;
-    twin.mutatingVariableInputs = op->mutatingVariableInputs;
-    model.setIntermediates(twin, twinsOf(op->intermediates.get()));
+    twin.setMutatingVariableInputs(op->mutatingVariableInputs());
+    model.setIntermediates(twin, twinsOf(op->intermediates()));
   }
   llvm::SmallVector<Value *> inputs = graph.inputs, outputs = graph.outputs;
   inputs.append(twinsOf(graph.inputs));

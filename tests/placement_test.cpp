@@ -40,18 +40,18 @@ llvm::ArrayRef<uint8_t> kept(Model &model, uint32_t size) {
 
 const Kind kinds[] = {
     {"custom options",
-     [](SmallGraph &, Operator &op, Value *, uint32_t n) { op.customOptions = Payload::owned(pattern(n)); }},
+     [](SmallGraph &, Operator &op, Value *, uint32_t n) { op.setCustomOptions(Payload::owned(pattern(n))); }},
     {"custom options twice",
      [](SmallGraph &g, Operator &op, Value *, uint32_t n) {
-       op.customOptions = Payload::owned(pattern(n));
+       op.setCustomOptions(Payload::owned(pattern(n)));
        Operator &other = g.op(BuiltinOperator::CUSTOM, op.result());
-       other.customCode = llvm::StringRef("Other");
-       other.customOptions = op.customOptions;
+       other.setCustomCode(llvm::StringRef("Other"));
+       other.setCustomOptions(op.customOptions());
        g.model.setOutputs(g.graph, other.result());
      }},
     {"large custom options",
      [](SmallGraph &, Operator &op, Value *, uint32_t n) {
-       op.customOptions = Payload::owned(pattern(n));
+       op.setCustomOptions(Payload::owned(pattern(n)));
        op.largeCustomOptions = true;
      }},
     {"bytes of a constant",
@@ -100,8 +100,8 @@ const Kind kinds[] = {
            circle::SparseIndexVector::Int32Vector, index)};
        b.Finish(circle::CreateSparsityParametersDirect(b, &order, nullptr, &dims));
        const auto *type = wire::Schema::circle().table("SparsityParameters");
-       weights->sparsity = reinterpret_cast<const circle::SparsityParameters *>(
-           g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer())));
+       weights->setSparsity(reinterpret_cast<const circle::SparsityParameters *>(
+           g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer()))));
      }},
     {"attributes of a call",
      [](SmallGraph &g, Operator &op, Value *, uint32_t n) {
@@ -109,15 +109,15 @@ const Kind kinds[] = {
        auto attributes = b.CreateVector(kept(g.model, n).data(), n);
        b.Finish(circle::CreateStablehloCustomCallOptions(b, 0, false, 0, 0, 0, attributes));
        op.code = BuiltinOperator::STABLEHLO_CUSTOM_CALL;
-       op.customCode.clear();
-       op.options2.member = static_cast<uint8_t>(circle::BuiltinOptions2::StablehloCustomCallOptions);
+       op.setCustomCode({});
+       op.makeOptions2().member = static_cast<uint8_t>(circle::BuiltinOptions2::StablehloCustomCallOptions);
        const auto *type = wire::Schema::circle().table("StablehloCustomCallOptions");
-       op.options2.table = g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer()));
+       op.makeOptions2().table = g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer()));
      }},
     {"names",
      [](SmallGraph &g, Operator &op, Value *weights, uint32_t n) {
        weights->name = g.model.copy(std::string(n, 'w'));
-       op.customCode = g.model.copy(std::string(n, 'c'));
+       op.setCustomCode(g.model.copy(std::string(n, 'c')));
      }},
 };
 constexpr uint32_t sizes[] = {1, 4095, 4096, 4097, 1 << 20};
@@ -134,7 +134,7 @@ void fill(SmallGraph &g, const Kind &kind, uint32_t size, Format format) {
   add.result()->shape = {4};
   add.result()->hasShape = true;
   Operator &custom = g.op(BuiltinOperator::CUSTOM, {add.result(), weights});
-  custom.customCode = llvm::StringRef("Mine");
+  custom.setCustomCode(llvm::StringRef("Mine"));
   kind.put(g, custom, weights, size);
   if (g.graph.outputs.empty())
     g.model.setOutputs(g.graph, custom.result());

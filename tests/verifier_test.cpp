@@ -200,7 +200,7 @@ TEST_F(VerifierTest, Relations) {
   sum->relations = {};
   EXPECT_TRUE(finds("has no relation to a source tensor and no reason for that"));
   EXPECT_TRUE(finds("source tensor 2 is neither live nor in the ledger"));
-  sum->noRelation = "approximated";
+  sum->noRelation = NoRelation::Approximated;
   Tombstone stone{};
   stone.ofTensors = true;
   stone.fate = Fate::FusedAway;

@@ -20,7 +20,7 @@ namespace origo::tools {
 namespace json = llvm::json;
 
 static PortFacts portOf(const Value &value) {
-  llvm::ArrayRef<int32_t> shape = value.shapeSignature.empty() ? value.shape : value.shapeSignature;
+  llvm::ArrayRef<int32_t> shape = value.shapeSignature().empty() ? value.shape : value.shapeSignature();
   std::string type = tensorTypeName(value.type).lower() + "[";
   for (size_t i = 0; i < shape.size(); ++i)
     type += (i ? "," : "") + (shape[i] < 0 ? "?" : std::to_string(shape[i]));

@@ -28,7 +28,7 @@ public:
     value.name = model.copy("t" + std::to_string(value.index));
     value.type = type;
     value.hasShape = true;
-    value.shape.assign(shape.begin(), shape.end());
+    value.shape = shape;
     return &value;
   }
   Value *input(Dims shape, TensorType type = TensorType::FLOAT32) {

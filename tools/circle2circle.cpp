@@ -297,7 +297,7 @@ llvm::Error applyConfig(const FlagOptions &flagOptions) {
 llvm::Error fixBatch(Model &model) {
   std::vector<llvm::SmallVector<int32_t, 4>> shapes;
   for (const Value *value : model.subgraphs.front()->inputs) {
-    llvm::ArrayRef<int32_t> stated = value->shapeSignature.empty() ? value->shape : value->shapeSignature;
+    llvm::ArrayRef<int32_t> stated = value->shapeSignature().empty() ? value->shape : value->shapeSignature();
     auto &shape = shapes.emplace_back(stated.begin(), stated.end());
     if (!shape.empty() && shape.front() < 0)
       shape.front() = 1;

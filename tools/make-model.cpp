@@ -118,7 +118,7 @@ private:
     value.name = model.copy((name + llvm::Twine(count)).str());
     value.type = type;
     value.hasShape = true;
-    value.shape.assign(shape.begin(), shape.end());
+    value.shape = shape;
     return value;
   }
 

@@ -82,7 +82,7 @@ struct Graph {
 std::string shapeText(const Value &value) {
   if (value.shape.empty() && !value.hasRank && !value.isConstant() && !value.hasShape)
     return "?";
-  llvm::ArrayRef<int32_t> dims = value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature;
+  llvm::ArrayRef<int32_t> dims = value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
   std::string text;
   for (int32_t dim : dims)
     text += (text.empty() ? "" : "×") + (dim < 0 ? "?" : std::to_string(dim));
@@ -141,7 +141,7 @@ std::vector<Graph> graphsOf(const PageModel &page) {
       to.outputs.push_back(index(value));
     for (const Operator &item : from->operators) {
       Graph::Op &row = to.ops.emplace_back();
-      row.kind = item.customCode->empty() ? item.opName() : item.opName() + ":" + item.customCode->str();
+      row.kind = item.customCode().empty() ? item.opName() : item.opName() + ":" + item.customCode().str();
       llvm::raw_string_ostream options(row.options);
       printOptions(item, options);
       for (const Use &use : item.operands())

@@ -10,7 +10,7 @@ namespace origo::eval {
 
 /// The attributes of an operator that TensorFlow's converter wrote: a flexbuffer's map, in which what is missing is 0.
 inline llvm::Expected<flexbuffers::Map> attributes(const KernelContext &ctx) {
-  llvm::ArrayRef<uint8_t> bytes = ctx.op.customOptions->bytes();
+  llvm::ArrayRef<uint8_t> bytes = ctx.op.customOptions().bytes();
   std::vector<uint8_t> seen;
   if (bytes.empty() || !flexbuffers::VerifyBuffer(bytes.data(), bytes.size(), &seen))
     return ctx.fail("its options are no flexbuffer");
@@ -22,7 +22,7 @@ inline llvm::Expected<flexbuffers::Map> attributes(const KernelContext &ctx) {
 
 /// MediaPipe's struct of 32 bit numbers, at least `count` of them; what may stand behind is not looked at.
 inline llvm::Expected<llvm::SmallVector<int32_t, 6>> words(const KernelContext &ctx, size_t count) {
-  llvm::ArrayRef<uint8_t> bytes = ctx.op.customOptions->bytes();
+  llvm::ArrayRef<uint8_t> bytes = ctx.op.customOptions().bytes();
   if (bytes.size() < count * 4)
     return ctx.fail("its options are too short: " + llvm::Twine(bytes.size()) + " bytes of " + llvm::Twine(count * 4));
   llvm::SmallVector<int32_t, 6> numbers;

@@ -183,7 +183,7 @@ llvm::Error readGate(const KernelContext &ctx, unsigned which, const Sizes &size
 
 /// Five intermediates carry the scales of the gates' sums and of the output before the projection.
 llvm::Expected<Cell> readCell(const KernelContext &ctx, const Sizes &sizes, float cellClip, float projectionClip) {
-  llvm::ArrayRef<Value *> between = ctx.op.intermediates;
+  llvm::ArrayRef<Value *> between = ctx.op.intermediates();
   if (between.size() != 5)
     return ctx.fail("only integer LSTMs with 5 intermediates have a kernel, not with " + llvm::Twine(between.size()));
   Tensor views[5];

@@ -39,7 +39,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   // What is fused lives on in the operators that were made, a duplicate in the one that stays.
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
     bury(false, op.origins, fate, into);
-  else if (!op.lineages->empty())
+  else if (!op.lineages().empty())
     bury(false, op.origins, Fate::Dead, nullptr, true); // those of its lineages that nothing used any more
   Destinations *home = std::exchange(op.destinations, into);
   if (op.made) {
@@ -56,7 +56,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
       result->definer = nullptr;
       eraseValue(*result, fate, into);
     }
-  for (Value *value : op.intermediates.get())
+  for (Value *value : op.intermediates())
     if (value) {
       --value->otherUses;
       release(value, fate, into);
@@ -68,8 +68,8 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
       bool needed = !isUnneeded(use);
       use.set(nullptr);
       // Of equal constants that are one, and stay for the others, that which this used is gone.
-      if (needed && fate != Fate::Dead && !value->unused() && use.lineage < value->lineages->size())
-        bury(true, value->lineages.get()[use.lineage].tensors, fate, into);
+      if (needed && fate != Fate::Dead && !value->unused() && use.lineage < value->lineages().size())
+        bury(true, value->lineages()[use.lineage].tensors, fate, into);
       release(value, needed ? fate : Fate::Dead, needed ? into : nullptr);
     }
 }
@@ -104,9 +104,11 @@ void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
   bury(true, model.sets.minus(model.sets.join(model.sets.of(ids), value.sourceTensors), carried.lookup(&value)), fate,
-       into, fate == Fate::Dead && !value.lineages->empty());
+       into, fate == Fate::Dead && !value.lineages().empty());
   value.destinations = into;
   value.relations.clear();
+  value.forgetRarities(); // who follows the ledger through it looks at its destinations only
+  value.shape.clear();
   value.parent = nullptr;
   dropPayload(value);
   spentValues.emplace_back(graph, &value);

@@ -34,7 +34,7 @@ llvm::SmallVector<Subgraph *> neededSubgraphs(Model &model, Subgraph &graph, llv
 /// possible.
 Error renumberCalls(Model &model, Operator &op, llvm::ArrayRef<unsigned> numbers, bool apply) {
   const OperatorInfo *info = op.info();
-  Options &options = op.options.table ? op.options : op.options2;
+  Options &options = op.options.table ? op.options : op.makeOptions2();
   if (!info || info->subgraphFields.empty() || !options.table)
     return Error::success();
   llvm::SmallVector<wire::ScalarEdit, 2> edits;
@@ -55,7 +55,7 @@ Error renumberCalls(Model &model, Operator &op, llvm::ArrayRef<unsigned> numbers
                          "calls a list of subgraphs, which cannot have other numbers");
   }
   if (apply)
-    options = model.editOptions(options, edits, &options == &op.options2);
+    options = model.editOptions(options, edits, &options != &op.options);
   return Error::success();
 }
 
@@ -219,8 +219,8 @@ Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, Pa
         bury(true, model.sets.of(ids), fateOf(part), nullptr);
         return true;
       });
-      if (value->relations.empty() && value->noRelation->empty())
-        value->noRelation = "new-intermediate";
+      if (value->relations.empty() && value->noRelation == NoRelation::None)
+        value->noRelation = NoRelation::NewIntermediate;
     }
 
   llvm::cantFail(forEachKept([&](Operator &op) { return renumberCalls(model, op, numbers, true); }));

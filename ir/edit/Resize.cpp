@@ -15,8 +15,8 @@ static Place placeOf(const Operator &op) {
 /// The shape with −1 where it is not known, as the file says it.
 static llvm::SmallVector<int32_t, 4> statedShape(const Value &value) {
   llvm::SmallVector<int32_t, 4> shape(value.shape.begin(), value.shape.end());
-  if (value.shapeSignature.size() == shape.size())
-    shape.assign(value.shapeSignature.begin(), value.shapeSignature.end());
+  if (value.shapeSignature().size() == shape.size())
+    shape.assign(value.shapeSignature().begin(), value.shapeSignature().end());
   return shape;
 }
 
@@ -28,16 +28,16 @@ bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
   value.relations.clear();
-  value.noRelation = "new-intermediate";
+  value.noRelation = NoRelation::NewIntermediate;
   Destinations *into = model.addDestinations();
   into->add(value);
   bury(true, model.sets.of(ids), Fate::UserRemoved, into);
-  value.shape.assign(shape.begin(), shape.end());
+  value.shape = shape;
   value.hasShape = true;
-  value.shapeSignature = {};
+  value.setShapeSignature({});
   if (llvm::is_contained(shape, -1)) {
-    value.shapeSignature = model.copy(shape);
-    std::replace(value.shape.begin(), value.shape.end(), -1, 1);
+    value.setShapeSignature(model.copy(shape));
+    value.shape.unknownToOne();
   }
   return true;
 }

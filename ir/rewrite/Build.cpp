@@ -24,7 +24,7 @@ Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> 
   Value &value = engine.newConstant(*match.root().op->subgraph(), std::move(payload));
   value.type = type;
   value.hasShape = true;
-  value.shape.assign(shape.begin(), shape.end());
+  value.shape = shape;
   value.name = label;
   constants.push_back(&value);
   Made &from = made[&value];
@@ -38,7 +38,7 @@ Value *Build::pendingResult(llvm::StringRef label) {
   value.hasShape = true;
   value.hasRank = match.consumed.front()->result()->hasRank; // files say it of all tensors or of none
   value.name = label;
-  value.noRelation = "new-intermediate";
+  value.noRelation = NoRelation::NewIntermediate;
   return &value;
 }
 
@@ -50,7 +50,7 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   op->code = code;
   if (op->operandRoom < operands.size()) {
     op->operandUses = model.arena.Allocate<Use>(operands.size());
-    op->operandRoom = operands.size();
+    op->operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);
   }
   op->operandCount = operands.size();
   for (auto [i, value] : llvm::enumerate(operands)) {
@@ -81,7 +81,7 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
 }
 
 llvm::ArrayRef<int32_t> statedShape(const Value &value) {
-  return value.shapeSignature.empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature;
+  return value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
 }
 
 bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
@@ -96,7 +96,7 @@ static void shapeAs(Value &value, const Value &like) {
   value.hasShape = like.hasShape;
   value.hasRank = like.hasRank;
   value.shape = like.shape;
-  value.shapeSignature = like.shapeSignature;
+  value.setShapeSignature(like.shapeSignature());
 }
 
 /// What the rule says of the results. False: nothing.
@@ -131,7 +131,7 @@ bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *bas
   op.resultCount = base ? base->results().size() : node.resultCount;
   if (op.resultRoom < op.resultCount) {
     op.resultValues = model.arena.Allocate<Value *>(op.resultCount);
-    op.resultRoom = op.resultCount;
+    op.resultRoom = std::min<unsigned>(op.resultCount, UINT8_MAX);
   }
   for (unsigned i = 0; i < op.resultCount; ++i) {
     Value *value = pendingResult(i == 0 ? label : model.copy(llvm::StringRef((label + "_" + llvm::Twine(i)).str())));
@@ -173,8 +173,8 @@ void Build::state(Value &value, const ResultType &type) {
   value.type = type.type;
   value.shape = type.shape;
   if (llvm::is_contained(value.shape, -1)) {
-    value.shapeSignature = model.copy(llvm::ArrayRef<int32_t>(value.shape));
-    std::replace(value.shape.begin(), value.shape.end(), -1, 1);
+    value.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(value.shape)));
+    value.shape.unknownToOne();
   }
   value.hasRank |= value.shape.empty(); // else a scalar is a tensor of unknown rank
 }
@@ -277,14 +277,14 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   item.op = detached(code, operands);
   if (base) {
     item.op->version = base->version;
-    item.op->customCode = base->customCode;
+    item.op->setCustomCode(base->customCode());
     item.op->options = base->options;
-    item.op->options2 = base->options2;
-    item.op->customOptions = base->customOptions;
+    item.op->setOptions2(base->options2());
+    item.op->setCustomOptions(base->customOptions());
     item.op->largeCustomOptions = base->largeCustomOptions;
     item.op->customOptionsFormat = base->customOptionsFormat;
     item.op->debugMetadata = base->debugMetadata;
-    item.op->mutatingVariableInputs = base->mutatingVariableInputs;
+    item.op->setMutatingVariableInputs(base->mutatingVariableInputs());
     item.sameOptions = node.options.empty();
   }
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
@@ -415,7 +415,7 @@ RewriteResult Build::foldRoot() {
       continue;
     Value *value = literal(std::move((*payloads)[i]), result->type, result->shape, result->name);
     value->quantization = result->quantization;
-    value->shapeSignature = result->shapeSignature;
+    value->setShapeSignature(result->shapeSignature());
     made[value] = from;
     made[value].base = nullptr; // it is the result, which has relations of its own
     made[value].literal = false;

@@ -37,7 +37,7 @@ bool Stored::isOf(Tensor tensor) const {
 }
 
 bool Tensor::isDenseConstant() const {
-  if (!value || !value->isConstant() || value->sparsity || value->compression || value->externalBuffer ||
+  if (!value || !value->isConstant() || value->sparsity() || value->compression || value->externalBuffer ||
       !value->payload().hasBytes() || !value->elementCount())
     return false;
   std::optional<uint64_t> size = payloadBytes(value->type, *value->elementCount());
@@ -45,7 +45,7 @@ bool Tensor::isDenseConstant() const {
 }
 
 bool Tensor::hasShapeOf(Tensor other) const {
-  return value->shape == other.value->shape && value->shapeSignature == other.value->shapeSignature;
+  return value->shape == other.value->shape && value->shapeSignature() == other.value->shapeSignature();
 }
 
 unsigned positionOf(const OperatorInfo &row, llvm::StringRef name) {
@@ -67,7 +67,7 @@ int64_t Node::option(llvm::StringRef name) const {
   const wire::Field *field = type ? type->find(name) : nullptr;
   if (!field)
     llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
-  const flatbuffers::Table *table = op->options.table ? op->options.table : op->options2.table;
+  const flatbuffers::Table *table = op->options.table ? op->options.table : op->options2().table;
   return table ? wire::integer(*table, *field) : field->defaultInteger;
 }
 

@@ -81,8 +81,8 @@ public:
   /// Fused into it; NONE where its options have no such field.
   Activation activation() const { return activationOf(*op); }
   /// The name and the options, in bytes, of an operator that is not builtin.
-  llvm::StringRef customCode() const { return op->customCode.get(); }
-  llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions->bytes(); }
+  llvm::StringRef customCode() const { return op->customCode(); }
+  llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions().bytes(); }
 
 
 private:

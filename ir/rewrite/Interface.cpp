@@ -38,7 +38,7 @@ Value &Rewriter::newPort(Value &value, const Step &step, bool exact) {
   port.hasShape = value.hasShape;
   port.hasRank = value.hasRank;
   port.shape = value.shape;
-  port.shapeSignature = value.shapeSignature;
+  port.setShapeSignature(value.shapeSignature());
   port.name = value.name;
   for (Relation relation : value.relations) {
     if (!model.steps.extend(relation.steps, step))
@@ -48,7 +48,7 @@ Value &Rewriter::newPort(Value &value, const Step &step, bool exact) {
     port.relations.push_back(relation);
   }
   if (port.relations.empty())
-    port.noRelation = "new-intermediate";
+    port.noRelation = NoRelation::NewIntermediate;
   mutation::related(model, port);
   return port;
 }
@@ -113,10 +113,10 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
       Step step{Step::Permute};
       step.first.assign({0, 2, 3, 1});
       Value &port = newPort(*value, step, true);
-      llvm::ArrayRef<int32_t> sizes = value->shape, stated = value->shapeSignature;
-      port.shape.assign({sizes[0], sizes[2], sizes[3], sizes[1]});
+      llvm::ArrayRef<int32_t> sizes = value->shape, stated = value->shapeSignature();
+      port.shape = {sizes[0], sizes[2], sizes[3], sizes[1]};
       if (stated.size() == 4)
-        port.shapeSignature = model.copy(llvm::ArrayRef<int32_t>({stated[0], stated[2], stated[3], stated[1]}));
+        port.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>({stated[0], stated[2], stated[3], stated[1]})));
       const int32_t order[2][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}};
       Value &permutation = model.addValue(graph);
       permutation.buffer = &model.addBuffer(Payload::owned(
@@ -125,10 +125,10 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
       permutation.type = TensorType::INT32;
       permutation.hasShape = true;
       permutation.hasRank = value->hasRank;
-      permutation.shape.assign({4});
+      permutation.shape = {4};
       permutation.name = model.copy((port.name + "/perm").str());
-      permutation.noRelation = "synthetic";
-      permutation.synthetic = reasonName(SyntheticReason::InventedConstant);
+      permutation.noRelation = NoRelation::Synthetic;
+      permutation.setSynthetic(reasonName(SyntheticReason::InventedConstant));
       bridge(*value, port, BuiltinOperator::TRANSPOSE, &permutation, SyntheticReason::LayoutBridge, true, "_NCHW");
     }
   };

@@ -6,24 +6,24 @@
 
 namespace origo {
 
-unsigned lineage::count(const Operator &op) { return std::max<unsigned>(op.lineages->size(), 1); }
-unsigned lineage::count(const Value &constant) { return std::max<unsigned>(constant.lineages->size(), 1); }
+unsigned lineage::count(const Operator &op) { return std::max<unsigned>(op.lineages().size(), 1); }
+unsigned lineage::count(const Value &constant) { return std::max<unsigned>(constant.lineages().size(), 1); }
 
 IdSet lineage::origins(const Operator &op, uint32_t lineage) {
-  return op.lineages->empty() ? op.origins : op.lineages.get()[lineage].operators;
+  return op.lineages().empty() ? op.origins : op.lineages()[lineage].operators;
 }
 
 uint32_t lineage::ofOperand(const Operator &op, uint32_t lineage, unsigned operand) {
-  return op.lineages->empty() ? op.operands()[operand].lineage : op.lineages.get()[lineage].operands[operand];
+  return op.lineages().empty() ? op.operands()[operand].lineage : op.lineages()[lineage].operands[operand];
 }
 
 Lineage lineage::parents(const Value &constant, uint32_t lineage) {
-  return constant.lineages->empty() ? Lineage{constant.sourceOperators, constant.sourceTensors}
-                                    : constant.lineages.get()[lineage];
+  return constant.lineages().empty() ? Lineage{constant.sourceOperators, constant.sourceTensors}
+                                    : constant.lineages()[lineage];
 }
 
 llvm::ArrayRef<Relation> lineage::relations(const Value &constant, uint32_t lineage) {
-  if (constant.lineages->empty())
+  if (constant.lineages().empty())
     return constant.relations;
   // In the order of lineages: see add().
   const Relation *first =
@@ -35,7 +35,7 @@ llvm::ArrayRef<Relation> lineage::relations(const Value &constant, uint32_t line
 }
 
 static std::vector<Lineage> &listed(Operator &op) {
-  std::vector<Lineage> &list = op.lineages.make();
+  std::vector<Lineage> &list = op.makeLineages();
   if (list.empty()) {
     list.push_back({op.origins, {}});
     for (const Use &use : op.operands())
@@ -72,7 +72,7 @@ llvm::SmallVector<uint32_t, 2> lineage::add(Operator &survivor, const Operator &
 }
 
 llvm::SmallVector<uint32_t, 2> lineage::add(Value &survivor, const Value &duplicate) {
-  std::vector<Lineage> &list = survivor.lineages.make();
+  std::vector<Lineage> &list = survivor.makeLineages();
   if (list.empty())
     list.push_back({survivor.sourceOperators, survivor.sourceTensors});
   llvm::SmallVector<uint32_t, 2> numbers;
@@ -84,12 +84,12 @@ llvm::SmallVector<uint32_t, 2> lineage::add(Value &survivor, const Value &duplic
 void lineage::forget(Model &model) {
   for (auto &graph : model.subgraphs) {
     for (Operator &op : graph->operators) {
-      op.lineages.clear();
+      op.clearLineages();
       for (Use &use : op.operands())
         use.lineage = 0;
     }
     for (Value *value : graph->values) {
-      value->lineages.clear();
+      value->clearLineages();
       for (Relation &relation : value->relations)
         relation.lineage = 0;
     }
@@ -164,7 +164,7 @@ private:
     for (const Relation &relation : value.relations)
       ids.push_back(relation.tensor);
     IdSet others = sets.minus(value.sourceTensors, sets.of(ids));
-    std::vector<Lineage> &list = value.lineages.make();
+    std::vector<Lineage> &list = value.makeLineages();
     for (Relation &relation : value.relations) {
       sayBy(value, relation, static_cast<uint32_t>(list.size()));
       list.push_back({{}, sets.join(sets.single(relation.tensor), others)});
@@ -241,7 +241,7 @@ private:
     llvm::stable_sort(result->relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
     for (auto [use, lineage] : llvm::zip(op.operands(), list.front().operands))
       use.lineage = lineage;
-    op.lineages = std::move(list);
+    op.makeLineages() = std::move(list);
     several.insert(result);
     return true;
   }
@@ -252,7 +252,7 @@ private:
     constexpr size_t farthest = 64;
     Ids origins; // what makes the result there before what comes before that
     for (const Value *result : op.results())
-      for (const Relation &relation : result ? llvm::ArrayRef(result->relations) : llvm::ArrayRef<Relation>())
+      for (const Relation &relation : result ? llvm::ArrayRef<Relation>(result->relations) : llvm::ArrayRef<Relation>())
         if (int32_t maker = source.producer(relation.tensor);
             maker >= 0 && origins.size() < farthest && sets.contains(op.origins, maker))
           origins.push_back(maker);
@@ -309,7 +309,7 @@ std::vector<bool> usedLineages(Value &value, size_t count) {
   std::vector<bool> used(count);
   value.forEachUse([&](Use &use) {
     used[use.lineage] = true;
-    for (const Lineage &one : use.user()->lineages.get())
+    for (const Lineage &one : use.user()->lineages())
       used[one.operands[use.operandIndex()]] = true;
   });
   return used;
@@ -357,18 +357,18 @@ void lineage::dropUnused(Model &model) {
   };
   for (auto &graph : model.subgraphs) {
     for (Value *value : graph->values)
-      if (!value->lineages->empty() && value->isConstant() && value->otherUses == 0 && !value->unused() &&
-          drop(*value, true, value->sourceTensors, value->lineages.get())) {
+      if (!value->lineages().empty() && value->isConstant() && value->otherUses == 0 && !value->unused() &&
+          drop(*value, true, value->sourceTensors, value->lineages())) {
         if (value->sourceTensors.empty() && value->sourceOperators.empty())
-          value->synthetic = reasonName(SyntheticReason::InventedConstant);
+          value->setSynthetic(reasonName(SyntheticReason::InventedConstant));
         if (value->relations.empty())
-          value->noRelation = value->synthetic->empty() ? "approximated" : "synthetic";
+          value->noRelation = value->synthetic().empty() ? NoRelation::Approximated : NoRelation::Synthetic;
       }
     for (Operator &op : graph->operators) {
       Value *result = op.results().size() == 1 ? op.result() : nullptr;
-      if (!op.lineages->empty() && result && result->otherUses == 0 && !result->unused() &&
-          drop(*result, false, op.origins, op.lineages.get()) && result->relations.empty())
-        result->noRelation = "new-intermediate";
+      if (!op.lineages().empty() && result && result->otherUses == 0 && !result->unused() &&
+          drop(*result, false, op.origins, op.lineages()) && result->relations.empty())
+        result->noRelation = NoRelation::NewIntermediate;
     }
   }
 }
@@ -381,10 +381,10 @@ void lineage::restore(Model &model) {
 void lineage::renumber(Use &use, llvm::function_ref<uint32_t(uint32_t)> number) {
   use.lineage = number(use.lineage);
   Operator &user = *use.user();
-  if (!user.lineages->empty())
-    for (Lineage &one : user.lineages.make()) {
+  if (!user.lineages().empty())
+    for (Lineage &one : user.makeLineages()) {
       uint32_t &operand = one.operands[use.operandIndex()];
-      operand = &one == &user.lineages.make().front() ? use.lineage : number(operand);
+      operand = &one == &user.makeLineages().front() ? use.lineage : number(operand);
     }
 }
 

@@ -126,7 +126,7 @@ bool Matcher::matchesOperation(const Expr &pattern, Operator &op, Value *value, 
   const Expr::Node &node = *pattern.key();
   bool fits =
       llvm::is_contained(node.codes, op.code) || (node.trait != Trait::None && op.info() && op.info()->has(node.trait));
-  if (!fits || (!node.customCode.empty() && op.customCode.get() != node.customCode) || op.result() != value)
+  if (!fits || (!node.customCode.empty() && op.customCode() != node.customCode) || op.result() != value)
     return miss([&] { return namesOf(node) + ", found " + op.opName(); });
   if (node.users == Expr::Users::One && !value->hasOneUse())
     return miss([] { return "one use"; });

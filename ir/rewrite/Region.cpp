@@ -168,14 +168,14 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
     }
     op.origins = model.sets.join(op.origins, one.operators);
     if (ways.size() > 1)
-      op.lineages.make().push_back(std::move(one));
+      op.makeLineages().push_back(std::move(one));
   }
   for (Operator *from : item.standsFor) {
     op.passes = model.passLists.join(op.passes, from->passes);
     op.calls = model.sets.join(op.calls, from->calls);
     op.inexact |= from->inexact;
-    if (!from->wide->empty())
-      op.wide = from->wide;
+    if (!from->wide().empty())
+      op.setWide(from->wide());
     if (from->synthetic) {
       serves = model.sets.join(serves, from->synthetic->serves);
       reason = from->synthetic->reason;

@@ -80,9 +80,9 @@ void Build::stampConstant(Value &constant) {
   mutation::derived(model, constant);
   mutation::related(model, constant);
   if (constant.relations.empty())
-    constant.noRelation = from.literal ? "synthetic" : "approximated";
+    constant.noRelation = from.literal ? NoRelation::Synthetic : NoRelation::Approximated;
   if (constant.sourceTensors.empty() && constant.sourceOperators.empty())
-    constant.synthetic = reasonName(SyntheticReason::InventedConstant);
+    constant.setSynthetic(reasonName(SyntheticReason::InventedConstant));
 }
 
 /// A movement that was put behind: what it moves is the tensor that stands behind it, moved back.
@@ -120,7 +120,7 @@ void Build::relateMoved() {
         inner->relations.push_back(relation);
     }
     if (!inner->relations.empty())
-      inner->noRelation.clear();
+      inner->noRelation = NoRelation::None;
   }
 }
 
@@ -137,7 +137,7 @@ void Build::relateAs(Value &stored, const Value &real, llvm::function_ref<uint32
       stored.relations.push_back(relation);
     }
   if (!stored.relations.empty())
-    stored.noRelation.clear();
+    stored.noRelation = NoRelation::None;
   mutation::related(model, stored);
 }
 

@@ -63,6 +63,8 @@ void Rewriter::forgetSpent() {
   spent.clear();
   llvm::copy_if(spentValues, std::back_inserter(model.spareValues), [](auto &spare) { return !spare.second->named; });
   spentValues.clear();
+  if (model.sets.crowded() && !onRewrite) // who looks on may have kept some
+    model.forgetUnusedSets();
 }
 
 /// Why no rewrite at all may touch what was matched.
@@ -190,7 +192,7 @@ std::optional<RewriteEvent> Rewriter::describe(llvm::ArrayRef<Operator *> consum
 
 /// Why `to` cannot stand in the place of `from`.
 const char *Rewriter::mergeRefusal(const Value &from, const Value &to) const {
-  if (from.type != to.type || from.shape != to.shape || from.shapeSignature != to.shapeSignature ||
+  if (from.type != to.type || from.shape != to.shape || from.shapeSignature() != to.shapeSignature() ||
       !sameQuantization(from.quantization, to.quantization))
     return "the values differ in type, shape or quantisation";
   if (to.isVariable || from.isVariable)
@@ -269,7 +271,7 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     sortByLineage(to);
   mutation::related(model, to);
   if (!to.relations.empty())
-    to.noRelation.clear();
+    to.noRelation = NoRelation::None;
   from.relations.clear();
 }
 
@@ -290,7 +292,7 @@ void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineag
     relation.exact &= exact;
   mutation::related(model, old);
   if (old.sourceTensors.empty() && old.sourceOperators.empty())
-    old.synthetic = reasonName(SyntheticReason::InventedConstant);
+    old.setSynthetic(reasonName(SyntheticReason::InventedConstant));
   old.definer->resultValues[old.definerResult] = nullptr;
   old.definer = nullptr;
   old.buffer = &model.addBuffer(std::move(constant.buffer->payload));
@@ -307,7 +309,7 @@ void Rewriter::describeParents(Value &constant, llvm::ArrayRef<Lineage> parents)
     constant.sourceOperators = model.sets.join(constant.sourceOperators, one.operators);
   }
   if (parents.size() > 1)
-    constant.lineages = std::vector<Lineage>(parents.begin(), parents.end());
+    constant.makeLineages() = std::vector<Lineage>(parents.begin(), parents.end());
 }
 
 void Rewriter::noteUnneeded(Operator &op, unsigned position, UnneededReason reason) {
@@ -427,7 +429,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
       survivor->sourceOperators = model.sets.join(survivor->sourceOperators, value->sourceOperators);
       mutation::derived(model, *survivor);
       if (!survivor->sourceTensors.empty() || !survivor->sourceOperators.empty())
-        survivor->synthetic.clear();
+        survivor->setSynthetic({});
       Destinations *into = model.addDestinations();
       into->add(*survivor);
       eraseValue(*value, Fate::DuplicateOf, into);

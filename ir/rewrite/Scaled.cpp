@@ -80,7 +80,7 @@ void Build::relateScaled() {
       result->relations.push_back(relation);
     }
     if (!result->relations.empty())
-      result->noRelation.clear();
+      result->noRelation = NoRelation::None;
     mutation::related(model, *result);
   }
 }

@@ -10,14 +10,14 @@ namespace origo {
 /// What tells one constant from another but for its bytes.
 static bool sameDescription(const Value &a, const Value &b) {
   return a.subgraph() == b.subgraph() && a.type == b.type && a.shape == b.shape && a.hasShape == b.hasShape &&
-         a.shapeSignature == b.shapeSignature && sameQuantization(a.quantization, b.quantization) &&
+         a.shapeSignature() == b.shapeSignature() && sameQuantization(a.quantization, b.quantization) &&
          a.payload().size() == b.payload().size();
 }
 
 /// Its bytes are at hand and say all.
 static bool isPlainConstant(const Value &value) {
-  return value.isConstant() && !value.sparsity && !value.compression && !value.externalBuffer &&
-         value.variants->empty() && value.payload().hasBytes();
+  return value.isConstant() && !value.sparsity() && !value.compression && !value.externalBuffer &&
+         value.variants().empty() && value.payload().hasBytes();
 }
 
 bool sameConstant(const Value &a, const Value &b) {
@@ -123,9 +123,9 @@ static bool isCommutative(const Operator &op) {
 }
 
 static bool sameWork(const Operator &a, const Operator &b) {
-  bool cheap = a.code == b.code && a.version == b.version && a.customCode.get() == b.customCode.get() &&
+  bool cheap = a.code == b.code && a.version == b.version && a.customCode() == b.customCode() &&
                a.numOperands() == b.numOperands() && a.results().size() == b.results().size() &&
-               a.intermediates->empty() && b.intermediates->empty();
+               a.intermediates().empty() && b.intermediates().empty();
   if (!cheap)
     return false;
   bool operands =
@@ -133,7 +133,7 @@ static bool sameWork(const Operator &a, const Operator &b) {
   if (!operands && isCommutative(a))
     operands = sameOperand(a.operand(0), b.operand(1)) && sameOperand(a.operand(1), b.operand(0));
   return operands && sameOptions(a.options, b.options, "BuiltinOptions") &&
-         sameOptions(a.options2, b.options2, "BuiltinOptions2") && a.customOptions->sameBytes(b.customOptions);
+         sameOptions(a.options2(), b.options2(), "BuiltinOptions2") && a.customOptions().sameBytes(b.customOptions());
 }
 
 uint64_t ValueNumbers::keyOf(const Operator &op, bool full) {
@@ -151,7 +151,7 @@ uint64_t ValueNumbers::keyOf(const Operator &op, bool full) {
   for (const Value *value : op.results())
     results = llvm::hash_combine(results, value ? hashOf(*value) : 0);
   std::vector<uint8_t> options =
-      op.options.member ? encoded(op.options, "BuiltinOptions") : encoded(op.options2, "BuiltinOptions2");
+      op.options.member ? encoded(op.options, "BuiltinOptions") : encoded(op.options2(), "BuiltinOptions2");
   return llvm::hash_combine(static_cast<int>(op.code), op.subgraph(), results,
                             llvm::hash_combine_range(operands.begin(), operands.end()), llvm::xxh3_64bits(options));
 }

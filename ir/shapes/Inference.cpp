@@ -59,9 +59,9 @@ std::optional<Shape> inference::shapeOf(const Value *value) {
       return std::nullopt;
   }
   Shape shape(value->shape);
-  bool haveSignature = value->shapeSignature.size() == shape.size();
+  bool haveSignature = value->shapeSignature().size() == shape.size();
   for (size_t i = 0; i < shape.size(); ++i)
-    if (shape[i] < 0 || (haveSignature && value->shapeSignature[i] < 0))
+    if (shape[i] < 0 || (haveSignature && value->shapeSignature()[i] < 0))
       shape[i] = -1;
   return shape;
 }

@@ -47,7 +47,7 @@ public:
   /// The same for a table of BuiltinOptions2.
   template <class T> const T &options2() const {
     return *reinterpret_cast<const T *>(
-        tableOf(op.options2, static_cast<uint8_t>(circle::BuiltinOptions2Traits<T>::enum_value)));
+        tableOf(op.options2(), static_cast<uint8_t>(circle::BuiltinOptions2Traits<T>::enum_value)));
   }
 
   /// The operator cannot be like this.

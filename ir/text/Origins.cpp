@@ -104,11 +104,11 @@ static void printRelations(llvm::raw_ostream &os, const Value &value, const Tain
       printStep(os, step);
     separator = ", ";
   }
-  if (value.relations.empty() && !value.noRelation->empty())
-    os << value.noRelation.get();
+  if (value.relations.empty() && value.noRelation != NoRelation::None)
+    os << noRelationName(value.noRelation);
 }
 
-static bool hasRelations(const Value &value) { return !value.relations.empty() || !value.noRelation->empty(); }
+static bool hasRelations(const Value &value) { return !value.relations.empty() || value.noRelation != NoRelation::None; }
 
 void printOrigins(llvm::raw_ostream &os, const Operator &op, const Taint &taint) {
   Model &model = op.subgraph()->model();
@@ -130,8 +130,8 @@ void printOrigins(llvm::raw_ostream &os, const Operator &op, const Taint &taint)
     os << " called from ";
     printIds(os, model.sets, op.calls);
   }
-  if (!op.wide->empty())
-    os << " wide " << op.wide.get();
+  if (!op.wide().empty())
+    os << " wide " << op.wide();
   if (op.inexact)
     os << " inexact";
   for (const Value *result : op.results())
@@ -154,8 +154,8 @@ void printOrigins(llvm::raw_ostream &os, const Value &value, const Taint &taint)
   };
   part("from constants", value.sourceTensors);
   part("operators", value.sourceOperators);
-  if (!value.synthetic->empty()) {
-    os << separator << "synthetic " << value.synthetic.get();
+  if (!value.synthetic().empty()) {
+    os << separator << "synthetic " << value.synthetic();
     separator = " ";
   }
   if (hasRelations(value)) {

@@ -26,9 +26,9 @@ void Parser::addOpcodes() {
   llvm::StringMap<bool> seen;
   for (auto &graph : model->subgraphs)
     for (const Operator &op : graph->operators) {
-      std::string key = (Twine(static_cast<int32_t>(op.code)) + "." + Twine(op.version) + "." + op.customCode.get()).str();
+      std::string key = (Twine(static_cast<int32_t>(op.code)) + "." + Twine(op.version) + "." + op.customCode()).str();
       if (seen.try_emplace(key, true).second)
-        model->opcodes.push_back({op.code, op.version, op.customCode});
+        model->opcodes.push_back({op.code, op.version, op.customCode()});
     }
 }
 
@@ -70,7 +70,7 @@ bool Parser::bufferFor(ValueState &state) {
   if (value.producer())
     return failAt(state.line, state.column, "the tensor is computed and has bytes");
   std::optional<uint64_t> needed =
-      value.hasShape && !value.sparsity && !value.compression ? expectedBytes(value) : std::nullopt;
+      value.hasShape && !value.sparsity() && !value.compression ? expectedBytes(value) : std::nullopt;
   if (needed && *needed > payload.size())
     return failAt(state.line, state.column,
                   "shape and type need " + Twine(*needed) + " bytes, but there are " + Twine(payload.size()));
@@ -135,7 +135,7 @@ bool Parser::checkCalls() {
   std::vector<unsigned> depth(graphs.size());
   for (const Caller &caller : this->callers) {
     const OperatorInfo &row = *caller.op->info();
-    const flatbuffers::Table &table = caller.op->options.table ? *caller.op->options.table : *caller.op->options2.table;
+    const flatbuffers::Table &table = caller.op->options.table ? *caller.op->options.table : *caller.op->options2().table;
     size_t named = 0;
     for (StringRef name : row.subgraphFields) {
       const wire::Field &field = *row.optionsType()->find(name);

@@ -215,7 +215,7 @@ bool Parser::dimensions(llvm::SmallVectorImpl<int32_t> &sizes) {
 bool Parser::shape(Value &value) {
   Token where = token;
   value.hasShape = true;
-  llvm::SmallVector<int32_t, 8> signature;
+  llvm::SmallVector<int32_t, 8> shape, signature;
   bool marked = false;
   if (!list('[', ']', [&] {
         if (signature.size() == maxRank)
@@ -223,15 +223,16 @@ bool Parser::shape(Value &value) {
         int64_t size;
         if (!integer(size, -1, INT32_MAX, "a dimension"))
           return false;
-        value.shape.push_back(size);
+        shape.push_back(size);
         bool open = accept('?');
         marked |= open;
         signature.push_back(open ? -1 : size);
         return true;
       }))
     return false;
+  value.shape = shape;
   if (marked)
-    value.shapeSignature = model->copy(ArrayRef<int32_t>(signature));
+    value.setShapeSignature(model->copy(ArrayRef<int32_t>(signature)));
   uint64_t elements = 1;
   if (!llvm::is_contained(value.shape, 0) && !llvm::is_contained(value.shape, -1))
     for (int32_t size : value.shape)
@@ -259,7 +260,7 @@ bool Parser::modifier(GraphState &graph, ValueState &state) {
     if (sizes.size() != value.shape.size())
       return failAt(where,
                     "the signature has " + Twine(sizes.size()) + " dimensions, the shape " + Twine(value.shape.size()));
-    value.shapeSignature = model->copy(ArrayRef<int32_t>(sizes));
+    value.setShapeSignature(model->copy(ArrayRef<int32_t>(sizes)));
     return true;
   }
   if (where.text == "buffer") {
@@ -295,7 +296,7 @@ bool Parser::modifier(GraphState &graph, ValueState &state) {
     flatbuffers::uoffset_t table;
     if (!parseTable(*this, *wire::Schema::circle().table("SparsityParameters"), builder, table))
       return false;
-    value.sparsity = reinterpret_cast<const circle::SparsityParameters *>(keepTable(table));
+    value.setSparsity(reinterpret_cast<const circle::SparsityParameters *>(keepTable(table)));
     return true;
   }
   return failAt(where, "there is no attribute '" + where.text + "' of a tensor");
@@ -316,7 +317,7 @@ bool Parser::variants(Value &value) {
         return true;
       }))
     return false;
-  value.variants = model->copy(ArrayRef<VariantType>(items));
+  value.setVariants(model->copy(ArrayRef<VariantType>(items)));
   return true;
 }
 

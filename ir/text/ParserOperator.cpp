@@ -82,10 +82,10 @@ bool Parser::operation(GraphState &graph, llvm::ArrayRef<Value *> results) {
       return failAt(where, "the operator has its own result as an operand");
   op.version = opcodeRow.version;
   if (!opcodeRow.customCode.empty())
-    op.customCode = opcodeRow.customCode;
+    op.setCustomCode(opcodeRow.customCode);
   if (!attributes(graph, op))
     return false;
-  if (row && !row->subgraphFields.empty() && (op.options.table || op.options2.table))
+  if (row && !row->subgraphFields.empty() && (op.options.table || op.options2().table))
     callers.push_back({&op, where.line, where.column});
   return true;
 }
@@ -139,7 +139,7 @@ bool Parser::attributes(GraphState &graph, Operator &op) {
   if (first)
     op.options = {static_cast<uint8_t>(first->value), emptyTable(*first->table)};
   else if (second)
-    op.options2 = {static_cast<uint8_t>(second->value), emptyTable(*second->table)};
+    op.setOptions2({static_cast<uint8_t>(second->value), emptyTable(*second->table)});
   bool ownTable = false;
   while (token.kind == Token::Word || at('{'))
     if (!attribute(graph, op, ownTable))
@@ -155,7 +155,7 @@ bool Parser::otherOptions(Operator &op, bool &ownTable) {
       continue;
     Token where = token;
     advance();
-    Options &options = unionName == "BuiltinOptions" ? op.options : op.options2;
+    Options &options = unionName == "BuiltinOptions" ? op.options : op.makeOptions2();
     const OperatorInfo *row = op.info();
     options = {static_cast<uint8_t>(known->value), nullptr};
     ownTable = true;
@@ -176,15 +176,15 @@ bool Parser::attribute(GraphState &graph, Operator &op, bool &ownTable) {
     if (!row || !row->optionsType())
       return fail("the operator has no options");
     ownTable = true;
-    return optionsTable(row, *row->optionsType(), op.options.member ? op.options.table : op.options2.table);
+    return optionsTable(row, *row->optionsType(), op.options.member ? op.options.table : op.makeOptions2().table);
   }
   if (acceptWord("no_options")) {
     ownTable = true;
-    (row && row->options != circle::BuiltinOptions::NONE ? op.options : op.options2) = {};
+    (row && row->options != circle::BuiltinOptions::NONE ? op.options : op.makeOptions2()) = {};
     return true;
   }
   if (atWord("options") || atWord("options2")) {
-    Options &options = atWord("options") ? op.options : op.options2;
+    Options &options = atWord("options") ? op.options : op.makeOptions2();
     advance();
     options = {};
     ownTable = true;
@@ -196,7 +196,7 @@ bool Parser::attribute(GraphState &graph, Operator &op, bool &ownTable) {
     Payload options;
     if (!data.bytes(options))
       return false;
-    op.customOptions = std::move(options);
+    op.setCustomOptions(std::move(options));
     return true;
   }
   if (acceptWord("custom_format"))
@@ -213,12 +213,12 @@ bool Parser::attribute(GraphState &graph, Operator &op, bool &ownTable) {
           return true;
         }))
       return false;
-    op.mutatingVariableInputs = model->copy(llvm::ArrayRef<uint8_t>(flags));
+    op.setMutatingVariableInputs(model->copy(llvm::ArrayRef<uint8_t>(flags)));
     return true;
   }
   if (acceptWord("intermediates")) {
     llvm::SmallVector<Value *> values;
-    if (!op.intermediates->empty())
+    if (!op.intermediates().empty())
       return fail("the intermediates are given twice");
     if (!list('(', ')', [&] { return optional(graph, values.emplace_back()); }))
       return false;

@@ -146,9 +146,9 @@ void Printer::opcodes(const Model &model) {
   for (auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       std::string key =
-          (llvm::Twine(static_cast<int32_t>(op.code)) + "." + llvm::Twine(op.version) + "." + op.customCode.get()).str();
+          (llvm::Twine(static_cast<int32_t>(op.code)) + "." + llvm::Twine(op.version) + "." + op.customCode()).str();
       if (seen.try_emplace(key, true).second)
-        rows.push_back({op.code, op.version, op.customCode});
+        rows.push_back({op.code, op.version, op.customCode()});
     }
   if (rows == model.opcodes)
     return;

@@ -42,7 +42,7 @@ void Printer::shape(const Value &value) {
   else
     os << type;
   // A dimension that the signature leaves open is marked with '?'.
-  llvm::ArrayRef<int32_t> signature = value.shapeSignature;
+  llvm::ArrayRef<int32_t> signature = value.shapeSignature();
   bool marked = value.hasShape && signature.size() == value.shape.size() && llvm::is_contained(signature, -1);
   for (auto [i, size] : llvm::enumerate(value.shape))
     marked = marked && (signature[i] == -1 || signature[i] == size);
@@ -138,13 +138,13 @@ void Printer::declaration(const Value &value) {
   }
   if (value.quantization && options.quantization)
     quantization(*value.quantization);
-  if (value.sparsity) {
+  if (value.sparsity()) {
     os << " sparse";
     printTable(os, *wire::Schema::circle().table("SparsityParameters"),
-               reinterpret_cast<const flatbuffers::Table &>(*value.sparsity));
+               reinterpret_cast<const flatbuffers::Table &>(*value.sparsity()));
   }
-  if (!value.variants->empty())
-    list(" variants[", value.variants.get(), "]", [&](const VariantType &variant) {
+  if (!value.variants().empty())
+    list(" variants[", value.variants(), "]", [&](const VariantType &variant) {
       os << tensorTypeShortName(variant.type);
       dimensions(variant.shape);
       if (variant.hasRank)
@@ -256,18 +256,18 @@ void Printer::unionOf(const Operator &op, const Options &given, bool second) {
 
 void Printer::optionsOf(const Operator &op) {
   unionOf(op, op.options, false);
-  unionOf(op, op.options2, true);
-  if (!op.customOptions->empty() || op.largeCustomOptions) {
+  unionOf(op, op.options2(), true);
+  if (!op.customOptions().empty() || op.largeCustomOptions) {
     os << (op.largeCustomOptions ? " large_custom " : " custom ");
-    data.bytes(os, op.customOptions);
+    data.bytes(os, op.customOptions());
   }
   if (op.customOptionsFormat)
     os << " custom_format " << static_cast<int>(op.customOptionsFormat);
-  if (!op.mutatingVariableInputs->empty())
-    list(" mutating [", op.mutatingVariableInputs.get(), "]",
+  if (!op.mutatingVariableInputs().empty())
+    list(" mutating [", op.mutatingVariableInputs(), "]",
          [&](uint8_t flag) { printNumber(os, numberKind(wire::Type::Bool), flag); });
-  if (!op.intermediates->empty())
-    list(" intermediates (", op.intermediates.get(), ")", [&](const Value *value) { label(value); });
+  if (!op.intermediates().empty())
+    list(" intermediates (", op.intermediates(), ")", [&](const Value *value) { label(value); });
   if (op.debugMetadata != -1)
     os << " debug " << op.debugMetadata;
 }
@@ -286,7 +286,7 @@ void Printer::op(const Operator &op) {
     });
     os << " = ";
   }
-  opcode(op.code, op.version, op.customCode);
+  opcode(op.code, op.version, op.customCode());
   operands(op);
   optionsOf(op);
 }

@@ -110,7 +110,7 @@ struct Reading {
       return std::nullopt;
     reading.bytes = value.payload().bytes();
     reading.elements = *elements;
-    reading.sparse = value.sparsity;
+    reading.sparse = value.sparsity();
     reading.stored = reading.sparse ? reading.bytes.size() * 8 / *bits : *elements;
     if (reading.sparse ? reading.stored > *elements : payloadBytes(value.type, *elements) != reading.bytes.size())
       return std::nullopt;

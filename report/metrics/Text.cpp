@@ -63,7 +63,7 @@ std::string typeOf(const Value &value) {
 std::string kindOf(StringRef op, StringRef customCode) {
   return customCode.empty() ? op.str() : (op + ":" + customCode).str();
 }
-std::string kindOf(const Operator &op) { return kindOf(op.opName(), op.customCode.get()); }
+std::string kindOf(const Operator &op) { return kindOf(op.opName(), op.customCode()); }
 
 template <class Ids> std::string joined(const Ids &ids) {
   std::string text;
@@ -293,8 +293,8 @@ void putFigures(Json &object, const Figures &figures) {
 
 Json operatorJson(const OperatorMetrics &row) {
   Json object = {{"subgraph", row.op->subgraph()->index}, {"index", row.op->index}, {"op", row.op->opName()}};
-  if (!row.op->customCode->empty())
-    object["custom_code"] = textOf(row.op->customCode.get());
+  if (!row.op->customCode().empty())
+    object["custom_code"] = textOf(row.op->customCode());
   object["outputs"] = Json::array();
   for (const Value *value : row.op->results())
     object["outputs"].push_back(value ? textOf(value->name) : Json(nullptr));

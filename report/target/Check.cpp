@@ -83,7 +83,7 @@ int64_t dimensionOf(const Value &value, int64_t i) {
   i = i < 0 ? i + value.rank() : i;
   if (i < 0 || i >= value.rank())
     return -1;
-  bool unknown = static_cast<int>(value.shapeSignature.size()) == value.rank() && value.shapeSignature[i] < 0;
+  bool unknown = static_cast<int>(value.shapeSignature().size()) == value.rank() && value.shapeSignature()[i] < 0;
   return unknown ? -1 : value.shape[i];
 }
 
@@ -180,12 +180,12 @@ public:
     const OperatorLimits *limits = nullptr;
     std::string name = op.opName();
     if (op.code == BuiltinOperator::CUSTOM)
-      limits = find("CUSTOM:" + op.customCode->str());
+      limits = find("CUSTOM:" + op.customCode().str());
     if (!limits)
       limits = find(name);
     if (!limits) {
       if (op.code == BuiltinOperator::CUSTOM)
-        name += ":" + op.customCode->str();
+        name += ":" + op.customCode().str();
       report("ops", "listed", name);
     } else {
       check(op, *limits);

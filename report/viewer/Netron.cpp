@@ -132,8 +132,8 @@ private:
     }
     if (auto passes = model.passLists.get(row.op->passes); !passes.empty())
       put(*key, "pass", jsonText(llvm::join(passes, "; ")));
-    if (!row.op->wide->empty())
-      put(*key, "origin.wide", jsonText(row.op->wide.get()));
+    if (!row.op->wide().empty())
+      put(*key, "origin.wide", jsonText(row.op->wide()));
   }
 
   void describeValues() {

@@ -244,7 +244,7 @@ int main(int argc, char **argv) {
       if (!only.empty() && op.opName() != only)
         continue;
       Verdict verdict = judge(op, tapped && graph->index == 0 ? &*tapped : nullptr);
-      std::string custom = op.customCode->empty() ? "" : ":" + printable(op.customCode);
+      std::string custom = op.customCode().empty() ? "" : ":" + printable(op.customCode());
       llvm::outs() << op.opName() << custom << "\t" << typesOf(op) << "\t" << verdict.word << "\tsubgraph "
                    << graph->index << ", operator " << op.index << "; " << verdict.reason << "\n";
     }

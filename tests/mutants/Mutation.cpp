@@ -119,7 +119,7 @@ void mutation::related(Model &model, Value &value) {
     say(model, old + " is said to be " + (relation.exact ? "exact" : "inexact"));
   }
   if (due(Kind::LoseRelation)) {
-    value.relations.pop_back();
+    value.relations.erase(value.relations.end() - 1, value.relations.end());
     say(model, old + " is lost");
   }
 }
