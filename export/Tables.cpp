@@ -44,6 +44,11 @@ public:
 
   llvm::Error build() {
     tables.tflite = tflite;
+    // Growing takes twice the room for a while. What is reserved and not used takes none.
+    size_t rows = 0;
+    for (auto &graph : model.subgraphs)
+      rows += graph->values.size() + graph->operators.size();
+    builder = flatbuffers::FlatBufferBuilder(1024 + std::min<size_t>(rows * 160, size_t{1} << 30));
     collectBuffers();
     emptyString = string("");
 

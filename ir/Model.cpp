@@ -422,7 +422,7 @@ private:
     while (Destinations *after = next(end))
       end = after;
     while (Destinations *after = next(list)) {
-      list->entries.front() = end;
+      *list->entries.begin() = end;
       list = after;
     }
     return end;

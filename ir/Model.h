@@ -17,6 +17,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/TinyPtrVector.h"
 #include "llvm/ADT/ilist_node.h"
 #include "llvm/ADT/simple_ilist.h"
 #include "llvm/Support/Allocator.h"
@@ -336,7 +337,7 @@ private:
 /// Where the work of what a rewrite erased went; followed to what is live when the ledger is written. An operator that
 /// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to it.
 struct alignas(8) Destinations {
-  llvm::SmallVector<llvm::PointerUnion<Operator *, Value *, Destinations *>, 1> entries;
+  llvm::TinyPtrVector<llvm::PointerUnion<Operator *, Value *, Destinations *>> entries; ///< nearly always one
   void add(Value &value) {
     entries.push_back(&value);
     value.named = true;

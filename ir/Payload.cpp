@@ -108,7 +108,7 @@ MappedFile::~MappedFile() {
 FileDescriptor::~FileDescriptor() { ::close(fd); }
 
 Payload::Payload(std::shared_ptr<MappedFile> file, uint64_t offset, uint64_t size)
-    : data(file->bytes().data() + offset), length(size), mapping(file.get()), owner(std::move(file)) {}
+    : data(file->bytes().data() + offset), length(size), kind(Mapped), owner(std::move(file)) {}
 
 Payload Payload::owned(std::string bytes) {
   Payload p;
@@ -123,6 +123,7 @@ Payload Payload::digest(std::string digest, uint64_t size) {
   Payload p;
   p.owner = std::make_shared<std::string>(std::move(digest));
   p.length = size;
+  p.kind = Digest;
   return p;
 }
 
@@ -281,52 +282,55 @@ private:
 
 Payload Payload::computed(std::shared_ptr<const Computation> computation, uint64_t size, PayloadStore &store) {
   Payload p;
-  auto lazy = std::make_shared<const Lazy>(std::move(computation), size, store.spill);
   p.start = 0;
   p.length = size;
-  p.lazy = lazy.get();
-  p.owner = std::move(lazy);
+  p.kind = Computed;
+  p.owner = std::make_shared<const Lazy>(std::move(computation), size, store.spill);
   return p;
 }
 
-llvm::Error Payload::materialize() const { return lazy ? lazy->make() : llvm::Error::success(); }
+const Payload::Lazy *Payload::lazy() const {
+  return kind == Computed ? static_cast<const Lazy *>(owner.get()) : nullptr;
+}
+
+llvm::Error Payload::materialize() const { return lazy() ? lazy()->make() : llvm::Error::success(); }
 
 llvm::ArrayRef<uint8_t> Payload::computedBytes() const {
-  if (llvm::Error error = lazy->make()) {
+  if (llvm::Error error = lazy()->make()) {
     llvm::consumeError(std::move(error));
-    lazy->makeInMemory();
+    lazy()->makeInMemory();
   }
-  return lazy->made()->bytes().slice(start, length);
+  return lazy()->made()->bytes().slice(start, length);
 }
 
 unsigned Payload::cost() const {
-  std::shared_ptr<const Computation> computation = lazy ? lazy->toCompute() : nullptr;
+  std::shared_ptr<const Computation> computation = lazy() ? lazy()->toCompute() : nullptr;
   return computation ? computation->cost() : 0;
 }
 
 void Payload::read(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) const {
   assert(hasBytes() && offset <= length && window.size() <= length - offset);
-  if (std::shared_ptr<const Computation> computation = lazy ? lazy->toCompute() : nullptr)
+  if (std::shared_ptr<const Computation> computation = lazy() ? lazy()->toCompute() : nullptr)
     computation->fill(start + offset, window);
   else
     llvm::copy(bytes().slice(offset, window.size()), window.begin());
 }
 
 const MappedFile *Payload::file() const {
-  if (!lazy)
-    return mapping;
-  const Payload *made = lazy->made();
-  return made ? made->mapping : nullptr;
+  if (kind != Computed)
+    return mapping();
+  const Payload *made = lazy()->made();
+  return made ? made->mapping() : nullptr;
 }
 
 uint64_t Payload::offset() const {
-  return lazy ? lazy->made()->offset() + start : mapping->offset() + (data - mapping->bytes().data());
+  return kind == Computed ? lazy()->made()->offset() + start : mapping()->offset() + (data - mapping()->bytes().data());
 }
 
 Payload Payload::slice(uint64_t offset, uint64_t size) const {
   assert(hasBytes() && offset <= length && size <= length - offset);
   Payload part = *this;
-  if (lazy)
+  if (kind == Computed)
     part.start += offset;
   else
     part.data += offset;

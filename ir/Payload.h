@@ -78,11 +78,11 @@ public:
 
   uint64_t size() const { return length; }
   bool empty() const { return length == 0; }
-  bool hasBytes() const { return length == 0 || data || lazy; }
+  bool hasBytes() const { return length == 0 || kind != Digest; }
   /// All bytes, at any alignment. Those of a computed payload are made once for all its copies; where the disk has no
   /// room for big ones they take memory, so who can fail calls materialize() before.
   llvm::ArrayRef<uint8_t> bytes() const {
-    return lazy ? computedBytes() : llvm::ArrayRef<uint8_t>(data, data ? static_cast<size_t>(length) : 0);
+    return kind == Computed ? computedBytes() : llvm::ArrayRef<uint8_t>(data, data ? static_cast<size_t>(length) : 0);
   }
   /// Makes the bytes of a computed payload; an error if there is no room for them.
   llvm::Error materialize() const;
@@ -106,19 +106,24 @@ public:
   uint64_t hash() const;
   /// Two payloads of one size that share their bytes have the same.
   std::pair<const void *, uint64_t> identity() const {
-    return lazy ? std::pair<const void *, uint64_t>(lazy, start) : std::pair<const void *, uint64_t>(data, 0);
+    return kind == Computed ? std::pair<const void *, uint64_t>(owner.get(), start)
+                            : std::pair<const void *, uint64_t>(data, 0);
   }
 
 private:
   class Lazy;
-  const uint8_t *data = nullptr;
-  uint64_t length = 0;
+  enum Kind : uint8_t { Owned, Mapped, Computed, Digest };
   union {
-    const MappedFile *mapping = nullptr;
-    uint64_t start; ///< of a computed one, in `lazy`
+    const uint8_t *data = nullptr;
+    uint64_t start; ///< of a computed one, in what is computed
   };
-  const Lazy *lazy = nullptr;        ///< computed
-  std::shared_ptr<const void> owner; ///< the mapping; the computed bytes; or a std::string: the bytes, or the digest
+  uint64_t length : 61 = 0;
+  uint64_t kind : 3 = Owned;
+  std::shared_ptr<const void> owner; ///< MappedFile, Lazy, or a std::string: the bytes, or the digest
+  const Lazy *lazy() const;
+  const MappedFile *mapping() const {
+    return kind == Mapped ? static_cast<const MappedFile *>(owner.get()) : nullptr;
+  }
   llvm::ArrayRef<uint8_t> computedBytes() const;
 };
 

@@ -26,8 +26,9 @@ Rewriter::Rewriter(Model &model, PayloadStore &store, Folding folding)
 
 Rewriter::~Rewriter() {
   llvm::consumeError(std::move(error));
-  for (Operator *op : worklist)
-    op->queued = false; // for the next one
+  for (auto *list : {&fresh, &worklist})
+    for (Operator *op : *list)
+      op->queued = false; // for the next one
 }
 
 RewriteResult Rewriter::apply(llvm::StringRef passName, llvm::StringRef ruleName, llvm::StringRef mismatch,
@@ -517,7 +518,7 @@ void Rewriter::push(Operator &op) {
   if (op.queued || op.erased())
     return;
   op.queued = true;
-  worklist.push_back(&op);
+  fresh.push_back(&op);
 }
 
 void Rewriter::beginPhase() {
@@ -528,12 +529,17 @@ void Rewriter::beginPhase() {
       op.generation = 0;
       push(op);
     }
+  std::swap(worklist, fresh);
 }
 
 Operator *Rewriter::popChanged() {
-  while (!worklist.empty()) {
-    Operator *op = worklist.front();
-    worklist.pop_front();
+  constexpr unsigned fewMegabytes = 1 << 14; // of names and options, where one is looked at here and there
+  if (++popped % fewMegabytes == 0)
+    model.restFiles();
+  while (!fresh.empty() || !worklist.empty()) {
+    auto &list = fresh.empty() ? worklist : fresh;
+    Operator *op = list.front();
+    list.pop_front();
     op->queued = false;
     if (!op->erased())
       return op;

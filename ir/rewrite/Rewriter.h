@@ -105,7 +105,10 @@ private:
   const Folding folding;
   llvm::StringRef rule;
   llvm::ArrayRef<Scope> scopes;
-  std::deque<Operator *> worklist;
+  /// Those of the phase's beginning, in order, and those that a rewrite made or changed, which come first: what one
+  /// rewrite makes for another to take away again does not pile up.
+  std::deque<Operator *> worklist, fresh;
+  unsigned popped = 0;
   ValueNumbers numbers;
   std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
   llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker
