@@ -243,7 +243,7 @@ void MapReader::sourceGraph() {
     if (graph.operandEnds.size() != graph.operators.size())
       return; // a map of before
   std::vector<int32_t> operands, results;
-  auto existing = [&](auto from, std::vector<int32_t> &to) {
+  auto existing = [&](const auto &from, std::vector<int32_t> &to) {
     to.assign(from.begin(), from.end());
     for (int32_t &tensor : to)
       if (tensor < 0 || static_cast<uint32_t>(tensor) >= model.sourceTensors)
@@ -252,7 +252,7 @@ void MapReader::sourceGraph() {
   for (const origin::SourceSubgraph &graph : map.source.subgraphs)
     for (size_t i = 0; i < graph.operators.size(); ++i) {
       existing(graph.operandsOf(i), operands);
-      existing(llvm::ArrayRef(graph.operators[i].tensors), results);
+      existing(graph.operators[i].tensors, results);
       model.sourceGraph.addOperator(operands, results);
     }
 }

@@ -228,9 +228,10 @@ Listing origin::list(const ModelView &view) {
     for (const auto &[i, op] : llvm::enumerate(graph.operators)) {
       op.op = rows.op(g, i);
       op.customCode = rows.customCode(g, i);
-      for (int32_t index : rows.outputs(g, i)) {
+      op.tensors.resize(rows.outputs(g, i).size());
+      for (auto [id, index] : llvm::zip_equal(op.tensors, rows.outputs(g, i))) {
         bool exists = index >= 0 && size_t(index) < graph.tensors.size();
-        op.tensors.push_back(exists ? int32_t(graph.firstTensor + index) : -1);
+        id = exists ? int32_t(graph.firstTensor + index) : -1;
       }
     }
   }

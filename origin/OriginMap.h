@@ -1,5 +1,6 @@
 #pragma once
 
+#include "origin/Few.h"
 #include "origin/Word.h"
 
 #include <algorithm>
@@ -26,13 +27,13 @@ using Digest = std::array<uint8_t, 32>; ///< SHA-256
 struct SourceOperator {
   Word op;                      ///< schema enumerator, CUSTOM, or a decimal number
   Word customCode;              ///< of CUSTOM
-  std::vector<int32_t> tensors; ///< ids of the outputs over all subgraphs; −1: absent
+  Few<int32_t> tensors;         ///< ids of the outputs over all subgraphs; −1: absent
 };
 
 enum class TensorKind : uint8_t { Input, Activation, Variable, Constant, Absent };
 
 struct SourceTensor {
-  std::string name;
+  Text name;
   TensorKind kind = TensorKind::Absent;
 };
 

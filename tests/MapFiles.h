@@ -141,7 +141,7 @@ inline OriginMap identityMap(const ModelView &view) {
       row.op = op.op;
       row.customCode = op.customCode;
       for (int32_t tensor : op.tensors)
-        row.outputs.push_back(tensor < 0 ? "" : graph.tensors[tensor - graph.firstTensor].name);
+        row.outputs.push_back(tensor < 0 ? "" : graph.tensors[tensor - graph.firstTensor].name.str());
       row.origins = {id++};
       to.operators.push_back(row);
     }

@@ -89,7 +89,7 @@ private:
                      op.customCode + " -> " + join(op.tensors, [&](int32_t t) { return id(t); }));
     for (auto [i, tensor] : llvm::enumerate(graph.tensors))
       rows.push_back("source tensor " + std::to_string(as.tensor(graph.firstTensor + i)) + in + "\"" +
-                     as.name(tensor.name) + "\" kind " + std::to_string(int(tensor.kind)));
+                     as.name(tensor.name.str()) + "\" kind " + std::to_string(int(tensor.kind)));
   }
   std::string opRow(size_t g, const origin::OperatorRow &row) const {
     return "operator of " + std::to_string(g) + ": " + row.op + " " + row.customCode + " -> " + names(row.outputs) +

@@ -98,8 +98,9 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
     for (SourceOperator &op : graph.operators) {
       op.op = random.oneIn(5) ? "CUSTOM" : random.oneIn(5) ? "1234" : "CONV_2D";
       op.customCode = op.op == "CUSTOM" ? random.name() : "";
-      for (uint32_t i = random.below(4); i--;)
-        op.tensors.push_back(int32_t(random.below(graph.tensors.size() + 1)) - 1);
+      op.tensors.resize(random.below(4));
+      for (int32_t &tensor : op.tensors)
+        tensor = int32_t(random.below(graph.tensors.size() + 1)) - 1;
     }
     for (size_t i = 0; seed % 4 && i < graph.operators.size(); ++i) { // else as maps of before are
       for (uint32_t k = random.below(4); k--;)
@@ -136,7 +137,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       row.op = op.op;
       row.customCode = op.customCode;
       for (int32_t tensor : op.tensors)
-        row.outputs.push_back(tensor < 0 ? "" : graph.tensors[tensor - graph.firstTensor].name);
+        row.outputs.push_back(tensor < 0 ? "" : graph.tensors[tensor - graph.firstTensor].name.str());
       row.origins = random.ids(operators, 4);
       if (row.origins.empty()) {
         row.syntheticReason = "type-bridge";

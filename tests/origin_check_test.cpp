@@ -138,7 +138,7 @@ struct Case {
         OperatorRow row;
         row.op = op.op;
         for (int32_t id : op.tensors)
-          row.outputs.push_back(graph.tensors[id - graph.firstTensor].name);
+          row.outputs.push_back(graph.tensors[id - graph.firstTensor].name.str());
         rows.operators.push_back(row);
       }
       for (uint32_t i = 0; i < graph.tensors.size(); ++i) {

@@ -132,9 +132,10 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
     SourceOperator &to = known.source.subgraphs.at(row.subgraph).operators.at(row.index);
     to.op = text(row.op);
     to.customCode = text(row.custom_code);
-    to.tensors.clear();
+    std::vector<int32_t> tensors;
     for (int32_t tensor; origo_next_output(&row.outputs, &tensor);)
-      to.tensors.push_back(tensor);
+      tensors.push_back(tensor);
+    to.tensors = tensors;
   }
   uint32_t next = 0;
   auto uses = origo_uses(&from);
@@ -255,7 +256,7 @@ TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
         for (const SourceTensor &tensor : graph.tensors) {
           ASSERT_TRUE(origo_next_name(&cursor, &length));
           ASSERT_EQ(length, tensor.name.size());
-          ASSERT_EQ(std::string(buffer, std::min<size_t>(length, sizeof buffer)), tensor.name.substr(0, sizeof buffer));
+          ASSERT_EQ(std::string(buffer, std::min<size_t>(length, sizeof buffer)), tensor.name.view().substr(0, sizeof buffer));
           ++names;
         }
       ASSERT_FALSE(origo_next_name(&cursor, &length));

@@ -199,7 +199,7 @@ origin::Target asTarget(const origin::Listing &source) {
       row.origins = {graph.firstOperator + static_cast<uint32_t>(to.operators.size() - 1)};
       for (int32_t id : op.tensors) {
         const origin::SourceTensor *tensor = id < 0 ? nullptr : source.findTensor(static_cast<uint32_t>(id));
-        row.outputs.push_back(tensor ? tensor->name : "");
+        row.outputs.push_back(tensor ? tensor->name.str() : "");
       }
     }
   }

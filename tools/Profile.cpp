@@ -40,7 +40,7 @@ std::string Profile::sourceWords(uint32_t id) const {
     for (int32_t tensor : op.tensors)
       if (int64_t at = int64_t(tensor) - graph.firstTensor;
           at >= 0 && at < static_cast<int64_t>(graph.tensors.size()) && !graph.tensors[at].name.empty())
-        return words + ' ' + graph.tensors[at].name;
+        return words + ' ' + graph.tensors[at].name.str();
     return words;
   }
   return {};

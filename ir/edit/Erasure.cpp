@@ -185,7 +185,7 @@ void Editor::pruneBuffers() {
   for (Buffer *buffer : model.metadataBuffers)
     used.insert(buffer);
   llvm::erase_if(model.buffers, [&](Buffer *b) { return !used.contains(b); });
-  model.spareBuffers.clear(); // they are not listed any more
+  model.spareBuffers = {}; // they are not listed any more
 }
 
 } // namespace origo

@@ -64,6 +64,10 @@ void Rewriter::forgetSpent() {
   spent.clear();
   llvm::copy_if(spentValues, std::back_inserter(model.spareValues), [](auto &spare) { return !spare.second->named; });
   spentValues.clear();
+  forgetSets();
+}
+
+void Rewriter::forgetSets() {
   if (model.sets.crowded() && !onRewrite) // who looks on may have kept some
     model.forgetUnusedSets();
 }
@@ -417,6 +421,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
   rule = "equal";
   for (auto &graph : model.subgraphs)
     for (Value *value : std::vector<Value *>(graph->values)) {
+      forgetSets();
       if (value->erased() || !value->isConstant() || value->isInterface() || value->otherUses != 0)
         continue;
       Value *survivor = numbers.find(*value);
@@ -505,6 +510,9 @@ void Rewriter::finish() {
   lineage::dropUnused(model);
   claimWork();
   lineage::forget(model);
+  // Nothing is made any more, so there is no use for lists of what could be used again.
+  model.spareOperators = {};
+  model.spareValues = {};
 }
 
 void Rewriter::sweep() {

@@ -124,6 +124,7 @@ private:
   bool isUnneeded(const Use &use) const override { return unneeded.contains(&use); }
   void push(Operator &op);
   void forgetSpent();
+  void forgetSets();
   const char *refusal(llvm::ArrayRef<Operator *> consumed) const;
   const char *mergeRefusal(const Value &from, const Value &to) const;
   std::string spinning(llvm::ArrayRef<Operator *> roots) const;

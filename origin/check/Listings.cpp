@@ -57,15 +57,15 @@ static void checkSourceSubgraph(CheckContext &context, const FileGraph &file, si
           4, [&] { return differ(context.sourceOperator(op), "custom code", file.customCode(op), row.customCode); });
     outputs.clear();
     file.forEachOutput(op, [&](int32_t tensor) { outputs.push_back(tensor); });
-    if (outputs != row.tensors)
+    if (!(row.tensors == outputs))
       report.add(4, [&] { return context.sourceOperator(op) + " has other outputs in the file than in the map"; });
   }
   for (uint32_t i = 0; i < graph.tensorCount; ++i) {
     const SourceTensor &row = rows.tensors[i];
     uint32_t tensor = graph.firstTensor + i;
-    if (names && !sameText(file.tensorName(tensor), row.name))
+    if (names && !sameText(file.tensorName(tensor), row.name.str()))
       report.add(4, [&] {
-        return differ("source tensor " + std::to_string(tensor), "name", file.tensorName(tensor), row.name);
+        return differ("source tensor " + std::to_string(tensor), "name", file.tensorName(tensor), row.name.str());
       });
     if (file.kind[tensor] != row.kind)
       report.add(4, [&] {

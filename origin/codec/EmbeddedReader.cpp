@@ -324,8 +324,9 @@ private:
             state.failed = true;
             return;
           }
-          tensor.name.reserve(common + rest.size());
-          tensor.name.append(previous.data(), common).append(rest.data(), rest.size());
+          tensor.name.resize(common + rest.size());
+          llvm::copy(previous.take_front(common), tensor.name.begin());
+          llvm::copy(rest, tensor.name.begin() + common);
         }
         if (state.failed)
           return;
@@ -381,7 +382,7 @@ private:
       graph.operators.resize(listed.operators.size());
       for (auto [row, op] : llvm::zip_equal(graph.operators, listed.operators)) {
         for (int32_t tensor : op.tensors) {
-          const std::string &name = tensor < 0 ? std::string() : listed.tensors[tensor - listed.firstTensor].name;
+          StringRef name = tensor < 0 ? StringRef() : listed.tensors[tensor - listed.firstTensor].name;
           row.outputs.push_back(state.charge(sizeof(std::string)) ? copy(name) : std::string());
         }
         row.op = op.op;

@@ -74,13 +74,16 @@ public:
     result = {items[0], items[1]};
     return true;
   }
-  bool to(Word &result) const {
-    std::string text;
-    if (!to(text))
+  template <class T, class As> bool through(As &result) const {
+    T read;
+    if (!to(read))
       return false;
-    result = text;
+    result = read;
     return true;
   }
+  bool to(Word &result) const { return through<std::string>(result); }
+  bool to(Text &result) const { return through<std::string>(result); }
+  bool to(Few<int32_t> &result) const { return through<std::vector<int32_t>>(result); }
   bool to(uint32_t &result) const { return integer(result); }
   bool to(int32_t &result) const { return integer(result); }
   bool to(int64_t &result) const { return integer(result); }

@@ -105,8 +105,8 @@ private:
     llvm::interleaveComma(range, os, item);
     os << ']';
   }
-  template <class T> void numbers(const std::vector<T> &numbers) {
-    list(numbers, [&](T number) { os << number; });
+  template <class Numbers> void numbers(const Numbers &numbers) {
+    list(numbers, [&](auto number) { os << number; });
   }
   template <class Texts> void texts(const Texts &texts) {
     list(texts, [&](StringRef item) { text(item); });

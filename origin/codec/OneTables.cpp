@@ -26,7 +26,7 @@ std::string nameOf(const Listing &source, const SourceSubgraph &graph, uint32_t 
     uint64_t tensor = int64_t(op.tensors.front()) - graph.firstTensor; // an absent one becomes very large
     if (tensor < graph.tensors.size()) {
       // The name ends at the first NUL for whoever reads it.
-      std::string name = graph.tensors[tensor].name.c_str();
+      std::string name = graph.tensors[tensor].name.str().c_str();
       if (!name.empty())
         return name;
     }

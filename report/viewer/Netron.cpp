@@ -146,7 +146,7 @@ private:
       auto key = source ? keyOf(value, row.isConstant ? "tensor" : "value") : std::nullopt;
       if (!key)
         continue;
-      put(*key, "source.tensor", jsonText(source->name.empty() ? std::to_string(relation.tensor) : source->name));
+      put(*key, "source.tensor", jsonText(source->name.empty() ? std::to_string(relation.tensor) : source->name.str()));
       if (relation.steps)
         put(*key, "source.changed", "true");
     }

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace origo::origin {
+
+/// A list that nearly always is short, in 16 bytes: there may be one for each tensor of a large model. Up to 12 bytes of
+/// elements take no memory of their own.
+template <class T> class Few {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 4);
+
+public:
+  Few() = default;
+  Few(std::span<const T> items) { assign(items.data(), items.size()); }
+  Few(const std::vector<T> &items) { assign(items.data(), items.size()); }
+  Few(std::initializer_list<T> items) { assign(items.begin(), items.size()); }
+  Few(const Few &other) { assign(other.data(), other.size()); }
+  Few(Few &&other) noexcept { swap(other); }
+  ~Few() { resize(0); }
+  Few &operator=(Few other) noexcept {
+    swap(other);
+    return *this;
+  }
+  void assign(const T *items, size_t count) {
+    resize(count);
+    std::copy_n(items, count, data());
+  }
+  /// Keeps what fits; what is new is zero. Takes time in proportion to the size.
+  void resize(size_t size) {
+    if (size == count)
+      return;
+    Few old;
+    swap(old);
+    count = static_cast<uint32_t>(size);
+    if (count > room) {
+      T *made = new T[count]();
+      std::memcpy(store, &made, sizeof(made));
+    } else {
+      std::memset(store, 0, sizeof(store));
+    }
+    std::copy_n(old.data(), std::min(count, old.count), data());
+    if (old.count > room)
+      delete[] old.data();
+    old.count = 0;
+  }
+  void clear() { resize(0); }
+  const T *data() const { return const_cast<Few *>(this)->data(); }
+  T *data() {
+    if (count <= room)
+      return reinterpret_cast<T *>(store);
+    T *address;
+    std::memcpy(&address, store, sizeof(address));
+    return address;
+  }
+  size_t size() const { return count; }
+  bool empty() const { return count == 0; }
+  const T *begin() const { return data(); }
+  T *begin() { return data(); }
+  const T *end() const { return data() + count; }
+  T *end() { return data() + count; }
+  const T &operator[](size_t i) const { return data()[i]; }
+  T &operator[](size_t i) { return data()[i]; }
+  const T &front() const { return *data(); }
+  friend bool operator==(const Few &a, const Few &b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const Few &a, const std::vector<T> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+private:
+  static constexpr uint32_t room = 12 / sizeof(T);
+  uint32_t count = 0;
+  alignas(4) unsigned char store[12] = {}; ///< the elements, or their address
+  void swap(Few &other) noexcept {
+    std::swap(count, other.count);
+    std::swap(store, other.store);
+  }
+};
+
+/// A name.
+class Text : public Few<char> {
+public:
+  Text() = default;
+  Text(std::string_view text) : Few(std::span<const char>(text.data(), text.size())) {}
+  Text(const std::string &text) : Text(std::string_view(text)) {}
+  Text(const char *text) : Text(std::string_view(text)) {}
+  std::string_view view() const { return {data(), size()}; }
+  std::string str() const { return std::string(view()); }
+  operator std::string_view() const { return view(); }
+  /// Any other view of characters.
+  template <std::constructible_from<const char *, size_t> View>
+    requires(!std::same_as<View, std::string>)
+  operator View() const {
+    return View(data(), size());
+  }
+  friend bool operator==(const Text &a, const Text &b) { return a.view() == b.view(); }
+  friend bool operator==(const Text &a, const std::string &b) { return a.view() == b; }
+  friend bool operator==(const Text &a, const char *b) { return a.view() == b; }
+};
+
+} // namespace origo::origin
