@@ -63,7 +63,7 @@ void tools::inferShapes(Model &model) {
       }
       for (auto [type, value] : llvm::zip(*results, op.results()))
         if (value && type.rankKnown && llvm::none_of(type.shape, [](int32_t dim) { return dim < 0; })) {
-          value->shape.assign(type.shape.begin(), type.shape.end());
+          value->shape = type.shape;
           value->hasRank = true;
         }
     }

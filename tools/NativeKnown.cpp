@@ -16,7 +16,7 @@ namespace {
 int64_t option(const Operator &op, llvm::StringRef name) {
   const wire::TableType *type = op.info() ? op.info()->optionsType() : nullptr;
   const wire::Field *field = type ? type->find(name) : nullptr;
-  const flatbuffers::Table *table = op.options.table ? op.options.table : op.options2.table;
+  const flatbuffers::Table *table = op.options.table ? op.options.table : op.options2().table;
   return !field ? 0 : table ? wire::integer(*table, *field) : field->defaultInteger;
 }
 
