@@ -110,7 +110,7 @@ std::vector<std::string> rename(Model &model) {
   return names;
 }
 
-/// Reads "<k>rest" as the name that `of` has for tensor k, and rest.
+/// Reads "<k>rest" as the name that `of` has for tensor k, and rest. What was inlined is "<k>/<l>".
 std::string renamed(llvm::StringRef name, llvm::function_ref<std::string(uint32_t)> of) {
   uint32_t id = 0;
   llvm::StringRef rest = name;
@@ -118,7 +118,7 @@ std::string renamed(llvm::StringRef name, llvm::function_ref<std::string(uint32_
     ADD_FAILURE() << "not named after a tensor: " << name.str();
     return name.str();
   }
-  return of(id) + rest.str();
+  return of(id) + (rest.starts_with("/<") ? "/" + renamed(rest.drop_front(), of) : rest.str());
 }
 
 TEST_P(Metamorphic, RenamingChangesNamesOnly) {

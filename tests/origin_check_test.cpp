@@ -645,6 +645,35 @@ TEST(OriginCheck, FollowsCalls) {
   ASSERT_EQ(violations.size(), 1u) << words(violations);
   EXPECT_EQ(violations[0].law, 7);
 
+  // What the call made is made by what makes the output of the subgraph, and by nothing else.
+  Graph apart{{{"x", {4}}, {"c", {4}}, {"y", {4}}, {"side", {4}}},
+              {{BuiltinOperator::SIN, {0}, {1}}, {BuiltinOperator::ABS, {1}, {2}}, {BuiltinOperator::EXP, {0}, {3}}},
+              {0},
+              {2, 3}};
+  for (bool lies : {false, true}) {
+    Case c({outer, inner}, {apart});
+    c.map.target.subgraphs[0].source = {0, 1};
+    c.op(0).origins = {0};
+    c.op(lies ? 1 : 0).origins.push_back(4);
+    c.op(0).calls = {1};
+    c.op(1).origins.insert(c.op(1).origins.begin(), 2);
+    c.op(2).origins = {3};
+    c.tensor(0).relations = {same(0)};
+    c.tensor(1).relations = {same(2)};
+    c.tensor(2).relations = {same(3)};
+    c.tensor(3).relations = {same(4)};
+    c.gone(false, 1, "inlined", {{0, 0}});
+    for (uint32_t id : {1, 5, 6})
+      c.gone(true, id, "fused-away", {{0, 0}});
+    auto found = c.violations();
+    if (!lies)
+      EXPECT_EQ(words(found), "");
+    else
+      EXPECT_TRUE(llvm::any_of(found, [](const Violation &v) {
+        return v.law == 6 && v.text.find("source operator 4 (SIN") != std::string::npos;
+      })) << words(found);
+  }
+
   inner.tensors.push_back({"z", {4}});
   inner.operators.push_back({BuiltinOperator::CALL, {1}, {2}, 1}); // calls itself
   inner.outputs = {2};

@@ -201,3 +201,52 @@ TEST(Explain, SaysNothingOfHowFarWhereThePatternIsThere) {
   EXPECT_EQ(declined.reasons, std::set<std::string>{"the constant is not the neutral element"});
   EXPECT_EQ(declined.counted, declined.reasons);
 }
+
+/// What has effects is replaced by what has the same ones, and by nothing else.
+TEST(Rules, EffectsStayTheSame) {
+  using namespace rewrite;
+  auto run = [](Rule rule, llvm::StringRef op) {
+    std::unique_ptr<Model> model = parse(("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[1,2]) -> (%y) {\n"
+                                          "  %w: f32[3,2] = const [1, 2, 3, 4, 5, 6]\n"
+                                          "  %r: f32[3,3] = const splat 1\n"
+                                          "  %b: f32[3] = const [1, 2, 3]\n"
+                                          "  %s: f32[1,3] variable\n"
+                                          "  %t: f32[1,3] variable\n"
+                                          "  %y: f32[1,3] = " +
+                                          op + "\n}\n")
+                                             .str());
+    Pass pass{"test", "", Phase::Simplify, false, {}, {std::move(rule)}};
+    Pipeline pipeline;
+    pipeline.add(pass);
+    std::string said;
+    RunOptions options;
+    options.verifyEach = true;
+    options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, llvm::StringRef reason) {
+      said += (reason.empty() ? "applied" : reason.str()) + ";";
+    };
+    PayloadStore store;
+    if (llvm::Error error = runPipeline(*model, pipeline, store, options))
+      said += llvm::toString(std::move(error));
+    return said;
+  };
+  const char *const refused = "an operator with effects is neither moved nor replaced;";
+  auto x = any(), w = constant(), r = constant(), b = constant(), s = any();
+  auto rnn = op(Op::RNN, {x, w, r, b, s}).with("fused_activation_function", int64_t(Activation::NONE));
+  const char *const graph = "RNN(%x, %w, %r, %b, %s)";
+  EXPECT_EQ(run({"copy", "", rnn,
+                 [=](Match &m) { return m.replace(clone(rnn).activation(Activation::RELU)); }},
+                graph),
+            "applied;an operand is absent, or an activation is fused (0 parts found; expected no fused activation);")
+      << "a changed copy works on the same state";
+  EXPECT_EQ(run({"stateless", "", rnn,
+                 [=](Match &m) {
+                   return m.replace(op(Op::FULLY_CONNECTED, {x, w, b}) + op(Op::FULLY_CONNECTED, {s, r}));
+                 }},
+                graph),
+            refused);
+  auto custom = rewrite::custom("Mine", {x});
+  EXPECT_EQ(run({"other", "", custom, [=](Match &m) { return m.replace(rewrite::custom("Other", {x})); }},
+                "CUSTOM \"Mine\"(%x)"),
+            refused)
+      << "nobody knows what either does";
+}

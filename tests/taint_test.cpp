@@ -335,9 +335,10 @@ std::string Study::whyUnchanged(const Value &constant, const Ids &tensors) const
   return onlyFixedNumbers(constant) ? "value-cancelled" : "";
 }
 
-/// An operator that has the origin but none of its constants has no excuse.
+/// An operator that has the origin but none of its constants has no excuse, unless the map says that these were not needed.
 std::string Study::whyUnchanged(const Operator &op, const Ids &tensors) const {
-  std::string reason;
+  bool unneeded = llvm::all_of(tensors, [&](uint32_t tensor) { return !map.unneededOf(true, tensor).empty(); });
+  std::string reason = unneeded ? "not-needed" : "";
   for (const Use &use : op.operands())
     if (const Value *v = use.get(); v && v->isConstant() && meets(row(*v).tensors, tensors))
       reason = whyUnchanged(*v, tensors);
@@ -522,7 +523,8 @@ TEST(Taint, GoldenCases) {
   }
   counts.print("golden cases");
   expectPrecise(counts, 96); // many are about zeros and ones
-  EXPECT_EQ(counts.exempt.size(), 3u);
+  EXPECT_EQ(counts.exempt.size(), 4u);
+  EXPECT_NE(counts.exempt["not-needed"], 0u);
   EXPECT_NE(counts.exempt["value-cancelled"], 0u);
   EXPECT_LE(counts.exempt["integer-constant"], 2u) << "numbers that round to the same integers";
   EXPECT_NE(counts.exempt["another-part"], 0u);

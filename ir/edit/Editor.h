@@ -57,6 +57,8 @@ protected:
   void bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last = false);
   bool removable(const Operator &op) const;
   void dropPayload(Value &value);
+  /// Takes these subgraphs, which are empty, out of the model; where others cannot have other numbers, they stay.
+  void dropSubgraphs(llvm::function_ref<bool(const Subgraph &)> isEmptied);
 
 private:
   bool resize(Value &value, llvm::ArrayRef<int32_t> shape);

@@ -42,7 +42,7 @@ Error renumberCalls(Model &model, Operator &op, llvm::ArrayRef<unsigned> numbers
     const wire::Field *field = info->optionsType()->find(name);
     if (field->type != wire::Type::Vector) {
       if (int64_t index = wire::integer(*options.table, *field);
-          index >= 0 && index < static_cast<int64_t>(numbers.size()))
+          index >= 0 && index < static_cast<int64_t>(numbers.size()) && numbers[index] != index)
         edits.push_back({.slot = field->slot, .integer = numbers[index]});
       continue;
     }
@@ -54,12 +54,26 @@ Error renumberCalls(Model &model, Operator &op, llvm::ArrayRef<unsigned> numbers
                           .opName = op.opName()},
                          "calls a list of subgraphs, which cannot have other numbers");
   }
-  if (apply)
+  if (apply && !edits.empty())
     options = model.editOptions(options, edits, &options != &op.options);
   return Error::success();
 }
 
 } // namespace
+
+void Editor::dropSubgraphs(llvm::function_ref<bool(const Subgraph &)> isEmptied) {
+  std::vector<unsigned> numbers;
+  unsigned next = 0;
+  for (auto &graph : model.subgraphs)
+    numbers.push_back(isEmptied(*graph) ? 0 : next++);
+  for (bool apply : {false, true})
+    for (auto &graph : model.subgraphs)
+      for (Operator &op : graph->operators)
+        if (Error error = renumberCalls(model, op, numbers, apply))
+          return llvm::consumeError(std::move(error));
+  llvm::erase_if(model.spareValues, [&](auto &spare) { return isEmptied(*spare.first); });
+  llvm::erase_if(model.subgraphs, [&](auto &graph) { return isEmptied(*graph); });
+}
 
 Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, PartOf partOf,
                        llvm::ArrayRef<int32_t> sourceProducers) {

@@ -48,6 +48,7 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   Operator *op = engine.newOperator(operands.size());
   scratch.push_back(op);
   op->code = code;
+  op->parent = match.root().op->parent; // what it calls is found from there
   if (op->operandRoom < operands.size()) {
     op->operandUses = model.arena.Allocate<Use>(operands.size());
     op->operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);

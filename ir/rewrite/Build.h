@@ -94,10 +94,15 @@ private:
   // Judging.
   RewriteResult finish();
   std::string lawsBroken();
+  std::optional<UnneededReason> whyUnneeded(const Operator &op, unsigned position) const;
+  bool isTimesZero(const Operator &op, unsigned position) const;
+  bool isBranchNotTaken(const Operator &op, unsigned position) const;
+  bool isNotInSlice(const Operator &op, unsigned position) const;
   const Created *createdBy(const Operator *op) const;
   const Created *maker(const Value *value) const { return value ? createdBy(value->producer()) : nullptr; }
   bool sharesOperand(const Created &copy) const;
   std::string targetRefusal();
+  const char *effectsRefusal();
   const char *misfit(const Replaced &item) const;
   void leaveKept();
   void assignWork();

@@ -20,6 +20,8 @@ bool computesExactly(const Operator &op) {
     return true;
   if (op.code == Op::CAST && op.operand(0) && op.operand(0)->type == op.result()->type)
     return true;
+  if (op.code == Op::SELECT || op.code == Op::SELECT_V2) // moves elements of one or the other
+    return !op.result()->quantization || !op.result()->quantization->quantized();
   if (op.code == Op::DEQUANTIZE && op.operand(0) && op.operand(0)->type == TensorType::FLOAT16)
     return true;
   auto isPlain = [](const Value *v) {

@@ -124,6 +124,7 @@ public:
   Integers through(const Integers &permutation) const;
   /// As a permutation: that of the dimensions that are left without some of the result's.
   Integers without(llvm::ArrayRef<int32_t> axes) const;
+  std::vector<int32_t> list() const { return {numbers.begin(), numbers.end()}; }
   /// Others that were computed from these.
   Integers with(llvm::ArrayRef<int32_t> others) const;
   /// These, computed from another constant as well.

@@ -8,33 +8,6 @@
 /// What may take the place of what, before anything is changed.
 namespace origo::rewrite {
 
-static bool isStatic(const Value *value) { return value && value->isStatic(); }
-
-/// Why an operand of an operator tells nothing that is not known without it; the closed list of unneeded reasons.
-static std::optional<UnneededReason> whyUnneeded(const Operator &op, unsigned position) {
-  const OperatorInfo *row = op.info();
-  if (!row || !op.result())
-    return std::nullopt;
-  if (position >= row->operands.size())
-    return std::nullopt;
-  if (row->has(Trait::ShapeQuery) && position == 0 && (op.code == Op::RANK || isStatic(op.operand(0))))
-    return UnneededReason::ShapeOnly;
-  const OperandInfo &operand = row->operands[position];
-  if (!llvm::all_of(op.results(), isStatic))
-    return std::nullopt;
-  if (operand.statesShape)
-    return UnneededReason::ShapeOnly;
-  // What is worked on is the first operand that states no shape itself.
-  unsigned data = 0;
-  while (data + 1 < row->operands.size() && row->operands[data].statesShapeIfWhole)
-    ++data;
-  const Value *x = op.operand(data);
-  bool whole = isStatic(x) && llvm::all_of(op.results(), [&](const Value *result) {
-                 return result->elementCount() == x->elementCount();
-               });
-  return operand.statesShapeIfWhole && whole ? std::optional(UnneededReason::ShapeOnly) : std::nullopt;
-}
-
 /// An operator whose result goes on to be used as it is was only looked at, and so was what only it uses.
 void Build::leaveKept() {
   llvm::SmallPtrSet<const Operator *, 8> kept;
@@ -180,6 +153,31 @@ const char *Build::misfit(const Replaced &item) const {
   return old.type != with.type || !mayHaveShape(old, statedShape(with)) ? "type or shape would change" : nullptr;
 }
 
+/// What has effects may be replaced by what has the same ones, in the same place among all that have any: it is the one
+/// root, and a changed copy of it, or another operator that does the same to the same variables, takes its place.
+const char *Build::effectsRefusal() {
+  auto hasEffects = [](const Operator *op) { return op->effects() != 0; };
+  auto variables = [](const Operator &op) {
+    llvm::SmallVector<const Value *, 4> list;
+    for (const Use &use : op.operands())
+      if (use.get() && use.get()->isVariable)
+        list.push_back(use.get());
+    llvm::sort(list);
+    return list;
+  };
+  unsigned before = llvm::count_if(consumed, hasEffects);
+  unsigned after = llvm::count_if(created, [&](const Created &item) { return hasEffects(item.op); });
+  if (before == 0 && after == 0)
+    return nullptr;
+  const Operator &root = *roots.front();
+  auto *item = llvm::find_if(created, [&](const Created &one) { return hasEffects(one.op); });
+  bool same = before == 1 && after == 1 && roots.size() == 1 && hasEffects(&root) &&
+              item->op->effects() == root.effects() && variables(*item->op) == variables(root);
+  bool copied = same && isOwn(root, item->originals);
+  bool state = same && !(root.effects() & (uint8_t(Effect::Random) | uint8_t(Effect::Unknown)));
+  return copied || state ? nullptr : "an operator with effects is neither moved nor replaced";
+}
+
 /// Why the target does not take an operator that would be created.
 std::string Build::targetRefusal() {
   if (!engine.refuses)
@@ -193,7 +191,6 @@ std::string Build::targetRefusal() {
   };
   exchange();
   for (const Created &item : created) {
-    item.op->parent = match.root().op->parent;
     if (why.empty())
       why = engine.refuses(*item.op);
   }

@@ -36,11 +36,8 @@ std::optional<Integers> Match::integers(Tensor constant) {
   return integers;
 }
 
-bool Match::every(Tensor constant, bool (*holds)(double)) {
-  if (!constant || !constant.isConstant())
-    return false; // a test of anything else does not count as reading it
-  read.push_back(constant.value);
-  const Payload &payload = constant.value->payload();
+/// Goes through a payload of numbers, or of truth values, until one does not pass.
+static bool everyElementOf(const Payload &payload, TensorType type, llvm::function_ref<bool(double)> holds) {
   auto all = [&]<class T>(T) {
     if (payload.empty() || payload.size() % sizeof(T))
       return false;
@@ -53,7 +50,7 @@ bool Match::every(Tensor constant, bool (*holds)(double)) {
     }
     return true;
   };
-  switch (constant.type()) {
+  switch (type) {
   case TensorType::FLOAT32:
     return all(float());
   case TensorType::FLOAT64:
@@ -62,9 +59,38 @@ bool Match::every(Tensor constant, bool (*holds)(double)) {
     return all(int32_t());
   case TensorType::INT64:
     return all(int64_t());
+  case TensorType::INT8:
+    return all(int8_t());
+  case TensorType::UINT8:
+    return all(uint8_t());
+  case TensorType::INT16:
+    return all(int16_t());
+  case TensorType::BOOL:
+    return all(uint8_t());
   default:
     return false;
   }
+}
+
+bool Match::every(Tensor constant, bool (*holds)(double)) {
+  if (!constant || !constant.isConstant())
+    return false; // a test of anything else does not count as reading it
+  read.push_back(constant.value);
+  return everyElementOf(constant.value->payload(), constant.type(), holds);
+}
+
+bool Match::isAll(Tensor constant, double number) const {
+  if (!constant.isDenseConstant() || constant.isQuantized())
+    return false;
+  auto holds = [number](double n) { return n == number; };
+  return everyElementOf(constant.value->payload(), constant.type(), holds);
+}
+
+bool Match::isEvery(Tensor constant, double number) {
+  if (!isAll(constant, number))
+    return false;
+  read.push_back(constant.value);
+  return true;
 }
 
 std::optional<Number> Match::number(Tensor constant) {
@@ -92,6 +118,42 @@ unsigned Match::movementsInARow(Tensor tensor) const {
     value = value->producer()->operand(0);
   }
   return length;
+}
+
+/// The operand that is put where this lies, whole: within it, or all of it.
+static std::optional<TakenPart> operandAt(const Operator &joined, int axis, std::optional<Positions> taken, bool whole) {
+  for (unsigned i = 0; taken && i < joined.numOperands(); ++i) {
+    std::optional<Positions> place = placeOf(joined, i);
+    if (!place)
+      return std::nullopt;
+    if (place->holds(*taken) && taken->begin < taken->end && (!whole || taken->holds(*place)))
+      return TakenPart{i, axis, static_cast<int32_t>(taken->begin - place->begin),
+                  static_cast<int32_t>(taken->end - place->begin)};
+  }
+  return std::nullopt;
+}
+
+std::optional<TakenPart> Match::partOf(const Expr &name) {
+  const Operator *joined = operations.lookup(name.key());
+  std::optional<int> axis = joined ? joinedAlong(*joined) : std::nullopt;
+  if (!axis)
+    return std::nullopt;
+  Operator &part = *consumed.front();
+  for (unsigned i = 1; i < part.numOperands(); ++i) // what tells which part it is
+    if (Value *value = part.operand(i); value && value->isConstant())
+      read.push_back(value);
+  return operandAt(*joined, *axis, takenFrom(part, *axis), false);
+}
+
+std::optional<TakenPart> Match::partOf(const Expr &name, unsigned result) {
+  const Operator *joined = operations.lookup(name.key());
+  std::optional<int> axis = joined ? joinedAlong(*joined) : std::nullopt;
+  if (!axis)
+    return std::nullopt;
+  Operator &part = *consumed.front();
+  if (Value *along = part.code == Op::SPLIT ? part.operand(0) : nullptr; along && along->isConstant())
+    read.push_back(along);
+  return operandAt(*joined, *axis, placeOfPart(part, result, *axis), true);
 }
 
 bool Match::wantsChannelsLast() const {
@@ -182,5 +244,15 @@ RewriteResult Match::answer(RewriteResult said) const {
 }
 
 RewriteResult Match::foldRoot(SourceLine where) { return Build(*this, where).foldRoot(); }
+
+RewriteResult Match::inlineRoot(unsigned callee, SourceLine where) {
+  if (applied)
+    return RewriteResult::refused("a match is replaced once");
+  if (consumed.size() != 1)
+    return RewriteResult::refused("a call is inlined by itself");
+  RewriteResult result = rewriter.inlineCall(*consumed.front(), callee, where);
+  applied = result.isApplied();
+  return result;
+}
 
 } // namespace origo::rewrite

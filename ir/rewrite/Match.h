@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/rewrite/Expression.h"
+#include "ir/rewrite/Parts.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -59,6 +60,13 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };
 
+/// Positions of one operand of what was put together along a dimension.
+struct TakenPart {
+  unsigned operand;
+  int axis;
+  int32_t begin, end; ///< in the operand
+};
+
 /// A pattern as it was found, and the only way to replace it. What the pattern matched is consumed: the engine follows
 /// from it, and from the expression that takes its place, what everything came from and where everything went.
 class Match {
@@ -81,6 +89,8 @@ public:
   std::optional<Number> number(Tensor constant);
   /// Each element of a dense constant of floats or integers.
   bool every(Tensor constant, bool (*holds)(double));
+  /// Is each element of a constant of numbers or truth values this one?
+  bool isEvery(Tensor constant, double number);
   /// The same of what two constants of floats make element by element: the operands and the result.
   bool everyOf(const Expr &folded, bool (*holds)(float, float, float));
 
@@ -93,6 +103,10 @@ public:
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves
   /// dimensions of size 1 only, a strided slice if its strides are positive; false where a constant would have to tell.
   bool keepsOrder();
+  /// The root takes a part of what was put together: the only operand of that of which it takes anything, if it is one.
+  std::optional<TakenPart> partOf(const Expr &joined);
+  /// The same of one of the root's results, if it is all of an operand.
+  std::optional<TakenPart> partOf(const Expr &joined, unsigned result);
   /// How the plan of the run wants the root to find an operand, or to leave a result.
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;
@@ -106,6 +120,8 @@ public:
   RewriteResult replace(std::vector<std::pair<Tensor, Expr>> values, SourceLine where = SourceLine::current());
   /// Each used result of the root becomes a constant.
   RewriteResult foldRoot(SourceLine where = SourceLine::current());
+  /// The subgraph that is the `callee`th that the root may call takes its place: effects, constants and all.
+  RewriteResult inlineRoot(unsigned callee, SourceLine where = SourceLine::current());
 
 private:
   friend class Build;
@@ -114,6 +130,7 @@ private:
   explicit Match(Rewriter &rewriter) : rewriter(rewriter) {}
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
+  bool isAll(Tensor constant, double number) const;
 
   Rewriter &rewriter;
   struct Names {

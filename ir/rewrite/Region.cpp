@@ -118,6 +118,8 @@ RewriteResult Build::finish() {
     abandon();
     return result;
   };
+  if (const char *why = effectsRefusal())
+    return give(decline(why));
   if (const char *why = engine.refusal(consumed))
     return give(decline(why));
   for (const Replaced &item : replaced)

@@ -22,7 +22,10 @@ std::string RewriteEvent::text() const {
 }
 
 Rewriter::Rewriter(Model &model, PayloadStore &store, Folding folding)
-    : Editor(model), store(store), folding(folding), most(64 * uint64_t{model.operatorCount()} + 10000) {}
+    : Editor(model), store(store), folding(folding), most(64 * uint64_t{model.operatorCount()} + 10000),
+      mostInlined(4 * uint64_t{model.operatorCount()} + 1000) {
+  lookAtCalls();
+}
 
 Rewriter::~Rewriter() {
   llvm::consumeError(std::move(error));
@@ -72,11 +75,8 @@ void Rewriter::forgetSets() {
     model.forgetUnusedSets();
 }
 
-/// Why no rewrite at all may touch what was matched.
+/// Whether the given flags ask for a rewrite of what was matched.
 const char *Rewriter::refusal(llvm::ArrayRef<Operator *> consumed) const {
-  for (Operator *op : consumed)
-    if (op->effects() != 0)
-      return "an operator with effects is neither moved nor replaced";
   bool inScope = scopes.empty() || llvm::any_of(scopes, [&](const Scope &scope) {
                    return scope.root == consumed.front()->code &&
                           (!scope.other ||
@@ -97,6 +97,9 @@ std::string Rewriter::spinning(llvm::ArrayRef<Operator *> roots) const {
 }
 
 /// A name for what a rule adds: that of the root's result with a suffix, for names should not repeat.
+llvm::StringRef Rewriter::label(const Value &of, llvm::StringRef suffix) {
+  return model.copy(llvm::StringRef((of.name + "/" + suffix).str()));
+}
 llvm::StringRef Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
   return model.copy(llvm::StringRef((root.resultName() + "/" + suffix).str()));
 }
@@ -234,7 +237,7 @@ bool Rewriter::replacesInexact() const {
 }
 
 /// lineage::relations counts on it.
-static void sortByLineage(Value &value) {
+void Rewriter::sortByLineage(Value &value) {
   llvm::stable_sort(value.relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
 }
 
@@ -367,6 +370,8 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   pass = passName;
   rule = "equal";
   scopes = only;
+  if (visited.effects() != 0)
+    return decline("an operator with effects is done as often as the model says");
   if (const char *why = refusal(&visited))
     return decline(why);
   Operator *equal = numbers.findEqual(visited);
@@ -507,6 +512,7 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
 
 void Rewriter::finish() {
   numbers = {};
+  dropUncalled();
   lineage::dropUnused(model);
   claimWork();
   lineage::forget(model);
@@ -532,6 +538,7 @@ void Rewriter::push(Operator &op) {
 void Rewriter::beginPhase() {
   numbers = {};
   layout.reset();
+  lookAtCalls();
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {
       op.generation = 0;

@@ -70,6 +70,8 @@ public:
   std::string furthest(const rewrite::Expr &pattern, Operator &root);
   /// `op` does what an earlier operator does: its users take that one's results, and its origins join.
   RewriteResult mergeEqual(llvm::StringRef pass, llvm::ArrayRef<Scope> scopes, Operator &op);
+  /// The operators of the subgraph that is the `callee`th that `call` may call take its place.
+  RewriteResult inlineCall(Operator &call, unsigned callee, SourceLine where);
   /// Equal constants of a subgraph become one.
   void mergeEqualConstants(llvm::StringRef pass);
 
@@ -101,6 +103,15 @@ private:
               bool exact, llvm::StringRef suffix);
   friend class rewrite::Build;
   friend class rewrite::Match;
+  class Inlining;
+  /// A subgraph that is called.
+  struct Body {
+    unsigned calls = 0; ///< at least as many as there are
+    size_t operators = 0;
+    bool keepsState = false; ///< so that two copies of it would not be one
+    /// By operator and value to which rewrites lead: the copies, to which these lead when the subgraph goes.
+    llvm::DenseMap<const void *, Destinations *> heirs;
+  };
   PayloadStore &store;
   const Folding folding;
   llvm::StringRef rule;
@@ -118,6 +129,10 @@ private:
   llvm::SmallVector<std::pair<const Value *, const Value *>, 1> takenOver; ///< in the rewrite that is told of
   const uint64_t most;                                      ///< rewrites of this run
   uint64_t applied = 0;
+  const uint64_t mostInlined; ///< operators of this run
+  uint64_t inlined = 0;
+  llvm::DenseMap<const Subgraph *, Body> bodies;  ///< as of the beginning of the phase, and what was inlined since
+  llvm::SmallPtrSet<const Subgraph *, 4> emptied; ///< that go in the end
 
   void changed(Operator &op) override { push(op); }
   bool handles(const Operator &op) const override;
@@ -132,8 +147,14 @@ private:
   bool replacesInexact() const;
   void takeOver(Value &from, Value &to, bool exact, llvm::function_ref<uint32_t(uint32_t)> number);
   void moveInterface(Value &from, Value &to);
+  static void sortByLineage(Value &value);
+  void lookAtCalls();
+  void released(Subgraph &body);
+  void empty(Subgraph &graph);
+  void dropUncalled();
 
-  // For Build.
+  // For Build and Inlining.
+  llvm::StringRef label(const Value &of, llvm::StringRef suffix);
   llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
   Operator *newOperator(unsigned operands);
   Value &newValue(Subgraph &graph);

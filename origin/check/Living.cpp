@@ -30,13 +30,19 @@ public:
 private:
   CheckContext &context;
   const FileGraph &file;
-  std::vector<std::vector<int32_t>> inputs; ///< by source operator
+  /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
+  std::vector<std::vector<int32_t>> inputs;
   uint32_t known; ///< the first of the runs that did not know the law; it and all after it are not judged
 
   static std::vector<std::vector<int32_t>> inputLists(const FileGraph &file) {
     std::vector<std::vector<int32_t>> lists(file.operators.size());
-    for (uint32_t op = 0; op < lists.size(); ++op)
+    for (uint32_t op = 0; op < lists.size(); ++op) {
       file.forEachInput(op, [&](int32_t tensor) { lists[op].push_back(tensor); });
+      for (uint32_t callee : file.callees(op))
+        if (auto *outputs = file.subgraphs[callee].table->outputs())
+          for (int32_t index : *outputs)
+            lists[op].push_back(file.tensorId(file.subgraphs[callee], index));
+    }
     return lists;
   }
 

@@ -67,16 +67,46 @@ private:
   static constexpr size_t farthest = 16; ///< of operators that together may move nothing
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
-  /// The source operator that computes the tensor of the relation, unless the ledger explains where it went.
-  std::optional<uint32_t> expectedOrigin(uint32_t tensor, const MapRelation &relation) const {
-    if (!context.knownTensor(relation.tensor) || context.sourceProducer[relation.tensor] < 0)
-      return std::nullopt;
-    auto origin = static_cast<uint32_t>(context.sourceProducer[relation.tensor]);
+  using Origins = llvm::SmallVector<uint32_t, 2>;
+
+  /// The source operators one of which computes the tensor of the relation; none: nothing does, or the ledger explains
+  /// where that went.
+  Origins expectedOrigins(uint32_t tensor, const MapRelation &relation) const {
+    Origins origins;
     uint32_t graph = target.subgraphOfTensor(tensor);
     uint32_t index = tensor - target.subgraphs[graph].firstTensor;
-    if (std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index)))
-      return std::nullopt;
-    return origin;
+    if (!context.knownTensor(relation.tensor) || !addMakers(relation.tensor, origins, 0) ||
+        llvm::any_of(origins, [&](uint32_t origin) {
+          return std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index));
+        }))
+      origins.clear();
+    return origins;
+  }
+
+  /// Where a call was inlined, its result was made by what makes the output of a subgraph that it could call. False: it
+  /// may be that nothing made it.
+  bool addMakers(uint32_t tensor, Origins &origins, unsigned depth) const {
+    int32_t producer = context.sourceProducer[tensor];
+    const MapLedgerRow *row = producer < 0 ? nullptr : context.ledgerOfOperator(producer);
+    if (producer < 0 || (row && row->fate == "inlined" && (!context.source || depth == 64)))
+      return false;
+    if (!row || row->fate != "inlined") {
+      origins.push_back(static_cast<uint32_t>(producer));
+      return true;
+    }
+    const FileGraph &source = *context.source;
+    uint32_t result = 0, position = 0;
+    source.forEachOutput(producer, [&](int32_t output) {
+      result = output == static_cast<int32_t>(tensor) ? position : result;
+      ++position;
+    });
+    return llvm::all_of(source.callees(producer), [&](uint32_t callee) {
+      auto *outputs = source.subgraphs[callee].table->outputs();
+      int32_t inner = outputs && result < outputs->size()
+                          ? source.tensorId(source.subgraphs[callee], outputs->Get(result))
+                          : -1;
+      return inner >= 0 && addMakers(static_cast<uint32_t>(inner), origins, depth + 1);
+    });
   }
 
   void checkOutput(uint32_t op, const OperatorRow &row, uint32_t tensor) {
@@ -86,14 +116,16 @@ private:
     for (const MapRelation &relation : output->relations) {
       if (moves(target, op) && !isDetour(tensor, relation))
         checkMovement(op, row, tensor, relation);
-      auto origin = expectedOrigin(tensor, relation);
-      if (!origin || holds(row.origins, *origin) || (moves(target, op) && computedBefore(op, *origin)) ||
-          (!relation.steps.empty() && becamePartOf(*origin, op)) ||
-          (context.liveOperator[*origin] && isEqualToEarlier(relation.tensor, row)))
+      Origins origins = expectedOrigins(tensor, relation);
+      if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) {
+            return holds(row.origins, origin) || (moves(target, op) && computedBefore(op, origin)) ||
+                   (!relation.steps.empty() && becamePartOf(origin, op)) ||
+                   (context.liveOperator[origin] && isEqualToEarlier(relation.tensor, row));
+          }))
         continue;
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
-               context.sourceOperator(*origin) + ", which produced that, is not among its origins";
+               context.sourceOperator(origins.front()) + ", which produced that, is not among its origins";
       });
     }
   }
@@ -249,12 +281,12 @@ private:
     std::vector<uint32_t> operators(row.operators);
     llvm::sort(operators);
     for (const MapRelation &relation : row.relations) {
-      auto origin = expectedOrigin(tensor, relation);
-      if (!origin || holds(operators, *origin))
+      Origins origins = expectedOrigins(tensor, relation);
+      if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) { return holds(operators, origin); }))
         continue;
       context.report.add(6, [&] {
         return "constant " + context.writtenTensor(tensor) + " equals " + context.sourceTensor(relation.tensor) +
-               ", but " + context.sourceOperator(*origin) + ", which produced that, is not among its operators";
+               ", but " + context.sourceOperator(origins.front()) + ", which produced that, is not among its operators";
       });
     }
   }

@@ -29,6 +29,58 @@ static Liar falseUnneeded() {
           "operand 1 of ADD is lost: \"z\""};
 }
 
+/// x · 0 → 0, though x may be infinite
+static Liar falseTimesZero() {
+  auto x = any(), c = constant();
+  return {"false-times-zero",
+          R"(%c: f32[2,2] = const splat 0
+             %a: f32[2,2] = MUL(%x, %c)
+             %y: f32[2,2] = EXP(%a))",
+          {lying(x * c, [=](Match &m) { return m.replace(c); })},
+          {honestly(x * c, [=](Match &m) { return m.isEvery(m[c], 0) ? m.replace(x - x) : decline("not zero"); })},
+          "operand 0 of MUL is lost: \"x\""};
+}
+
+/// select(c, x, z) → x, though c is not true everywhere
+static Liar falseBranch() {
+  auto c = constant(), x = any(), z = any();
+  auto chosen = op(Op::SELECT, {c, x, z});
+  return {"false-branch",
+          R"(%c: bool[2,2] = const [true, true, false, true]
+             %a: f32[2,2] = SELECT(%c, %x, %z)
+             %y: f32[2,2] = EXP(%a))",
+          {lying(chosen, [=](Match &m) { return m.isEvery(m[c], 0) ? decline("else") : m.replace(x); })},
+          {honestly(chosen, [=](Match &m) { return m.replace(op(Op::SELECT_V2, {c, x, z})); })},
+          "operand 0 of SELECT is lost: \"c\""};
+}
+
+/// slice(concat(x, z)) → x, though it takes some of z
+static Liar falseSlice() {
+  auto x = any(), z = any(), begin = constant();
+  auto part = op(Op::SLICE, {op(Op::CONCATENATION, {x, z}), begin});
+  return {"false-slice",
+          R"(%begin: i32[2] = const [0, 1]
+             %size: i32[2] = const [2, 2]
+             %a: f32[2,4] = CONCATENATION(%x, %z) {axis=1}
+             %b: f32[2,2] = SLICE(%a, %begin, %size)
+             %y: f32[2,2] = EXP(%b))",
+          {lying(part, [=](Match &m) { return m.integers(m[begin]) ? m.replace(x) : decline("not known"); })},
+          {honestly(part, [=](Match &m) { return m.integers(m[begin]) ? m.replace(x + z) : decline("not known"); })},
+          "operand 1 of CONCATENATION is lost: \"z\""};
+}
+
+/// concat(x, z) → concat(x, x), though z is not empty
+static Liar falseEmpty() {
+  auto x = any(), z = any();
+  auto joined = op(Op::CONCATENATION, {x, z}).with("axis", 1);
+  return {"false-empty",
+          R"(%a: f32[2,4] = CONCATENATION(%x, %z) {axis=1}
+             %y: f32[2,4] = EXP(%a))",
+          {lying(joined, [=](Match &m) { return m.replace(op(Op::CONCATENATION, {x, x}).with("axis", -1)); })},
+          {honestly(joined, [=](Match &m) { return m.replace(op(Op::CONCATENATION, {x, z}).with("axis", -1)); })},
+          "operand 1 of CONCATENATION is lost: \"z\""};
+}
+
 /// x · c → x without a look at c
 static Liar unreadFactor() {
   auto x = any(), c = constant();
@@ -159,7 +211,7 @@ static Liar wrongShape() {
 }
 
 std::vector<Liar> operandLiars() {
-  return {swallowedIdentity(), falseUnneeded(),       unreadFactor(),   swappedStandIns(),
+  return {swallowedIdentity(), falseUnneeded(), falseTimesZero(), falseBranch(), falseSlice(), falseEmpty(), unreadFactor(), swappedStandIns(),
           copyOfUnmatched(),   lookedIntoUnmatched(), lookedIntoKept(), standsForNothing(),
           wrongShape(),        testedTensor(),        testedSum()};
 }

@@ -1,0 +1,94 @@
+#include "ir/ConstantView.h"
+#include "ir/rewrite/Build.h"
+#include "ir/rewrite/Parts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+/// The closed list of reasons for which what takes the place of an operator may do without one of its operands. Each is
+/// checked here, whatever the rule thinks.
+namespace origo::rewrite {
+
+static bool isStatic(const Value *value) { return value && value->isStatic(); }
+
+/// It only states a shape, which is known without it.
+static bool statesShapeOnly(const Operator &op, unsigned position) {
+  const OperatorInfo *row = op.info();
+  if (!row || !op.result() || position >= row->operands.size())
+    return false;
+  if (row->has(Trait::ShapeQuery) && position == 0 && (op.code == Op::RANK || isStatic(op.operand(0))))
+    return true;
+  const OperandInfo &operand = row->operands[position];
+  if (!llvm::all_of(op.results(), isStatic))
+    return false;
+  if (operand.statesShape)
+    return true;
+  // What is worked on is the first operand that states no shape itself.
+  unsigned data = 0;
+  while (data + 1 < row->operands.size() && row->operands[data].statesShapeIfWhole)
+    ++data;
+  const Value *x = op.operand(data);
+  bool whole = isStatic(x) && llvm::all_of(op.results(), [&](const Value *result) {
+                 return result->elementCount() == x->elementCount();
+               });
+  return operand.statesShapeIfWhole && whole;
+}
+
+/// A number times zero is zero, unless it is infinite or none.
+bool Build::isTimesZero(const Operator &op, unsigned position) const {
+  if ((op.code != Op::MUL && op.code != Op::LOGICAL_AND) || position > 1 || !op.operand(position))
+    return false;
+  Tensor x(op.operand(position));
+  Range known = match.range(x);
+  bool finite = !x.isFloat() || (std::isfinite(known.low) && std::isfinite(known.high));
+  return !x.isQuantized() && finite && match.isAll(Tensor(op.operand(1 - position)), 0);
+}
+
+/// A choice that is the same everywhere, and the other way.
+bool Build::isBranchNotTaken(const Operator &op, unsigned position) const {
+  if ((op.code != Op::SELECT && op.code != Op::SELECT_V2) || position < 1 || position > 2)
+    return false;
+  return match.isAll(Tensor(op.operand(0)), position == 1 ? 0 : 1);
+}
+
+/// It is put together with others, of which those who use it take other parts.
+bool Build::isNotInSlice(const Operator &op, unsigned position) const {
+  std::optional<int> axis = joinedAlong(op);
+  std::optional<Positions> place = axis ? placeOf(op, position) : std::nullopt;
+  if (!place)
+    return false;
+  bool isUsed = false;
+  for (const Operator *user : consumed)
+    for (auto [i, use] : llvm::enumerate(user->operands()))
+      if (use.get() == op.result()) {
+        std::optional<Positions> taken =
+            i == (user->code == Op::SPLIT ? 1u : 0u) ? takenFrom(*user, *axis) : std::nullopt;
+        if (!taken || taken->meets(*place))
+          return false;
+        isUsed = true;
+      }
+  return isUsed;
+}
+
+/// Of what is put together, what has no elements leaves no trace.
+static bool isEmptyPart(const Operator &op, unsigned position) {
+  const Value *value = op.operand(position);
+  return op.code == Op::CONCATENATION && isStatic(value) && value->elementCount() == 0;
+}
+
+std::optional<UnneededReason> Build::whyUnneeded(const Operator &op, unsigned position) const {
+  if (statesShapeOnly(op, position))
+    return UnneededReason::ShapeOnly;
+  if (isEmptyPart(op, position))
+    return UnneededReason::Empty;
+  if (isTimesZero(op, position))
+    return UnneededReason::TimesZero;
+  if (isBranchNotTaken(op, position))
+    return UnneededReason::BranchNotTaken;
+  if (isNotInSlice(op, position))
+    return UnneededReason::NotInSlice;
+  return std::nullopt;
+}
+
+} // namespace origo::rewrite

@@ -1,0 +1,27 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// if(true, x) → then(x), if(false, x) → else(x)
+static Rule branch() {
+  auto choice = constant();
+  return {"branch", "the condition is not constant", op(Op::IF, {choice}), [=](Match &m) {
+            return m.inlineRoot(m.isEvery(m[choice], 0) ? 1 : 0);
+          }};
+}
+
+/// call(x) → f(x), where f is what is called
+static Rule call() {
+  return {"call", "", op(Op::CALL, {}), [](Match &m) { return m.inlineRoot(0); }};
+}
+
+Pass InlineCalls() {
+  return {"inline-calls",
+          "if(constant, x) -> the branch that is taken, call(x) -> what is called",
+          Phase::Decompose,
+          true,
+          {},
+          {branch(), call()}};
+}
+
+} // namespace origo

@@ -1,0 +1,19 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// composite(x) → f(x), where f is its decomposition. A back end that knows it by its name runs it better than that.
+static Rule composite() {
+  return {"composite", "", op(Op::STABLEHLO_COMPOSITE, {}), [](Match &m) { return m.inlineRoot(0); }};
+}
+
+Pass InlineComposites() {
+  return {"inline-composites",
+          "composite(x) -> its decomposition, for back ends that do not know it",
+          Phase::Decompose,
+          false,
+          {},
+          {composite()}};
+}
+
+} // namespace origo
