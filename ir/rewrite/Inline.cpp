@@ -119,7 +119,7 @@ void Rewriter::Inlining::giveInputs() {
       for (Relation relation : input->relations) {
         relation.lineage = lineage::ofOperand(call, way, position);
         // What many calls are given is known by the first ones.
-        auto known = llvm::ArrayRef(operand.relations).take_front(16);
+        auto known = llvm::ArrayRef<Relation>(operand.relations).take_front(16);
         if (llvm::none_of(known, [&](const Relation &one) {
               return one.tensor == relation.tensor && one.steps == relation.steps && one.lineage == relation.lineage;
             }))
@@ -127,7 +127,7 @@ void Rewriter::Inlining::giveInputs() {
       }
     engine.sortByLineage(operand);
     if (!operand.relations.empty())
-      operand.noRelation.clear();
+      operand.noRelation = NoRelation::None;
     mutation::related(model, operand);
   }
 }
@@ -149,9 +149,9 @@ void Rewriter::Inlining::copyForm(const Value &from, Value &to) {
   to.compression = from.compression;
   to.externalBuffer = from.externalBuffer;
   to.shape = from.shape;
-  to.shapeSignature = from.shapeSignature;
-  to.sparsity = from.sparsity;
-  to.variants = from.variants;
+  to.setShapeSignature(from.shapeSignature());
+  to.setSparsity(from.sparsity());
+  to.setVariants(from.variants());
   to.quantization = from.quantization;
   if (const Quantization *details = from.quantization; details && (details->scales || details->zeroPoints)) {
     Quantization own = *details;
@@ -179,13 +179,14 @@ Value *Rewriter::Inlining::copyOf(const Value *value) {
   copy.name = value->name.empty() ? value->name : engine.label(named, value->name);
   copyRelations(*value, copy);
   copy.noRelation = value->noRelation;
-  if (copy.relations.empty() && copy.noRelation->empty())
-    copy.noRelation = constant ? "approximated" : "new-intermediate";
+  if (copy.relations.empty() && copy.noRelation == NoRelation::None)
+    copy.noRelation = constant ? NoRelation::Approximated : NoRelation::NewIntermediate;
   copy.inexact = value->inexact;
   copy.sourceTensors = value->sourceTensors;
   copy.sourceOperators = value->sourceOperators;
-  copy.synthetic = value->synthetic;
-  copy.lineages = value->lineages;
+  copy.setSynthetic(value->synthetic());
+  if (!value->lineages().empty())
+    copy.makeLineages() = value->lineages().vec();
   mutation::derived(model, copy);
   return &copy;
 }
@@ -209,7 +210,7 @@ void Rewriter::Inlining::takeResults() {
     copyRelations(*value, result);
     engine.sortByLineage(result);
     if (!result.relations.empty())
-      result.noRelation.clear();
+      result.noRelation = NoRelation::None;
   }
 }
 
@@ -225,18 +226,18 @@ Operator &Rewriter::Inlining::copyOf(const Operator &op) {
   Operator &copy = *engine.newOperator(static_cast<unsigned>(operands.size()));
   copy.code = op.code;
   copy.version = op.version;
-  copy.customCode = op.customCode;
+  copy.setCustomCode(op.customCode());
   copy.options = op.options;
-  copy.options2 = op.options2;
-  copy.customOptions = op.customOptions;
+  copy.setOptions2(op.options2());
+  copy.setCustomOptions(op.customOptions());
   copy.largeCustomOptions = op.largeCustomOptions;
   copy.customOptionsFormat = op.customOptionsFormat;
   copy.debugMetadata = op.debugMetadata;
-  copy.mutatingVariableInputs = op.mutatingVariableInputs;
+  copy.setMutatingVariableInputs(op.mutatingVariableInputs());
   copy.parent = &graph;
   copy.index = call.index;
   model.attach(copy, operands, results);
-  for (const Value *value : op.intermediates.get())
+  for (const Value *value : op.intermediates())
     intermediates.push_back(copyOf(value));
   if (!intermediates.empty())
     model.setIntermediates(copy, intermediates);
@@ -246,15 +247,15 @@ Operator &Rewriter::Inlining::copyOf(const Operator &op) {
   copy.calls = model.sets.join(model.sets.join(op.calls, call.calls), call.origins);
   copy.passes = model.passLists.add(op.passes, engine.pass);
   copy.synthetic = op.synthetic;
-  copy.wide = op.wide;
+  copy.setWide(op.wide());
   copy.inexact = inexact;
-  copy.lineages = op.lineages;
   for (auto [now, before] : llvm::zip(copy.operands(), op.operands()))
     now.lineage = lineageOf(before.get(), before.lineage);
-  if (!copy.lineages->empty())
-    for (Lineage &one : copy.lineages.make())
-      for (auto [operand, before] : llvm::zip(one.operands, op.operands()))
-        operand = lineageOf(before.get(), operand);
+  for (Lineage one : op.lineages()) {
+    for (auto [operand, before] : llvm::zip(one.operands, op.operands()))
+      operand = lineageOf(before.get(), operand);
+    copy.makeLineages().push_back(std::move(one));
+  }
   mutation::joined(model, copy.origins);
   copy.made = true;
   copy.destinations = model.addDestinations();
