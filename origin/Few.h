@@ -54,6 +54,7 @@ public:
     old.count = 0;
   }
   void clear() { resize(0); }
+  operator std::vector<T>() const { return {begin(), end()}; }
   const T *data() const { return const_cast<Few *>(this)->data(); }
   T *data() {
     if (count <= room)
@@ -86,25 +87,39 @@ private:
   }
 };
 
-/// A name.
-class Text : public Few<char> {
+/// A name, of up to 11 characters without memory of its own; followed by a NUL.
+class Text {
 public:
   Text() = default;
-  Text(std::string_view text) : Few(std::span<const char>(text.data(), text.size())) {}
+  Text(std::string_view text) {
+    if (text.empty())
+      return;
+    bytes.resize(text.size() + 1);
+    std::copy(text.begin(), text.end(), bytes.begin());
+  }
   Text(const std::string &text) : Text(std::string_view(text)) {}
   Text(const char *text) : Text(std::string_view(text)) {}
-  std::string_view view() const { return {data(), size()}; }
+  size_t size() const { return bytes.empty() ? 0 : bytes.size() - 1; }
+  bool empty() const { return bytes.empty(); }
+  const char *c_str() const { return bytes.empty() ? "" : bytes.data(); }
+  std::string_view view() const { return {c_str(), size()}; }
   std::string str() const { return std::string(view()); }
+  operator std::string() const { return str(); }
   operator std::string_view() const { return view(); }
   /// Any other view of characters.
   template <std::constructible_from<const char *, size_t> View>
     requires(!std::same_as<View, std::string>)
   operator View() const {
-    return View(data(), size());
+    return View(c_str(), size());
   }
+  void clear() { bytes.clear(); }
   friend bool operator==(const Text &a, const Text &b) { return a.view() == b.view(); }
   friend bool operator==(const Text &a, const std::string &b) { return a.view() == b; }
   friend bool operator==(const Text &a, const char *b) { return a.view() == b; }
+  friend std::string operator+(const std::string &a, const Text &b) { return a + b.str(); }
+
+private:
+  Few<char> bytes; ///< with the NUL, if there are any
 };
 
 } // namespace origo::origin

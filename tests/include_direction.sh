@@ -63,7 +63,7 @@ direction() {
       header = $0
       sub(/^[^<"]*[<"]/, "", header)
       sub(/[>"].*/, "", header)
-      if (FILENAME ~ /^origin\/(OriginMap|Word|OriginReader|origin_reader)\.h$/ && header ~ /\// && header !~ /^origin\/(OriginMap|Word)\.h$/)
+      if (FILENAME ~ /^origin\/(OriginMap|Few|Word|OriginReader|origin_reader)\.h$/ && header ~ /\// && header !~ /^origin\/(OriginMap|Few|Word)\.h$/)
         complain("an installed header may not include " header)
       target = roomOf(header)
       if (target != "") {

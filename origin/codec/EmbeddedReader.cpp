@@ -324,9 +324,7 @@ private:
             state.failed = true;
             return;
           }
-          tensor.name.resize(common + rest.size());
-          llvm::copy(previous.take_front(common), tensor.name.begin());
-          llvm::copy(rest, tensor.name.begin() + common);
+          tensor.name = (previous.take_front(common) + rest).str();
         }
         if (state.failed)
           return;
