@@ -53,6 +53,34 @@ TEST(IdSets, RangesAndManyMerges) {
   EXPECT_LT(sets.bytes(), 100u << 20);
 }
 
+TEST(IdSets, WhatNobodyKeepsIsGone) {
+  IdSets sets;
+  std::mt19937 random(1);
+  std::vector<std::pair<IdSet, llvm::SmallVector<uint32_t>>> kept;
+  size_t rounds = 0;
+  for (uint32_t step = 0; rounds < 5; ++step) {
+    IdSet set;
+    for (unsigned i = 0; i < 20; ++i)
+      set = sets.join(set, sets.single(random() % 100000));
+    if (step % 50 == 0)
+      kept.push_back({set, sets.members(set)});
+    if (!sets.crowded())
+      continue;
+    ++rounds;
+    size_t before = sets.bytes();
+    sets.keepOnly([&](auto visit) {
+      for (auto &[one, ids] : kept)
+        visit(one);
+    });
+    EXPECT_FALSE(sets.crowded());
+    EXPECT_LE(sets.bytes(), before);
+    for (auto &[one, ids] : kept) {
+      ASSERT_EQ(sets.members(one), ids);
+      ASSERT_EQ(sets.of(ids), one); // still equal to what is made anew
+    }
+  }
+}
+
 TEST(IdSets, WhatHasBeenWalkedIsNotWalkedAgain) {
   std::mt19937 random(7);
   for (uint32_t step : {1, 2, 3, 64, 100}) { // one run, words, one id a word

@@ -548,8 +548,8 @@ void Rewriter::beginPhase() {
 }
 
 Operator *Rewriter::popChanged() {
-  constexpr unsigned fewMegabytes = 1 << 14; // of names and options, where one is looked at here and there
-  if (++popped % fewMegabytes == 0)
+  // Looking at an operator reads names and options of the input: so many of them are some megabytes.
+  if (++popped % (1 << 14) == 0)
     model.restFiles();
   while (!fresh.empty() || !worklist.empty()) {
     auto &list = fresh.empty() ? worklist : fresh;

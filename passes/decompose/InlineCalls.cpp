@@ -6,7 +6,10 @@ namespace origo {
 static Rule branch() {
   auto choice = constant();
   return {"branch", "the condition is not constant", op(Op::IF, {choice}), [=](Match &m) {
-            return m.inlineRoot(m.isEvery(m[choice], 0) ? 1 : 0);
+            bool taken = m[choice].elementCount() == 1 && m.isEvery(m[choice], 1);
+            if (!taken && !(m[choice].elementCount() == 1 && m.isEvery(m[choice], 0)))
+              return decline("the condition is no single truth value");
+            return m.inlineRoot(taken ? 0 : 1);
           }};
 }
 
