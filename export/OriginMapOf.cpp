@@ -120,7 +120,7 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
     origin::MapRelation &out = row.relations[count++];
     out.tensor = relation.tensor;
     out.exact = taint.exact(value, relation);
-    steps(relation, value, out.steps);
+    out.steps = steps(relation, value);
   }
   row.relations.resize(count);
   row.reason = {};
@@ -160,12 +160,12 @@ bool MapOfModel::expressible(const Relation &relation, const Value &value) const
   });
 }
 
-void MapOfModel::steps(const Relation &relation, const Value &value, std::vector<origin::MapStep> &steps) const {
-  steps.clear();
-  if (!relation.steps)
-    return;
+const origin::MapSteps &MapOfModel::steps(const Relation &relation, const Value &value) {
+  if (std::exchange(lastSteps, relation.steps) == relation.steps)
+    return stepScratch; // the relations of equal things that became one
+  std::vector<origin::MapStep> list;
   for (const Step &step : model.steps.get(relation.steps)) {
-    origin::MapStep &out = steps.emplace_back();
+    origin::MapStep &out = list.emplace_back();
     bool scaled = step.kind == Step::Scaled;
     out.kind = scaled ? origin::MapStep::Scaled : static_cast<decltype(out.kind)>(step.kind);
     out.factors.assign(step.factors.begin(), step.factors.end());
@@ -175,6 +175,8 @@ void MapOfModel::steps(const Relation &relation, const Value &value, std::vector
     termOf(step.scale, value, out.scale);
     termOf(step.shift, value, out.shift);
   }
+  stepScratch = std::move(list);
+  return stepScratch;
 }
 
 void MapOfModel::findDropped() {

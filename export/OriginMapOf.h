@@ -36,6 +36,8 @@ private:
   origin::OperatorRow operatorScratch;
   origin::TensorRow tensorScratch;
   origin::MapLedgerRow ledgerScratch;
+  origin::MapSteps stepScratch; ///< those of `lastSteps`
+  uint32_t lastSteps = 0;
   llvm::DenseMap<const char *, origin::Word> words; ///< by address: texts of the model stay where they are
 
   size_t operatorCount(size_t subgraph) const override { return file->operatorCount(subgraph); }
@@ -50,7 +52,7 @@ private:
   origin::Word word(llvm::StringRef text);
   void members(IdSet set, std::vector<uint32_t> &ids) const;
   bool expressible(const Relation &relation, const Value &value) const;
-  void steps(const Relation &relation, const Value &value, std::vector<origin::MapStep> &steps) const;
+  const origin::MapSteps &steps(const Relation &relation, const Value &value);
   void findDropped();
   void addDroppedTensors();
   void writeUnneeded();

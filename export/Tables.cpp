@@ -346,29 +346,29 @@ private:
   }
 
   Offset<void> buildDetails(const Quantization &q) {
-    int32_t scales = q.scales ? q.scales->index : q.rawScales;
-    int32_t zeroPoints = q.zeroPoints ? q.zeroPoints->index : q.rawZeroPoints;
+    int32_t scales = q.more->scales ? q.more->scales->index : q.more->rawScales;
+    int32_t zeroPoints = q.more->zeroPoints ? q.more->zeroPoints->index : q.more->rawZeroPoints;
     switch (q.details) {
     case Quantization::Details::None:
       return {};
     case Quantization::Details::Custom: {
       Offset<void> custom;
-      if (!q.custom.empty())
-        custom = share(q.custom, q.custom.size(), forceAlign16, [&] {
-          builder.ForceVectorAlignment(q.custom.size(), 1, forceAlign16);
-          return builder.CreateVector(q.custom.data(), q.custom.size()).o;
+      if (!q.more->custom.empty())
+        custom = share(q.more->custom, q.more->custom.size(), forceAlign16, [&] {
+          builder.ForceVectorAlignment(q.more->custom.size(), 1, forceAlign16);
+          return builder.CreateVector(q.more->custom.data(), q.more->custom.size()).o;
         });
       uoffset_t start = builder.StartTable();
       builder.AddOffset(circle::CustomQuantization::VT_CUSTOM, custom);
       return builder.EndTable(start);
     }
     case Quantization::Details::MX:
-      return circle::CreateMXQuantization(builder, q.axis).o;
+      return circle::CreateMXQuantization(builder, q.more->axis).o;
     case Quantization::Details::Blockwise: // the same slots in both formats
-      return circle::CreateBlockwiseQuantization(builder, scales, zeroPoints, q.blockSize).o;
+      return circle::CreateBlockwiseQuantization(builder, scales, zeroPoints, q.more->blockSize).o;
     case Quantization::Details::MultiAxis: {
-      Offset<void> dimensions = vectorOrNone(q.dimensions);
-      return tflite::CreateMultiAxisQuantization(builder, scales, zeroPoints, q.blockSize, dimensions.o).o;
+      Offset<void> dimensions = vectorOrNone(q.more->dimensions);
+      return tflite::CreateMultiAxisQuantization(builder, scales, zeroPoints, q.more->blockSize, dimensions.o).o;
     }
     }
     llvm_unreachable("all kinds of details are above");

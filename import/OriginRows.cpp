@@ -223,7 +223,7 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
                   .rewrite = row.rewrite,
                   .into = into};
   if (!row.partFile.empty())
-    stone.part = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
+    stone.into = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
   for (auto [graph, index] : row.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");

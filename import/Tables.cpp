@@ -92,7 +92,7 @@ void Builder::tensor(const circle::Tensor &tensor, Value &value) {
   value.externalBuffer = source.externalBuffer(tensor);
   value.shape.view(array(tensor.shape()));
   value.setShapeSignature(array(tensor.shape_signature()));
-  value.name = text(tensor.name());
+  value.name.view(text(tensor.name()));
   value.buffer = buffer(tensor.buffer());
   value.setSparsity(tensor.sparsity());
   if (!length(tensor.variant_tensors()))
@@ -115,21 +115,22 @@ void Builder::quantization(const circle::QuantizationParameters &wire, Value &va
   auto *details = static_cast<const Table *>(wire.details());
   q.details = details ? source.details(wire) : Details::None;
   if (q.details == Details::Custom)
-    q.custom = array(reinterpret_cast<const circle::CustomQuantization *>(details)->custom());
+    q.more.make().custom = array(reinterpret_cast<const circle::CustomQuantization *>(details)->custom());
   if (q.details == Details::MX)
-    q.axis = reinterpret_cast<const circle::MXQuantization *>(details)->axis();
+    q.more.make().axis = reinterpret_cast<const circle::MXQuantization *>(details)->axis();
   if (q.details == Details::Blockwise || q.details == Details::MultiAxis) {
     auto parameter = [&](int32_t index) {
       auto &values = value.subgraph()->values;
       return index >= 0 && index < static_cast<int64_t>(values.size()) ? values[index] : nullptr;
     };
-    q.rawScales = details->GetField<int32_t>(slot::detailScales, 0);
-    q.rawZeroPoints = details->GetField<int32_t>(slot::detailZeroPoints, 0);
-    q.scales = parameter(q.rawScales);
-    q.zeroPoints = parameter(q.rawZeroPoints);
-    q.blockSize = details->GetField<int32_t>(slot::detailBlockSize, 0);
+    Quantization::More &more = q.more.make();
+    more.rawScales = details->GetField<int32_t>(slot::detailScales, 0);
+    more.rawZeroPoints = details->GetField<int32_t>(slot::detailZeroPoints, 0);
+    more.scales = parameter(more.rawScales);
+    more.zeroPoints = parameter(more.rawZeroPoints);
+    more.blockSize = details->GetField<int32_t>(slot::detailBlockSize, 0);
     if (q.details == Details::MultiAxis)
-      q.dimensions = array(details->GetPointer<const flatbuffers::Vector<int32_t> *>(slot::detailDimensions));
+      more.dimensions = array(details->GetPointer<const flatbuffers::Vector<int32_t> *>(slot::detailDimensions));
   }
   model.setQuantization(value, q);
 }

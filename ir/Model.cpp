@@ -29,17 +29,21 @@ void Use::set(Value *v) {
 
 unsigned Use::operandIndex() const { return static_cast<unsigned>(this - owner->operands().data()); }
 
+bool Quantization::More::operator==(const More &other) const {
+  return custom == other.custom && axis == other.axis && scales == other.scales && zeroPoints == other.zeroPoints &&
+         blockSize == other.blockSize && dimensions == other.dimensions;
+}
+
 bool sameQuantization(const Quantization *a, const Quantization *b) {
   bool quantizedA = a && a->quantized(), quantizedB = b && b->quantized();
   if (!quantizedA || !quantizedB)
     return quantizedA == quantizedB;
-  return a->scale == b->scale && a->zeroPoint == b->zeroPoint && a->details == b->details && a->custom == b->custom &&
-         (a->scale.size() <= 1 || a->dimension == b->dimension) && a->axis == b->axis && a->scales == b->scales &&
-         a->zeroPoints == b->zeroPoints && a->blockSize == b->blockSize && a->dimensions == b->dimensions;
+  return a->scale == b->scale && a->zeroPoint == b->zeroPoint && a->details == b->details &&
+         (a->scale.size() <= 1 || a->dimension == b->dimension) && *a->more == *b->more;
 }
 
 // There are as many of them as the model has tensors and operators.
-static_assert(sizeof(Value) <= 136 && sizeof(Operator) <= 128);
+static_assert(sizeof(Value) <= 128 && sizeof(Operator) <= 128);
 
 bool Value::isConstant() const {
   if (isGraphInput || definer || isVariable)
@@ -234,7 +238,7 @@ void Model::setIntermediates(Operator &op, llvm::ArrayRef<Value *> values) {
 void Model::setQuantization(Value &value, const Quantization &quantization) {
   quantizationStore.push_back(quantization);
   value.quantization = &quantizationStore.back();
-  for (Value *detail : {quantization.scales, quantization.zeroPoints})
+  for (Value *detail : {quantization.more->scales, quantization.more->zeroPoints})
     if (detail)
       ++detail->otherUses;
 }
@@ -505,8 +509,9 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
       if (stone != rowOf) {
         const Tombstone &from = tombstones[stone];
         llvm::StringRef pass = from.pass ? passLists.get(from.pass).front() : "";
-        row = {from.ofTensors, 0, from.fate, from.was, pass, from.run, from.rewrite, {}, {}, from.part};
-        follower.follow(from.into, row);
+        row = {from.ofTensors, 0, from.fate, from.was, pass, from.run, from.rewrite, {}, {},
+               llvm::dyn_cast_if_present<const Part *>(from.into)};
+        follower.follow(llvm::dyn_cast_if_present<Destinations *>(from.into), row);
         if (leadsSomewhere(row.fate) && row.operators.empty() && row.values.empty())
           row.was = std::exchange(row.fate, Fate::Dead);
         rowOf = stone;
@@ -535,7 +540,7 @@ void Model::number() {
 }
 
 void Model::sortByUse() {
-  constexpr unsigned unseen = ~0u;
+  constexpr unsigned unseen = ~0u >> 1;
   number();
   std::vector<Buffer *> sorted;
   auto addBuffer = [&](Buffer *buffer) {
@@ -557,8 +562,8 @@ void Model::sortByUse() {
       values.push_back(value);
       addBuffer(value->buffer);
       if (const Quantization *q = value->quantization) {
-        add(q->scales);
-        add(q->zeroPoints);
+        add(q->more->scales);
+        add(q->more->zeroPoints);
       }
     };
     for (Value *value : graph->inputs)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/Dims.h"
+#include "ir/Counted.h"
 #include "ir/Error.h"
 #include "ir/IdSet.h"
 #include "ir/Payload.h"
@@ -27,20 +27,9 @@
 #include <optional>
 
 namespace origo {
-struct Destinations;
 namespace rewrite {
 class Build;
 }
-} // namespace origo
-
-/// Known before the type is complete, because such lists name each other.
-template <> struct llvm::PointerLikeTypeTraits<origo::Destinations *> {
-  static void *getAsVoidPointer(origo::Destinations *list) { return list; }
-  static origo::Destinations *getFromVoidPointer(void *list) { return static_cast<origo::Destinations *>(list); }
-  static constexpr int NumLowBitsAvailable = 3;
-};
-
-namespace origo {
 
 class Model;
 class DetachedOperator;
@@ -60,8 +49,8 @@ enum class Format : uint8_t { Circle, Tflite };
 struct Buffer {
   Payload payload;
   uint32_t sourceIndex = ~0u; ///< position in the file it was read from; ~0u for one that is new
-  unsigned index = 0;         ///< scratch of export and print
-  bool computed = false;      ///< by a rewrite, for one value only: the payload goes when the value goes
+  unsigned index : 31 = 0;    ///< scratch of export and print
+  bool computed : 1 = false;  ///< by a rewrite, for one value only: the payload goes when the value goes
 };
 
 /// tflite's payloads in another file. Kept as they are where the target format has them.
@@ -71,37 +60,21 @@ struct ExternalBuffer {
   llvm::StringRef packing;
 };
 
-/// Quantisation of a tensor. Immutable; lives in the model's arena or in the mapped input.
-struct Quantization {
-  enum class Details : uint8_t { None, Custom, MX, Blockwise, MultiAxis };
-  llvm::ArrayRef<float> min, max, scale;
-  llvm::ArrayRef<int64_t> zeroPoint;
-  int32_t dimension = 0; ///< the channel axis where scale has several values
-  Details details = Details::None;
-  llvm::ArrayRef<uint8_t> custom;                    ///< Custom
-  int32_t axis = 0;                                  ///< MX
-  Value *scales = nullptr, *zeroPoints = nullptr;    ///< Blockwise, MultiAxis; counted as uses
-  int32_t rawScales = 0, rawZeroPoints = 0;          ///< their indices where no tensor stands behind them
-  int32_t blockSize = 0;                             ///< Blockwise, MultiAxis
-  llvm::ArrayRef<int32_t> dimensions;                ///< MultiAxis
-  bool quantized() const { return !scale.empty() || details != Details::None; }
-};
-bool sameQuantization(const Quantization *a, const Quantization *b); ///< scale, zero point, axis, details; not min/max
-
-/// Type and shape of a variant's content.
-struct VariantType {
-  llvm::ArrayRef<int32_t> shape;
-  TensorType type;
-  bool hasRank;
-};
-
 /// What few objects have: a pointer for the others, for which it reads as a default T.
 template <class T> class Rare {
 public:
+  Rare() = default;
+  Rare(Rare &&) = default;
+  Rare(const Rare &other) : box(other.box ? std::make_unique<T>(*other.box) : nullptr) {}
+  Rare &operator=(Rare other) {
+    box = std::move(other.box);
+    return *this;
+  }
   const T *operator->() const {
     static const T none{};
     return box ? box.get() : &none;
   }
+  const T &operator*() const { return *operator->(); }
   T &make() { return box ? *box : *(box = std::make_unique<T>()); }
   void clear() { box = nullptr; }
   template <class Field> void set(Field T::*field, std::type_identity_t<Field> value) {
@@ -120,6 +93,35 @@ private:
     else
       return field.empty();
   }
+};
+
+/// Quantisation of a tensor. Immutable; lives in the model's arena or in the mapped input.
+struct Quantization {
+  enum class Details : uint8_t { None, Custom, MX, Blockwise, MultiAxis };
+  llvm::ArrayRef<float> min, max, scale;
+  llvm::ArrayRef<int64_t> zeroPoint;
+  int32_t dimension = 0; ///< the channel axis where scale has several values
+  Details details = Details::None;
+  /// What the kinds of details have.
+  struct More {
+    llvm::ArrayRef<uint8_t> custom;                 ///< Custom
+    int32_t axis = 0;                               ///< MX
+    Value *scales = nullptr, *zeroPoints = nullptr; ///< Blockwise, MultiAxis; counted as uses
+    int32_t rawScales = 0, rawZeroPoints = 0;       ///< their indices where no tensor stands behind them
+    int32_t blockSize = 0;                          ///< Blockwise, MultiAxis
+    llvm::ArrayRef<int32_t> dimensions;             ///< MultiAxis
+    bool operator==(const More &other) const; ///< but for the raw indices
+  };
+  Rare<More> more;
+  bool quantized() const { return !scale.empty() || details != Details::None; }
+};
+bool sameQuantization(const Quantization *a, const Quantization *b); ///< scale, zero point, axis, details; not min/max
+
+/// Type and shape of a variant's content.
+struct VariantType {
+  llvm::ArrayRef<int32_t> shape;
+  TensorType type;
+  bool hasRank;
 };
 
 /// One use of a value as an operand.
@@ -161,7 +163,7 @@ public:
   unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
   static constexpr unsigned unlisted = ~0u;
   Dims shape;
-  llvm::StringRef name;                   ///< a label, never a key: may be empty, repeated, or not UTF-8
+  Name name;                              ///< a label, never a key: may be empty, repeated, or not UTF-8
   Buffer *buffer = nullptr;               ///< null: buffer 0
   const Quantization *quantization = nullptr;
   llvm::ArrayRef<int32_t> shapeSignature() const { return rare->shapeSignature; } ///< −1: unknown; empty: as shape

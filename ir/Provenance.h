@@ -3,6 +3,7 @@
 #include "ir/IdSet.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/PointerUnion.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -13,10 +14,19 @@
 #include <vector>
 
 namespace origo {
-
 class Operator;
 class Value;
 struct Destinations;
+} // namespace origo
+
+/// Known before the type is complete, because such lists name each other.
+template <> struct llvm::PointerLikeTypeTraits<origo::Destinations *> {
+  static void *getAsVoidPointer(origo::Destinations *list) { return list; }
+  static origo::Destinations *getFromVoidPointer(void *list) { return static_cast<origo::Destinations *>(list); }
+  static constexpr int NumLowBitsAvailable = 3;
+};
+
+namespace origo {
 
 /// What became of a source operator or tensor that nothing live carries any more. The closed list of the origin map.
 enum class Fate : uint8_t {
@@ -227,8 +237,7 @@ struct Tombstone {
   uint32_t pass = 0;    ///< handle into PassLists of a list of one; 0: not known
   uint32_t run = 0;     ///< position in the chain of runs
   uint32_t rewrite = 0; ///< running number in that run
-  Destinations *into = nullptr;
-  const Part *part = nullptr; ///< of the fate Elsewhere
+  llvm::PointerUnion<Destinations *, const Part *> into = {}; ///< a part: of the fate Elsewhere
 };
 
 /// A ledger row with its way followed to the written model.

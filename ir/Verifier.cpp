@@ -100,7 +100,7 @@ private:
           report(*value, "is a graph input and has a producer");
       }
       if (const Quantization *q = value->quantization)
-        for (const Value *detail : {q->scales, q->zeroPoints})
+        for (const Value *detail : {q->more->scales, q->more->zeroPoints})
           if (detail && checkReachable(*value, detail))
             ++counts[detail].other;
       if (!isAsRead(*value)) {

@@ -144,9 +144,32 @@ struct MapStep {
   bool operator==(const MapStep &) const = default;
 };
 
+/// The steps of a relation. Copies share them: one tensor may have a hundred thousand relations that say the same.
+class MapSteps {
+public:
+  MapSteps() = default;
+  MapSteps(std::vector<MapStep> list) {
+    if (!list.empty())
+      steps = std::make_shared<const std::vector<MapStep>>(std::move(list));
+  }
+  const std::vector<MapStep> &list() const {
+    static const std::vector<MapStep> none;
+    return steps ? *steps : none;
+  }
+  auto begin() const { return list().begin(); }
+  auto end() const { return list().end(); }
+  size_t size() const { return list().size(); }
+  bool empty() const { return !steps; }
+  const MapStep &operator[](size_t i) const { return list()[i]; }
+  bool operator==(const MapSteps &other) const { return steps == other.steps || list() == other.list(); }
+
+private:
+  std::shared_ptr<const std::vector<MapStep>> steps; ///< null: none
+};
+
 struct MapRelation {
   uint32_t tensor = 0; ///< source tensor id
-  std::vector<MapStep> steps;
+  MapSteps steps;
   bool exact = false;
   bool operator==(const MapRelation &) const = default;
 };

@@ -159,9 +159,11 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       for (MapRelation &relation : row.relations) {
         relation.tensor = random.below(tensors);
         relation.exact = random.oneIn(2);
+        std::vector<MapStep> steps;
         if (random.oneIn(3))
           for (uint32_t i = random.below(4); i--;)
-            relation.steps.push_back(random.step());
+            steps.push_back(random.step());
+        relation.steps = std::move(steps);
       }
       if (row.relations.empty())
         row.reason = random.oneIn(2) ? "split-sum" : "something-new";

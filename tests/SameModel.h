@@ -74,12 +74,12 @@ inline void Comparison::quantization(const Quantization *x, const Quantization *
   items(x->max, y->max, "max");
   items(x->scale, y->scale, "scale");
   items(x->zeroPoint, y->zeroPoint, "zero point");
-  items(x->custom, y->custom, "custom quantisation");
-  items(x->dimensions, y->dimensions, "quantised dimensions");
-  check(x->dimension == y->dimension && x->details == y->details && x->axis == y->axis &&
-            x->blockSize == y->blockSize && indexOf(x->scales) == indexOf(y->scales) &&
-            indexOf(x->zeroPoints) == indexOf(y->zeroPoints) && (x->scales || x->rawScales == y->rawScales) &&
-            (x->zeroPoints || x->rawZeroPoints == y->rawZeroPoints),
+  items(x->more->custom, y->more->custom, "custom quantisation");
+  items(x->more->dimensions, y->more->dimensions, "quantised dimensions");
+  check(x->dimension == y->dimension && x->details == y->details && x->more->axis == y->more->axis &&
+            x->more->blockSize == y->more->blockSize && indexOf(x->more->scales) == indexOf(y->more->scales) &&
+            indexOf(x->more->zeroPoints) == indexOf(y->more->zeroPoints) && (x->more->scales || x->more->rawScales == y->more->rawScales) &&
+            (x->more->zeroPoints || x->more->rawZeroPoints == y->more->rawZeroPoints),
         "quantisation details");
 }
 

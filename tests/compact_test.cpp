@@ -1,4 +1,4 @@
-#include "ir/Dims.h"
+#include "ir/Counted.h"
 #include "ir/Provenance.h"
 #include "origin/Few.h"
 
@@ -18,6 +18,8 @@ TEST(Dims, OwnOrOfAFile) {
   dims.view({file + 1, 3});
   EXPECT_EQ(dims.begin(), file + 1);
   Dims copy = dims;
+  EXPECT_EQ(copy.begin(), file + 1);
+  copy = llvm::ArrayRef<int32_t>(dims);
   EXPECT_NE(copy.begin(), file + 1);
   EXPECT_EQ(copy, dims);
   dims.unknownToOne();
@@ -33,6 +35,22 @@ TEST(Dims, OwnOrOfAFile) {
   moved.unknownToOne();
   moved.view({});
   EXPECT_EQ(moved.size(), 0u);
+}
+
+TEST(Name, NoneDiffersFromAnEmptyOne) {
+  Name name, copy;
+  EXPECT_FALSE(name);
+  name = llvm::StringRef("");
+  EXPECT_TRUE(name && name.empty());
+  copy = name;
+  EXPECT_TRUE(copy && copy.empty());
+  name = llvm::StringRef("conv/relu");
+  copy = name;
+  name = name.text().drop_front(5); // of itself
+  EXPECT_EQ(name, "relu");
+  EXPECT_EQ(copy, "conv/relu");
+  name = llvm::StringRef();
+  EXPECT_FALSE(name);
 }
 
 TEST(Relations, OneOrMany) {

@@ -97,7 +97,7 @@ OriginMap fusedMap(const ModelView &view) {
         affine.kind = MapStep::Affine;
         affine.axis = 0;
         affine.scale = {Term::Constant, 0, row.index};
-        row.relations = {{constants++, {affine}, false}};
+        row.relations = {{constants++, std::vector{affine}, false}};
         row.tensors = {constants};
         row.operators = {constants};
       } else {

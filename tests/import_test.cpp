@@ -272,11 +272,11 @@ TEST(Import, TfliteSlotsAreNotMisread) {
   EXPECT_EQ(graph.values[2]->compression, 0);
   EXPECT_EQ(graph.values[2]->externalBuffer, 7u);
   EXPECT_EQ(graph.values[0]->quantization->details, Quantization::Details::MultiAxis);
-  EXPECT_EQ(graph.values[0]->quantization->dimensions.size(), 1u);
+  EXPECT_EQ(graph.values[0]->quantization->more->dimensions.size(), 1u);
   EXPECT_EQ(graph.values[1]->quantization->details, Quantization::Details::Blockwise);
-  EXPECT_EQ(graph.values[1]->quantization->blockSize, 32);
-  EXPECT_EQ(graph.values[1]->quantization->scales, graph.values[2]);
-  EXPECT_EQ(graph.values[1]->quantization->rawZeroPoints, -1);
+  EXPECT_EQ(graph.values[1]->quantization->more->blockSize, 32);
+  EXPECT_EQ(graph.values[1]->quantization->more->scales, graph.values[2]);
+  EXPECT_EQ(graph.values[1]->quantization->more->rawZeroPoints, -1);
   EXPECT_EQ(graph.values[2]->otherUses, 2u);
   Operator &op = graph.operators.front();
   EXPECT_EQ(op.code, BuiltinOperator::CAST);

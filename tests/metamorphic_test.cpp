@@ -255,8 +255,8 @@ void addTwin(Model &model) {
   for (Value *value : llvm::ArrayRef(graph.values).take_front(count).vec())
     if (const Quantization *q = value->quantization) {
       Quantization copy = *q;
-      copy.scales = twins.at(q->scales);
-      copy.zeroPoints = twins.at(q->zeroPoints);
+      copy.more.make().scales = twins.at(q->more->scales);
+      copy.more.make().zeroPoints = twins.at(q->more->zeroPoints);
       model.setQuantization(*twins.at(value), copy);
     }
   std::vector<Operator *> ops;

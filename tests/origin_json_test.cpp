@@ -58,13 +58,13 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   affine.kind = MapStep::Affine;
   affine.axis = 0;
   affine.scale = {Term::Constant, 0, 7};
-  constant.relations = {{0, {affine}, false}};
+  constant.relations = {{0, std::vector{affine}, false}};
   TensorRow value;
   value.index = 1;
   value.name = "relu1";
   affine.scale = {Term::Number, 7, 0};
   affine.shift = {Term::Number, 0.1, 0};
-  value.relations = {{1, {affine}, true}};
+  value.relations = {{1, std::vector{affine}, true}};
   graph.tensors = {constant, value};
   map.target.subgraphs.push_back(graph);
   MapLedgerRow row;
@@ -144,9 +144,12 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   EXPECT_EQ(json(map), expected);
 
   // No number that JSON does not have, and no claim in its place.
-  map.target.subgraphs[0].tensors[1].relations[0].steps[0].scale.number = std::numeric_limits<double>::infinity();
+  MapSteps &steps = map.target.subgraphs[0].tensors[1].relations[0].steps;
+  MapStep endless = steps[0];
+  endless.scale.number = std::numeric_limits<double>::infinity();
+  steps = std::vector{endless};
   EXPECT_TRUE(contains(json(map), R"({"index": 1, "name": "relu1", "relations": [], "reason": "approximated"})"));
-  map.target.subgraphs[0].tensors[1].relations[0].steps[0] = {MapStep::Unknown, -1, {}, {}, {}, {}, {}, "{\"x\": [}"};
+  steps = std::vector{MapStep{MapStep::Unknown, -1, {}, {}, {}, {}, {}, "{\"x\": [}"}};
   auto read = readJson(json(map));
   EXPECT_TRUE(bool(read)) << error(read);
 }

@@ -91,12 +91,14 @@ std::vector<MapRelation> list(origo_relations relations) {
     MapRelation &to = result.emplace_back();
     to.tensor = from.tensor;
     to.exact = from.exact;
+    std::vector<MapStep> steps;
     for (origo_step step; origo_next_step(&from.steps, &step);) {
-      MapStep &read = to.steps.emplace_back(MapStep{MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift),
+      MapStep &read = steps.emplace_back(MapStep{MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift),
                                                     list(step.first), list(step.second), {}, text(step.unknown)});
       if (read.kind == MapStep::Unknown) // to C, a scaled step is a text
         readLaterStep(text(step.unknown), read);
     }
+    to.steps = std::move(steps);
   }
   return result;
 }

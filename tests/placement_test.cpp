@@ -86,7 +86,7 @@ const Kind kinds[] = {
      [](SmallGraph &g, Operator &, Value *weights, uint32_t n) {
        Quantization q;
        q.details = Quantization::Details::Custom;
-       q.custom = kept(g.model, n);
+       q.more.make().custom = kept(g.model, n);
        g.model.setQuantization(*weights, q);
      }},
     {"sparsity",

@@ -26,7 +26,7 @@ llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef 
     for (const auto &graph : source.subgraphs)
       for (const Operator &op : graph->operators)
         for (const Value *result : op.results())
-          if (result && (result->name == word || result->name.starts_with(scope)))
+          if (result && (result->name == word || result->name.text().starts_with(scope)))
             layers.insert(&op);
     if (layers.size() == before && isNumber)
       for (const Operator &op : source.subgraphs[0]->operators)

@@ -108,9 +108,9 @@ std::string quantizationText(const Quantization *q) {
   if (q->details == Quantization::Details::Custom)
     return "custom";
   if (q->details == Quantization::Details::MX)
-    return "MX, axis " + std::to_string(q->axis);
+    return "MX, axis " + std::to_string(q->more->axis);
   if (q->details != Quantization::Details::None)
-    return "blocks of " + std::to_string(q->blockSize);
+    return "blocks of " + std::to_string(q->more->blockSize);
   if (q->scale.size() == 1)
     return "scale " + shortestFloat(q->scale[0]) + ", zero point " +
            std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]);

@@ -95,7 +95,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
 
 /// As below, but each block of a unit's weights has a scale of its own.
 llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<float> scales) {
-  int64_t size = p.weights->quantization->blockSize, blocks = p.depth / size;
+  int64_t size = p.weights->quantization->more->blockSize, blocks = p.depth / size;
   HybridRows rows(p.input->as<float>(), p.batches,
                   ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs());
   auto weights = weightsOf<int8_t>(*p.weights);

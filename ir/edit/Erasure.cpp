@@ -23,6 +23,7 @@ void Editor::dropPayload(Value &value) {
 void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last) {
   if (ids.empty())
     return;
+  assert(!into || fate != Fate::Elsewhere);
   model.tombstones.push_back({.ofTensors = tensors,
                               .last = last,
                               .fate = fate,
@@ -30,8 +31,9 @@ void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool l
                               .pass = model.passLists.add(0, pass),
                               .run = model.run,
                               .rewrite = model.rewrites,
-                              .into = into,
-                              .part = part});
+                              .into = into});
+  if (fate == Fate::Elsewhere)
+    model.tombstones.back().into = part;
   mutation::buried(model);
 }
 
@@ -113,7 +115,7 @@ void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
   dropPayload(value);
   spentValues.emplace_back(graph, &value);
   if (const Quantization *q = value.quantization)
-    for (Value *detail : {q->scales, q->zeroPoints})
+    for (Value *detail : {q->more->scales, q->more->zeroPoints})
       if (detail) {
         --detail->otherUses;
         release(detail, fate, into);

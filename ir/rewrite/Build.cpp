@@ -135,7 +135,7 @@ bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *bas
     op.resultRoom = std::min<unsigned>(op.resultCount, UINT8_MAX);
   }
   for (unsigned i = 0; i < op.resultCount; ++i) {
-    Value *value = pendingResult(i == 0 ? label : model.copy(llvm::StringRef((label + "_" + llvm::Twine(i)).str())));
+    Value *value = pendingResult(i == 0 ? label.str() : (label + "_" + llvm::Twine(i)).str());
     op.resultValues[i] = value;
     value->definer = &op;
     value->definerResult = i;
@@ -292,11 +292,11 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   item.synthetic = node.synthetic;
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
-  llvm::StringRef called = folding ? "" : engine.label(match.root(), suffix);
+  std::string called = folding ? "" : engine.label(match.root(), suffix);
   // A copy of an inner operator is called after it, however often it is copied.
   if (!folding && base && base != match.consumed.front() && base->result() && !base->result()->name.empty()) {
     std::string ending = "/" + row.name.lower();
-    called = base->result()->name;
+    called = base->result()->name.str();
     if (!called.ends_with(ending))
       called = engine.label(Node(base), llvm::StringRef(ending).drop_front());
   }

@@ -153,10 +153,10 @@ void Rewriter::Inlining::copyForm(const Value &from, Value &to) {
   to.setSparsity(from.sparsity());
   to.setVariants(from.variants());
   to.quantization = from.quantization;
-  if (const Quantization *details = from.quantization; details && (details->scales || details->zeroPoints)) {
+  if (const Quantization *details = from.quantization; details && (details->more->scales || details->more->zeroPoints)) {
     Quantization own = *details;
-    own.scales = copyOf(details->scales);
-    own.zeroPoints = copyOf(details->zeroPoints);
+    own.more.make().scales = copyOf(details->more->scales);
+    own.more.make().zeroPoints = copyOf(details->more->zeroPoints);
     model.setQuantization(to, own);
   }
 }
@@ -176,7 +176,8 @@ Value *Rewriter::Inlining::copyOf(const Value *value) {
   if (constant && !copy.buffer)
     copy.buffer = value->buffer;
   copyForm(*value, copy);
-  copy.name = value->name.empty() ? value->name : engine.label(named, value->name);
+  if (!value->name.empty())
+    copy.name = engine.label(named, value->name);
   copyRelations(*value, copy);
   copy.noRelation = value->noRelation;
   if (copy.relations.empty() && copy.noRelation == NoRelation::None)

@@ -66,7 +66,7 @@ void Rewriter::bridge(Value &value, Value &port, BuiltinOperator code, llvm::Arr
     serves = value.producer()->origins;
     moveInterface(value, port);
   }
-  value.name = model.copy((value.name + suffix).str());
+  value.name = (value.name.text() + suffix).str();
   llvm::SmallVector<Value *, 2> operands{isInput ? &port : &value};
   operands.append(more.begin(), more.end());
   Operator &op = model.addOperator(graph, code, operands, isInput ? &value : &port);
@@ -126,7 +126,7 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
       permutation.hasShape = true;
       permutation.hasRank = value->hasRank;
       permutation.shape = {4};
-      permutation.name = model.copy((port.name + "/perm").str());
+      permutation.name = (port.name.text() + "/perm").str();
       permutation.noRelation = NoRelation::Synthetic;
       permutation.setSynthetic(reasonName(SyntheticReason::InventedConstant));
       bridge(*value, port, BuiltinOperator::TRANSPOSE, &permutation, SyntheticReason::LayoutBridge, true, "_NCHW");

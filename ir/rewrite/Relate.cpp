@@ -154,13 +154,13 @@ void Build::relateStored() {
       relateAs(*to, *from, [&](uint32_t way) { return this->lineageOf(*from, way); });
       llvm::StringRef name = from->name;
       name.consume_back(other);
-      to->name = model.copy((name + suffix).str());
+      to->name = (name + suffix).str();
     } else if (from && from->producer() && from->relations.empty()) {
       relateAs(*from, *to, [](uint32_t way) { return way; });
-      llvm::StringRef name = to->name;
-      (to->isInterface() ? from : to)->name = model.copy((name + (to->isInterface() ? other : suffix)).str());
+      Name name = to->name;
+      (to->isInterface() ? from : to)->name = (name.text() + (to->isInterface() ? other : suffix)).str();
       if (!to->isInterface())
-        from->name = name;
+        from->name = std::move(name);
     }
   }
 }

@@ -97,11 +97,9 @@ std::string Rewriter::spinning(llvm::ArrayRef<Operator *> roots) const {
 }
 
 /// A name for what a rule adds: that of the root's result with a suffix, for names should not repeat.
-llvm::StringRef Rewriter::label(const Value &of, llvm::StringRef suffix) {
-  return model.copy(llvm::StringRef((of.name + "/" + suffix).str()));
-}
-llvm::StringRef Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
-  return model.copy(llvm::StringRef((root.resultName() + "/" + suffix).str()));
+std::string Rewriter::label(const Value &of, llvm::StringRef suffix) { return (of.name.text() + "/" + suffix).str(); }
+std::string Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
+  return (root.resultName() + "/" + suffix).str();
 }
 
 /// One that was erased is used again, with the room that it has for operands and results: of the last ones the first that

@@ -154,8 +154,8 @@ private:
   void dropUncalled();
 
   // For Build and Inlining.
-  llvm::StringRef label(const Value &of, llvm::StringRef suffix);
-  llvm::StringRef label(rewrite::Node root, llvm::StringRef suffix);
+  std::string label(const Value &of, llvm::StringRef suffix);
+  std::string label(rewrite::Node root, llvm::StringRef suffix);
   Operator *newOperator(unsigned operands);
   Value &newValue(Subgraph &graph);
   Value &newConstant(Subgraph &graph, Payload payload);

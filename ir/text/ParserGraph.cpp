@@ -274,8 +274,13 @@ bool Parser::modifier(GraphState &graph, ValueState &state) {
     advance();
     return true;
   }
-  if (where.text == "name")
-    return text(value.name, "a name");
+  if (where.text == "name") {
+    StringRef name;
+    if (!text(name, "a name"))
+      return false;
+    value.name = name;
+    return true;
+  }
   if (where.text == "external")
     return integer(value.externalBuffer, "the id of an external buffer");
   if (where.text == "variants")
@@ -353,14 +358,15 @@ bool Parser::quantization(GraphState &graph, Value &value) {
         return false;
       if (key.text == "scales" || key.text == "zero_points") {
         bool scales = key.text == "scales";
+        Quantization::More &more = q.more.make();
         if (acceptWord("raw"))
-          return integer(scales ? q.rawScales : q.rawZeroPoints, "an index");
-        return optional(graph, scales ? q.scales : q.zeroPoints);
+          return integer(scales ? more.rawScales : more.rawZeroPoints, "an index");
+        return optional(graph, scales ? more.scales : more.zeroPoints);
       }
       if (key.text == "block_size")
-        return integer(q.blockSize, "a block size");
+        return integer(q.more.make().blockSize, "a block size");
       if (key.text == "dimensions" && kind == Quantization::Details::MultiAxis)
-        return numbers(q.dimensions, i32);
+        return numbers(q.more.make().dimensions, i32);
       return failAt(key, "there is no field '" + key.text + "' of the details");
     });
   };
@@ -391,14 +397,14 @@ bool Parser::quantization(GraphState &graph, Value &value) {
           return details(Quantization::Details::MultiAxis);
         if (key.text == "mx") {
           q.details = Quantization::Details::MX;
-          return integer(q.axis, "an axis");
+          return integer(q.more.make().axis, "an axis");
         }
         if (key.text == "custom") {
           q.details = Quantization::Details::Custom;
           std::string bytes;
           if (!hex(bytes))
             return false;
-          q.custom = model->copy(ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+          q.more.make().custom = model->copy(ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
           return true;
         }
         return failAt(key, "there is no field '" + key.text + "' of the quantisation");

@@ -86,20 +86,20 @@ void Printer::quantization(const Quantization &q) {
     break;
   case Quantization::Details::Custom:
     os << key("custom=");
-    printHex(os, q.custom);
+    printHex(os, q.more->custom);
     break;
   case Quantization::Details::MX:
-    os << key("mx=") << q.axis;
+    os << key("mx=") << q.more->axis;
     break;
   case Quantization::Details::Blockwise:
   case Quantization::Details::MultiAxis:
     os << key(q.details == Quantization::Details::Blockwise ? "blockwise={" : "multi_axis={") << "scales=";
-    details(q.scales, q.rawScales);
+    details(q.more->scales, q.more->rawScales);
     os << ", zero_points=";
-    details(q.zeroPoints, q.rawZeroPoints);
-    os << ", block_size=" << q.blockSize;
-    if (!q.dimensions.empty())
-      list(", dimensions=[", q.dimensions, "]", [&](int32_t dimension) { os << dimension; });
+    details(q.more->zeroPoints, q.more->rawZeroPoints);
+    os << ", block_size=" << q.more->blockSize;
+    if (!q.more->dimensions.empty())
+      list(", dimensions=[", q.more->dimensions, "]", [&](int32_t dimension) { os << dimension; });
     os << '}';
   }
   os << '}';
@@ -153,7 +153,7 @@ void Printer::declaration(const Value &value) {
   if (value.externalBuffer)
     os << " external " << value.externalBuffer;
   bufferOf(value);
-  if (value.name.data() && names[value.subgraph()->index].styles[value.index] == Token::Handle) {
+  if (value.name && names[value.subgraph()->index].styles[value.index] == Token::Handle) {
     os << " name ";
     printQuoted(os, value.name);
   }

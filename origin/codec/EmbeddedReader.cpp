@@ -69,9 +69,26 @@ private:
   Listing &model; ///< of the target; its texts are moved into the map
   std::vector<Word> strings{Word()};
   std::vector<std::vector<uint32_t>> passLists;
-  std::vector<std::vector<MapStep>> stepLists;
-  std::vector<uint64_t> stepListSizes;
+  struct StepList {
+    MapSteps steps;
+    uint64_t bytes = 0;
+    bool hasConstants = false; ///< told by how far they are from the tensor: another list for each
+  };
+  std::vector<StepList> stepLists;
   std::vector<MapLedgerRow> causes;
+
+  MapSteps stepsOf(const StepList &list, uint32_t tensor) {
+    if (!list.hasConstants)
+      return list.steps;
+    if (!state.charge(list.bytes))
+      return {};
+    std::vector<MapStep> own = list.steps.list();
+    for (MapStep &step : own)
+      for (Term *term : {&step.scale, &step.shift})
+        if (term->kind == Term::Constant)
+          term->constant += tensor;
+    return own;
+  }
 
   ColumnReader column(const flatbuffers::Vector<uint8_t> *vector) {
     return {vector ? ArrayRef(vector->data(), vector->size()) : ArrayRef<uint8_t>(), state};
@@ -128,13 +145,16 @@ private:
 
   void readStepLists() {
     ColumnReader in = column(from.step_lists());
-    stepLists.resize(in.count(sizeof(std::vector<MapStep>) + sizeof(uint64_t)));
-    for (std::vector<MapStep> &list : stepLists) {
+    stepLists.resize(in.count(sizeof(StepList)));
+    for (StepList &list : stepLists) {
       uint64_t before = state.left;
-      list.resize(in.count(sizeof(MapStep)));
-      for (MapStep &step : list)
+      std::vector<MapStep> steps(in.count(sizeof(MapStep)));
+      for (MapStep &step : steps) {
         step = readStep(in);
-      stepListSizes.push_back(before - state.left);
+        list.hasConstants |= step.scale.kind == Term::Constant || step.shift.kind == Term::Constant;
+      }
+      list.steps = std::move(steps);
+      list.bytes = before - state.left;
     }
     finish(in);
   }
@@ -435,15 +455,11 @@ private:
         relation.exact = list & 1;
         list >>= 1;
         relation.tensor = in.id(next);
-        if (list >= stepLists.size() || !state.charge(stepListSizes[list])) {
+        if (list >= stepLists.size()) {
           state.failed = true;
           return;
         }
-        relation.steps = stepLists[list];
-        for (MapStep &step : relation.steps)
-          for (Term *term : {&step.scale, &step.shift})
-            if (term->kind == Term::Constant)
-              term->constant += row.index;
+        relation.steps = stepsOf(stepLists[list], row.index);
       }
     } else if (form && state.charge(sizeof(MapRelation))) {
       row.relations.resize(1);

@@ -301,7 +301,7 @@ private:
     if (form == 3) {
       targetTensors.number(row.relations.size());
       for (const MapRelation &relation : row.relations) {
-        targetTensors.number(uint64_t(stepList(relation.steps, row.index)) << 1 | unsigned(relation.exact));
+        targetTensors.number(uint64_t(stepList(relation.steps.list(), row.index)) << 1 | unsigned(relation.exact));
         targetTensors.id(relation.tensor, next);
       }
     } else if (form) {

@@ -128,6 +128,13 @@ public:
     return integer(result.constant);
   }
   bool to(MapStep &result) const;
+  bool to(MapSteps &result) const {
+    std::vector<MapStep> list;
+    if (!to(list))
+      return false;
+    result = std::move(list);
+    return true;
+  }
 
 private:
   const json &value;

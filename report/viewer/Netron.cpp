@@ -38,7 +38,7 @@ std::string report::originsText(const MetricsReport &report, const OperatorMetri
 namespace {
 
 /// Netron knows a tensor by its name up to a line break, and asks for names in all subgraphs alike.
-StringRef keyOf(const Value &value) { return value.name.split('\n').first; }
+StringRef keyOf(const Value &value) { return value.name.text().split('\n').first; }
 
 class Attachment {
 public:

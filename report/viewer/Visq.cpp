@@ -152,7 +152,7 @@ private:
   }
   const std::string &idOf(const Value &value) { return id(&value, value.name, "#" + std::to_string(value.index)); }
   const std::string &idOf(const Operator &op) {
-    return id(&op, op.result() ? op.result()->name : "", "operator " + std::to_string(op.index));
+    return id(&op, op.result() ? op.result()->name.text() : "", "operator " + std::to_string(op.index));
   }
 
   void colorTable() {
