@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace origo;
 using namespace origo::tools;
 using Op = BuiltinOperator;
@@ -83,7 +85,8 @@ const Known numbers[] = {
                             operand(op, 1)->elementCount() > static_cast<uint64_t>(op.operand(0)->rank());
        return op.code == Op::STRIDED_SLICE &&
               ((option(op, "ellipsis_mask") && (manyPositions || option(op, "new_axis_mask"))) ||
-               (option(op, "new_axis_mask") && option(op, "shrink_axis_mask")));
+               (option(op, "new_axis_mask") && option(op, "shrink_axis_mask")) ||
+               option(op, "new_axis_mask") >> std::min<uint64_t>(operand(op, 1)->elementCount().value_or(0), 63));
      },
      "an ellipsis that stands for no dimension takes one, and masks may say something of positions that are not there"},
     {[](const Operator &op) {
@@ -91,6 +94,8 @@ const Known numbers[] = {
               (option(op, "dilation_h_factor") != 1 || option(op, "dilation_w_factor") != 1);
      },
      "where floats meet weights with scales by channel there is no dilation"},
+    {[](const Operator &op) { return op.code == Op::SPARSE_TO_DENSE && op.operand(0)->rank() == 0; },
+     "of a single position it asks for the first dimension, which there is not"},
     {[](const Operator &op) { return op.code == Op::HASHTABLE_LOOKUP; }, "of equal keys it finds any"},
     {[](const Operator &op) { return op.code == Op::RESHAPE && operand(op, 1) && operand(op, 1)->rank() != 1; },
      "a shape that is not a vector is passed over"},
@@ -210,6 +215,7 @@ const KnownRefusal trusts[] = {
     {"of another size in dimension", "of a list it takes what it needs"},
     {"a size that is not two positive numbers", "of a list it takes what it needs"},
     {"not a segment for each row", "a list may have any rank"},
+    {"a scalar has no segments", "a list may have any rank"},
     {"alternatives of different rank", "one element has any rank"},
     {"of another length than the rank", "what has no dimensions has nothing to slice"},
     {"not a value for each index", "sizes are believed"},

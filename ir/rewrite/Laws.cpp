@@ -8,6 +8,11 @@
 /// What may take the place of what, before anything is changed.
 namespace origo::rewrite {
 
+/// A constant with the elements that it has in the source.
+static bool isOfSource(const Value &constant) {
+  return llvm::any_of(constant.relations, [](const Relation &relation) { return relation.steps == 0; });
+}
+
 /// An operator whose result goes on to be used as it is was only looked at, and so was what only it uses.
 void Build::leaveKept() {
   llvm::SmallPtrSet<const Operator *, 8> kept;
@@ -113,6 +118,10 @@ std::string Build::lawsBroken() {
       std::optional<UnneededReason> reason = whyUnneeded(*op, i);
       if (!reason && value->isConstant() && i < op->info()->operands.size() && op->info()->operands[i].statesShape)
         continue; // a constant that states a shape was read with it
+      // What an earlier rewrite made of a constant was read for that; the operator of the source was not the whole.
+      if (reason == UnneededReason::ShapeOnly && value->isConstant() && i < op->info()->operands.size() &&
+          op->info()->operands[i].statesShapeIfWhole && !isOfSource(*value))
+        continue;
       if (!reason)
         return "operand " + std::to_string(i) + " of " + op->opName() + " is lost: " + nameOf(value);
       dropped.push_back({op, static_cast<unsigned>(i), value, *reason});

@@ -203,7 +203,6 @@ private:
       return false;
     size_t budget = 256 + 16 * distinct.size();
     std::vector<Ids> ways;
-    llvm::DenseMap<uint32_t, uint32_t> inner; ///< operator before an end: the place of that end
     for (uint32_t end : distinct) {
       Ids &way = ways.emplace_back(1, end);
       for (size_t i = 0; i < way.size(); ++i)
@@ -213,7 +212,6 @@ private:
             if (budget-- == 0)
               return false;
             way.push_back(before);
-            inner.try_emplace(before, static_cast<uint32_t>(ways.size() - 1));
           }
     }
     llvm::DenseMap<uint32_t, uint32_t> lineageOf; ///< by end
@@ -221,23 +219,15 @@ private:
     llvm::SmallVector<uint32_t> all;
     for (auto [end, way] : llvm::zip(distinct, ways)) {
       all.append(way.begin(), way.end());
-      if (inner.contains(end))
-        continue;
       lineageOf[end] = static_cast<uint32_t>(list.size());
       list.push_back({sets.of(way), {}});
       for (const Use &use : op.operands())
         list.back().operands.push_back(numberOf(use.get(), way));
     }
-    if (list.size() < 2)
-      return false;
     for (Lineage &one : list)
       one.operators = sets.join(one.operators, sets.minus(op.origins, sets.of(all)));
-    for (auto [relation, end] : llvm::zip(result->relations, ends)) {
-      uint32_t at = end;
-      for (auto before = inner.find(at); before != inner.end(); before = inner.find(at))
-        at = distinct[before->second];
-      sayBy(*result, relation, lineageOf.lookup(at));
-    }
+    for (auto [relation, end] : llvm::zip(result->relations, ends))
+      sayBy(*result, relation, lineageOf.lookup(end));
     llvm::stable_sort(result->relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
     for (auto [use, lineage] : llvm::zip(op.operands(), list.front().operands))
       use.lineage = lineage;

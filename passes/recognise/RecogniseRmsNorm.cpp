@@ -1,3 +1,4 @@
+#include "passes/Linear.h"
 #include "passes/Rule.h"
 
 namespace origo {
@@ -12,12 +13,16 @@ static Rule withGamma() {
             std::optional<Integers> over = m.integers(m[axes]);
             if (!over || !over->isLastAxisOf(m[x].rank()))
               return decline("the mean is not over the last axis");
-            if (!m[gamma].isFloat() || m[gamma].rank() != 1 || m[gamma].lastDimension() != m[x].lastDimension())
+            Tensor factor = m[gamma];
+            int32_t channels = m[x].lastDimension();
+            if (channels < 1 || !isPerChannel(factor, m[x], channels))
               return decline("gamma is not one number a channel");
             std::optional<Number> small = m.number(m[epsilon]);
             if (!small)
               return decline("epsilon is not one number");
-            return m.replace(rmsNorm(x, gamma).with("epsilon", *small));
+            bool isList = factor.rank() == 1 && factor.lastDimension() == channels;
+            Expr flat = factor.elementCount() == 1 ? broadcastTo(listed(factor), list({channels})) : listed(factor);
+            return m.replace(rmsNorm(x, isList ? Expr(gamma) : fold(flat)).with("epsilon", *small));
           }};
 }
 
