@@ -119,7 +119,10 @@ template <class T> static void jiggleAll(llvm::MutableArrayRef<uint8_t> bytes, d
 }
 
 bool jiggle(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, double part, uint64_t seed) {
+  // Neighbouring seeds draw nothing alike, or what moves one tensor would move the next one back (SplitMix64).
   seed = (seed + 1) * 0x9E3779B97F4A7C15u;
+  seed = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9u;
+  seed = (seed ^ seed >> 27) * 0x94D049BB133111EBu;
   if (type == TensorType::FLOAT32)
     jiggleAll<float>(bytes, part, seed);
   else if (type == TensorType::FLOAT64)

@@ -125,6 +125,11 @@ llvm::Error Run::sweep() {
   return check("remove-dead-code");
 }
 
+/// Simplifications go on in every phase, and what a new layout brings together is recognised there.
+static bool runsIn(Phase ofPass, Phase phase) {
+  return ofPass == phase || ofPass == Phase::Simplify || (ofPass == Phase::Recognise && phase == Phase::Layout);
+}
+
 /// Tries the rules of a phase on an operator until one applies.
 llvm::Error Run::visit(Operator &op, Phase phase) {
   auto found = candidates.find(static_cast<int32_t>(op.code));
@@ -136,7 +141,7 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
   for (const Candidate &candidate : found->second) {
     const Pass &pass = *candidate.entry->pass;
     const Rule &rule = *candidate.rule;
-    if (pass.phase != phase && pass.phase != Phase::Simplify)
+    if (!runsIn(pass.phase, phase))
       continue;
     IdSet origins = op.origins;
     auto start = options.statistics ? Clock::now() : Clock::time_point();

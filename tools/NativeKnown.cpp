@@ -25,6 +25,7 @@ int64_t option(const Operator &op, llvm::StringRef name) {
 bool isOneOf(const Operator &op, llvm::ArrayRef<Op> codes) { return llvm::is_contained(codes, op.code); }
 
 bool hasChannels(const Value *value) { return value && value->quantization && value->quantization->scale.size() > 1; }
+bool hasEqualScales(const Value *value) { return hasChannels(value) && llvm::all_equal(value->quantization->scale); }
 bool hasOffset(const Value *value) {
   return value && value->quantization && llvm::any_of(value->quantization->zeroPoint, [](int64_t z) { return z != 0; });
 }
@@ -96,6 +97,10 @@ const Known numbers[] = {
      "where floats meet weights with scales by channel there is no dilation"},
     {[](const Operator &op) { return op.code == Op::SPARSE_TO_DENSE && op.operand(0)->rank() == 0; },
      "of a single position it asks for the first dimension, which there is not"},
+    {[](const Operator &op) {
+       return op.code == Op::CONV_2D && isOf(op.operand(0), TensorType::FLOAT32) && hasEqualScales(operand(op, 1));
+     },
+     "where floats meet weights, scales by channel that are all equal are taken for one, which is 0"},
     {[](const Operator &op) { return op.code == Op::HASHTABLE_LOOKUP; }, "of equal keys it finds any"},
     {[](const Operator &op) { return op.code == Op::RESHAPE && operand(op, 1) && operand(op, 1)->rank() != 1; },
      "a shape that is not a vector is passed over"},
@@ -105,6 +110,8 @@ const Known numbers[] = {
      "one element has the shape that the file says, not that of the operands"},
     {[](const Operator &op) { return op.code == Op::MATRIX_DIAG && isOf(op.operand(0), TensorType::BOOL); },
      "what is beside a diagonal of BOOL is not written"},
+    {[](const Operator &op) { return op.code == Op::MATRIX_SET_DIAG && isOf(op.operand(0), TensorType::BOOL); },
+     "of BOOL only the diagonal is written"},
     {[](const Operator &op) { return op.code == Op::DIV && isOf(op.operand(0), TensorType::UINT8); },
      "where a quotient is small it shifts by more bits than there are"},
     {[](const Operator &op) {

@@ -207,11 +207,11 @@ private:
       Ids &way = ways.emplace_back(1, end);
       for (size_t i = 0; i < way.size(); ++i)
         for (int32_t tensor : source.operands(way[i]))
-          if (int32_t before = tensor < 0 ? -1 : source.producer(tensor);
-              before >= 0 && sets.contains(op.origins, before) && !llvm::is_contained(way, before)) {
+          if (std::optional<uint32_t> before = tensor < 0 ? std::nullopt : endOf(op, tensor);
+              before && !llvm::is_contained(way, *before)) {
             if (budget-- == 0)
               return false;
-            way.push_back(before);
+            way.push_back(*before);
           }
     }
     llvm::DenseMap<uint32_t, uint32_t> lineageOf; ///< by end
