@@ -3,6 +3,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
+#include <map>
+
 namespace origo::tools {
 
 /// What an edge leads from: no constant.
@@ -19,6 +21,7 @@ HistoryRecorder::HistoryRecorder(const Model &model, llvm::raw_ostream &os) : mo
       operators[&op] = describe(op);
       operators[&op].id = nextOperator++;
     }
+  reasons.resize(nextOperator);
   os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue << "}\n";
 }
 
@@ -56,7 +59,7 @@ HistoryRecorder::Known HistoryRecorder::describe(const Operator &op) {
   return known;
 }
 
-static void list(llvm::raw_ostream &os, llvm::ArrayRef<uint32_t> items) {
+static void writeList(llvm::raw_ostream &os, llvm::ArrayRef<uint32_t> items) {
   os << '[';
   llvm::interleave(items, os, [&](uint32_t item) { os << item; }, ",");
   os << ']';
@@ -82,7 +85,7 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
       if (auto known = value ? values.find(value) : values.end(); known != values.end() && !kept.contains(current(known->second)))
         values.erase(known);
   os << '[' << number << ',' << passName << ',' << ruleName << ',' << graph << ',';
-  list(os, ids);
+  writeList(os, ids);
   os << ",[";
   const char *separator = "";
   for (const Made &item : made) {
@@ -90,12 +93,12 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
     known.id = nextOperator++;
     os << separator << '[' << name(item.op->opName()) << ',';
     separator = ",";
-    list(os, known.operands);
+    writeList(os, known.operands);
     os << ',';
-    list(os, known.results);
+    writeList(os, known.results);
     if (item.from) {
       os << ',';
-      list(os, *item.from);
+      writeList(os, *item.from);
     }
     os << ']';
     operators[item.op] = std::move(known);
@@ -151,6 +154,53 @@ void HistoryRecorder::record(const RewriteEvent &event) {
   write(event.number, event.pass, event.rule, event.subgraph->index, removed, made, replaced);
 }
 
+void HistoryRecorder::declined(const Operator &op, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
+  auto known = operators.find(&op);
+  if (known == operators.end() || known->second.id >= reasons.size())
+    return;
+  std::vector<uint32_t> &list = reasons[known->second.id];
+  auto [at, isNew] = attemptNumbers.try_emplace((pass.name + "/" + rule.name + "/" + reason).str(), attempts.size());
+  if (isNew)
+    attempts.push_back({pass.name, rule.name, reason.str()});
+  if (list.size() < mostReasons && !llvm::is_contained(list, at->second))
+    list.push_back(at->second);
+}
+
+/// Of operators that are as they were read: why. Those for which the same was said share a line.
+void HistoryRecorder::writeReasons() {
+  std::map<std::vector<uint32_t>, Ids> same; // runs of operators
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      uint32_t id = operators.lookup(&op).id;
+      if (id >= reasons.size() || reasons[id].empty())
+        continue;
+      Ids &runs = same[std::move(reasons[id])];
+      if (!runs.empty() && runs[runs.size() - 2] + runs.back() == id)
+        ++runs.back();
+      else
+        runs.append({id, 1});
+    }
+  std::vector<uint32_t> numbers(attempts.size(), ~0u);
+  uint32_t next = 0;
+  for (auto &[list, runs] : same) {
+    Ids told;
+    for (uint32_t attempt : list) {
+      if (numbers[attempt] == ~0u) {
+        const Declined &row = attempts[attempt];
+        uint32_t pass = name(row.pass), rule = name(row.rule), reason = name(row.reason);
+        os << "{\"attempt\":[" << pass << ',' << rule << ',' << reason << "]}\n";
+        numbers[attempt] = next++;
+      }
+      told.push_back(numbers[attempt]);
+    }
+    os << "{\"stayed\":[";
+    writeList(os, runs);
+    os << ',';
+    writeList(os, told);
+    os << "]}\n";
+  }
+}
+
 /// Tells what is otherwise than known: what no rewrite did.
 void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
   told = number;
@@ -201,6 +251,7 @@ void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
 
 void HistoryRecorder::finish() {
   compare(model.rewrites, "remove-dead-code");
+  writeReasons();
   // By subgraph: numbers in file order, as first, count, first, count, …
   os << "{\"final\":[";
   const char *separator = "";

@@ -16,6 +16,8 @@ public:
   /// The model as it was read. Both outlive this.
   HistoryRecorder(const Model &model, llvm::raw_ostream &os);
   void record(const RewriteEvent &event);
+  /// A rule declined, for a reason.
+  void declined(const Operator &op, const Pass &pass, const Rule &rule, llvm::StringRef reason);
   /// The run is over and operators are numbered as in the file that is written.
   void finish();
 
@@ -38,6 +40,16 @@ private:
   llvm::StringMap<uint32_t> names;
   uint32_t nextOperator = 0, nextValue = 0, told = 0;
 
+  /// What was declined, at an operator of the source as it was read: numbers, in order.
+  static constexpr size_t mostReasons = 100;
+  std::vector<std::vector<uint32_t>> reasons; ///< by number of an operator
+  struct Declined {
+    llvm::StringRef pass, rule;
+    std::string reason;
+  };
+  std::vector<Declined> attempts;
+  llvm::StringMap<uint32_t> attemptNumbers;
+
   uint32_t name(llvm::StringRef text);
   uint32_t current(uint32_t value);
   uint32_t valueId(const Value &value);
@@ -45,6 +57,7 @@ private:
   void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph, llvm::ArrayRef<const Operator *> removed,
              llvm::ArrayRef<Made> made, llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
   void compare(uint32_t number, llvm::StringRef pass);
+  void writeReasons();
 };
 
 } // namespace origo::tools

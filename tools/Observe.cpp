@@ -65,7 +65,7 @@ llvm::Error Observer::findExplained() {
 void Observer::attach(RunOptions &run) {
   if (trace || history || options.printChanged || !options.printAfter.empty())
     run.onRewrite = [this](const RewriteEvent &event) { onRewrite(event); };
-  if (!explained.empty())
+  if (!explained.empty() || history)
     run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
       onAttempt(op, origins, pass, rule, reason);
     };
@@ -124,6 +124,8 @@ void Observer::onRewrite(const RewriteEvent &event) {
 }
 
 void Observer::onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
+  if (history && !reason.empty())
+    history->declined(op, pass, rule, reason);
   for (auto [id, list] : llvm::zip(explained, attempts)) {
     if (!imported.model->sets.contains(origins, id))
       continue;

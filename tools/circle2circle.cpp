@@ -74,7 +74,7 @@ tools::ObserveOptions observe;
 cl::opt<std::string, true> trace("trace", cl::location(observe.trace), cl::value_desc("file"),
                                  cl::desc("Write one line of JSON a rewrite"), cl::cat(looking));
 cl::opt<std::string, true> history("history", cl::location(observe.history), cl::value_desc("file"),
-                                   cl::desc("Write the rewrites in few bytes, for the slider of origin-view"),
+                                   cl::desc("Write the rewrites in few bytes, and why operators stayed, for origin-view"),
                                    cl::cat(looking));
 cl::opt<bool, true> timePasses("time-passes", cl::location(observe.timePasses), cl::desc("Time spent in each pass"),
                                cl::cat(looking));

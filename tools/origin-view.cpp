@@ -23,7 +23,8 @@ cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
 cl::opt<std::string> mapPath("origin-map", cl::value_desc("FILE"),
                              cl::desc("The side file of a model that carries no origin map"), cl::cat(category));
 cl::opt<std::string> historyPath("history", cl::value_desc("FILE"),
-                                 cl::desc("What circle2circle --history wrote: a slider through the rewrites"),
+                                 cl::desc("What circle2circle --history wrote: a slider through the rewrites, and why "
+                                          "operators stayed"),
                                  cl::cat(category));
 cl::list<std::string> profilePaths("profile", cl::value_desc("FILE"),
                                    cl::desc("A profile of RESULT, in any format of origin-dump --join; may be repeated"),

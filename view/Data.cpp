@@ -227,6 +227,36 @@ Anchors anchorsOf(const Graph &graph, size_t index, const origin::OriginMap &map
   return anchors;
 }
 
+std::vector<origin::SourceSignature> signaturesOf(const Model &model) {
+  std::vector<origin::SourceSignature> all;
+  for (const Signature &from : model.signatures) {
+    if (!from.subgraph)
+      continue;
+    auto entries = [](const std::vector<Signature::Entry> &list) {
+      std::vector<origin::SourceSignature::Entry> rows;
+      for (const Signature::Entry &entry : list)
+        rows.push_back({entry.name.str(), entry.value ? int32_t(entry.value->index) : -1});
+      return rows;
+    };
+    all.push_back({from.key.str(), from.subgraph->index, entries(from.inputs), entries(from.outputs)});
+  }
+  return all;
+}
+
+/// With tensors as their subgraph numbers them.
+std::vector<origin::SourceSignature> signaturesOf(const origin::Listing &listing) {
+  std::vector<origin::SourceSignature> all = listing.signatures;
+  llvm::erase_if(all, [&](const auto &row) { return row.subgraph >= listing.subgraphs.size(); });
+  for (origin::SourceSignature &row : all)
+    for (auto *entries : {&row.inputs, &row.outputs})
+      for (auto &entry : *entries) {
+        const origin::SourceSubgraph &graph = listing.subgraphs[row.subgraph];
+        int64_t local = int64_t(entry.tensor) - graph.firstTensor;
+        entry.tensor = local >= 0 && local < int64_t(graph.tensors.size()) ? int32_t(local) : -1;
+      }
+  return all;
+}
+
 class Writer {
 public:
   explicit Writer(const PageContents &contents) : contents(contents), os(text) { strings.try_emplace("", 0); }
@@ -255,10 +285,11 @@ public:
     list(contents.notes, [&](const std::string &note) { os << jsonText(note); });
     os << ",\n\"result\":";
     side(contents.result.file, contents.result.imported->model->format == Format::Tflite ? "tflite" : "circle", result,
-         map && !source.empty() ? &compact : nullptr);
+         signaturesOf(*contents.result.imported->model), map && !source.empty() ? &compact : nullptr);
     if (!source.empty()) {
       os << ",\n\"source\":";
-      side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source, nullptr);
+      side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source,
+           contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source), nullptr);
     }
     if (map)
       writeMap(*map);
@@ -346,8 +377,21 @@ private:
     os << "]}";
   }
 
-  void side(StringRef file, StringRef format, const std::vector<Graph> &graphs, const std::vector<Layout> *compact) {
-    os << "{\"file\":" << id(file) << ",\"format\":" << id(format) << ",\"graphs\":[";
+  void side(StringRef file, StringRef format, const std::vector<Graph> &graphs,
+            const std::vector<origin::SourceSignature> &signatures, const std::vector<Layout> *compact) {
+    os << "{\"file\":" << id(file) << ",\"format\":" << id(format);
+    // Key, subgraph, and names and tensors of inputs and of outputs.
+    column("signatures", signatures, [&](const origin::SourceSignature &row) {
+      auto entries = [&](const auto &list) {
+        this->list(list, [&](const auto &entry) { os << id(entry.name) << ',' << entry.tensor; });
+      };
+      os << '[' << id(row.key) << ',' << row.subgraph << ',';
+      entries(row.inputs);
+      os << ',';
+      entries(row.outputs);
+      os << ']';
+    });
+    os << ",\"graphs\":[";
     for (size_t i = 0; i < graphs.size(); ++i) {
       const Graph &graph = graphs[i];
       os << (i ? ",\n{" : "\n{") << "\"name\":" << id(graph.name) << ",\"sources\":";

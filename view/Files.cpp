@@ -33,6 +33,20 @@ bool isRow(const Json &row, size_t names, uint64_t &operators) {
   return row.size() < 7 || (areNumbers(row[6], anyNumber) && row[6].size() % 2 == 0);
 }
 
+/// [[first, count, …], [attempts…]]; `stayed`: how many operators the file may still say this of.
+bool isStayed(const Json &row, uint64_t sourceOperators, uint64_t attempts, uint64_t &stayed) {
+  if (!row.is_array() || row.size() != 2 || !areNumbers(row[0], sourceOperators + 1) || row[0].size() % 2 ||
+      !areNumbers(row[1], attempts))
+    return false;
+  for (size_t at = 0; at < row[0].size(); at += 2) {
+    uint64_t first = row[0][at].get<uint64_t>(), count = row[0][at + 1].get<uint64_t>();
+    if (first + count > sourceOperators || count > stayed)
+      return false;
+    stayed -= count;
+  }
+  return true;
+}
+
 bool isFinal(const Json &lists, llvm::ArrayRef<size_t> resultOperators, uint64_t operators) {
   if (!lists.is_array() || lists.size() != resultOperators.size())
     return false;
@@ -55,9 +69,9 @@ bool isFinal(const Json &lists, llvm::ArrayRef<size_t> resultOperators, uint64_t
 
 llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, size_t sourceTensors,
                                         llvm::ArrayRef<size_t> resultOperators) {
-  std::string names, rows, last;
-  size_t nameCount = 0, line = 0;
-  uint64_t operators = sourceOperators;
+  std::string names, rows, attempts, stayed, last;
+  size_t nameCount = 0, attemptCount = 0, line = 0;
+  uint64_t operators = sourceOperators, mayStay = sourceOperators;
   auto wrong = [&](const char *what) { return makeError("line " + llvm::Twine(line) + " " + what); };
   while (!text.empty()) {
     auto [first, rest] = text.split('\n');
@@ -65,6 +79,7 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
     ++line;
     Json value = Json::parse(first.begin(), first.end(), nullptr, false);
     auto dump = [&](const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+    auto add = [&](std::string &to, const Json &json) { to += (to.empty() ? "" : ",\n") + dump(json); };
     if (line == 1) {
       if (!value.is_object() || value.value("format", Json()) != "origo.history" || value.value("version", Json()) != 1)
         return makeError("is no history: circle2circle --history writes them");
@@ -74,22 +89,33 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
     } else if (!last.empty()) {
       return wrong("is behind the end");
     } else if (value.is_string()) {
-      names += (nameCount++ ? "," : "") + dump(value);
+      add(names, value);
+      ++nameCount;
     } else if (value.is_array()) {
       if (!isRow(value, nameCount, operators))
         return wrong("is no rewrite");
-      rows += (rows.empty() ? "" : ",\n") + dump(value);
+      add(rows, value);
+    } else if (value.is_object() && value.contains("attempt")) {
+      if (!areNumbers(value["attempt"], nameCount) || value["attempt"].size() != 3)
+        return wrong("is no attempt");
+      add(attempts, value["attempt"]);
+      ++attemptCount;
+    } else if (value.is_object() && value.contains("stayed")) {
+      if (!isStayed(value["stayed"], sourceOperators, attemptCount, mayStay))
+        return wrong("is not about operators that stayed");
+      add(stayed, value["stayed"]);
     } else if (value.is_object() && value.contains("final")) {
       if (!isFinal(value["final"], resultOperators, operators))
         return makeError("is the history of another model: it does not end with the operators of this one");
       last = dump(value["final"]);
     } else {
-      return wrong("is neither a name nor a rewrite");
+      return wrong("is neither a name nor a rewrite, nor why something stayed");
     }
   }
   if (last.empty())
     return makeError("is cut off: the last line is missing");
-  return "{\"names\":[" + names + "],\n\"rows\":[" + rows + "],\n\"final\":" + last + "}";
+  return "{\"names\":[" + names + "],\n\"rows\":[" + rows + "],\n\"attempts\":[" + attempts + "],\n\"stayed\":[" + stayed +
+         "],\n\"final\":" + last + "}";
 }
 
 llvm::Expected<std::vector<TensorError>> readErrors(StringRef text, const origin::Listing &listing) {

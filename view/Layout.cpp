@@ -27,6 +27,7 @@ public:
       least = 0; // the other graph's places mean something
     for (uint32_t node = 0; node < graph.nodes; ++node)
       layout.x.push_back(int32_t(std::lround(x[node])) - least);
+    layout.looked = looked;
     layout.routes.resize(graph.edges.size());
     for (size_t edge = 0; edge < graph.edges.size(); ++edge)
       for (uint32_t lane = 0; lane < laneCount[edge]; ++lane)
@@ -43,6 +44,7 @@ private:
   std::vector<std::vector<uint32_t>> rows;  ///< nodes and lanes from left to right
   std::vector<uint32_t> upBegin, up, downBegin, down; ///< neighbours in the rows above and below
   std::vector<double> x;
+  mutable uint64_t looked = 0;
 
   bool isLane(uint32_t item) const { return item >= graph.nodes; }
 
@@ -120,6 +122,7 @@ private:
   template <class F> void forEachNeighbour(uint32_t item, bool above, F visit) const {
     const auto &begin = above ? upBegin : downBegin;
     const auto &list = above ? up : down;
+    looked += begin[item + 1] - begin[item];
     for (uint32_t i = begin[item]; i < begin[item + 1]; ++i)
       visit(list[i]);
   }
@@ -217,11 +220,15 @@ private:
     return downBegin[a + 1] - downBegin[a] == 1 && upBegin[b + 1] - upBegin[b] == 1;
   }
 
-  /// From above to below: nodes where they are to be, and the rest straight below what it comes from, or beside nodes that
-  /// are there.
+  /// From above to below: nodes where they are to be, the rest straight below what it comes from or beside nodes that are
+  /// there, and lanes in the gaps that are left.
   void placeByAnchors(std::vector<double> &wish, std::vector<double> &weight) {
+    std::vector<uint32_t> nodes, lanes;
+    auto byWish = [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; };
     for (auto &items : rows) {
+      nodes.clear(), lanes.clear();
       for (uint32_t item : items) {
+        (isLane(item) ? lanes : nodes).push_back(item);
         if (!isLane(item) && anchors->row[item] != Anchors::none) {
           wish[item] = anchors->x[item];
           weight[item] = 50;
@@ -231,8 +238,54 @@ private:
         forEachNeighbour(item, true, [&](uint32_t other) { sum += x[other], ++count; });
         wish[item] = count ? sum / count : 0;
       }
-      std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; });
-      settle(items, wish, weight);
+      std::stable_sort(nodes.begin(), nodes.end(), byWish);
+      std::stable_sort(lanes.begin(), lanes.end(), byWish);
+      settle(nodes, wish, weight);
+      fillGaps(nodes, lanes, wish, weight);
+    }
+  }
+
+  /// Each lane goes to the gap between nodes that is nearest to its wish and has room; nodes stay.
+  void fillGaps(const std::vector<uint32_t> &nodes, const std::vector<uint32_t> &lanes, const std::vector<double> &wish,
+                const std::vector<double> &weight) {
+    constexpr double margin = Layout::nodeWidth / 2.0 + Layout::laneGap, far = 1e9;
+    size_t gaps = nodes.size() + 1;
+    auto low = [&](size_t gap) { return gap ? x[nodes[gap - 1]] + margin : -far; };
+    auto high = [&](size_t gap) { return gap < nodes.size() ? x[nodes[gap]] - margin : far; };
+    std::vector<double> room(gaps);
+    std::vector<size_t> left(gaps), right(gaps); // the next gap that has room, on that side or here
+    std::iota(left.begin(), left.end(), 0);
+    std::iota(right.begin(), right.end(), 0);
+    auto next = [&](std::vector<size_t> &to, size_t gap) {
+      while (to[gap] != gap)
+        gap = to[gap] = to[to[gap]];
+      return gap;
+    };
+    auto close = [&](size_t gap) { // those at both ends have room for all
+      left[gap] = gap - 1, right[gap] = gap + 1;
+    };
+    for (size_t gap = 0; gap < gaps; ++gap)
+      if ((room[gap] = std::floor((high(gap) - low(gap)) / Layout::laneGap) + 1) < 1)
+        close(gap);
+    std::vector<std::vector<uint32_t>> in(gaps);
+    size_t at = 0;
+    for (uint32_t lane : lanes) {
+      while (at < nodes.size() && x[nodes[at]] < wish[lane])
+        ++at;
+      size_t a = next(left, at), b = next(right, at);
+      size_t gap = std::max(wish[lane] - high(a), 0.0) <= std::max(low(b) - wish[lane], 0.0) ? a : b;
+      in[gap].push_back(lane);
+      if (--room[gap] < 1)
+        close(gap);
+    }
+    for (size_t gap = 0; gap < gaps; ++gap) {
+      settle(in[gap], wish, weight);
+      for (size_t i = 0; i < in[gap].size(); ++i) {
+        double &place = x[in[gap][i]];
+        place = std::clamp(place, low(gap) + double(i) * Layout::laneGap,
+                           std::max(high(gap) - double(in[gap].size() - 1 - i) * Layout::laneGap,
+                                    low(gap) + double(i) * Layout::laneGap));
+      }
     }
   }
 
@@ -269,6 +322,24 @@ private:
         }
         settle(items, wish, weight);
       }
+    }
+    alignTrunk();
+  }
+
+  /// What all goes through stands in one column: blocks of one form would lean, each a little further. Who is further away
+  /// than that is in another branch.
+  void alignTrunk() {
+    double shift = 0, trunk = 0;
+    for (auto &items : rows) {
+      if (items.size() == 1) {
+        double at = x[items.front()];
+        if (std::abs(at + shift - trunk) < Layout::nodeWidth)
+          shift = trunk - at;
+        else
+          trunk = at + shift;
+      }
+      for (uint32_t item : items)
+        x[item] += shift;
     }
   }
 };

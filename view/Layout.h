@@ -28,6 +28,7 @@ struct Layout {
   /// By edge: x in each row between its ends. Empty where there is none between, and where the edge is too long to be
   /// drawn as a line among others.
   std::vector<std::vector<int32_t>> routes;
+  uint64_t looked = 0; ///< neighbours that were looked at: what it costs
 };
 
 /// Layers from above to below with few crossings. Time and memory are linear in nodes and edges, but for sorting: long

@@ -25,6 +25,13 @@ export async function open(browser, file, options = {}) {
   return page;
 }
 
+/** What asks for a page to be clicked at, and counts. */
+export function counted(page) {
+  let count = 0;
+  const click = async target => { ++count; if (Array.isArray(target)) await page.mouse.click(...target); else await page.locator(target).first().click({ position: { x: 9, y: 9 } }); await frame(page); };
+  return { click, count: () => count };
+}
+
 /** Where the node of an item is on the screen; it is brought into view first. */
 export async function placeOf(page, item) {
   await page.evaluate(item => { const pane = origo.panes[item.side]; pane.reveal(origo.nodeOf(pane, item)); }, item);
@@ -38,3 +45,20 @@ export const frame = page => page.evaluate(() => new Promise(done => requestAnim
 /** Keys of the items whose nodes have a mark. */
 export const marks = (page, side, mark) => page.evaluate(([side, mark]) => { const pane = origo.panes[side]; return [...pane.marks[mark]].map(i => pane.display.nodes[i].item?.index).sort((a, b) => a - b); }, [side, mark]);
 export const op = (side, index, graph = 0) => ({ side, type: 'op', graph, index });
+
+/** Text of a network of blocks with branches, scopes and long skips. */
+export function network(operators) {
+  const lines = [], constants = [];
+  let x = 'image', saved = x;
+  for (let block = 0; lines.length < operators - 1; ++block) {
+    const name = `stage${Math.floor(block / 20)}/block${block}`, c = (suffix, shape) => { constants.push(`  %${name}/${suffix}: f32[${shape}] = const seed ${constants.length + 1} normal 0 1`); return `%${name}/${suffix}`; };
+    const add = (suffix, text) => { lines.push(`  %${name}/${suffix}: f32[1,4,4,4] = ${text}`); return `${name}/${suffix}`; };
+    const conv = (suffix, from) => add(`${suffix}/relu`, `RELU(%${add(`${suffix}/shift`, `ADD(%${add(`${suffix}/scale`, `MUL(%${add(suffix, `CONV_2D(%${from}, ${c(`${suffix}/filter`, '4,1,1,4')}) {padding=SAME, stride_w=1, stride_h=1, dilation_w_factor=1, dilation_h_factor=1}`)}, ${c(`${suffix}/gamma`, '4')})`)}, ${c(`${suffix}/beta`, '4')})`)})`);
+    const left = conv('left', x), right = conv('right', x);
+    const sum = add('sum', `ADD(%${left}, %${right})`);
+    x = add('out', `ADD(%${sum}, %${block % 25 === 24 ? saved : x})`);
+    if (block % 25 === 24) saved = x;
+  }
+  lines.push(`  %y: f32[1,4,4,4] = TANH(%${x})`);
+  return `origo 1\nmodel tflite version 3\nsubgraph @main(%image: f32[1,4,4,4]) -> (%y) {\n${constants.join('\n')}\n${lines.join('\n')}\n}\n`;
+}

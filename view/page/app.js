@@ -1,5 +1,5 @@
 // The page: what is selected, and who has to know.
-import { Model, clean, keyOf, sameItem, unpack } from './data.js';
+import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
 import { displayOf, scopesOf } from './place.js';
 import { Pane } from './graph.js';
@@ -9,7 +9,10 @@ import { Paint, overlaysOf } from './overlays.js';
 import { Measured } from './measured.js';
 import { History } from './history.js';
 import { Details } from './details.js';
-import { families, familyOf } from './colour.js';
+import { Reasons } from './reasons.js';
+import { repeatsOf } from './repeats.js';
+import { Signatures } from './signatures.js';
+import { classes, families, familyOf, tint } from './colour.js';
 
 const $ = id => document.getElementById(id);
 const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
@@ -18,13 +21,18 @@ class App {
   constructor(model) {
     this.model = model;
     this.links = new Links(model);
-    this.details = new Details(model, this.links, item => this.select(item));
+    this.signatures = new Signatures(model);
+    this.reasons = new Reasons(model);
+    this.details = new Details(model, this.links, this.signatures, this.reasons, item => this.select(item));
+    this.details.shown = name => this.shown[name];
     this.measured = new Measured(model, this.links);
     this.details.more = item => this.measured.words(item, rows => this.details.pairs(rows));
     this.overlays = [...overlaysOf(model, this.links), ...this.measured.overlays()];
     this.selection = this.hovered = null;
     this.found = [];
-    this.collapsed = new Set();
+    this.collapsed = new Set(); // scopes
+    this.unfolded = new Set(); // keys of repeated blocks
+    this.signature = { source: null, result: null };
     this.panes = {};
     this.shown = { source: 0, result: 0 }; // subgraphs
     $('title').textContent = document.title = clean(model.result.file + (model.source ? ` ← ${model.source.file}` : ''));
@@ -40,23 +48,26 @@ class App {
     addEventListener('hashchange', () => this.fromAddress());
     this.openTab('details');
     this.fromAddress();
+    requestAnimationFrame(() => requestAnimationFrame(() => { document.documentElement.dataset.drawn = 'yes'; })); // for who waits for the first picture
   }
 
   // Panes.
 
   makePane(side) {
-    const place = $(`${side.name}Pane`), tabs = h('select', { 'aria-label': `Subgraph of the ${side.name}`, onchange: event => this.showGraph(side.name, Number(event.target.value)) });
-    side.graphs.forEach((graph, i) => tabs.append(h('option', { value: i }, `${i} ${clean(graph.name())}`)));
+    const place = $(`${side.name}Pane`), signatures = this.signatures.of[side.name];
+    const tabs = h('div', { class: 'graphs', role: 'tablist', 'aria-label': `Subgraphs of the ${side.name}` }, side.graphs.map((graph, i) => h('button', { role: 'tab', onclick: () => this.showGraph(side.name, i), onkeydown: event => this.tabKey(event) }, `${i} ${clean(graph.name())}`)));
+    const choice = h('select', { 'aria-label': `Signature of the ${side.name}`, onchange: event => this.chooseSignature(side.name, Number(event.target.value)) }, h('option', { value: -1 }, `${signatures.length} signatures`), signatures.map((row, i) => h('option', { value: i }, row.key || 'without a key')));
     const button = (text, label, work) => h('button', { 'aria-label': label, title: label, onclick: work }, text);
     const head = h('div', { class: 'head' }, h('span', { class: 'soft' }, side.name === 'source' ? 'Source' : 'Result'), h('b', {}, clean(side.file)),
-      side.graphs.length > 1 ? tabs : null, h('span', { class: 'room' }), button('−', 'Smaller', () => this.panes[side.name].zoom(0.8)), button('+', 'Bigger', () => this.panes[side.name].zoom(1.25)), button('⤢', 'All of it', () => this.fit(side.name)));
+      signatures.length > 1 ? choice : null, h('span', { class: 'room' }), button('−', 'Smaller', () => this.panes[side.name].zoom(0.8)), button('+', 'Bigger', () => this.panes[side.name].zoom(1.25)), button('⤢', 'All of it', () => this.fit(side.name)));
     const frame = h('div', { class: 'frame' });
-    place.append(head, frame);
+    place.append(...[head, side.graphs.length > 1 ? tabs : null, frame].filter(Boolean));
     const pane = this.panes[side.name] = new Pane(frame, `${side.name === 'source' ? 'Source' : 'Result'} graph. Arrow keys go along it, Enter goes to the other side. The tables have the same as text.`, {
-      hover: item => this.hover(item), select: item => this.select(item, { from: pane }), viewed: moved => this.follow(moved), open: scope => this.toggleScope(scope),
+      hover: item => this.hover(item), select: item => this.select(item, { from: pane }), viewed: moved => this.follow(moved), open: node => this.open(pane, node),
     });
     pane.side = side.name;
     pane.tabs = tabs;
+    pane.choice = choice;
     pane.paint = node => this.paintOf(pane, node);
     pane.canvas.addEventListener('keydown', event => this.paneKey(event, pane));
   }
@@ -64,10 +75,12 @@ class App {
     const pane = this.panes[name], graph = this.model.side(name).graphs[index];
     if (!pane || !graph) return;
     this.shown[name] = index;
-    pane.tabs.value = index;
+    if (this.signature[name] && this.signature[name].graph !== index) this.signature[name] = null;
+    pane.choice.value = this.signatures.of[name].indexOf(this.signature[name]);
+    [...pane.tabs.children].forEach((tab, i) => { tab.setAttribute('aria-selected', i === index); tab.tabIndex = i === index ? 0 : -1; if (i === index && pane.tabs.isConnected) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' }); });
     const layout = (name === 'result' && $('compact').checked && graph.data.compact) || graph.data.layout;
     this.past = name === 'result' ? this.pastOf(index) : this.past;
-    pane.show(graph, name === 'result' && this.past ? this.past.display : displayOf(graph, layout, this.collapsed));
+    pane.show(graph, name === 'result' && this.past ? this.past.display : displayOf(graph, layout, this.groupOf(graph)));
     if (!keepView) pane.start();
     if (name === 'result' && !keepView) {
       const from = graph.data.sources[0];
@@ -78,13 +91,45 @@ class App {
   }
   /** Rows of the two sides are the same, so they move as one. */
   together() {
-    return !!this.panes.source && !$('compact').checked && !this.collapsed.size && this.panes.result.graph?.data.sources[0] === this.shown.source;
+    return !!this.panes.source && !$('compact').checked && !$('blocks').checked && !this.collapsed.size && this.panes.result.graph?.data.sources[0] === this.shown.source;
   }
   follow(moved) {
     if (!this.together()) return;
     const other = this.panes[moved.side === 'source' ? 'result' : 'source'];
     other.view = { ...moved.view };
     other.redraw();
+  }
+  /** For displayOf: scopes that are folded, and blocks. */
+  groupOf(graph) {
+    const blocks = $('blocks').checked ? graph.blocks ??= repeatsOf(graph) : [];
+    if (!this.collapsed.size && !blocks.some(Boolean)) return null;
+    return op => {
+      const scope = scopesOf(graph.opName(op)).find(one => this.collapsed.has(one)), block = blocks[op];
+      if (scope) return { key: scope, title: scope };
+      return block && !this.unfolded.has(block.key) ? { key: block.key, title: block.scope ?? 'block', subtitle: `${block.number} of ${block.of} alike` } : null;
+    };
+  }
+  /** A group shows what is in it, a call what it calls. */
+  open(pane, node) {
+    if (node.members && this.collapsed.has(node.key)) this.toggleScope(node.key);
+    else if (node.members) { this.unfolded.add(node.key); this.showGraph(pane.side, this.shown[pane.side], true); }
+    else if (node.calls?.length) this.showGraph(pane.side, node.calls[0]);
+  }
+  fold() {
+    this.unfolded.clear();
+    for (const name of Object.keys(this.panes)) this.showGraph(name, this.shown[name]);
+    const count = name => new Set((this.panes[name]?.graph.blocks ?? []).filter(Boolean).map(block => block.key)).size;
+    $('status').textContent = $('blocks').checked ? `${count('source')} blocks of the source and ${count('result')} of the result repeat their neighbours` : '';
+  }
+  /** Shows its subgraph, and which inputs and outputs are its own; on the other side too, where there is one of this name. */
+  chooseSignature(name, index) {
+    const chosen = this.signatures.of[name][index] ?? null;
+    for (const side of Object.keys(this.panes)) {
+      const row = side === name ? chosen : chosen && this.signatures.of[side].find(one => one.key === chosen.key);
+      this.signature[side] = row ?? null;
+      this.showGraph(side, row ? row.graph : this.shown[side]);
+    }
+    if (this.views.has('signatures') && chosen) this.openTab('signatures'), this.table.setFilter(chosen.key);
   }
   fit(name) { this.panes[name].fit(); this.follow(this.panes[name]); }
   redraw() { for (const pane of Object.values(this.panes)) pane.redraw(); }
@@ -131,10 +176,15 @@ class App {
     $('legend').replaceChildren(...this.paint.legend().filter(Boolean));
     this.redraw();
   }
+  swatches() { return classes.map(colour => tint(colour, isDark())); }
   paintOf(pane, node) {
     const item = node.item?.type === 'op' ? node.item : null, overlay = this.paint.overlay;
     if (node.past && !item) return this.paint.of(overlay.name === 'kind' && node.kind ? families[familyOf(node.kind)] : null);
-    if (node.members) return this.paint.of(this.sumOf(pane.graph, node.members));
+    if (node.members) {
+      const sum = this.sumOf(pane.graph, node.members);
+      node.note = overlay.numeric && sum !== null ? short(sum) : '';
+      return this.paint.of(sum !== null && overlay.numeric ? Math.min(sum, this.paint.range[1]) : sum);
+    }
     const value = item ? overlay.of(this.model.graphOf(item), item) : null, colours = this.paint.of(value);
     if (!item) return colours;
     if (node.note === undefined) node.note = '';
@@ -145,7 +195,7 @@ class App {
   sumOf(graph, members) {
     const values = members.map(item => this.paint.overlay.of(graph, item)).filter(value => value !== null && value !== undefined);
     if (!this.paint.overlay.numeric) return values.length && values.every(value => value === values[0]) ? values[0] : null;
-    return values.length ? Math.min(values.reduce((a, b) => a + b, 0), this.paint.range?.[1] ?? 0) : null;
+    return values.length ? values.reduce(this.paint.overlay.adds ? (a, b) => a + b : (a, b) => Math.max(a, b)) : null;
   }
 
   // Selection.
@@ -198,6 +248,7 @@ class App {
       const own = this.selection?.side === pane.side || pane.display.past ? set([this.selection]) : new Set();
       pane.marks = {
         selected: own, linked: set(this.linked ?? []), hovered: set([this.hovered, ...hoverLinked]), found: set(this.found), changed: new Set(pane.side === 'result' ? this.past?.changed ?? [] : set((this.past?.consumed ?? []).map(id => this.model.sourceItem('op', id)))), tensors: new Set(tensors),
+        signature: this.signature[pane.side] && !pane.display.past ? set(this.signature[pane.side].entries.map(entry => entry.item)) : new Set(),
         near: new Set(own.size && this.selection.type === 'op' ? pane.display.edges.filter(edge => own.has(edge.from) || own.has(edge.to)) : []),
         edges: new Set(tensors.length ? pane.display.edges.filter(edge => tensors.includes(edge.tensor)) : []),
       };
@@ -237,6 +288,7 @@ class App {
     $('search').addEventListener('input', () => this.search());
     $('search').addEventListener('keydown', event => { if (event.key === 'Enter') this.nextFound(event.shiftKey ? -1 : 1); if (event.key === 'Escape') { $('search').value = ''; this.search(); event.target.blur(); } });
     $('placing').hidden = !this.model.result.graphs.some(graph => graph.data.compact);
+    $('blocks').addEventListener('change', () => this.fold());
     $('compact').addEventListener('change', () => this.showGraph('result', this.shown.result));
     $('png').addEventListener('click', () => this.picture());
     $('help').addEventListener('click', () => this.help());
@@ -269,7 +321,7 @@ class App {
   help() {
     const row = (keys, text) => h('p', {}, keys.map(key => [h('kbd', {}, key), ' ']), text);
     $('keys').replaceChildren(h('h2', {}, 'Keys'), row(['/'], 'search; Enter and Shift Enter go through what is found'), row(['↑', '↓'], 'in a graph: to what it takes and to who uses it'), row(['←', '→'], 'to its neighbours in the row'),
-      row(['Enter'], 'to what it is tied to on the other side, and on'), row(['+', '−', '0'], 'zoom, all of it'), row(['Esc'], 'nothing selected'), row(['Tab'], 'from pane to pane, and to the tables'), row(['[', ']'], 'a rewrite back and forth, with a history'),
+      row(['Enter'], 'to what it is tied to on the other side, and on'), row(['+', '−', '0'], 'zoom, all of it'), row(['Esc'], 'nothing selected'), row(['Tab'], 'from pane to pane, and to the tables'), row(['[', ']'], 'a rewrite back and forth, with a history'), row(['Space'], 'in a graph: folds the scope of what is selected, unfolds a group, goes into what is called'),
       h('h2', {}, 'Search'), h('p', {}, 'Words in names; #12 by number; op:CONV type:INT8 shape:1×8 fate:folded pass:fuse name:stem is:gone is:synthetic is:unchanged; all of them have to hold.'),
       h('form', { method: 'dialog' }, h('button', {}, 'Close')));
     $('keys').showModal();
@@ -292,19 +344,22 @@ class App {
       const word = item => item.type === 'op' ? clean(model.graphOf(item)?.kind(item.index) ?? '') : 'tensor';
       this.views.set('ledger', { title: 'Gone', make: table('What is gone', [{ title: '#', width: '52px', numeric: true, of: item => model.sourceId(item) }, { title: 'What', width: '130px', of: word }, { title: 'Name', width: '170px', of: item => model.exists(item) ? item.type === 'op' ? name(item) : clean(model.graphOf(item).tensorName(item.index)) : '' },
         { title: 'Fate', width: '130px', of: item => links.fate(item).fate }, { title: 'Pass', width: '180px', of: item => links.fate(item).pass }, { title: 'Rewrite', width: '64px', numeric: true, of: item => links.fate(item).rewrite }, { title: 'Into', width: '220px', of: item => links.fate(item).into.map(other => details.label(other)).join(', ') }], gone) });
-      this.views.set('stayed', { title: 'Stayed', make: table('What no pass changed', [...common, type, shape, ...this.whyColumns()], () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item))) });
+      const why = item => this.reasons.of(item, model, links);
+      this.views.set('stayed', { title: 'Stayed', make: table(this.reasons.known ? 'What no pass changed, and why' : 'What no pass changed; with --history the page says why', [common[0], common[1], ...(this.reasons.known ? [{ title: 'Why, the nearest first', width: '520px', of: item => why(item).map(row => clean(Reasons.words(row))).join('; ') }] : []), common[2], type, shape], () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item))) });
       const sums = [['MACs', 2], ['Sparse MACs', 3], ['Operations', 4], ['Parameters', 5], ['Bytes', 6], ['Own MACs', 7]];
       if (model.data.scopes) this.views.set('scopes', { title: 'Scopes', make: table('Sums by scope; a click folds it', [{ title: 'Scope', width: '220px', of: row => '  '.repeat(row[0] - 1) + (this.collapsed.has(model.strings[row[1]]) ? '▸ ' : '') + clean(model.strings[row[1]]) }, ...sums.map(([title, i]) => ({ title, width: '100px', numeric: true, of: row => row[i] })), ...this.measured.profiles.map(profile => ({ title: 'ms', width: '80px', numeric: true, of: row => this.measured.scopeTime(profile, model.strings[row[1]]) }))], () => model.data.scopes, () => null, { choose: row => this.toggleScope(model.strings[row[1]]) }) });
     }
+    const calls = this.signatures.rows();
+    if (calls.length) this.views.set('signatures', { title: 'Signatures', make: table('Signatures', [{ title: 'Signature', width: '140px', of: row => row.key }, { title: 'Side', width: '60px', of: row => row.item?.side ?? '' }, { title: 'Subgraph', width: '70px', numeric: true, of: row => row.graph }, { title: 'Is', width: '60px', of: row => row.direction }, { title: 'Name', width: '120px', of: row => row.name },
+      ...[['Tensor', '180px', 'tensorName'], ['Type', '76px', 'type'], ['Shape', '110px', 'shape']].map(([title, width, key]) => ({ title, width, of: row => (row.item ? clean(model.graphOf(row.item)[key](row.item.index)) : '') }))], () => calls, row => row.item) });
     if (this.model.data.proof) this.views.set('proof', { title: 'Proof' });
     for (const [key, view] of this.measured.views(table)) this.views.set(key, view);
     $('tabs').replaceChildren(...[...this.views].map(([key, view]) => h('button', { role: 'tab', id: `tab-${key}`, 'aria-controls': 'panel', onclick: () => this.openTab(key), onkeydown: event => this.tabKey(event) }, view.title)));
   }
-  whyColumns() { return []; }
   tabKey(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const all = [...$('tabs').children], next = all[(all.indexOf(event.target) + step + all.length) % all.length];
+    const all = [...event.target.parentElement.children], next = all[(all.indexOf(event.target) + step + all.length) % all.length];
     next.focus();
     next.click();
     event.preventDefault();
@@ -331,7 +386,7 @@ class App {
       h('p', { class: lines.length ? 'bad' : '' }, lines.length ? 'It breaks laws of origin maps, so what this page says may be wrong:' : 'When this page was written, a checker that shares no code with what makes maps held the map against the two files, by its ten laws.'),
       h('ul', {}, lines), h('h3', {}, 'Checked against'), this.details.pairs([['result', `sha256:${proof.result}`], ['source', proof.withSource ? `sha256:${proof.source}` : 'not at hand (the map names sha256:' + proof.source + ')']]),
       proof.skipped.length || notes.length ? h('h3', {}, 'Not covered') : null, h('ul', {}, [...proof.skipped, ...notes].map(text => h('li', {}, clean(text)))), h('h3', {}, 'Check it again'),
-      h('code', {}, `origin-dump --check ${clean(this.model.result.file)}${this.model.source ? ` --source ${clean(this.model.source.file)}` : ''}`)];
+      h('code', {}, `origin-dump --check ${quoted(clean(this.model.result.file))}${this.model.source ? ` --source ${quoted(clean(this.model.source.file))}` : ''}`)];
   }
   toggleScope(scope) {
     if (this.collapsed.has(scope)) this.collapsed.delete(scope);
@@ -362,11 +417,17 @@ class App {
       const item = next === undefined ? null : nodes[next].item ?? nodes[next].members?.[0];
       if (item) this.select(item, { from: null });
     } else if (event.key === 'Enter') this.across(pane);
+    else if (event.key === ' ') this.foldHere(pane, nodes[here]);
     else if (event.key === '+' || event.key === '=') pane.zoom(1.25);
     else if (event.key === '-') pane.zoom(0.8);
     else if (event.key === '0') this.fit(pane.side);
     else return;
     event.preventDefault();
+  }
+  foldHere(pane, node) {
+    if (!node || node.members || node.calls?.length) return node && this.open(pane, node);
+    const scope = node.item?.type === 'op' ? scopesOf(pane.graph.opName(node.item.index)).at(-1) : undefined;
+    if (scope) { this.toggleScope(scope); this.select(node.item, { from: null }); }
   }
   /** To the other side; again: back to the next of what is tied to where it began. */
   across(pane) {
@@ -380,7 +441,7 @@ class App {
 function short(value) {
   if (!Number.isFinite(value)) return '';
   for (const [size, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) if (Math.abs(value) >= size) return `${Number((value / size).toPrecision(3))} ${letter}`;
-  return figure(value);
+  return Number.isInteger(value) ? figure(value) : String(Number(value.toPrecision(3)));
 }
 
 globalThis.origo = new App(new Model(await unpack($('data').textContent)));

@@ -13,6 +13,9 @@ export function clean(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '␣');
 }
 
+/** As a shell reads it as one word. */
+export const quoted = text => (/^[\w./:@%+,=-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
 /** A subgraph of one side. Nodes are its inputs, its operators and its outputs, in this order, as in view/Data.cpp. */
 export class Graph {
   constructor(data, strings, side, index) {

@@ -1,11 +1,11 @@
 // What is known of what is selected, in words, with links to what it is tied to.
-import { CONSTANT, clean } from './data.js';
+import { CONSTANT, clean, quoted } from './data.js';
 import { figure, h } from './table.js';
 
 const kinds = ['input', 'activation', 'variable', 'constant', 'absent'];
 
 export class Details {
-  constructor(model, links, go) { Object.assign(this, { model, links, go }); }
+  constructor(model, links, signatures, reasons, go) { Object.assign(this, { model, links, signatures, reasons, go }); }
 
   /** A word for an item: "CONV_2D 12 stem/relu6". */
   label(item) {
@@ -35,12 +35,30 @@ export class Details {
     return [h('h2', {}, 'Nothing is selected'),
       h('p', {}, 'Point at an operator to see what it is tied to on the other side; click to keep it. Diamonds on an operator are its constants, lines are tensors.'),
       this.links.map ? h('p', {}, 'Dashed operators of the source are gone: their work is in what a click marks, or nobody needed it.') : h('p', {}, 'This model carries no origin map.'),
+      ...this.callers(),
       ...this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)))];
   }
+  /** Of the subgraphs that are shown: who calls them. */
+  callers() {
+    return [this.model.source, this.model.result].filter(Boolean).flatMap(side => {
+      const index = this.shown?.(side.name) ?? 0, found = [];
+      for (const graph of side.graphs) for (let op = 0; op < graph.ops; ++op) if (graph.callees(op).includes(index)) found.push({ side: side.name, type: 'op', graph: graph.index, index: op });
+      return this.list(`Subgraph ${index} of the ${side.name} is called by`, found);
+    });
+  }
+  /** Why no rule changed it. */
+  why(item) {
+    const list = this.reasons.of(item, this.model, this.links);
+    if (!list.length) return [];
+    return [h('h3', {}, 'Why it stayed'), h('ul', { class: 'soft' }, list.slice(0, 60).map(row => h('li', {}, h('b', {}, clean(`${row.pass} / ${row.rule}`)), `: ${clean(row.reason)}`)))];
+  }
   command(item) {
-    const word = item.side === 'source' ? `--where ${this.model.sourceId(item)}` : item.type === 'op' ? `--from ${item.graph}:${item.index}` : null;
-    if (!word || !this.links.map) return [];
-    return [h('h3', {}, 'The same from the command line'), h('code', {}, `origin-dump ${clean(this.model.result.file)} ${word}`)];
+    // A tensor is asked for by its name, where it has one that can be typed.
+    const graph = this.model.graphOf(item), option = item.side === 'source' ? '--where' : '--from';
+    const isTold = item.side === 'source' || graph.tensorKind(item.index) === CONSTANT || graph.isOp(graph.maker[item.index]), name = item.type === 'tensor' && isTold ? graph.tensorName(item.index) : '';
+    const word = item.type === 'tensor' ? name && name === clean(name) ? quoted(name) : '' : item.side === 'source' ? this.model.sourceId(item) : `${item.graph}:${item.index}`;
+    if (word === '' || !this.links.map) return [];
+    return [h('h3', {}, 'The same from the command line'), h('code', {}, `origin-dump ${quoted(clean(this.model.result.file))} ${option} ${word}`)];
   }
   fate(item) {
     const fate = this.links.fate(item);
@@ -57,14 +75,15 @@ export class Details {
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${clean(graph.opName(op))}”` : ''}`)];
-    parts.push(...(source ? [...this.fate(item), ...this.unneeded(item),
+    const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
+    parts.push(...(source ? [...this.fate(item), ...this.unneeded(item), ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
       ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []), ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? [])] : this.made(item)));
     parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
     parts.push(...this.list('Calls', graph.callees(op).map(callee => ({ ...item, graph: callee, index: 0 })), other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`));
     parts.push(...this.list('Takes', tensors(graph.operands(op)), facts), ...this.list('Makes', tensors(graph.results(op)), facts));
     const figures = Object.entries(model.data.meanings).map(([name, meaning]) => [meaning, figure(graph.metric(name, op))]);
     if (figures.some(row => row[1] !== '')) parts.push(h('h3', {}, 'Costs'), this.pairs(figures));
-    parts.push(...(this.more?.(item) ?? []), ...this.command(item));
+    parts.push(...(this.more?.(item) ?? []), ...this.why(item), ...this.command(item));
     return parts.flat();
   }
   made(item) {
@@ -93,6 +112,7 @@ export class Details {
           ...this.list('Was computed from', from('tensor', facts.tensors)), ...this.list('Was computed ahead of time from', from('op', facts.operators)));
       }
     }
+    parts.push(...this.signatures.namesOf(item).map(words => h('p', {}, `Signature ${words}.`)));
     parts.push(this.pairs([['type', graph.type(tensor)], ['shape', graph.shape(tensor)], ['quantisation', graph.quantization(tensor)], ['bytes', figure(graph.data.bytes?.[tensor])]]));
     parts.push(...this.statistics(graph, tensor), ...(this.more?.(item) ?? []));
     const maker = graph.maker[tensor];

@@ -28,6 +28,11 @@ export class Pane {
     this.redraw();
   }
   size() { return [this.canvas.clientWidth || 1, this.canvas.clientHeight || 1]; }
+  /** Pixels a unit across. From far away a deep graph would be a hair, so that it does not shrink in breadth as long as there is room. */
+  across(scale = this.view.scale) {
+    if (scale >= FAR || !this.display) return scale;
+    return Math.max(scale, Math.min(FAR, this.size()[0] * 0.8 / (this.display.right - this.display.left)));
+  }
   fit() {
     const [width, height] = this.size(), d = this.display;
     const wide = d.right - d.left + 60, high = d.rows * PITCH + 20;
@@ -38,24 +43,24 @@ export class Pane {
   start() {
     const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.7);
     const first = d.nodes[d.byRow[0]];
-    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : first?.x ?? 0, y: Math.max(height / scale / 2 - 40, 0), scale };
+    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : Math.min(Math.max(first.x, d.left + width / 2 / scale - 40), d.right - width / 2 / scale + 40), y: Math.max(height / scale / 2 - 40, 0), scale };
     if (d.rows * PITCH < height / scale) this.view.y = (d.rows - 1) * PITCH / 2;
     this.redraw();
   }
   toGraph(x, y) {
     const [width, height] = this.size();
-    return [(x - width / 2) / this.view.scale + this.view.x, (y - height / 2) / this.view.scale + this.view.y];
+    return [(x - width / 2) / this.across() + this.view.x, (y - height / 2) / this.view.scale + this.view.y];
   }
   zoom(factor, x, y) {
     const [width, height] = this.size();
     const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
-    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / scale, y: gy - ((y ?? height / 2) - height / 2) / scale };
+    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / this.across(scale), y: gy - ((y ?? height / 2) - height / 2) / scale };
     this.moved();
   }
   moved() { this.redraw(); this.events.viewed(this); }
   isVisible(node) {
     const [width, height] = this.size(), { x, row } = this.display.nodes[node];
-    return Math.abs(x - this.view.x) * this.view.scale < width / 2 - WIDTH / 2 * this.view.scale && Math.abs(row * PITCH - this.view.y) * this.view.scale < height / 2 - HEIGHT;
+    return Math.abs(x - this.view.x) * this.across() < width / 2 - WIDTH / 2 * this.across() && Math.abs(row * PITCH - this.view.y) * this.view.scale < height / 2 - HEIGHT;
   }
   /** Moves until the node can be seen, if it cannot. */
   reveal(node) {
@@ -86,7 +91,7 @@ export class Pane {
       if (!held) { this.events.hover(this.hit(x, y)); return; }
       const dx = x - held.at[0], dy = y - held.at[1];
       held.moved ||= Math.abs(dx) + Math.abs(dy) > 4;
-      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.view.scale, y: held.view.y - dy / this.view.scale }; this.moved(); }
+      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.across(), y: held.view.y - dy / this.view.scale }; this.moved(); }
     });
     canvas.addEventListener('pointerup', event => {
       if (held && !held.moved) this.events.select(this.hit(...at(event)), this);
@@ -94,12 +99,12 @@ export class Pane {
     });
     canvas.addEventListener('pointercancel', () => { held = null; });
     canvas.addEventListener('pointerleave', () => this.events.hover(null));
-    canvas.addEventListener('dblclick', event => { const node = this.nodeAt(...at(event)); if (this.display.nodes[node]?.state === 'group') this.events.open(this.display.nodes[node].scope); });
+    canvas.addEventListener('dblclick', event => { const node = this.nodeAt(...at(event)); if (node !== undefined) this.events.open(this.display.nodes[node], this); });
     canvas.addEventListener('wheel', event => {
       event.preventDefault();
       cancelAnimationFrame(this.flight);
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), ...at(event));
-      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.view.scale, y: this.view.y + event.deltaY / this.view.scale }; this.moved(); }
+      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.across(), y: this.view.y + event.deltaY / this.view.scale }; this.moved(); }
     }, { passive: false });
   }
 
@@ -118,7 +123,7 @@ export class Pane {
       const node = this.display.nodes[index];
       const dot = this.view.scale >= TEXT && gy < node.row * PITCH - HEIGHT / 2 + 5 ? this.constants(node).find((_, i) => Math.abs(this.dotX(node, i) - gx) < 6) : undefined;
       if (dot !== undefined) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: dot };
-      return node.item ?? (node.members ? { ...node.members[0], group: node.scope } : null);
+      return node.item ?? node.members?.[0] ?? null;
     }
     if (this.view.scale < DETAIL || this.display.past) return null;
     const row = Math.floor(gy / PITCH);
@@ -152,12 +157,12 @@ export class Pane {
     c.fillStyle = this.colours.pane;
     c.fillRect(0, 0, width, height);
     if (!this.display) return;
-    const { x, y, scale } = this.view;
+    const { x, y, scale } = this.view, across = this.across();
     c.translate(width / 2, height / 2);
-    c.scale(scale, scale);
+    c.scale(across, scale);
     c.translate(-x, -y);
     const top = y - height / 2 / scale, bottom = y + height / 2 / scale;
-    this.window = { first: Math.floor(top / PITCH) - 1, last: Math.ceil(bottom / PITCH) + 1, left: x - width / 2 / scale - WIDTH, right: x + width / 2 / scale + WIDTH };
+    this.window = { first: Math.floor(top / PITCH) - 1, last: Math.ceil(bottom / PITCH) + 1, left: x - width / 2 / across - WIDTH, right: x + width / 2 / across + WIDTH };
     this.drawEdges(c, scale);
     this.drawNodes(c, scale);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -182,12 +187,22 @@ export class Pane {
       }
       this.trace(c, edge, from, to, scale, false);
     }
-    c.stroke();
+    this.stroke(c, scale, 0.7);
     c.strokeStyle = this.colours.accent;
     c.lineWidth = Math.max(2.4, 1.6 / scale);
     c.beginPath();
     for (const edge of strong) this.trace(c, edge, nodes[edge.from], nodes[edge.to], scale, true);
+    this.stroke(c, scale, 1.6);
+  }
+  /** Lines are as broad in all directions, from far away too. */
+  stroke(c, scale, width) {
+    if (scale >= FAR) return c.stroke();
+    const ratio = devicePixelRatio || 1;
+    c.save();
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.lineWidth = width;
     c.stroke();
+    c.restore();
   }
   trace(c, edge, from, to, scale, whole) {
     const y0 = from.row * PITCH + HEIGHT / 2, y1 = to.row * PITCH - HEIGHT / 2;
@@ -243,14 +258,14 @@ export class Pane {
   }
   /** From far away: one path for each colour, and of what falls on one point, one. */
   drawFar(c, scale, begin, end) {
-    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, high = Math.max(HEIGHT, 1 / scale);
+    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, high = Math.max(HEIGHT, 1 / scale), across = this.across();
+    const over = [[marks.signature, this.colours.good], [marks.found, this.colours.mark], [marks.changed, this.colours.good], [marks.hovered, this.colours.accent], [marks.linked, this.colours.mark], [marks.selected, this.colours.accent]];
     let lastX = NaN, lastY = NaN;
     for (let i = begin; i < end; ++i) {
       const index = byRow[i], node = nodes[index];
       if (node.x < left || node.x > right) continue;
       const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2;
-      if (marks.selected.has(index) || marks.linked.has(index) || marks.found.has(index) || marks.changed.has(index) || marks.hovered.has(index)) this.outline(c, index, x, y, scale, marks);
-      if (Math.abs(x - lastX) * scale < 1 && Math.abs(y - lastY) * scale < 0.5) continue;
+      if (Math.abs(x - lastX) * across < 1 && Math.abs(y - lastY) * scale < 0.5) continue;
       lastX = x, lastY = y;
       const { fill, far, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : far ?? fill;
       if (!paths.has(colour)) paths.set(colour, new Path2D());
@@ -259,15 +274,20 @@ export class Pane {
     c.globalAlpha = 0.9;
     for (const [colour, path] of paths) c.fillStyle = colour, c.fill(path);
     c.globalAlpha = 1;
+    // What is marked is a bar that reaches out on both sides.
+    for (const [set, colour] of over) {
+      c.fillStyle = colour;
+      for (const index of set ?? []) c.fillRect(nodes[index].x - WIDTH / 2 - 5 / across, nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / scale), WIDTH + 10 / across, Math.max(HEIGHT, 3 / scale));
+    }
   }
   write(c, node, x, y, ink) {
     c.fillStyle = ink;
     c.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
-    const room = WIDTH - 18, note = node.note ? 44 : 0;
+    const said = node.note || (node.calls?.length ? `↳ ${node.calls.join(' ')}` : ''), room = WIDTH - 18, note = said ? Math.max(said.length * 7, 20) : 0;
     c.fillText(shorten(c, node.title, room - note, node.state === 'group'), x + 9, y + (node.subtitle ? 13 : HEIGHT / 2));
     c.font = '11px system-ui, "DejaVu Sans", sans-serif';
     if (node.subtitle) c.fillText(shorten(c, node.subtitle, room, true), x + 9, y + 29);
-    if (node.note) { c.textAlign = 'right'; c.fillText(node.note, x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
+    if (said) { c.textAlign = 'right'; c.fillText(said, x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {
       const marked = this.marks.tensors?.has(tensor), px = this.dotX(node, i);
@@ -291,6 +311,7 @@ export class Pane {
       c.stroke();
       c.setLineDash([]);
     };
+    if (marks.signature?.has(index)) ring(this.colours.good, 2, 5, []);
     if (marks.found.has(index)) ring(this.colours.mark, 1.5, 5, [3, 3]);
     if (marks.changed.has(index)) ring(this.colours.good, 3, 4, [7, 3]);
     if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);

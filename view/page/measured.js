@@ -67,7 +67,7 @@ export class Measured {
 
   overlays() {
     return [
-      ...this.profiles.map((profile, i) => ({ name: `time-${i}`, title: `time in ms, ${profile.name}`, numeric: true, of: (graph, item) => { const ns = this.time(profile, item); return ns === null ? null : ms(ns); } })),
+      ...this.profiles.map((profile, i) => ({ name: `time-${i}`, title: `time in ms, ${profile.name}`, numeric: true, adds: true, of: (graph, item) => { const ns = this.time(profile, item); return ns === null ? null : ms(ns); } })),
       ...this.figures.map((name, i) => ({ name: `error-${i}`, title: `error of the result, ${name}`, numeric: true, of: (graph, item) => this.errorOf(item)?.[name] ?? null })),
       ...(this.target ? [{ name: 'target', title: `what ${this.target.name} takes`, fixed: ['it is taken', 'it is not taken'], of: (graph, item) => (item.side === 'source' ? null : this.refused.has(`${item.graph}:${item.index}`) ? 'it is not taken' : 'it is taken') }] : []),
     ];

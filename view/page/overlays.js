@@ -2,12 +2,14 @@
 import { classes, families, familyOf, heat, inkOn, tint } from './colour.js';
 import { figure, h } from './table.js';
 
-/** {name, title, of(graph, item) → number | text | null, numeric, unit} */
+/** {name, title, of(graph, item) → number | text | null, numeric, adds}   adds: of several operators the sum says something, else the greatest does */
+const additive = new Set(['macs', 'sparse_macs', 'operations', 'parameters', 'bytes', 'activation_bytes']);
+
 export function overlaysOf(model, links) {
   const data = model.data, list = [{ name: 'kind', title: 'kind of operator', of: (graph, item) => families[familyOf(graph.kind(item.index))], fixed: families }];
   for (const [name, meaning] of Object.entries(data.meanings))
     if (model.result.graphs.some(graph => graph.data.metrics))
-      list.push({ name, title: meaning, numeric: true, of: (graph, item) => graph.metric(name, item.index) });
+      list.push({ name, title: meaning, numeric: true, adds: additive.has(name), of: (graph, item) => graph.metric(name, item.index) });
   if (links.map) {
     list.push({ name: 'pass', title: 'passes that made it', of: (graph, item) => item.side === 'result' ? links.synthetic(item) ? `synthetic: ${links.synthetic(item)}` : links.passes(item) || 'no pass' : links.fate(item)?.pass ?? null });
     list.push({ name: 'fate', title: 'what became of it', of: (graph, item) => item.side === 'source' ? links.fate(item)?.fate ?? 'lives' : null });
@@ -56,7 +58,7 @@ export class Paint {
       for (let x = 0; x < 160; ++x) c.fillStyle = heat(x / 159), c.fillRect(x, 0, 1, 12);
       return [h('span', {}, `${this.overlay.title}:`), h('span', {}, figure(this.range[0]), canvas, figure(this.range[1])), h('span', { class: 'soft' }, '(square roots)')];
     }
-    const swatch = (colour, text) => { const box = h('i'); box.style.background = tint(colour, this.isDark); return h('span', {}, box, text); };
+    const swatch = (colour, text) => { const box = h('i'); box.style.background = `linear-gradient(90deg, ${tint(colour, this.isDark)} 50%, ${colour} 50%)`; /* near by, from far away */ return h('span', {}, box, text); };
     return [...this.named.map(name => swatch(this.colourOf.get(name), name)), this.more ? swatch(classes.at(-1), `${this.more} more`) : null];
   }
 }

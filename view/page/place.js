@@ -49,7 +49,7 @@ function nodeOf(graph, node, row, x) {
   const side = graph.side, at = { side, graph: graph.index };
   if (graph.isOp(node)) {
     const op = graph.opOfNode(node);
-    return { row, x, node, state: '', title: clean(graph.kind(op)), subtitle: clean(last(graph.opName(op))), item: { ...at, type: 'op', index: op } };
+    return { row, x, node, state: '', calls: graph.callees(op), title: clean(graph.kind(op)), subtitle: clean(last(graph.opName(op))), item: { ...at, type: 'op', index: op } };
   }
   const isInput = node < graph.inputs.length;
   const tensor = isInput ? graph.inputs[node] : graph.outputs[node - graph.inputs.length - graph.ops];
@@ -57,11 +57,11 @@ function nodeOf(graph, node, row, x) {
   return { row, x, node, state: 'io', title: isInput ? 'input' : 'output', subtitle: tensor >= 0 ? clean(last(graph.tensorName(tensor))) : '', item };
 }
 
-/** As laid out when the page was written. `collapsed`: scopes of which one node is shown. */
-export function displayOf(graph, layout, collapsed) {
+/** As laid out when the page was written. `groupOf(op)`: {key, title, subtitle} of the node that stands for it and others; null: it stands for itself. */
+export function displayOf(graph, layout, groupOf) {
   const nodes = [];
   for (let node = 0; node < graph.nodes; ++node) nodes.push(nodeOf(graph, node, layout.row[node], layout.x[node]));
-  if (collapsed.size) return collapse(graph, nodes, collapsed);
+  if (groupOf) return collapse(graph, nodes, groupOf);
   const routes = new Map();
   for (let i = 0; i < layout.routes.length;) {
     const [from, to, count] = layout.routes.slice(i, i + 3);
@@ -78,25 +78,25 @@ export function displayOf(graph, layout, collapsed) {
   return display;
 }
 
-function collapse(graph, nodes, collapsed) {
+function collapse(graph, nodes, groupOf) {
   const group = new Map(), of = [], kept = [];
   nodes.forEach((node, i) => {
-    const scope = node.item?.type === 'op' && scopesOf(graph.opName(node.item.index)).find(one => collapsed.has(one));
-    if (!scope) {
+    const one = node.item?.type === 'op' ? groupOf(node.item.index) : null;
+    if (!one) {
       of[i] = kept.length;
       kept.push({ ...node, order: i });
       return;
     }
-    if (!group.has(scope)) {
-      group.set(scope, kept.length);
-      kept.push({ row: node.row, x: 0, state: 'group', title: clean(scope), subtitle: '', item: null, scope, members: [], order: i });
+    if (!group.has(one.key)) {
+      group.set(one.key, kept.length);
+      kept.push({ row: node.row, x: 0, state: 'group', title: clean(one.title), subtitle: one.subtitle ?? '', item: null, key: one.key, members: [], order: i });
     }
-    const to = kept[group.get(scope)];
-    of[i] = group.get(scope);
+    const to = kept[group.get(one.key)];
+    of[i] = group.get(one.key);
     to.members.push(node.item);
     to.x += node.x;
   });
-  for (const node of kept) if (node.members) node.x /= node.members.length, node.subtitle = `${node.members.length} operators`;
+  for (const node of kept) if (node.members) node.x /= node.members.length, node.subtitle += `${node.subtitle ? ', ' : ''}${node.members.length} operators`;
   const edges = [], seen = new Set();
   for (const edge of graph.edges) {
     const from = of[edge.from], to = of[edge.to], key = from * kept.length + to;
@@ -138,11 +138,12 @@ export function settle(nodes, edges, close) {
 function route(from, to, lanes) {
   const span = to.row - from.row, places = [];
   if (span <= 1 || span > LONGEST) return span === 1 ? [] : null;
+  const blocking = (row, x) => (lanes.get(row) ?? []).filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
+  let x = blocking(from.row + 1, to.x).length ? from.x : to.x; // straight on, from there
   for (let i = 1; i < span; ++i) {
-    let x = from.x + (to.x - from.x) * i / span;
-    const blocking = (lanes.get(from.row + i) ?? []).filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
-    if (blocking.length) {
-      const left = Math.min(...blocking) - WIDTH / 2 - 12, right = Math.max(...blocking) + WIDTH / 2 + 12;
+    const there = blocking(from.row + i, x);
+    if (there.length) {
+      const left = Math.min(...there) - WIDTH / 2 - 12, right = Math.max(...there) + WIDTH / 2 + 12;
       x = x - left < right - x ? left : right;
     }
     places.push(x);

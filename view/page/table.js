@@ -37,6 +37,10 @@ export class Table {
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.apply();
   }
+  setFilter(text) {
+    this.filter.value = text;
+    this.apply();
+  }
   sort(column) {
     this.sorted = { column, down: this.sorted.column === column ? !this.sorted.down : !!this.columns[column].numeric };
     [...this.head.children].forEach((cell, i) => cell.setAttribute('aria-sort', i !== column ? 'none' : this.sorted.down ? 'descending' : 'ascending'));
@@ -58,6 +62,7 @@ export class Table {
     this.draw();
   }
   draw() {
+    if (!this.shown.length) return this.body.replaceChildren(h('div', { class: 'none' }, this.rows.length ? 'No row has all of these words.' : 'There is nothing to show.'));
     const top = this.scroller.scrollTop, high = this.scroller.clientHeight || 400;
     const first = Math.max(Math.floor(top / ROW) - 4, 0), end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
     this.body.replaceChildren(...Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.row(first + i)));
