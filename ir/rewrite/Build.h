@@ -119,6 +119,7 @@ private:
   std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
   void stampConstant(Value &constant);
   void relateMoved();
+  void relateBack(const Value &old, Value &moved, const Step &step);
   void relateScaled();
   const Step *factorsOf(const Created &item, Operator *&original) const;
   void relateStored();

@@ -85,6 +85,10 @@ void Build::stampConstant(Value &constant) {
     constant.setSynthetic(reasonName(SyntheticReason::InventedConstant));
 }
 
+static bool isElementwise(const Operator &op) {
+  return op.info() && (op.info()->has(Trait::Unary) || op.info()->has(Trait::Binary)) && op.results().size() == 1;
+}
+
 /// A movement that was put behind: what it moves is the tensor that stands behind it, moved back.
 void Build::relateMoved() {
   for (const Replaced &item : replaced) {
@@ -106,22 +110,37 @@ void Build::relateMoved() {
     } else if (op->code != Op::RESHAPE && op->code != Op::SQUEEZE && op->code != Op::EXPAND_DIMS) {
       continue;
     }
-    for (uint32_t way = 0; way < ways.size(); ++way) {
-      // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
-      const Relation *known = llvm::find_if(item.old->relations, [&](const Relation &relation) {
-        int32_t maker = model.sourceGraph.producer(relation.tensor);
-        return relation.lineage == way && maker >= 0 &&
-               model.sets.contains(lineage::origins(*inner->producer(), way), maker);
-      });
-      if (known == item.old->relations.end())
-        continue;
-      Relation relation = *known;
-      if (model.steps.extend(relation.steps, back))
-        inner->relations.push_back(relation);
-    }
-    if (!inner->relations.empty())
-      inner->noRelation = NoRelation::None;
+    relateBack(*item.old, *inner, back);
+    // So is what that is computed from, element by element.
+    if (isElementwise(*inner->producer()))
+      for (Use &use : inner->producer()->operands()) {
+        const Created *copy = llvm::find_if(created, [&](const Created &c) { return c.op == use.get()->producer(); });
+        if (copy == created.end() || copy->originals.size() != 1 || !isElementwise(*copy->op) ||
+            !use.get()->relations.empty() || use.get()->shape != inner->shape)
+          continue;
+        if (const Value *before = copy->originals.front()->result(); before->shape == item.old->shape)
+          relateBack(*before, *use.get(), back);
+      }
   }
+}
+
+/// `moved` is `old` with one more step.
+void Build::relateBack(const Value &old, Value &moved, const Step &step) {
+  for (uint32_t way = 0; way < ways.size(); ++way) {
+    // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
+    const Relation *known = llvm::find_if(old.relations, [&](const Relation &relation) {
+      int32_t maker = model.sourceGraph.producer(relation.tensor);
+      return relation.lineage == way && maker >= 0 &&
+             model.sets.contains(lineage::origins(*moved.producer(), way), maker);
+    });
+    if (known == old.relations.end())
+      continue;
+    Relation relation = *known;
+    if (model.steps.extend(relation.steps, step))
+      moved.relations.push_back(relation);
+  }
+  if (!moved.relations.empty())
+    moved.noRelation = NoRelation::None;
 }
 
 /// `stored` holds the numbers of `real`, rounded.
