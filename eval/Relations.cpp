@@ -389,7 +389,7 @@ llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps,
     for (Step::Term *term : {&step.scale, &step.shift})
       if (auto known = sources.find(term->tensor);
           term->kind == Step::Term::Source && known != sources.end() && known->second->isConstant())
-        *term = {Step::Term::Constant, 0, known->second};
+        *term = Step::Term::of(known->second);
   return result;
 }
 

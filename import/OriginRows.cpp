@@ -141,11 +141,11 @@ uint32_t MapReader::steps(const origin::MapRelation &relation, const Subgraph &g
   auto term = [&](const origin::Term &from) {
     Step::Term to;
     if (from.kind == origin::Term::Number)
-      to = {Step::Term::Number, from.number, nullptr};
+      to = Step::Term::of(from.number);
     else if (from.kind == origin::Term::Constant)
-      to = {Step::Term::Constant, 0, graph.values[from.constant]};
+      to = Step::Term::of(graph.values[from.constant]);
     else if (from.kind == origin::Term::Source)
-      to = {Step::Term::Source, 0, nullptr, from.constant};
+      to = Step::Term::ofSource(from.constant);
     return to;
   };
   static constexpr Step::Kind kinds[] = {Step::Permute, Step::Reshape, Step::Slice,   Step::Placed,

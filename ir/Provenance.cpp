@@ -114,8 +114,8 @@ static bool merge(Step &last, const Step &next) {
     double factor = next.scale.kind == Step::Term::Number ? next.scale.number : 1;
     double scale = (last.scale.kind == Step::Term::Number ? last.scale.number : 1) * factor;
     double shift = last.shift.number * factor + next.shift.number;
-    last.scale = scale == 1 ? Step::Term{} : Step::Term{Step::Term::Number, scale, nullptr};
-    last.shift = shift == 0 ? Step::Term{} : Step::Term{Step::Term::Number, shift, nullptr};
+    last.scale = scale == 1 ? Step::Term{} : Step::Term::of(scale);
+    last.shift = shift == 0 ? Step::Term{} : Step::Term::of(shift);
     return true;
   }
   default:
@@ -163,8 +163,11 @@ uint32_t StepLists::append(uint32_t steps, const Step &step) {
   if (table[slot])
     return table[slot];
   uint32_t made = lists.size();
-  List &list = lists.emplace_back(List{steps, lists[steps].steps});
-  list.steps.push_back(step);
+  llvm::ArrayRef<Step> before = lists[steps].steps; // a deque's elements stay where they are
+  llvm::OwningArrayRef<Step> all(before.size() + 1);
+  llvm::copy(before, all.begin());
+  all.back() = step;
+  lists.push_back({steps, std::move(all)});
   table[slot] = made;
   if (lists.size() * 4 > table.size() * 3) {
     table.assign(table.size() * 2, 0);

@@ -2,6 +2,7 @@
 
 #include "ir/IdSet.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PointerUnion.h"
 #include "llvm/ADT/SmallVector.h"
@@ -91,10 +92,13 @@ struct Step {
   /// A factor or an addend of Affine: a constant of the model, a number, a constant of the source, or nothing. One step
   /// has constants of one of the two only.
   struct Term {
-    enum { None, Number, Constant, Source } kind = None;
+    enum Kind : uint8_t { None, Number, Constant, Source } kind = None;
+    uint32_t tensor = 0; ///< Source: its id
     double number = 0;
     const Value *constant = nullptr;
-    uint32_t tensor = 0; ///< Source: its id
+    static Term of(double number) { return {Number, 0, number, nullptr}; }
+    static Term of(const Value *constant) { return {Constant, 0, 0, constant}; }
+    static Term ofSource(uint32_t tensor) { return {Source, tensor, 0, nullptr}; }
     bool operator==(const Term &) const = default;
   };
   Kind kind = Reshape;
@@ -193,7 +197,7 @@ public:
 private:
   struct List {
     uint32_t parent = 0; ///< the list without the last step
-    llvm::SmallVector<Step, 1> steps;
+    llvm::OwningArrayRef<Step> steps;
   };
   std::deque<List> lists;      ///< [0] is the empty one
   std::vector<uint32_t> table; ///< open addressing over `lists`, 0 = free

@@ -58,8 +58,8 @@ TEST(LayerErrors, EqualTensorsHaveNoErrorAndNoInfiniteFigure) {
 TEST(LayerErrors, NumbersComeBackAlongARelation) {
   Step permute{.kind = Step::Permute}, affine{.kind = Step::Affine}, quantize{.kind = Step::Quantize};
   permute.first = {1, 0};
-  affine.scale = {Step::Term::Number, 2};
-  affine.shift = {Step::Term::Number, -1};
+  affine.scale = Step::Term::of(2.0);
+  affine.shift = Step::Term::of(-1.0);
   std::vector<float> from(6), to(6);
   auto view = [](std::vector<float> &data, Shape shape) {
     Tensor tensor;

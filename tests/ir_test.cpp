@@ -168,8 +168,8 @@ TEST(StepLists, NormalForm) {
   uint32_t reshaped = steps.append(once, Step{Step::Reshape});
   EXPECT_EQ(steps.append(reshaped, Step{Step::Reshape}), reshaped) << "reshapes collapse";
   Step twice{Step::Affine}, half{Step::Affine};
-  twice.scale = {Step::Term::Number, 2, nullptr};
-  half.scale = {Step::Term::Number, 0.5, nullptr};
+  twice.scale = Step::Term::of(2.0);
+  half.scale = Step::Term::of(0.5);
   EXPECT_EQ(steps.append(steps.append(0, twice), half), 0u);
   EXPECT_EQ(steps.append(0, twice), steps.append(0, twice)) << "interned";
 }

@@ -63,8 +63,8 @@ Step affine(double scale, double shift, int axis = -1) {
   Step step;
   step.kind = Step::Affine;
   step.axis = axis;
-  step.scale = {Step::Term::Number, scale, nullptr};
-  step.shift = {Step::Term::Number, shift, nullptr};
+  step.scale = Step::Term::of(scale);
+  step.shift = Step::Term::of(shift);
   return step;
 }
 
@@ -113,7 +113,7 @@ TEST(Relations, Arithmetic) {
   ASSERT_TRUE(model);
   Step scale;
   scale.kind = Step::Affine;
-  scale.scale = {Step::Term::Constant, 0, model->subgraphs[0]->operators.front().operand(1)};
+  scale.scale = Step::Term::of(model->subgraphs[0]->operators.front().operand(1));
   for (int axis : {0, 1}) {
     scale.axis = axis;
     EXPECT_EQ(check(x, {scale}, Numbers({2, 2}, std::vector<float>{0, 10, 200, 300})), axis == 0 ? equal : deviates);

@@ -35,7 +35,7 @@ bool computesExactly(const Operator &op) {
 /// index of one dimension of the result.
 std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, const Made &from, const Value &result) {
   if (auto number = readConstant<float>(&operand, 1); number && number->size() == 1)
-    return std::pair(Step::Term{Step::Term::Number, number->front(), nullptr}, -1);
+    return std::pair(Step::Term::of(number->front()), -1);
   int axis = -1;
   for (int i = 0; i < operand.rank(); ++i)
     if (operand.shape[i] != 1) {
@@ -48,7 +48,7 @@ std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, co
                                 : nullptr;
   if (axis < 0 || !known || known == from.base->relations.end() || operand.elementCount() != result.shape[axis])
     return std::nullopt;
-  return std::pair(Step::Term{Step::Term::Source, 0, nullptr, known->tensor}, axis);
+  return std::pair(Step::Term::ofSource(known->tensor), axis);
 }
 
 /// What a computed constant with a number for each index of one dimension of the result makes of the other operand of a
@@ -103,7 +103,7 @@ std::optional<Build::Steps> Build::affine(const Operator &op, unsigned i, const 
     if (i == 0)
       by.number = -by.number;
     else
-      step.scale = {Step::Term::Number, -1, nullptr};
+      step.scale = Step::Term::of(-1.0);
     step.shift = by;
   }
   Steps steps{step};
@@ -160,7 +160,7 @@ std::optional<Build::Steps> Build::stepsFrom(const Operator &op, unsigned i, llv
     return Steps{{Step::Cast}};
   case Op::NEG: {
     Step step{Step::Affine};
-    step.scale = {Step::Term::Number, -1, nullptr};
+    step.scale = Step::Term::of(-1.0);
     return Steps{step};
   }
   case Op::QUANTIZE:

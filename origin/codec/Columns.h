@@ -1,14 +1,16 @@
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LEB128.h"
+#include "llvm/Support/xxhash.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The byte columns of schema/origin_map.fbs, which says what is in them.
@@ -46,21 +48,46 @@ public:
 class Interner {
 public:
   uint32_t number(llvm::StringRef item) {
-    auto [it, isNew] = numbers.try_emplace(item, numbers.size());
-    if (isNew)
+    if ((ends.size() + 1) * 4 > slots.size() * 3)
+      grow();
+    size_t slot = slotOf(item);
+    if (!slots[slot]) {
       items.append(item.data(), item.size());
-    return it->second;
+      ends.push_back(items.size());
+      slots[slot] = static_cast<uint32_t>(ends.size());
+    }
+    return slots[slot] - 1;
   }
-  /// The count, then the items.
-  std::string column() const {
+  size_t bytes() const { return items.size(); }
+  /// The count, then the items; nothing is left.
+  std::string takeColumn() {
     ColumnWriter count;
-    count.number(numbers.size());
-    return count.bytes + items;
+    count.number(ends.size());
+    slots = {};
+    ends = {};
+    return count.bytes + std::exchange(items, {});
   }
 
 private:
-  llvm::StringMap<uint32_t> numbers;
   std::string items;
+  std::vector<size_t> ends;    ///< of the items
+  std::vector<uint32_t> slots; ///< open addressing: the number of an item and 1, or 0
+
+  llvm::StringRef item(uint32_t number) const {
+    size_t begin = number ? ends[number - 1] : 0;
+    return llvm::StringRef(items).slice(begin, ends[number]);
+  }
+  size_t slotOf(llvm::StringRef wanted) const {
+    size_t slot = llvm::xxh3_64bits(wanted) & (slots.size() - 1);
+    while (slots[slot] && item(slots[slot] - 1) != wanted)
+      slot = (slot + 1) & (slots.size() - 1);
+    return slot;
+  }
+  void grow() {
+    slots.assign(std::max<size_t>(64, slots.size() * 2), 0);
+    for (uint32_t i = 0; i < ends.size(); ++i)
+      slots[slotOf(item(i))] = i + 1;
+  }
 };
 
 /// What is common to the columns of one map while they are read: has anything been wrong, and how much memory may what

@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <bit>
+#include <utility>
 
 using namespace origo;
 using namespace origo::origin;
@@ -43,6 +44,8 @@ public:
          {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
           &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn})
       size += column->bytes.size();
+    for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
+      size += items->bytes();
     builder = FlatBufferBuilder(size);
     auto generator = builder.CreateString(map.generator);
     auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content, 0);
@@ -51,22 +54,23 @@ public:
     for (const ChainEntry &entry : map.chain)
       chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws));
     auto chainVector = chain.empty() ? 0 : builder.CreateVector(chain);
-    auto stringsVector = column(strings.column());
-    auto passListsVector = column(passLists.column());
-    auto stepListsVector = column(stepLists.column());
-    auto causesVector = column(causes.column());
-    auto sourceSubgraphsVector = column(sourceSubgraphs.bytes);
-    auto sourceOperatorsVector = column(sourceOperators.bytes);
-    auto sourceTensorsVector = column(sourceTensors.bytes);
-    auto sourceNamesVector = column(sourceNameColumn.bytes);
-    auto signaturesVector = column(signatureColumn.bytes);
-    auto targetSubgraphsVector = column(targetSubgraphs.bytes);
-    auto targetOperatorsVector = column(targetOperators.bytes);
-    auto targetTensorsVector = column(targetTensors.bytes);
-    auto ledgerVector = column(ledgerColumn.bytes);
-    auto operandsVector = columnIfAny(sourceOperands.bytes);
-    auto costsVector = columnIfAny(sourceCosts.bytes);
-    auto unneededVector = map.unneeded.empty() ? 0 : column(unneededColumn.bytes);
+    // They go as they are put into it.
+    auto stringsVector = column(strings.takeColumn());
+    auto passListsVector = column(passLists.takeColumn());
+    auto stepListsVector = column(stepLists.takeColumn());
+    auto causesVector = column(causes.takeColumn());
+    auto sourceSubgraphsVector = column(std::exchange(sourceSubgraphs.bytes, {}));
+    auto sourceOperatorsVector = column(std::exchange(sourceOperators.bytes, {}));
+    auto sourceTensorsVector = column(std::exchange(sourceTensors.bytes, {}));
+    auto sourceNamesVector = column(std::exchange(sourceNameColumn.bytes, {}));
+    auto signaturesVector = column(std::exchange(signatureColumn.bytes, {}));
+    auto targetSubgraphsVector = column(std::exchange(targetSubgraphs.bytes, {}));
+    auto targetOperatorsVector = column(std::exchange(targetOperators.bytes, {}));
+    auto targetTensorsVector = column(std::exchange(targetTensors.bytes, {}));
+    auto ledgerVector = column(std::exchange(ledgerColumn.bytes, {}));
+    auto operandsVector = columnIfAny(std::exchange(sourceOperands.bytes, {}));
+    auto costsVector = columnIfAny(std::exchange(sourceCosts.bytes, {}));
+    auto unneededVector = map.unneeded.empty() ? 0 : column(std::exchange(unneededColumn.bytes, {}));
     builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
                                              targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
                                              causesVector, sourceSubgraphsVector, sourceOperatorsVector,

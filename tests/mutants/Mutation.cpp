@@ -87,7 +87,7 @@ static Step wrongStep(const Value &value) {
     break;
   case 1:
     step.kind = Step::Affine;
-    step.scale = {Step::Term::Number, 2, nullptr};
+    step.scale = Step::Term::of(2.0);
     break;
   case 2:
     step.kind = Step::Cast;
