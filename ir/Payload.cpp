@@ -46,8 +46,8 @@ llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::adopt(std::shared_ptr<Fi
   return file;
 }
 
-/// A pipe cannot be mapped: its bytes go to an unlinked temporary file first.
-static llvm::Expected<int> spoolPipe(int pipe) {
+/// The bytes of `from` in an unlinked temporary file.
+static llvm::Expected<int> spool(int from) {
   llvm::SmallString<128> directory;
   llvm::sys::path::system_temp_directory(true, directory);
   int fd = openNameless(directory.str().str());
@@ -55,7 +55,7 @@ static llvm::Expected<int> spoolPipe(int pipe) {
     return systemError("no temporary file for the input");
   std::vector<char> window(1 << 20);
   for (;;) {
-    ssize_t got = RetryAfterSignal(-1, ::read, pipe, window.data(), window.size());
+    ssize_t got = RetryAfterSignal(-1, ::read, from, window.data(), window.size());
     if (got == 0)
       return fd;
     for (ssize_t done = 0; got > 0 && done < got;) {
@@ -72,7 +72,10 @@ static llvm::Expected<int> spoolPipe(int pipe) {
   }
 }
 
-llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path) {
+llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path) { return open(path, false); }
+llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::openCopy(llvm::StringRef path) { return open(path, true); }
+
+llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path, bool copied) {
   int fd = path == "-" ? ::dup(0) : RetryAfterSignal(-1, ::open, path.str().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return inFile(path, systemError("cannot be opened"));
@@ -81,12 +84,12 @@ llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef pat
     ::close(fd);
     return inFile(path, makeError("is not a file"));
   }
-  if (!S_ISREG(status.st_mode)) {
-    llvm::Expected<int> spool = spoolPipe(fd);
+  if (copied || !S_ISREG(status.st_mode)) { // a pipe cannot be mapped
+    llvm::Expected<int> copy = spool(fd);
     ::close(fd);
-    if (!spool)
-      return inFile(path, spool.takeError());
-    fd = *spool;
+    if (!copy)
+      return inFile(path, copy.takeError());
+    fd = *copy;
     ::fstat(fd, &status);
   }
   return adopt(std::make_shared<FileDescriptor>(fd), 0, status.st_size, path.str());

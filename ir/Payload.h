@@ -24,6 +24,8 @@ public:
 class MappedFile {
 public:
   static llvm::Expected<std::shared_ptr<MappedFile>> open(llvm::StringRef path);
+  /// The same of a copy without a name, which nobody can change or cut off.
+  static llvm::Expected<std::shared_ptr<MappedFile>> openCopy(llvm::StringRef path);
   /// Maps `size` bytes of an open file from `offset` (a multiple of the page size).
   static llvm::Expected<std::shared_ptr<MappedFile>> adopt(std::shared_ptr<FileDescriptor> fd, uint64_t offset,
                                                            uint64_t size, std::string path);
@@ -40,6 +42,7 @@ public:
 private:
   friend class SpillFile;
   MappedFile() = default;
+  static llvm::Expected<std::shared_ptr<MappedFile>> open(llvm::StringRef path, bool copied);
   const uint8_t *data = nullptr;
   uint64_t length = 0, base = 0;
   std::shared_ptr<FileDescriptor> fd;

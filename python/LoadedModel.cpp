@@ -103,15 +103,13 @@ llvm::Expected<ModelPtr> LoadedModel::open(const std::string &path, const std::s
       return imported.takeError();
     return write(*imported, imported->model->format, origin::Embed::None, path, {});
   }
-  auto opened = origin::openOriginFile(path, mapPath, /*acceptStale=*/false);
-  if (!opened)
-    return about(path, opened.takeError());
-  if (!opened->model)
-    return inFile(path, makeError("is a side file; its model is needed"));
-  auto model = std::make_shared<LoadedModel>();
-  auto mapped = MappedFile::open(path);
+  auto mapped = MappedFile::openCopy(path);
   if (!mapped)
     return mapped.takeError();
+  auto opened = origin::openOriginFile((*mapped)->bytes(), path, mapPath, /*acceptStale=*/false);
+  if (!opened)
+    return about(path, opened.takeError());
+  auto model = std::make_shared<LoadedModel>();
   model->file = std::move(*mapped);
   model->tables = std::move(opened->model);
   model->notes = std::move(opened->notes);

@@ -30,7 +30,8 @@ class LoadedModel;
 using ModelPtr = std::shared_ptr<LoadedModel>;
 using Open = llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)>;
 
-/// A model that never changes: the bytes of a file, mapped, and the origin map that belongs to them. Each use of its graph
+/// A model that never changes: the bytes of a file, mapped from a copy that nobody else has, so that whoever changes or cuts off
+/// the file does not end Python, and the origin map that belongs to them. Each use of its graph
 /// reads it anew, so that threads need not wait for each other.
 class LoadedModel {
 public:

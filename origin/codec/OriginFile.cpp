@@ -5,6 +5,7 @@
 #include "schema/Refusals.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -40,11 +41,7 @@ static bool looksLikeJson(llvm::StringRef text) { return text.ltrim(" \t\r\n").s
 
 /// A model starts with an offset and its identifier, so that what begins like JSON and has no identifier is a side
 /// file.
-static llvm::Expected<bool> isSideFile(llvm::StringRef path) {
-  auto buffer = readFile(path);
-  if (!buffer)
-    return buffer.takeError();
-  llvm::StringRef text = (*buffer)->getBuffer();
+static bool isSideFile(llvm::StringRef text) {
   llvm::StringRef identifier = text.substr(4, 4);
   return looksLikeJson(text.take_front(256)) && identifier != "CIR0" && identifier != "TFL3";
 }
@@ -72,25 +69,10 @@ static void takeNames(OriginFile &file, llvm::StringRef path) {
   map.source = std::move(side->source);
 }
 
-llvm::Expected<OriginFile> origin::openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale) {
+static llvm::Expected<OriginFile> withOrigins(std::unique_ptr<ModelFile> model, llvm::StringRef path,
+                                              llvm::StringRef mapPath, bool acceptStale) {
   OriginFile file;
-  auto sideFile = isSideFile(path);
-  if (!sideFile)
-    return sideFile.takeError();
-  if (*sideFile) {
-    if (!mapPath.empty())
-      return inFile(path, "this is a side file; --origin-map needs a model");
-    auto map = readSideFile(path);
-    if (!map)
-      return map.takeError();
-    file.map = std::move(*map);
-    return file;
-  }
-
-  auto model = ModelFile::open(path);
-  if (!model)
-    return model.takeError(); // names the file
-  file.model = std::move(*model);
+  file.model = std::move(model);
   std::string beside = (path + ".origin.json").str();
   auto embedded = file.model->metadata(metadataName);
   if (!mapPath.empty() || (!embedded && llvm::sys::fs::exists(beside))) {
@@ -115,4 +97,34 @@ llvm::Expected<OriginFile> origin::openOriginFile(llvm::StringRef path, llvm::St
                             hex(file.map->target.fingerprint) +
                             ", not to this one, which was changed by something that does not keep the map");
   return file;
+}
+
+llvm::Expected<OriginFile> origin::openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale) {
+  auto buffer = readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  if (!isSideFile((*buffer)->getBuffer())) {
+    auto model = ModelFile::open(path);
+    if (!model)
+      return model.takeError(); // names the file
+    return withOrigins(std::move(*model), path, mapPath, acceptStale);
+  }
+  if (!mapPath.empty())
+    return inFile(path, "this is a side file; --origin-map needs a model");
+  auto map = readSideFile(path);
+  if (!map)
+    return map.takeError();
+  OriginFile file;
+  file.map = std::move(*map);
+  return file;
+}
+
+llvm::Expected<OriginFile> origin::openOriginFile(llvm::ArrayRef<uint8_t> bytes, llvm::StringRef path,
+                                                  llvm::StringRef mapPath, bool acceptStale) {
+  if (isSideFile(llvm::toStringRef(bytes)))
+    return inFile(path, "is a side file; its model is needed");
+  auto model = ModelFile::fromBytes(bytes, path.str());
+  if (!model)
+    return model.takeError();
+  return withOrigins(std::move(*model), path, mapPath, acceptStale);
 }

@@ -20,5 +20,8 @@ struct OriginFile {
 /// Opens a model, or a side file in the place of one. The map is the one in `mapPath`, else the embedded one, else that
 /// of the side file beside the model. `acceptStale`: also a map that belongs to other bytes, as the checker wants it.
 llvm::Expected<OriginFile> openOriginFile(llvm::StringRef path, llvm::StringRef mapPath, bool acceptStale);
+/// The same of a file whose bytes were read from `path`; they must outlive what is returned.
+llvm::Expected<OriginFile> openOriginFile(llvm::ArrayRef<uint8_t> bytes, llvm::StringRef path, llvm::StringRef mapPath,
+                                          bool acceptStale);
 
 } // namespace origo::origin

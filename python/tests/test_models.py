@@ -4,6 +4,7 @@ import csv
 import gc
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -114,6 +115,18 @@ def test_answers_are_those_of_origin_dump(net, tool, tmp_path):
         out.where("nobody")
     with pytest.raises(origo.Error, match="is its own source"):
         net.origins
+
+
+def test_what_becomes_of_the_file_does_no_harm(net, files, tmp_path):
+    path = tmp_path / "net.tflite"
+    path.write_bytes((files / "plain.tflite").read_bytes())
+    loaded = origo.load(path)
+    constant = next(c for c in loaded.constants if c.array.nbytes > 4096).array
+    kept = constant.copy()
+    path.open("r+b").write(bytes(100_000))
+    os.truncate(path, 0)
+    assert np.array_equal(constant, kept)
+    assert loaded.optimize().nbytes == net.optimize().nbytes
 
 
 def test_a_false_map_is_seen(net, tmp_path):
