@@ -1,4 +1,7 @@
 # Run by CPack when all is installed in folders that are about to become packages.
+if(CPACK_PACKAGE_CONTACT STREQUAL nobody)
+  message(FATAL_ERROR "Who answers for these packages? Configure with -DORIGO_MAINTAINER=\"Name <address>\"")
+endif()
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, where it is set
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
@@ -20,9 +23,4 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(REMOVE ${licence})
     file(CREATE_LINK ../../common-licenses/Apache-2.0 ${licence} SYMBOLIC)
   endif()
-endforeach()
-# Steps of ONE's toolchain are onecc under other names.
-file(GLOB steps RELATIVE ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/bin ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/bin/one-*)
-foreach(step ${steps})
-  file(CREATE_LINK onecc.1.gz ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/share/man/man1/${step}.1.gz SYMBOLIC)
 endforeach()

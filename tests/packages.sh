@@ -21,10 +21,13 @@ pack() {
   local folder=$1
   shift
   mkdir -p "$folder"
-  (cd "$folder" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$folder" "$@" >log 2>&1) || fail "cpack: $(tail -5 "$folder/log")"
+  (cd "$folder" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$folder" "$@" >log 2>&1) || return 1
   rm -rf "$folder/_CPack_Packages"
 }
-pack "$scratch/one"
+contact=(-D "CPACK_PACKAGE_CONTACT=Test of Packages <test-of-packages@debian.org>")
+pack "$scratch/nobody" -D CPACK_PACKAGE_CONTACT=nobody -D CPACK_COMPONENTS_ALL=doc && fail "packages that nobody answers for are made"
+grep -q 'Who answers for these packages' "$scratch/nobody/log" || fail "no word of who answers: $(tail -5 "$scratch/nobody/log")"
+pack "$scratch/one" "${contact[@]}" || fail "cpack: $(tail -5 "$scratch/one/log")"
 packages=("$scratch"/one/*.deb)
 names=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Package; done | sort | tr '\n' ' ')
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
@@ -32,12 +35,22 @@ expected="liborigo-dev liborigooriginreader${version%.*} origo origo-doc "
 compgen -G "$build/python/origo/_native*.so" >/dev/null && expected+="python3-origo "
 [[ $names == "$expected" ]] || fail "the packages are $names, not $expected"
 
+# What pages link to is installed.
+dpkg-deb -x "$scratch"/one/origo-doc_*.deb "$scratch/doc"
+links=0
+while IFS=: read -r page link; do
+  link=${link#??} link=${link%%[#)]*} target=${page%/*}/$link
+  [[ -z $link || -e $target || -L $target ]] || fail "${page##*/} links to $link, which is not installed"
+  links=$((links + 1))
+done < <(grep -roE '\]\([^): ]+\)' --include='*.md' "$scratch/doc/usr/share/doc/origo")
+((links > 100)) || fail "only $links links"
+
 lintian --allow-root --fail-on=error,warning "${packages[@]}" || fail "lintian, see above"
 
 # Big ones take long.
 again=(-D "CPACK_COMPONENTS_ALL=library;dev;doc")
 [[ -z ${ORIGO_THOROUGH-} ]] || again=()
-pack "$scratch/two" "${again[@]}"
+pack "$scratch/two" "${contact[@]}" "${again[@]}" || fail "cpack: $(tail -5 "$scratch/two/log")"
 made=0
 for package in "$scratch"/two/*.deb; do
   cmp "$package" "$scratch/one/${package##*/}" || fail "made twice, ${package##*/} differs"
@@ -49,8 +62,7 @@ done
 if [[ -n ${ORIGO_THOROUGH-} ]]; then
   for name in here somewhere/else; do
     mkdir -p "$scratch/$name"
-    cp -r "$root"/{CMakeLists.txt,*/} "$scratch/$name" 2>/dev/null || :
-    rm -rf "$scratch/$name/build"
+    tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -x -C "$scratch/$name"
     (cd "$scratch/$name" && cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCCACHE=NO &&
       cmake --build build --target origin_reader origo-reader) >"$scratch/log" 2>&1 || fail "$(tail -5 "$scratch/log")"
   done
@@ -68,6 +80,10 @@ origo optimize --no-run /usr/share/doc/origo/res/while.origo while.tflite
 origo check while.tflite
 test -e /usr/share/man/man1/circle2circle.1.gz
 test -e /usr/share/man/man1/one-optimize.1.gz
+test -e /usr/share/bash-completion/completions/one-optimize
+cd /usr/share/doc/origo
+origin-dump --join tests/profiles/benchmark.csv /tmp/while.tflite >/tmp/joined
+cd /tmp
 test -e /usr/include/origo/origin/origin_reader.h
 ldconfig -p | grep -q libOrigoOriginReader.so
 INSIDE
