@@ -4,7 +4,8 @@
 # usage: onecc.sh BIN
 . "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 
-circle2circle "$root/res/mobilenet_v2.origo" net.tflite 2>/dev/null || fail "res/mobilenet_v2.origo"
+circle2circle "$root/res/mobilenet_v2.origo" made.tflite 2>/dev/null && origin-dump --strip=net.tflite made.tflite 2>/dev/null ||
+  fail "res/mobilenet_v2.origo"
 mkdir bin && printf '#!/bin/sh\necho "compiled $*"; cp "$1" "$2"; echo "$MODE"\n' >bin/npu-compile && chmod +x bin/npu-compile
 PATH=$PWD/bin:$PATH
 cat >net.cfg <<'END'
@@ -37,7 +38,7 @@ command=net.q8.circle "net out.bin"
 [Environment]
 MODE=fast
 END
-onecc -C net.cfg >stdout 2>stderr || fail "onecc -C: $(<stderr)"
+onecc -C net.cfg --report page.html >stdout 2>stderr || fail "onecc -C: $(<stderr)"
 grep -q '5 steps of net.cfg done' stderr || fail "not five steps: $(<stderr)"
 grep -qx 'compiled net.q8.circle net out.bin' stderr && grep -qx fast stderr || fail "the back end was not run as asked: $(<stderr)"
 cmp net.q8.circle 'net out.bin' && cmp net.q8.circle pack/net.q8/net.q8.circle || fail "the package or the back end has another model"
@@ -50,11 +51,105 @@ mkdir hand && tflite2circle net.tflite hand/net.circle 2>/dev/null && cmp net.ci
   record-minmax --input_model 1.circle --output_model 2.circle &&
   circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net.q8.circle) 2>/dev/null || fail "by hand"
 [[ $(circledump net.q8.circle | sed 1,3d | md5sum) == $(circledump hand/net.q8.circle | sed 1,3d | md5sum) ]] || fail "quantize"
-[[ $(head -1 net.opt.circle.log) == 'circle2circle -O1 net.circle net.opt.circle' ]] || fail "log: $(<net.opt.circle.log)"
+log='circle2circle -O1 --transform_min_max_to_relu6=false net.circle net.opt.circle'
+[[ $(head -1 net.opt.circle.log) == "$log" ]] || fail "log: $(<net.opt.circle.log)"
 [[ -z $(ls | grep -E 'rounded|recorded') ]] || fail "something is left: $(ls)"
 # The origins run through all steps.
 origin-dump --where stem/bn/mul net.q8.circle | grep -q 'lives in operator' || fail "origins were lost"
 origin-dump --check --source net.tflite net.q8.circle >stdout || fail "origins are not true: $(<stdout)"
+
+# The page shows the last model beside the first, in the same bytes as by hand.
+grep -q 'onecc: note: wrote page.html' stderr || fail "no word of the page: $(<stderr)"
+origin-view net.q8.circle --source net.tflite -o hand.html 2>stderr && cmp page.html hand.html || fail "--report writes another page: $(<stderr)"
+# What begins in the middle leads to the source beside it; without that, to what the map knows.
+sed 's/^one-import-tflite=True/one-import-tflite=False/; s/^one-codegen.*/one-codegen=0/' net.cfg >middle.cfg
+onecc -C middle.cfg --report middle.html 2>stderr && cmp middle.html hand.html || fail "--report from the middle: $(<stderr)"
+mkdir away && cp net.circle* middle.cfg away && (cd away && onecc -C middle.cfg --report page.html 2>stderr && grep -q '<html' page.html) ||
+  fail "--report without the source: $(<away/stderr)"
+printf '[onecc]\none-codegen=1\n[one-codegen]\nbackend=npu\ncommand=net.circle x\n' >codegen.cfg
+refused_after_notes '--report shows a model, and none of the steps makes one' onecc -C codegen.cfg --report x.html
+refused_after_notes '--report: ' onecc -C middle.cfg --report no/such/folder/x.html
+refused '--report and --print-config go with -C' onecc -W net.workflow.json --report x.html
+
+# Groups: the section goes before the group, the command line before both.
+printf '[one-optimize]\nfuse_activation_function=True\nfuse_gelu=True\n' >OMINE.cfg
+printf '[onecc]\none-optimize=1\ninclude=O1 OMINE\n[one-optimize]\ninput_path=net.circle\noutput_path=g.circle\nfuse_gelu=False\n' >group.cfg
+onecc -C group.cfg 2>stderr || fail "a group: $(<stderr)"
+log='circle2circle --fuse_activation_function --fuse_gelu=false net.circle g.circle'
+[[ $(head -1 g.circle.log) == "$log" ]] || fail "a group: $(<g.circle.log)"
+circle2circle --config group.cfg net.circle g2.circle 2>stderr && cmp g.circle g2.circle || fail "circle2circle has another group: $(<stderr)"
+onecc -C group.cfg -O1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 --fuse_gelu=false net.circle g.circle' ]] || fail "-O1: $(<g.circle.log)"
+circle2circle -O1 --print-pipeline | grep -c ' fuse-activation ' >/dev/null || fail "-O1 has no fuse-activation"
+circle2circle -O1 --fuse_activation_function=false --print-pipeline | grep ' fuse-activation ' && fail "a flag that is off is in -O1"
+circle2circle -O1 --transform_min_max_to_relu6=false --print-pipeline | grep -c ' recognise-relu6 ' >/dev/null || fail "what another flag asks for went too"
+one-optimize -i net.circle -o g3.circle -OMINE 2>stderr && cmp <(circledump g3.circle | sed 1,3d) \
+  <(circle2circle --fuse_activation_function --fuse_gelu net.circle g4.circle 2>/dev/null; circledump g4.circle | sed 1,3d) || fail "-OMINE: $(<stderr)"
+for name in ONONE ../OMINE MINE; do
+  refused_after_notes "there is no group of options \"$name\"" onecc -C <(sed "s|O1 OMINE|$name|" group.cfg)
+done
+
+# Keys that mean nothing, and switches that are not what they seem, are told of.
+printf '[DEFAULT]\neverywhere=1\n[onecc]\none-quantize=1\n[one-quantize]\ninput_path=net.opt.circle\noutput_path=k.circle\ngranularty=channel\nsave_min_max=no\n[one-optimise]\n' >keys.cfg
+onecc -C keys.cfg 2>stderr || fail "keys: $(<stderr)"
+grep -q '\[one-quantize\] has no key "granularty", which is left out; did you mean granularity?' stderr || fail "an unknown key: $(<stderr)"
+grep -q 'save_min_max = no switches it on, as in ONE' stderr || fail "no is yes: $(<stderr)"
+grep -q '\[one-optimise\] is no step' stderr || fail "an unknown section: $(<stderr)"
+grep -q everywhere stderr && fail "keys of [DEFAULT] are for others too: $(<stderr)"
+
+# Mixed precision, as by hand; what comes between is kept only where that is asked for.
+printf '[onecc]\none-quantize=1\n[one-quantize]\ninput_path=net.opt.circle\noutput_path=m.circle\nampq=True\nampq_qerror_ratio=0.7\ninput_data=random\n' >mixed.cfg
+onecc -C mixed.cfg 2>stderr || fail "ampq: $(<stderr)"
+record-minmax --input_model net.opt.circle --output_model hand/r.circle --input_data random 2>/dev/null &&
+  circle-quantizer --quantize_with_minmax float32 uint8 layer hand/r.circle hand/n.circle 2>/dev/null &&
+  visq --fp32_circle hand/r.circle --q_circle hand/n.circle --tae_output hand/v.json --data random >/dev/null 2>&1 &&
+  circle-mpqsolver --input_model hand/r.circle --output_model hand/m.circle --bisection auto --data random --qerror_ratio 0.7 \
+    --visq_file hand/v.json >hand/log 2>&1 || fail "mixed by hand: $(<hand/log)"
+[[ $(circledump m.circle | sed 1,3d | md5sum) == $(circledump hand/m.circle | sed 1,3d | md5sum) ]] || fail "ampq is not what it is by hand"
+circledump m.circle | grep -c ': i16\[' >/dev/null || fail "nothing has 16 bits"
+[[ -z $(ls | grep -E 'recorded|narrow|visq.json') ]] || fail "something is left: $(ls)"
+one-quantize -C mixed.cfg --bisection_type i16_front --save_intermediate -o f.circle 2>stderr || fail "i16_front: $(<stderr)"
+[[ -e f.circle.recorded.circle && -e f.circle.mpq/FinalConfiguration.mpq.json && $(head -1 f.circle.log) == *'--bisection true'* ]] || fail "intermediate: $(ls)"
+one-quantize -C mixed.cfg --ampq_algorithm pattern --u8_softmax_with_s16_sub_exp -o p.circle 2>stderr || fail "pattern: $(<stderr)"
+refused_after_notes 'pattern needs u8_layernorm' one-quantize -C mixed.cfg --ampq_algorithm pattern
+refused_after_notes '"up" is none of auto' one-quantize -C mixed.cfg --bisection_type up
+refused_after_notes '"magic" is neither' one-quantize -C mixed.cfg --ampq_algorithm magic
+
+# The other modes.
+one-quantize -i net.opt.circle -o e.circle --evaluate_result --print_mae --print_top1_match 2>stderr || fail "evaluation: $(<stderr)"
+grep -q MAE e.circle.evaluation.log && grep -qi top-*1 e.circle.evaluation.log || fail "evaluation: $(<e.circle.evaluation.log)"
+one-quantize -i net.q8.circle -o fq.circle --fake_quantize 2>stderr || fail "fake_quantize: $(<stderr)"
+circle-quantizer --fake_quantize net.q8.circle hand/fq.circle 2>/dev/null && cmp fq.circle hand/fq.circle || fail "fake_quantize"
+two=$(circledump net.q8.circle | grep -oE '(stem|block1/depthwise)/relu6' | sort -u | paste -sd' ')
+one-quantize -i net.opt.circle -o fp.circle --force_quantparam --tensor_name "${two% *}" --scale 0.5 --zero_point 3 \
+  --tensor_name "${two#* }" --scale 0.25 --zero_point 4 2>stderr || fail "force_quantparam: $(<stderr)"
+circle-quantizer --force_quantparam "${two% *}" 0.5 3 --force_quantparam "${two#* }" 0.25 4 net.opt.circle hand/fp.circle 2>/dev/null &&
+  cmp fp.circle hand/fp.circle || fail "force_quantparam"
+refused 'force_quantparam needs as many zero_point as tensor_name' one-quantize -i net.opt.circle -o fp.circle --force_quantparam --tensor_name a --scale 1
+one-quantize -i net.q8.circle -o cp.circle --copy_quantparam --src_tensor_name "${two% *}" --dst_tensor_name "${two#* }" 2>stderr || fail "copy_quantparam: $(<stderr)"
+
+# A model divided as a .part file says; the parts say where they are from, and circle-check's own file divides alike.
+mkdir work && cp net.opt.circle work
+printf '[partition]\nbackends=cpu,npu\ndefault=cpu\ncomply=opcode\n\n[OPCODE]\nCONV_2D=npu\nDEPTHWISE_CONV_2D=npu\n' >work/net.opt.part
+printf '[onecc]\none-partition=1\n[one-partition]\npart_file=net.opt.part\ninput_file=net.opt.circle\nwork_path=work\n' >part.cfg
+onecc -C part.cfg 2>stderr || fail "one-partition: $(<stderr)"
+[[ $(head -1 work/net.opt.part.log) == 'circle-partitioner '* && -e work/net.opt.conn.ini && -e work/net.opt.conn.json ]] || fail "one-partition: $(ls work)"
+origin-dump --where stem/bn/mul work/net.opt.00001_npu.circle | grep -q 'lives in operator 0' || fail "a part has lost its origins"
+echo '{"target": "npu", "ops": {"CONV_2D": {}, "DEPTHWISE_CONV_2D": {}}}' >npu.json
+circle-check --target npu.json --partition --work_path checked net.opt.circle >/dev/null 2>&1
+mkdir again && cp net.opt.circle checked/net.opt.part again
+one-partition --part_file net.opt.part --input_file net.opt.circle --work_path again 2>stderr || fail "one-partition: $(<stderr)"
+for file in checked/*.circle checked/*.conn.*; do
+  cmp "$file" "again/${file##*/}" && cmp "$file" "work/${file##*/}" || fail "parts differ"
+done
+refused '"gpu" is not among the back ends cpu,dsp' circle-partitioner --part_file net.opt.part --input_file net.opt.circle --work_path work --backends cpu,dsp --default gpu
+refused 'needs part_file' one-partition --input_file net.opt.circle
+
+# one-infer: our interpreter, a driver, or BACKEND-infer, and what comes behind.
+circle-interpreter --seed=1 --save-inputs=given net.circle >/dev/null || fail "--save-inputs"
+printf '#!/bin/sh\necho "behind $*"\n' >bin/behind && printf '#!/bin/sh\necho "inferred $*"\n' >bin/npu-infer && chmod +x bin/*
+one-infer --driver circle-interpreter --command 'net.circle given --outputs=inferred' --post-process 'behind it' 2>stderr &&
+  grep -qx 'behind it' stderr && [[ -e inferred/probabilities.npy ]] || fail "one-infer: $(<stderr)"
+one-infer --backend npu --command 'a "b c"' 2>stderr && grep -qx 'inferred a b c' stderr || fail "one-infer: $(<stderr)"
 
 # Steps alone, and the verbs of onecc.
 one-import-tflite -i net.tflite -o i.circle 2>stderr && cmp i.circle net.circle || fail "one-import-tflite: $(<stderr)"
@@ -66,6 +161,20 @@ circle2circle --fuse_activation_function net.circle hand/a.circle 2>/dev/null &&
 one-quantize --help | grep -c 'one-optimize -C net.cfg' >/dev/null || fail "one-quantize --help"
 echo '{"workflows": ["flow"], "flow": {"cfg-reference": {"path": "net.cfg"}}}' >net.workflow.json
 onecc -W net.workflow.json 2>stderr || fail "onecc -W: $(<stderr)"
+# In the order that run-after asks for, as seen from the workflow's folder.
+mkdir flows && for name in a b; do
+  printf "[onecc]\none-codegen=1\n[one-codegen]\nbackend=npu\ncommand=net.circle /dev/null $name\n" >flows/$name.cfg
+done
+echo '{"workflows": ["b", "a"], "a": {"cfg-reference": {"path": "a.cfg"}}, "b": {"run-after": ["a"], "cfg-reference": {"path": "b.cfg"}}}' >flows/two.json
+onecc -W flows/two.json 2>stderr && [[ $(grep -o 'null [ab]' stderr | xargs) == 'null a null b' ]] || fail "run-after: $(<stderr)"
+sed 's/"a": {/"a": {"run-after": ["b"], /' flows/two.json >flows/circle.json
+refused 'runs after what is not there, or after itself' onecc -W flows/circle.json
+head -c 200000 /dev/zero | tr '\0' '[' >deep.json && refused 'nested more than 100 deep' onecc -W deep.json
+echo '{"workflows": ["a"], "a": {"cfg-reference": {"path": "/dev/zero"}}}' >endless.json
+refused '/dev/zero: is longer than 16 MB' onecc -W endless.json
+for bad in '[]' '{"workflows": {}}' '{"workflows": [3]}' '{"workflows": ["a"], "a": {"steps": ["s"], "s": {"one-cmd": "one-pack"}}}'; do
+  echo "$bad" >bad.json && refused 'bad.json: ' onecc -W bad.json
+done
 for step in tf bcq onnx; do refused "[one-import-$step] is not done here: " one-import-$step -i a -o b; done
 refused_after_notes '[one-import-tf] is not done here: it needs TensorFlow' onecc -C <(printf '[onecc]\none-import-tf=True\n[one-import-tf]\n')
 refused_after_notes 'of which there is no section' onecc -C <(printf '[onecc]\none-pack=True\n')
@@ -73,6 +182,8 @@ refused_after_notes '"maybe" is neither true nor false' onecc -C <(printf '[onec
 refused_after_notes 'needs input_path' onecc -C <(printf '[onecc]\none-pack=True\n[one-pack]\noutput_path=x\n')
 refused_after_notes 'needs -C FILE.cfg or -W FILE.json' onecc
 refused_after_notes 'there is no option --fuse_nothing' bash -c "onecc -C <(printf '[onecc]\none-optimize=1\n[one-optimize]\ninput_path=net.circle\noutput_path=n.circle\nfuse_nothing=True\n') 2>&1 | grep 'circle2circle: error' >&2; exit 1"
+{ printf '[onecc]\nx0=\n' && for i in {1..10}; do echo "x$i=$(printf "%%(x$((i - 1)))s%.0s" {1..300})"; done; } >laughs.cfg
+refused 'it refers to other values too many times' onecc -C laughs.cfg
 refused_after_notes 'there is no program none-compile in PATH' onecc -C <(printf '[onecc]\none-codegen=1\n[one-codegen]\nbackend=none\ncommand=x\n')
 
 # The grammar: generated files, judged by Python.
@@ -84,7 +195,7 @@ cat >judge.py <<'END'
 import configparser, json, random, subprocess, sys
 random.seed(7)
 keys = ["a", "B", "key", "in path", "x-y", "a.b", "output_path"]
-pieces = ["x", "1", "True", " ", "=", ":", "#", ";", " #", " ;", "%%", "%(a)s", "%(key)s", "%", "[", "]", '"', "\\", "é", "\t", ",", "/"]
+pieces = ["x", "1", "True", " ", "=", ":", "#", ";", " #", " ;", "%%", "%(a)s", "%(key)s", "%", "[", "]", '"', "\\", "é", "\t", ",", "/", "\xa0", "\u3000", " \u2009#", "\x1c"]
 def value():
     return "".join(random.choice(pieces) for _ in range(random.randrange(6)))
 def line():
@@ -116,6 +227,9 @@ for i in range(int(sys.argv[2])):
     good += a is not None
 print(good)
 END
+# A judge that accepts everything would say so of a reader that is wrong.
+printf '#!/bin/sh\n%s/onecc "$@" | sed s/True/False/\n' "$bin" >wrong && chmod +x wrong
+python3 judge.py ./wrong 300 >/dev/null 2>&1 && fail "a reader that is wrong passes"
 good=$(python3 judge.py "$bin/onecc" 1500) || fail "grammar: $good"
 ((good > 300)) || fail "only $good generated files are good"
 echo "onecc: fine; 1500 generated files read as Python reads them, $good of them good"

@@ -65,7 +65,7 @@ refused 'line 1: a key stands in front of the first section' "$run" --config bar
 printf '[one-quantize]\n' >none.cfg
 refused 'has no section [one-optimize]' "$run" --config none.cfg
 printf '[onecc]\ninclude=O9\n[one-optimize]\n' >group.cfg
-refused 'no such group: "O9"; there is O1' "$run" --config group.cfg
+refused 'there is no group of options "O9": neither O1 nor ' "$run" --config group.cfg
 
 # What is not built is refused, with the reason.
 for flag in fuse_bcq unroll_unidirseqlstm sparsify_tensor=w; do

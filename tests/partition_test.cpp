@@ -64,6 +64,54 @@ std::string divided(const std::string &text, std::string *part = nullptr) {
   return result;
 }
 
+/// Three back ends as a .part file says, by kind and by name; what it does not name goes to the default.
+TEST(Partition, PartFiles) {
+  PayloadStore store;
+  auto model = parseText(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[4]) -> (%d, %e) {
+  %a: f32[4] = RELU(%x)
+  %b: f32[4] = EXP(%a)
+  %c: f32[4] = NEG(%b)
+  %d: f32[4] = RELU(%c)
+  %e: f32[4] = EXP(%x)
+}
+)",
+                         "", store);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  auto divided = [&](const std::string &text) {
+    auto part = readPart(text);
+    if (!part)
+      return llvm::toString(part.takeError());
+    std::vector<std::string> unused;
+    auto regions = partition(**model, *part, unused);
+    if (!regions)
+      return llvm::toString(regions.takeError());
+    std::string said;
+    for (const Region &region : *regions) {
+      said += region.backend + ":";
+      for (const Operator *op : region.operators)
+        said += " " + op->result()->name.str();
+      said += "; ";
+    }
+    for (const std::string &name : unused)
+      said += "unused " + name;
+    return said;
+  };
+  const std::string head = "# made by hand\n[partition]\nbackends=cpu, npu,dsp\ndefault=cpu\n";
+  EXPECT_EQ(divided(head + "comply=opcode\n[OPCODE]\nEXP=npu\nRELU = dsp\nADD=npu\n[OPNAME]\nd=npu\n"),
+            "npu: e; dsp: a; npu: b; cpu: c; dsp: d; unused ADD");
+  EXPECT_EQ(divided(head + "comply=opname\n[OPCODE]\nEXP=npu\n[OPNAME]\nd=npu\n"), "cpu: a b c e; npu: d; ");
+  EXPECT_EQ(divided("[partition]\nbackends=cpu,npu\n[OPCODE]\nEXP=gpu\n"), "\"gpu\" is not among the back ends cpu,npu");
+  EXPECT_EQ(divided("[partition]\nbackends=cpu\ndefault=gpu\n"), "\"gpu\" is not among the back ends cpu");
+  EXPECT_EQ(divided("[partition]\n"), "no back ends are named: backends=cpu,npu");
+  EXPECT_EQ(divided("[OPCODE]\nEXP=npu\n"), "line 1: [partition] is expected, and behind it [OPCODE] and [OPNAME]");
+  EXPECT_EQ(divided("[partition]\ncomply=fate\n"),
+            "line 2: [partition] has backends, default and comply, which is opcode or opname");
+  EXPECT_EQ(divided(head + "[OPCODE]\nEXP=npu\nEXP=cpu\n"), "line 7: \"EXP\" stands here a second time");
+  EXPECT_EQ(divided(head + "[OPCODE]\nEXP\n"), "line 6: a section is expected, and in it key=value");
+}
+
 /// A call goes where all that it calls can go.
 TEST(Partition, CallsAreTakenWithWhatTheyCall) {
   auto call = [](const std::string &inner) {

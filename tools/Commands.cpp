@@ -54,6 +54,10 @@ struct Closing {
     }
     phase(nullptr);
     (json ? compareJson : compare)(*first, *second, runs ? &*runs : nullptr, llvm::outs());
+    bool unpacked = llvm::any_of(first->kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
+    if (unpacked && second->constantBytes > first->constantBytes + first->constantBytes / 4)
+      next("\nThe constants grew, for what was unpacked in each run is unpacked in the file now.\n"
+           "  origo quantize --scheme=float16 " + printable(after, 300) + "    stores floats as halves again\n");
     return 0;
   }
   void next(const llvm::Twine &text) const {

@@ -2,7 +2,6 @@
 
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
-#include "report/target/Partition.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,18 +37,20 @@ public:
   Divider(StringRef path, const ImportOptions &options, StringRef directory)
       : path(path), options(options), directory(directory) {}
 
-  Error run(const report::Target &target, StringRef fallback) {
+  using Partition = llvm::function_ref<Expected<std::vector<Region>>(Model &model)>;
+  /// Writes the parts and how they are connected.
+  Error run(Partition partition) {
     Expected<Imported> whole = load(path, options, store);
     if (!whole)
       return whole.takeError();
-    auto divided = report::partition(*whole->model, target, target.name, fallback);
-    if (!divided)
-      return inFile(path, divided.takeError());
-    note(*whole->model, *divided);
-    std::string base = llvm::sys::path::stem(path).str();
-    for (auto [i, region] : llvm::enumerate(*divided)) {
+    auto regions = partition(*whole->model);
+    if (!regions)
+      return inFile(path, regions.takeError());
+    divided = std::move(*regions);
+    note(*whole->model, divided);
+    for (auto [i, region] : llvm::enumerate(divided)) {
       std::string number = std::to_string(i + 1);
-      files.push_back(base + "." + std::string(5 - std::min<size_t>(5, number.size()), '0') + number + "_" +
+      files.push_back(base() + "." + std::string(5 - std::min<size_t>(5, number.size()), '0') + number + "_" +
                       region.backend + ".circle");
       fingerprints.emplace_back();
     }
@@ -64,7 +65,8 @@ public:
         return inFile(path, listing.takeError());
       fingerprints[i] = "sha256:" + origin::hex((*listing)->fingerprint);
       ports.push_back(report::portsOf(*part->model, files[i]));
-      checkInterface(*part->model, (*divided)[i], target, i);
+      if (eachPart)
+        eachPart(*part->model, divided[i], i);
     }
     if (std::error_code code = llvm::sys::fs::create_directories(directory))
       return inFile(directory, makeError("cannot be made: " + code.message()));
@@ -78,21 +80,22 @@ public:
         return error;
     }
     Ports source = report::portsOf(*whole->model, llvm::sys::path::filename(path));
-    std::vector<const Operator *> unnamed;
-    std::string partText = report::partText(*divided, target.name, fallback, unnamed);
-    if (!unnamed.empty())
-      tools::note(llvm::Twine(unnamed.size()) + " operators have no name that " + base +
-                  ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
-    return writeTexts({{base + ".part", partText},
-                       {base + ".conn.ini", report::connectionsIni(source, ports)},
-                       {base + ".conn.json", report::connectionsJson(source, ports)}});
+    std::vector<std::pair<std::string, std::string>> texts = {{base() + ".conn.ini", report::connectionsIni(source, ports)},
+                                                              {base() + ".conn.json", report::connectionsJson(source, ports)}};
+    if (partText)
+      texts.push_back({base() + ".part", partText(divided)});
+    return writeTexts(texts);
   }
+  std::function<void(const Model &part, const Region &region, unsigned number)> eachPart; ///< may be null
+  std::function<std::string(llvm::ArrayRef<Region>)> partText;                            ///< null: there is a .part already
+  std::string base() const { return llvm::sys::path::stem(path).str(); }
 
 private:
   StringRef path;
   const ImportOptions &options;
   StringRef directory;
   PayloadStore store;
+  std::vector<Region> divided;
   std::vector<std::string> files, fingerprints;
   std::vector<unsigned> regionOf;    ///< by operator of the first subgraph
   std::vector<int> regionOfSubgraph; ///< −1: nothing in the first one calls it
@@ -143,16 +146,6 @@ private:
     return part;
   }
 
-  /// Where a region begins and ends, other limits than those of its operators hold.
-  static void checkInterface(const Model &model, const Region &region, const report::Target &target, unsigned number) {
-    if (region.backend != target.name)
-      return;
-    size_t count = llvm::count_if(report::checkTarget(model, target), [](auto &violation) { return !violation.op; });
-    if (count)
-      tools::note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
-                  " inputs and outputs that the target does not take as such");
-  }
-
   Error writeTexts(llvm::ArrayRef<std::pair<std::string, std::string>> texts) {
     std::vector<std::unique_ptr<OutputFile>> open;
     std::vector<OutputFile *> all;
@@ -170,21 +163,56 @@ private:
   }
 };
 
+/// Back ends are in the names of files.
+Error checkNames(llvm::ArrayRef<std::string> names) {
+  for (StringRef name : names)
+    if (name.empty() || name.front() == '.' || name.front() == '-' ||
+        !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; }))
+      return makeError("\"" + printable(name) + "\" cannot be in the names of files: a back end that parts are made " +
+                       "for is called by letters, digits, - and _");
+  return Error::success();
+}
+
 } // namespace
 
 Error divide(StringRef path, const ImportOptions &options, const report::Target &target, StringRef fallback,
              StringRef directory) {
-  auto isWord = [](StringRef name) {
-    return !name.empty() && name.front() != '.' && name.front() != '-' &&
-           llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; });
-  };
-  for (StringRef name : {StringRef(target.name), fallback})
-    if (!isWord(name))
-      return makeError("\"" + printable(name) + "\" cannot be in the names of files: a back end that parts are made " +
-                       "for is called by letters, digits, - and _");
+  if (Error error = checkNames({target.name, fallback.str()}))
+    return error;
   if (target.name == fallback)
     return makeError("the target and --default are both called " + fallback);
-  return Divider(path, options, directory).run(target, fallback);
+  Divider divider(path, options, directory);
+  // Where a region begins and ends, other limits than those of its operators hold.
+  divider.eachPart = [&](const Model &part, const Region &region, unsigned number) {
+    if (region.backend != target.name)
+      return;
+    if (size_t count = llvm::count_if(report::checkTarget(part, target), [](auto &violation) { return !violation.op; }))
+      note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
+           " inputs and outputs that the target does not take as such");
+  };
+  divider.partText = [&](llvm::ArrayRef<Region> regions) {
+    std::vector<const Operator *> unnamed;
+    std::string text = report::partText(regions, target.name, fallback, unnamed);
+    if (!unnamed.empty())
+      note(llvm::Twine(unnamed.size()) + " operators have no name that " + divider.base() +
+           ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
+    return text;
+  };
+  return divider.run([&](Model &model) { return report::partition(model, target, target.name, fallback); });
+}
+
+Error divide(StringRef path, const report::PartFile &part, StringRef directory) {
+  if (Error error = checkNames(part.backends))
+    return error;
+  ImportOptions options;
+  return Divider(path, options, directory).run([&](Model &model) {
+    std::vector<std::string> unused;
+    auto regions = report::partition(model, part, unused);
+    if (regions && !unused.empty())
+      note(llvm::Twine(unused.size()) + (part.byName ? " names" : " kinds") + " of the .part file, such as " +
+           printable(unused.front()) + ", are of no operator of the model");
+    return regions;
+  });
 }
 
 } // namespace origo::tools

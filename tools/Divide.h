@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ir/edit/Editor.h"
-#include "report/target/Target.h"
+#include "report/target/Partition.h"
 #include "tools/Driver.h"
 
 /// Parts of models, as models that know where they come from.
@@ -15,5 +15,7 @@ llvm::Error keepOnly(Imported &imported, PayloadStore &store, llvm::StringRef pa
 /// tell of them into `directory`: NAME.00001_BACKEND.circle and so on, NAME.part, NAME.conn.ini and NAME.conn.json.
 llvm::Error divide(llvm::StringRef path, const ImportOptions &options, const report::Target &target,
                    llvm::StringRef fallback, llvm::StringRef directory);
+/// The same as a .part file says, which is not written again.
+llvm::Error divide(llvm::StringRef path, const report::PartFile &part, llvm::StringRef directory);
 
 } // namespace origo::tools

@@ -126,7 +126,8 @@ llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::str
   text += '\n';
   auto status = capture(path, name, words.drop_front(), true, [&](llvm::StringRef part) {
     llvm::errs() << part;
-    text += part;
+    if (!log.empty())
+      text += part;
   });
   if (!status || log.empty())
     return status;

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -142,12 +143,32 @@ cl::list<std::string> sparsify[] = {
 
 /// Switches that are asked for on the command line or in the configuration.
 using FlagOptions = std::vector<std::unique_ptr<cl::opt<bool>>>;
+llvm::StringSet<> inConfig; ///< flags that it speaks of
+
+/// -O1 without what flags ask for that are off; what other flags of a pass ask for stays.
+void leaveOut(Pipeline &pipeline, llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
+  llvm::StringSet<> off;
+  for (const auto &option : flagOptions)
+    if (!*option && (option->getNumOccurrences() || inConfig.contains(option->ArgStr)))
+      off.insert(option->ArgStr);
+  auto isOff = [&](const PassFlag &flag) { return off.contains(flag.name); };
+  for (const Pass &pass : allPasses()) {
+    auto runs = [&](const Pipeline::Entry &entry) { return entry.pass == &pass; };
+    if (llvm::none_of(pass.flags, isOff) || llvm::none_of(pipeline.entries, runs))
+      continue;
+    pipeline.remove(pass.name);
+    for (const PassFlag &flag : pass.flags)
+      if (!isOff(flag))
+        pipeline.add(pass, flag.scopes);
+  }
+}
 
 llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
   auto asked = steps::levelPipeline(level ? char(level) : '0');
   if (!asked)
     return asked.takeError();
   Pipeline &pipeline = *asked;
+  leaveOut(pipeline, flagOptions);
   for (const cl::list<std::string> &option : sparsify)
     if (!option.empty())
       return makeError("--" + option.ArgStr + " is not supported: constants are not made sparse");
@@ -251,24 +272,22 @@ llvm::Expected<std::shared_ptr<report::Target>> readTargetFile() {
 
 /// The options of a .cfg file that the command line does not give.
 llvm::Error applyConfig(const FlagOptions &flagOptions) {
-  auto text = llvm::MemoryBuffer::getFile(config);
-  if (!text)
-    return inFile(config, makeError("cannot be read: " + text.getError().message()));
-  auto sections = tools::readConfig((*text)->getBuffer());
+  auto sections = tools::readConfigFile(config);
   if (!sections)
-    return inFile(config, sections.takeError());
+    return sections.takeError();
   auto found = sections->find("one-optimize");
   if (found == sections->end())
     return inFile(config, makeError("has no section [one-optimize]"));
-  if (auto groups = (*sections)["onecc"].find("include"); groups != (*sections)["onecc"].end() && level == 0) {
-    llvm::StringRef group = llvm::StringRef(groups->second).trim().rsplit(' ').second;
-    if (group.empty())
-      group = llvm::StringRef(groups->second).trim();
-    if (group != "O1")
-      return inFile(config, makeError("[onecc] include: no such group: \"" + printable(group) + "\"; there is O1"));
+  tools::Section keys = found->second;
+  if (std::string name = tools::groupOf(*sections); name == "O1" && level == 0) {
     level = '1';
+  } else if (!name.empty() && name != "O1") {
+    auto group = tools::readGroup(name, config);
+    if (!group)
+      return inFile(config, group.takeError());
+    keys.insert(group->begin(), group->end());
   }
-  for (const auto &[key, value] : found->second) {
+  for (const auto &[key, value] : keys) {
     if (key == "input_path" || key == "output_path") {
       cl::opt<std::string> &path = key == "input_path" ? input : output;
       if (path.empty())
@@ -286,8 +305,11 @@ llvm::Error applyConfig(const FlagOptions &flagOptions) {
       if (option == flagOptions.end())
         return inFile(config, makeError("[one-optimize]: unknown key \"" + printable(key) +
                                         "\"; the keys are the flags of circle2circle --help"));
-      if ((*option)->getNumOccurrences() == 0)
+      if ((*option)->getNumOccurrences() == 0) {
         (*option)->setValue(tools::isSwitchedOn(value));
+        if (!value.empty())
+          inConfig.insert(name);
+      }
     }
   }
   return llvm::Error::success();

@@ -5,7 +5,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace origo::report {
 
@@ -44,7 +46,7 @@ bool touchesSharedState(const Operator &op) {
   return llvm::none_of(op.operands(), [](const Use &use) { return use.get() && use.get()->isVariable; });
 }
 
-llvm::Error checkState(Subgraph &graph, const llvm::DenseMap<const Operator *, unsigned> &levels) {
+llvm::Error checkState(Subgraph &graph, const llvm::DenseMap<const Operator *, uint64_t> &levels) {
   auto refuse = [](const Operator &op, const Operator &other) {
     return makeError({.subgraph = 0, .op = static_cast<int>(op.index), .opName = op.opName()},
                      "it shares state with operator " + llvm::Twine(other.index) + " (" + other.opName() +
@@ -80,35 +82,75 @@ bool sayable(StringRef name) {
 } // namespace
 
 Expected<std::vector<Region>> partition(Model &model, const Target &target, StringRef backend, StringRef fallback) {
+  Support support(target);
+  return partition(model, {backend.str(), fallback.str()}, [&](const Operator &op) { return support.takes(op) ? 0u : 1u; });
+}
+
+Expected<std::vector<Region>> partition(Model &model, const PartFile &part, std::vector<std::string> &unused) {
+  if (part.backends.empty())
+    return makeError("no back ends are named: backends=cpu,npu");
+  if (part.backends.size() > 100)
+    return makeError("there are more than 100 back ends");
+  auto find = [&](const std::string &name) -> Expected<unsigned> {
+    auto found = llvm::find(part.backends, name);
+    if (found == part.backends.end())
+      return makeError("\"" + printable(name) + "\" is not among the back ends " + printable(llvm::join(part.backends, ",")));
+    return found - part.backends.begin();
+  };
+  auto fallback = find(part.fallback.empty() ? part.backends.front() : part.fallback);
+  if (!fallback)
+    return fallback.takeError();
+  std::map<std::string, unsigned> numbers;
+  for (const auto &[name, backend] : part.rows) {
+    auto number = find(backend);
+    if (!number)
+      return number.takeError();
+    numbers[name] = *number;
+  }
+  std::set<std::string> used;
+  auto regions = partition(model, part.backends, [&](const Operator &op) {
+    auto row = numbers.find(!part.byName ? op.opName() : op.result() ? op.result()->name.str() : "");
+    if (row == numbers.end())
+      return *fallback;
+    used.insert(row->first);
+    return row->second;
+  });
+  for (const auto &[name, backend] : part.rows)
+    if (!used.count(name))
+      unused.push_back(name);
+  return regions;
+}
+
+Expected<std::vector<Region>> partition(Model &model, llvm::ArrayRef<std::string> backends,
+                                        llvm::function_ref<unsigned(const Operator &)> backendOf) {
   model.number();
   Subgraph &graph = *model.subgraphs.front();
-  Support support(target);
-  // Levels alternate between the back ends, even ones being the target's, and data never flows back to a lower one.
-  llvm::DenseMap<const Operator *, unsigned> levels;
-  unsigned last = 0;
-  for (const Operator &op : graph.operators) {
-    unsigned level = support.takes(op) ? 0 : 1;
+  const uint64_t count = backends.size();
+  // Levels go round the back ends, and data never flows back to a lower one.
+  llvm::DenseMap<const Operator *, uint64_t> levels;
+  std::map<uint64_t, Region> regions;
+  for (Operator &op : graph.operators) {
+    uint64_t level = backendOf(op);
     for (const Use &use : op.operands())
       if (const Operator *producer = use.get() ? use.get()->producer() : nullptr) {
-        unsigned from = levels.lookup(producer);
-        level = std::max(level, from % 2 == level % 2 ? from : from + 1);
+        uint64_t from = levels.lookup(producer);
+        level = std::max(level, from + (level + count - from % count) % count);
       }
     levels[&op] = level;
-    last = std::max(last, level);
+    Region &region = regions[level];
+    region.backend = backends[level % count];
+    region.operators.push_back(&op);
   }
   if (llvm::Error error = checkState(graph, levels))
     return error;
   // Each part tells of the whole source: ever more of them take time and space by the square.
-  if (last >= 1000)
-    return makeError("the target takes so few neighbours that there would be " + llvm::Twine(last + 1) +
+  if (regions.size() > 1000)
+    return makeError("the back ends take so few neighbours that there would be " + llvm::Twine(regions.size()) +
                      " parts, one behind the other; at most 1000 are written");
-  std::vector<Region> regions(last + 1);
-  for (unsigned level = 0; level <= last; ++level)
-    regions[level].backend = (level % 2 ? fallback : backend).str();
-  for (Operator &op : graph.operators)
-    regions[levels.lookup(&op)].operators.push_back(&op);
-  llvm::erase_if(regions, [](const Region &region) { return region.operators.empty(); });
-  return regions;
+  std::vector<Region> parts;
+  for (auto &[level, region] : regions)
+    parts.push_back(std::move(region));
+  return parts;
 }
 
 std::string partText(llvm::ArrayRef<Region> regions, StringRef backend, StringRef fallback,
@@ -132,6 +174,55 @@ std::string partText(llvm::ArrayRef<Region> regions, StringRef backend, StringRe
         unnamed.push_back(op);
     }
   return text;
+}
+
+std::vector<std::string> namesIn(StringRef list) {
+  llvm::SmallVector<StringRef> names;
+  list.split(names, ',', -1, false);
+  std::vector<std::string> texts;
+  for (StringRef name : names)
+    texts.push_back(name.trim().str());
+  return texts;
+}
+
+Expected<PartFile> readPart(StringRef text) {
+  PartFile part;
+  StringRef section, comply = "opcode";
+  unsigned number = 0;
+  auto wrong = [&](const llvm::Twine &what) { return makeError("line " + llvm::Twine(number) + ": " + what); };
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    ++number;
+    line = line.trim();
+    if (line.empty() || line.front() == '#' || line.front() == ';')
+      continue;
+    if (line.front() == '[') {
+      if (line != "[partition]" && (section.empty() || (line != "[OPCODE]" && line != "[OPNAME]")))
+        return wrong("[partition] is expected, and behind it [OPCODE] and [OPNAME]");
+      section = line;
+      continue;
+    }
+    auto [key, value] = line.split('=');
+    key = key.trim(), value = value.trim();
+    if (key.size() == line.size() || section.empty())
+      return wrong("a section is expected, and in it key=value");
+    if (section != "[partition]") {
+      // Rows of the way that is not asked for say nothing.
+      if ((section == "[OPNAME]") == (comply == "opname") && !part.rows.try_emplace(key.str(), value.str()).second)
+        return wrong("\"" + printable(key) + "\" stands here a second time");
+    } else if (key == "backends") {
+      part.backends = namesIn(value);
+    } else if (key == "default") {
+      part.fallback = value.str();
+    } else if (key == "comply" && (value == "opcode" || value == "opname") && part.rows.empty()) {
+      comply = value;
+    } else {
+      return wrong("[partition] has backends, default and comply, which is opcode or opname");
+    }
+  }
+  part.byName = comply == "opname";
+  return part;
 }
 
 Ports portsOf(const Model &model, StringRef file) {

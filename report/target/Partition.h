@@ -2,6 +2,8 @@
 
 #include "report/target/Target.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 /// A model divided between a target and whatever takes the rest, with the files of ONE's circle-partitioner.
 namespace origo::report {
 
@@ -11,10 +13,25 @@ struct Region {
   std::vector<Operator *> operators;
 };
 
-/// Greedily, each region takes what can run by then, so there may be one more than necessary. In an order in which they
+/// Greedily, each region takes what can run by then, so there may be more than necessary. In an order in which they
 /// can run: what a region needs comes from earlier ones. Refuses to divide what shares state.
+llvm::Expected<std::vector<Region>> partition(Model &model, llvm::ArrayRef<std::string> backends,
+                                              llvm::function_ref<unsigned(const Operator &)> backendOf);
+/// What the target takes, and the rest.
 llvm::Expected<std::vector<Region>> partition(Model &model, const Target &target, llvm::StringRef backend,
                                               llvm::StringRef fallback);
+
+/// A .part file of circle-partitioner: back ends of operators, by the name of their first output or by kind.
+struct PartFile {
+  std::vector<std::string> backends;
+  std::string fallback; ///< takes the rest; empty: the first one
+  bool byName = false;
+  std::map<std::string, std::string> rows;
+};
+std::vector<std::string> namesIn(llvm::StringRef list); ///< separated by commas
+llvm::Expected<PartFile> readPart(llvm::StringRef text);
+/// `unused`: rows that are about nothing in the model.
+llvm::Expected<std::vector<Region>> partition(Model &model, const PartFile &part, std::vector<std::string> &unused);
 
 /// A model or one of its parts, for the files that tell how parts are connected.
 struct Ports {

@@ -1,0 +1,254 @@
+#include "tools/OneSteps.h"
+
+#include "tools/Driver.h"
+#include "tools/Process.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace origo::tools {
+
+std::string OneStep::get(const std::string &key, const std::string &otherwise) const {
+  auto found = keys.find(key);
+  return found == keys.end() || found->second.empty() ? otherwise : found->second;
+}
+
+Words OneStep::lines(const std::string &key) const {
+  llvm::SmallVector<llvm::StringRef> parts;
+  std::string text = get(key);
+  llvm::StringRef(text).split(parts, '\n', -1, false);
+  Words words;
+  for (llvm::StringRef part : parts)
+    words.push_back(part.trim().str());
+  return words;
+}
+
+llvm::Error OneStep::lacks(const llvm::Twine &what) const {
+  return makeError(llvm::Twine(file.empty() ? "" : printable(file, 300) + ": ") + "[" + name + "] " + what);
+}
+
+llvm::Error startCommand(const OneStep &step, const Words &words, const std::string &output) {
+  auto status = runCommand(words, output.empty() ? "" : output + ".log");
+  if (!status)
+    return status.takeError();
+  if (*status)
+    return step.lacks(printable(llvm::join(words, " "), 1000) + " ends with exit status " + llvm::Twine(*status));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &step) {
+  std::string input = step.get("input_path"), output = step.get("output_path");
+  if (input.empty() || output.empty())
+    return step.lacks(llvm::Twine("needs ") + (input.empty() ? "input_path" : "output_path"));
+  return std::pair(input, output);
+}
+
+namespace {
+
+llvm::Error import(const OneStep &step) {
+  auto files = stepPaths(step);
+  if (!files)
+    return files.takeError();
+  return startCommand(step, {toolPath("tflite2circle"), files->first, files->second}, files->second);
+}
+
+llvm::Error optimize(const OneStep &step) {
+  auto files = stepPaths(step);
+  if (!files)
+    return files.takeError();
+  Words words = {toolPath("circle2circle")};
+  Section keys = step.keys;
+  if (step.group == "O1") {
+    words.push_back("-O1");
+  } else if (!step.group.empty()) {
+    auto group = readGroup(step.group, step.file);
+    if (!group)
+      return step.lacks(llvm::toString(group.takeError()));
+    keys.insert(group->begin(), group->end());
+  }
+  for (const auto &[key, value] : keys) {
+    if (key == "input_path" || key == "output_path")
+      continue;
+    if (key == "change_outputs")
+      words.push_back("--change_outputs=" + value);
+    else if (isSwitchedOn(value))
+      words.push_back("--" + key);
+    else if (!value.empty()) // goes before the group
+      words.push_back("--" + key + "=false");
+  }
+  llvm::append_range(words, step.rest);
+  words.insert(words.end(), {files->first, files->second});
+  return startCommand(step, words, files->second);
+}
+
+/// DIR/NAME/NAME.circle and DIR/NAME/metadata/MANIFEST.
+llvm::Error pack(const OneStep &step) {
+  auto files = stepPaths(step);
+  if (!files)
+    return files.takeError();
+  std::string name = llvm::sys::path::stem(files->first).str(), base = llvm::sys::path::filename(files->first).str();
+  std::string folder = files->second + "/" + name;
+  if (std::error_code error = llvm::sys::fs::create_directories(folder + "/metadata"))
+    return step.lacks(printable(folder, 300) + ": " + error.message());
+  if (std::error_code error = llvm::sys::fs::copy_file(files->first, folder + "/" + base))
+    return step.lacks(printable(files->first, 300) + ": " + error.message());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream out(os, 2);
+  out.object([&] {
+    out.attribute("major-version", "1");
+    out.attribute("minor-version", "2");
+    out.attribute("patch-version", "0");
+    out.attributeArray("configs", [] {});
+    out.attributeArray("models", [&] { out.value(llvm::json::fixUTF8(base)); });
+    out.attributeArray("model-types", [&] { out.value(llvm::json::fixUTF8(llvm::sys::path::extension(base).ltrim('.'))); });
+  });
+  os << '\n';
+  return writeTextFile(folder + "/metadata/MANIFEST", text);
+}
+
+/// What follows `key` on a command line, with quotes as in a shell.
+Words splitWords(llvm::StringRef text) {
+  Words words;
+  bool open = false;
+  char quote = 0;
+  for (char c : text) {
+    if (quote ? c == quote : c == '"' || c == '\'') {
+      quote = quote ? 0 : c;
+      if (!std::exchange(open, true))
+        words.emplace_back();
+    } else if (!quote && llvm::isSpace(c)) {
+      open = false;
+    } else {
+      if (!std::exchange(open, true))
+        words.emplace_back();
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+/// Programs of back ends: BACKEND-compile and BACKEND-profile, found as any program is.
+llvm::Error external(const OneStep &step) {
+  std::string suffix = step.name == "one-codegen" ? "-compile" : "-profile";
+  std::vector<std::pair<std::string, std::string>> commands; // backend, its words
+  if (std::string list = step.get("backends"); !list.empty()) {
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(list).split(names, ',', -1, false);
+    for (llvm::StringRef name : names)
+      commands.push_back({name.trim().str(), step.get(name.trim().str())});
+  } else if (std::string backend = step.get("backend"); !backend.empty()) {
+    commands.push_back({backend, step.get("command")});
+  } else {
+    return step.lacks("needs backend and command, or backends");
+  }
+  for (const auto &[backend, command] : commands) {
+    Words words = splitWords(command);
+    words.insert(words.begin(), backend + suffix);
+    llvm::append_range(words, step.rest);
+    if (llvm::Error error = startCommand(step, words, ""))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error partition(const OneStep &step) {
+  std::string part = step.get("part_file"), input = step.get("input_file");
+  if (part.empty() || input.empty())
+    return step.lacks(llvm::Twine("needs ") + (part.empty() ? "part_file" : "input_file"));
+  Words words = {toolPath("circle-partitioner")};
+  for (const char *key : {"part_file", "input_file", "work_path", "backends", "default"})
+    if (std::string value = step.get(key); !value.empty())
+      words.push_back(std::string("--") + key + "=" + value);
+  llvm::SmallString<128> log(step.get("work_path"));
+  if (llvm::sys::path::is_absolute(part))
+    log.clear();
+  llvm::sys::path::append(log, part);
+  return startCommand(step, words, log.str().str());
+}
+
+/// A driver, our circle-interpreter too; or BACKEND-infer.
+llvm::Error infer(const OneStep &step) {
+  std::string driver = step.get("driver"), backend = step.get("backend");
+  if (driver.empty() && backend.empty())
+    return step.lacks("needs driver or backend, and command");
+  Words words = splitWords(step.get("command"));
+  words.insert(words.begin(), driver.empty() ? backend + "-infer" : driver == "circle-interpreter" ? toolPath(driver) : driver);
+  llvm::append_range(words, step.rest);
+  if (llvm::Error error = startCommand(step, words, ""))
+    return error;
+  Words after = splitWords(step.get("post-process"));
+  return after.empty() ? llvm::Error::success() : startCommand(step, after, "");
+}
+
+const StepKey pathKeys[] = {{"input_path", StepKey::Value, "The input"}, {"output_path", StepKey::Value, "The output"}};
+const StepKey programKeys[] = {{"backend", StepKey::Value, "Runs BACKEND-compile, or BACKEND-profile"},
+                               {"command", StepKey::Value, "Words for that program"},
+                               {"backends", StepKey::Value, "Several, separated by commas, with a key each"}};
+const StepKey partitionKeys[] = {{"part_file", StepKey::Value, "Which operator goes where"},
+                                 {"input_file", StepKey::Value, "The model"},
+                                 {"work_path", StepKey::Value, "Where both lie, and parts are written"},
+                                 {"backends", StepKey::Value, "Instead of those in the file: names separated by commas"},
+                                 {"default", StepKey::Value, "Who takes the rest, instead of the file's"}};
+const StepKey inferKeys[] = {{"driver", StepKey::Value, "The program to run, such as circle-interpreter"},
+                             {"backend", StepKey::Value, "Without driver: runs BACKEND-infer"},
+                             {"command", StepKey::Value, "Words for that program"},
+                             {"post-process", StepKey::Value, "A program to run behind it, with its words"}};
+
+const StepKind kinds[] = {
+    {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
+    {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
+    {"one-import-onnx", "", nullptr, "ONNX is not read; convert to .tflite or .circle first"},
+    {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
+    {"one-optimize", "optimize", optimize, "optimises a model", pathKeys, true, true},
+    {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys, false, true},
+    {"one-pack", "pack", pack, "puts a model into a package for a runtime", pathKeys},
+    {"one-codegen", "codegen", external, "runs the code generator of a back end", programKeys, true},
+    {"one-profile", "profile", external, "runs the profiler of a back end", programKeys, true},
+    {"one-partition", "partition", partition, "divides a model between back ends", partitionKeys},
+    {"one-infer", "infer", infer, "runs a model", inferKeys, true},
+};
+
+/// Where ONE would say nothing.
+void noteKeys(const OneStep &step, const StepKind &kind, const Section &everywhere) {
+  for (const auto &[key, value] : step.keys) {
+    auto known = llvm::find_if(kind.keys, [&key = key](const StepKey &row) { return row.name == key; });
+    bool isSwitch = known == kind.keys.end() ? kind.name == "one-optimize" : known->kind == StepKey::Switch;
+    llvm::StringRef said = value;
+    if (isSwitch && (said.equals_insensitive("no") || said.equals_insensitive("off")))
+      note("[" + step.name + "] " + printable(key) + " = " + printable(value) +
+           " switches it on, as in ONE; False switches it off");
+    if (known != kind.keys.end() || kind.otherWords || everywhere.count(key))
+      continue;
+    llvm::StringRef nearest;
+    unsigned least = 4;
+    for (const StepKey &row : kind.keys)
+      if (unsigned distance = llvm::StringRef(key).edit_distance(row.name, true, least); distance < least)
+        least = distance, nearest = row.name;
+    note("[" + step.name + "] has no key \"" + printable(key) + "\", which is left out" +
+         (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  }
+}
+
+} // namespace
+
+llvm::ArrayRef<StepKind> stepKinds() { return kinds; }
+
+const StepKind *findStep(llvm::StringRef name) {
+  auto found = llvm::find_if(kinds, [&](const StepKind &kind) { return kind.name == name; });
+  return found == std::end(kinds) ? nullptr : &*found;
+}
+
+llvm::Error runStep(const OneStep &step, const Section &everywhere) {
+  const StepKind *kind = findStep(step.name);
+  if (!kind->run)
+    return step.lacks("is not done here: " + llvm::Twine(kind->what));
+  noteKeys(step, *kind, everywhere);
+  return kind->run(step);
+}
+
+} // namespace origo::tools

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "tools/Config.h"
+#include "tools/OptionTable.h"
+
+/// The steps of ONE's toolchain, one-optimize and so on: what a section of a .cfg file, or a command line, asks for.
+namespace origo::tools {
+
+using Words = std::vector<std::string>;
+
+/// What a step is to do: its keys, from the file and, going first, from the command line.
+struct OneStep {
+  std::string name;
+  Section keys;
+  Words rest;        ///< words of the command line that go to the tool as they are
+  std::string file;  ///< the .cfg file; empty: none
+  std::string group; ///< of one-optimize: O1, or what readGroup() knows; empty: none
+
+  std::string get(const std::string &key, const std::string &otherwise = "") const;
+  bool on(const std::string &key) const { return isSwitchedOn(get(key)); }
+  Words lines(const std::string &key) const; ///< of what may be given several times
+  llvm::Error lacks(const llvm::Twine &what) const;
+};
+
+/// A key of a section, which is an option of the step's command line too.
+struct StepKey {
+  llvm::StringLiteral name;
+  enum Kind { Value, Lines, Switch } kind;
+  llvm::StringLiteral help;
+};
+
+struct StepKind {
+  llvm::StringLiteral name, verb; ///< verb: what onecc calls it; empty: nothing
+  llvm::Error (*run)(const OneStep &step); ///< null: refused
+  llvm::StringLiteral what; ///< it does, or why it is refused
+  llvm::ArrayRef<StepKey> keys = {};
+  bool otherWords = false; ///< keys and words that are not among them are for another program
+  bool makesModel = false; ///< output_path from input_path
+};
+/// In the order in which they run, whatever the order of the file.
+llvm::ArrayRef<StepKind> stepKinds();
+const StepKind *findStep(llvm::StringRef name);
+
+/// Notes keys that the step does not know, but those that `everywhere` has, and switches that are not what they seem.
+llvm::Error runStep(const OneStep &step, const Section &everywhere = {});
+
+/// What the steps share: runs a command and keeps its first line and what it says beside the output, as ONE does.
+llvm::Error startCommand(const OneStep &step, const Words &words, const std::string &output);
+llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &step);
+
+extern const llvm::ArrayRef<StepKey> quantizeKeys;
+llvm::Error quantizeStep(const OneStep &step);
+
+} // namespace origo::tools
