@@ -30,4 +30,34 @@ circle2circle -O1 --embed-origin=ids --no-origin-json while.tflite ids.circle ||
 printf 'op_index,ns\n1,7\n' >one.csv
 origin-dump --join one.csv --json ids.circle | grep -q '"by_operator": \[{"id":1,"name":"","ns":7}\]' || fail "names from nowhere"
 origin-dump --join one.csv --json --source=while.tflite ids.circle | grep -q '"name":"result"' || fail "the source has names"
+
+# Two results of one source.
+origin-dump --join one.csv --json while.circle >own.times
+circle2circle -O1 res/mobilenet_v2.origo a.circle && circle-quantizer --scheme dynamic res/mobilenet_v2.origo b.circle || fail "two results"
+origin-dump --compare --csv a.circle b.circle >all.csv 2>said || fail "$(<said)"
+[[ $(head -1 all.csv) == id,name,a_became,b_became,a_bytes,b_bytes ]] || fail "$(head -1 all.csv)"
+changed=$(awk -F'","' 'NR > 1 { split($3, last, "\""); n += $2 != last[1] } END { print n }' all.csv)
+((changed > 30)) || fail "only $changed layers became something else"
+origin-dump --compare a.circle b.circle >table 2>said
+grep -q "^origin-dump: note: $changed of $(($(wc -l <all.csv) - 1)) source operators became something else" said || fail "$(<said), counted $changed"
+grep -Eq ' CONV_2D\+RELU6 +CONV_2D' table || fail "$(<table)"
+# What a whole takes is what its layers take.
+[[ $(awk -F, 'NR > 1 { a += $(NF - 1); b += $NF } END { print a, b }' all.csv) == "$(origin-dump --compare --json a.circle b.circle 2>/dev/null |
+  sed -n 's/^  "\(synthetic_\)*bytes": \([0-9]*\),*$/\2/p' | xargs | awk '{ print $1 - $2, $3 - $4 }')" ]] || fail "the parts are not the whole"
+origin-dump --compare a.circle a.circle >table 2>said && [[ $(wc -l <table) == 3 ]] && grep -q 'note: 0 of ' said || fail "a model differs from itself"
+for m in a b; do
+  circle-interpreter --seed=1 --profile=$m.profile $m.circle >/dev/null && origin-dump --join $m.profile --json $m.circle >$m.times || fail "times of $m"
+  visq -f res/mobilenet_v2.origo -q $m.circle --records 1 --json $m.errors >/dev/null || fail "errors of $m"
+done
+origin-dump --compare --csv --times=a.times,b.times --errors=a.errors,b.errors a.circle b.circle 2>/dev/null >all.csv || fail "with figures"
+[[ $(head -1 all.csv) == *,a_bytes,b_bytes,a_ns,b_ns,a_error,b_error ]] || fail "$(head -1 all.csv)"
+awk -F, 'NR > 1 { ns += $(NF - 2); e += $NF > 0 } END { exit !(ns > 0 && e > 30) }' all.csv || fail "no figures in $(head -3 all.csv)"
+origin-dump --compare --by=scope a.circle b.circle 2>/dev/null | grep -Eq ' [1-9][0-9]* +1  block1/$' || fail "by scope"
+refused() { local what=$1; shift; "$@" >out 2>said && fail "$* succeeds"; grep -q "$what" said || fail "$*: $(<said)"; }
+refused 'results of different sources' origin-dump --compare a.circle while.circle
+refused 'and the times are of different sources' origin-dump --compare --times=a.times,own.times a.circle b.circle
+refused 'takes two files: --times=' origin-dump --compare --times=a.times a.circle b.circle
+refused 'is not what visq --json writes' origin-dump --compare --errors=a.errors,a.times a.circle b.circle
+refused 'go with --compare of two models' origin-dump --compare --times=a.times,b.times a.times b.times
+refused 'takes two files' origin-dump --compare a.circle
 echo ok

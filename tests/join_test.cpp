@@ -1,6 +1,7 @@
 #include "passes/Pipeline.h"
 #include "report/join/Compare.h"
 #include "report/join/Print.h"
+#include "report/join/Results.h"
 #include "report/profile/Readers.h"
 #include "tests/Samples.h"
 
@@ -654,6 +655,22 @@ TEST(Join, TraceHasOrigins) {
   }
   EXPECT_EQ(measured, 4u);
   EXPECT_EQ(shares, 7u);
+}
+
+TEST(Join, ErrorsOfVisq) {
+  auto read = [](const char *text) { return readErrorSummary(text); };
+  ErrorSummary errors = llvm::cantFail(read(R"({"meta": {"metric": "MSE"}, "errors": [
+    {"operatorId": 3, "metrics": {"MSE": 0.5, "TAE": 7}}, {"operatorId": null, "metrics": {"MSE": 1}},
+    {"operatorId": 4, "metrics": {"TAE": 1}}, {"operatorId": 5, "metrics": {"MSE": null}},
+    {"operatorId": 99999999999, "metrics": {"MSE": 1}}, {"operatorId": 3, "metrics": {"MSE": 0.25}}, 7, {}]})"));
+  EXPECT_EQ(errors.metric, "MSE");
+  EXPECT_EQ(errors.operators, (std::map<uint32_t, double>{{3, 0.25}}));
+  for (const char *bad : {"[]", "{}", "{\"meta\": 1, \"errors\": []}", "{\"meta\": {\"metric\": 1}, \"errors\": []}",
+                          "{\"meta\": {\"metric\": \"MSE\"}, \"errors\": {}}", "{\"meta\":"}) {
+    auto result = read(bad);
+    EXPECT_FALSE(bool(result)) << bad;
+    llvm::consumeError(result.takeError());
+  }
 }
 
 TEST(Join, CompareInTheSpaceOfTheSource) {

@@ -2,6 +2,7 @@
 
 #include "report/join/Compare.h"
 #include "report/join/Print.h"
+#include "report/join/Results.h"
 #include "report/profile/Readers.h"
 #include "tools/Driver.h"
 
@@ -49,8 +50,12 @@ cl::opt<Sort> sortBy("sort", cl::cat(category), cl::init(Sort::Default), cl::des
                                 clEnumValN(Sort::B, "b", "of --compare, the time of B")));
 cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
-cl::opt<std::string> comparePath("compare", cl::value_desc("A B"), cl::cat(category),
-                                 cl::desc("Compare two files that --join --json wrote, by source operator"));
+cl::opt<bool> comparing("compare", cl::cat(category),
+                        cl::desc("Compare MODEL and OUTPUT, two results of one source or two files that --join --json wrote, by source operator"));
+cl::opt<std::string> timesPaths("times", cl::value_desc("A,B"), cl::cat(category),
+                                cl::desc("With --compare of results: what --join --json wrote of each"));
+cl::opt<std::string> errorsPaths("errors", cl::value_desc("A,B"), cl::cat(category),
+                                 cl::desc("With --compare of results: what visq --json wrote of each"));
 cl::list<std::string> columns("columns", cl::CommaSeparated, cl::value_desc("ROLE=TITLE,…"), cl::cat(category),
                               cl::desc("Which columns of a table (formats csv, json) are what"));
 cl::opt<std::string> clockRate("clock", cl::value_desc("MHZ"), cl::cat(category),
@@ -311,24 +316,78 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
   return llvm::Error::success();
 }
 
+CompareOrder compareOrder() {
+  return sortBy == Sort::Id  ? CompareOrder::Id
+         : sortBy == Sort::A ? CompareOrder::A
+         : sortBy == Sort::B ? CompareOrder::B
+                             : CompareOrder::Change;
+}
+CompareFormat compareFormat(const tools::JoinModeOptions &options) {
+  return options.json ? CompareFormat::Json : options.csv ? CompareFormat::Csv : CompareFormat::Table;
+}
+
+/// Both files that an option names; nothing where it is not given.
+template <class T>
+llvm::Error readBoth(const cl::opt<std::string> &option, llvm::Expected<T> (*read)(llvm::StringRef),
+                     std::optional<std::pair<T, T>> &both) {
+  if (!option.getNumOccurrences())
+    return llvm::Error::success();
+  auto [a, b] = llvm::StringRef(option).split(',');
+  if (a.empty() || b.empty())
+    return makeError("--" + option.ArgStr + " takes two files: --" + option.ArgStr + "=a.json,b.json");
+  auto first = readWith(a.str(), read);
+  if (!first)
+    return first.takeError();
+  auto second = readWith(b.str(), read);
+  if (!second)
+    return second.takeError();
+  both.emplace(std::move(*first), std::move(*second));
+  return llvm::Error::success();
+}
+
+llvm::Error compareModels(const std::string &other, const tools::JoinModeOptions &options) {
+  ResultFigures figures;
+  if (llvm::Error error = readBoth(timesPaths, readJoinSummary, figures.times))
+    return error;
+  if (llvm::Error error = readBoth(errorsPaths, readErrorSummary, figures.errors))
+    return error;
+  PayloadStore store;
+  std::vector<ResultSummary> results;
+  for (const std::string &path : {options.model, other}) {
+    auto imported = tools::load(path, {}, store);
+    if (!imported)
+      return imported.takeError();
+    for (const std::string &text : imported->notes)
+      tools::note(text);
+    results.push_back(summarize(*imported));
+  }
+  auto compared = compareResults(results[0], results[1], figures, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
+                                 compareFormat(options), {options.full, top, compareOrder()}, llvm::outs());
+  if (!compared)
+    return compared.takeError();
+  if (!compared->empty())
+    tools::note(*compared);
+  return llvm::Error::success();
+}
+
 llvm::Error compare(const std::string &other, const tools::JoinModeOptions &options) {
   if (by.getNumOccurrences() && by != By::Operator && by != By::Scope)
     return makeError("--compare goes --by=operator (default) or --by=scope");
-  auto a = readWith(comparePath, readJoinSummary);
+  auto first = readFile(options.model);
+  if (!first)
+    return first.takeError();
+  if (!(*first)->getBuffer().ltrim().starts_with("{"))
+    return compareModels(other, options);
+  if (timesPaths.getNumOccurrences() || errorsPaths.getNumOccurrences())
+    return makeError("--times and --errors go with --compare of two models");
+  auto a = readWith(options.model, readJoinSummary);
   if (!a)
     return a.takeError();
   auto b = readWith(other, readJoinSummary);
   if (!b)
     return b.takeError();
-  CompareOrder order = sortBy == Sort::Id  ? CompareOrder::Id
-                       : sortBy == Sort::A ? CompareOrder::A
-                       : sortBy == Sort::B ? CompareOrder::B
-                                           : CompareOrder::Change;
-  auto compared = compareJoins(*a, *b, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
-                               options.json  ? CompareFormat::Json
-                               : options.csv ? CompareFormat::Csv
-                                             : CompareFormat::Table,
-                               {options.full, top, order}, llvm::outs());
+  auto compared = compareJoins(*a, *b, by == By::Scope ? CompareBy::Scope : CompareBy::Operator, compareFormat(options),
+                               {options.full, top, compareOrder()}, llvm::outs());
   if (!compared)
     return compared.takeError();
   if (!compared->empty())
@@ -340,7 +399,7 @@ llvm::Error compare(const std::string &other, const tools::JoinModeOptions &opti
 
 cl::OptionCategory &tools::joinCategory() { return category; }
 bool tools::wantsJoin() { return joinPath.getNumOccurrences() > 0; }
-bool tools::wantsCompare() { return comparePath.getNumOccurrences() > 0; }
+bool tools::wantsCompare() { return comparing; }
 
 std::string tools::strayJoinOption() {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&top), static_cast<const cl::Option *>(&sortBy)})
@@ -371,6 +430,8 @@ std::string tools::joinHelp() {
          "  origin-dump --join times.csv --json --source=net.tflite net.circle > a.json\n"
          "  origin-dump --join times.csv --by=operator --top=10 net.circle  the ten that cost most\n"
          "  origin-dump --compare a.json b.json                        two builds, by source operator\n"
+         "  origin-dump --compare o1.circle int8.circle                two results: what became of each layer, and its bytes\n"
+         "  origin-dump --compare --times=a.json,b.json --errors=ea.json,eb.json o1.circle int8.circle\n"
          "  origin-dump --compare --by=scope a.json b.json             the same, by the scopes of their names\n"
          "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"
          "  origin-dump --join t.csv --columns=tensor=Layer,us=Duration net.circle\n"

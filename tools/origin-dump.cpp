@@ -153,7 +153,7 @@ int run() {
     if (modes - json - csv || (json && csv) || (wantsJoin() && wantsCompare()))
       return fail("of what is printed, --join and --compare go with --json or --csv only");
     if (wantsCompare())
-      return secondPath.empty() ? runCompare(modelPath, joinOptions) : fail("--compare takes two files");
+      return secondPath.empty() ? fail("--compare takes two files") : runCompare(secondPath, joinOptions);
   } else if (wantsValues()) {
     if (modes - json)
       return fail("of what is printed, --join-values goes with --json only");
