@@ -22,6 +22,9 @@ tests)
   has numpy python3-numpy
   TMPDIR=$scratch ORIGO_BIN=$build/bin $python -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' \
     python/tests "$build/python/origo" docs/python.md
+  # The cookbook's, where its network is.
+  "$build/bin/circle2circle" res/mobilenet_v2.origo "$scratch/net.tflite" 2>/dev/null
+  (cd "$scratch" && $python -m pytest -q -p no:cacheprovider --rootdir="$scratch" --doctest-glob='*.md' "$root/docs/cookbook.md")
   # An example that shows something else has to be seen.
   printf '>>> import origo\n>>> 1 + 1\n3\n' >"$scratch/lie.md"
   if $python -m pytest -q -p no:cacheprovider --doctest-glob='*.md' "$scratch/lie.md" >/dev/null; then
