@@ -152,7 +152,11 @@ test('has tables of which only the rows that are seen exist', async page => {
 test('needs no pointer', async page => {
   const focus = () => page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.tagName);
   const seen = new Set();
-  for (let i = 0; i < 40; ++i) { await page.keyboard.press('Tab'); seen.add(await focus()); }
+  for (let i = 0; i < 40; ++i) {
+    await page.keyboard.press('Tab');
+    seen.add(await focus());
+    assert.match(await page.evaluate(() => (document.activeElement === document.body ? 'solid' : getComputedStyle(document.activeElement).outlineStyle)), /solid|auto/, `it cannot be seen that ${await focus()} has the focus`);
+  }
   for (const wanted of ['search', 'overlay', 'png', 'proof', 'tab-details']) assert(seen.has(wanted), `${wanted}: ${[...seen]}`);
   assert([...seen].some(name => name.startsWith('Source graph')) && [...seen].some(name => name.startsWith('Result graph')));
   await page.focus('#resultPane canvas');
@@ -187,6 +191,17 @@ test('needs no pointer', async page => {
   assert(await page.evaluate(() => document.getElementById('keys').open));
 });
 
+const moves = async page => page.evaluate(() => {
+  const pane = origo.panes.result, before = pane.view.y;
+  origo.select({ side: 'result', type: 'op', graph: 0, index: 60 });
+  return pane.view.y !== before;
+});
+test('jumps where motion is not wanted', async page => assert(await moves(page)));
+test('glides elsewhere', async page => {
+  assert(!await moves(page));
+  await page.waitForFunction(() => { const pane = origo.panes.result; return pane.isVisible(origo.nodeOf(pane, origo.selection)); });
+}, { reducedMotion: 'no-preference' });
+
 test('colours by whatever is known, and says by what', async page => {
   const names = await page.locator('#overlay option').evaluateAll(list => list.map(option => option.value));
   assert(names.length >= 14, names.join());
@@ -207,6 +222,13 @@ test('colours by whatever is known, and says by what', async page => {
   assert.equal(most, '#fee838');
 });
 
+test('adds up scopes as circle-metrics does', async page => {
+  const csv = tool('circle-metrics', '--per=scope', '--csv', '--source', 'net.tflite', 'net.circle').trim().split('\n').slice(1).map(line => /^(\d+),"(.*)",([\d,]*)$/.exec(line).slice(1));
+  const scopes = await page.evaluate(() => origo.model.data.scopes.map(([level, key, macs, sparse, operations, parameters, bytes, own]) => [String(level), origo.model.strings[key], [macs, own ?? '', sparse, operations, parameters, bytes].join()]));
+  assert(scopes.length > 50);
+  assert.deepEqual(scopes, csv);
+});
+
 test('folds scopes', async page => {
   const before = await page.evaluate(() => origo.panes.source.display.nodes.length);
   await page.click('#tab-scopes');
@@ -216,6 +238,12 @@ test('folds scopes', async page => {
   const group = await page.evaluate(() => origo.panes.source.display.nodes.filter(node => node.members).map(node => [node.title, node.members.length]));
   const inside = map.source.subgraphs[0].operators.filter(row => row.outputs[0].startsWith('block3/')).length;
   assert.deepEqual(group, [['block3/', inside]]);
+  // The node has the sum of what is in it.
+  const sum = map.source.subgraphs[0].operators.filter(row => row.outputs[0].startsWith('block3/')).reduce((all, row) => all + row.macs, 0);
+  await page.selectOption('#overlay', 'macs');
+  await frame(page);
+  assert.equal(await page.evaluate(() => { const pane = origo.panes.source, node = pane.display.nodes.find(one => one.members); pane.paint(node); return origo.sumOf(pane.graph, node.members); }), sum);
+  assert.match(await page.evaluate(() => origo.panes.source.display.nodes.find(one => one.members).note), /^\d+(\.\d+)? [kM]$/);
   assert.equal(await page.evaluate(() => origo.panes.source.display.nodes.length), before - inside + 1);
   await page.locator('.body [role=row]').first().click();
   assert.equal(await page.evaluate(() => origo.panes.source.display.nodes.length), before);
@@ -348,6 +376,7 @@ test('shows what a call calls, and who calls', async page => {
   assert((await page.textContent('#panel')).includes(`Subgraph ${callee} of the result is called by`));
   await page.click('#resultPane .graphs [role=tab] >> nth=0');
   assert.equal((await shown())[1], 0);
+  assert(!(await page.textContent('#panel')).includes('of the result is called by'));
   await page.keyboard.press('ArrowRight');
   assert.equal((await shown())[1], 1);
   assert.equal(await page.getAttribute('#resultPane .graphs [role=tab] >> nth=1', 'aria-selected'), 'true');
@@ -423,7 +452,7 @@ test('tells what quantisation broke', async page => {
 const contrasts = async page => {
   const pairs = await page.evaluate(() => {
     const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue(name).trim();
-    const list = ['--text', '--soft', '--accent', '--mark', '--good', '--bad'].flatMap(ink => ['--back', '--pane'].map(back => [ink, value(ink), value(back)]));
+    const list = ['--text', '--soft', '--accent', '--mark', '--good', '--bad', '--edge'].flatMap(ink => ['--back', '--pane'].map(back => [ink, value(ink), value(back)]));
     for (const overlay of origo.overlays) {
       origo.setOverlay(overlay.name);
       for (const pane of Object.values(origo.panes)) for (const node of pane.display.nodes) { const { fill, ink } = pane.paint(node); list.push([overlay.name, ink, fill]); }
@@ -434,7 +463,7 @@ const contrasts = async page => {
   assert(pairs.length > 2000);
   for (const [what, a, b] of pairs) {
     const [low, high] = [light(a), light(b)].sort((x, y) => x - y), contrast = (high + 0.05) / (low + 0.05);
-    assert(contrast >= 4.5, `${what}: ${a} on ${b} is ${contrast.toFixed(2)}`);
+    assert(contrast >= (what === '--edge' ? 3 : 4.5), `${what}: ${a} on ${b} is ${contrast.toFixed(2)}`);
   }
 };
 test('can be read in light', contrasts, { colorScheme: 'light' });
@@ -478,12 +507,59 @@ for (const [name, text] of Object.entries(broken)) {
   const { status, stderr } = spawnSync(`${bin}/origin-view`, ['part.circle', '--source', 'net.tflite', '--history', 'broken', '-o', 'broken.html'], { encoding: 'utf8' });
   if (status !== 1 || !/^origin-view: error: broken: .*\n$/.test(stderr)) ++failed, console.log(`FAILED: a history that is broken (${name}): ${status} ${stderr}`);
 }
+// One that replaces in a circle is one that can be looked at.
+const circle = history.trim().split('\n'), at = circle.findIndex(line => line.startsWith('[')), turned = JSON.parse(circle[at]);
+circle[at] = JSON.stringify([...turned.slice(0, 6), [1, 2, 2, 1, 3, 3]]);
+writeFileSync('circle.history', circle.join('\n'));
+tool('origin-view', 'part.circle', '--source', 'net.tflite', '--history', 'circle.history', '-o', 'circle.html');
+const round = await open(browser, `${here}/circle.html`);
+await round.evaluate(() => origo.setStep(20));
+await round.done();
 // A map of other bytes is shown for what it is.
 tool('circle2circle', '-O1', '--skip=fuse-activation', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'stale.circle');
 tool('origin-view', 'stale.circle', '--origin-map', 'net.circle.origin.json', '-o', 'stale.html');
 const stale = await open(browser, `${here}/stale.html`);
 assert(await stale.evaluate(() => document.getElementById('proof').classList.contains('bad')), 'a stale map is shown as if it were true');
 await stale.done();
+
+// So is one that lies about its own files.
+tool('circle2circle', '-O1', '--embed-origin=none', 'net.tflite', 'plain.circle');
+const lie = JSON.parse(readFileSync('plain.circle.origin.json', 'utf8'));
+lie.target.subgraphs[0].operators[1].origins = [0];
+writeFileSync('lie.json', JSON.stringify(lie));
+tool('origin-view', 'plain.circle', '--origin-map', 'lie.json', '--source', 'net.tflite', '-o', 'lie.html');
+const liar = await open(browser, `${here}/lie.html`);
+assert.match(await liar.textContent('#proof.bad'), /breaks \d+ laws/);
+await liar.click('#proof');
+assert.match(await liar.textContent('#panel'), /^The map is not true.*law \d+: /);
+await liar.done();
+// Or about fewer subgraphs than there are.
+tool('circle2circle', '-O1', '--embed-origin=none', `${root}/res/while.origo`, 'plain.circle');
+const fewer = JSON.parse(readFileSync('plain.circle.origin.json', 'utf8'));
+fewer.target.subgraphs.length = 1;
+fewer.target.subgraphs[0].operators.length = 0;
+writeFileSync('fewer.json', JSON.stringify(fewer));
+tool('origin-view', 'plain.circle', '--origin-map', 'fewer.json', '-o', 'fewer.html');
+const short = await open(browser, `${here}/fewer.html`);
+assert(await short.evaluate(() => document.getElementById('proof').classList.contains('bad')));
+for (let graph = 0; graph < 3; ++graph) await short.evaluate(graph => origo.select({ side: 'result', type: 'op', graph, index: 0 }), graph);
+for (const tab of await short.locator('#tabs [role=tab]').evaluateAll(list => list.map(one => one.id))) await short.click(`#${tab}`);
+await short.done();
+// Without the source, what the map knows of it.
+tool('origin-view', 'net.circle', '-o', 'alone.html');
+const alone = await open(browser, `${here}/alone.html`);
+assert.match(await alone.textContent('#proof'), /laws hold, without the source/);
+await alone.mouse.move(...await placeOf(alone, op('result', 3)));
+await frame(alone);
+assert.deepEqual(await marks(alone, 'source', 'hovered'), rows[3].origins);
+await alone.click('#proof');
+assert((await alone.textContent('#panel')).includes('Not covered'));
+await alone.done();
+// Without a map, the model.
+tool('origin-view', 'net.tflite', '-o', 'model.html');
+const model = await open(browser, `${here}/model.html`);
+assert.deepEqual(await model.evaluate(() => Object.keys(origo.panes)), ['result']);
+await model.done();
 
 // Names that would be markup if anything took them for it.
 tool('circle2circle', '-O1', `${root}/tests/view/hostile.origo`, 'hostile.circle');

@@ -81,6 +81,7 @@ class App {
     const layout = (name === 'result' && $('compact').checked && graph.data.compact) || graph.data.layout;
     this.past = name === 'result' ? this.pastOf(index) : this.past;
     pane.show(graph, name === 'result' && this.past ? this.past.display : displayOf(graph, layout, this.groupOf(graph)));
+    this.share();
     if (!keepView) pane.start();
     if (name === 'result' && !keepView) {
       const from = graph.data.sources[0];
@@ -88,10 +89,17 @@ class App {
       if (this.together()) { pane.view = { ...this.panes.source.view }; pane.redraw(); }
     }
     this.mark();
+    if (this.tab === 'details' && !this.selection) this.openTab('details'); // who calls it
   }
   /** Rows of the two sides are the same, so they move as one. */
   together() {
     return !!this.panes.source && !$('compact').checked && !$('blocks').checked && !this.collapsed.size && this.panes.result.graph?.data.sources[0] === this.shown.source;
+  }
+  /** What moves as one is stretched alike. */
+  share() {
+    const panes = Object.values(this.panes).filter(pane => pane.display), all = panes.map(pane => pane.display);
+    const both = { left: Math.min(...all.map(one => one.left)), right: Math.max(...all.map(one => one.right)), rows: Math.max(...all.map(one => one.rows)) };
+    for (const pane of panes) pane.extent = this.together() ? both : pane.display;
   }
   follow(moved) {
     if (!this.together()) return;

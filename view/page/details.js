@@ -4,6 +4,9 @@ import { figure, h } from './table.js';
 
 const kinds = ['input', 'activation', 'variable', 'constant', 'absent'];
 
+/** Names may be as long as a model likes. */
+const inPart = text => (text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text);
+
 export class Details {
   constructor(model, links, signatures, reasons, go) { Object.assign(this, { model, links, signatures, reasons, go }); }
 
@@ -56,7 +59,7 @@ export class Details {
     // A tensor is asked for by its name, where it has one that can be typed.
     const graph = this.model.graphOf(item), option = item.side === 'source' ? '--where' : '--from';
     const isTold = item.side === 'source' || graph.tensorKind(item.index) === CONSTANT || graph.isOp(graph.maker[item.index]), name = item.type === 'tensor' && isTold ? graph.tensorName(item.index) : '';
-    const word = item.type === 'tensor' ? name && name === clean(name) ? quoted(name) : '' : item.side === 'source' ? this.model.sourceId(item) : `${item.graph}:${item.index}`;
+    const word = item.type === 'tensor' ? name && name.length < 2000 && name === clean(name) ? quoted(name) : '' : item.side === 'source' ? this.model.sourceId(item) : `${item.graph}:${item.index}`;
     if (word === '' || !this.links.map) return [];
     return [h('h3', {}, 'The same from the command line'), h('code', {}, `origin-dump ${quoted(clean(this.model.result.file))} ${option} ${word}`)];
   }
@@ -74,7 +77,7 @@ export class Details {
     const { model, links } = this, graph = model.graphOf(item), op = item.index, source = item.side === 'source';
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
-    const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${clean(graph.opName(op))}”` : ''}`)];
+    const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`)];
     const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
     parts.push(...(source ? [...this.fate(item), ...this.unneeded(item), ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
       ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []), ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? [])] : this.made(item)));
@@ -98,7 +101,7 @@ export class Details {
   tensor(item) {
     const { model, links } = this, graph = model.graphOf(item), tensor = item.index, source = item.side === 'source', kind = kinds[graph.tensorKind(tensor)];
     const nodeItem = node => (graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : null);
-    const parts = [h('h2', {}, clean(graph.tensorName(tensor)) || 'without a name'), h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`)];
+    const parts = [h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'), h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`)];
     if (source) {
       parts.push(...this.fate(item), ...this.unneeded(item));
       const values = links.valuesOf.get(model.sourceId(item)) ?? [];

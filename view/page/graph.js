@@ -24,15 +24,14 @@ export class Pane {
 
   show(graph, display) {
     this.graph = graph;
-    this.display = display;
+    this.display = this.extent = display; // how far it reaches: left, right, rows
     this.redraw();
   }
   size() { return [this.canvas.clientWidth || 1, this.canvas.clientHeight || 1]; }
-  /** Pixels a unit across. From far away a deep graph would be a hair, so that it does not shrink in breadth as long as there is room. */
-  across(scale = this.view.scale) {
-    if (scale >= FAR || !this.display) return scale;
-    return Math.max(scale, Math.min(FAR, this.size()[0] * 0.8 / (this.display.right - this.display.left)));
-  }
+  /** Pixels a unit across, and down. From far away a deep graph would be a hair, so it does not shrink in breadth as long as there is room; nor a wide one in height. */
+  across(scale = this.view.scale) { return this.stretched(scale, this.size()[0], this.extent?.right - this.extent?.left); }
+  down(scale = this.view.scale) { return this.stretched(scale, this.size()[1], this.extent?.rows * PITCH); }
+  stretched(scale, room, units) { return scale >= FAR || !(units > 0) ? scale : Math.max(scale, Math.min(FAR, room * 0.8 / units)); }
   fit() {
     const [width, height] = this.size(), d = this.display;
     const wide = d.right - d.left + 60, high = d.rows * PITCH + 20;
@@ -43,24 +42,24 @@ export class Pane {
   start() {
     const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.7);
     const first = d.nodes[d.byRow[0]];
-    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : Math.min(Math.max(first.x, d.left + width / 2 / scale - 40), d.right - width / 2 / scale + 40), y: Math.max(height / scale / 2 - 40, 0), scale };
+    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : Math.min(Math.max(first?.x ?? 0, d.left + width / 2 / scale - 40), d.right - width / 2 / scale + 40), y: Math.max(height / scale / 2 - 40, 0), scale };
     if (d.rows * PITCH < height / scale) this.view.y = (d.rows - 1) * PITCH / 2;
     this.redraw();
   }
   toGraph(x, y) {
     const [width, height] = this.size();
-    return [(x - width / 2) / this.across() + this.view.x, (y - height / 2) / this.view.scale + this.view.y];
+    return [(x - width / 2) / this.across() + this.view.x, (y - height / 2) / this.down() + this.view.y];
   }
   zoom(factor, x, y) {
     const [width, height] = this.size();
     const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
-    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / this.across(scale), y: gy - ((y ?? height / 2) - height / 2) / scale };
+    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / this.across(scale), y: gy - ((y ?? height / 2) - height / 2) / this.down(scale) };
     this.moved();
   }
   moved() { this.redraw(); this.events.viewed(this); }
   isVisible(node) {
     const [width, height] = this.size(), { x, row } = this.display.nodes[node];
-    return Math.abs(x - this.view.x) * this.across() < width / 2 - WIDTH / 2 * this.across() && Math.abs(row * PITCH - this.view.y) * this.view.scale < height / 2 - HEIGHT;
+    return Math.abs(x - this.view.x) * this.across() < width / 2 - WIDTH / 2 * this.across() && Math.abs(row * PITCH - this.view.y) * this.down() < height / 2 - HEIGHT;
   }
   /** Moves until the node can be seen, if it cannot. */
   reveal(node) {
@@ -91,7 +90,7 @@ export class Pane {
       if (!held) { this.events.hover(this.hit(x, y)); return; }
       const dx = x - held.at[0], dy = y - held.at[1];
       held.moved ||= Math.abs(dx) + Math.abs(dy) > 4;
-      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.across(), y: held.view.y - dy / this.view.scale }; this.moved(); }
+      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.across(), y: held.view.y - dy / this.down() }; this.moved(); }
     });
     canvas.addEventListener('pointerup', event => {
       if (held && !held.moved) this.events.select(this.hit(...at(event)), this);
@@ -104,7 +103,7 @@ export class Pane {
       event.preventDefault();
       cancelAnimationFrame(this.flight);
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), ...at(event));
-      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.across(), y: this.view.y + event.deltaY / this.view.scale }; this.moved(); }
+      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.across(), y: this.view.y + event.deltaY / this.down() }; this.moved(); }
     }, { passive: false });
   }
 
@@ -157,11 +156,11 @@ export class Pane {
     c.fillStyle = this.colours.pane;
     c.fillRect(0, 0, width, height);
     if (!this.display) return;
-    const { x, y, scale } = this.view, across = this.across();
+    const { x, y, scale } = this.view, across = this.across(), down = this.down();
     c.translate(width / 2, height / 2);
-    c.scale(across, scale);
+    c.scale(across, down);
     c.translate(-x, -y);
-    const top = y - height / 2 / scale, bottom = y + height / 2 / scale;
+    const top = y - height / 2 / down, bottom = y + height / 2 / down;
     this.window = { first: Math.floor(top / PITCH) - 1, last: Math.ceil(bottom / PITCH) + 1, left: x - width / 2 / across - WIDTH, right: x + width / 2 / across + WIDTH };
     this.drawEdges(c, scale);
     this.drawNodes(c, scale);
@@ -182,7 +181,7 @@ export class Pane {
       if (near.near.has(edge) || near.edges?.has(edge)) { strong.push(edge); continue; }
       if (!edge.route ? from.row < first && to.row > last : (from.x < left && to.x < left) || (from.x > right && to.x > right)) continue;
       if (scale < FAR) { // a straight line, unless it is no longer than a point
-        if ((to.row - from.row) * PITCH * scale > 2 && edge.route) c.moveTo(from.x, from.row * PITCH), c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, (from.row + to.row) / 2 * PITCH), c.lineTo(to.x, to.row * PITCH);
+        if ((to.row - from.row) * PITCH * this.down() > 2 && edge.route) c.moveTo(from.x, from.row * PITCH), c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, (from.row + to.row) / 2 * PITCH), c.lineTo(to.x, to.row * PITCH);
         continue;
       }
       this.trace(c, edge, from, to, scale, false);
@@ -258,18 +257,18 @@ export class Pane {
   }
   /** From far away: one path for each colour, and of what falls on one point, one. */
   drawFar(c, scale, begin, end) {
-    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, high = Math.max(HEIGHT, 1 / scale), across = this.across();
+    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, across = this.across(), down = this.down(), high = Math.max(HEIGHT, 1 / down), wide = Math.max(WIDTH, 1 / across);
     const over = [[marks.signature, this.colours.good], [marks.found, this.colours.mark], [marks.changed, this.colours.good], [marks.hovered, this.colours.accent], [marks.linked, this.colours.mark], [marks.selected, this.colours.accent]];
     let lastX = NaN, lastY = NaN;
     for (let i = begin; i < end; ++i) {
       const index = byRow[i], node = nodes[index];
       if (node.x < left || node.x > right) continue;
       const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2;
-      if (Math.abs(x - lastX) * across < 1 && Math.abs(y - lastY) * scale < 0.5) continue;
+      if (Math.abs(x - lastX) * across < 1 && Math.abs(y - lastY) * down < 0.5) continue;
       lastX = x, lastY = y;
       const { fill, far, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : far ?? fill;
       if (!paths.has(colour)) paths.set(colour, new Path2D());
-      paths.get(colour).rect(x, y, WIDTH, high);
+      paths.get(colour).rect(x, y, wide, high);
     }
     c.globalAlpha = 0.9;
     for (const [colour, path] of paths) c.fillStyle = colour, c.fill(path);
@@ -277,7 +276,7 @@ export class Pane {
     // What is marked is a bar that reaches out on both sides.
     for (const [set, colour] of over) {
       c.fillStyle = colour;
-      for (const index of set ?? []) c.fillRect(nodes[index].x - WIDTH / 2 - 5 / across, nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / scale), WIDTH + 10 / across, Math.max(HEIGHT, 3 / scale));
+      for (const index of set ?? []) c.fillRect(nodes[index].x - WIDTH / 2 - 5 / across, nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / down), WIDTH + 10 / across, Math.max(HEIGHT, 3 / down));
     }
   }
   write(c, node, x, y, ink) {
@@ -321,7 +320,7 @@ export class Pane {
   /** A strip at the right: where in the graph this is, and where marked nodes are. */
   drawStrip(c, width, height) {
     const rows = Math.max(this.display.rows, 1), y = row => (row + 0.5) / rows * height;
-    if (rows * PITCH * this.view.scale < height) return;
+    if (rows * PITCH * this.down() < height) return;
     c.fillStyle = this.colours.edge;
     c.globalAlpha = 0.35;
     c.fillRect(width - 9, y(Math.max(this.window.first, 0)), 9, Math.max(y(Math.min(this.window.last, rows)) - y(Math.max(this.window.first, 0)), 6));

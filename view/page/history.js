@@ -55,7 +55,11 @@ export class History {
         if (i >= begin) changed.add(next);
         ++next;
       }
-      for (let at = 0; at < row.replaced.length; at += 2) alias.set(row.replaced[at], row.replaced[at + 1]);
+      for (let at = 0; at < row.replaced.length; at += 2) {
+        let to = row.replaced[at + 1];
+        while (alias.has(to)) to = alias.get(to);
+        if (to !== row.replaced[at]) alias.set(row.replaced[at], to); // never round in a circle, whatever the file says
+      }
       if (i >= begin) for (const op of gone) for (const id of op?.origins ?? []) consumed.add(id);
     });
     return { live, alias, changed, consumed };

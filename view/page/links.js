@@ -1,10 +1,13 @@
 // What the origin map says, from either side.
 import { keyOf } from './data.js';
 
+/** A map that is not of this model may know fewer subgraphs and operators. */
+const unknown = { origins: [], passes: [], synthetic: {}, wide: {}, serves: {}, calls: {}, tensorIndex: [], relations: [], parentTensors: {}, parentOperators: {}, noRelation: {}, invented: {} };
+
 export class Links {
   constructor(model) {
     this.model = model;
-    const map = this.map = model.data.map;
+    const map = this.map = model.data.map && { ...model.data.map, graphs: model.result.graphs.map((_, i) => model.data.map.graphs[i] ?? unknown) };
     this.opsOf = new Map();       // source operator id → operators that do its work
     this.constantsOf = new Map(); // source operator id → constants that it was computed into
     this.valuesOf = new Map();    // source tensor id → [item, how, exact]
@@ -37,7 +40,7 @@ export class Links {
   }
 
   origins(item) { return this.map?.graphs[item.graph].origins[item.index] ?? []; }
-  passes(item) { return this.map ? this.model.strings[this.map.graphs[item.graph].passes[item.index]] : ''; }
+  passes(item) { return this.map ? this.model.strings[this.map.graphs[item.graph].passes[item.index] ?? 0] : ''; }
   synthetic(item) { return this.map ? this.model.strings[this.map.graphs[item.graph].synthetic[item.index] ?? 0] : ''; }
   serves(item) { return this.map?.graphs[item.graph].serves[item.index] ?? []; }
   calls(item) { return this.map?.graphs[item.graph].calls[item.index] ?? []; }
