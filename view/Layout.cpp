@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace origo::view {
 namespace {
@@ -326,15 +327,17 @@ private:
     alignTrunk();
   }
 
-  /// What all goes through stands in one column: blocks of one form would lean, each a little further. Who is further away
-  /// than that is in another branch.
+  /// Where all branches join again is below where they parted: blocks of one form would lean, each a little further. Who is
+  /// further away than that is in another branch.
   void alignTrunk() {
-    double shift = 0, trunk = 0;
+    double shift = 0;
+    std::optional<double> trunk;
     for (auto &items : rows) {
       if (items.size() == 1) {
         double at = x[items.front()];
-        if (std::abs(at + shift - trunk) < Layout::nodeWidth)
-          shift = trunk - at;
+        bool joins = upBegin[items.front() + 1] - upBegin[items.front()] > 1;
+        if (trunk && joins && std::abs(at + shift - *trunk) < Layout::nodeWidth)
+          shift = *trunk - at;
         else
           trunk = at + shift;
       }
