@@ -79,6 +79,7 @@ says 'stem/relu6' origo metrics net.optimized.tflite
 printf 'layer,time\nstem/relu6,2.5\n' >device.csv
 says 'stem/bn/mul' origo profile net.optimized.tflite device.csv --format=csv --columns=name=layer,ms=time --by=operator --full
 
+says 'stem/relu6' origo profile device.csv net.optimized.tflite --format=csv --columns=name=layer,ms=time
 origo view net.optimized.tflite net.tflite 2>stderr && grep -q '<html' net.optimized.html || fail "origo view: $(<stderr)"
 origo view -o page.html net.optimized.tflite && grep -q '<html' page.html || fail "origo view -o"
 says 'block' origo blame net.tflite net.int8.tflite --blame_records=1 --records=1
@@ -92,6 +93,12 @@ for command in $(origo manual | sed -n 's/^origo-//p'); do
 done
 ((count >= 14)) || fail "only $count commands"
 refused 'cannot write the output' bash -c 'origo --help >/dev/full'
+# What takes long says so on a terminal, and what is printed then begins on a clean line.
+if command -v script >/dev/null; then
+  script -qec "sh -c '(sleep 4; cat net.tflite) | circle2circle - slow.circle'" /dev/null </dev/null >typed || fail "a slow input: $(<typed)"
+  grep -q $'\r\e\\[Kreading, [23] s\r' typed || fail "no progress: $(cat -A typed)"
+  grep -q $'\r\e\\[Kcircle2circle: note: 204 operators' typed || fail "no clean line: $(cat -A typed)"
+fi
 # A tool that is not there is named.
 mkdir alone && cp "$bin/origo" alone/
 refused 'needs circle2circle, which does not lie beside this program' alone/origo optimize net.tflite

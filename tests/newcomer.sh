@@ -22,6 +22,8 @@ says '' 'no rewrite applied, --explain=NAME says why' circle2circle -O1 net.circ
 says '' "bytes, $(tflite2circle net.tflite x.circle 2>/dev/null; stat -c %s x.circle) after" tflite2circle -V net.tflite x.circle
 says '' 'tflite2circle: note: 204 operators' tflite2circle --verbose net.tflite x.circle
 
+says '' 'records of random numbers, which are for trying out only' record-minmax --input_model net.circle --output_model ranges.circle
+
 # Names that are not quite right.
 says 'source operator 1 (MUL "stem/bn/mul")' '' origin-dump --where stem/bn/mul net.circle
 says 'source operator 1 (MUL "stem/bn/mul")' 'no name is "stem/bn"; shown is what begins with it' origin-dump --where stem/bn net.circle

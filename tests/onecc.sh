@@ -181,6 +181,7 @@ refused_after_notes 'of which there is no section' onecc -C <(printf '[onecc]\no
 refused_after_notes '"maybe" is neither true nor false' onecc -C <(printf '[onecc]\none-pack=maybe\n')
 refused_after_notes 'needs input_path' onecc -C <(printf '[onecc]\none-pack=True\n[one-pack]\noutput_path=x\n')
 refused_after_notes 'needs -C FILE.cfg or -W FILE.json' onecc
+refused '-C goes before a .cfg file' onecc net.cfg
 refused_after_notes 'there is no option --fuse_nothing' bash -c "onecc -C <(printf '[onecc]\none-optimize=1\n[one-optimize]\ninput_path=net.circle\noutput_path=n.circle\nfuse_nothing=True\n') 2>&1 | grep 'circle2circle: error' >&2; exit 1"
 { printf '[onecc]\nx0=\n' && for i in {1..10}; do echo "x$i=$(printf "%%(x$((i - 1)))s%.0s" {1..300})"; done; } >laughs.cfg
 refused 'it refers to other values too many times' onecc -C laughs.cfg

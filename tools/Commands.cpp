@@ -199,8 +199,11 @@ int check(Call &call) {
 int profile(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given the PROFILE of a device");
-  if (call.arguments.size() == 2)
+  if (call.arguments.size() == 2) {
+    if (!kindOf(call.arguments[0]) && kindOf(call.arguments[1])) // told apart by their names
+      std::swap(call.arguments[0], call.arguments[1]);
     return runTool(call, "origin-dump", joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
+  }
   std::vector<std::string> words = call.options();
   if (!call.has("engine"))
     words.push_back("--engine=fast");

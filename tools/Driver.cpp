@@ -59,7 +59,7 @@ static void onTick(int) {
     digits[count++] = '0' + n % 10;
   while (count)
     line[used++] = digits[--count];
-  for (char c : {' ', 's'})
+  for (char c : {' ', 's', '\r'}) // what is printed next begins where the line does
     line[used++] = c;
   progressShown = true;
   [[maybe_unused]] ssize_t ignored = ::write(2, line, used);
@@ -73,7 +73,11 @@ static void clearProgress() {
   }
 }
 
-void phase(const char *word) { currentPhase = word; }
+void phase(const char *word) {
+  if (!word)
+    clearProgress();
+  currentPhase = word;
+}
 
 std::string optionError(llvm::StringRef text) {
   auto quoted = [](llvm::StringRef part, llvm::StringRef after) { return part.split(after).second.split('\'').first; };

@@ -365,6 +365,7 @@ llvm::Error Solver::run() {
   auto found = solve();
   if (!found)
     return inFile(input, found.takeError());
+  phase(nullptr);
   llvm::outs() << llvm::format(
       "mean absolute error: %.4g in 8 bits, %.4g in 16, %.4g with %zu of %zu operators in 16\n", found->narrowError,
       found->wideError, found->error, static_cast<size_t>(llvm::count(found->wide, true)), found->wide.size());

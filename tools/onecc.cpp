@@ -342,7 +342,8 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
     else if (option.starts_with("O") && option.size() > 1)
       given.group = option.str();
     else if (option.empty())
-      return makeError("there are too many arguments; --help shows examples");
+      return makeError("there are too many arguments: " + printable(word.text, 60) + "; " +
+                       (llvm::StringRef(word.text).ends_with(".cfg") ? "-C goes before a .cfg file" : "--help shows examples"));
     else if (option != "V" && option != "verbose")
       return makeError("there is no option " + printable(word.text, 60) + "; --help lists them");
   }

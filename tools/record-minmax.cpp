@@ -293,6 +293,10 @@ llvm::Error run() {
     if (!silent.empty())
       note(llvm::Twine(silent.size()) + " tensors have no range, as no record gave them a number; the first is \"" +
            printable(silent.front()) + "\"");
+    size_t records = statistics->records.size();
+    note("ranges of " + llvm::Twine(statistics->tensors.size()) + " tensors from " + llvm::Twine(records) +
+         (records == 1 ? " record" : " records") +
+         (parts.empty() && (data.empty() || data == "random") ? " of random numbers, which are for trying out only" : ""));
     return llvm::Error::success();
   };
   if (!output.empty())

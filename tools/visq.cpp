@@ -121,6 +121,7 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
   });
   if (!found)
     return found.takeError();
+  phase(nullptr);
   llvm::outs() << llvm::format("output error %.4g", found->before);
   if (found->layers.empty())
     llvm::outs() << ", which is within the bound\n";
@@ -180,6 +181,7 @@ llvm::Error compare(const ErrorMetric &metric) {
     return error;
   if (bound.getNumOccurrences())
     return findLayers(*run, report, samples);
+  phase(nullptr);
   if (byScope)
     printErrorScopes(report, metric, llvm::outs());
   else if (files.empty())
