@@ -193,6 +193,7 @@ const KnownRefusal lacks[] = {
     {"NumOutputs(node) != op_context.params->num_splits", "it wants the option to say how many results there are"},
     {"svdf.cc", "it wants the bias and the state to be of the size that it computes"},
     {"Invalid begin and size", "it reads sizes of 32 bits as if they had 64"},
+    {"block_shape->dims->data[0]", "it wants blocks of all dimensions between batches and channels"},
     {"NumElements(indices) != NumElements(values)", "one value for all positions has no dimensions"},
     {"num_input_elements != num_output_elements", "a shape that is not a vector is passed over"},
     {"NumOutputs(node) != data->num", "it wants the option to say how many results there are"},
