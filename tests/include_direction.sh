@@ -38,7 +38,7 @@ direction() {
       below["report/origin"] = "schema origin origin/check ir report report/origin"
       below["report/profile"] = "ir report report/profile"
       below["report/metrics"] = "schema origin ir ir/shapes eval import report report/metrics"
-      below["report/join"] = "schema origin origin/check ir report report/origin report/profile report/metrics report/join"
+      below["report/join"] = "schema origin origin/check ir import report report/origin report/profile report/metrics report/join"
       below["report/target"] = "schema ir ir/shapes eval report report/target"
       below["report/errors"] = "schema origin ir eval import report report/metrics report/viewer report/errors"
       below["report/viewer"] = "schema origin ir report report/metrics report/viewer"

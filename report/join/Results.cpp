@@ -6,7 +6,8 @@
 #include "report/metrics/Metrics.h"
 #include "report/profile/Readers.h"
 
-#include "ir/rewrite/Graph.h"
+#include "import/Import.h"
+#include "schema/WireSchema.h"
 #include "origin/Fingerprint.h"
 #include "origin/Utf8.h"
 
@@ -25,8 +26,11 @@ static std::string formOf(const Operator &op) {
   std::string form = op.opName();
   if (!op.customCode().empty())
     form += ":" + printable(op.customCode(), 30);
-  if (rewrite::Activation activation = rewrite::activationOf(op); activation != rewrite::Activation::NONE)
-    form += std::string("+") + circle::EnumNameActivationFunctionType(activation);
+  const wire::TableType *options = op.info() && op.options.table ? op.info()->optionsType() : nullptr;
+  if (const wire::Field *field = options ? options->find("fused_activation_function") : nullptr)
+    if (auto activation = static_cast<circle::ActivationFunctionType>(wire::integer(*op.options.table, *field));
+        activation != circle::ActivationFunctionType::NONE)
+      form += std::string("+") + circle::EnumNameActivationFunctionType(activation);
   auto typeOf = [](const Value *value) { return value ? value->type : TensorType::FLOAT32; };
   TensorType type = typeOf(op.result());
   if (type != TensorType::FLOAT32)

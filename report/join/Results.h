@@ -2,13 +2,15 @@
 
 #include "report/join/Compare.h"
 
-#include "import/Import.h"
-
 #include <optional>
 #include <vector>
 
 /// Two results of one source, two levels or versions of a compiler or two quantisations, compared layer by layer of the
 /// source: what became of each, and what it takes.
+namespace origo {
+struct Imported;
+}
+
 namespace origo::report {
 
 /// What a result made of a source operator.
