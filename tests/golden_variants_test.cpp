@@ -83,6 +83,77 @@ std::string listed(llvm::ArrayRef<std::string> numbers) { return llvm::join(numb
 const char *const constantLine = R"(^  (%[^ ]+): (f32|i8|i32)\[([0-9,]*)\]( q\{.*\})? = const \[(.*)\]$)";
 const char *const resultLine = R"(^  (%[^ ]+): (f32)\[([0-9,?]*)\] = [A-Z])";
 
+/// `%a: f32[1,2]` as it is declared in the first line of a subgraph, or where an operator has it as its result.
+using Declared = std::vector<std::pair<std::string, std::string>>;
+
+Declared declaredIn(StringRef list) {
+  Declared all;
+  llvm::Regex one(R"(^(%[^ ]+): ([^%]*[^ ,%])(, (%.*))?$)");
+  for (Found f; one.match(list, &f); list = f[4])
+    all.emplace_back(f[1].str(), f[2].str());
+  return all;
+}
+
+std::string namesOf(const Declared &list) {
+  std::string names;
+  for (const auto &[name, type] : list)
+    names += ", " + name;
+  return names;
+}
+
+/// Puts the only subgraph into an IF, whose choice is an input, or into a WHILE that takes two turns. False: it has
+/// others, keeps state, or its results are not what a loop could begin with.
+bool callFrom(Text &text, bool loops) {
+  llvm::Regex regex(R"(^subgraph @([^ (]+)\((.*)\) -> \((.*)\) \{)");
+  Found f, outputs;
+  std::string head = text.lines[text.head()], all = text.str();
+  if (all.find("subgraph @", all.find("subgraph @") + 1) != std::string::npos || !regex.match(head, &f) ||
+      f[3].empty() || all.find(" variable") != std::string::npos)
+    return false;
+  Declared inputs = declaredIn(f[2]), results;
+  f[3].split(outputs, ", ");
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    std::string place = ", " + output.str() + ": ";
+    for (const std::string &line : text.lines) {
+      std::string found = ", " + StringRef(line).ltrim().str();
+      if (size_t at = found.find(place); at != std::string::npos && found.find(" = ") > at)
+        results.emplace_back("%r" + std::to_string(i),
+                             declaredIn(StringRef(found).substr(at + 2).split(" = ").first).front().second);
+    }
+  }
+  if (results.size() != outputs.size())
+    return false;
+  std::string types;
+  for (const auto &[name, type] : results)
+    types += ", " + name + ": " + type;
+  std::string name = f[1].str(), arguments = namesOf(inputs), given = (f[2].empty() ? "" : ", ") + f[2].str();
+  std::vector<std::string> outer;
+  if (!loops) {
+    outer = {"subgraph @outer(%choice: bool[]" + given + ") -> (" + namesOf(results).substr(2) + ") {",
+             "  " + types.substr(2) + " = IF(cond=%choice" + arguments + ") {then_subgraph_index=@" + name +
+                 ", else_subgraph_index=@" + name + "}",
+             "}"};
+  } else {
+    auto typeOf = [](const auto &one) { return one.second; };
+    if (!llvm::equal(llvm::map_range(inputs, typeOf), llvm::map_range(results, typeOf)))
+      return false;
+    outer = {"subgraph @outer(" + f[2].str() + ") -> (" + namesOf(results).substr(2) + ") {",
+             "  %zero: i32[1] = const [0]",
+             "  %turns: i32[1]" + types + " = WHILE(%zero" + arguments +
+                 ") {cond_subgraph_index=@more, body_subgraph_index=@" + name + "}",
+             "}",
+             "subgraph @more(%turn: i32[1]" + given + ") -> (%go) {",
+             "  %two: i32[1] = const [2]",
+             "  %go: bool[1] = LESS(x=%turn, y=%two)",
+             "}"};
+    text.lines[text.head()] = "subgraph @" + name + "(%turn: i32[1]" + given + ") -> (%next, " + f[3].str() + ") {";
+    text.lines.insert(text.lines.begin() + text.head() + 1, "  %next: i32[1] = ADD(x=%turn, y=%step)");
+    text.lines.insert(text.lines.begin() + text.head() + 1, "  %step: i32[1] = const [1]");
+  }
+  text.lines.insert(text.lines.begin() + text.head(), outer.begin(), outer.end());
+  return true;
+}
+
 std::vector<Change> changes() {
   std::vector<Change> all;
   auto add = [&](Change change) { all.push_back(std::move(change)); };
@@ -257,38 +328,9 @@ std::vector<Change> changes() {
            head = (f[1] + f[2] + ": " + f[3] + "[" + (empty ? "0" : f[4] + "?") + f[5]).str();
            return place == 0;
          }});
-  // In what an IF calls.
-  add({"the body of an IF", [](Text &text, unsigned place) {
-         std::string &head = text.lines[text.head()];
-         llvm::Regex regex(R"(^subgraph @([^ (]+)\((.*)\) -> \((.*)\) \{)");
-         Found f, inputs, outputs;
-         std::string copy = head;
-         if (text.str().find("subgraph @", text.str().find("subgraph @") + 1) != std::string::npos ||
-             !regex.match(copy, &f) || f[3].empty() || text.str().find(" variable") != std::string::npos)
-           return false;
-         std::string types, results, arguments;
-         f[3].split(outputs, ", ");
-         for (auto [i, output] : llvm::enumerate(outputs)) {
-           llvm::Regex type("^  (.*, )?" + llvm::Regex::escape(output) + ": ([^=]*[^ =])( =.*|, .*)?$");
-           Found found;
-           for (const std::string &line : text.lines)
-             if (type.match(line, &found))
-               types += (types.empty() ? "  %" : ", %") + ("r" + std::to_string(i)) + ": " +
-                        StringRef(found[2]).split(", %").first.str();
-           results += (i ? ", %r" : "%r") + std::to_string(i);
-         }
-         for (size_t at = f[2].find('%'); at != StringRef::npos;
-              at = f[2].find(", %", at) == StringRef::npos ? StringRef::npos : f[2].find(", %", at) + 2)
-           arguments += ", " + f[2].substr(at).split(':').first.str();
-         std::vector<std::string> outer = {("subgraph @outer(%choice: bool[]" + std::string(f[2].empty() ? "" : ", ") +
-                                            f[2] + ") -> (" + results + ") {")
-                                               .str(),
-                                           types + " = IF(cond=%choice" + arguments + ") {then_subgraph_index=@" +
-                                               f[1].str() + ", else_subgraph_index=@" + f[1].str() + "}",
-                                           "}"};
-         text.lines.insert(text.lines.begin() + text.head(), outer.begin(), outer.end());
-         return place == 0;
-       }});
+  for (bool loops : {false, true})
+    add({loops ? "the body of a WHILE" : "the body of an IF",
+         [loops](Text &text, unsigned place) { return place == 0 && callFrom(text, loops); }});
   return all;
 }
 
