@@ -143,7 +143,117 @@ private:
   llvm::SmallVector<int64_t> coordinates;
 };
 
+/// Goes through the levels as Densifier does, and keeps what is there.
+class Sparsifier {
+public:
+  Sparsifier(llvm::ArrayRef<uint8_t> dense, size_t elementBytes) : dense(dense), elementBytes(elementBytes) {}
+
+  llvm::Error prepare(const SparseLayout &layout, llvm::ArrayRef<int32_t> shape) {
+    size_t rank = shape.size(), count = rank + layout.blockMap.size();
+    if (layout.sparse.size() != rank)
+      return makeError("the formats are not one for each of its " + llvm::Twine(rank) + " dimensions");
+    if (layout.blockSize.size() != layout.blockMap.size())
+      return makeError("there is not one size for each dimension in the block map");
+    llvm::SmallVector<int64_t> steps(rank, static_cast<int64_t>(elementBytes)), blocks(rank, 1);
+    for (size_t i = rank; i-- > 1;)
+      steps[i - 1] = steps[i] * shape[i];
+    for (auto [dimension, size] : llvm::zip(layout.blockMap, layout.blockSize)) {
+      if (dimension < 0 || static_cast<size_t>(dimension) >= rank || blocks[dimension] != 1)
+        return makeError("the block map has a dimension twice, or one that is not there");
+      if (size < 1 || shape[dimension] % size)
+        return makeError("blocks of " + llvm::Twine(size) + " do not fill dimension " + llvm::Twine(dimension));
+      blocks[dimension] = size;
+    }
+    llvm::SmallVector<bool> seen(count, false);
+    if (layout.order.size() != count)
+      return makeError("the traversal order does not name each dimension and each block");
+    for (int32_t place : layout.order) {
+      if (place < 0 || static_cast<size_t>(place) >= count || std::exchange(seen[place], true))
+        return makeError("the traversal order does not name each dimension and each block");
+      bool inner = static_cast<size_t>(place) >= rank;
+      int32_t dimension = inner ? layout.blockMap[place - rank] : place;
+      levels.push_back({inner ? blocks[dimension] : shape[dimension] / blocks[dimension],
+                        inner ? steps[dimension] : steps[dimension] * blocks[dimension],
+                        !inner && layout.sparse[place]});
+    }
+    return llvm::Error::success();
+  }
+
+  void visit(size_t depth, int64_t at) {
+    if (depth == levels.size()) {
+      stored.append(reinterpret_cast<const char *>(dense.data() + at), elementBytes);
+      return;
+    }
+    Level &level = levels[depth];
+    for (int64_t i = 0; i < level.size; ++i) {
+      if (level.sparse && isZero(depth + 1, at + i * level.step))
+        continue;
+      if (level.sparse)
+        level.indices.push_back(static_cast<int32_t>(i));
+      visit(depth + 1, at + i * level.step);
+    }
+    level.segments.push_back(static_cast<int32_t>(level.indices.size()));
+  }
+
+  SparseConstant take(const SparseLayout &layout) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<circle::DimensionMetadata>> dimensions;
+    for (const Level &level : levels) {
+      if (!level.sparse) {
+        auto size = static_cast<int32_t>(level.size);
+        dimensions.push_back(circle::CreateDimensionMetadata(builder, circle::DimensionType::DENSE, size));
+        continue;
+      }
+      auto [segmentType, segments] = list(builder, level.segments);
+      auto [indexType, indices] = list(builder, level.indices);
+      dimensions.push_back(circle::CreateDimensionMetadata(builder, circle::DimensionType::SPARSE_CSR, 0, segmentType,
+                                                           segments, indexType, indices));
+    }
+    builder.Finish(circle::CreateSparsityParametersDirect(
+        builder, &layout.order, layout.blockMap.empty() ? nullptr : &layout.blockMap, &dimensions));
+    return {std::move(stored), builder.Release()};
+  }
+
+private:
+  struct Level {
+    int64_t size, step; ///< the step is in bytes
+    bool sparse;
+    std::vector<int32_t> segments{0}, indices{};
+  };
+  llvm::ArrayRef<uint8_t> dense;
+  size_t elementBytes;
+  std::vector<Level> levels;
+  std::string stored;
+
+  bool isZero(size_t depth, int64_t at) const {
+    if (depth == levels.size())
+      return llvm::all_of(dense.slice(at, elementBytes), [](uint8_t byte) { return byte == 0; });
+    for (int64_t i = 0; i < levels[depth].size; ++i)
+      if (!isZero(depth + 1, at + i * levels[depth].step))
+        return false;
+    return true;
+  }
+
+  /// In 16 bits, which every reader knows, where they are enough.
+  static std::pair<circle::SparseIndexVector, flatbuffers::Offset<void>> list(flatbuffers::FlatBufferBuilder &builder,
+                                                                              const std::vector<int32_t> &numbers) {
+    if (llvm::any_of(numbers, [](int32_t number) { return number > UINT16_MAX; }))
+      return {circle::SparseIndexVector::Int32Vector, circle::CreateInt32VectorDirect(builder, &numbers).Union()};
+    std::vector<uint16_t> narrow(numbers.begin(), numbers.end());
+    return {circle::SparseIndexVector::Uint16Vector, circle::CreateUint16VectorDirect(builder, &narrow).Union()};
+  }
+};
+
 } // namespace
+
+llvm::Expected<SparseConstant> sparsify(const SparseLayout &layout, llvm::ArrayRef<int32_t> shape,
+                                        llvm::ArrayRef<uint8_t> dense, size_t elementBytes) {
+  Sparsifier sparsifier(dense, elementBytes);
+  if (llvm::Error error = sparsifier.prepare(layout, shape))
+    return error;
+  sparsifier.visit(0, 0);
+  return sparsifier.take(layout);
+}
 
 llvm::Expected<std::unique_ptr<uint8_t[]>> densify(const circle::SparsityParameters &sparsity,
                                                    llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<uint8_t> stored,

@@ -84,6 +84,9 @@ void Taint::visit(const Operator &op, std::vector<unsigned> &work) {
   if (!tainted)
     return;
   stateTainted |= (effects & (uint8_t(Effect::WritesState) | uint8_t(Effect::ReadsState))) != 0;
+  for (const Use &use : op.operands())
+    if (const Value *variable = use.get(); variable && variable->isVariable && (effects & uint8_t(Effect::WritesState)))
+      values[variable->subgraph()->index][variable->index] = true;
   for (const Value *result : op.results())
     if (result)
       values[result->subgraph()->index][result->index] = true;

@@ -93,6 +93,74 @@ TEST(Intervention, RealModels) {
   EXPECT_GE(tally.tried, 400u);
 }
 
+/// Every flag of circle2circle that stands for passes, by itself, wherever it applies.
+TEST(Numerics, EachFlagAlone) {
+  if (realModels().empty())
+    GTEST_SKIP() << "there is no folder of models (ORIGO_SHARED says where it is)";
+  std::map<std::string, Pipeline> flags;
+  for (const Pass &pass : allPasses())
+    for (const PassFlag &flag : pass.flags)
+      flags[flag.name.str()].add(pass, flag.scopes);
+  struct Counts {
+    unsigned models = 0, executed = 0;
+  };
+  std::map<std::string, Counts> counts;
+  const double mostWork = isThorough() ? 1e9 : 1e6;
+  for (const std::string &file : realModels()) {
+    SCOPED_TRACE(file);
+    std::unique_ptr<Model> before = importAsSource(file);
+    if (!before || workOf(*before) > mostWork)
+      continue;
+    std::optional<Baseline> baseline; // made when the first flag applies
+    bool runs = true;
+    for (const auto &[flag, pipeline] : flags) {
+      SCOPED_TRACE(flag);
+      PayloadStore store;
+      std::unique_ptr<Model> after = importAsSource(file);
+      origo::RunOptions options;
+      options.format = Format::Circle; // which has more operators
+      unsigned applied = 0; // that dead code goes is no sign of the flag
+      options.onRewrite = [&](const RewriteEvent &event) { applied += event.rule != "unused"; };
+      if (llvm::Error error = runPipeline(*after, pipeline, store, options)) {
+        ADD_FAILURE() << llvm::toString(std::move(error));
+        continue;
+      }
+      if (applied == 0)
+        continue;
+      Counts &count = counts[flag];
+      ++count.models;
+      if (runs && !baseline) {
+        auto made = Baseline::of(*before, {1});
+        if (made)
+          baseline.emplace(std::move(*made));
+        else
+          llvm::consumeError(made.takeError());
+        runs = baseline.has_value();
+      }
+      bool changes = llvm::any_of(pipeline.entries, [](const auto &entry) { return entry.pass->changesResults; });
+      if (!runs || changes)
+        continue;
+      auto comparison = baseline->compare(*after);
+      if (!comparison) {
+        ADD_FAILURE() << "can be run before the passes only: " << reasonOf(comparison.takeError());
+        continue;
+      }
+      ++count.executed;
+      for (const Deviation &deviation : comparison->deviations)
+        ADD_FAILURE() << describe(deviation);
+    }
+  }
+  unsigned executed = 0, idle = 0;
+  for (const auto &[flag, pipeline] : flags) {
+    const Counts &count = counts[flag];
+    idle += count.models == 0;
+    llvm::outs() << "models: --" << flag << " applies to " << count.models << ", executed " << count.executed << '\n';
+    executed += count.executed;
+  }
+  EXPECT_GE(executed, 150u);
+  EXPECT_LE(idle, flags.size() / 2) << "flags that apply to no model; tests/golden shows each at work";
+}
+
 /// Two tensors that always hold the same, and are used in different ways.
 const char *const twins = R"(origo 1
 model circle version 0

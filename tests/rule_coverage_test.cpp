@@ -85,4 +85,28 @@ TEST(RuleCoverage, GoldenCasesShowEachRuleAndEachReason) {
         << "no case of tests/golden shows a rule decline for \"" << reason << '"';
 }
 
+/// A rule reads like its equation: with its conditions, half of them have at most twenty lines.
+TEST(RuleCoverage, TheMedianRuleIsShort) {
+  std::vector<size_t> lengths;
+  std::error_code ec;
+  for (llvm::sys::fs::recursive_directory_iterator it(ORIGO_SOURCE_DIR "/passes", ec), end; it != end && !ec;
+       it.increment(ec)) {
+    auto buffer = llvm::MemoryBuffer::getFile(it->path());
+    if (!StringRef(it->path()).ends_with(".cpp") || !buffer)
+      continue;
+    llvm::Regex begin("^(static )?Rule [A-Za-z]+\\(.*\\{$");
+    size_t length = 0; // of the rule that the line is in
+    for (StringRef line : llvm::split((*buffer)->getBuffer(), '\n')) {
+      length = length ? length + 1 : begin.match(line);
+      if (length && line == "}") {
+        lengths.push_back(length);
+        length = 0;
+      }
+    }
+  }
+  ASSERT_GT(lengths.size(), 60u);
+  std::nth_element(lengths.begin(), lengths.begin() + lengths.size() / 2, lengths.end());
+  EXPECT_LE(lengths[lengths.size() / 2], 20u);
+}
+
 } // namespace

@@ -522,7 +522,7 @@ TEST(Taint, GoldenCases) {
     }
   }
   counts.print("golden cases");
-  expectPrecise(counts, 96); // many are about zeros and ones
+  expectPrecise(counts, 90); // many are about zeros and ones, or about one gate of several
   EXPECT_EQ(counts.exempt.size(), 4u);
   EXPECT_NE(counts.exempt["not-needed"], 0u);
   EXPECT_NE(counts.exempt["value-cancelled"], 0u);

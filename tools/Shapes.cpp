@@ -411,6 +411,26 @@ void linearAdds(B &b, uint64_t n) {
     return t;
   });
 }
+/// Each is twelve operators a moment.
+void lstms(B &b, uint64_t n) {
+  auto moments = static_cast<int32_t>(std::min<uint64_t>(200, n / 12));
+  line(b, {1, moments, 4}, [&](Value *t) {
+    for (uint64_t made = 0; made + 12 * moments <= n; made += 12 * moments) {
+      llvm::SmallVector<Value *> operands{t};
+      for (unsigned weights = 0; weights < 8; ++weights)
+        operands.push_back(b.distinct({4, 4}));
+      operands.append(3, nullptr); // no gate looks at the cell
+      for (unsigned bias = 0; bias < 4; ++bias)
+        operands.push_back(b.distinct(channels));
+      operands.append(2, nullptr); // no projection
+      for (unsigned state = 0; state < 2; ++state)
+        operands.push_back(b.same(row, 0));
+      t = b.like(Op::UNIDIRECTIONAL_SEQUENCE_LSTM, operands,
+                 {{"fused_activation_function", int64_t(circle::ActivationFunctionType::TANH)}});
+    }
+    return t;
+  });
+}
 
 } // namespace
 
@@ -444,6 +464,7 @@ llvm::ArrayRef<Shape> allShapes() {
       {"into-one", "n operators that fuse into one FULLY_CONNECTED", plain, 1, intoOne},
       {"divs", "DIVs by equal constants, merged and expanded", "-O1 --remove_duplicate_const --expand_broadcast_const",
        1, divs},
+      {"lstms", "UNIDIRECTIONAL_SEQUENCE_LSTMs of 200 moments", "--unroll_unidirseqlstm", 1, lstms},
       {"linear-adds", "FULLY_CONNECTED and ADD, with equal biases", merging, 1, linearAdds},
   };
   return shapes;

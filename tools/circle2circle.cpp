@@ -3,6 +3,7 @@
 #include "quantize/Records.h"
 #include "report/target/Target.h"
 #include "steps/Optimize.h"
+#include "steps/Sparsify.h"
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
@@ -129,16 +130,21 @@ struct RefusedFlag {
   llvm::StringLiteral name, why;
 };
 const RefusedFlag refusedFlags[] = {
-    {"unroll_unidirseqlstm", "what its state holds for the next run would be lost"},
-    {"fuse_bcq", "binary-coded constants are found by the order of the outputs, and no published model shows it"},
+    {"fuse_bcq", "its codes only approximate the weights that they are found by, and no published model shows them"},
 };
 
-/// Of the same kind, with a value.
-cl::list<std::string> sparsify[] = {
-#define REFUSED(name) cl::list<std::string>(name, cl::desc("refused: constants are not made sparse"), cl::cat(flags))
-    REFUSED("sparsify_tensor"),     REFUSED("sparsify_traversal_order"), REFUSED("sparsify_format"),
-    REFUSED("sparsify_block_size"), REFUSED("sparsify_block_map"),
-#undef REFUSED
+steps::SparsifyRequest sparse;
+/// The constant that is stored without its zeros, and how.
+cl::opt<std::string, true> sparsify[] = {
+#define SPARSIFY(name, member, value, text)                                                                            \
+  cl::opt<std::string, true>(name, cl::location(sparse.member), cl::value_desc(value), cl::desc(text), cl::cat(flags))
+    SPARSIFY("sparsify_tensor", tensor, "name", "The constant with this name is stored without its zeros"),
+    SPARSIFY("sparsify_traversal_order", order, "0,1,2,3",
+             "In this order of dimensions, and of blocks behind them (default: as they are numbered)"),
+    SPARSIFY("sparsify_format", format, "d,s", "Of each dimension: all places (d), or those that hold something (s)"),
+    SPARSIFY("sparsify_block_map", blockMap, "0,1", "Dimensions that are divided into blocks"),
+    SPARSIFY("sparsify_block_size", blockSize, "4,1", "How long a block is in each of them"),
+#undef SPARSIFY
 };
 
 /// Switches that are asked for on the command line or in the configuration.
@@ -169,9 +175,10 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
     return asked.takeError();
   Pipeline &pipeline = *asked;
   leaveOut(pipeline, flagOptions);
-  for (const cl::list<std::string> &option : sparsify)
-    if (!option.empty())
-      return makeError("--" + option.ArgStr + " is not supported: constants are not made sparse");
+  if (sparse.tensor.empty())
+    for (const auto &option : sparsify)
+      if (!option.getValue().empty())
+        return makeError("--" + option.ArgStr + " goes with --sparsify_tensor");
   if (llvm::Error error = steps::addPasses(pipeline, passes))
     return error;
   for (const auto &option : flagOptions)
@@ -207,9 +214,9 @@ llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::Stri
 
 int listPasses() {
   for (const Pass &pass : allPasses()) {
-    llvm::outs() << llvm::left_justify(pass.name, 30) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
+    llvm::outs() << llvm::left_justify(pass.name, 36) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
     for (const PassFlag &flag : pass.flags)
-      llvm::outs() << llvm::left_justify("", 34) << "--" << flag.name << '\n';
+      llvm::outs() << llvm::left_justify("", 40) << "--" << flag.name << '\n';
   }
   return 0;
 }
@@ -301,6 +308,12 @@ llvm::Error applyConfig(const FlagOptions &flagOptions) {
       }
     } else {
       llvm::StringRef name = key;
+      auto *text = llvm::find_if(sparsify, [&](const auto &option) { return option.ArgStr == name; });
+      if (text != std::end(sparsify)) {
+        if (text->getNumOccurrences() == 0)
+          text->setValue(value);
+        continue;
+      }
       auto option = llvm::find_if(flagOptions, [&](const auto &option) { return option->ArgStr == name; });
       if (option == flagOptions.end())
         return inFile(config, makeError("[one-optimize]: unknown key \"" + printable(key) +
@@ -325,6 +338,11 @@ llvm::Error fixBatch(Model &model) {
       shape.front() = 1;
   }
   return Editor(model).resizeInputs(shapes);
+}
+
+/// What is done once the rewrites are: how constants are stored.
+llvm::Error storeSparse(Model &model, PayloadStore &store) {
+  return sparse.tensor.empty() ? llvm::Error::success() : steps::sparsify(model, sparse, store);
 }
 
 RunOptions runOptions() {
@@ -470,6 +488,8 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   }
   if (llvm::Error error = (*observer)->finish(llvm::errs()))
     return error;
+  if (llvm::Error error = storeSparse(model, store))
+    return inFile(input, std::move(error));
 
   ExportOptions exportOptions;
   exportOptions.format = format;
@@ -484,8 +504,9 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   for (const std::string &note : notes)
     tools::note(note);
   tools::tellResult(input, output, before, model.operatorCount(), model.rewrites,
-                    pipeline.empty() ? "; no rewrite was asked for, -O1 is all safe ones"
-                                     : "; no rewrite applied, --explain=NAME says why");
+                    !sparse.tensor.empty() ? "; the constant is sparse"
+                    : pipeline.empty()     ? "; no rewrite was asked for, -O1 is all safe ones"
+                                           : "; no rewrite applied, --explain=NAME says why");
   return llvm::Error::success();
 }
 
@@ -511,6 +532,8 @@ llvm::Error makeResult(const Pipeline &pipeline, std::optional<uint32_t> fuel, c
   options.format = tools::kindOf(path) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
   if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
     return inFile(input, std::move(error));
+  if (llvm::Error error = storeSparse(*imported->model, store))
+    return inFile(input, std::move(error));
   ExportOptions exportOptions;
   exportOptions.format = *options.format;
   return tools::save(*imported, path, exportOptions);
@@ -530,6 +553,8 @@ llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t
   if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
     return error;
   rewrites = imported->model->rewrites;
+  if (llvm::Error error = storeSparse(*imported->model, store))
+    return error;
   ExportOptions exportOptions;
   exportOptions.format = *options.format;
   if (llvm::Error error = tools::save(*imported, output, exportOptions))

@@ -182,13 +182,17 @@ void Build::state(Value &value, const ResultType &type) {
 
 Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
-  if (auto known = match.bound.find(&node); known != match.bound.end())
+  if (auto known = match.bound.find(&node); known != match.bound.end()) {
+    if (node.kind == Expr::Kind::Operation)
+      asked.insert(known->second);
     return known->second;
+  }
   if (auto known = built.find(&node); known != built.end())
     return known->second;
   Value *value = nullptr;
   switch (node.kind) {
   case Expr::Kind::Bound:
+    asked.insert(node.bound.value);
     return node.bound.value;
   case Expr::Kind::Number: {
     auto number = static_cast<float>(node.number);

@@ -53,6 +53,7 @@ private:
   SourceLine where;
   std::string declined;
   llvm::SmallDenseMap<const Expr::Node *, Value *, 8> built;
+  llvm::SmallPtrSet<const Value *, 8> asked; ///< results of operators of the pattern that the rule uses as they are
   llvm::SmallVector<Created, 4> created;
   llvm::SmallDenseMap<const Operator *, unsigned, 8> places; ///< in it
   llvm::SmallDenseMap<const Value *, Made, 4> made;
@@ -94,6 +95,7 @@ private:
   // Judging.
   RewriteResult finish();
   std::string lawsBroken();
+  bool standsTwice() const;
   std::optional<UnneededReason> whyUnneeded(const Operator &op, unsigned position) const;
   bool isTimesZero(const Operator &op, unsigned position) const;
   bool isBranchNotTaken(const Operator &op, unsigned position) const;
@@ -103,6 +105,7 @@ private:
   bool sharesOperand(const Created &copy) const;
   std::string targetRefusal();
   const char *effectsRefusal();
+  bool keepsState(const Operator &root) const;
   const char *misfit(const Replaced &item) const;
   void leaveKept();
   void assignWork();

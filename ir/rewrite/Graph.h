@@ -26,6 +26,8 @@ public:
   bool isFloat() const { return value->type == TensorType::FLOAT32; }
   bool isConstant() const { return value->isConstant(); }
   bool isOutput() const { return value->isInterface(); }
+  /// It keeps what it holds from one run to the next.
+  bool isVariable() const { return value->isVariable; }
   /// A constant whose bytes are at hand and fill its shape.
   bool isDenseConstant() const;
   uint64_t payloadSize() const { return value->payload().size(); }

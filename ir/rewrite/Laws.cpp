@@ -67,6 +67,15 @@ bool Build::sharesOperand(const Created &copy) const {
   return shared;
 }
 
+/// Does an operator of the pattern stay though the rule does not use its result? That is then an operand which the rule
+/// takes for any other one.
+bool Build::standsTwice() const {
+  return llvm::any_of(match.consumed, [&](const Operator *op) {
+    return !isOwn(*op, consumed) &&
+           llvm::none_of(op->results(), [&](const Value *result) { return asked.contains(result); });
+  });
+}
+
 std::string Build::lawsBroken() {
   if (!match.misuse.empty())
     return match.misuse.str();
@@ -162,29 +171,68 @@ const char *Build::misfit(const Replaced &item) const {
   return old.type != with.type || !mayHaveShape(old, statedShape(with)) ? "type or shape would change" : nullptr;
 }
 
+/// Is all of the operator's state in variables among its operands?
+static bool keepsVariables(const Operator &op) {
+  return op.info() && (op.info()->effects == 0 ||
+                       llvm::any_of(op.info()->operands, [](const OperandInfo &operand) { return operand.variable; }));
+}
+
+static llvm::SmallVector<const Value *, 4> variablesOf(const Operator &op) {
+  llvm::SmallVector<const Value *, 4> list;
+  for (const Use &use : op.operands())
+    if (use.get() && use.get()->isVariable && !llvm::is_contained(list, use.get()))
+      list.push_back(use.get());
+  return list;
+}
+
+/// Do created operators do to the root's variables what it does? Each is written by one, behind all that read it.
+bool Build::keepsState(const Operator &root) const {
+  constexpr auto state = uint8_t(Effect::ReadsState) | uint8_t(Effect::WritesState);
+  if ((root.effects() & ~state) || !keepsVariables(root))
+    return false;
+  auto writes = [](const Operator &op) { return bool(op.effects() & uint8_t(Effect::WritesState)); };
+  auto variables = variablesOf(root);
+  llvm::SmallDenseMap<const Value *, const Operator *, 4> writers;
+  for (const Created &item : created)
+    for (const Value *variable : variablesOf(*item.op))
+      if (!llvm::is_contained(variables, variable) ||
+          (writes(*item.op) && !writers.try_emplace(variable, item.op).second))
+        return false;
+  if (llvm::any_of(created, [&](const Created &item) {
+        return item.op->effects() != 0 && ((item.op->effects() & ~state) || !keepsVariables(*item.op));
+      }))
+    return false;
+  for (const Value *variable : variables) {
+    const Operator *writer = writers.lookup(variable);
+    if (writes(root) != bool(writer))
+      return false;
+    // What the writer works on; all who read the variable have to be among them.
+    llvm::SmallPtrSet<const Operator *, 16> before{writer};
+    for (llvm::SmallVector<const Operator *, 16> open{writer}; writer && !open.empty();)
+      for (const Use &use : open.pop_back_val()->operands())
+        if (const Created *maker = this->maker(use.get()); maker && before.insert(maker->op).second)
+          open.push_back(maker->op);
+    for (const Created &item : created)
+      if (writer && llvm::is_contained(variablesOf(*item.op), variable) && !before.contains(item.op))
+        return false;
+  }
+  return true;
+}
+
 /// What has effects may be replaced by what has the same ones, in the same place among all that have any: it is the one
-/// root, and a changed copy of it, or another operator that does the same to the same variables, takes its place.
+/// root, and a changed copy of it, or operators that do the same to the same variables, take its place.
 const char *Build::effectsRefusal() {
   auto hasEffects = [](const Operator *op) { return op->effects() != 0; };
-  auto variables = [](const Operator &op) {
-    llvm::SmallVector<const Value *, 4> list;
-    for (const Use &use : op.operands())
-      if (use.get() && use.get()->isVariable)
-        list.push_back(use.get());
-    llvm::sort(list);
-    return list;
-  };
   unsigned before = llvm::count_if(consumed, hasEffects);
   unsigned after = llvm::count_if(created, [&](const Created &item) { return hasEffects(item.op); });
   if (before == 0 && after == 0)
     return nullptr;
   const Operator &root = *roots.front();
+  bool alone = before == 1 && roots.size() == 1 && hasEffects(&root);
   auto *item = llvm::find_if(created, [&](const Created &one) { return hasEffects(one.op); });
-  bool same = before == 1 && after == 1 && roots.size() == 1 && hasEffects(&root) &&
-              item->op->effects() == root.effects() && variables(*item->op) == variables(root);
-  bool copied = same && isOwn(root, item->originals);
-  bool state = same && !(root.effects() & (uint8_t(Effect::Random) | uint8_t(Effect::Unknown)));
-  return copied || state ? nullptr : "an operator with effects is neither moved nor replaced";
+  bool copied = alone && after == 1 && item->op->effects() == root.effects() && isOwn(root, item->originals) &&
+                variablesOf(*item->op) == variablesOf(root);
+  return copied || (alone && keepsState(root)) ? nullptr : "an operator with effects is neither moved nor replaced";
 }
 
 /// Why the target does not take an operator that would be created.

@@ -135,7 +135,7 @@ RewriteResult Build::finish() {
   if (roots.size() > 1 && llvm::any_of(roots, [](const Operator *root) { return lineage::count(*root) > 1; }))
     return give(decline("one of several roots stands for several equal operators"));
   if (std::string law = lawsBroken(); !law.empty())
-    return give(RewriteResult::refused(law));
+    return give(standsTwice() ? decline("a value stands at two places of the pattern") : RewriteResult::refused(law));
   if (std::string spin = engine.spinning(roots); !spin.empty())
     return give(decline(spin));
   apply();

@@ -60,9 +60,8 @@ void Build::stampConstant(Value &constant) {
   auto feeds = [&](const Value &value, const Operator &op, auto &&feeds) -> bool {
     bool base = false;
     value.forEachUse([&](Use &use) {
-      for (const Created &item : created)
-        if (item.op == use.user()) // through a bridge too
-          base |= isOwn(op, item.originals) || (item.synthetic && feeds(*item.op->result(), op, feeds));
+      if (const Created *item = createdBy(use.user())) // through a bridge too
+        base |= isOwn(op, item->originals) || (item->synthetic && feeds(*item->op->result(), op, feeds));
     });
     return base;
   };

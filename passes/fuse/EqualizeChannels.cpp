@@ -29,7 +29,8 @@ static Rule balance() {
             if (const char *why = readLinear(m.root(), behind))
               return decline(why);
             Activation activation = m.op(first).activation();
-            if (m.has(clamped) && (!m[bound].isFloat() || m[bound].elementCount() != before.channels || m[bound].rank() != 1))
+            if (m.has(clamped) &&
+                (!m[bound].isFloat() || m[bound].elementCount() != before.channels || m[bound].rank() != 1))
               return decline("is clamped to other than a number a channel");
             if (activation != Activation::NONE && activation != Activation::RELU && activation != Activation::RELU6)
               return decline("the activation does not scale");
@@ -39,6 +40,10 @@ static Rule balance() {
               return decline("the filter has other channels");
             Expr w = reach(before.filter, m.op(first).code() == Op::DEPTHWISE_CONV_2D ? 3 : 0);
             Expr v = reach(behind.filter, static_cast<size_t>(behind.filter.rank()) - 1);
+            auto isFinite = [](double n) { return std::isfinite(n); };
+            for (Tensor numbers : {before.filter, before.bias, behind.filter, m[bound]})
+              if (numbers && !m.every(numbers, isFinite))
+                return decline("a filter is not finite, or the ranges are too far apart");
             // A channel that is nothing but zero, or lost among the others, stays.
             Expr both = minimum(w, v), s = op(Op::SELECT_V2, {op(Op::GREATER, {both, 1e-12}), sqrt(w / v), 1.0});
             if (m.everyOf(s * 1.0, [](float ratio, float, float) { return ratio > 0.8f && ratio < 1.25f; }))

@@ -1,5 +1,7 @@
 #include "passes/Rule.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// The shape in which an instance norm over these axes goes over dimensions 1 and 2, for each element of the last: that
@@ -74,7 +76,7 @@ static Rule norm() {
             if (!offset || !slope)
               return decline("gamma or beta is not one number a channel");
             std::optional<Number> small = m.number(m[epsilon]);
-            if (!small)
+            if (!small || !m.every(m[epsilon], [](double n) { return n >= 0 && std::isfinite(n); }))
               return decline("epsilon is not one number");
             auto bridge = SyntheticReason::LayoutBridge;
             Expr input = whole ? Expr(x) : reshape(x, list(picture)).synthetic(bridge);

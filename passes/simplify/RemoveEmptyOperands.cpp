@@ -8,7 +8,9 @@ namespace origo {
 static Rule concatenation() {
   return {"concatenation", "", op(Op::CONCATENATION, {}).mayActivate(), [](Match &m) {
             Node root = m.root();
-            auto isEmpty = [&](unsigned i) { return root.operand(i).elementCount() == 0; };
+            auto isEmpty = [&](unsigned i) {
+              return root.operand(i).isStatic() && root.operand(i).elementCount() == 0;
+            };
             if (llvm::none_of(llvm::seq(0u, root.operandCount()), isEmpty))
               return decline("no operand is known to be empty");
             std::vector<Expr> kept;

@@ -1,7 +1,7 @@
 // usage: node run.mjs BIN MODULES SCRATCH SEEDS < LIST     what rewrites make computes what was there before
 // BIN holds circle2circle, MODULES the runtimes of package.json, LIST the .tflite and .origo files. Each is run with as
 // many different inputs as SEEDS says. Exits with 1 if a rewritten model computes something else, or nothing any more.
-import { execFile, fork } from 'node:child_process';
+import { execFile, execFileSync, fork } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,8 +10,13 @@ import { promisify } from 'node:util';
 const [bin, modules, scratch, seedCount] = process.argv.slice(2);
 const seeds = Array.from({ length: Number(seedCount) }, (_, i) => i + 1);
 const circle2circle = path.join(bin, 'circle2circle');
-// -O1, and rewrites outside it wherever they apply.
-const variants = ['-O1', '--passes=decompose-hard-swish', '--passes=merge-duplicate-constants'];
+// -O1, and rewrites outside it wherever they apply; with ORIGO_ORACLE_PASSES=all each pass by itself that changes no results.
+const variants = ['-O1', '--passes=decompose-hard-swish', '--passes=merge-duplicate-constants', '--passes=unroll-sequence-lstm'];
+if (process.env.ORIGO_ORACLE_PASSES === 'all') {
+  const listed = execFileSync(circle2circle, ['--list-passes'], { encoding: 'utf8' }).split('\n');
+  const names = listed.filter((line) => /^\S/.test(line) && !line.includes('changes results')).map((line) => line.split(' ')[0]);
+  variants.splice(0, variants.length, ...names.map((name) => `--passes=${name}`));
+}
 const secondsEach = 120 * seeds.length;
 
 /** Writes the model after the option, and says what it did. */
@@ -36,7 +41,7 @@ async function cases(model, number) {
   const before = model.endsWith('.tflite') ? model : converted;
   const list = [];
   for (const option of variants) {
-    const after = file(option.replace(/.*[-=]/, ''));
+    const after = file(option.replace(/^-+(passes=)?/, ''));
     const trace = await write(option, model, after);
     // A list of passes drops what is not used too, which is no reason to run the model.
     const fired = trace.includes(`"pass":"${option.replace(/.*=/, '')}"`);
@@ -77,10 +82,12 @@ class Lane {
  * Neither runtime can run everything, and one that ran the model before has to run the one after. With several seeds,
  * what a rewrite changed is run in two.
  */
-async function compare(lane, { before, after, changed }) {
+async function compare(lane, { option, before, after, changed }) {
   const verdicts = [];
   const enough = changed && seeds.length > 1 ? 2 : 1;
-  for (const engine of ['tflite', 'litert', 'xnnpack']) {
+  // The oldest one leaves out what is fused into TRANSPOSE_CONV.
+  const engines = option === '--passes=separate-activation' ? ['litert', 'xnnpack'] : ['tflite', 'litert', 'xnnpack'];
+  for (const engine of engines) {
     if (verdicts.filter(({ state }) => state === 'equal').length === enough) break;
     verdicts.push({ engine, ...await lane.ask({ engine, modules, before, after, seeds }) });
     // One that reads what it did not write, such as by a wrong index, has no meaning to be kept elsewhere either.
