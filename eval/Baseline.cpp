@@ -314,6 +314,11 @@ public:
         });
     if (!outputs)
       return outputs.takeError();
+    for (const Value *value : wanted) { // what an operator leaves in a variable is none of its results
+      auto held = clean.find(value);
+      if (auto bytes = value->isVariable ? state.variable(*value) : std::nullopt; bytes && held != clean.end())
+        now[value] = distance(held->second.tensor, *value, view({value->type, held->second.tensor.shape, bytes->vec()}, *value));
+    }
     for (auto &[value, far] : now) {
       std::vector<double> &most = moved[value];
       most.resize(far.size(), 0);
