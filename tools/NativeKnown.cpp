@@ -101,6 +101,12 @@ const Known numbers[] = {
        return op.code == Op::CONV_2D && isOf(op.operand(0), TensorType::FLOAT32) && hasEqualScales(operand(op, 1));
      },
      "where floats meet weights, scales by channel that are all equal are taken for one, which is 0"},
+    {[](const Operator &op) { return op.code == Op::SLICE && op.operand(1)->type != operand(op, 2)->type; },
+     "sizes are read as if they had as many bits as positions"},
+    {[](const Operator &op) {
+       return op.code == Op::PADV2 && operand(op, 2) && !sameQuantization(op.operand(0)->quantization, operand(op, 2)->quantization);
+     },
+     "what is quantised otherwise than the input pads as 0"},
     {[](const Operator &op) { return op.code == Op::HASHTABLE_LOOKUP; }, "of equal keys it finds any"},
     {[](const Operator &op) { return op.code == Op::RESHAPE && operand(op, 1) && operand(op, 1)->rank() != 1; },
      "a shape that is not a vector is passed over"},
