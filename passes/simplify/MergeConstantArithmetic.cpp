@@ -35,6 +35,9 @@ static bool isSoundProduct(float a, float b, float product) {
   return isSoundSum(a, b, product) && (a == 0 || b == 0 || std::isnormal(product));
 }
 
+static bool isZero(float, float, float product) { return product == 0; }
+static bool isFirstZero(float a, float, float) { return a == 0; }
+
 /// Zero would make a number out of what is not one, or the other way round.
 static bool isSoundRatio(float a, float b, float ratio) {
   return std::isnormal(a) && std::isnormal(b) && std::isnormal(ratio);
@@ -55,6 +58,8 @@ static Rule associate(llvm::StringLiteral name, Op code) {
               return decline("the constant has other users, for whom it would have to stay");
             if (!m.everyOf(both, code == Op::MUL ? isSoundProduct : isSoundSum))
               return decline("the constants, or the number that they make, are not finite or not normal");
+            if (code == Op::MUL && m.everyOf(both, isZero) && !m.everyOf(both, isFirstZero)) // it is not the first that loses all of x
+              return decline("the second factor, or both together, make it zero");
             return m.replace(clone(outer).operand(m.positionOf(inner), x).operand(m.positionOf(d), fold(both)));
           }};
 }
