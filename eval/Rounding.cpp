@@ -110,7 +110,8 @@ template <class T> static void jiggleAll(llvm::MutableArrayRef<uint8_t> bytes, d
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     T number;
     std::memcpy(&number, bytes.data() + at, sizeof(T));
-    if (!std::isfinite(number) || number == std::rint(number))
+    // Integers are exact, up to where all floats are integers.
+    if (!std::isfinite(number) || (number == std::rint(number) && std::fabs(static_cast<double>(number)) * part < 1))
       continue;
     T moved = static_cast<T>(static_cast<double>(number) * (1 + (seed >> 63 ? part : -part)));
     if (std::isfinite(moved))
