@@ -17,21 +17,24 @@ using llvm::StringRef;
 
 namespace {
 
+void forEachSourceOfPasses(llvm::function_ref<void(StringRef)> visit) {
+  std::error_code ec;
+  for (llvm::sys::fs::recursive_directory_iterator it(ORIGO_SOURCE_DIR "/passes", ec), end; it != end && !ec;
+       it.increment(ec))
+    if (auto buffer = llvm::MemoryBuffer::getFile(it->path()); StringRef(it->path()).ends_with(".cpp") && buffer)
+      visit((*buffer)->getBuffer());
+}
+
 /// The texts in `decline("…")` of the files of passes/, as far as they are written out there.
 std::set<std::string> reasonsInSources() {
   std::set<std::string> reasons;
-  std::error_code ec;
-  for (llvm::sys::fs::recursive_directory_iterator it(ORIGO_SOURCE_DIR "/passes", ec), end; it != end && !ec;
-       it.increment(ec)) {
-    auto buffer = llvm::MemoryBuffer::getFile(it->path());
-    if (!StringRef(it->path()).ends_with(".cpp") || !buffer)
-      continue;
+  forEachSourceOfPasses([&](StringRef source) {
     llvm::Regex pattern("decline\\(\"([^\"]*)\"");
     llvm::SmallVector<StringRef> found;
-    for (StringRef rest = (*buffer)->getBuffer(); pattern.match(rest, &found);
+    for (StringRef rest = source; pattern.match(rest, &found);
          rest = rest.drop_front(found[0].end() - rest.begin()))
       reasons.insert(found[1].str());
-  }
+  });
   return reasons;
 }
 
@@ -88,22 +91,17 @@ TEST(RuleCoverage, GoldenCasesShowEachRuleAndEachReason) {
 /// A rule reads like its equation: with its conditions, half of them have at most twenty lines.
 TEST(RuleCoverage, TheMedianRuleIsShort) {
   std::vector<size_t> lengths;
-  std::error_code ec;
-  for (llvm::sys::fs::recursive_directory_iterator it(ORIGO_SOURCE_DIR "/passes", ec), end; it != end && !ec;
-       it.increment(ec)) {
-    auto buffer = llvm::MemoryBuffer::getFile(it->path());
-    if (!StringRef(it->path()).ends_with(".cpp") || !buffer)
-      continue;
+  forEachSourceOfPasses([&](StringRef source) {
     llvm::Regex begin("^(static )?Rule [A-Za-z]+\\(.*\\{$");
     size_t length = 0; // of the rule that the line is in
-    for (StringRef line : llvm::split((*buffer)->getBuffer(), '\n')) {
+    for (StringRef line : llvm::split(source, '\n')) {
       length = length ? length + 1 : begin.match(line);
       if (length && line == "}") {
         lengths.push_back(length);
         length = 0;
       }
     }
-  }
+  });
   ASSERT_GT(lengths.size(), 60u);
   std::nth_element(lengths.begin(), lengths.begin() + lengths.size() / 2, lengths.end());
   EXPECT_LE(lengths[lengths.size() / 2], 20u);

@@ -211,7 +211,8 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
   if (format == CompareFormat::Json) {
     using ordered = nlohmann::ordered_json;
     auto totals = [&](const ResultSummary &one, const JoinSummary *time) {
-      ordered sums = {{"operators", one.operators}, {"synthetic", one.synthetic}, {"bytes", one.bytes}, {"synthetic_bytes", one.syntheticBytes}};
+      ordered sums = {{"operators", one.operators}, {"synthetic", one.synthetic}, {"bytes", one.bytes},
+                      {"synthetic_bytes", one.syntheticBytes}};
       if (time)
         sums["total_ns"] = time->total;
       return sums;
@@ -262,8 +263,9 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     return "";
   }
   size_t named = lines.size();
-  lines.push_back({{}, 0, "(synthetic)", {std::to_string(a.synthetic) + " operators", std::to_string(b.synthetic) + " operators"}, {a.syntheticBytes, b.syntheticBytes}});
-  lines.push_back({{}, 0, "(total)", {std::to_string(a.operators) + " operators", std::to_string(b.operators) + " operators"}, {a.bytes, b.bytes}});
+  auto operators = [](size_t count) { return std::to_string(count) + " operators"; };
+  lines.push_back({{}, 0, "(synthetic)", {operators(a.synthetic), operators(b.synthetic)}, {a.syntheticBytes, b.syntheticBytes}});
+  lines.push_back({{}, 0, "(total)", {operators(a.operators), operators(b.operators)}, {a.bytes, b.bytes}});
   if (times) {
     lines[named].ns = {figures.times->first.synthetic, figures.times->second.synthetic};
     lines[named + 1].ns = {figures.times->first.total, figures.times->second.total};
