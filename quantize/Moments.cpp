@@ -17,15 +17,23 @@ constexpr uint64_t mostPositions = 256;
 /// How a convolution goes over its input; a product of matrices is one of 1 × 1.
 struct Window {
   int64_t height = 1, width = 1, strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  bool padded = false; ///< so that there is a result for each stride
 };
+
+int64_t resultsAlong(int64_t length, int64_t size, int64_t stride, int64_t dilation, bool padded) {
+  int64_t places = padded ? length : length - (size - 1) * dilation;
+  return std::max<int64_t>(0, (places + stride - 1) / stride);
+}
 
 template <class Options> Window windowOf(const Operator &op) {
   const auto *options = op.options.as<Options>();
   const Value &filter = *op.operand(1);
   if (!options)
-    return {filter.shape[1], filter.shape[2]};
-  return {filter.shape[1],        filter.shape[2],         options->stride_h(),
-          options->stride_w(),    options->dilation_h_factor(), options->dilation_w_factor()};
+    return {filter.shape[1], filter.shape[2], 1, 1, 1, 1, true};
+  return {filter.shape[1],     filter.shape[2],
+          options->stride_h(), options->stride_w(),
+          options->dilation_h_factor(), options->dilation_w_factor(),
+          options->padding() == circle::Padding::SAME};
 }
 
 /// Inputs of the weights at each position, added up.
@@ -56,10 +64,9 @@ public:
     if (op.code == Op::FULLY_CONNECTED) {
       channels = static_cast<int64_t>(patch.size());
       int64_t rows = eval::product(shape) / std::max<int64_t>(channels, 1);
-      go(x, 1, 1, rows, channels, 1, rows);
+      go(x, 1, 1, rows, channels);
     } else if (shape.size() == 4) {
-      llvm::ArrayRef<int32_t> out = op.result()->shape;
-      go(x, shape[0], shape[1], shape[2], channels, out[1], out[2]);
+      go(x, shape[0], shape[1], shape[2], channels);
     }
   }
   InputMoments moments;
@@ -70,14 +77,16 @@ private:
   Window window;
   std::vector<float> patch;
 
-  void go(const float *x, int64_t batches, int64_t height, int64_t width, int64_t channels, int64_t outHeight, int64_t outWidth) {
+  void go(const float *x, int64_t batches, int64_t height, int64_t width, int64_t channels) {
+    int64_t outHeight = resultsAlong(height, window.height, window.strideH, window.dilationH, window.padded);
+    int64_t outWidth = resultsAlong(width, window.width, window.strideW, window.dilationW, window.padded);
     int64_t top = paddingBefore(height, outHeight, window.height, window.strideH, window.dilationH);
     int64_t left = paddingBefore(width, outWidth, window.width, window.strideW, window.dilationW);
-    uint64_t positions = static_cast<uint64_t>(batches * outHeight * outWidth), at = 0;
-    uint64_t every = (positions + mostPositions - 1) / mostPositions;
+    uint64_t positions = static_cast<uint64_t>(batches * outHeight * outWidth), position = 0;
+    uint64_t every = std::max<uint64_t>(1, (positions + mostPositions - 1) / mostPositions);
     for (int64_t b = 0; b < batches; ++b)
       for (int64_t oy = 0; oy < outHeight; ++oy)
-        for (int64_t ox = 0; ox < outWidth; ++ox, ++at)
+        for (int64_t ox = 0; ox < outWidth; ++ox, ++position)
           for (size_t g = 0; g < moments.groups.size(); ++g) {
             InputMoments::Group &group = moments.groups[g];
             size_t n = 0;
@@ -86,13 +95,13 @@ private:
                 int64_t y = oy * window.strideH - top + fy * window.dilationH;
                 int64_t column = ox * window.strideW - left + fx * window.dilationW;
                 bool inside = y >= 0 && y < height && column >= 0 && column < width;
-                const float *from = x + ((b * height + y) * width + column) * channels;
+                int64_t at = ((b * height + y) * width + column) * channels + (depthwise ? static_cast<int64_t>(g) : 0);
                 for (int64_t k = 0; k < (depthwise ? 1 : channels); ++k)
-                  patch[n++] = inside ? from[depthwise ? static_cast<int64_t>(g) : k] : 0;
+                  patch[n++] = inside ? x[at + k] : 0;
               }
             for (size_t i = 0; i < n; ++i)
               group.sum[i] += patch[i];
-            if (at % every == 0)
+            if (position % every == 0)
               addProducts(group);
           }
     moments.count += positions;
