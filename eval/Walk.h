@@ -2,15 +2,10 @@
 
 #include "eval/Session.h"
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 namespace origo::eval {
 
 /// A run that stops at each tensor that it computes, so that several runs can be looked at side by side while their
-/// tensors live, without keeping them. The run has a thread of its own, which works only while its owner waits for it:
-/// what comes out does not depend on timing.
+/// tensors live, without keeping them. It has a stack of its own, and works only while its owner waits for it.
 class Walk {
 public:
   struct Stop {
@@ -19,10 +14,10 @@ public:
     Tensor *tensor; ///< what is written to it, later operators read; valid until the walk goes on
   };
 
-  /// Runs `signature` of the session with a State of its own. Stops only where `wants` says so. `first` sees every tensor
-  /// before that.
-  Walk(const Session &session, std::string signature, std::vector<OwnedTensor> inputs,
-       std::function<bool(const Value &)> wants, Observer first = {});
+  /// Stops only where `wants` says so. The observer of `run` sees every tensor before that. With `onlyReads` nobody
+  /// writes at a stop either.
+  Walk(const Session &session, RunOptions run, std::vector<OwnedTensor> inputs,
+       std::function<bool(const Value &)> wants);
   /// Lets it run on to its end.
   ~Walk();
   Walk(const Walk &) = delete;
@@ -36,17 +31,18 @@ public:
   llvm::Expected<std::vector<NamedTensor>> finish();
 
 private:
+  const Session &session;
+  RunOptions options;
   std::vector<OwnedTensor> inputs;
   std::function<bool(const Value &)> wants;
   std::map<const Value *, unsigned> times;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool working = false; ///< whose turn it is: the run's
   bool done = false, unwatched = false;
   std::optional<Stop> stop;
   std::optional<llvm::Expected<std::vector<NamedTensor>>> outputs;
-  std::thread thread;
+  struct Stack;
+  std::unique_ptr<Stack> stack;
 
+  void runAll();
   void observe(const Value &value, Tensor &tensor);
   void goOn();
 };

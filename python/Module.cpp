@@ -230,9 +230,11 @@ py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py
       return run.takeError();
     steps::ErrorRecords records;
     records.withEffects = effects;
-    auto count = steps::runRecords(*run, [&](auto inputs) { return data.open(inputs); }, records);
+    auto numbers = steps::runRecords(*run, [&](auto inputs) { return data.open(inputs); }, records);
+    if (!numbers)
+      return numbers.takeError();
     rows = run->rows();
-    return count;
+    return numbers->size();
   });
   data.done(std::move(count));
   py::list list;

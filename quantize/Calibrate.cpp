@@ -1,10 +1,8 @@
 #include "quantize/Calibrate.h"
 
 #include "eval/Dense.h"
-#include "eval/fast/Processor.h"
 
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/TargetParser/Host.h"
 
 namespace origo::quantize {
 
@@ -136,16 +134,6 @@ private:
   }
 };
 
-/// Which kernels there are follows from the processor, and whether one is taken from the model.
-std::string fastEngine(const Session &session) {
-  Session::Coverage coverage = session.coverage();
-  return ("fast, " + llvm::sys::getHostCPUName() + ", " +
-          forThisProcessor<llvm::StringRef>("least vectors", "AVX2", "AVX-512") + ", " +
-          llvm::Twine(coverage.fast.size()) + " fast and " + llvm::Twine(coverage.reference.size()) +
-          " reference kernels")
-      .str();
-}
-
 } // namespace
 
 llvm::Error forEachRecord(Model &model, const Session &session, OpenRecords open, const CalibrateOptions &options,
@@ -175,15 +163,13 @@ llvm::Error forEachRecord(Model &model, const Session &session, OpenRecords open
       see(value, tensor.shape, tensor.as<float>());
   };
   const Shard &shard = options.shard;
-  bool remembers = llvm::any_of(model.subgraphs, [](auto &graph) {
-    return graph->effects() != 0 || llvm::any_of(graph->values, [](const Value *value) { return value->isVariable; });
-  });
+  bool resets = remembers(model);
   State state;
   uint64_t count = 0;
   for (const Source &source : sources)
     count = std::max(count, source.records->count());
   for (uint64_t i = shard.part - 1; i < count; i += shard.parts) {
-    if (remembers)
+    if (resets)
       state.reset(); // records know nothing of each other
     run.state = &state;
     for (const Source &source : sources) {
@@ -211,7 +197,7 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
     return session.takeError();
   Statistics statistics;
   statistics.histograms = options.histograms;
-  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : fastEngine(*session);
+  statistics.engine = engineText(*session, options.compile.engine);
   Rows rows(model, statistics);
   auto see = [&](const Value &value, llvm::ArrayRef<int32_t>, llvm::ArrayRef<float> numbers) { rows.see(value, numbers); };
   auto end = [&](uint64_t record, uint64_t count) {

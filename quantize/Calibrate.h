@@ -1,19 +1,14 @@
 #pragma once
 
-#include "eval/Session.h"
+#include "eval/Parts.h"
 #include "quantize/Records.h"
 #include "quantize/Summary.h"
 
 namespace origo::quantize {
 
-/// Part `part` of `parts` of the records: every `parts`-th.
-struct Shard {
-  uint64_t part = 1, parts = 1; ///< part is 1 for the first
-};
-
 struct CalibrateOptions {
   eval::CompileOptions compile;
-  Shard shard;
+  eval::Shard shard;
   std::vector<std::string> signatures = {};                  ///< empty: all
   bool histograms = false;                                   ///< how many elements lie where, too
   std::function<void(uint64_t done, uint64_t all)> progress; ///< after each record

@@ -42,6 +42,8 @@ std::optional<TensorType> typeOf(const readers::Array &array) {
   }
 }
 
+llvm::Error lost() { return makeError("is damaged: the library that reads it has lost its way"); }
+
 class Hdf5Records : public Records {
 public:
   std::vector<Port> ports;
@@ -52,7 +54,7 @@ public:
 
   uint64_t count() const override { return records; }
   llvm::Error open() {
-    auto bytes = ask(readers::countQuestion);
+    auto bytes = askFor(*reader, readers::countQuestion);
     if (!bytes)
       return bytes.takeError();
     if (bytes->size() != sizeof(records) + 1)
@@ -62,7 +64,7 @@ public:
     return llvm::Error::success();
   }
   llvm::Expected<Record> read(uint64_t record) override {
-    auto answer = ask(record);
+    auto answer = askFor(*reader, record);
     if (!answer)
       return inFile(path, answer.takeError());
     auto all = take(*answer);
@@ -72,37 +74,16 @@ public:
   }
 
 private:
-  static llvm::Error lost() { return makeError("is damaged: the library that reads it has lost its way"); }
-  llvm::Expected<std::vector<uint8_t>> ask(uint64_t question) {
-    return reader->ask({reinterpret_cast<const uint8_t *>(&question), sizeof(question)});
-  }
-
   llvm::Expected<Record> take(Bytes rest) const {
     Record record;
     while (!rest.empty()) {
       size_t i = record.size();
-      readers::Array array;
-      if (rest.size() < sizeof(array))
-        return lost();
-      std::memcpy(&array, rest.data(), sizeof(array));
-      rest = rest.drop_front(sizeof(array));
-      if (array.rank > readers::maxRank || rest.size() < array.rank * sizeof(uint64_t) ||
-          rest.size() - array.rank * sizeof(uint64_t) < array.size)
-        return lost();
+      auto array = takeArray(rest);
+      if (!array)
+        return array.takeError();
       if (i == ports.size())
         return makeError("has more arrays than the model's " + llvm::Twine(i) + " inputs");
-      OwnedTensor tensor;
-      for (uint32_t k = 0; k < array.rank; ++k) {
-        uint64_t dim;
-        std::memcpy(&dim, rest.data() + k * sizeof(dim), sizeof(dim));
-        if (dim > INT32_MAX)
-          return makeError(inputText(ports, i) + " has an impossible shape");
-        tensor.shape.push_back(static_cast<int32_t>(dim));
-      }
-      rest = rest.drop_front(array.rank * sizeof(uint64_t));
-      Bytes elements = rest.take_front(array.size);
-      rest = rest.drop_front(array.size);
-      auto one = raw ? ofRaw(ports, i, elements) : typed(i, array, std::move(tensor), elements);
+      auto one = raw ? ofRaw(ports, i, array->elements) : typed(i, *array);
       if (!one)
         return one.takeError();
       record.push_back(std::move(*one));
@@ -112,22 +93,13 @@ private:
     return record;
   }
 
-  llvm::Expected<OwnedTensor> typed(size_t i, const readers::Array &array, OwnedTensor tensor, Bytes elements) const {
-    std::optional<TensorType> type = typeOf(array);
-    if (!type)
+  llvm::Expected<OwnedTensor> typed(size_t i, const SentArray &array) const {
+    if (!array.type)
       return makeError(inputText(ports, i) + " is of a type that no tensor has");
-    uint64_t count = 1;
-    for (int32_t dim : tensor.shape)
-      if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
-        return lost();
-    if (*type != ports[i].type || !fits(ports[i], tensor.shape))
+    if (*array.type != ports[i].type || !fits(ports[i], array.shape))
       return makeError(inputText(ports, i) + " is " + tensorTypeName(ports[i].type) + shapeText(ports[i].shape) +
-                       ", its dataset " + tensorTypeName(*type) + shapeText(tensor.shape));
-    if (payloadBytes(*type, count) != elements.size())
-      return lost();
-    tensor.type = *type;
-    tensor.bytes.assign(elements.begin(), elements.end());
-    return tensor;
+                       ", its dataset " + tensorTypeName(*array.type) + shapeText(array.shape));
+    return OwnedTensor{*array.type, array.shape, {array.elements.begin(), array.elements.end()}};
   }
 };
 
@@ -158,6 +130,38 @@ public:
 };
 
 } // namespace
+
+llvm::Expected<SentArray> takeArray(Bytes &rest) {
+  readers::Array array;
+  if (rest.size() < sizeof(array))
+    return lost();
+  std::memcpy(&array, rest.data(), sizeof(array));
+  rest = rest.drop_front(sizeof(array));
+  if (array.rank > readers::maxRank || rest.size() < array.rank * sizeof(uint64_t) ||
+      rest.size() - array.rank * sizeof(uint64_t) < array.size)
+    return lost();
+  SentArray sent{typeOf(array), {}, {}};
+  uint64_t count = 1;
+  for (uint32_t k = 0; k < array.rank; ++k) {
+    uint64_t dim;
+    std::memcpy(&dim, rest.data() + k * sizeof(dim), sizeof(dim));
+    if (dim > INT32_MAX)
+      return makeError("has an impossible shape");
+    if (__builtin_mul_overflow(count, dim, &count))
+      return lost();
+    sent.shape.push_back(static_cast<int32_t>(dim));
+  }
+  rest = rest.drop_front(array.rank * sizeof(uint64_t));
+  if (sent.type && payloadBytes(*sent.type, count) != array.size)
+    return lost();
+  sent.elements = rest.take_front(array.size);
+  rest = rest.drop_front(array.size);
+  return sent;
+}
+
+llvm::Expected<std::vector<uint8_t>> askFor(Reader &reader, uint64_t number) {
+  return reader.ask({reinterpret_cast<const uint8_t *>(&number), sizeof(number)});
+}
 
 llvm::Expected<std::unique_ptr<Records>> hdf5Records(const std::string &path, llvm::ArrayRef<Port> inputs) {
   auto records = std::make_unique<Hdf5Records>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "quantize/Reader.h"
 #include "quantize/Records.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -21,5 +22,16 @@ bool fits(const eval::Port &port, llvm::ArrayRef<int32_t> shape);
 llvm::Expected<std::unique_ptr<Records>> hdf5Records(const std::string &path, llvm::ArrayRef<eval::Port> inputs);
 llvm::Expected<std::unique_ptr<Records>> imageRecords(std::vector<std::string> files, llvm::ArrayRef<eval::Port> inputs,
                                                       const ImageOptions &options);
+
+/// An array as origo-reader sends it.
+struct SentArray {
+  std::optional<TensorType> type; ///< none: no tensor has it
+  eval::Shape shape;
+  llvm::ArrayRef<uint8_t> elements;
+};
+/// Takes the one that `rest` begins with.
+llvm::Expected<SentArray> takeArray(llvm::ArrayRef<uint8_t> &rest);
+/// Asks for what has a number.
+llvm::Expected<std::vector<uint8_t>> askFor(Reader &reader, uint64_t number);
 
 } // namespace origo::quantize

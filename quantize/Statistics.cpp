@@ -1,6 +1,6 @@
 #include "quantize/Statistics.h"
 
-#include "ir/Model.h"
+#include "eval/Parts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -174,16 +174,14 @@ llvm::Expected<Statistics> Statistics::parse(llvm::StringRef text) {
 Error Statistics::merge(const Statistics &other) {
   if (model != other.model)
     return makeError("are statistics of another model");
-  if (engine != other.engine)
-    return makeError("were made by another engine or processor (" + printable(other.engine) + ", not " +
-                     printable(engine) + "): record all parts on one kind of machine");
+  if (Error error = eval::checkSameEngine(engine, other.engine))
+    return error;
   if (histograms != other.histograms)
     return makeError("are statistics " + llvm::Twine(histograms ? "without" : "with") + " histograms, the others are " +
                      (histograms ? "with" : "without") + " them");
-  std::vector<uint64_t> all;
-  std::merge(records.begin(), records.end(), other.records.begin(), other.records.end(), std::back_inserter(all));
-  if (auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end())
-    return makeError("has record " + llvm::Twine(*twice) + ", which another part has too");
+  std::vector<uint64_t> all = records;
+  if (Error error = eval::addRecords(all, other.records))
+    return error;
   bool same = llvm::equal(tensors, other.tensors, [](const Tensor &a, const Tensor &b) {
     return a.subgraph == b.subgraph && a.index == b.index && a.name == b.name;
   });

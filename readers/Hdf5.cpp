@@ -32,9 +32,19 @@ private:
 };
 
 hid_t group = -1;
+std::vector<std::string> tensors;
 
-std::string readArray(hid_t record, uint64_t input, uint64_t limit, Bytes &out) {
-  std::string name = std::to_string(input), place = "dataset \"" + name + "\"";
+std::string openFile(hid_t &file) {
+  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+  H5open();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0); // nothing that the file names is loaded
+  file = H5Fopen(("/proc/self/fd/" + std::to_string(fileDescriptor)).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  return file < 0 ? "is no HDF5 file, or a damaged one" : "";
+}
+
+std::string readArray(hid_t record, const std::string &name, uint64_t limit, Bytes &out) {
+  std::string place = "dataset \"" + name + "\"";
   Handle set(H5Dopen2(record, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set.none())
     return "has no " + place;
@@ -65,7 +75,7 @@ std::string readArray(hid_t record, uint64_t input, uint64_t limit, Bytes &out) 
   array.size = array.elementSize;
   for (int i = 0; i < rank; ++i)
     if (__builtin_mul_overflow(array.size, dims[i], &array.size) || array.size > limit - out.size())
-      return place + " has more elements than the model's input";
+      return place + " has more elements than are wanted";
   append(out, array);
   for (int i = 0; i < rank; ++i)
     append(out, static_cast<uint64_t>(dims[i]));
@@ -79,13 +89,9 @@ std::string readArray(hid_t record, uint64_t input, uint64_t limit, Bytes &out) 
 } // namespace
 
 std::string openHdf5() {
-  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-  H5open();
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0); // nothing that the file names is loaded
-  hid_t file = H5Fopen(("/proc/self/fd/" + std::to_string(fileDescriptor)).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file < 0)
-    return "is no HDF5 file, or a damaged one";
+  hid_t file;
+  if (std::string error = openFile(file); !error.empty())
+    return error;
   group = H5Gopen2(file, "value", H5P_DEFAULT);
   return group < 0 ? "has no group \"value\", in which a group for each record holds a dataset for each input" : "";
 }
@@ -111,8 +117,43 @@ Result recordHdf5(uint64_t number, uint64_t limit) {
     return {{}, "group \"value/" + name + "\" is damaged"};
   Result result;
   for (uint64_t i = 0; i < info.nlinks; ++i)
-    if (std::string error = readArray(record, i, limit, result.bytes); !error.empty())
+    if (std::string error = readArray(record, std::to_string(i), limit, result.bytes); !error.empty())
       return {{}, "group \"value/" + name + "\": " + error};
+  return result;
+}
+
+std::string openTensors() {
+  if (std::string error = openFile(group); !error.empty())
+    return error;
+  constexpr size_t most = 1 << 16, longest = 1 << 20;
+  size_t length = 0;
+  auto note = [&](const char *name, H5O_type_t type) {
+    if (type == H5O_TYPE_DATASET)
+      tensors.emplace_back(name);
+    length += type == H5O_TYPE_DATASET ? tensors.back().size() + 1 : 0;
+    return tensors.size() <= most && length <= longest ? 0 : -1;
+  };
+  auto visit = [](hid_t, const char *name, const auto *info, void *to) -> herr_t {
+    return (*static_cast<decltype(note) *>(to))(name, info->type);
+  };
+  if (H5Ovisit2(group, H5_INDEX_NAME, H5_ITER_INC, visit, &note, H5O_INFO_BASIC) < 0)
+    return tensors.size() > most || length > longest ? "has too many datasets" : "is damaged";
+  return {};
+}
+
+Result namesOfTensors() {
+  Result result;
+  for (const std::string &name : tensors)
+    result.bytes.insert(result.bytes.end(), name.c_str(), name.c_str() + name.size() + 1);
+  return result;
+}
+
+Result tensorHdf5(uint64_t number, uint64_t limit) {
+  Result result;
+  if (number >= tensors.size())
+    return {{}, "has no such dataset"};
+  if (std::string error = readArray(group, tensors[number], limit, result.bytes); !error.empty())
+    return {{}, error};
   return result;
 }
 
@@ -123,6 +164,9 @@ static const char *const missing =
 std::string openHdf5() { return missing; }
 Result countHdf5() { return {{}, missing}; }
 Result recordHdf5(uint64_t, uint64_t) { return {{}, missing}; }
+std::string openTensors() { return missing; }
+Result namesOfTensors() { return {{}, missing}; }
+Result tensorHdf5(uint64_t, uint64_t) { return {{}, missing}; }
 
 #endif
 

@@ -8,6 +8,9 @@
 /// origo-reader hdf5 LIMIT: the file is descriptor 3. A question is a number: Count, or a record's.
 ///   Count: uint64 records, uint8 raw (types and shapes of the file mean nothing).
 ///   A record: for each input an Array, its dimensions as uint64, its elements.
+/// origo-reader tensors LIMIT: the file is descriptor 3, of HDF5. A question is a number: Count, or a dataset's.
+///   Count: the names of all datasets with those of their groups, each ended by a zero.
+///   A dataset: an Array, its dimensions as uint64, its elements.
 /// origo-reader image LIMIT: a question is a uint64 size and the file of that size.
 ///   The answer: a Picture, its pixels by rows, channels side by side.
 /// LIMIT: bytes that an answer may have.

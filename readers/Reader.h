@@ -25,6 +25,11 @@ std::string openHdf5();
 Result countHdf5();
 Result recordHdf5(uint64_t record, uint64_t limit);
 
+/// The same of a file that holds datasets by any names.
+std::string openTensors();
+Result namesOfTensors();
+Result tensorHdf5(uint64_t number, uint64_t limit);
+
 Result decodeImage(const Bytes &file, uint64_t limit);
 
 } // namespace origo::readers

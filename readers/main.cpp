@@ -66,12 +66,12 @@ void answer(const Result &result) {
 /// A question is answered in a second, and one more for each 100 MB.
 uint64_t secondsFor(uint64_t most) { return 1 + most / 100'000'000; }
 
-int serveHdf5(uint64_t most) {
+int serveHdf5(uint64_t most, std::string (*open)(), Result (*count)(), Result (*read)(uint64_t, uint64_t)) {
   limitTime(secondsFor(most));
   limit(RLIMIT_NOFILE, fileDescriptor + 2); // the file once more, and no other: files may name files
-  std::string error = openHdf5();
+  std::string error = open();
   for (uint64_t question; receive(&question, sizeof(question)); limitTime(secondsFor(most)))
-    answer(!error.empty() ? Result{{}, error} : question == countQuestion ? countHdf5() : recordHdf5(question, most));
+    answer(!error.empty() ? Result{{}, error} : question == countQuestion ? count() : read(question, most));
   return 0;
 }
 
@@ -91,7 +91,7 @@ int serveImages(uint64_t most) {
 
 int main(int argc, char **argv) {
   std::string what = argc == 3 ? argv[1] : "";
-  if (what != "hdf5" && what != "image")
+  if (what != "hdf5" && what != "tensors" && what != "image")
     return 1;
   uint64_t most = std::strtoull(argv[2], nullptr, 10);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL); // a tool that is killed leaves nothing behind
@@ -100,5 +100,7 @@ int main(int argc, char **argv) {
 #ifndef ORIGO_SANITIZED
   limit(RLIMIT_AS, 3 * most + (uint64_t(512) << 20));
 #endif
-  return what == "hdf5" ? serveHdf5(most) : serveImages(most);
+  return what == "hdf5"      ? serveHdf5(most, openHdf5, countHdf5, recordHdf5)
+         : what == "tensors" ? serveHdf5(most, openTensors, namesOfTensors, tensorHdf5)
+                             : serveImages(most);
 }

@@ -2,7 +2,7 @@
 
 namespace origo::steps {
 
-llvm::Expected<uint64_t>
+llvm::Expected<std::vector<uint64_t>>
 runRecords(report::ErrorRun &run,
            llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
            const ErrorRecords &options) {
@@ -24,7 +24,8 @@ runRecords(report::ErrorRun &run,
   }
   if (options.most)
     count = std::min(count, *options.most);
-  for (uint64_t i = 0; i < count; ++i) {
+  std::vector<uint64_t> numbers;
+  for (uint64_t i = options.shard.part - 1; i < count; i += options.shard.parts) {
     for (const Part &part : parts) {
       if (i >= part.records->count())
         continue;
@@ -33,7 +34,7 @@ runRecords(report::ErrorRun &run,
         return inputs.takeError();
       report::OwnErrors own;
       bool effects = i < options.withEffects;
-      llvm::Error error = run.add(part.signature, *inputs, effects ? &own : nullptr);
+      llvm::Error error = effects ? run.add(part.signature, *inputs, &own) : run.add(part.signature, std::move(*inputs));
       if (!error && effects)
         error = run.addEffects(part.signature, *inputs, own);
       if (error)
@@ -42,8 +43,11 @@ runRecords(report::ErrorRun &run,
         options.onEffect(part.signature, std::move(*inputs));
     }
     run.endRecord();
+    numbers.push_back(i);
+    if (options.progress)
+      options.progress(i + 1, count);
   }
-  return count;
+  return numbers;
 }
 
 } // namespace origo::steps

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Parts.h"
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
 
@@ -7,13 +8,15 @@ namespace origo::steps {
 
 struct ErrorRecords {
   std::optional<uint64_t> most = {}; ///< only so many records
-  uint64_t withEffects = 0;          ///< records that the effects of layers on the outputs are taken from
+  eval::Shard shard = {};
+  uint64_t withEffects = 0; ///< records that the effects of layers on the outputs are taken from
   /// Told of each of the latter.
   std::function<void(const std::string &signature, std::vector<eval::OwnedTensor> inputs)> onEffect = {};
+  std::function<void(uint64_t done, uint64_t all)> progress = {}; ///< after each record
 };
 
-/// Runs both models on the records that `open` finds for each signature; how many there were.
-llvm::Expected<uint64_t>
+/// Runs both models on the records that `open` finds for each signature; their numbers.
+llvm::Expected<std::vector<uint64_t>>
 runRecords(report::ErrorRun &run,
            llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
            const ErrorRecords &options);

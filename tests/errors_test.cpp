@@ -54,6 +54,53 @@ TEST(LayerErrors, EqualTensorsHaveNoErrorAndNoInfiniteFigure) {
   EXPECT_FALSE(f.psnr);
 }
 
+/// Like this it does not matter in how many parts records come, and in which order.
+TEST(LayerErrors, SumsDoNotDependOnTheOrder) {
+  std::vector<double> numbers{1e100, 1, -1e100, 1e-300, 0.1, 0.2, 0.3, -0.6, 1e16, 3, -1e16};
+  ExactSum forth, back, halves[2], all;
+  for (double number : numbers)
+    forth.add(number);
+  for (double number : llvm::reverse(numbers))
+    back.add(number);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    halves[i % 2].add(numbers[i]);
+  all.add(halves[1]);
+  all.add(halves[0]);
+  EXPECT_EQ(forth.value(), 4.0); // the nearest to 4 - 2.8e-17 and a bit
+  EXPECT_EQ(forth.value(), back.value());
+  EXPECT_EQ(forth.parts(), back.parts());
+  EXPECT_EQ(forth.parts(), all.parts());
+  ExactSum halfway;
+  for (double number : {1e16, 1., 1e-30})
+    halfway.add(number);
+  EXPECT_EQ(halfway.value(), 1e16 + 2);
+  all.add(INFINITY);
+  all.add(1);
+  EXPECT_TRUE(std::isnan(all.value()));
+}
+
+TEST(LayerErrors, APartIsTheSameBehindItsFile) {
+  ErrorPart part;
+  part.own = true;
+  part.records = {0, 7};
+  ErrorPart::Row &row = part.rows.emplace_back();
+  row.unmeasured = "why";
+  RecordSums sums, odd;
+  sums.add({0.1, 1, 2}, {0.3, 1, 3});
+  odd.add({NAN}, {1});
+  row.total.add(sums);
+  row.total.add(odd);
+  row.own.add(odd);
+  row.effects.add(0.1);
+  row.effectTimes = 1;
+  auto again = ErrorPart::parse(part.text());
+  ASSERT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->text(), part.text());
+  EXPECT_EQ(again->rows[0].total.figures(1).mse, row.total.figures(1).mse);
+  EXPECT_FALSE(again->rows[0].own.figures(1).psnr);
+  EXPECT_EQ(llvm::toString(again->merge(part)), "has record 0, which another part has too");
+}
+
 /// Numbers go into a counterpart and come back, along each kind of step.
 TEST(LayerErrors, NumbersComeBackAlongARelation) {
   Step permute{.kind = Step::Permute}, affine{.kind = Step::Affine}, quantize{.kind = Step::Quantize};
@@ -161,9 +208,9 @@ TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
   unsigned models = 0, faults = 0, changed = 0, masked = 0, tensors = 0;
   for (const std::string &path : realModels()) {
     std::string name = baseName(path);
-    if (!llvm::is_contained({"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite", "dtln_1_f32.tflite",
-                             "basic_pitch_nmp_f32.tflite"},
-                            name))
+    if (!llvm::is_contained(
+            {"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite", "dtln_1_f32.tflite", "basic_pitch_nmp_f32.tflite"},
+            name))
       continue;
     auto before = importAlone(path), after = importAlone(path);
     ASSERT_TRUE(before && after);

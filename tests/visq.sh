@@ -8,6 +8,9 @@ circle2circle "$root/res/mobilenet_v2.origo" net.tflite || fail "res/mobilenet_v
 circle2circle -O1 net.tflite fused.tflite || fail "-O1"
 circle-quantizer --scheme int8 --input_data random net.tflite q.tflite 2>log || fail "circle-quantizer: $(<log)"
 
+circle2circle "$root/res/resnet_preact.origo" small.tflite 2>/dev/null || fail "res/resnet_preact.origo"
+circle-quantizer --scheme int8 --input_data random small.tflite small_q.tflite 2>log || fail "circle-quantizer: $(<log)"
+
 # Every tensor of the source has figures, some of fused ones recovered; equal models have no error.
 visq -f net.tflite -q fused.tflite --records 1 --json fused.json || fail "visq of a fused model"
 grep -q '"recovered":true' fused.json || fail "nothing is recovered where operators were fused"
@@ -21,6 +24,37 @@ visq --fp32_circle net.tflite --q_circle q.tflite --records 2 --threads 2 --mpei
 cmp a.json b.json || fail "another number of threads makes another file"
 grep -q '"metric":"MPEIR"' a.json && grep -q '"metric":"MSE"' mse.json || fail "the metric is not named"
 grep -q '^digraph' a.json.dot && grep -q 'color_table' a.json.dot || fail "no picture"
+
+# Parts of the records, put together in any order, are one run over all, to the byte, effects and all; however many threads.
+errors() { visq -f small.tflite -q small_q.tflite "$@"; }
+errors --records 4 --blame --stats whole.json --json whole --mse_output whole.mse || fail "--stats"
+errors --records 1 --json single && errors --records 1 --threads 64 --json threads || fail "--threads 64"
+cmp single threads || fail "64 threads make another file"
+for part in 2 3 1; do errors --records 4 --blame --shard $part/3 --stats part$part.json || fail "--shard $part/3"; done
+for order in "part1.json part2.json part3.json" "part3.json part1.json part2.json"; do
+  # shellcheck disable=SC2086
+  errors --merge $order --stats again.json --json merged --mse_output merged.mse || fail "--merge $order"
+  cmp whole.json again.json && cmp whole merged && cmp whole.mse merged.mse || fail "parts are not the whole: $order"
+done
+cmp <(errors --records 4 --blame) <(errors --merge part1.json,part2.json part3.json) || fail "parts print another table"
+errors --merge part1.json part2.json --json some && grep -q '"records":3' some || fail "two parts are not three records"
+errors --records 4 --shard 2/3 --stats bare.json || fail "--shard"
+refused_after_notes 'has record 1, which another part has too' errors --merge part2.json part2.json
+refused_after_notes 'measured with another --blame' errors --merge part1.json bare.json
+refused_after_notes 'measured without --blame' errors --merge bare.json --blame
+refused_after_notes 'another engine or processor (other' errors --merge part1.json <(sed 's/"engine":"fast/"engine":"other/' part2.json)
+refused_after_notes 'damaged file of errors: its records do not ascend' errors --merge <(sed 's/"records":\[1\]/"records":[1,1]/' part2.json)
+refused_after_notes 'is no file of errors' errors --merge net.tflite
+refused_after_notes 'the errors are of other models' visq -f net.tflite -q q.tflite --merge part1.json
+refused_after_notes 'without --shard and --merge' errors --bound 0.1 --merge part1.json
+refused_after_notes '--shard needs --stats' errors --shard 1/2
+refused_after_notes 'is not like 3/16' errors --shard 4/3 --stats x.json
+refused_after_notes 'too many arguments: "part1.json"' errors part1.json
+# On a terminal, what is left.
+if command -v script >/dev/null; then
+  script -qec "visq -f small.tflite -q small_q.tflite --records 2 --json typed.json" /dev/null </dev/null >typed || fail "on a terminal"
+  grep -q 'record 2 of 2, 0 s left' typed || fail "no progress on a terminal: $(<typed)"
+fi
 
 # Own error: less than all of it, and the outputs agree with circle-eval-diff.
 visq -f net.tflite -q q.tflite --records 2 --blame --metric MAE >table || fail "--blame"
@@ -57,7 +91,32 @@ origin-dump --join-values dump --values-data random --source net.tflite q.tflite
 grep -q 'have no file, and are computed here' log || fail "a missing tensor is not told: $(<log)"
 echo extra >dump/nobody.npy
 origin-dump --join-values dump --values-data random --source net.tflite q.tflite >/dev/null 2>log || fail "--join-values"
-grep -q 'files are of no tensor' log || fail "an extra file is not told: $(<log)"
+grep -q 'files or datasets are of no tensor' log || fail "an extra file is not told: $(<log)"
+
+rm dump/nobody.npy
+
+# The same from HDF5, whose groups hold a record each; with channels first, and of other numbers than wanted.
+if [[ -x $bin/make_data ]]; then
+  mkdir -p dumps/{0,1}
+  for record in 0 1; do circle-interpreter --seed $((record + 1)) --tap dumps/$record --outputs out small_q.tflite || fail "--tap"; done
+  join() { origin-dump --json --join-values "$1" --values-data random --source small.tflite small_q.tflite 2>log; }
+  join dumps >dumps.json || fail "--join-values: $(<log)"
+  make_data tensors dumps.h5 dumps/0 dumps/1 || fail "make_data tensors"
+  join dumps.h5 >hdf5.json || fail "--join-values of HDF5: $(<log)"
+  cmp dumps.json hdf5.json || fail "HDF5 gives other figures"
+  make_data tensors one.h5 dumps/0 && join one.h5 >one.json || fail "--join-values of one record: $(<log)"
+  mkdir folder && cp one.h5 folder && join folder >folder.json && cmp one.json folder.json || fail "HDF5 in a folder: $(<log)"
+  ! cmp -s one.json dumps.json || fail "one record is as two"
+  make_data tensors turned.h5 turn dumps/0 && join turned.h5 >turned.json || fail "--join-values of channels first: $(<log)"
+  grep -qE '[1-9][0-9]* tensors have channels first, and are turned' log || fail "channels first are not told: $(<log)"
+  cmp one.json turned.json || fail "channels first give other figures"
+  head -c 3000 one.h5 >half.h5
+  refused_after_notes 'half.h5: is no HDF5 file, or a damaged one' origin-dump --join-values half.h5 --source small.tflite small_q.tflite
+  make_data hdf5 other.h5 2 || fail "make_data"
+  refused_after_notes 'no file is of a tensor of the model' origin-dump --join-values other.h5 --values-data random --source small.tflite small_q.tflite
+else
+  echo "visq: skipped HDF5, for libhdf5-dev or libstb-dev was not there when this was built"
+fi
 
 # The fewest layers for a bound, and the config that keeps them float.
 visq -f net.tflite -q q.tflite --records 1 --blame_records 1 --bound 0.001 --config keep.json >found || fail "--bound: $(<found)"

@@ -3,17 +3,13 @@
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
 #include "quantize/Choose.h"
-#include "tools/Driver.h"
+#include "tools/Parts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <unistd.h>
 
 using namespace origo;
 using namespace origo::quantize;
@@ -85,7 +81,7 @@ cl::opt<eval::Engine>
 cl::opt<std::string>
     statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
                    cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
-cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::cat(category),
+cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::init("1/1"), cl::cat(category),
                                cl::desc("Only the records of part N, from 1, of M parts"));
 cl::list<std::string> parts("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
                             cl::desc("Takes statistics from these files instead of running the model"));
@@ -143,69 +139,6 @@ bool needsHistograms(const Summaries &summaries) {
          llvm::any_of(summaries.named, [](auto &one) { return Summary::needsHistograms(one.second.mode); });
 }
 
-llvm::Expected<Shard> parseShard() {
-  Shard shard;
-  if (shardText.empty())
-    return shard;
-  auto [part, all] = llvm::StringRef(shardText).split('/');
-  if (part.getAsInteger(10, shard.part) || all.getAsInteger(10, shard.parts) || shard.part < 1 ||
-      shard.part > shard.parts)
-    return makeError("--shard: \"" + printable(shardText) + "\" is not like 3/16, the third of sixteen parts");
-  return shard;
-}
-
-/// On a terminal, how far it is and how long it still takes.
-class Progress {
-public:
-  explicit Progress(uint64_t parts) : parts(parts) {}
-  void operator()(uint64_t done, uint64_t all) {
-    using namespace std::chrono;
-    auto now = steady_clock::now();
-    if (!::isatty(2) || (now - shown < seconds(1) && done != all))
-      return;
-    shown = now;
-    double passed = duration<double>(now - start).count(), left = passed / done * (all - done);
-    phase(nullptr); // which would write over it
-    llvm::errs() << llvm::format("\r\x1b[Krecord %llu of %llu, %.0f s left", static_cast<unsigned long long>(done),
-                                 static_cast<unsigned long long>(all), left);
-    if (done + parts > all)
-      llvm::errs() << "\r\x1b[K";
-  }
-
-private:
-  uint64_t parts;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now(), shown = start;
-};
-
-llvm::Expected<Statistics> merged() {
-  std::optional<Statistics> all;
-  std::vector<std::string> files(parts.begin(), parts.end());
-  files.insert(files.end(), moreParts.begin(), moreParts.end()); // as a shell writes part*.json
-  for (const std::string &path : files) {
-    auto file = llvm::MemoryBuffer::getFile(path, false, false);
-    if (!file)
-      return makeError(printable(path, 300) + ": " + file.getError().message());
-    auto part = Statistics::parse((*file)->getBuffer());
-    if (!part)
-      return inFile(path, part.takeError());
-    if (!all)
-      all = std::move(*part);
-    else if (llvm::Error error = all->merge(*part))
-      return inFile(path, std::move(error));
-  }
-  return std::move(*all);
-}
-
-llvm::Error writeStatistics(const Statistics &statistics) {
-  auto file = OutputFile::open(statisticsFile);
-  if (!file)
-    return file.takeError();
-  (*file)->write(llvm::arrayRefFromStringRef(statistics.text()));
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
-}
-
 llvm::Expected<std::unique_ptr<Records>> openData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) {
   if (data.empty())
     return randomRecords(inputs);
@@ -226,7 +159,7 @@ CalibrateOptions optionsOfRuns() {
 }
 
 llvm::Expected<Statistics> record(Imported &imported, bool withHistograms) {
-  auto shard = parseShard();
+  auto shard = eval::Shard::parse(shardText);
   if (!shard)
     return shard.takeError();
   CalibrateOptions options = optionsOfRuns();
@@ -272,7 +205,10 @@ llvm::Error run() {
           }))
         return makeError("--calibrator: no tensor of floats is called \"" + printable(name) + "\"");
     std::string model = "sha256:" + origin::hex((*listing)->fingerprint);
-    auto statistics = parts.empty() ? record(imported, histograms || needsHistograms(*summaries)) : merged();
+    std::vector<std::string> files(parts.begin(), parts.end());
+    files.insert(files.end(), moreParts.begin(), moreParts.end()); // as a shell writes part*.json
+    auto statistics = files.empty() ? record(imported, histograms || needsHistograms(*summaries))
+                                    : mergeFiles<Statistics>(files);
     if (!statistics)
       return statistics.takeError();
     if (parts.empty())
@@ -280,7 +216,7 @@ llvm::Error run() {
     else if (statistics->model != model)
       return makeError("--merge: the statistics are of another model");
     if (!statisticsFile.empty())
-      if (llvm::Error error = writeStatistics(*statistics))
+      if (llvm::Error error = writeTextFile(statisticsFile, statistics->text()))
         return error;
     if (automatic && !output.empty()) {
       summaries = choose(imported, *statistics, *summaries);
@@ -324,7 +260,7 @@ int checkAndRun() {
   if (batch == 0 || !(constant >= 0 && constant <= 1))
     return fail("--moving_avg_batch is at least 1, --moving_avg_const lies between 0 and 1");
   bool tries = llvm::is_contained(calibrators, "auto");
-  if (!parts.empty() && ((!data.empty() && !tries) || !shardText.empty()))
+  if (!parts.empty() && ((!data.empty() && !tries) || shardText.getNumOccurrences()))
     return fail("--merge takes what parts have recorded, so --shard is of no use with it, and --input_data only with "
                 "--calibrator=auto");
   llvm::Error error = run();

@@ -1,10 +1,12 @@
 /// How far the tensors of a quantised model are from those of the float one.
 
 #include "export/Writer.h"
+#include "origin/Fingerprint.h"
 #include "report/errors/Print.h"
 #include "report/errors/Search.h"
 #include "steps/Errors.h"
 #include "steps/Quantize.h"
+#include "tools/Parts.h"
 #include "tools/Related.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -26,28 +28,39 @@ cl::opt<std::string> source("fp32_circle", cl::value_desc("MODEL"), cl::cat(cate
 cl::alias sourceToo("f", cl::aliasopt(source), cl::desc("The same"), cl::cat(category));
 cl::opt<std::string> result("q_circle", cl::value_desc("MODEL"), cl::cat(category), cl::desc("What was made of it"));
 cl::alias resultToo("q", cl::aliasopt(result), cl::desc("The same"), cl::cat(category));
-cl::opt<std::string> data("data", cl::value_desc("PATH"), cl::cat(category),
-                          cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
-                                   "time, between -1 and 1"));
+cl::opt<std::string>
+    data("data", cl::value_desc("PATH"), cl::cat(category),
+         cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
+                  "time, between -1 and 1"));
 cl::alias dataToo("d", cl::aliasopt(data), cl::desc("The same"), cl::cat(category));
 cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category), cl::desc("Only the first N records"));
-cl::opt<std::string> metricName("metric", cl::value_desc("NAME"), cl::init("MPEIR"), cl::cat(category),
-                                cl::desc("MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and "
-                                         "of own and inherited error (MPEIR)"));
+cl::opt<std::string>
+    metricName("metric", cl::value_desc("NAME"), cl::init("MPEIR"), cl::cat(category),
+               cl::desc("MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and "
+                        "of own and inherited error (MPEIR)"));
 cl::opt<bool> blame("blame", cl::cat(category),
                     cl::desc("Tells own from inherited error, and sorts by what a layer's own does to the outputs"));
 cl::opt<uint64_t> blameRecords("blame_records", cl::value_desc("N"), cl::init(2), cl::cat(category),
                                cl::desc("Records that effects on the outputs are taken from (2)"));
-cl::opt<double> bound("bound", cl::value_desc("ERROR"), cl::cat(category),
-                      cl::desc("Finds the fewest layers to be kept float for an output error of at most that, measured like "
-                               "an effect"));
+cl::opt<double>
+    bound("bound", cl::value_desc("ERROR"), cl::cat(category),
+          cl::desc("Finds the fewest layers to be kept float for an output error of at most that, measured like "
+                   "an effect"));
 cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(category),
                             cl::desc("With --bound: writes them for circle-quantizer --config"));
 cl::opt<unsigned> mostRuns("most_runs", cl::value_desc("N"), cl::init(200), cl::cat(category),
                            cl::desc("With --bound: measures at most so often (200)"));
+cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::init("1/1"), cl::cat(category),
+                               cl::desc("Only the records of part N, from 1, of M parts, for --stats"));
+cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+                                    cl::desc("Writes what was measured of these records, to be merged; also --stats"));
+cl::list<std::string> merge("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
+                            cl::desc("Takes what was measured from these files instead of running the models"));
+cl::list<std::string> moreFiles(cl::Positional, cl::desc("[more of --merge]"), cl::cat(category));
 cl::opt<bool> byScope("by_scope", cl::cat(category), cl::desc("A line a scope of names"));
 cl::opt<std::string> json("json", cl::value_desc("FILE"), cl::cat(category), cl::desc("Writes everything as JSON"));
-cl::opt<bool> dot("dump_dot_graph", cl::cat(ones), cl::desc("Writes FILE.dot beside each file, a picture of subgraph 0"));
+cl::opt<bool> dot("dump_dot_graph", cl::cat(ones),
+                  cl::desc("Writes FILE.dot beside each file, a picture of subgraph 0"));
 cl::opt<std::string> mpeir("mpeir_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MPEIR"));
 cl::opt<std::string> mse("mse_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MSE"));
 cl::opt<std::string> tae("tae_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes TAE"));
@@ -58,7 +71,8 @@ cl::opt<eval::Engine>
     engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
                       clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
-cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
+cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl::cat(category),
+                          cl::desc("Threads of a run (1)"));
 
 ErrorOptions options() {
   ErrorOptions options;
@@ -133,7 +147,18 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
   return config.empty() ? llvm::Error::success() : writeTextFile(config, floatConfig(found->layers));
 }
 
-llvm::Expected<uint64_t> runRecords(ErrorRun &run, std::vector<Sample> &samples) {
+llvm::Expected<std::string> fingerprintOf(Model &model) {
+  auto listing = listingOf(model, model.format);
+  if (!listing)
+    return listing.takeError();
+  return "sha256:" + origin::hex((*listing)->fingerprint);
+}
+
+/// Runs the models on the records of this part; what was measured.
+llvm::Expected<ErrorPart> measure(ErrorRun &run, std::vector<Sample> &samples) {
+  auto shard = eval::Shard::parse(shardText);
+  if (!shard)
+    return shard.takeError();
   steps::ErrorRecords records;
   if (most.getNumOccurrences())
     records.most = most;
@@ -143,9 +168,44 @@ llvm::Expected<uint64_t> runRecords(ErrorRun &run, std::vector<Sample> &samples)
     records.onEffect = [&](const std::string &signature, std::vector<eval::OwnedTensor> inputs) {
       samples.push_back({signature, std::move(inputs)});
     };
-  return steps::runRecords(
-      run, [](llvm::ArrayRef<eval::Port> inputs) { return steps::recordsAt(data.empty() ? "random" : std::string(data), inputs); },
+  records.shard = *shard;
+  records.progress = Progress(shard->parts);
+  phase("executing");
+  auto numbers = steps::runRecords(
+      run,
+      [](llvm::ArrayRef<eval::Port> inputs) {
+        return steps::recordsAt(data.empty() ? "random" : std::string(data), inputs);
+      },
       records);
+  if (!numbers)
+    return numbers.takeError();
+  ErrorPart part = run.measured();
+  part.records = std::move(*numbers);
+  part.withEffects = records.withEffects;
+  return part;
+}
+
+/// What was measured, here or elsewhere; the run has it as well.
+llvm::Expected<ErrorPart> partOf(ErrorRun &run, const Related &models, std::vector<Sample> &samples) {
+  auto source = fingerprintOf(*models.source.model), result = fingerprintOf(*models.result.model);
+  if (!source || !result)
+    return firstError(source, result);
+  std::vector<std::string> files(merge.begin(), merge.end());
+  files.insert(files.end(), moreFiles.begin(), moreFiles.end()); // as a shell writes part*.json
+  auto part = files.empty() ? measure(run, samples) : mergeFiles<ErrorPart>(files);
+  if (!part)
+    return part.takeError();
+  if (files.empty()) {
+    part->source = *source;
+    part->result = *result;
+  } else if (part->source != *source || part->result != *result) {
+    return makeError("--merge: the errors are of other models");
+  } else if (blame && !part->own) {
+    return makeError("--merge: the parts were measured without --blame");
+  } else if (llvm::Error error = run.take(*part)) {
+    return error;
+  }
+  return part;
 }
 
 llvm::Error compare(const ErrorMetric &metric) {
@@ -156,14 +216,20 @@ llvm::Error compare(const ErrorMetric &metric) {
   auto run = ErrorRun::of(models->source, models->result, options());
   if (!run)
     return run.takeError();
-  phase("executing");
   std::vector<Sample> samples;
-  auto count = runRecords(*run, samples);
-  if (!count)
-    return count.takeError();
+  auto part = partOf(*run, *models, samples);
+  if (!part)
+    return part.takeError();
+  if (!statisticsFile.empty())
+    if (llvm::Error error = writeTextFile(statisticsFile, part->text()))
+      return error;
   auto rows = run->rows();
-  ErrorReport report{*models->source.model, rows, llvm::sys::path::filename(source).str(),
-                     llvm::sys::path::filename(result).str(), run->pairs().by, *count};
+  ErrorReport report{*models->source.model,
+                     rows,
+                     llvm::sys::path::filename(source).str(),
+                     llvm::sys::path::filename(result).str(),
+                     run->pairs().by,
+                     part->records.size()};
   std::vector<Wanted> files;
   auto want = [&](const std::string &path, const ErrorMetric *of) {
     if (path.empty())
@@ -184,8 +250,8 @@ llvm::Error compare(const ErrorMetric &metric) {
   phase(nullptr);
   if (byScope)
     printErrorScopes(report, metric, llvm::outs());
-  else if (files.empty())
-    printErrors(report, metric, blame ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
+  else if (files.empty() && statisticsFile.empty())
+    printErrors(report, metric, part->own ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
   return llvm::Error::success();
 }
 
@@ -194,10 +260,19 @@ int checkAndRun() {
     return fail("needs --fp32_circle and --q_circle; --help shows examples");
   const ErrorMetric *metric = findErrorMetric(metricName);
   if (!metric)
-    return fail("--metric: \"" + printable(metricName) + "\" is none; give MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, "
-                                                         "max or over_range");
+    return fail("--metric: \"" + printable(metricName) +
+                "\" is none; give MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, "
+                "max or over_range");
   if (!config.empty() && !bound.getNumOccurrences())
     return fail("--config goes with --bound");
+  if (merge.empty() && !moreFiles.empty())
+    return fail("there are too many arguments: \"" + printable(moreFiles.front()) + "\"");
+  if (bound.getNumOccurrences() && (shardText.getNumOccurrences() || !merge.empty()))
+    return fail("--bound runs the models on all records, without --shard and --merge");
+  if (shardText.getNumOccurrences() && statisticsFile.empty())
+    return fail("--shard needs --stats, a file for --merge");
+  if (!merge.empty() && (!data.empty() || shardText.getNumOccurrences()))
+    return fail("--merge takes what parts have measured, so --data and --shard are of no use with it");
   llvm::Error error = compare(*metric);
   return error ? fail(std::move(error)) : 0;
 }
@@ -205,13 +280,17 @@ int checkAndRun() {
 } // namespace
 
 int main(int argc, char **argv) {
-  return tools::main(argc, argv, "visq", {&category, &ones},
-                     "Runs a model and what was made of it, and tells how far apart their tensors are, in terms of the "
-                     "former.\n\n"
-                     "  visq -f net.tflite -q net_int8.tflite --data records/            a line a tensor\n"
-                     "  visq -f net.tflite -q net_int8.tflite -d records/ --blame        the worst layers first\n"
-                     "  visq -f net.circle -q net_u8.circle -d images.npy --mpeir_output net.visq.json --dump_dot_graph\n"
-                     "  visq -f net.tflite -q net_int8.tflite -d records/ --bound 0.01 --config keep.json\n"
-                     "  visq -f net.circle -q net_u8.circle -d images.npy --blame --json errors.json\n",
-                     checkAndRun);
+  std::vector<char *> words = withStatistics(argc, argv);
+  return tools::main(
+      argc, words.data(), "visq", {&category, &ones},
+      "Runs a model and what was made of it, and tells how far apart their tensors are, in terms of the "
+      "former.\n\n"
+      "  visq -f net.tflite -q net_int8.tflite --data records/            a line a tensor\n"
+      "  visq -f net.tflite -q net_int8.tflite -d records/ --blame        the worst layers first\n"
+      "  visq -f net.circle -q net_u8.circle -d images.npy --mpeir_output net.visq.json --dump_dot_graph\n"
+      "  visq -f net.tflite -q net_int8.tflite -d records/ --bound 0.01 --config keep.json\n"
+      "  visq -f net.circle -q net_u8.circle -d images.npy --blame --json errors.json\n"
+      "  visq -f net.tflite -q net_int8.tflite -d records/ --shard 3/16 --stats part3.json\n"
+      "  visq -f net.tflite -q net_int8.tflite --merge part*.json --json errors.json\n",
+      checkAndRun);
 }

@@ -1,6 +1,7 @@
 #include "report/errors/Errors.h"
 
 #include "eval/EvalError.h"
+#include "eval/Parts.h"
 #include "eval/RealNumbers.h"
 #include "report/errors/Live.h"
 
@@ -68,9 +69,7 @@ double outputsError(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> righ
   return counted ? sum / counted : 0;
 }
 
-double meanSquare(const RecordSums &sums) {
-  return sums.count ? sums.squares / static_cast<double>(sums.count) : 0;
-}
+double meanSquare(const RecordSums &sums) { return sums.count ? sums.squares / static_cast<double>(sums.count) : 0; }
 
 /// The elements of a constant, and of what is computed from constants alone; none: it is neither.
 std::optional<OwnedTensor> constantOf(const Value &value, unsigned depth = 0) {
@@ -80,8 +79,8 @@ std::optional<OwnedTensor> constantOf(const Value &value, unsigned depth = 0) {
       llvm::consumeError(bytes.takeError());
       return std::nullopt;
     }
-    return OwnedTensor{value.type, Shape(value.shape.begin(), value.shape.end()),
-                       {bytes->bytes.begin(), bytes->bytes.end()}};
+    return OwnedTensor{
+        value.type, Shape(value.shape.begin(), value.shape.end()), {bytes->bytes.begin(), bytes->bytes.end()}};
   }
   const Operator *op = value.producer();
   if (!op || op->numOperands() == 0 || depth == 4 || op->results().size() != 1)
@@ -117,18 +116,16 @@ struct ErrorRun::Parts {
   ErrorOptions options;
   std::vector<ErrorRow> rows;
   llvm::DenseMap<const Value *, size_t> rowOf; ///< of what can be measured
-  struct Effects {
-    double sum = 0;
-    unsigned times = 0;
-  };
-  std::vector<Effects> effects;
+  ErrorPart part;                              ///< what has been measured, by row
+  State sourceState, resultState;              ///< of the runs that nobody writes to
+  bool remembers = false;                      ///< one of the models leaves something for its next run
+  bool recovers = false;                       ///< a tensor of the source has no counterpart
   /// Of the record that has not ended; own errors by counterpart, of which the worst counts.
   struct Open {
     RecordSums total, inherited;
     std::map<std::pair<unsigned, unsigned>, RecordSums> own; ///< by subgraph and tensor of the result
   };
   std::map<size_t, Open> open;
-  std::vector<bool> seen; ///< by row: the source has computed it
 };
 
 ErrorRun::ErrorRun(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
@@ -139,8 +136,7 @@ llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &re
   auto was = compile(*source.model, options.compile), is = compile(*result.model, options.compile);
   if (!was || !is)
     return firstError(was, is);
-  auto parts =
-      std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
+  auto parts = std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
   for (const auto &graph : source.model->subgraphs) {
     llvm::SmallVector<const Value *> computed(graph->inputs.begin(), graph->inputs.end());
     for (const Operator &op : graph->operators)
@@ -156,11 +152,15 @@ llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &re
         row.unmeasured = "holds no numbers";
       else
         parts->rowOf[value] = parts->rows.size();
+      parts->part.rows.push_back({graph->index, value->index});
       parts->rows.push_back(std::move(row));
     }
   }
-  parts->effects.resize(parts->rows.size());
-  parts->seen.resize(parts->rows.size());
+  parts->remembers = eval::remembers(*source.model) || eval::remembers(*result.model);
+  parts->recovers = llvm::any_of(parts->rows, [](const ErrorRow &row) { return row.recovered; });
+  parts->part.own = options.own;
+  parts->part.engine =
+      engineText(parts->source, options.compile.engine) + "; " + engineText(parts->result, options.compile.engine);
   return ErrorRun(std::move(parts));
 }
 
@@ -193,25 +193,35 @@ public:
       return given.takeError();
     auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
     auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
-    auto live = LiveResult::of(parts.result, parts.pairs, signature, *given, replace);
+    RunOptions resultRun = runOf(parts.resultState);
+    resultRun.observer = replace;
+    bool own = parts.options.own && !replace;
+    auto live = LiveResult::of(parts.result, parts.pairs, std::move(resultRun), own ? *given : std::move(*given));
     if (!live)
       return live.takeError();
     result = std::move(*live);
 
-    std::vector<OwnedTensor> led = inputs, rounded = inputs;
+    std::vector<OwnedTensor> led(inputs.size()), rounded(inputs.size());
+    if (wantsLed())
+      led = rounded = inputs;
     for (auto [i, port] : llvm::enumerate(*ports))
       if (measured(*port.value))
         startAt(*port.value, inputs[i], led[i], rounded[i]);
-    source.emplace(parts.source, signature, std::move(inputs), measured);
-    ledSource.emplace(parts.source, signature, std::move(led), measured);
-    if (parts.options.own && !replace) {
-      roundedSource.emplace(parts.source, signature, std::move(rounded), measured);
-      ledResult.emplace(parts.result, signature, *given, related);
+    if (wantsLed())
+      ledSource.emplace(parts.source, RunOptions{.signature = signature}, std::move(led), measured);
+    if (own) {
+      roundedSource.emplace(parts.source, RunOptions{.signature = signature}, std::move(rounded), measured);
+      ledResult.emplace(parts.result, RunOptions{.signature = signature}, *given, related);
     }
-    while (const Walk::Stop *stop = source->next())
-      at({stop->value, stop->time}, *stop->tensor);
+    std::map<const Value *, unsigned> times;
+    RunOptions sourceRun = runOf(parts.sourceState);
+    sourceRun.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
+      if (measured(value))
+        at({&value, times[&value]++}, tensor);
+    };
+    auto done = parts.source.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), sourceRun);
     pump(true);
-    llvm::Error errors = llvm::Error::success();
+    llvm::Error errors = done ? llvm::Error::success() : done.takeError();
     auto end = [&](Walk &walk) {
       auto outputs = walk.finish();
       if (!outputs && !errors)
@@ -220,7 +230,7 @@ public:
         llvm::consumeError(outputs.takeError());
     };
     end(result->walk());
-    for (auto *walk : {&source, &ledSource, &roundedSource, &ledResult})
+    for (auto *walk : {&ledSource, &roundedSource, &ledResult})
       if (*walk)
         end(**walk);
     return errors;
@@ -232,7 +242,7 @@ private:
   OwnErrors *ownErrors;
   Observer replace;
   std::unique_ptr<LiveResult> result;
-  std::optional<Walk> source, ledSource, roundedSource, ledResult;
+  std::optional<Walk> ledSource, roundedSource, ledResult;
 
   /// What the led run of the source has computed and nobody has asked for yet.
   std::map<Place, Numbers> ledAhead, roundedAhead;
@@ -250,16 +260,32 @@ private:
   };
   std::map<Place, Written> written;
 
+  /// Is there a run of the source that goes on with what the result has?
+  bool wantsLed() const { return parts.options.own || parts.recovers || replace; }
+
+  /// For the source's and the result's own run. Records know nothing of each other.
+  RunOptions runOf(State &state) const {
+    if (parts.remembers)
+      state.reset();
+    RunOptions run;
+    run.signature = signature;
+    run.state = &state;
+    run.onlyReads = !replace;
+    return run;
+  }
+
   Parts::Open &openOf(const Value &value) { return parts.open[parts.rowOf.lookup(&value)]; }
 
   /// An input of the source: what the result makes of it is what the led runs start from.
   void startAt(const Value &value, OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
     Tensor tensor = viewOf(value, input);
+    Place place{&value, 0};
+    if (!wantsLed())
+      return measure(place, tensor);
     auto want = realNumbers(tensor);
     if (!want)
       return;
-    parts.seen[parts.rowOf.lookup(&value)] = true;
-    Place place{&value, 0};
+    parts.part.rows[parts.rowOf.lookup(&value)].seen = true;
     Numbers have = *want;
     result->read(place, tensor, have);
     openOf(value).total.add(*want, have);
@@ -309,20 +335,31 @@ private:
     return std::nullopt;
   }
 
+  /// Where all error is wanted, and nothing else.
+  void measure(const Place &place, const Tensor &tensor) {
+    ErrorPart::Row &row = parts.part.rows[parts.rowOf.lookup(place.first)];
+    row.seen = true;
+    if (tensor.count() > 0 && !result->measure(place, tensor, openOf(*place.first).total))
+      noteUnmeasured(row.unmeasured, "has another shape in the result");
+    result->release(place);
+  }
+
   /// The source's run has computed a tensor.
   void at(const Place &place, Tensor &tensor) {
-    auto want = realNumbers(tensor);
+    if (!ledSource)
+      return measure(place, tensor);
     size_t index = parts.rowOf.lookup(place.first);
-    parts.seen[index] = true;
-    ErrorRow &row = parts.rows[index];
+    ErrorPart::Row &row = parts.part.rows[index];
+    row.seen = true;
+    auto want = realNumbers(tensor);
     if (!want)
       return;
     auto inherited = advance(*ledSource, ledAhead, place, [&](const Place &now, const Tensor &t, Numbers &numbers) {
       return result->read(now, t, numbers);
     });
     if (!inherited || inherited->size() != want->size()) {
-      if (row.unmeasured.empty())
-        row.unmeasured = inherited ? "has another shape in the result" : "is not computed again, as the result goes another way";
+      noteUnmeasured(row.unmeasured, inherited ? "has another shape in the result"
+                                               : "is not computed again, as the result goes another way");
       result->release(place);
       return;
     }
@@ -332,10 +369,10 @@ private:
     if (have.size() == want->size()) {
       openOf(*place.first).total.add(*want, have);
       openOf(*place.first).inherited.add(*want, *inherited);
-      if (replace && !row.recovered)
+      if (replace && !parts.rows[index].recovered)
         openOf(*place.first).own[{0, 0}].add(*inherited, have);
-    } else if (row.unmeasured.empty()) {
-      row.unmeasured = "has another shape in the result";
+    } else {
+      noteUnmeasured(row.unmeasured, "has another shape in the result");
     }
     if (roundedSource)
       ownAt(place, tensor, std::move(*want));
@@ -388,8 +425,7 @@ private:
       if (lead == leads.end())
         continue;
       auto all = parts.pairs.of(*value);
-      const Counterpart &counterpart =
-          *llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
+      const Counterpart &counterpart = *llvm::find_if(all, [&](const Counterpart &c) { return c.value == stop.value; });
       measureOwn(place, counterpart, lead->second, stop);
       way = &counterpart;
       last = &lead->second;
@@ -443,8 +479,8 @@ private:
     auto same = parts.pairs.sourcesOf(value);
     value.forEachUse([&](const Use &use) {
       count += llvm::any_of(use.user()->results(), [&](const Value *made) {
-        return made && llvm::any_of(parts.pairs.sourcesOf(*made),
-                                    [&](const Value *v) { return llvm::is_contained(same, v); });
+        return made &&
+               llvm::any_of(parts.pairs.sourcesOf(*made), [&](const Value *v) { return llvm::is_contained(same, v); });
       });
     });
     return count;
@@ -465,11 +501,11 @@ llvm::Error ErrorRun::addReplaced(llvm::StringRef signature, std::vector<OwnedTe
 
 void ErrorRun::endRecord() {
   for (auto &[index, open] : parts->open) {
-    ErrorRow &row = parts->rows[index];
-    if (open.total.count) {
+    ErrorPart::Row &row = parts->part.rows[index];
+    if (open.total.count)
       row.total.add(open.total);
+    if (open.inherited.count)
       row.inherited.add(open.inherited);
-    }
     const RecordSums *worst = nullptr;
     for (const auto &[where, sums] : open.own)
       if (!worst || meanSquare(sums) > meanSquare(*worst))
@@ -521,9 +557,9 @@ llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<Ow
     auto outputs = parts->source.run(given, run);
     if (!outputs)
       return outputs.takeError();
-    Parts::Effects &effects = parts->effects[parts->rowOf.lookup(layer)];
-    effects.sum += outputsError(*ports, *right, *ports, *outputs);
-    ++effects.times;
+    ErrorPart::Row &row = parts->part.rows[parts->rowOf.lookup(layer)];
+    row.effects.add(outputsError(*ports, *right, *ports, *outputs));
+    ++row.effectTimes;
   }
   return llvm::Error::success();
 }
@@ -575,19 +611,37 @@ llvm::Expected<double> ErrorRun::errorWith(llvm::StringRef signature, const std:
   return outputsError(*ports, *right, *ends, *have);
 }
 
+const ErrorPart &ErrorRun::measured() const { return parts->part; }
+
+llvm::Error ErrorRun::take(ErrorPart part) {
+  bool same = llvm::equal(part.rows, parts->part.rows, [](const ErrorPart::Row &a, const ErrorPart::Row &b) {
+    return a.subgraph == b.subgraph && a.tensor == b.tensor;
+  });
+  if (!same)
+    return makeError("the errors are of other tensors");
+  parts->part = std::move(part);
+  return llvm::Error::success();
+}
+
 std::vector<ErrorRow> ErrorRun::rows() const {
   std::vector<ErrorRow> rows = parts->rows;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (!parts->seen[i] && rows[i].unmeasured.empty())
-      compareConstants(rows[i], parts->pairs.of(*rows[i].value));
-    if (parts->effects[i].times)
-      rows[i].effect = parts->effects[i].sum / parts->effects[i].times;
-    if (!rows[i].total.empty())
-      rows[i].unmeasured.clear();
-    else if (rows[i].unmeasured.empty())
-      rows[i].unmeasured = !parts->seen[i] && rows[i].value->isGraphInput ? "is handed to a called subgraph"
-                           : parts->seen[i]                               ? "has no elements"
-                                                                          : "is not computed";
+  for (auto [row, measured] : llvm::zip_equal(rows, parts->part.rows)) {
+    row.total = measured.total;
+    row.own = measured.own;
+    row.inherited = measured.inherited;
+    noteUnmeasured(row.unmeasured, measured.unmeasured);
+    if (!measured.seen && row.unmeasured.empty())
+      compareConstants(row, parts->pairs.of(*row.value));
+    if (!parts->part.own)
+      row.own = row.inherited = {};
+    if (measured.effectTimes)
+      row.effect = measured.effects.value() / static_cast<double>(measured.effectTimes);
+    if (!row.total.empty())
+      row.unmeasured.clear();
+    else if (row.unmeasured.empty())
+      row.unmeasured = !measured.seen && row.value->isGraphInput ? "is handed to a called subgraph"
+                       : measured.seen                           ? "has no elements"
+                                                                 : "is not computed";
   }
   return rows;
 }

@@ -20,17 +20,16 @@ Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint
 
 Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
 
-llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs,
-                                                           std::string signature, std::vector<OwnedTensor> inputs,
-                                                           Observer first) {
-  auto ports = session.inputs(signature);
+llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs, RunOptions run,
+                                                           std::vector<OwnedTensor> inputs) {
+  auto ports = session.inputs(run.signature);
   if (!ports)
     return ports.takeError();
   std::unique_ptr<LiveResult> live(new LiveResult(pairs));
   for (auto [port, tensor] : llvm::zip(*ports, inputs))
     live->keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
-  live->run.emplace(session, std::move(signature), std::move(inputs),
-                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); }, std::move(first));
+  live->run.emplace(session, std::move(run), std::move(inputs),
+                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); });
   return live;
 }
 
@@ -44,29 +43,69 @@ void LiveResult::keep(const Walk::Stop &stop) {
   keep(*stop.value, stop.time, stop.tensor->type, stop.tensor->shape, stop.tensor->storage);
 }
 
-bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers) {
+/// What the run stands at is not copied before it goes on, and often not even then.
+void LiveResult::goTo(const Place &place) {
   for (auto [counterpart, time] : pairs.holders(place))
-    while (!kept.count({counterpart->value, time}) && !run->ended())
-      if (const Walk::Stop *stop = run->next())
-        keep(*stop);
+    while (!find({counterpart->value, time}) && !run->ended()) {
+      if (const Walk::Stop *left = run->at(); left && wanted) {
+        keep(*left);
+        kept[{left->value, left->time}].readers = wanted;
+      }
+      const Walk::Stop *stop = run->next();
+      wanted = stop ? pairs.sourcesOf(*stop->value).size() : 0;
+    }
+}
+
+std::optional<Tensor> LiveResult::find(const Place &place) const {
+  if (auto found = kept.find(place); found != kept.end())
+    return viewOf(*place.first, const_cast<OwnedTensor &>(found->second.tensor)); // a view can be written through
+  if (standsAt(place))
+    return *run->at()->tensor;
+  return std::nullopt;
+}
+
+bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers) {
+  goTo(place);
   return readSoFar(place, source, numbers);
+}
+
+bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &sums) {
+  goTo(place);
+  // The last one counts; what holds all of the tensor in its order needs no copy.
+  for (auto [counterpart, time] : llvm::reverse(pairs.holders(place))) {
+    auto tensor = find({counterpart->value, time});
+    if (!tensor)
+      continue;
+    auto way = wayAlong(source, counterpart->steps, *tensor);
+    if (way && way->straight && sums.add(source, *tensor))
+      return true;
+    break;
+  }
+  auto want = realNumbers(source);
+  Numbers have = want.value_or(Numbers());
+  if (!want || !readSoFar(place, source, have) || have.size() != want->size())
+    return false;
+  sums.add(*want, have);
+  return true;
 }
 
 bool LiveResult::readSoFar(const Place &place, const Tensor &source, Numbers &numbers) const {
   bool any = false;
   std::vector<bool> known(numbers.size(), true);
   for (auto [counterpart, time] : pairs.holders(place))
-    if (auto found = kept.find({counterpart->value, time}); found != kept.end()) {
-      OwnedTensor &tensor = const_cast<OwnedTensor &>(found->second.tensor); // a view can be written through
-      any |= numbersOfSource(source, *counterpart, viewOf(*counterpart->value, tensor), numbers, known);
-    }
+    if (auto tensor = find({counterpart->value, time}))
+      any |= numbersOfSource(source, *counterpart, *tensor, numbers, known);
   return any;
 }
 
 void LiveResult::release(const Place &place) {
   for (auto [counterpart, time] : pairs.holders(place))
-    if (auto found = kept.find({counterpart->value, time}); found != kept.end() && --found->second.readers == 0)
-      kept.erase(found);
+    if (auto found = kept.find({counterpart->value, time}); found != kept.end()) {
+      if (--found->second.readers == 0)
+        kept.erase(found);
+    } else if (wanted && standsAt({counterpart->value, time})) {
+      --wanted;
+    }
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "eval/RealNumbers.h"
 #include "eval/Walk.h"
+#include "report/errors/Figures.h"
 #include "report/errors/Pairs.h"
 
 /// A run of the result, looked at in terms of the source while it lives.
@@ -14,16 +15,17 @@ eval::Tensor viewOf(const Value &value, eval::OwnedTensor &owned);
 
 class LiveResult {
 public:
-  /// `inputs`: those of the result. `first` sees every tensor of it before anybody else, and may change it.
+  /// `inputs`: those of the result. The observer of `run` sees every tensor of it before anybody else.
   static llvm::Expected<std::unique_ptr<LiveResult>> of(const eval::Session &session, const Pairs &pairs,
-                                                        std::string signature, std::vector<eval::OwnedTensor> inputs,
-                                                        eval::Observer first = {});
+                                                        eval::RunOptions run, std::vector<eval::OwnedTensor> inputs);
 
   /// What the run has of a tensor of the source, over what is there in `numbers`; lets it run as far as needed. False:
   /// nothing, so that `numbers` is as it was.
   bool read(const Place &place, const eval::Tensor &source, Numbers &numbers);
   /// The same of what the run has computed up to now.
   bool readSoFar(const Place &place, const eval::Tensor &source, Numbers &numbers) const;
+  /// Adds how far it is off from the source's tensor. False: nothing is there, or it cannot be compared.
+  bool measure(const Place &place, const eval::Tensor &source, RecordSums &sums);
   /// A tensor of the source has been looked at, and will not be again.
   void release(const Place &place);
 
@@ -40,6 +42,11 @@ private:
     size_t readers; ///< tensors of the source that have not looked at it
   };
   std::map<Place, Kept> kept;
+  size_t wanted = 0; ///< tensors of the source that have not looked at what the run stands at
+  void goTo(const Place &place);
+  bool standsAt(const Place &place) const { return run->at() && Place(run->at()->value, run->at()->time) == place; }
+  /// What the run has there; none: nothing.
+  std::optional<eval::Tensor> find(const Place &place) const;
   void keep(const Value &value, unsigned time, TensorType type, const eval::Shape &shape,
             llvm::ArrayRef<uint8_t> bytes);
 };

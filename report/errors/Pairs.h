@@ -23,7 +23,8 @@ class Pairs {
 public:
   enum class By : uint8_t {
     Relations, ///< those of the result's origin map
-    Order,     ///< no map leads from one to the other, but both have the same operators in the same order, quantisation aside
+    Order,     ///< no map leads from one to the other, but both have the same operators in the same order, quantisation
+               ///< aside
     Names,     ///< nor that: tensors of the same name and shape
   };
 
@@ -55,8 +56,8 @@ private:
 };
 
 /// The relation's steps lead from numbers of `source` to numbers of the counterpart. These are the way back and forth.
-/// The source's numbers, from those of a counterpart; NaN, and false in `known`, where it does not tell them. False: the
-/// steps cannot be followed.
+/// The source's numbers, from those of a counterpart; NaN, and false in `known`, where it does not tell them. False:
+/// the steps cannot be followed.
 bool numbersOfSource(const eval::Tensor &source, const Counterpart &counterpart, const eval::Tensor &result,
                      std::vector<double> &numbers, std::vector<bool> &known);
 /// Writes the source's numbers into the counterpart, as far as that is said and as its type can hold them. False: it

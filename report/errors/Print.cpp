@@ -103,20 +103,19 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
       return x > y;
     });
   Cells head{"TENSOR", "OPERATOR", metric.name.str(), "INHERITED", "OWN", "STEPS", "EFFECT", ""};
-  printColumns(
-      head, rows.size(),
-      [&](size_t i) {
-        const ErrorRow &row = *rows[i];
-        return Cells{tensorName(*row.value),
-                     operatorName(*row.value),
-                     shortText(valueOf(row.total, row.scale, metric)),
-                     shortText(valueOf(row.inherited, row.scale, metric)),
-                     shortText(valueOf(row.own, row.scale, metric)),
-                     shortText(ownSteps(row)),
-                     shortText(row.effect),
-                     row.recovered ? "recovered" : ""};
-      },
-      os, {2, 3, 4, 5, 6});
+  printColumns(head, rows.size(),
+               [&](size_t i) {
+                 const ErrorRow &row = *rows[i];
+                 return Cells{tensorName(*row.value),
+                              operatorName(*row.value),
+                              shortText(valueOf(row.total, row.scale, metric)),
+                              shortText(valueOf(row.inherited, row.scale, metric)),
+                              shortText(valueOf(row.own, row.scale, metric)),
+                              shortText(ownSteps(row)),
+                              shortText(row.effect),
+                              row.recovered ? "recovered" : ""};
+               },
+               os, {2, 3, 4, 5, 6});
   for (const auto &[why, count] : unmeasured)
     os << count << (count == 1 ? " tensor " : " tensors ") << why << '\n';
 }
@@ -148,27 +147,31 @@ void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm
         line.effect = line.effect.value_or(0) + *row.effect;
     }
   }
-  printColumns(
-      {"SCOPE", "TENSORS", "EFFECT", "WORST", metric.name.str(), "OWN"}, lines.size(),
-      [&](size_t i) {
-        const Line &line = lines[i];
-        return Cells{std::string(2 * (line.scope.level - 1), ' ') + shortName(line.scope.key, 60),
-                     std::to_string(line.layers),
-                     shortText(line.effect),
-                     tensorName(*line.worst->value),
-                     shortText(valueOf(line.worst->total, line.worst->scale, metric)),
-                     shortText(valueOf(line.worst->own, line.worst->scale, metric))};
-      },
-      os, {1, 2, 4, 5});
+  printColumns({"SCOPE", "TENSORS", "EFFECT", "WORST", metric.name.str(), "OWN"}, lines.size(),
+               [&](size_t i) {
+                 const Line &line = lines[i];
+                 return Cells{std::string(2 * (line.scope.level - 1), ' ') + shortName(line.scope.key, 60),
+                              std::to_string(line.layers),
+                              shortText(line.effect),
+                              tensorName(*line.worst->value),
+                              shortText(valueOf(line.worst->total, line.worst->scale, metric)),
+                              shortText(valueOf(line.worst->own, line.worst->scale, metric))};
+               },
+               os, {1, 2, 4, 5});
 }
 
 void writeErrors(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os) {
   Json scheme = Json::array();
   for (const ColorSlots::Slot &slot : slotsFor(report, metric).slots)
     scheme.push_back({{"b", slot.begin}, {"e", slot.end}, {"c", slot.color}});
-  Json meta = {{"model", report.sourceFile}, {"metric", metric.name.str()},   {"colorscheme", std::move(scheme)},
-               {"result", report.resultFile}, {"records", report.records},
-               {"pairs", report.by == Pairs::By::Relations ? "relations" : report.by == Pairs::By::Order ? "order" : "names"}};
+  Json meta = {{"model", report.sourceFile},
+               {"metric", metric.name.str()},
+               {"colorscheme", std::move(scheme)},
+               {"result", report.resultFile},
+               {"records", report.records},
+               {"pairs", report.by == Pairs::By::Relations ? "relations"
+                         : report.by == Pairs::By::Order   ? "order"
+                                                           : "names"}};
   os << "{\"meta\": " << text(meta) << ",\n\"error\": [";
   // ONE's viewer finds an operator by the name of its result.
   for (const auto &graph : report.source.subgraphs) {
@@ -237,8 +240,8 @@ void writeErrorDot(const ErrorReport &report, const ErrorMetric &metric, llvm::r
     os << "  " << id(*value) << " [label=\"" << tensorName(*value) << "\" shape=ellipse];\n";
   for (const Operator &op : graph.operators) {
     const Value *result = op.result();
-    os << "  " << opId(op) << " [label=\"" << (result ? tensorName(*result) : "") << "\\n" << printable(op.opName())
-       << "\" style=filled ";
+    os << "  " << opId(op) << " [label=\"" << (result ? tensorName(*result) : "") << "\\n"
+       << printable(op.opName()) << "\" style=filled ";
     const ErrorRow *row = result ? rowOf.lookup(result) : nullptr;
     auto value = row ? valueOf(row->total, row->scale, metric) : std::nullopt;
     if (value)

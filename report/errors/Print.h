@@ -16,8 +16,8 @@ struct ErrorReport {
 };
 
 /// By what tables are sorted: the effect where it is known, as many times as the own error is what rounding the result
-/// explains, which is a step by the root of 12; else the own error, else all of it. For what is rounded as it has to be,
-/// nobody is to blame.
+/// explains, which is a step by the root of 12; else the own error, else all of it. For what is rounded as it has to
+/// be, nobody is to blame.
 double blameOf(const ErrorRow &row, const ErrorMetric &metric);
 /// Own error, root of the mean square, in steps of the quantisation.
 std::optional<double> ownSteps(const ErrorRow &row);

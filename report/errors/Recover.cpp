@@ -17,7 +17,7 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
   if (!given)
     return given.takeError();
-  auto live = LiveResult::of(result, pairs, signature, inputs, std::move(first));
+  auto live = LiveResult::of(result, pairs, {.signature = signature, .observer = std::move(first)}, inputs);
   if (!live)
     return live.takeError();
   for (auto [port, tensor] : llvm::zip(*ports, *given)) {
@@ -26,7 +26,7 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
       storeNumbers(view, *numbers);
     (*live)->release({port.value, 0});
   }
-  Walk led(source, signature, std::move(*given), [](const Value &) { return true; });
+  Walk led(source, {.signature = signature}, std::move(*given), [](const Value &) { return true; });
   while (const Walk::Stop *stop = led.next()) {
     Place place{stop->value, stop->time};
     auto numbers = realNumbers(*stop->tensor);
@@ -47,11 +47,11 @@ llvm::Expected<OwnedTensor> recoverTensor(const Session &source, const Session &
                                           const std::string &signature, const std::vector<OwnedTensor> &inputs,
                                           const Value &tensor) {
   std::optional<OwnedTensor> found;
-  auto outputs = recover(source, result, pairs, signature, inputs,
-                         [&](const Value &value, unsigned, const Tensor &seen, bool) {
-                           if (&value == &tensor)
-                             found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
-                         });
+  auto outputs =
+      recover(source, result, pairs, signature, inputs, [&](const Value &value, unsigned, const Tensor &seen, bool) {
+        if (&value == &tensor)
+          found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
+      });
   if (!outputs)
     return outputs.takeError();
   if (!found)
@@ -104,7 +104,7 @@ private:
   LiveResult &live;
   Walk &led;
   std::map<Place, std::pair<Shape, Numbers>> ahead; ///< of swapped layers
-  std::set<Place> unled; ///< passed before the result had them
+  std::set<Place> unled;                            ///< passed before the result had them
 
   bool isSwapped(const Value &value) const { return value.producer() && layers.count(value.producer()); }
 
@@ -155,10 +155,10 @@ llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const
   if (!ports || !resultPorts)
     return firstError(ports, resultPorts);
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
-  auto live = LiveResult::of(result, pairs, signature, inputs);
+  auto live = LiveResult::of(result, pairs, {.signature = signature}, inputs);
   if (!given || !live)
     return firstError(given, live);
-  Walk led(source, signature, std::move(*given), [](const Value &) { return true; });
+  Walk led(source, {.signature = signature}, std::move(*given), [](const Value &) { return true; });
   return Swapped(pairs, layers, **live, led).run();
 }
 

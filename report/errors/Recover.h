@@ -6,8 +6,8 @@
 /// The source's tensors as a run of the result has them, and the result with parts of the source in place of its own.
 namespace origo::report {
 
-/// `recovered`: the result has no counterpart, so the source's operators have computed it, from the nearest tensors that
-/// have one. The tensor may be looked at only.
+/// `recovered`: the result has no counterpart, so the source's operators have computed it, from the nearest tensors
+/// that have one. The tensor may be looked at only.
 using SeeTensor =
     llvm::function_ref<void(const Value &source, unsigned time, const eval::Tensor &tensor, bool recovered)>;
 

@@ -16,8 +16,8 @@ struct LayerSet {
 };
 
 /// The fewest layers, tried in this order, that bring the error to `bound` when the source does their work: as many of
-/// the most blamed as are needed, by bisection, which holds where more layers never make it worse; then each is left out
-/// again whose absence does no harm. At most `mostRuns` measurements. An error: all of them do not suffice.
+/// the most blamed as are needed, by bisection, which holds where more layers never make it worse; then each is left
+/// out again whose absence does no harm. At most `mostRuns` measurements. An error: all of them do not suffice.
 llvm::Expected<LayerSet> fewestLayers(llvm::ArrayRef<const Operator *> blamed, const Pairs &pairs, double bound,
                                       unsigned mostRuns, MeasureLayers measure);
 

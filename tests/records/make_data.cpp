@@ -4,12 +4,21 @@
 ///   make_data images FOLDER             a.png (4x2, red 10·x, green 100·y, blue 7), b.bmp (the same), c.jpg (8x8, all
 ///   128),
 ///                                       d.png (3x3, grey 20·(3y + x))
+///   make_data tensors FILE [turn] FOLDER…   the .npy files of a folder, datasets by their names; of several, in groups
+///   0, 1, …;
+///                                       turn: those of four dimensions have channels first
 
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <hdf5.h>
 #include <stb_image_write.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -61,9 +70,54 @@ static int images(const std::string &folder) {
            stbi_write_png((folder + "/d.png").c_str(), 3, 3, 1, grey.data(), 3));
 }
 
+/// A file that numpy wrote, as a dataset.
+static void addTensor(hid_t group, const std::filesystem::path &path, bool turn) {
+  std::ifstream in(path, std::ios::binary);
+  std::string file{std::istreambuf_iterator<char>(in), {}};
+  std::string head = file.substr(10, static_cast<uint8_t>(file[8]) | static_cast<uint8_t>(file[9]) << 8);
+  std::string bytes = file.substr(10 + head.size());
+  char kind = head[head.find("descr") + 10];
+  size_t size = std::strtoul(&head[head.find("descr") + 11], nullptr, 10);
+  std::vector<hsize_t> dims;
+  for (char *at = &head[head.find("'shape': (") + 10]; *at >= '0' && *at <= '9'; at += *at == ',', at += *at == ' ')
+    dims.push_back(std::strtoul(at, &at, 10));
+  hid_t type = kind == 'f' ? H5T_IEEE_F32LE : size == 1 ? H5T_STD_I8LE : H5T_STD_I32LE;
+  if ((kind != 'f' && kind != 'i') || H5Tget_size(type) != size)
+    return;
+  if (turn && dims.size() == 4) {
+    std::string turned = bytes;
+    size_t channels = dims[3], places = dims[1] * dims[2];
+    for (size_t i = 0; i < bytes.size() / size; ++i)
+      std::memcpy(
+          &turned[(i / (channels * places) * channels * places + i % channels * places + i / channels % places) * size],
+          &bytes[i * size], size);
+    bytes = turned;
+    std::rotate(dims.begin() + 1, dims.begin() + 3, dims.end());
+  }
+  hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+  hid_t set = H5Dcreate2(group, path.stem().c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data());
+  H5Dclose(set);
+}
+
+static int tensors(const char *path, bool turn, const std::vector<std::string> &folders) {
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  for (size_t i = 0; i < folders.size(); ++i) {
+    hid_t group =
+        folders.size() == 1 ? file : H5Gcreate2(file, std::to_string(i).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (const auto &entry : std::filesystem::directory_iterator(folders[i]))
+      addTensor(group, entry.path(), turn);
+  }
+  return H5Fclose(file) < 0;
+}
+
 int main(int argc, char **argv) {
   std::string what = argc > 2 ? argv[1] : "";
   if (what == "hdf5" && argc > 3)
     return hdf5(argv[2], std::stoi(argv[3]), argc > 4);
+  if (what == "tensors" && argc > 3) {
+    bool turn = argv[3] == std::string("turn");
+    return tensors(argv[2], turn, {argv + 3 + turn, argv + argc});
+  }
   return what == "images" ? images(argv[2]) : 1;
 }
