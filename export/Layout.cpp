@@ -90,8 +90,7 @@ void Layout::patch() {
 }
 
 void Layout::write(OutputFile &file) {
-  // Several megabytes of tables are in memory already: not through the buffer.
-  file.write(tables.bytes());
+  file.copy(tables.bytes(), tables.room.file());
   for (const Reference &reference : tables.references) {
     if (reference.repeated)
       continue;

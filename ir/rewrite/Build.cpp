@@ -49,16 +49,9 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   scratch.push_back(op);
   op->code = code;
   op->parent = match.root().op->parent; // what it calls is found from there
-  if (op->operandRoom < operands.size()) {
-    op->operandUses = model.arena.Allocate<Use>(operands.size());
-    op->operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);
-  }
-  op->operandCount = operands.size();
-  for (auto [i, value] : llvm::enumerate(operands)) {
-    Use *use = new (&op->operandUses[i]) Use();
-    use->owner = op;
-    use->value = value;
-  }
+  model.makeOperands(*op, operands.size());
+  for (auto [use, value] : llvm::zip_equal(op->operands(), operands))
+    use.value = value;
   return op;
 }
 

@@ -419,7 +419,7 @@ void Rewriter::empty(Subgraph &graph) {
   for (Value *value : values) {
     if (!value->erased())
       eraseValue(*value, Fate::Dead, nullptr);
-    value->destinations = heirs.lookup(value);
+    value->setDestinations(heirs.lookup(value));
   }
   graph.inputs.clear();
   doomed.clear(); // all of them have gone

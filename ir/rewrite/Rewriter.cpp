@@ -249,10 +249,10 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     to.producer()->inexact |= !exact;
   }
   from.forEachUse([&](Use &use) {
-    push(*use.owner);
-    use.owner->inexact |= !exact;
+    push(*use.user());
+    use.user()->inexact |= !exact;
     if (!exact)
-      for (Subgraph *callee : use.owner->callees())
+      for (Subgraph *callee : use.user()->callees())
         for (Value *input : callee->inputs)
           input->inexact = true;
     use.set(&to);
@@ -304,7 +304,7 @@ void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineag
   old.buffer = &model.addBuffer(std::move(constant.buffer->payload));
   old.buffer->computed = true;
   constant.buffer->payload = {};
-  old.forEachUse([&](Use &use) { push(*use.owner); });
+  old.forEachUse([&](Use &use) { push(*use.user()); });
   into.add(old);
 }
 
@@ -330,7 +330,7 @@ void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> cons
   for (Operator *op : made) {
     for (Value *result : op->results())
       if (result)
-        result->forEachUse([&](Use &use) { push(*use.owner); });
+        result->forEachUse([&](Use &use) { push(*use.user()); });
     for (Use &use : op->operands())
       if (Value *v = use.get(); v && v->producer())
         push(*v->producer());
@@ -425,6 +425,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
   for (auto &graph : model.subgraphs)
     for (Value *value : std::vector<Value *>(graph->values)) {
       forgetSets();
+      restNowAndThen();
       if (value->erased() || !value->isConstant() || value->isInterface() || value->otherUses != 0)
         continue;
       Value *survivor = numbers.find(*value);
@@ -517,6 +518,7 @@ void Rewriter::finish() {
   // Nothing is made any more, so there is no use for lists of what could be used again.
   model.spareOperators = {};
   model.spareValues = {};
+  model.sets.rest();
 }
 
 void Rewriter::sweep() {
@@ -545,10 +547,13 @@ void Rewriter::beginPhase() {
   std::swap(worklist, fresh);
 }
 
-Operator *Rewriter::popChanged() {
-  // Looking at an operator reads names and options of the input: so many of them are some megabytes.
-  if (++popped % (1 << 14) == 0)
+void Rewriter::restNowAndThen() {
+  if (++looks % (1 << 14) == 0)
     model.restFiles();
+}
+
+Operator *Rewriter::popChanged() {
+  restNowAndThen();
   while (!fresh.empty() || !worklist.empty()) {
     auto &list = fresh.empty() ? worklist : fresh;
     Operator *op = list.front();
