@@ -69,7 +69,7 @@ origin::OriginMap MapOfModel::whole() {
 }
 
 void MapOfModel::restNowAndThen() {
-  if (++made % (1 << 14))
+  if (++made % (1 << 12))
     return;
   model.restFiles();
   tables.rest();

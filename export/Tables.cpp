@@ -630,6 +630,7 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     external.try_emplace(buffer.id, buffer.length);
   constexpr uint64_t end = 4096;
   uint8_t ends[2][end];
+  size_t looks = 0;
   auto payload = [&](const flatbuffers::Table &tensor, uint32_t index) -> origin::ModelView::Bytes {
     if (tables.tflite)
       if (auto id = tensor.GetField<uint32_t>(tflite::Tensor::VT_EXTERNAL_BUFFER, 0))
@@ -637,6 +638,8 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     const Buffer *buffer = index < tables.buffers.size() ? tables.buffers[index] : nullptr;
     if (!buffer)
       return {nullptr, 0};
+    if (++looks % 4096 == 0)
+      model.restFiles();
     const Payload &bytes = tables.payload(*buffer);
     if (bytes.cost() == 0)
       return {bytes.bytes().data(), bytes.size()};

@@ -548,7 +548,7 @@ void Rewriter::beginPhase() {
 }
 
 void Rewriter::restNowAndThen() {
-  if (++looks % (1 << 14) == 0)
+  if (++looks % (1 << 12) == 0)
     model.restFiles();
 }
 
