@@ -66,7 +66,7 @@ llvm::Error dropStaleMetadata(Model &model, std::vector<std::string> *notes) {
 }
 
 /// The same bytes, in the file of `store` if they are many and there is room.
-Payload inStore(std::string bytes, PayloadStore &store) {
+Payload inStore(llvm::StringRef bytes, PayloadStore &store) {
   auto fill = [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
     std::memcpy(window.data(), bytes.data() + offset, window.size());
   };
@@ -74,7 +74,11 @@ Payload inStore(std::string bytes, PayloadStore &store) {
     return *made;
   else
     llvm::consumeError(made.takeError());
-  return Payload::owned(std::move(bytes));
+  return Payload::owned(bytes.str());
+}
+
+llvm::StringRef bytesOf(const flatbuffers::DetachedBuffer &buffer) {
+  return {reinterpret_cast<const char *>(buffer.data()), buffer.size()};
 }
 
 llvm::Error sameFile(const OutputFile &model, const OutputFile &side, llvm::StringRef path) {
@@ -121,12 +125,12 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     tables->rest();
     if (embed && mapPayloads.front().empty()) {
       origin::MapView view = map->view();
-      Payload encoded = inStore(origin::encode(view, options.embed), store);
+      Payload encoded = inStore(bytesOf(origin::encode(view, options.embed)), store);
       if (options.embed == origin::Embed::Full) {
         origin::OneTables one = origin::encodeOneTables(view);
         mutation::exported(one);
-        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), inStore(std::move(one.source), store),
-                       inStore(std::move(one.op), store)};
+        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), inStore(one.source, store),
+                       inStore(one.op, store)};
       } else {
         mapPayloads = {std::move(encoded)};
       }

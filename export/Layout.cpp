@@ -36,7 +36,7 @@ uint64_t nextPosition(const Reference &reference, uint64_t end) {
 } // namespace
 
 Layout::Layout(const Model &model, Tables &tables, std::vector<std::string> *notes)
-    : tables(tables), archive(model.archive) {
+    : model(model), tables(tables), archive(model.archive) {
   place();
   if (!fits())
     return;
@@ -91,7 +91,9 @@ void Layout::patch() {
 
 void Layout::write(OutputFile &file) {
   file.copy(tables.bytes(), tables.room.file());
-  for (const Reference &reference : tables.references) {
+  for (const auto &[done, reference] : llvm::enumerate(tables.references)) {
+    if (done % 4096 == 0)
+      model.restFiles();
     if (reference.repeated)
       continue;
     uint64_t header = reference.isInline() ? sizeof(uoffset_t) : 0;

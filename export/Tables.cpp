@@ -638,8 +638,10 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     const Buffer *buffer = index < tables.buffers.size() ? tables.buffers[index] : nullptr;
     if (!buffer)
       return {nullptr, 0};
-    if (++looks % 4096 == 0)
+    if (++looks % 4096 == 0) {
       model.restFiles();
+      tables.rest();
+    }
     const Payload &bytes = tables.payload(*buffer);
     if (bytes.cost() == 0)
       return {bytes.bytes().data(), bytes.size()};

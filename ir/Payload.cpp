@@ -115,6 +115,15 @@ Payload::Payload(std::shared_ptr<MappedFile> file, uint64_t offset, uint64_t siz
 
 Payload Payload::owned(std::string bytes) {
   Payload p;
+  constexpr size_t small = 256;
+  if (bytes.size() <= small) { // there may be one for each operator: in one piece of memory
+    auto copy = std::make_shared_for_overwrite<uint8_t[]>(bytes.size());
+    llvm::copy(bytes, copy.get());
+    p.data = copy.get();
+    p.length = bytes.size();
+    p.owner = std::move(copy);
+    return p;
+  }
   auto text = std::make_shared<std::string>(std::move(bytes));
   p.data = reinterpret_cast<const uint8_t *>(text->data());
   p.length = text->size();

@@ -424,7 +424,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
   rule = "equal";
   for (auto &graph : model.subgraphs)
     for (Value *value : std::vector<Value *>(graph->values)) {
-      forgetSets();
+      forgetSpent();
       restNowAndThen();
       if (value->erased() || !value->isConstant() || value->isInterface() || value->otherUses != 0)
         continue;
