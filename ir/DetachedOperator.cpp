@@ -29,6 +29,7 @@ void DetachedOperator::attach(llvm::ArrayRef<Value *> operands) {
   for (auto [use, value] : llvm::zip_equal(op.operands(), operands))
     use.set(value);
   op.resultValues = results.data();
+  op.resultRoom = UINT8_MAX;
   op.resultCount = results.size();
 }
 

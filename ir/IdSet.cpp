@@ -62,7 +62,7 @@ void IdSets::keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)> 
     else if (nodes[handle].bit != isFree)
       nodes[handle] = {0, isFree, std::exchange(firstFree, handle), 0};
   most = std::max<size_t>({1 << 15, inUse * 2, visited / 8}); // looking at all of them is paid by as many new ones
-  rehash(llvm::bit_ceil(most * 2));
+  rehash(llvm::bit_ceil(most * 4 / 3 + 1));
 }
 
 uint32_t IdSets::intern(Node node) {

@@ -186,16 +186,20 @@ void Model::makeOperands(Operator &op, size_t count) {
     op.operandUses = Use::make(room, op, count);
 }
 
+void Model::makeResults(Operator &op, size_t count) {
+  op.resultCount = count;
+  if (count <= std::max<size_t>(op.resultRoom, 1))
+    return;
+  op.resultValues = arena.Allocate<Value *>(count);
+  op.resultRoom = std::min<size_t>(count, UINT8_MAX);
+}
+
 void Model::attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results) {
   makeOperands(op, operands.size());
   for (auto [use, value] : llvm::zip_equal(op.operands(), operands))
     use.set(value);
-  op.resultCount = results.size();
-  if (op.resultCount > op.resultRoom) {
-    op.resultValues = arena.Allocate<Value *>(results.size());
-    op.resultRoom = std::min<size_t>(results.size(), UINT8_MAX);
-  }
-  llvm::copy(results, op.resultValues);
+  makeResults(op, results.size());
+  llvm::copy(results, op.resultArray());
   for (auto [i, value] : llvm::enumerate(results))
     if (value) {
       assert(!value->definer && "a value has one producer");

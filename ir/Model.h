@@ -289,8 +289,8 @@ public:
   unsigned numOperands() const { return operandCount; }
   Value *operand(unsigned i) const { return i < operandCount ? operandUses[i].get() : nullptr; } ///< null: absent
   llvm::MutableArrayRef<Use> operands() const { return {operandUses, operandCount}; }
-  llvm::ArrayRef<Value *> results() const { return {resultValues, resultCount}; } ///< entries may be null (absent)
-  Value *result(unsigned i = 0) const { return i < resultCount ? resultValues[i] : nullptr; }
+  llvm::ArrayRef<Value *> results() const { return {resultArray(), resultCount}; } ///< entries may be null (absent)
+  Value *result(unsigned i = 0) const { return i < resultCount ? resultArray()[i] : nullptr; }
   /// The subgraphs it may call, in the order of the row's fields.
   llvm::SmallVector<Subgraph *, 2> callees() const;
   /// A bit set of Effect, those of called subgraphs included.
@@ -330,12 +330,17 @@ private:
   friend class Subgraph;
   friend class Use;
   friend class DetachedOperator;
-  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said
+  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said; 0: `onlyResult` is all there is
   uint16_t operandRoom = 0;
   unsigned operandCount = 0, resultCount = 0;
   Subgraph *parent = nullptr;
   Use *operandUses = nullptr;
-  Value **resultValues = nullptr;
+  union {
+    Value *onlyResult = nullptr;
+    Value **resultValues;
+  };
+  Value **resultArray() { return resultRoom ? resultValues : &onlyResult; }
+  Value *const *resultArray() const { return resultRoom ? resultValues : &onlyResult; }
   /// What few operators have.
   struct Rarities {
     llvm::StringRef customCode;
@@ -383,6 +388,8 @@ public:
 
 private:
   friend class Model;
+  friend class Rewriter;
+  std::vector<Value *> spare; ///< values that are erased, and named by nothing; it may still list them
   mutable int knownEffects = -1;
   Model *parent = nullptr;
 };
@@ -519,13 +526,13 @@ private:
   std::vector<std::shared_ptr<void>> kept;
   std::vector<std::shared_ptr<MappedFile>> files;
   llvm::DenseSet<llvm::StringRef> tables; ///< whole buffers in the arena; equal ones are one
-  // Erased, and named by nothing: used again for what rewrites make.
+  // Erased, and named by nothing: used again for what rewrites make, as are the values of Subgraph::spare.
   std::vector<Operator *> spareOperators;
-  std::deque<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
   std::vector<Buffer *> spareBuffers;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
   /// Makes room for as many operands, in the room that there is if it suffices. All are absent.
   void makeOperands(Operator &op, size_t count);
+  void makeResults(Operator &op, size_t count);
 };
 
 } // namespace origo

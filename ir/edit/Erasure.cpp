@@ -56,7 +56,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   if (op.made || !op.named)
     spent.push_back(&op);
   for (unsigned i = 0; i < op.resultCount; ++i)
-    if (Value *result = op.resultValues[i]) {
+    if (Value *result = op.resultArray()[i]) {
       result->definer = nullptr;
       eraseValue(*result, fate, into);
     }

@@ -198,7 +198,7 @@ void Rewriter::Inlining::takeResults() {
     if (!isMade(body, static_cast<unsigned>(i)))
       continue;
     Value &result = *call.result(static_cast<unsigned>(i));
-    call.resultValues[i] = nullptr;
+    call.resultArray()[i] = nullptr;
     result.definer = nullptr;
     copies[value] = &result;
     if (value->named)
