@@ -523,9 +523,9 @@ void Rewriter::finish() {
   claimWork();
   lineage::forget(model);
   // Nothing is made any more, so there is no use for lists of what could be used again.
-  model.spareOperators = {};
+  model.spareOperators = std::vector<Operator *>();
   for (auto &graph : model.subgraphs)
-    graph->spare = {};
+    graph->spare = std::vector<Value *>(); // an empty list would keep the room
   model.sets.rest();
 }
 
