@@ -371,8 +371,28 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
     }
   }
   auto take = [&](uint32_t tensor) {
-    sourceGraph.takeUses(tensor, user.origins, sets,
-                         [&](uint32_t id, uint32_t position) { note(tensor, id, position); });
+    bool isOperand = false;
+    sourceGraph.takeUses(tensor, user.origins, sets, [&](uint32_t id, uint32_t position) {
+      note(tensor, id, position);
+      isOperand = true;
+    });
+    if (isOperand)
+      return;
+    // What was in between works behind `user` now; it is its result that `user` has in the source.
+    constexpr unsigned longest = 8; // nearly always one of one
+    std::optional<uint32_t> id = sets.next(user.origins, 0);
+    for (unsigned i = 0; id && i < longest; ++i, id = sets.next(user.origins, *id + 1))
+      for (auto [position, direct] : llvm::enumerate(sourceGraph.operands(*id))) {
+        int32_t from = direct;
+        for (unsigned length = 0; from >= 0 && length < longest; ++length) {
+          int32_t maker = sourceGraph.producer(static_cast<uint32_t>(from));
+          if (maker < 0 || sourceGraph.operands(maker).empty())
+            break;
+          from = sourceGraph.operands(maker).front();
+          if (from == static_cast<int32_t>(tensor))
+            note(direct, *id, position);
+        }
+      }
   };
   for (const Relation &relation : value->relations)
     take(relation.tensor);
