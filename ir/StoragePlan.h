@@ -16,7 +16,14 @@ struct Storage {
   }
 };
 
-/// What has been decided (quantize/Plan.h): how each operator is to find its operands and leave its results. Rules ask
+/// Numbers that data tell to add to a constant before it is stored.
+struct Summand {
+  Payload numbers;        ///< floats, of the constant's shape
+  bool choosesNeighbour = false; ///< what is stored is one of the two numbers beside the constant's, if not the nearer
+  Value *parent = nullptr;       ///< constant that they follow from, besides the data
+};
+
+/// What has been decided (quantize/Plan.h, steps/Quantize.h): how each operator is to find its operands and leave its results. Rules ask
 /// it; the engine only keeps it for them.
 struct StoragePlan {
   StoragePlan() = default;
@@ -29,9 +36,14 @@ struct StoragePlan {
   struct Decision {
     llvm::SmallVector<const Storage *, 4> operands;
     llvm::SmallVector<const Storage *, 1> results;
+    llvm::SmallVector<std::pair<unsigned, Summand>, 0> summands; ///< of operands, by position
     Constants constants = Constants::Stored;
   };
   llvm::DenseMap<const Operator *, Decision> operators;
+  /// How far each channel of an operator's first operand goes in records, as floats; and how much of that its weights are to
+  /// take over: from 0 to 1.
+  llvm::DenseMap<const Operator *, Payload> reaches;
+  double migration = 0.5;
   /// Inputs and outputs of graphs that are to be stored otherwise from now on, in this order.
   llvm::SmallVector<std::pair<Value *, const Storage *>, 4> interface;
 

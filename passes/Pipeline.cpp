@@ -46,9 +46,8 @@ Pipeline Pipeline::o1() {
 Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
   Pipeline pipeline;
   pipeline.plan = std::move(plan);
-  for (const Pass &pass : allPasses())
-    if (pass.phase == Phase::Quantize)
-      pipeline.add(pass);
+  for (const char *pass : {"quantize", "cancel-quantization"})
+    pipeline.add(*findPass(pass));
   // Users that find a tensor in the same way share the bridge.
   pipeline.add(*findPass("common-subexpressions"),
                {{BuiltinOperator::QUANTIZE, std::nullopt}, {BuiltinOperator::DEQUANTIZE, std::nullopt}});

@@ -148,21 +148,19 @@ std::string fastEngine(const Session &session) {
 
 } // namespace
 
-llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options) {
-  auto session = compile(model, options.compile);
-  if (!session)
-    return session.takeError();
+llvm::Error forEachRecord(Model &model, const Session &session, OpenRecords open, const CalibrateOptions &options,
+                          SeeTensor see, llvm::function_ref<void(uint64_t record, uint64_t count)> end) {
   struct Source {
     std::string signature;
     llvm::ArrayRef<Port> ports;
     std::unique_ptr<Records> records;
   };
   std::vector<Source> sources;
-  std::vector<std::string> signatures = options.signatures.empty() ? session->signatures() : options.signatures;
+  std::vector<std::string> signatures = options.signatures.empty() ? session.signatures() : options.signatures;
   if (signatures.empty())
     signatures.emplace_back();
   for (const std::string &signature : signatures) {
-    auto ports = session->inputs(signature);
+    auto ports = session.inputs(signature);
     if (!ports)
       return ports.takeError();
     auto records = open(*ports, signatures.size() > 1 ? llvm::StringRef(signature) : llvm::StringRef());
@@ -170,15 +168,11 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
       return records.takeError();
     sources.push_back({signature, *ports, std::move(*records)});
   }
-  Statistics statistics;
-  statistics.histograms = options.histograms;
-  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : fastEngine(*session);
-  Rows rows(model, statistics);
   RunOptions run;
   run.onlyReads = true;
   run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
     if (tensor.type == TensorType::FLOAT32)
-      rows.see(value, tensor.as<float>());
+      see(value, tensor.shape, tensor.as<float>());
   };
   const Shard &shard = options.shard;
   bool remembers = llvm::any_of(model.subgraphs, [](auto &graph) {
@@ -200,17 +194,34 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
         return inputs.takeError();
       for (auto [input, port] : llvm::zip_equal(*inputs, source.ports))
         if (input.type == TensorType::FLOAT32)
-          rows.see(*port.value, {reinterpret_cast<const float *>(input.bytes.data()), input.bytes.size() / 4});
+          see(*port.value, input.shape, {reinterpret_cast<const float *>(input.bytes.data()), input.bytes.size() / 4});
       run.signature = source.signature;
-      auto outputs = session->run(std::vector<TensorRef>(inputs->begin(), inputs->end()), run);
+      auto outputs = session.run(std::vector<TensorRef>(inputs->begin(), inputs->end()), run);
       if (!outputs)
         return makeError("record " + llvm::Twine(i) + ": " + llvm::toString(outputs.takeError()));
     }
-    rows.endRecord();
-    statistics.records.push_back(i);
-    if (options.progress)
-      options.progress(i + 1, count);
+    end(i, count);
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const CalibrateOptions &options) {
+  auto session = compile(model, options.compile);
+  if (!session)
+    return session.takeError();
+  Statistics statistics;
+  statistics.histograms = options.histograms;
+  statistics.engine = options.compile.engine == Engine::Reference ? "reference" : fastEngine(*session);
+  Rows rows(model, statistics);
+  auto see = [&](const Value &value, llvm::ArrayRef<int32_t>, llvm::ArrayRef<float> numbers) { rows.see(value, numbers); };
+  auto end = [&](uint64_t record, uint64_t count) {
+    rows.endRecord();
+    statistics.records.push_back(record);
+    if (options.progress)
+      options.progress(record + 1, count);
+  };
+  if (llvm::Error error = forEachRecord(model, *session, open, options, see, end))
+    return error;
   rows.end();
   return statistics;
 }

@@ -9,7 +9,7 @@
 
 namespace origo::quantize {
 
-static double largest(TensorType type) {
+double largestWeight(TensorType type) {
   switch (type) {
   case TensorType::INT4:
     return 7;
@@ -40,11 +40,11 @@ static Parameters symmetric(Extremes range, double most, double least) {
 Parameters activationParameters(Extremes range, TensorType type, Dialect dialect) {
   if (dialect == Dialect::One)
     return type == TensorType::UINT8 ? asymmetricOne(range)
-                                     : symmetric(range, largest(type), type == TensorType::INT16 ? 1e-8 : 1e-5);
+                                     : symmetric(range, largestWeight(type), type == TensorType::INT16 ? 1e-8 : 1e-5);
   constexpr double least = std::numeric_limits<float>::min(); // below that a scale is 0 to some who read it
   double low = std::min(0.f, range.min), high = std::max(0.f, range.max);
   if (type == TensorType::INT16)
-    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largest(type), least);
+    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largestWeight(type), least);
   double lowest = type == TensorType::UINT8 ? 0 : -128;
   if (high == low)
     return {1.f / 255, static_cast<int64_t>(lowest)}; // below 1, which comparisons want
@@ -58,7 +58,7 @@ Parameters weightParameters(Extremes range, TensorType type, Dialect dialect) {
     return asymmetricOne(range);
   // The converter's floor: of a range of 1e-6 around 0.
   double least = dialect == Dialect::Tflite ? 1e-6 / 254 : type == TensorType::INT16 ? 1e-8 : 1e-5;
-  return symmetric(range, largest(type), least);
+  return symmetric(range, largestWeight(type), least);
 }
 
 /// Visits runs of elements of one channel each, through a block of the bytes at a time.
@@ -99,7 +99,7 @@ std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, Ten
   auto reachOf = [&](size_t channel, size_t clip) {
     return std::max(-all[channel].min, all[channel].max) * (1 - 0.03f * static_cast<float>(clip));
   };
-  auto most = static_cast<float>(largest(type));
+  auto most = static_cast<float>(largestWeight(type));
   forEachRun(constant, axis, [&](size_t channel, llvm::ArrayRef<float> run) {
     for (size_t clip = 0; clip < clips; ++clip) {
       float scale = reachOf(channel, clip) / most;

@@ -21,6 +21,9 @@ Parameters activationParameters(Extremes range, TensorType type, Dialect dialect
 /// 32767.
 Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
 
+/// The greatest integer of symmetric weights, which is the least one's magnitude.
+double largestWeight(TensorType type);
+
 /// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Goes
 /// through the bytes once, and keeps none.
 std::vector<Extremes> extremesOf(const Value &constant, int32_t axis);

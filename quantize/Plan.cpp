@@ -4,6 +4,7 @@
 #include "eval/Kernels.h"
 #include "ir/DetachedOperator.h"
 #include "ir/shapes/Inference.h"
+#include "quantize/Corrections.h"
 #include "quantize/Parameters.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -78,6 +79,7 @@ private:
   std::string decide(Operator &op);
   std::string decideFull(Operator &op, const Choice &choice, Decision &decision);
   std::string decideWeights(Operator &op, const Choice &choice, Decision &decision);
+  void correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision);
   std::string decideHalves(Operator &op, Decision &decision);
   std::string decideOtherwise(Operator &op, Decision &decision);
   const Storage *otherwise(const Value *value);
@@ -349,7 +351,28 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   if (scaling == Scaling::Shared)
     for (unsigned i : order)
       decision.operands[i] = decision.results[0];
+  if (weights)
+    correct(op, *weights, choice, decision);
   return unsupported(op, decision);
+}
+
+/// What records tell to add to weights and bias.
+void Planner::correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision) {
+  if (!scheme.moments)
+    return;
+  auto inputs = scheme.moments->find(&op);
+  const Storage *stored = decision.operands[weights.operand];
+  if (inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8)
+    return;
+  auto bias = static_cast<unsigned>(constraintOf(op.code)->bias);
+  std::optional<Summand> rounding;
+  if (choice.choosesRounding)
+    if (rounding = chosenRounding(op, *stored, inputs->second); rounding)
+      decision.summands.emplace_back(weights.operand, *rounding);
+  const Value *constant = op.operand(bias);
+  if (choice.correctsBias && isReal(constant) && isDense(constant))
+    if (auto shift = biasCorrection(op, bias, *stored, rounding ? &*rounding : nullptr, inputs->second))
+      decision.summands.emplace_back(bias, *shift);
 }
 
 std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision &decision) {
@@ -366,6 +389,7 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
   if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,
                    [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
+  correct(op, *weights, choice, decision);
   if (choice.mode == Scheme::Mode::Weights)
     return unsupported(op, decision);
   bool widens = choice.mode == Scheme::Mode::WidenedWeights;
@@ -553,9 +577,19 @@ llvm::Expected<Plan> Planner::plan() {
 
 } // namespace
 
+static bool anyChoice(const Scheme &scheme, llvm::function_ref<bool(const Scheme::Choice &)> holds) {
+  auto quantizes = [&](const Scheme::Choice &choice) { return choice.quantize && holds(choice); };
+  return quantizes(scheme.common) || llvm::any_of(scheme.layers, [&](const auto &layer) { return quantizes(layer.second); });
+}
+
 bool Scheme::needsRanges() const {
-  auto isFull = [](const Choice &choice) { return choice.quantize && choice.mode == Mode::Full; };
-  return isFull(common) || llvm::any_of(layers, [&](const auto &layer) { return isFull(layer.second); });
+  return anyChoice(*this, [](const Choice &choice) { return choice.mode == Mode::Full; });
+}
+bool Scheme::needsProducts() const {
+  return anyChoice(*this, [](const Choice &choice) { return choice.choosesRounding; });
+}
+bool Scheme::needsMoments() const {
+  return needsProducts() || anyChoice(*this, [](const Choice &choice) { return choice.correctsBias; });
 }
 
 std::function<llvm::Expected<StoragePlan>(Model &)> planBy(Scheme scheme, std::vector<Unquantized> *unquantized) {

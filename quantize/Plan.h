@@ -2,6 +2,7 @@
 
 #include "ir/StoragePlan.h"
 #include "quantize/Constraints.h"
+#include "quantize/Moments.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -27,6 +28,7 @@ struct Scheme {
     bool perChannel = true;
     bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
     bool clipsWeights = false;   ///< greatest magnitudes are cut where that loses less than it gains
+    bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
     uint64_t leastElements = 0;  ///< of weights alone: smaller ones stay
   };
   Dialect dialect = Dialect::Tflite;
@@ -35,9 +37,14 @@ struct Scheme {
   /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
   llvm::SmallVector<TensorType, 2> inputs, outputs;
   bool poolKeepsScale = false;     ///< ONE: MAX_POOL_2D has the scale of its input
+  /// What the inputs of weights are, for choices that look at it. Of the operators of the model that is planned.
+  std::shared_ptr<const Moments> moments;
 
   /// Does it store tensors that are computed as integers?
   bool needsRanges() const;
+  /// Does it look at the inputs of weights, and at their products?
+  bool needsMoments() const;
+  bool needsProducts() const;
 };
 
 /// An operator that stays as it is although the scheme asks for integers.

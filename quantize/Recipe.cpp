@@ -77,9 +77,10 @@ Error readChoice(const json &entry, Scheme::Choice &choice) {
     choice.mode = Scheme::Mode::Float16;
     return Error::success();
   }
-  if (algorithm != "min_max_uniform_quantize")
+  choice.choosesRounding = algorithm == "GPTQ";
+  if (!choice.choosesRounding && algorithm != "min_max_uniform_quantize")
     return makeError("the algorithm \"" + printable(algorithm) +
-                     "\" is not here; there are min_max_uniform_quantize, float_casting and no_quantize");
+                     "\" is not here; there are min_max_uniform_quantize, GPTQ, float_casting and no_quantize");
   if (!weights.is_object())
     return makeError("there is no \"weight_tensor_config\"");
   if (Error error = readWeights(weights, choice))

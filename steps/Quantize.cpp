@@ -1,5 +1,7 @@
 #include "steps/Quantize.h"
 
+#include "quantize/Corrections.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 namespace origo::steps {
@@ -91,6 +93,32 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {
   CalibrateOptions options;
   options.compile.engine = eval::Engine::Fast;
   return quantize::calibrate(model, open, options);
+}
+
+static llvm::Expected<Moments> momentsOf(Model &model, OpenRecords open, bool products) {
+  CalibrateOptions options;
+  options.compile.engine = eval::Engine::Fast;
+  return collectMoments(model, open, options, products);
+}
+
+llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, PayloadStore &store, bool verifyEach) {
+  auto moments = momentsOf(model, open, false);
+  if (!moments)
+    return moments.takeError();
+  Pipeline pipeline;
+  pipeline.add(*findPass("smooth-channels"));
+  pipeline.plan = [&](Model &) -> llvm::Expected<StoragePlan> { return reachesOf(*moments, migration); };
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  return runPipeline(model, pipeline, store, options);
+}
+
+llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
+  auto moments = momentsOf(model, open, scheme.needsProducts());
+  if (!moments)
+    return moments.takeError();
+  scheme.moments = std::make_shared<const Moments>(std::move(*moments));
+  return llvm::Error::success();
 }
 
 llvm::Error setRanges(Model &model, const Statistics &statistics) {

@@ -22,6 +22,13 @@ llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names,
 /// Gives channels of consecutive filters like ranges; those of tensors have to be taken afterwards.
 llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach);
 
+/// Lets filters take over how far the channels that they read go in records: with 1 all of it, with 0 they become even
+/// themselves. Ranges have to be taken afterwards.
+llvm::Error smoothChannels(Model &model, quantize::OpenRecords open, double migration, PayloadStore &store, bool verifyEach);
+
+/// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as it is.
+llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
+
 /// Takes ranges as record-minmax does with min and max.
 llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
 llvm::Error setRanges(Model &model, const quantize::Statistics &statistics);

@@ -2,6 +2,7 @@
 
 #include "passes/Pipeline.h"
 
+#include "quantize/Corrections.h"
 #include "quantize/Plan.h"
 
 #include "ir/Error.h"
@@ -72,13 +73,19 @@ inline std::string notExecuted(const Case &item) {
   return {};
 }
 
+inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+  return quantize::seededRecords(inputs, 3);
+}
+
 /// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has, unsigned or fake,
+/// with `--gptq` and `--bias-correction`, or `--smooth` alone, from what three seeded records show,
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
   if (!options.consume_front("// RUN:"))
     return makeError("the first line of a case has to be `// RUN: …`");
   Pipeline pipeline;
+  quantize::Scheme scheme;
   llvm::SmallVector<llvm::StringRef> words;
   options.split(words, ' ', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef word : words) {
@@ -88,21 +95,42 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
     }
     bool found = false;
     if (word.consume_front("--scheme=")) {
-      quantize::Scheme scheme;
       using enum quantize::Scheme::Mode;
       auto mode = llvm::StringSwitch<std::optional<quantize::Scheme::Mode>>(word)
                       .Cases("int8", "int8-ends", Full)
                       .Case("dynamic", Weights)
-                      .Case("weights", WidenedWeights)
+                      .Cases("weights", "weights4", WidenedWeights)
                       .Case("float16", Float16)
                       .Case("unsigned", Unsigned)
                       .Case("fake", Fake)
                       .Default(std::nullopt);
       found = mode.has_value();
       scheme.common.mode = mode.value_or(Full);
+      if (word == "weights4")
+        scheme.common.weights = TensorType::INT4;
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
       pipeline = Pipeline::quantization(quantize::planBy(scheme));
+    } else if (word == "--gptq" || word == "--bias-correction") {
+      scheme.common.choosesRounding |= word == "--gptq";
+      scheme.common.correctsBias |= word == "--bias-correction";
+      found = true;
+      pipeline.plan = [scheme](Model &model) mutable -> llvm::Expected<StoragePlan> {
+        auto moments = quantize::collectMoments(model, threeRecords, {}, scheme.needsProducts());
+        if (!moments)
+          return moments.takeError();
+        scheme.moments = std::make_shared<const quantize::Moments>(std::move(*moments));
+        return quantize::planBy(scheme)(model);
+      };
+    } else if (word == "--smooth") {
+      found = true;
+      pipeline.add(*findPass("smooth-channels"));
+      pipeline.plan = [](Model &model) -> llvm::Expected<StoragePlan> {
+        auto moments = quantize::collectMoments(model, threeRecords, {}, false);
+        if (!moments)
+          return moments.takeError();
+        return quantize::reachesOf(*moments, 0.5);
+      };
     } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;
       word.split(names, ',');

@@ -56,6 +56,26 @@ std::string bcqFullyConnected(const std::string &constants) {
 )";
 }
 
+/// Sums are multiplied by 0.3 and rounded once, as the runtime does it: rounding in two steps would make 1 of 0.3. Of 16 bits, by a
+/// factor of 31 bits: with 15 of them it would be 30001.
+TEST(FullyConnected, RoundsSumsOnce) {
+  for (Engine engine : {Engine::Reference, Engine::Fast}) {
+    CompileOptions options;
+    options.engine = engine;
+    auto graph = [](const char *type, const char *biasType, const char *bias) {
+      return (llvm::Twine("subgraph @main(%x: ") + type + "[1,1] q{scale=1, zero_point=0}) -> (%y) {\n" +
+              "  %w: i8[1,1] q{scale=0.3, zero_point=0} = const [1]\n  %b: " + biasType +
+              "[1] q{scale=0.3, zero_point=0} = const [" + bias + "]\n  %y: " + type +
+              "[1,1] q{scale=1, zero_point=0} = FULLY_CONNECTED(%x, %w, %b)\n}\n").str();
+    };
+    auto narrow = runText(graph("i8", "i32", "1"), {tensor<int8_t>(TensorType::INT8, {1, 1}, {0})}, options);
+    auto wide = runText(graph("i16", "i64", "100001"), {tensor<int16_t>(TensorType::INT16, {1, 1}, {0})}, options);
+    ASSERT_TRUE(narrow && wide);
+    EXPECT_EQ(narrow->bytes, std::vector<uint8_t>{0});
+    EXPECT_EQ(wide->bytes, (std::vector<uint8_t>{30000 & 255, 30000 >> 8}));
+  }
+}
+
 TEST(Bcq, FullyConnectedByItsFormula) {
   EXPECT_EQ(floatsFrom(bcqFullyConnected(codes), {floats({3, 2}, {1.f, 0.f, 1.f, 1.f, 0.f, 2.f})}),
             (std::vector<float>{10 + 3 - 5, 10 - 5 + 10, 20 + 2 + 2, 20 + 2 - 4, 30 - 0.5f + 0.5f, 30 + 0.5f - 1}));

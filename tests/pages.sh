@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands of a page of docs/ and compares what they print with the page: lines "    $ COMMAND", each followed by its
 # output. A line "…" stands for any number of lines. A command of which no output is shown only has to succeed. Times differ,
-# so of commands with a profile of this machine neither numbers nor the order of lines count.
+# and so may a figure of digits read right, so of commands with those neither numbers nor the order of lines count.
 # usage: pages.sh BIN PAGE COMMANDS   COMMANDS: how many the page has at least
 #        ORIGO_BLESS=1 in the environment writes the page anew
 set -uo pipefail
@@ -81,13 +81,17 @@ NET
   printf '#!/bin/sh\ncircledump "$1" | grep -A1 "= EXP" | grep -q "= NEG" && echo "NEG behind EXP" && exit 1\nexit 0\n' >fails.sh
   chmod +x fails.sh
   ;;
+quantization)
+  command -v python3 >/dev/null || { echo "pages: skipped, there is no python3"; exit 77; }
+  mkdir build && ln -s "$bin" build/bin
+  ;;
 origo) circle2circle res/mobilenet_v2.origo net.tflite && rm net.tflite.origin.json ;;
 esac || exit 1
 
 # like EXPECTED ACTUAL COMMAND: as the page says.
 like() {
   local expected actual i j
-  if [[ $3 == *--profile* || $3 == *after.json* ]]; then
+  if [[ $3 == *--profile* || $3 == *after.json* || $3 == *digits.py* ]]; then
     diff <(printf %s "$1" | timeless) <(printf %s "$2" | timeless)
     return
   fi

@@ -434,7 +434,7 @@ TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
     {"regex": ".*", "operation": "*", "op_config": {
       "activation_tensor_config": {"num_bits": 16, "symmetric": true},
       "weight_tensor_config": {"num_bits": 8, "granularity": "CHANNELWISE"}, "compute_precision": "INTEGER"}},
-    {"regex": "enc/", "operation": "*", "op_config": {
+    {"regex": "enc/", "operation": "*", "algorithm_key": "GPTQ", "op_config": {
       "weight_tensor_config": {"num_bits": 4, "granularity": "TENSORWISE"}, "min_weight_elements": 3}},
     {"regex": "^dec", "operation": "FULLY_CONNECTED", "algorithm_key": "no_quantize"},
     {"regex": "z$", "operation": "OUTPUT", "algorithm_key": "no_quantize"}])",
@@ -447,9 +447,11 @@ TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
   EXPECT_EQ(dense.weights, INT4);
   EXPECT_EQ(dense.leastElements, 3u);
   EXPECT_FALSE(dense.perChannel);
+  EXPECT_TRUE(dense.choosesRounding && scheme.needsProducts());
   EXPECT_EQ(tanh.mode, Scheme::Mode::Full); // which the second entry is not for
   EXPECT_EQ(tanh.activations, INT16);
   EXPECT_EQ(tanh.bias, INT64);
+  EXPECT_FALSE(tanh.choosesRounding);
   EXPECT_FALSE(computed.quantize);
   EXPECT_EQ(scheme.inputs, (llvm::SmallVector<TensorType, 2>{INT16, INT16}));
   EXPECT_EQ(scheme.outputs, (llvm::SmallVector<TensorType, 2>{INT16, FLOAT32}));

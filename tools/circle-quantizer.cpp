@@ -59,6 +59,14 @@ cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
 cl::opt<bool> equalize("equalize", cl::cat(category),
                        cl::desc("Gives channels of consecutive filters like ranges first, which one scale for all needs; "
                                 "with --input_data"));
+cl::opt<double> smooth("smooth", cl::value_desc("ALPHA"), cl::cat(category),
+                       cl::desc("Gives channels of activations like ranges first, at the expense of the filters that read them "
+                                "(SmoothQuant): from 0, which evens the filters out, to 1; often 0.5; with --input_data"));
+cl::opt<bool> gptq("gptq", cl::cat(category),
+                   cl::desc("Each weight becomes the one or the other of the two integers beside it, so that results change "
+                            "least (GPTQ); for 4 bits; with --input_data"));
+cl::opt<bool> biasCorrection("bias-correction", cl::cat(category),
+                             cl::desc("Adds to biases what rounding of the weights takes from the mean; with --input_data"));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
 
 cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
@@ -147,6 +155,10 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &
   return std::move(*file);
 }
 
+llvm::Expected<std::unique_ptr<Records>> recordsOfData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+  return steps::recordsAt(data, inputs);
+}
+
 llvm::Error takeRanges(Model &model) {
   if (data.empty() && statisticsFile.empty())
     return llvm::Error::success();
@@ -160,9 +172,7 @@ llvm::Error takeRanges(Model &model) {
       return inFile(statisticsFile, statistics.takeError());
   } else {
     phase("executing");
-    statistics = steps::calibrate(model, [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
-      return steps::recordsAt(data, inputs);
-    });
+    statistics = steps::calibrate(model, recordsOfData);
     if (!statistics)
       return statistics.takeError();
   }
@@ -192,14 +202,34 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   }
   if (llvm::Error error = steps::keepFloat(model, keepFloat, *scheme))
     return error;
+  scheme->common.choosesRounding |= gptq;
+  scheme->common.correctsBias |= biasCorrection;
+  for (auto &layer : scheme->layers) {
+    layer.second.choosesRounding |= gptq;
+    layer.second.correctsBias |= biasCorrection;
+  }
   if (equalize) {
     if (data.empty())
       return makeError("--equalize changes the ranges of tensors, so that they have to be taken afterwards: give --input_data");
     if (llvm::Error error = steps::equalizeChannels(model, store, verifyEach))
       return error;
   }
+  if (smooth.getNumOccurrences() > 0) {
+    if (data.empty() || !(smooth >= 0 && smooth <= 1))
+      return makeError("--smooth takes a number from 0 to 1, and looks at records: give --input_data");
+    phase("executing");
+    if (llvm::Error error = steps::smoothChannels(model, recordsOfData, smooth, store, verifyEach))
+      return error;
+  }
   if (llvm::Error error = takeRanges(model))
     return error;
+  if (scheme->needsMoments()) {
+    if (data.empty())
+      return makeError("GPTQ and corrected biases need to see what operators compute: give --input_data");
+    phase("executing");
+    if (llvm::Error error = steps::learnFrom(model, recordsOfData, *scheme))
+      return error;
+  }
   if (llvm::Error error = steps::wantRanges(model, *scheme))
     return error;
   phase("quantising");

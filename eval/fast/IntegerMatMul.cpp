@@ -17,11 +17,12 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
       weights.rank() != 2 || weights.count() == 0 || (packed && !constant))
     return nullptr;
   int64_t units = weights.dim(0), depth = weights.dim(1);
-  bool perChannel = weights.perChannel();
   auto scales = scalesOf<T, Out>(site, site.input(0), units, options.fused_activation_function(),
-                                 perChannel ? ChannelScales::Product::Double : ChannelScales::Product::Float);
+                                 weights.perChannel() || !std::is_same_v<T, uint8_t> ? ChannelScales::Product::Double
+                                                                                     : ChannelScales::Product::Float);
   if (!scales)
     return nullptr;
+  scales->roundOnce = !std::is_same_v<T, uint8_t>;
   auto pack = [units, depth](PackedMatrix &matrix, const auto &elements) {
     matrix.pack(units, 1, depth, [&](int64_t unit, int64_t, int64_t k) {
       return static_cast<int8_t>(elements[unit * depth + k] - packedOffset<W>);
@@ -50,9 +51,8 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
           for (int64_t unit = first; unit < std::min(first + PackedMatrix::width, units); ++unit) {
             Sum sum = wrappingSub<Sum>(sums[static_cast<size_t>(unit - first)], zeros[row]);
             sum = added ? wrappingAdd<Sum>(sum, added[unit]) : sum;
-            // As the reference kernel: with a scale for each unit, sums of 64 bits are scaled as if they had 32.
-            y[row * units + unit] = perChannel ? scales.template scaled<Out>(static_cast<int32_t>(sum), unit)
-                                               : scales.template scaled<Out>(sum, unit);
+            // As the reference kernel: sums of 64 bits are scaled as if they had 32.
+            y[row * units + unit] = scales.template scaled<Out>(static_cast<int32_t>(sum), unit);
           }
         });
     return true;

@@ -72,9 +72,11 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
     return p.takeError();
   auto scales =
       ChannelScales::of<Out>(ctx, *p->input, *p->weights, *p->output, static_cast<int32_t>(p->units), p->activation,
-                             p->weights->perChannel() ? ChannelScales::Product::Double : ChannelScales::Product::Float);
+                             p->weights->perChannel() || !std::is_same_v<T, uint8_t> ? ChannelScales::Product::Double
+                                                                                     : ChannelScales::Product::Float);
   if (!scales)
     return scales.takeError();
+  scales->roundOnce = !std::is_same_v<T, uint8_t>;
   auto in = p->input->as<T>();
   auto weights = weightsOf<W>(*p->weights);
   auto bias = p->bias ? p->bias->as<Bias>() : llvm::ArrayRef<Bias>();
@@ -86,9 +88,8 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
                                         (weights[u * p->depth + k] - scales->filterZeroAt(u * p->depth + k)));
       sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
-      // With a scale for each unit, the runtime scales sums of 64 bits as if they had 32.
-      out[b * p->units + u] = p->weights->perChannel() ? scales->template scaled<Out>(static_cast<int32_t>(sum), u)
-                                                       : scales->template scaled<Out>(sum, u);
+      // The runtime scales sums of 64 bits as if they had 32.
+      out[b * p->units + u] = scales->template scaled<Out>(static_cast<int32_t>(sum), u);
     }
   return llvm::Error::success();
 }

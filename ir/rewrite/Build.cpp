@@ -201,6 +201,12 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
                     engine.label(match.root(), label));
     break;
   }
+  case Expr::Kind::Learned: {
+    llvm::SmallVector<Value *, 1> parents(node.learned.parent ? 1 : 0, node.learned.parent);
+    value = literal(node.learned.numbers, TensorType::FLOAT32, node.sizes, engine.label(match.root(), label), parents);
+    made[value].nudges = node.learned.choosesNeighbour;
+    break;
+  }
   case Expr::Kind::Fold:
     value = build(node.operands.front(), true, label);
     break;
@@ -297,7 +303,7 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return nullptr;
   if (folding) {
     Value *value = folded(*item.op, label);
-    if (value && code == Op::DEQUANTIZE && !node.stored.empty())
+    if (value && !value->quantization && !node.stored.empty())
       value->quantization = node.stored.front().storage->quantization;
     for (Stored stored : node.stored)
       for (Value *parent : stored ? llvm::ArrayRef(stored.storage->parents) : llvm::ArrayRef<Value *>())

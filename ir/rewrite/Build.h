@@ -35,6 +35,7 @@ private:
     llvm::SmallVector<Step, 2> steps = {};
     bool exact = true;
     bool literal = false; ///< made of what a rule knows, not of constants
+    bool nudges = false;  ///< a summand that makes less than a step of what it is added to
   };
   struct Replaced {
     Value *old, *with;

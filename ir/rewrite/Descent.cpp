@@ -134,6 +134,8 @@ Build::Steps Build::broadcast(const Value &from, const Value &to) {
 std::optional<Build::Steps> Build::stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands) {
   const Value *x = op.operand(i), &result = *op.result();
   bool sameCount = x->elementCount() == result.elementCount();
+  if (op.code == Op::ADD && i == 0 && operands[1].nudges)
+    return Steps(); // rounding is the step, to the one neighbour or the other
   switch (op.code) {
   case Op::ADD:
   case Op::SUB:

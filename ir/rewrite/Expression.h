@@ -18,7 +18,7 @@ namespace origo::rewrite {
 class Expr {
 public:
   enum class Kind : uint8_t {
-    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result
+    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result, Learned
   };
   /// Who may use the result of an operator, besides the match.
   enum class Users : uint8_t { Any, One, None };
@@ -85,6 +85,7 @@ struct Expr::Node {
   unsigned resultCount = 1;            ///< Operation that takes a place
   std::shared_ptr<const Expr> each;    ///< Operation: what each operand is
   Tensor bound;                        ///< Bound; Shape: whose
+  Summand learned = {};                ///< Learned: from data, of the shape `sizes`
   rewrite::Integers integers;          ///< Integers
   llvm::SmallVector<int32_t, 6> sizes; ///< Shape
   TensorType integerType = TensorType::INT32;

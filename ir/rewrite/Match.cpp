@@ -230,6 +230,33 @@ StoragePlan::Constants Match::constantsStored() const {
   return decision ? decision->constants : StoragePlan::Constants::Stored;
 }
 
+std::optional<Expr> Match::corrected(unsigned position) const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  for (const auto &[operand, summand] : decision ? llvm::ArrayRef(decision->summands) : std::nullopt)
+    if (operand == position) {
+      Expr::Node node{Expr::Kind::Learned};
+      node.learned = summand;
+      llvm::ArrayRef<int32_t> shape = root().operand(position).shape();
+      node.sizes.assign(shape.begin(), shape.end());
+      return Expr(root().operand(position)) + Expr(std::move(node));
+    }
+  return std::nullopt;
+}
+
+std::optional<Expr> Match::reach() const {
+  if (!rewriter.plan)
+    return std::nullopt;
+  auto known = rewriter.plan->reaches.find(consumed.front());
+  if (known == rewriter.plan->reaches.end())
+    return std::nullopt;
+  Expr::Node node{Expr::Kind::Learned};
+  node.learned.numbers = known->second;
+  node.sizes = {static_cast<int32_t>(known->second.size() / sizeof(float))};
+  return Expr(std::move(node));
+}
+
+double Match::migration() const { return rewriter.plan ? rewriter.plan->migration : 0; }
+
 RewriteResult Match::replace(const Expr &value, SourceLine where) { return replace({{root().result(), value}}, where); }
 
 RewriteResult Match::replace(std::vector<std::pair<Tensor, Expr>> values, SourceLine where) {

@@ -111,6 +111,12 @@ public:
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;
   StoragePlan::Constants constantsStored() const;
+  /// What the plan adds to a constant operand of the root before it is stored: the sum. None: it stays what it is.
+  std::optional<Expr> corrected(unsigned position) const;
+  /// A list of how far each channel of the root's first operand goes in records. None: nobody looked.
+  std::optional<Expr> reach() const;
+  /// How much of it the weights are to take over.
+  double migration() const;
   /// Where the root has it as an operand.
   unsigned positionOf(const Expr &name) const;
 

@@ -9,16 +9,20 @@ Pass StoreQuantized() {
               bool any = false;
               for (unsigned i = 0; i < m.root().operandCount(); ++i) {
                 Stored stored = m.operandStored(i);
-                if (!stored)
+                std::optional<Expr> sum = m.corrected(i);
+                if (!stored && !sum)
                   continue;
                 any = true;
-                Tensor x = m.root().operand(i);
-                if (!x.isConstant())
+                Tensor operand = m.root().operand(i);
+                Expr x = sum ? *sum : Expr(operand);
+                if (!stored)
+                  copy = copy.operand(i, fold(x));
+                else if (!operand.isConstant())
                   copy = copy.operand(i, store(x, stored));
                 else if (m.constantsStored() == Constants::Rounded)
-                  copy = copy.operand(i, fold(load(fold(store(x, stored)), x).storing(0, stored)));
+                  copy = copy.operand(i, fold(load(fold(store(x, stored)), operand).storing(0, stored)));
                 else if (m.constantsStored() == Constants::Widened)
-                  copy = copy.operand(i, load(fold(store(x, stored)), x));
+                  copy = copy.operand(i, load(fold(store(x, stored)), operand));
                 else
                   copy = copy.operand(i, fold(store(x, stored)));
               }
@@ -45,7 +49,7 @@ Pass StoreQuantized() {
               return m.replace(std::move(results));
             }};
   return {"quantize",
-          "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once",
+          "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once, c as c + d where data ask for d",
           Phase::Quantize,
           false,
           {},

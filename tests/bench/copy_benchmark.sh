@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Compares `circle2circle -O1` on a model of 1 GB with `cp` of the same file, and samples the tool's peak of anonymous
-# memory, on a model of 3 GB too.
-# usage: copy_benchmark.sh BIN_DIR [WORK_DIR]      BIN_DIR holds circle2circle and make-model; needs 10 GB in WORK_DIR
+# Compares `circle2circle -O1`, and quantising weights, on a model of 1 GB with `cp` of the same file, and samples the tools' peak
+# of anonymous memory, rewriting a model of 3 GB too.
+# usage: copy_benchmark.sh BIN_DIR [WORK_DIR]      BIN_DIR holds the tools and make-model; needs 10 GB in WORK_DIR
 set -euo pipefail
 
 bin=$(cd "${1:?usage: copy_benchmark.sh BIN_DIR [WORK_DIR]}" && pwd)
 work=$(mktemp -d "${2:-${TMPDIR:-/tmp}}/origo-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 pairs=7
+tool=(circle2circle -O1)
 gigabyte=1000000000
 
 seconds() { # COMMAND...: its wall time
@@ -23,7 +24,7 @@ compare() { # MODEL
   cat "$model" >/dev/null
   for ((i = 0; i <= pairs; ++i)); do
     copy=$(seconds cp "$model" "$work/copy$i")
-    run=$(seconds "$bin/circle2circle" -O1 "$model" "$work/run$i.circle")
+    run=$(seconds "$bin/${tool[0]}" "${tool[@]:1}" "$model" "$work/run$i.circle")
     rm -f "$work"/copy* "$work"/run*
     ((i == 0)) && continue # warms up
     copies+=("$copy") runs+=("$run")
@@ -32,13 +33,13 @@ compare() { # MODEL
   c=$(printf '%s\n' "${copies[@]}" | median)
   r=$(printf '%s\n' "${runs[@]}" | median)
   echo "cp: ${copies[*]}; median $c s"
-  echo "circle2circle -O1: ${runs[*]}; median $r s"
+  echo "${tool[*]}: ${runs[*]}; median $r s"
   awk -v c="$c" -v r="$r" 'BEGIN { printf "ratio %.2f\n", r / c }'
 }
 
 # The kernel keeps no peak of anonymous memory alone, so it is sampled.
 peak() { # MODEL
-  "$bin/circle2circle" -O1 "$1" "$work/peak.circle" &
+  "$bin/${tool[0]}" "${tool[@]:1}" "$1" "$work/peak.circle" &
   local pid=$! peak=0 samples=0 now
   while [[ -r /proc/$pid/status ]]; do
     now=$(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status" 2>/dev/null) || break
@@ -59,6 +60,11 @@ for mul in "" "-mul"; do
   echo "== 1 GB of FullyConnected${mul:+ with Mul} ($(stat -c %s "$work/model.circle") bytes)"
   compare "$work/model.circle"
   peak "$work/model.circle"
+  [[ -n $mul ]] && continue
+  tool=(circle-quantizer --scheme weights)
+  compare "$work/model.circle"
+  peak "$work/model.circle"
+  tool=(circle2circle -O1)
 done
 "$bin/make-model" -weights=$((3 * gigabyte)) "$work/model.circle"
 echo "== 3 GB of FullyConnected ($(stat -c %s "$work/model.circle") bytes)"

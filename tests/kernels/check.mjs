@@ -4,7 +4,7 @@ import path from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { documentOf, isNear, measure, readDocument } from './accuracy.mjs';
-import { eachOf, judgeModels, operatorsOf } from './judge.mjs';
+import { eachOf, isExplained, judgeModels, operatorsOf } from './judge.mjs';
 import { answerOf, folderOf, modelsOf, tap } from './taps.mjs';
 
 const [bin, oracle, scratch, document, root] = process.argv.slice(2);
@@ -32,10 +32,6 @@ async function export_(model) {
     results[model.name] = { unjudged: 'no .tflite file can say what they do' };
   }
 }
-
-// What docs/kernels.md says of accidents of the runtime, and of quantised tensors without a scale, which it takes for 0.
-const isExplained = text => /has no scale$/.test(text) || /^SLICE\t.* (is cut beyond its end|must have a number for each dimension)$/.test(text) ||
-  /^BATCH_MATMUL\ti16, i8 -> i16\t.* instead of 0\.00$/.test(text);
 
 // The runtime has been seen to compute with what models before it left in its memory: who fails is asked again, alone.
 async function askAlone(model) {

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// Lists by channel: the greatest magnitudes of what makes it, of what reads it, and what to divide it by. None: unknown.
+using ChannelRatio = std::optional<Expr> (*)(Match &m, Expr w, Expr v);
+
+/// g(relu(f(x, W, b)), V, c) → g(relu(f(x, W/s, b/s)), V·s, c), with s for each channel in between. What is clamped at 6 is
+/// then clamped at 6/s, by an operator of its own.
+Rule balancedChannels(ChannelRatio ratio);
+
+} // namespace origo

@@ -1,0 +1,130 @@
+#include "quantize/Corrections.h"
+
+#include "quantize/Parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace origo::quantize {
+
+namespace {
+
+std::vector<float> floatsOf(const Payload &payload) {
+  std::vector<float> numbers(payload.size() / sizeof(float));
+  payload.read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
+  return numbers;
+}
+
+Payload payloadOf(llvm::ArrayRef<float> numbers) {
+  return Payload::owned(std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)));
+}
+
+/// Weights by output channel: all that one element of the result is a sum of, in the order of its inputs.
+struct Rows {
+  Rows(const Operator &op, const Storage &stored, const InputMoments &inputs)
+      : scales(stored.quantization->scale), most(largestWeight(stored.type)), length(inputs.groups.front().sum.size()) {
+    const Value &w = *op.operand(1);
+    bool depthwise = op.code == BuiltinOperator::DEPTHWISE_CONV_2D;
+    count = static_cast<size_t>(depthwise ? w.shape.back() : w.shape.front());
+    (depthwise ? along : across) = depthwise ? count : length;
+    perGroup = count / inputs.groups.size();
+  }
+  llvm::ArrayRef<float> scales;
+  float most;
+  size_t length, count, along = 1, across = 1, perGroup;
+  size_t at(size_t row, size_t i) const { return row * across + i * along; }
+  float scale(size_t row) const { return scales.size() == 1 ? scales[0] : scales[row]; }
+  float nearest(float weight, size_t row) const {
+    return std::clamp(std::round(weight / scale(row)), -most, most) * scale(row);
+  }
+};
+
+/// Factors the matrix of products, in place, into (I + U) D (I + U)ᵀ with U above the diagonal: row k is then column k of
+/// U, of which the diagonal's element is no part. A little is added to the diagonal, for a few records see few directions.
+void factor(std::vector<double> &matrix, size_t size) {
+  std::vector<double *> rows(size);
+  double *start = matrix.data(), trace = 0;
+  for (size_t i = 0; i < size; start += ++i) {
+    rows[i] = start;
+    trace += start[i];
+  }
+  double damping = trace > 0 ? 0.01 * trace / static_cast<double>(size) : 1;
+  for (size_t i = 0; i < size; ++i)
+    rows[i][i] += damping;
+  for (size_t k = size; k-- > 0;) {
+    double *column = rows[k], diagonal = std::max(column[k], damping * 1e-3);
+    for (size_t i = 0; i < k; ++i)
+      if (double by = column[i] / diagonal; by != 0)
+        for (size_t j = 0; j <= i; ++j)
+          rows[i][j] -= by * column[j];
+    for (size_t i = 0; i < k; ++i)
+      column[i] /= diagonal;
+  }
+}
+
+} // namespace
+
+std::optional<Summand> chosenRounding(const Operator &op, const Storage &stored, const InputMoments &inputs) {
+  if (inputs.groups.front().products.empty())
+    return std::nullopt;
+  Rows rows(op, stored, inputs);
+  std::vector<float> weights = floatsOf(op.operand(1)->payload()), summand(weights.size());
+  std::vector<double> matrix, errors(rows.length);
+  for (size_t row = 0; row < rows.count; ++row) {
+    if (row % rows.perGroup == 0) {
+      matrix = inputs.groups[row / rows.perGroup].products;
+      factor(matrix, rows.length);
+    }
+    double scale = rows.scale(row), most = rows.most;
+    const double *column = matrix.data();
+    for (size_t k = 0; k < rows.length; column += ++k) {
+      double weight = weights[rows.at(row, k)], wanted = weight;
+      for (size_t j = 0; j < k; ++j)
+        wanted += errors[j] * column[j];
+      double below = std::floor(weight / scale);
+      double code = std::clamp(std::clamp(std::round(wanted / scale), below, below + 1), -most, most);
+      errors[k] = weight - code * scale;
+      summand[rows.at(row, k)] = static_cast<float>(code * scale - weight);
+    }
+  }
+  return Summand{payloadOf(summand), true};
+}
+
+StoragePlan reachesOf(const Moments &moments, double migration) {
+  StoragePlan plan;
+  plan.migration = migration;
+  // What hardly moved in these records may in others, so it is not taken for much less than the rest.
+  constexpr float least = 1.f / 32;
+  for (const auto &[op, inputs] : moments) {
+    std::vector<float> reach = inputs.reach;
+    float most = *std::max_element(reach.begin(), reach.end());
+    for (float &one : reach)
+      one = one > 0 ? std::max(one, least * most) : 0;
+    plan.reaches[op] = payloadOf(reach);
+  }
+  return plan;
+}
+
+std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const Storage &stored, const Summand *rounding,
+                                      const InputMoments &inputs) {
+  Rows rows(op, stored, inputs);
+  const Value &constant = *op.operand(bias);
+  if (constant.elementCount() != rows.count)
+    return std::nullopt;
+  std::vector<float> weights = floatsOf(op.operand(1)->payload()), chosen, shift(rows.count);
+  if (rounding)
+    chosen = floatsOf(rounding->numbers);
+  for (size_t row = 0; row < rows.count; ++row) {
+    const std::vector<double> &sum = inputs.groups[row / rows.perGroup].sum;
+    double off = 0;
+    for (size_t i = 0; i < rows.length; ++i) {
+      size_t at = rows.at(row, i);
+      float kept = rounding ? weights[at] + chosen[at] : rows.nearest(weights[at], row);
+      off += (static_cast<double>(weights[at]) - kept) * sum[i];
+    }
+    shift[row] = static_cast<float>(off / static_cast<double>(inputs.count));
+  }
+  return Summand{payloadOf(shift), false, op.operand(1)};
+}
+
+} // namespace origo::quantize

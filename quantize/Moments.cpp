@@ -1,0 +1,165 @@
+#include "quantize/Moments.h"
+
+#include "eval/Dense.h"
+#include "eval/Shapes.h"
+
+#include <cmath>
+
+namespace origo::quantize {
+
+using namespace eval;
+using Op = BuiltinOperator;
+
+namespace {
+
+constexpr uint64_t mostPositions = 256;
+
+/// How a convolution goes over its input; a product of matrices is one of 1 × 1.
+struct Window {
+  int64_t height = 1, width = 1, strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  bool padded = false; ///< so that there is a result for each stride
+};
+
+int64_t resultsAlong(int64_t length, int64_t size, int64_t stride, int64_t dilation, bool padded) {
+  int64_t places = padded ? length : length - (size - 1) * dilation;
+  return std::max<int64_t>(0, (places + stride - 1) / stride);
+}
+
+template <class Options> Window windowOf(const Operator &op) {
+  const auto *options = op.options.as<Options>();
+  const Value &filter = *op.operand(1);
+  if (!options)
+    return {filter.shape[1], filter.shape[2], 1, 1, 1, 1, true};
+  return {filter.shape[1],     filter.shape[2],
+          options->stride_h(), options->stride_w(),
+          options->dilation_h_factor(), options->dilation_w_factor(),
+          options->padding() == circle::Padding::SAME};
+}
+
+/// Inputs of the weights at each position, added up.
+class Sums {
+public:
+  Sums(const Operator &op, bool products) : op(op), depthwise(op.code == Op::DEPTHWISE_CONV_2D) {
+    const Value &w = *op.operand(1);
+    if (op.code == Op::CONV_2D)
+      window = windowOf<circle::Conv2DOptions>(op);
+    else if (depthwise)
+      window = windowOf<circle::DepthwiseConv2DOptions>(op);
+    uint64_t weights = depthwise ? static_cast<uint64_t>(window.height * window.width)
+                                 : static_cast<uint64_t>(eval::product(w.shape, 1, w.shape.size()));
+    moments.groups.resize(depthwise ? static_cast<size_t>(op.operand(0)->shape.back()) : 1);
+    for (InputMoments::Group &group : moments.groups) {
+      group.sum.assign(weights, 0);
+      if (products && weights <= mostProducts)
+        group.products.assign(weights * (weights + 1) / 2, 0);
+    }
+    patch.resize(weights);
+  }
+
+  void add(const float *x, llvm::ArrayRef<int32_t> shape) {
+    int64_t channels = shape.empty() ? 1 : shape.back();
+    moments.reach.resize(static_cast<size_t>(channels));
+    for (int64_t i = 0, count = eval::product(shape); i < count; ++i)
+      moments.reach[i % channels] = std::max(moments.reach[i % channels], std::fabs(x[i]));
+    if (op.code == Op::FULLY_CONNECTED) {
+      channels = static_cast<int64_t>(patch.size());
+      int64_t rows = eval::product(shape) / std::max<int64_t>(channels, 1);
+      go(x, 1, 1, rows, channels);
+    } else if (shape.size() == 4) {
+      go(x, shape[0], shape[1], shape[2], channels);
+    }
+  }
+  InputMoments moments;
+
+private:
+  const Operator &op;
+  bool depthwise;
+  Window window;
+  std::vector<float> patch;
+
+  void go(const float *x, int64_t batches, int64_t height, int64_t width, int64_t channels) {
+    int64_t outHeight = resultsAlong(height, window.height, window.strideH, window.dilationH, window.padded);
+    int64_t outWidth = resultsAlong(width, window.width, window.strideW, window.dilationW, window.padded);
+    int64_t top = paddingBefore(height, outHeight, window.height, window.strideH, window.dilationH);
+    int64_t left = paddingBefore(width, outWidth, window.width, window.strideW, window.dilationW);
+    uint64_t positions = static_cast<uint64_t>(batches * outHeight * outWidth), position = 0;
+    uint64_t every = std::max<uint64_t>(1, (positions + mostPositions - 1) / mostPositions);
+    for (int64_t b = 0; b < batches; ++b)
+      for (int64_t oy = 0; oy < outHeight; ++oy)
+        for (int64_t ox = 0; ox < outWidth; ++ox, ++position)
+          for (size_t g = 0; g < moments.groups.size(); ++g) {
+            InputMoments::Group &group = moments.groups[g];
+            size_t n = 0;
+            for (int64_t fy = 0; fy < window.height; ++fy)
+              for (int64_t fx = 0; fx < window.width; ++fx) {
+                int64_t y = oy * window.strideH - top + fy * window.dilationH;
+                int64_t column = ox * window.strideW - left + fx * window.dilationW;
+                bool inside = y >= 0 && y < height && column >= 0 && column < width;
+                int64_t at = ((b * height + y) * width + column) * channels + (depthwise ? static_cast<int64_t>(g) : 0);
+                for (int64_t k = 0; k < (depthwise ? 1 : channels); ++k)
+                  patch[n++] = inside ? x[at + k] : 0;
+              }
+            for (size_t i = 0; i < n; ++i)
+              group.sum[i] += patch[i];
+            if (position % every == 0)
+              addProducts(group);
+          }
+    moments.count += positions;
+  }
+
+  void addProducts(InputMoments::Group &group) {
+    if (group.products.empty())
+      return;
+    double *to = group.products.data();
+    for (size_t i = 0; i < patch.size(); to += ++i) {
+      double by = patch[i];
+      if (by != 0)
+        for (size_t j = 0; j <= i; ++j)
+          to[j] += by * patch[j];
+    }
+  }
+};
+
+/// Does each output channel have all of the input's channels, or, depthwise, its own one?
+bool isPlain(const Operator &op) {
+  bool linear = op.code == Op::CONV_2D || op.code == Op::DEPTHWISE_CONV_2D || op.code == Op::FULLY_CONNECTED;
+  if (!linear || op.numOperands() < 2 || !op.operand(0) || !op.result() || !isDense(op.operand(1)))
+    return false;
+  const Value &x = *op.operand(0), &w = *op.operand(1);
+  if (x.type != TensorType::FLOAT32 || w.type != TensorType::FLOAT32 || x.isConstant() || w.elementCount().value_or(0) == 0)
+    return false;
+  if (op.code == Op::FULLY_CONNECTED)
+    return w.rank() == 2;
+  return w.rank() == 4 && x.rank() == 4 && op.result()->rank() == 4 && x.shape[3] > 0 &&
+         (op.code == Op::CONV_2D ? w.shape[3] == x.shape[3] : w.shape[3] % x.shape[3] == 0);
+}
+
+} // namespace
+
+llvm::Expected<Moments> collectMoments(Model &model, OpenRecords open, const CalibrateOptions &options, bool products) {
+  llvm::DenseMap<const Value *, llvm::SmallVector<Sums *, 1>> readers;
+  std::vector<std::pair<const Operator *, std::unique_ptr<Sums>>> all;
+  for (auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      if (isPlain(op)) {
+        all.emplace_back(&op, std::make_unique<Sums>(op, products));
+        readers[op.operand(0)].push_back(all.back().second.get());
+      }
+  auto session = compile(model, options.compile);
+  if (!session)
+    return session.takeError();
+  auto see = [&](const Value &value, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<float> numbers) {
+    if (auto found = readers.find(&value); found != readers.end())
+      for (Sums *sums : found->second)
+        sums->add(numbers.data(), shape);
+  };
+  if (llvm::Error error = forEachRecord(model, *session, open, options, see, [](uint64_t, uint64_t) {}))
+    return error;
+  Moments moments;
+  for (auto &[op, sums] : all)
+    if (sums->moments.count != 0)
+      moments[op] = std::move(sums->moments);
+  return moments;
+}
+
+} // namespace origo::quantize

@@ -1,0 +1,207 @@
+#include "eval/RunOperator.h"
+#include "ir/text/Text.h"
+#include "passes/Pipeline.h"
+#include "quantize/Corrections.h"
+#include "quantize/Plan.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+/// What records tell to add to constants before they are rounded: weights by GPTQ, and biases.
+
+using namespace origo;
+using namespace origo::quantize;
+using eval::OwnedTensor;
+
+namespace {
+
+/// Inputs that hang together: each element is a mixture of three numbers, and none has a mean of 0.
+class Mixtures : public Records {
+public:
+  explicit Mixtures(llvm::ArrayRef<eval::Port> inputs) : shape(inputs.front().shape) {
+    for (int32_t &size : shape)
+      size = size < 0 ? 7 : size;
+  }
+  uint64_t count() const override { return 40; }
+  llvm::Expected<std::vector<OwnedTensor>> read(uint64_t record) override {
+    std::vector<float> numbers;
+    auto size = static_cast<size_t>(eval::product(shape));
+    for (size_t i = 0; i < size; ++i) {
+      double sum = 0.6;
+      for (size_t k = 1; k <= 3; ++k)
+        sum += std::sin(static_cast<double>(record * 7 * k + k)) * std::cos(static_cast<double>(i % 24 * k * k));
+      numbers.push_back(static_cast<float>(sum));
+    }
+    auto *first = reinterpret_cast<const uint8_t *>(numbers.data());
+    return std::vector<OwnedTensor>{{TensorType::FLOAT32, shape, {first, first + 4 * size}}};
+  }
+
+private:
+  eval::Shape shape;
+};
+
+llvm::Expected<std::unique_ptr<Records>> mixtures(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+  return std::make_unique<Mixtures>(inputs);
+}
+
+constexpr llvm::StringLiteral head = "origo 1\nmodel tflite version 3\n";
+const std::string dense = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
+  %w: f32[5,24] = const seed 3 normal 0 1
+  %b: f32[5] = const [1, 2, 3, 4, 5]
+  %y: f32[1,5] = FULLY_CONNECTED(%x, %w, %b)
+}
+)").str();
+const std::string convolution = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
+  %w: f32[3,2,3,4] = const seed 4 normal 0 1
+  %b: f32[3] = const [1, 2, 3]
+  %y: f32[1,3,3,3] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
+}
+)").str();
+/// The model states other sizes than those that it is run with.
+const std::string dynamic = (head + R"(subgraph @main(%x: f32[1,1?,1?,4]) -> (%y) {
+  %w: f32[3,2,3,4] = const seed 4 normal 0 1
+  %b: f32[3] = const [1, 2, 3]
+  %y: f32[1,1?,1?,3] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
+}
+)").str();
+const std::string depthwise = (head + R"(subgraph @main(%x: f32[1,6,6,4]) -> (%y) {
+  %w: f32[1,3,3,8] = const seed 5 normal 0 1
+  %b: f32[8] = const splat 0.5
+  %y: f32[1,4,4,8] = DEPTHWISE_CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1, depth_multiplier=2}
+}
+)").str();
+
+struct Quantised {
+  std::unique_ptr<Model> model;
+  const Value *weights = nullptr, *bias = nullptr; ///< as they are stored
+};
+
+/// In weights of 4 bits, widened in the graph.
+Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadStore &store) {
+  auto model = parseText(text, "", store);
+  if (!model) {
+    ADD_FAILURE() << llvm::toString(model.takeError());
+    return {};
+  }
+  (*model)->becomeSource();
+  Scheme scheme;
+  scheme.common.mode = Scheme::Mode::WidenedWeights;
+  scheme.common.weights = TensorType::INT4;
+  scheme.common.choosesRounding = gptq;
+  scheme.common.correctsBias = correct;
+  auto moments = collectMoments(**model, mixtures, {}, gptq);
+  EXPECT_TRUE(static_cast<bool>(moments));
+  scheme.moments = std::make_shared<const Moments>(std::move(*moments));
+  RunOptions options;
+  options.verifyEach = true;
+  llvm::Error error = runPipeline(**model, Pipeline::quantization(planBy(scheme)), store, options);
+  EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  Quantised result{std::move(*model)};
+  for (const Operator &op : result.model->subgraphs[0]->operators)
+    if (op.code == BuiltinOperator::DEQUANTIZE)
+      result.weights = op.operand(0);
+    else
+      result.bias = op.operand(2);
+  return result;
+}
+
+/// All outputs, a list for each channel.
+std::vector<std::vector<double>> outputs(Model &model) {
+  auto session = eval::compile(model);
+  EXPECT_TRUE(static_cast<bool>(session));
+  std::vector<std::vector<double>> channels;
+  Mixtures records(llvm::cantFail(session->inputs()));
+  for (uint64_t i = 0; i < records.count(); ++i) {
+    auto inputs = records.read(i);
+    auto results = session->run(std::vector<eval::TensorRef>(inputs->begin(), inputs->end()));
+    if (!results) {
+      ADD_FAILURE() << llvm::toString(results.takeError());
+      return {};
+    }
+    const OwnedTensor &y = results->front().tensor;
+    channels.resize(static_cast<size_t>(y.shape.back()));
+    auto *numbers = reinterpret_cast<const float *>(y.bytes.data());
+    for (size_t k = 0; k < y.bytes.size() / 4; ++k)
+      channels[k % channels.size()].push_back(numbers[k]);
+  }
+  return channels;
+}
+
+struct Off {
+  double square = 0, shift = 0; ///< mean of the squares; the greatest mean of a channel
+};
+Off off(const std::vector<std::vector<double>> &want, const std::vector<std::vector<double>> &have) {
+  Off all;
+  for (size_t c = 0; c < want.size(); ++c) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < want[c].size(); ++i) {
+      sum += have[c][i] - want[c][i];
+      squares += std::pow(have[c][i] - want[c][i], 2);
+    }
+    auto count = static_cast<double>(want[c].size());
+    all.square += squares / count / static_cast<double>(want.size());
+    all.shift = std::max(all.shift, std::fabs(sum) / count);
+  }
+  return all;
+}
+
+class Corrections : public testing::TestWithParam<std::string> {};
+
+TEST_P(Corrections, MakeResultsNearer) {
+  PayloadStore store;
+  auto source = parseText(GetParam(), "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
+  auto want = outputs(**source);
+  Quantised nearest = quantised(GetParam(), false, false, store), chosen = quantised(GetParam(), true, false, store),
+            corrected = quantised(GetParam(), false, true, store), both = quantised(GetParam(), true, true, store);
+  Off plain = off(want, outputs(*nearest.model)), gptq = off(want, outputs(*chosen.model)),
+      bias = off(want, outputs(*corrected.model)), all = off(want, outputs(*both.model));
+  EXPECT_GT(plain.shift, 1e-3);
+  EXPECT_LT(gptq.square, 0.85 * plain.square);
+  EXPECT_LT(bias.shift, 1e-4 * plain.shift + 1e-5);
+  EXPECT_LT(bias.square, plain.square);
+  EXPECT_LT(all.shift, 1e-4 * plain.shift + 1e-5);
+  EXPECT_LE(all.square, gptq.square);
+}
+
+/// Weights keep their relation to the source's; they are no more than one integer off the nearest, and less than a step off.
+TEST_P(Corrections, AreWhatTheMapSays) {
+  PayloadStore store;
+  auto source = parseText(GetParam(), "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
+  const Value &w = *(*source)->subgraphs[0]->operators.front().operand(1);
+  Quantised made = quantised(GetParam(), true, true, store);
+  ASSERT_TRUE(made.weights && made.bias);
+  ASSERT_EQ(made.weights->relations.size(), 1u);
+  auto steps = made.model->steps.get(made.weights->relations.front().steps);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps.front().kind, Step::Quantize);
+  EXPECT_FALSE(made.weights->relations.front().exact);
+  EXPECT_TRUE(made.bias->relations.empty());
+  EXPECT_EQ(made.bias->noRelation, NoRelation::Approximated);
+
+  std::vector<float> real(w.payload().size() / 4);
+  w.payload().read(0, {reinterpret_cast<uint8_t *>(real.data()), real.size() * 4});
+  std::vector<uint8_t> stored(made.weights->payload().size());
+  made.weights->payload().read(0, stored);
+  llvm::ArrayRef<float> scales = made.weights->quantization->scale;
+  size_t inner = 1, other = 0;
+  for (size_t d = static_cast<size_t>(made.weights->quantization->dimension) + 1; d < w.shape.size(); ++d)
+    inner *= static_cast<size_t>(w.shape[d]);
+  for (size_t i = 0; i < real.size(); ++i) {
+    int code = stored[i / 2] >> (i % 2 * 4) & 15;
+    code -= code > 7 ? 16 : 0;
+    double steps = static_cast<double>(real[i]) / scales[i / inner % scales.size()];
+    EXPECT_LT(std::fabs(code - steps), 1.0001) << i;
+    other += code != static_cast<int>(std::lround(steps));
+  }
+  EXPECT_GT(other, real.size() / 20);
+}
+
+std::string nameOf(const testing::TestParamInfo<std::string> &info) {
+  static const char *const names[] = {"Dense", "Convolution", "UnknownSizes", "Depthwise"};
+  return names[info.index];
+}
+INSTANTIATE_TEST_SUITE_P(Linear, Corrections, testing::Values(dense, convolution, dynamic, depthwise), nameOf);
+
+} // namespace

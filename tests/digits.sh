@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The first command of docs/quantization.md, and what makes a quantised network better, on the digits that it draws.
+# usage: digits.sh BIN
+. "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
+command -v python3 >/dev/null || { echo "digits: skipped, there is no python3"; exit 77; }
+python3 "$root/res/digits.py" "$bin" digits >shown || fail "digits.py: $(<shown)"
+right() { awk -v name="$1" 'index($0, name) == 1 { print 10 * substr($0, length(name) + 1) + 0 }' shown; } # in thousandths
+float=$(right float) int8=$(right int8) four=$(right 'weights of 4 bits') gptq=$(right '... by GPTQ')
+((float > 850 && int8 >= float - 15 && gptq >= float - 25 && gptq >= four - 5)) || fail "other figures: $(<shown)"
+for made in digits/*.tflite; do
+  [[ $made == digits/digits.tflite ]] && continue
+  origin-dump --check --source digits/digits.tflite "$made" >check || fail "$made: $(<check)"
+done
+
+# Each of the methods, and that it changes something for the better: the error over the range falls.
+quantise() { circle-quantizer --verify-each --input_data digits/images "$@" digits/digits.tflite made.tflite 2>stderr || fail "$*: $(<stderr)"; }
+noise() { # OPTION...: in thousandths of a dB below the range
+  quantise "$@"
+  origin-dump --check --source digits/digits.tflite made.tflite >check || fail "$*: $(<check)"
+  circle-eval-diff --first_model digits/digits.tflite --second_model made.tflite --first_input_data digits/test --print_psnr |
+    awk '{ printf "%d", 1000 * $(NF - 1) }'
+}
+four=(--scheme weights --weight_bits 4 --per-channel-dense)
+plain=$(noise "${four[@]}")
+for better in --gptq --bias-correction '--gptq --bias-correction'; do
+  now=$(noise "${four[@]}" $better)
+  ((now > plain + 500)) || fail "$better: $now instead of $plain"
+done
+circle2circle -O1 --origin=ignore "$root/res/mobilenet_v2.origo" net.tflite 2>stderr || fail "$(<stderr)"
+circle-quantizer --scheme int8 --smooth 0.5 --verify-each --input_data random net.tflite smooth.tflite 2>stderr || fail "--smooth: $(<stderr)"
+origin-dump --check --source net.tflite smooth.tflite >check || fail "--smooth: $(<check)"
+(($(circledump --origins smooth.tflite | grep -c 'scaled axis') > 20)) || fail '--smooth scales next to nothing'
+
+quantise --scheme dynamic --gptq --bias-correction
+cp made.tflite once.tflite
+quantise --scheme dynamic --gptq --bias-correction
+cmp -s once.tflite made.tflite || fail "--gptq --bias-correction is not the same a second time"
+for option in --gptq --bias-correction '--smooth 0.5'; do
+  refused 'give --input_data' circle-quantizer --scheme int8 $option digits/digits.tflite none.tflite
+done
+refused 'a number from 0 to 1' circle-quantizer --scheme int8 --smooth 2 --input_data random digits/digits.tflite none.tflite
+[[ ! -e none.tflite ]] || fail 'a refused run leaves a file'
+cat shown
