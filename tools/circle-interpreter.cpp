@@ -2,6 +2,7 @@
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
+#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
@@ -64,7 +65,7 @@ namespace {
 
 /// A dimension that is not known is what the size of the file makes it.
 llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError(printable(path) + ": " + file.getError().message());
   OwnedTensor tensor{port.type, port.shape, {}};
@@ -121,7 +122,7 @@ llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) {
   std::string folder = inputsFolder + "/", index = folder + std::to_string(position) + ".npy";
   auto name = fileName(port);
   std::string path = name && llvm::sys::fs::exists(folder + *name + ".npy") ? folder + *name + ".npy" : index;
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError("input " + llvm::Twine(position) + " \"" + printable(port.name) + "\": there is no " +
                      (name ? printable(folder + *name + ".npy") + " and no " : "") + printable(index) + ": " +
