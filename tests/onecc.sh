@@ -79,6 +79,8 @@ log='circle2circle --fuse_activation_function --fuse_gelu=false net.circle g.cir
 [[ $(head -1 g.circle.log) == "$log" ]] || fail "a group: $(<g.circle.log)"
 circle2circle --config group.cfg net.circle g2.circle 2>stderr && cmp g.circle g2.circle || fail "circle2circle has another group: $(<stderr)"
 onecc -C group.cfg -O1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 --fuse_gelu=false net.circle g.circle' ]] || fail "-O1: $(<g.circle.log)"
+one-optimize -i net.circle -o g.circle -O O1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 net.circle g.circle' ]] || fail "-O O1: $(<stderr)"
+onecc -C group.cfg -O 1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 --fuse_gelu=false'* ]] || fail "-O 1: $(<stderr)"
 circle2circle -O1 --print-pipeline | grep -c ' fuse-activation ' >/dev/null || fail "-O1 has no fuse-activation"
 circle2circle -O1 --fuse_activation_function=false --print-pipeline | grep ' fuse-activation ' && fail "a flag that is off is in -O1"
 circle2circle -O1 --transform_min_max_to_relu6=false --print-pipeline | grep -c ' recognise-relu6 ' >/dev/null || fail "what another flag asks for went too"
