@@ -173,7 +173,9 @@ sed 's/"a": {/"a": {"run-after": ["b"], /' flows/two.json >flows/circle.json
 refused 'runs after what is not there, or after itself' onecc -W flows/circle.json
 head -c 200000 /dev/zero | tr '\0' '[' >deep.json && refused 'nested more than 100 deep' onecc -W deep.json
 echo '{"workflows": ["a"], "a": {"cfg-reference": {"path": "/dev/zero"}}}' >endless.json
-refused '/dev/zero: is longer than 16 MB' onecc -W endless.json
+refused '/dev/zero: cannot be read: it is a device' onecc -W endless.json
+truncate -s 17M long.cfg
+refused 'long.cfg: is longer than 16 MB' onecc -C long.cfg
 for bad in '[]' '{"workflows": {}}' '{"workflows": [3]}' '{"workflows": ["a"], "a": {"steps": ["s"], "s": {"one-cmd": "one-pack"}}}'; do
   echo "$bad" >bad.json && refused 'bad.json: ' onecc -W bad.json
 done
