@@ -5,6 +5,7 @@
 #include "quantize/Records.h"
 #include "report/errors/Live.h"
 #include "report/errors/Print.h"
+#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 #include "tools/Related.h"
 
@@ -53,7 +54,7 @@ public:
     if (!file)
       return false;
     file->used = true;
-    auto buffer = llvm::MemoryBuffer::getFile(file->path, false, false);
+    auto buffer = readInput(file->path);
     if (!buffer)
       return refuse(*file, buffer.getError().message());
     llvm::StringRef bytes = (*buffer)->getBuffer();

@@ -3,6 +3,7 @@
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
 #include "quantize/Choose.h"
+#include "schema/InputFile.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -182,7 +183,7 @@ llvm::Expected<Statistics> merged() {
   std::vector<std::string> files(parts.begin(), parts.end());
   files.insert(files.end(), moreParts.begin(), moreParts.end()); // as a shell writes part*.json
   for (const std::string &path : files) {
-    auto file = llvm::MemoryBuffer::getFile(path, false, false);
+    auto file = readInput(path);
     if (!file)
       return makeError(printable(path, 300) + ": " + file.getError().message());
     auto part = Statistics::parse((*file)->getBuffer());

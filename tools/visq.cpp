@@ -182,7 +182,7 @@ llvm::Error compare(const ErrorMetric &metric) {
   if (bound.getNumOccurrences())
     return findLayers(*run, report, samples);
   phase(nullptr);
-  if (byScope)
+  if (byScope && json != "-")
     printErrorScopes(report, metric, llvm::outs());
   else if (files.empty())
     printErrors(report, metric, blame ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
