@@ -12,6 +12,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <cstring>
+
 namespace origo {
 
 namespace {
@@ -63,6 +65,22 @@ llvm::Error dropStaleMetadata(Model &model, std::vector<std::string> *notes) {
   return llvm::Error::success();
 }
 
+/// The same bytes, in the file of `store` if they are many and there is room.
+Payload inStore(llvm::StringRef bytes, PayloadStore &store) {
+  auto fill = [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
+    std::memcpy(window.data(), bytes.data() + offset, window.size());
+  };
+  if (llvm::Expected<Payload> made = store.make(bytes.size(), fill))
+    return *made;
+  else
+    llvm::consumeError(made.takeError());
+  return Payload::owned(bytes.str());
+}
+
+llvm::StringRef bytesOf(const flatbuffers::DetachedBuffer &buffer) {
+  return {reinterpret_cast<const char *>(buffer.data()), buffer.size()};
+}
+
 llvm::Error sameFile(const OutputFile &model, const OutputFile &side, llvm::StringRef path) {
   if (model.isStream() || side.isStream() || model.target() != side.target())
     return llvm::Error::success();
@@ -77,6 +95,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
   if (llvm::Error error = dropStaleMetadata(model, options.notes))
     return inPath(std::move(error));
   model.number();
+  model.restFiles();
   if (llvm::Error error = checkExpressible(model, options.format))
     return inPath(std::move(error));
 
@@ -89,27 +108,29 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       return inPath(std::move(error));
   std::optional<MapOfModel> map;
   std::array<Payload, Tables::mapEntries> mapPayloads;
+  PayloadStore store(path == "-" ? std::string() : llvm::sys::path::parent_path(path).str());
   std::unique_ptr<Tables> tables;
   std::optional<Layout> layout;
   for (uint64_t inlineBelow : inlineLimits) {
     layout.reset();
     llvm::Expected<std::unique_ptr<Tables>> built =
-        buildTables(model, {.format = options.format, .mapEntries = mapEntries, .inlineBelow = inlineBelow});
+        buildTables(model, {.format = options.format, .mapEntries = mapEntries, .inlineBelow = inlineBelow, .store = &store});
     if (!built)
       return inPath(built.takeError());
     tables = std::move(*built);
-    model.restFiles();
     // The map follows from the tables but not from where payloads lie.
     if (embed || writeJson)
       map.emplace(model, lineage, *tables, path == "-" ? std::string() : llvm::sys::path::filename(path).str());
+    model.restFiles();
+    tables->rest();
     if (embed && mapPayloads.front().empty()) {
       origin::MapView view = map->view();
-      Payload encoded = Payload::owned(origin::encode(view, options.embed));
+      Payload encoded = inStore(bytesOf(origin::encode(view, options.embed)), store);
       if (options.embed == origin::Embed::Full) {
         origin::OneTables one = origin::encodeOneTables(view);
         mutation::exported(one);
-        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), Payload::owned(std::move(one.source)),
-                       Payload::owned(std::move(one.op))};
+        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), inStore(one.source, store),
+                       inStore(one.op, store)};
       } else {
         mapPayloads = {std::move(encoded)};
       }
@@ -144,6 +165,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     files.insert(files.begin(), side.get());
   }
   model.restFiles();
+  tables->rest();
   file.reserve(layout->size());
   layout->write(file);
   if (llvm::Error error = file.finish())

@@ -36,7 +36,7 @@ uint64_t nextPosition(const Reference &reference, uint64_t end) {
 } // namespace
 
 Layout::Layout(const Model &model, Tables &tables, std::vector<std::string> *notes)
-    : tables(tables), archive(model.archive) {
+    : model(model), tables(tables), archive(model.archive) {
   place();
   if (!fits())
     return;
@@ -90,9 +90,10 @@ void Layout::patch() {
 }
 
 void Layout::write(OutputFile &file) {
-  // Several megabytes of tables are in memory already: not through the buffer.
-  file.write(tables.bytes());
-  for (const Reference &reference : tables.references) {
+  file.copy(tables.bytes(), tables.room.file());
+  for (const auto &[done, reference] : llvm::enumerate(tables.references)) {
+    if (done % 4096 == 0)
+      model.restFiles();
     if (reference.repeated)
       continue;
     uint64_t header = reference.isInline() ? sizeof(uoffset_t) : 0;

@@ -17,6 +17,7 @@ public:
   void write(OutputFile &file);
 
 private:
+  const Model &model;
   Tables &tables;
   const Payload &archive;
   std::string archiveTail; ///< the archive's directory with its offsets moved; empty: as it was

@@ -15,7 +15,7 @@ static_assert(int(Step::Permute) == int(origin::MapStep::Permute) &&
               int(Step::Affine) == int(origin::MapStep::Affine));
 
 MapOfModel::MapOfModel(Model &model, const origin::Lineage &lineage, const Tables &tables, std::string name)
-    : model(model), source(*lineage.source), taint(model) {
+    : model(model), tables(tables), source(*lineage.source), taint(model) {
   map.generator = "origo " ORIGO_VERSION;
   map.chain = lineage.chain;
   map.retrained = lineage.retrained;
@@ -68,6 +68,13 @@ origin::OriginMap MapOfModel::whole() {
   return result;
 }
 
+void MapOfModel::restNowAndThen() {
+  if (++made % (1 << 12))
+    return;
+  model.restFiles();
+  tables.rest();
+}
+
 origin::Word MapOfModel::word(llvm::StringRef text) {
   if (text.empty())
     return {};
@@ -83,6 +90,7 @@ void MapOfModel::members(IdSet set, std::vector<uint32_t> &ids) const {
 }
 
 const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index) {
+  restNowAndThen();
   const Operator &op = *byIndex[subgraph][index];
   origin::OperatorRow &row = operatorScratch;
   row.op = file->op(subgraph, index);
@@ -104,6 +112,7 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
 }
 
 const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
+  restNowAndThen();
   const Value &value = *model.subgraphs[subgraph]->values[index];
   origin::TensorRow &row = tensorScratch;
   row.index = value.index;

@@ -26,6 +26,7 @@ private:
   };
 
   Model &model;
+  const Tables &tables;
   const origin::Listing &source;
   Taint taint;
   std::optional<origin::FileRows> file;
@@ -49,6 +50,10 @@ private:
   const origin::TensorRow &tensorRow(size_t subgraph, size_t index) override;
   void ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> visit) override;
 
+  size_t made = 0; ///< rows
+
+  /// Rows need what is in files, the input and the tables: none of it for long.
+  void restNowAndThen();
   origin::Word word(llvm::StringRef text);
   void members(IdSet set, std::vector<uint32_t> &ids) const;
   bool expressible(const Relation &relation, const Value &value) const;

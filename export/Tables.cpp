@@ -35,6 +35,45 @@ const char *mapEntryName(unsigned i, unsigned count) {
   return count == Tables::mapEntries ? names[i] : origin::metadataName;
 }
 
+/// Big tables lie in a temporary file: what has been written of them need not stay in memory.
+class RoomForTables final : public flatbuffers::Allocator {
+public:
+  /// `room` is set to where the tables are, if that is a file.
+  RoomForTables(Payload &room, PayloadStore *store) : room(room), store(store) {}
+
+private:
+  Payload &room;
+  PayloadStore *store;
+
+  uint8_t *allocate(size_t size) override {
+    if (store) {
+      llvm::MutableArrayRef<uint8_t> bytes;
+      if (llvm::Expected<Payload> taken = store->allocate(size, bytes)) {
+        room = std::move(*taken);
+        return bytes.data();
+      } else {
+        llvm::consumeError(taken.takeError());
+      }
+    }
+    return new uint8_t[size];
+  }
+  void deallocate(uint8_t *bytes, size_t) override {
+    if (room.empty() || bytes != room.bytes().data())
+      delete[] bytes;
+    else
+      room = {};
+  }
+  // One that grows has two rooms for a while.
+  uint8_t *reallocate_downward(uint8_t *old, size_t oldSize, size_t newSize, size_t back, size_t front) override {
+    Payload before = std::exchange(room, {});
+    uint8_t *bytes = allocate(newSize);
+    memcpy_downward(old, oldSize, bytes, newSize, back, front);
+    if (before.empty())
+      delete[] old;
+    return bytes;
+  }
+};
+
 /// Slots are circle's. Where tflite's differ, the difference is spelled out.
 class TableBuilder {
 public:
@@ -48,7 +87,8 @@ public:
     size_t rows = 0;
     for (auto &graph : model.subgraphs)
       rows += graph->values.size() + graph->operators.size();
-    builder = flatbuffers::FlatBufferBuilder(1024 + std::min<size_t>(rows * 160, size_t{1} << 30));
+    builder = flatbuffers::FlatBufferBuilder(1024 + std::min<size_t>(rows * 160, size_t{1} << 30),
+                                             new RoomForTables(tables.room, options.store), true);
     collectBuffers();
     emptyString = string("");
 
@@ -488,8 +528,10 @@ private:
 
   /// Names and options are read from the input once more.
   void restNowAndThen(size_t done) const {
-    if (done % 4096 == 0)
+    if (done % 4096 == 0) {
       model.restFiles();
+      tables.rest();
+    }
   }
 
   llvm::Expected<Offset<void>> buildSubgraphs() {
@@ -588,6 +630,7 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     external.try_emplace(buffer.id, buffer.length);
   constexpr uint64_t end = 4096;
   uint8_t ends[2][end];
+  size_t looks = 0;
   auto payload = [&](const flatbuffers::Table &tensor, uint32_t index) -> origin::ModelView::Bytes {
     if (tables.tflite)
       if (auto id = tensor.GetField<uint32_t>(tflite::Tensor::VT_EXTERNAL_BUFFER, 0))
@@ -595,6 +638,10 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     const Buffer *buffer = index < tables.buffers.size() ? tables.buffers[index] : nullptr;
     if (!buffer)
       return {nullptr, 0};
+    if (++looks % 4096 == 0) {
+      model.restFiles();
+      tables.rest();
+    }
     const Payload &bytes = tables.payload(*buffer);
     if (bytes.cost() == 0)
       return {bytes.bytes().data(), bytes.size()};

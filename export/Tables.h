@@ -36,6 +36,7 @@ struct Tables {
   static constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
 
   bool tflite = false;
+  Payload room; ///< where the builder has its bytes, if that is a file
   flatbuffers::FlatBufferBuilder builder;
   std::vector<Reference> references;
   std::vector<const Buffer *> buffers;              ///< by index in the file, without the map's; null: an empty one
@@ -45,6 +46,11 @@ struct Tables {
   llvm::MutableArrayRef<uint8_t> bytes() { return {builder.GetBufferPointer(), builder.GetSize()}; }
   const flatbuffers::Table *model() const {
     return flatbuffers::GetRoot<flatbuffers::Table>(builder.GetBufferPointer());
+  }
+  /// They are not looked at soon.
+  void rest() const {
+    if (room.file())
+      room.file()->rest();
   }
   const Payload &payload(const Buffer &buffer) const {
     auto it = replaced.find(&buffer);
@@ -56,6 +62,7 @@ struct TableOptions {
   Format format = Format::Circle;
   unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: its summary and ONE's tables too
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
+  PayloadStore *store = nullptr; ///< where big tables lie; null, or where there is no room: in memory
 };
 
 /// Builds the tables of a numbered model that checkExpressible has accepted.

@@ -195,7 +195,7 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
   // means.
   if (IdSet gone = model.sets.minus(model.sets.range(0, count), live); !gone.empty())
     model.tombstones.push_back(
-        {.fate = Fate::Dead, .ids = gone, .pass = model.passLists.add(0, origin::oneOpTable)});
+        Tombstone{.fate = Fate::Dead, .ids = gone, .pass = model.passLists.add(0, origin::oneOpTable)});
   appendThisFile({}, origin::fingerprint(view), 0);
   imported.notes.push_back("origins continue from ONE_op_table, which knows operators only: tensors have no relations");
   return true;

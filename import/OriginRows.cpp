@@ -212,16 +212,19 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators))
     return bad("its ledger has a row for " + Twine(row.isTensor ? "tensor " : "operator ") + Twine(row.id) +
                ", which the source does not have");
+  if (row.run >= Tombstone::mostRuns)
+    return bad("its ledger names run " + Twine(row.run) + ", and there are at most " + Twine(Tombstone::mostRuns));
   bool leads = !row.operators.empty() || !row.tensors.empty();
   Destinations *into = leads ? model.addDestinations() : nullptr;
-  Tombstone stone{.ofTensors = row.isTensor,
-                  .fate = fateFromName(row.fate),
-                  .was = fateFromName(row.was),
-                  .ids = model.sets.single(row.id),
-                  .pass = model.passLists.add(0, intern(row.pass)),
-                  .run = row.run,
-                  .rewrite = row.rewrite,
-                  .into = into};
+  Tombstone stone;
+  stone.ofTensors = row.isTensor;
+  stone.fate = fateFromName(row.fate);
+  stone.was = fateFromName(row.was);
+  stone.run = static_cast<uint16_t>(row.run);
+  stone.ids = model.sets.single(row.id);
+  stone.pass = model.passLists.add(0, intern(row.pass));
+  stone.rewrite = row.rewrite;
+  stone.into = into;
   if (!row.partFile.empty())
     stone.into = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
   for (auto [graph, index] : row.operators) {
@@ -272,7 +275,7 @@ Error MapReader::nothingLost() {
     if (!(unknownSteps || lostConstants) || !isTensor)
       return bad(Twine("source ") + (isTensor ? "tensor " : "operator ") + Twine(id) +
                  " is neither live nor in the ledger");
-    model.tombstones.push_back({.ofTensors = true, .ids = model.sets.single(id)});
+    model.tombstones.push_back(Tombstone{.ofTensors = true, .ids = model.sets.single(id)});
   }
   return Error::success();
 }
@@ -280,6 +283,9 @@ Error MapReader::nothingLost() {
 Error MapReader::run() {
   model.sourceOperators = map.source.operatorCount();
   model.sourceTensors = map.source.tensorCount();
+  if (map.chain.size() + 1 >= Tombstone::mostRuns) // there will be one more
+    return bad("its chain has " + Twine(map.chain.size()) + " runs, and there are at most " +
+               Twine(Tombstone::mostRuns));
   if (map.target.subgraphs.size() != model.subgraphs.size())
     return bad("it lists " + Twine(map.target.subgraphs.size()) + " subgraphs");
   for (auto [rows, graph] : llvm::zip_equal(map.target.subgraphs, model.subgraphs)) {

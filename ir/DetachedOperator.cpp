@@ -23,14 +23,13 @@ Value &DetachedOperator::add(const DetachedTensor &tensor) {
 }
 
 void DetachedOperator::attach(llvm::ArrayRef<Value *> operands) {
-  uses = std::vector<Use>(operands.size());
-  for (auto [use, value] : llvm::zip_equal(uses, operands)) {
-    use.owner = &op;
+  uses = std::make_unique<char[]>(Use::roomFor(operands.size()));
+  op.operandUses = Use::make(uses.get(), op, operands.size());
+  op.operandCount = operands.size();
+  for (auto [use, value] : llvm::zip_equal(op.operands(), operands))
     use.set(value);
-  }
-  op.operandUses = uses.data();
-  op.operandCount = uses.size();
   op.resultValues = results.data();
+  op.resultRoom = UINT8_MAX;
   op.resultCount = results.size();
 }
 

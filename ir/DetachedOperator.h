@@ -35,7 +35,7 @@ private:
   Operator op;
   std::deque<Value> values;
   std::deque<Buffer> buffers;
-  std::vector<Use> uses;
+  std::unique_ptr<char[]> uses;
   std::vector<Value *> results;
 
   Value &add(const DetachedTensor &tensor);

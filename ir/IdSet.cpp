@@ -20,7 +20,7 @@ uint64_t bitsBetween(uint32_t begin, uint32_t end) {
 }
 } // namespace
 
-IdSets::IdSets() : nodes(1), table(64) {}
+IdSets::IdSets() : nodes(1) {}
 
 void IdSets::rehash(size_t size) {
   table = std::vector<uint32_t>(); // before there is another
@@ -62,12 +62,12 @@ void IdSets::keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)> 
     else if (nodes[handle].bit != isFree)
       nodes[handle] = {0, isFree, std::exchange(firstFree, handle), 0};
   most = std::max<size_t>({1 << 15, inUse * 2, visited / 8}); // looking at all of them is paid by as many new ones
-  rehash(llvm::bit_ceil(most * 2));
+  rehash(llvm::bit_ceil(most * 4 / 3 + 1));
 }
 
 uint32_t IdSets::intern(Node node) {
-  if (inUse * 4 > table.size() * 3)
-    rehash(table.size() * 2);
+  if (inUse * 4 >= table.size() * 3)
+    rehash(llvm::bit_ceil(std::max<size_t>(64, inUse * 2)));
   size_t slot = llvm::hash_combine(node.prefix, node.bit, node.low, node.high) & (table.size() - 1);
   for (; table[slot]; slot = (slot + 1) & (table.size() - 1))
     if (nodes[table[slot]] == node)

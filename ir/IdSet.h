@@ -43,6 +43,8 @@ public:
   /// knows these says so: `visit` calls its argument with each set that is still somewhere. All others are gone then.
   bool crowded() const { return inUse >= most; }
   void keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)> visit);
+  /// Nothing is joined for a while: what finds equal sets need not stay in memory.
+  void rest() { table = std::vector<uint32_t>(); }
   size_t bytes() const { return nodes.size() * sizeof(Node) + table.size() * sizeof(uint32_t); }
 
 private:

@@ -27,7 +27,13 @@ void Use::set(Value *v) {
   v->uses = this;
 }
 
-unsigned Use::operandIndex() const { return static_cast<unsigned>(this - owner->operands().data()); }
+Use *Use::make(void *room, Operator &user, size_t count) {
+  *new (room) Operator * = &user;
+  auto *uses = reinterpret_cast<Use *>(static_cast<char *>(room) + sizeof(Operator *));
+  for (size_t i = 0; i < count; ++i)
+    (new (uses + i) Use())->position = static_cast<uint32_t>(i);
+  return uses;
+}
 
 bool Quantization::More::operator==(const More &other) const {
   return custom == other.custom && axis == other.axis && scales == other.scales && zeroPoints == other.zeroPoints &&
@@ -43,7 +49,7 @@ bool sameQuantization(const Quantization *a, const Quantization *b) {
 }
 
 // There are as many of them as the model has tensors and operators.
-static_assert(sizeof(Value) <= 128 && sizeof(Operator) <= 128);
+static_assert(sizeof(Value) <= 120 && sizeof(Operator) <= 128 && sizeof(Use) <= 32 && sizeof(Tombstone) <= 24);
 
 bool Value::isConstant() const {
   if (isGraphInput || definer || isVariable)
@@ -169,23 +175,31 @@ Buffer &Model::addBuffer(Payload payload) {
   return bufferStore.back();
 }
 
+void Model::makeOperands(Operator &op, size_t count) {
+  op.operandCount = count;
+  void *room = op.operandUses ? reinterpret_cast<Operator **>(op.operandUses) - 1 : nullptr;
+  if (count > op.operandRoom) {
+    room = arena.Allocate(Use::roomFor(count), llvm::Align(alignof(Use)));
+    op.operandRoom = std::min<size_t>(count, UINT16_MAX);
+  }
+  if (room)
+    op.operandUses = Use::make(room, op, count);
+}
+
+void Model::makeResults(Operator &op, size_t count) {
+  op.resultCount = count;
+  if (count <= std::max<size_t>(op.resultRoom, 1))
+    return;
+  op.resultValues = arena.Allocate<Value *>(count);
+  op.resultRoom = std::min<size_t>(count, UINT8_MAX);
+}
+
 void Model::attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results) {
-  op.operandCount = operands.size();
-  if (op.operandCount > op.operandRoom) {
-    op.operandUses = arena.Allocate<Use>(operands.size());
-    op.operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);
-  }
-  for (auto [i, value] : llvm::enumerate(operands)) {
-    Use *use = new (&op.operandUses[i]) Use();
-    use->owner = &op;
-    use->set(value);
-  }
-  op.resultCount = results.size();
-  if (op.resultCount > op.resultRoom) {
-    op.resultValues = arena.Allocate<Value *>(results.size());
-    op.resultRoom = std::min<size_t>(results.size(), UINT8_MAX);
-  }
-  llvm::copy(results, op.resultValues);
+  makeOperands(op, operands.size());
+  for (auto [use, value] : llvm::zip_equal(op.operands(), operands))
+    use.set(value);
+  makeResults(op, results.size());
+  llvm::copy(results, op.resultArray());
   for (auto [i, value] : llvm::enumerate(results))
     if (value) {
       assert(!value->definer && "a value has one producer");
@@ -357,8 +371,28 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
     }
   }
   auto take = [&](uint32_t tensor) {
-    sourceGraph.takeUses(tensor, user.origins, sets,
-                         [&](uint32_t id, uint32_t position) { note(tensor, id, position); });
+    bool isOperand = false;
+    sourceGraph.takeUses(tensor, user.origins, sets, [&](uint32_t id, uint32_t position) {
+      note(tensor, id, position);
+      isOperand = true;
+    });
+    if (isOperand)
+      return;
+    // What was in between works behind `user` now; it is its result that `user` has in the source.
+    constexpr unsigned longest = 8; // nearly always one of one
+    std::optional<uint32_t> id = sets.next(user.origins, 0);
+    for (unsigned i = 0; id && i < longest; ++i, id = sets.next(user.origins, *id + 1))
+      for (auto [position, direct] : llvm::enumerate(sourceGraph.operands(*id))) {
+        int32_t from = direct;
+        for (unsigned length = 0; from >= 0 && length < longest; ++length) {
+          int32_t maker = sourceGraph.producer(static_cast<uint32_t>(from));
+          if (maker < 0 || sourceGraph.operands(maker).empty())
+            break;
+          from = sourceGraph.operands(maker).front();
+          if (from == static_cast<int32_t>(tensor))
+            note(direct, *id, position);
+        }
+      }
   };
   for (const Relation &relation : value->relations)
     take(relation.tensor);
@@ -418,7 +452,7 @@ private:
       return list;
     auto *op = llvm::dyn_cast<Operator *>(entry);
     auto *value = llvm::dyn_cast<Value *>(entry);
-    return op ? op->erased() ? op->destinations : nullptr : value->erased() ? value->destinations : nullptr;
+    return op ? op->erased() ? op->destinations : nullptr : value->destinations();
   }
   static Destinations *next(const Destinations *list) { return list->entries.size() == 1 ? way(list->entries.front()) : nullptr; }
   static Destinations *last(Destinations *list) {

@@ -128,8 +128,8 @@ struct VariantType {
 class Use {
 public:
   Value *get() const { return value; }
-  Operator *user() const { return owner; }
-  unsigned operandIndex() const;
+  Operator *user() const { return reinterpret_cast<Operator *const *>(this - position)[-1]; }
+  unsigned operandIndex() const { return position; }
   uint32_t lineage = 0; ///< of the lineages of the value, or of who computes it
 
 private:
@@ -140,10 +140,13 @@ private:
   friend class Rewriter;
   friend class rewrite::Build;
   friend class DetachedOperator;
+  uint32_t position = 0; ///< among those of its user, which stands before the first of them
   Value *value = nullptr;
-  Operator *owner = nullptr;
   Use *next = nullptr, **link = nullptr;
   void set(Value *v);
+  static constexpr size_t roomFor(size_t count) { return sizeof(Operator *) + count * sizeof(Use); }
+  /// In room of that many bytes; each is of nothing yet.
+  static Use *make(void *room, Operator &user, size_t count);
 };
 
 /// A tensor: a graph input, the result of an operator, a variable or a constant.
@@ -158,6 +161,11 @@ public:
   bool isVariable : 1 = false;
   bool inexact : 1 = false; ///< of a constant, or an input of a callee: computed otherwise than the source computes it
   mutable bool named : 1 = false; ///< by a step or a list of destinations, perhaps for longer than it lives
+
+private:
+  bool buried : 1 = false; ///< erased: it has a way instead of uses
+
+public:
   uint8_t compression = 0; ///< circle's CompressionType
   uint32_t externalBuffer = 0; ///< tflite's id of an ExternalBuffer; 0: none
   unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
@@ -184,15 +192,15 @@ public:
   int rank() const { return static_cast<int>(shape.size()); }
 
   // Uses. `otherUses` counts graph outputs, signatures, intermediates, and quantisation details of other tensors.
-  bool hasOneUse() const { return uses && !uses->next && otherUses == 0; }
-  bool unused() const { return !uses && otherUses == 0; }
+  bool hasOneUse() const { return firstUse() && !uses->next && otherUses == 0; }
+  bool unused() const { return !firstUse() && otherUses == 0; }
   bool isGraphOutput() const { return graphOutputs != 0; }
   bool isSignatureTensor() const { return signatureUses != 0; }
   /// Its name, order, type and shape are the model's interface.
   bool isInterface() const { return isGraphInput || graphOutputs || signatureUses; }
   unsigned useCount() const;
   template <class F> void forEachUse(F f) const {
-    for (Use *u = uses, *n; u; u = n)
+    for (Use *u = firstUse(), *n; u; u = n)
       n = u->next, f(*u);
   }
   unsigned otherUses = 0, graphOutputs = 0, signatureUses = 0;
@@ -204,7 +212,12 @@ public:
   // Provenance: stamped by import, the Editor and the Rewriter, read by export.
   IdSet sourceTensors, sourceOperators; ///< of a constant: what it was computed from
   Relations relations;                  ///< best first
-  Destinations *destinations = nullptr; ///< of an erased value
+  Destinations *destinations() const { return buried ? way : nullptr; } ///< of an erased value
+  void setDestinations(Destinations *list) {
+    assert(!firstUse() && "what is used is not erased");
+    buried = true;
+    way = list;
+  }
   llvm::StringRef synthetic() const { return rare->synthetic; } ///< reason of a constant that a pass invented
   void setSynthetic(llvm::StringRef reason) { rare.set(&Rarities::synthetic, reason); }
   llvm::ArrayRef<Lineage> lineages() const { return rare->lineages; } ///< of a constant
@@ -224,7 +237,11 @@ private:
   friend class Subgraph;
   Subgraph *parent = nullptr;
   Operator *definer = nullptr;
-  Use *uses = nullptr;
+  union {
+    Use *uses = nullptr;
+    Destinations *way;
+  };
+  Use *firstUse() const { return buried ? nullptr : uses; }
   /// What few values have, so that it costs the others a pointer.
   struct Rarities {
     llvm::ArrayRef<int32_t> shapeSignature;
@@ -272,8 +289,8 @@ public:
   unsigned numOperands() const { return operandCount; }
   Value *operand(unsigned i) const { return i < operandCount ? operandUses[i].get() : nullptr; } ///< null: absent
   llvm::MutableArrayRef<Use> operands() const { return {operandUses, operandCount}; }
-  llvm::ArrayRef<Value *> results() const { return {resultValues, resultCount}; } ///< entries may be null (absent)
-  Value *result(unsigned i = 0) const { return i < resultCount ? resultValues[i] : nullptr; }
+  llvm::ArrayRef<Value *> results() const { return {resultArray(), resultCount}; } ///< entries may be null (absent)
+  Value *result(unsigned i = 0) const { return i < resultCount ? resultArray()[i] : nullptr; }
   /// The subgraphs it may call, in the order of the row's fields.
   llvm::SmallVector<Subgraph *, 2> callees() const;
   /// A bit set of Effect, those of called subgraphs included.
@@ -313,12 +330,17 @@ private:
   friend class Subgraph;
   friend class Use;
   friend class DetachedOperator;
-  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said
+  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said; 0: `onlyResult` is all there is
   uint16_t operandRoom = 0;
   unsigned operandCount = 0, resultCount = 0;
   Subgraph *parent = nullptr;
   Use *operandUses = nullptr;
-  Value **resultValues = nullptr;
+  union {
+    Value *onlyResult = nullptr;
+    Value **resultValues;
+  };
+  Value **resultArray() { return resultRoom ? resultValues : &onlyResult; }
+  Value *const *resultArray() const { return resultRoom ? resultValues : &onlyResult; }
   /// What few operators have.
   struct Rarities {
     llvm::StringRef customCode;
@@ -366,6 +388,8 @@ public:
 
 private:
   friend class Model;
+  friend class Rewriter;
+  std::vector<Value *> spare; ///< values that are erased, and named by nothing; it may still list them
   mutable int knownEffects = -1;
   Model *parent = nullptr;
 };
@@ -502,11 +526,13 @@ private:
   std::vector<std::shared_ptr<void>> kept;
   std::vector<std::shared_ptr<MappedFile>> files;
   llvm::DenseSet<llvm::StringRef> tables; ///< whole buffers in the arena; equal ones are one
-  // Erased, and named by nothing: used again for what rewrites make.
+  // Erased, and named by nothing: used again for what rewrites make, as are the values of Subgraph::spare.
   std::vector<Operator *> spareOperators;
-  std::deque<std::pair<Subgraph *, Value *>> spareValues; ///< with the subgraph that may still list them
   std::vector<Buffer *> spareBuffers;
   void attach(Operator &op, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
+  /// Makes room for as many operands, in the room that there is if it suffices. All are absent.
+  void makeOperands(Operator &op, size_t count);
+  void makeResults(Operator &op, size_t count);
 };
 
 } // namespace origo

@@ -2,6 +2,8 @@
 
 #include "ir/Error.h"
 #include "ir/NewFile.h"
+#include "schema/InputFile.h"
+#include "schema/Refusals.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,17 +49,22 @@ llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::adopt(std::shared_ptr<Fi
 }
 
 /// The bytes of `from` in an unlinked temporary file.
-static llvm::Expected<int> spool(int from) {
+static llvm::Expected<int> spool(int from, InputKind kind) {
   llvm::SmallString<128> directory;
   llvm::sys::path::system_temp_directory(true, directory);
   int fd = openNameless(directory.str().str());
   if (fd < 0)
     return systemError("no temporary file for the input");
+  const uint64_t limit = kind == InputKind::Pipe ? pipeLimit() : UINT64_MAX;
   std::vector<char> window(1 << 20);
-  for (;;) {
+  for (uint64_t total = 0;;) {
     ssize_t got = RetryAfterSignal(-1, ::read, from, window.data(), window.size());
     if (got == 0)
       return fd;
+    if (got > 0 && (total += got) > limit) {
+      ::close(fd);
+      return makeError("cannot be read: " + pipeTooLong().message());
+    }
     for (ssize_t done = 0; got > 0 && done < got;) {
       ssize_t put = RetryAfterSignal(-1, ::write, fd, window.data() + done, got - done);
       if (put < 0)
@@ -79,19 +86,20 @@ llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef pat
   int fd = path == "-" ? ::dup(0) : RetryAfterSignal(-1, ::open, path.str().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return inFile(path, systemError("cannot be opened"));
-  struct stat status;
-  if (::fstat(fd, &status) != 0 || S_ISDIR(status.st_mode)) {
+  llvm::ErrorOr<InputKind> kind = inputKind(fd);
+  if (!kind) {
     ::close(fd);
-    return inFile(path, makeError("is not a file"));
+    return inFile(path, makeError(refusal::cannotOpen(kind.getError())));
   }
-  if (copied || !S_ISREG(status.st_mode)) { // a pipe cannot be mapped
-    llvm::Expected<int> copy = spool(fd);
+  if (copied || *kind == InputKind::Pipe) { // which cannot be mapped
+    llvm::Expected<int> copy = spool(fd, *kind);
     ::close(fd);
     if (!copy)
       return inFile(path, copy.takeError());
     fd = *copy;
-    ::fstat(fd, &status);
   }
+  struct stat status = {};
+  ::fstat(fd, &status);
   return adopt(std::make_shared<FileDescriptor>(fd), 0, status.st_size, path.str());
 }
 
@@ -115,6 +123,15 @@ Payload::Payload(std::shared_ptr<MappedFile> file, uint64_t offset, uint64_t siz
 
 Payload Payload::owned(std::string bytes) {
   Payload p;
+  constexpr size_t small = 256;
+  if (bytes.size() <= small) { // there may be one for each operator: in one piece of memory
+    auto copy = std::make_shared_for_overwrite<uint8_t[]>(bytes.size());
+    llvm::copy(bytes, copy.get());
+    p.data = copy.get();
+    p.length = bytes.size();
+    p.owner = std::move(copy);
+    return p;
+  }
   auto text = std::make_shared<std::string>(std::move(bytes));
   p.data = reinterpret_cast<const uint8_t *>(text->data());
   p.length = text->size();

@@ -150,7 +150,7 @@ bool StepLists::extend(uint32_t &steps, llvm::ArrayRef<Step> more) {
 
 uint32_t StepLists::append(uint32_t steps, const Step &step) {
   for (const Step::Term *term : {&step.scale, &step.shift})
-    if (term->constant)
+    if (term->kind == Step::Term::Constant)
       term->constant->named = true;
   if (isIdentity(step))
     return steps;

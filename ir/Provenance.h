@@ -94,12 +94,17 @@ struct Step {
   struct Term {
     enum Kind : uint8_t { None, Number, Constant, Source } kind = None;
     uint32_t tensor = 0; ///< Source: its id
-    double number = 0;
-    const Value *constant = nullptr;
-    static Term of(double number) { return {Number, 0, number, nullptr}; }
-    static Term of(const Value *constant) { return {Constant, 0, 0, constant}; }
-    static Term ofSource(uint32_t tensor) { return {Source, tensor, 0, nullptr}; }
-    bool operator==(const Term &) const = default;
+    union {
+      double number = 0; ///< None, Number
+      const Value *constant;
+    };
+    static Term of(double number) { return {Number, 0, {number}}; }
+    static Term of(const Value *constant) { return {Constant, 0, {.constant = constant}}; }
+    static Term ofSource(uint32_t tensor) { return {Source, tensor, {}}; }
+    bool operator==(const Term &other) const {
+      return kind == other.kind && tensor == other.tensor &&
+             (kind == Constant ? constant == other.constant : number == other.number);
+    }
   };
   Kind kind = Reshape;
   /// A constant with more numbers than this is no factor that a relation could tell.
@@ -233,13 +238,14 @@ struct Part {
 /// The last carrier of `ids` may have gone. Those of them that nothing live carries in the end get a ledger row from
 /// the last tombstone that names them: appending is all that a rewrite pays.
 struct Tombstone {
-  bool ofTensors = false;
-  bool last = false; ///< counts only where no other names the id: what of it is gone is not known better
-  Fate fate = Fate::Unknown;
-  Fate was = Fate::Unknown; ///< continued from a map: the first fate of what is dead
+  bool ofTensors : 1 = false;
+  bool last : 1 = false; ///< counts only where no other names the id: what of it is gone is not known better
+  Fate fate : 4 = Fate::Unknown;
+  Fate was : 4 = Fate::Unknown; ///< continued from a map: the first fate of what is dead
+  uint16_t run = 0;             ///< position in the chain of runs, which has no more than `mostRuns`
+  static constexpr uint32_t mostRuns = 1 << 16;
   IdSet ids;
   uint32_t pass = 0;    ///< handle into PassLists of a list of one; 0: not known
-  uint32_t run = 0;     ///< position in the chain of runs
   uint32_t rewrite = 0; ///< running number in that run
   llvm::PointerUnion<Destinations *, const Part *> into = {}; ///< a part: of the fate Elsewhere
 };

@@ -1,4 +1,5 @@
 #include "origin/Files.h"
+#include "schema/InputFile.h"
 #include "schema/Macs.h"
 #include "schema/OperatorTable.h"
 #include "schema/Refusals.h"
@@ -445,7 +446,7 @@ ModelFile::ModelFile(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 ModelFile::~ModelFile() = default;
 
 llvm::Expected<std::unique_ptr<ModelFile>> ModelFile::open(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = readInput(path);
   if (!buffer)
     return llvm::createStringError(buffer.getError(), Twine(path) + ": " + refusal::cannotOpen(buffer.getError()));
   auto impl = std::make_unique<Impl>();

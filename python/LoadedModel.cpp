@@ -315,7 +315,7 @@ llvm::Expected<std::string> LoadedModel::where(const std::string &what) const {
     return map.takeError();
   std::string text;
   llvm::raw_string_ostream os(text);
-  report::WhereAnswer answer = printWhere(report::MapNames(**map), what, /*full=*/true, os);
+  report::WhereAnswer answer = printWhere(report::MapNames(**map), what, /*full=*/true, /*json=*/false, os);
   if (!answer.found)
     return inFile(path(), makeError("the source has no operator or tensor \"" + printable(what) + '"' +
                                     (answer.note.empty() ? "" : "; " + answer.note)));

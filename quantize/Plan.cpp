@@ -358,10 +358,11 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
 
 /// What records tell to add to weights and bias.
 void Planner::correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision) {
-  auto inputs = scheme.moments ? scheme.moments->find(&op) : Moments::const_iterator();
+  if (!scheme.moments)
+    return;
+  auto inputs = scheme.moments->find(&op);
   const Storage *stored = decision.operands[weights.operand];
-  if (!scheme.moments || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) ||
-      stored->type == TensorType::UINT8)
+  if (inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8)
     return;
   auto bias = static_cast<unsigned>(constraintOf(op.code)->bias);
   std::optional<Summand> rounding;

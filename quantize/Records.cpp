@@ -4,6 +4,7 @@
 #include "eval/RandomInput.h"
 #include "quantize/Npz.h"
 #include "quantize/RecordParts.h"
+#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -25,7 +26,7 @@ std::string inputText(llvm::ArrayRef<Port> ports, size_t i) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError(printable(path, 300) + ": " + file.getError().message());
   return std::move(*file);

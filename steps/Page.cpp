@@ -2,6 +2,7 @@
 
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
+#include "schema/InputFile.h"
 #include "steps/Files.h"
 #include "view/Files.h"
 
@@ -87,7 +88,7 @@ private:
   }
 
   template <class Read> llvm::Error with(const std::string &path, Read read) {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    auto buffer = readInput(path);
     if (!buffer)
       return inFile(path, makeError("cannot be read: " + buffer.getError().message()));
     llvm::Error error = read((*buffer)->getBuffer());

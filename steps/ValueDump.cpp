@@ -2,11 +2,11 @@
 
 #include "eval/Npy.h"
 #include "eval/RealNumbers.h"
+#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 namespace origo::steps {
@@ -90,7 +90,7 @@ bool ValueDump::read(const Value &value, eval::Tensor &tensor) {
   if (entry->file) {
     held = entry->file->read(entry->number);
   } else {
-    auto buffer = llvm::MemoryBuffer::getFile(entry->path, false, false);
+    auto buffer = readInput(entry->path);
     if (!buffer)
       return refuse(makeError(buffer.getError().message()));
     llvm::ArrayRef<uint8_t> bytes = llvm::arrayRefFromStringRef((*buffer)->getBuffer());

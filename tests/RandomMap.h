@@ -1,6 +1,7 @@
 #pragma once
 
 #include "origin/Fingerprint.h"
+#include "origin/codec/Embedded.h"
 #include <iterator>
 #include <random>
 #include <set>
@@ -207,6 +208,11 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
         map.unneeded.push_back({isTensor, id, random.below(operators), random.below(5),
                                 random.oneIn(3) ? "out-of-fashion" : "shape-only"});
   return map;
+}
+
+inline std::string encoded(const MapView &view, Embed embed) {
+  flatbuffers::DetachedBuffer bytes = encode(view, embed);
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
 } // namespace origo::test

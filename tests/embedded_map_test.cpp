@@ -117,14 +117,14 @@ TEST(EmbeddedMap, DecodesToWhatWasEncoded) {
       GTEST_SKIP() << "no models: set ORIGO_SHARED to the folder that holds models/";
     for (unsigned seed = 0; seed < 200; ++seed) {
       OriginMap map = randomMap(seed, model->view());
-      std::string full = encode(map, Embed::Full);
-      EXPECT_EQ(encode(map, Embed::Full), full);
+      std::string full = encoded(map, Embed::Full);
+      EXPECT_EQ(encoded(map, Embed::Full), full);
       auto decoded = decode(bytes(full), model->view());
       ASSERT_TRUE(bool(decoded)) << error(decoded);
       EXPECT_EQ(json(*decoded), json(map)) << name << " " << seed;
       read += decoded->source.operatorCount();
 
-      auto ids = decode(bytes(encode(map, Embed::Ids)), model->view());
+      auto ids = decode(bytes(encoded(map, Embed::Ids)), model->view());
       ASSERT_TRUE(bool(ids)) << error(ids);
       map.source.namesKnown = false;
       for (SourceSubgraph &graph : map.source.subgraphs) {
@@ -150,13 +150,13 @@ TEST(EmbeddedMap, HoldsNoNameOfItsOwnFileAndIsEmptyIfNotWanted) {
   OriginMap map = identityMap(file->view());
   map.target.file = "secret-name.circle";
   map.source.file = "source.tflite";
-  std::string text = encode(map, Embed::Full);
+  std::string text = encoded(map, Embed::Full);
   EXPECT_FALSE(contains(text, "secret-name"));
   auto decoded = decode(bytes(text), file->view());
   ASSERT_TRUE(bool(decoded)) << error(decoded);
   EXPECT_EQ(decoded->target.file, "");
   EXPECT_EQ(decoded->source.file, "source.tflite");
-  EXPECT_EQ(encode(map, Embed::None), "");
+  EXPECT_EQ(encoded(map, Embed::None), "");
 }
 
 TEST(EmbeddedMap, IsSmall) {
@@ -165,11 +165,11 @@ TEST(EmbeddedMap, IsSmall) {
   auto file = open(model);
   OriginMap map = identityMap(file->view());
   ASSERT_EQ(map.source.operatorCount(), length);
-  EXPECT_LE(encode(map, Embed::Ids).size(), 64u * length);
-  EXPECT_LE(encode(map, Embed::Full).size(), 160u * length);
+  EXPECT_LE(encoded(map, Embed::Ids).size(), 64u * length);
+  EXPECT_LE(encoded(map, Embed::Full).size(), 160u * length);
   map = fusedMap(file->view());
-  std::string full = encode(map, Embed::Full);
-  EXPECT_LE(encode(map, Embed::Ids).size(), 64u * length);
+  std::string full = encoded(map, Embed::Full);
+  EXPECT_LE(encoded(map, Embed::Ids).size(), 64u * length);
   EXPECT_LE(full.size(), 160u * length);
   auto decoded = decode(bytes(full), file->view());
   ASSERT_TRUE(bool(decoded)) << error(decoded);
@@ -185,9 +185,9 @@ TEST(EmbeddedMap, OfRealModelsIsSmall) {
     if (map.source.operatorCount() < 20)
       continue;
     ++checked;
-    EXPECT_LE(encode(map, Embed::Ids).size(), 600 + 64u * map.source.operatorCount()) << path;
-    EXPECT_LE(encode(map, Embed::Full).size(), 600 + 160u * map.source.operatorCount()) << path;
-    auto decoded = decode(bytes(encode(map, Embed::Full)), (*file)->view());
+    EXPECT_LE(encoded(map, Embed::Ids).size(), 600 + 64u * map.source.operatorCount()) << path;
+    EXPECT_LE(encoded(map, Embed::Full).size(), 600 + 160u * map.source.operatorCount()) << path;
+    auto decoded = decode(bytes(encoded(map, Embed::Full)), (*file)->view());
     ASSERT_TRUE(bool(decoded)) << error(decoded);
     EXPECT_EQ(json(*decoded), json(map));
   }
@@ -199,7 +199,7 @@ TEST(EmbeddedMap, OfRealModelsIsSmall) {
 TEST(EmbeddedMap, IsRefusedWhereItDoesNotBelong) {
   std::string model = Small().build(), chain = chainModel(3);
   auto small = open(model), other = open(chain);
-  std::string text = encode(identityMap(small->view()), Embed::Full);
+  std::string text = encoded(identityMap(small->view()), Embed::Full);
   auto decoded = decode(bytes(text), other->view());
   ASSERT_FALSE(bool(decoded));
   EXPECT_TRUE(contains(error(decoded), "does not belong to this model"));
@@ -218,7 +218,7 @@ TEST(EmbeddedMap, DamageIsAnErrorAndNeverMore) {
   auto file = open(model);
   size_t refused = 0, read = 0;
   for (unsigned seed : {1, 2, 3}) {
-    const std::string whole = encode(randomMap(seed, file->view()), Embed::Full);
+    const std::string whole = encoded(randomMap(seed, file->view()), Embed::Full);
     ASSERT_GT(whole.size(), 500u);
     for (size_t size = 0; size < whole.size(); ++size) {
       std::string cut = whole.substr(0, size);
@@ -259,7 +259,7 @@ TEST(EmbeddedMap, FewBytesCannotStandForMuchMemory) {
   for (size_t i = 1; i < graph.tensors.size(); ++i)
     graph.tensors[i].name = "n";
   map.source.subgraphs.push_back(graph);
-  std::string text = encode(map, Embed::Full);
+  std::string text = encoded(map, Embed::Full);
   const auto *names = embedded::GetOriginMap(text.data())->source_names();
   auto *data = const_cast<uint8_t *>(names->data());
   // Behind the first name come entries of 0, common 1, rest 0. Put 0, common 1 << 20, rest 0 in their place.
@@ -297,7 +297,7 @@ TEST(EmbeddedMap, LongNamesThatHaveMuchInCommonStayReadable) {
   for (unsigned i = 0; i < 20000; ++i)
     graph.tensors.push_back({std::string(5000, 'n') + std::to_string(i), TensorKind::Absent});
   map.source.subgraphs = {graph};
-  std::string text = encode(map, Embed::Full);
+  std::string text = encoded(map, Embed::Full);
   EXPECT_LT(text.size(), 40u << 20);
   auto decoded = decode(bytes(text), file->view());
   ASSERT_TRUE(bool(decoded)) << error(decoded);

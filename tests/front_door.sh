@@ -67,6 +67,13 @@ says 'not compared by running them' origo diff net.tflite while.circle
 says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where stem/bn/mul net.optimized.tflite
 says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where net.optimized.tflite stem/bn/mul
 (cd a && mkdir one && cp net.optimized.tflite* one && cd one && says 'lives in operator 0' origo where stem/bn/mul) || exit 1
+json 'j.operators[0].livesIn[0].name === "stem/relu6" && j.operators[0].constants[0].name === "stem/filter" && j.tensors[0].gone.fate === "fused-away"' \
+  origo where stem/bn/mul net.optimized.tflite --json
+json 'j.ok && j.violations.length === 0 && j.notChecked.length === 0' origo check --json net.optimized.tflite net.tflite
+json 'j.outputs[0].name === "probabilities" && j.outputs[0].values.length === 1000 && j.runs.medianMs > 0' origo run --json --runs=2 net.optimized.tflite
+json 'j.operators.length === 65 && j.operators.every(op => op.ms >= 0) && j.operators.some(op => op.sources[1] === "MUL stem/bn/mul")' \
+  origo profile --json net.optimized.tflite
+json 'j.meta.metric === "MPEIR" && j.errors.length > 5' origo blame --json while.circle while.circle
 refused 'which model? There are several' origo where stem/bn/mul
 says ok origo check net.optimized.tflite net.tflite
 echo '{"ops": {"ADD": {}}}' >npu.json

@@ -581,6 +581,8 @@ TEST(Import, BrokenMapsAreRefused) {
   expect("related to a tensor", [&](auto &map) { tensor(map, 1).relations[0].tensor = 3; });
   expect("row for tensor 3", [&](auto &map) { map.ledger[0].id = 3; });
   expect("leads to an operator", [&](auto &map) { map.ledger[0].operators = {{0, 1}}; });
+  expect("names run 65536", [&](auto &map) { map.ledger[0].run = 65536; });
+  expect("its chain has 65535 runs", [&](auto &map) { map.chain.resize(65535); });
   expect("leads to a tensor", [&](auto &map) { map.ledger[0].tensors = {{1, 0}}; });
   auto withSteps = [&](std::vector<Step> steps) {
     return [&, steps](auto &map) { tensor(map, 1).relations[0].steps = steps; };

@@ -131,7 +131,7 @@ TEST(Ledger, TheLastTombstoneCountsAndWhatLivesNever) {
     IdSet growing;
     for (uint32_t stone = 0; stone < 40; ++stone) {
       IdSet named = stone % 3 ? growing = model.sets.join(growing, set(2)) : set(5);
-      model.tombstones.push_back({.fate = Fate::Dead, .ids = named, .rewrite = stone});
+      model.tombstones.push_back(Tombstone{.fate = Fate::Dead, .ids = named, .rewrite = stone});
       for (uint32_t id : model.sets.members(named))
         expected[id] = stone;
     }

@@ -196,6 +196,30 @@ TEST(LivingCheck, AnOperatorUnderALivingOne) {
   EXPECT_EQ(Case(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").reason(false, 0, 2, 1, "times-zero").says(), "");
 }
 
+/// y = reshape(neg(x), s) · b: behind the product, the reshape moves zeros, and neg is gone.
+TEST(LivingCheck, NobodyNeedsWhatMovedBehindAZero) {
+  enum : uint32_t { X, A, S, M, B, Y, Other };
+  Graph graph{{{"x", {2, 2}}, {"a", {2, 2}}, {"s", {1}, {4}, TensorType::INT32}, {"m", {4}}, {"b", {4}}, {"y", {4}}},
+              {{BuiltinOperator::NEG, {X}, {A}},
+               {BuiltinOperator::RESHAPE, {A, S}, {M}},
+               {BuiltinOperator::EXP, {X}, {B}},
+               {BuiltinOperator::MUL, {M, B}, {Y}}}};
+  auto judged = [](const Graph &from) {
+    return Case(from, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
+  };
+  EXPECT_EQ(judged(graph), "");
+  std::string says = Case(graph, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").says();
+  EXPECT_TRUE(has(says, "source operator 0 (NEG \"a\") is dead, but source operator 1 (RESHAPE \"m\") lives on")) << says;
+  // Another user that lives and says nothing needs it.
+  Graph shared = graph;
+  shared.tensors.back().name = "p";
+  shared.tensors.push_back({"y", {4}});
+  shared.operators[3].outputs = {Y};
+  shared.operators.push_back({BuiltinOperator::ADD, {Y, M}, {Other}});
+  says = Case(shared, {1, 2, 3, 4}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
+  EXPECT_TRUE(has(says, "is dead, but source operator 1 (RESHAPE")) << says;
+}
+
 TEST(LivingCheck, OnlyRunsThatKnowTheLaw) {
   Case c(reshaped(), {0, 1});
   std::vector<std::string> skipped;

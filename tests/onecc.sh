@@ -79,6 +79,8 @@ log='circle2circle --fuse_activation_function --fuse_gelu=false net.circle g.cir
 [[ $(head -1 g.circle.log) == "$log" ]] || fail "a group: $(<g.circle.log)"
 circle2circle --config group.cfg net.circle g2.circle 2>stderr && cmp g.circle g2.circle || fail "circle2circle has another group: $(<stderr)"
 onecc -C group.cfg -O1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 --fuse_gelu=false net.circle g.circle' ]] || fail "-O1: $(<g.circle.log)"
+one-optimize -i net.circle -o g.circle -O O1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 net.circle g.circle' ]] || fail "-O O1: $(<stderr)"
+onecc -C group.cfg -O 1 2>stderr && [[ $(head -1 g.circle.log) == 'circle2circle -O1 --fuse_gelu=false'* ]] || fail "-O 1: $(<stderr)"
 circle2circle -O1 --print-pipeline | grep -c ' fuse-activation ' >/dev/null || fail "-O1 has no fuse-activation"
 circle2circle -O1 --fuse_activation_function=false --print-pipeline | grep ' fuse-activation ' && fail "a flag that is off is in -O1"
 circle2circle -O1 --transform_min_max_to_relu6=false --print-pipeline | grep -c ' recognise-relu6 ' >/dev/null || fail "what another flag asks for went too"
@@ -171,7 +173,9 @@ sed 's/"a": {/"a": {"run-after": ["b"], /' flows/two.json >flows/circle.json
 refused 'runs after what is not there, or after itself' onecc -W flows/circle.json
 head -c 200000 /dev/zero | tr '\0' '[' >deep.json && refused 'nested more than 100 deep' onecc -W deep.json
 echo '{"workflows": ["a"], "a": {"cfg-reference": {"path": "/dev/zero"}}}' >endless.json
-refused '/dev/zero: is longer than 16 MB' onecc -W endless.json
+refused '/dev/zero: cannot be read: it is a device' onecc -W endless.json
+truncate -s 17M long.cfg
+refused 'long.cfg: is longer than 16 MB' onecc -C long.cfg
 for bad in '[]' '{"workflows": {}}' '{"workflows": [3]}' '{"workflows": ["a"], "a": {"steps": ["s"], "s": {"one-cmd": "one-pack"}}}'; do
   echo "$bad" >bad.json && refused 'bad.json: ' onecc -W bad.json
 done

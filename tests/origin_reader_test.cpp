@@ -241,7 +241,7 @@ TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
   size_t names = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
     for (Embed embed : {Embed::Full, Embed::Ids}) {
-      const std::string file = modelWith(encode(someMap(seed), embed));
+      const std::string file = modelWith(origo::test::encoded(someMap(seed), embed));
       auto expected = decodeIn(file);
       ASSERT_TRUE(bool(expected)) << llvm::toString(expected.takeError());
       origo_map map;
@@ -271,7 +271,7 @@ TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
 TEST(OriginReaderC, DamageIsReadAlike) {
   size_t accepted = 0, refused = 0, told = 0;
   for (unsigned seed = 0; seed < 2; ++seed) {
-    std::string file = modelWith(encode(someMap(seed), Embed::Full));
+    std::string file = modelWith(origo::test::encoded(someMap(seed), Embed::Full));
     size_t tables = modelWith("").size();
     for (size_t i = tables; i < file.size(); ++i)
       for (uint8_t flip : {0x01, 0x80}) {
@@ -299,7 +299,7 @@ TEST(OriginReaderC, DamageIsReadAlike) {
 }
 
 TEST(OriginReaderC, RefusesAMapThatLiesOutside) {
-  const std::string map = encode(someMap(1), Embed::Full);
+  const std::string map = origo::test::encoded(someMap(1), Embed::Full);
   const uint64_t at = modelWith("").size(), size = map.size();
   auto status = [&](uint64_t offset, uint64_t size) {
     const std::string text = model(map, offset, size);

@@ -84,6 +84,7 @@ struct Counts {
   unsigned computed = 0;         ///< of these, those that a rewrite has computed
   unsigned named = 0, moved = 0; ///< rows that name what was perturbed, and those of them that change
   std::map<std::string, unsigned> exempt;
+  std::map<std::string, unsigned> otherParts; ///< of those exempt as another part, by the source operator's type
 
   void print(llvm::StringRef what) const {
     std::string reasons;
@@ -113,7 +114,7 @@ private:
 
   struct SourceOperator {
     uint32_t id;
-    std::string name;
+    std::string type, name;
     Ids tensors; ///< constant operands that can be perturbed
   };
   std::vector<SourceOperator> candidates;
@@ -162,7 +163,7 @@ void Study::look(const Model &model) {
   uint32_t next = 0;
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {
-      SourceOperator source{next++, op.opName(), {}};
+      SourceOperator source{next++, op.opName(), op.opName(), {}};
       if (op.result())
         source.name += " \"" + printable(op.result()->name) + '"';
       for (const Use &use : op.operands()) {
@@ -404,8 +405,10 @@ void Study::judge(const SourceOperator &source, const Ids &tensors, const std::s
       if (differs)
         continue;
       std::string reason = whyUnchanged(op, tensors);
-      if (reason.empty() && isOtherPart(op, operators, changed))
+      if (reason.empty() && isOtherPart(op, operators, changed)) {
         reason = "another-part";
+        ++counts.otherParts[source.type];
+      }
       EXPECT_NE(reason, "") << place("operator", *graph, op.index, name) << "has the origin and does not change";
       ++counts.exempt[reason];
     }
@@ -511,6 +514,9 @@ TEST(Taint, GoldenCases) {
     auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + name + ".txt");
     ASSERT_TRUE(bool(buffer)) << name;
     for (auto [i, item] : llvm::enumerate(readCases((*buffer)->getBuffer()))) {
+      // How far channels go in records follows from all that is before them, as ranges do, and is nothing that has an origin.
+      if (llvm::StringRef(item.run).contains("--smooth"))
+        continue;
       Sample sample{name + ".txt case " + std::to_string(i + 1), scratch.at("golden.model")};
       llvm::Expected<Pipeline> pipeline = pipelineOf(item);
       if (!pipeline) {
@@ -522,7 +528,12 @@ TEST(Taint, GoldenCases) {
     }
   }
   counts.print("golden cases");
-  expectPrecise(counts, 90); // many are about zeros and ones, or about one gate of several
+  // An LSTM has weights for each gate, and those of one do not touch what the others became.
+  unsigned gates = counts.otherParts["UNIDIRECTIONAL_SEQUENCE_LSTM"];
+  EXPECT_NE(gates, 0u);
+  EXPECT_LE(counts.exempt["another-part"], gates + 10) << "operators that become several of which one has the constant";
+  counts.named -= gates;
+  expectPrecise(counts, 96); // many are about zeros and ones
   EXPECT_EQ(counts.exempt.size(), 4u);
   EXPECT_NE(counts.exempt["not-needed"], 0u);
   EXPECT_NE(counts.exempt["value-cancelled"], 0u);

@@ -44,7 +44,24 @@ for tool in circledump circle-metrics origin-dump "origin-view -o x.html" "circl
   refused 'is neither a circle nor a tflite model' "$bin"/$tool zeros.circle
   refused 'is no model: it has only 3 bytes' "$bin"/$tool short.circle
   refused 'is damaged or truncated' "$bin"/$tool half.circle
+  refused ': cannot be opened: it is a device' timeout 9 "$bin"/$tool /dev/zero
 done
+# What never ends is not waited for: devices are refused, and of a pipe a part is taken.
+mkfifo pipe
+for tool in "origo optimize --no-run" "origo quantize --no-run --scheme=dynamic" "circle2circle net.circle x.circle --origin-map" \
+  "circle-check net.circle --target" "record-minmax --input_model net.circle --output_model x.circle --merge" "origin-dump net.circle --join" "onecc -C"; do
+  refused 'it is a device' timeout 9 "$bin"/$tool /dev/zero
+done
+ln -s /dev/zero in0
+refused 'it is a device' timeout 9 "$bin/circle-interpreter" net.circle in out
+export ORIGO_PIPE_LIMIT=1000
+refused '-: cannot be read: more than 1000 bytes come through the pipe; put them into a file, or set ORIGO_PIPE_LIMIT' \
+  bash -c "cat net.circle | $bin/circle2circle - x.circle"
+cat net.circle >pipe &
+refused 'more than 1000 bytes come through the pipe' "$bin/origin-dump" pipe
+unset ORIGO_PIPE_LIMIT
+cat net.circle >pipe &
+cmp <("$bin/circledump" net.circle) <("$bin/circledump" pipe) || fail "a pipe is not read as a file is"
 refused 'go with --scheme' "$bin/circle-quantizer" --fake_quantize --per-tensor "$root/res/while.origo" q.circle
 refused 'quantise the float model' "$bin/circle-quantizer" --quantize_onnx_fq_model "$root/res/while.origo" q.circle
 refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle

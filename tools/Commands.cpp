@@ -231,7 +231,10 @@ int view(Call &call) {
 int blame(Call &call) {
   if (call.arguments.size() != 2)
     return usage(call, "needs the model, and what was made of it");
+  bool json = call.take("json").has_value();
   std::vector<std::string> words = call.options();
+  if (json)
+    words.push_back("--json=-");
   words.insert(words.end(), {"--blame", "--fp32_circle=" + call.arguments[0], "--q_circle=" + call.arguments[1]});
   return runTool(call, "visq", words);
 }
@@ -329,7 +332,7 @@ const std::vector<Command> &commands() {
        "  origo where 12 net.optimized.tflite             by number\n",
        {"origin-dump"},
        modesOfDump,
-       {},
+       {flag("json", "Print JSON")},
        where},
       {"diff",
        "A B",
@@ -348,7 +351,7 @@ const std::vector<Command> &commands() {
        "  origo check --target npu.json net.circle        what does the back end not take?\n",
        {"origin-dump", "circle-check"},
        modesOfDump,
-       {flag("json", "With --target: print JSON")},
+       {flag("json", "Print JSON")},
        check},
       {"profile",
        "MODEL [PROFILE]",
@@ -368,8 +371,8 @@ const std::vector<Command> &commands() {
        "  origo blame --data images.npy net.tflite net.int8.tflite\n",
        {"visq"},
        {"blame", "fp32_circle", "q_circle", "f", "q", "batch_size", "dump_dot_graph", "mpeir_output", "mse_output", "srmse_output",
-        "tae_output"},
-       {},
+        "tae_output", "json"},
+       {flag("json", "Print JSON")},
        blame},
       {"view",
        "MODEL [SOURCE]",

@@ -1,6 +1,7 @@
 #include "tools/Config.h"
 
 #include "ir/Error.h"
+#include "schema/InputFile.h"
 #include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -166,6 +167,8 @@ llvm::Expected<std::string> readSettings(StringRef path) {
   if (!file)
     return cannot(file.takeError());
   auto closed = llvm::make_scope_exit([&] { llvm::sys::fs::closeFile(*file); });
+  if (auto kind = inputKind(*file); !kind)
+    return cannot(llvm::errorCodeToError(kind.getError()));
   std::string text;
   char part[16384];
   for (;;) {

@@ -13,6 +13,7 @@
 #include "quantize/Plan.h"
 #include "quantize/Summary.h"
 #include "report/target/Target.h"
+#include "schema/InputFile.h"
 #include "tools/FuzzNative.h"
 #include "tools/FuzzRun.h"
 
@@ -51,7 +52,7 @@ std::string textOf(Model &model) {
 }
 
 std::string bytesOf(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = readInput(path);
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 

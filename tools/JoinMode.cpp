@@ -4,6 +4,7 @@
 #include "report/join/Print.h"
 #include "report/join/Results.h"
 #include "report/profile/Readers.h"
+#include "schema/InputFile.h"
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
@@ -72,7 +73,7 @@ cl::opt<std::string> sourceProfilePath("source-profile", cl::value_desc("PROFILE
                                        cl::desc("A profile of the source model"));
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = readInput(path);
   if (!buffer)
     return makeError(printable(path) + ": " + buffer.getError().message());
   return std::move(*buffer);

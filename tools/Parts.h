@@ -1,8 +1,8 @@
 #pragma once
 
+#include "schema/InputFile.h"
 #include "tools/Driver.h"
 
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
 
@@ -24,7 +24,7 @@ private:
 template <class Part> llvm::Expected<Part> mergeFiles(llvm::ArrayRef<std::string> files) {
   std::optional<Part> all;
   for (const std::string &path : files) {
-    auto file = llvm::MemoryBuffer::getFile(path, false, false);
+    auto file = readInput(path);
     if (!file)
       return makeError(printable(path, 300) + ": " + file.getError().message());
     auto part = Part::parse((*file)->getBuffer());

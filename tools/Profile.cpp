@@ -46,21 +46,46 @@ std::string Profile::sourceWords(uint32_t id) const {
   return {};
 }
 
-void Profile::printTable(llvm::raw_ostream &os) const {
-  struct Row {
-    Clock::duration time{};
-    unsigned calls = 0;
-  };
+std::vector<std::pair<const Operator *, Profile::Row>> Profile::slowestFirst() const {
   llvm::MapVector<const Operator *, Row> byOperator;
-  Clock::duration all{};
   for (const Event &event : events) {
     Row &row = byOperator[event.op];
     row.time += event.own;
     ++row.calls;
-    all += event.own;
   }
-  auto rows = byOperator.takeVector();
+  auto taken = byOperator.takeVector();
+  std::vector<std::pair<const Operator *, Row>> rows(taken.begin(), taken.end());
   llvm::stable_sort(rows, [](const auto &a, const auto &b) { return a.second.time > b.second.time; });
+  return rows;
+}
+
+static std::string valid(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
+
+json::Array Profile::table() const {
+  json::Array table;
+  for (const auto &[op, row] : slowestFirst()) {
+    json::Array ids, names;
+    op->subgraph()->model().sets.forEach(op->origins, [&](uint32_t id) {
+      ids.push_back(id);
+      names.push_back(valid(sourceWords(id)));
+    });
+    table.push_back(json::Object{{"subgraph", op->subgraph()->index},
+                                 {"operator", op->index},
+                                 {"op", valid(op->opName())},
+                                 {"name", valid(nameOf(*op))},
+                                 {"ms", microseconds(row.time) / 1e3},
+                                 {"calls", row.calls},
+                                 {"origins", std::move(ids)},
+                                 {"sources", std::move(names)}});
+  }
+  return table;
+}
+
+void Profile::printTable(llvm::raw_ostream &os) const {
+  auto rows = slowestFirst();
+  Clock::duration all{};
+  for (const auto &[op, row] : rows)
+    all += row.time;
   os << "      MS      %   CALLS  OPERATOR                          NAME  <-  ORIGINS\n";
   for (const auto &[op, row] : rows) {
     std::string place = std::to_string(op->subgraph()->index) + ":" + std::to_string(op->index) + " " + op->opName();
@@ -78,7 +103,6 @@ void Profile::printTable(llvm::raw_ostream &os) const {
 }
 
 void Profile::writeTrace(llvm::raw_ostream &os) const {
-  auto valid = [](std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); };
   Clock::time_point start = events.empty() ? Clock::time_point() : events.front().begin;
   for (const Event &event : events)
     start = std::min(start, event.begin);

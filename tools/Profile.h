@@ -3,6 +3,7 @@
 #include "eval/Session.h"
 #include "origin/OriginMap.h"
 
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -16,6 +17,7 @@ public:
   eval::Timer timer();
   /// One line an operator, the slowest first. What an operator calls does not count for it.
   void printTable(llvm::raw_ostream &os) const;
+  llvm::json::Array table() const; ///< the same for programs
   /// Chrome's trace format, for chrome://tracing and Perfetto.
   void writeTrace(llvm::raw_ostream &os) const;
 
@@ -30,6 +32,11 @@ private:
   std::vector<Event> events;
   llvm::SmallVector<std::pair<Clock::time_point, Clock::duration>> finished; ///< that nothing around has claimed yet
 
+  struct Row {
+    Clock::duration time{};
+    unsigned calls = 0;
+  };
+  std::vector<std::pair<const Operator *, Row>> slowestFirst() const;
   std::string sourceWords(uint32_t id) const;
 };
 

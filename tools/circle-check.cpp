@@ -4,6 +4,7 @@
 #include "report/Columns.h"
 #include "report/origin/Words.h"
 #include "report/target/Target.h"
+#include "schema/InputFile.h"
 #include "tools/Divide.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -55,7 +56,7 @@ cl::extrahelp examples("\nNo weights are needed: they may be cut off, or lie out
                        "\nExit status: 0 supported, 1 bad input or usage, 2 not supported.\n");
 
 llvm::Expected<std::string> readText(llvm::StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
+  auto file = readInput(path);
   if (!file)
     return inFile(path, makeError("cannot be read: " + file.getError().message()));
   return (*file)->getBuffer().str();

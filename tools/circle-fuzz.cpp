@@ -1,6 +1,7 @@
 /// Random models against what has to hold of every model.
 
 #include "ir/Error.h"
+#include "schema/InputFile.h"
 #include "tools/Driver.h"
 #include "tools/FuzzChecks.h"
 #include "tools/FuzzModels.h"
@@ -176,7 +177,7 @@ int run() {
     runtime.emplace(std::move(*loaded));
   }
   if (!check.empty()) {
-    auto text = llvm::MemoryBuffer::getFile(check);
+    auto text = readInput(check);
     if (!text)
       return fail(printable(check) + ": cannot be opened: " + text.getError().message());
     std::optional<FuzzNative> beside;

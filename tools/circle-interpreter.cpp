@@ -2,6 +2,7 @@
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
+#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
@@ -12,8 +13,12 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace origo;
 using namespace origo::eval;
@@ -58,13 +63,16 @@ static cl::opt<unsigned> runs("runs", cl::value_desc("N"), cl::cat(general), cl:
                               cl::desc("Runs N times more, and prints the median time and the spread"));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
+static cl::opt<bool> json("json", cl::desc("Prints outputs, and what --runs and --profile tell, as JSON"), cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
 
 namespace {
 
+llvm::json::Object told; ///< what --json prints
+
 /// A dimension that is not known is what the size of the file makes it.
 llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError(printable(path) + ": " + file.getError().message());
   OwnedTensor tensor{port.type, port.shape, {}};
@@ -121,7 +129,7 @@ llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) {
   std::string folder = inputsFolder + "/", index = folder + std::to_string(position) + ".npy";
   auto name = fileName(port);
   std::string path = name && llvm::sys::fs::exists(folder + *name + ".npy") ? folder + *name + ".npy" : index;
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError("input " + llvm::Twine(position) + " \"" + printable(port.name) + "\": there is no " +
                      (name ? printable(folder + *name + ".npy") + " and no " : "") + printable(index) + ": " +
@@ -165,8 +173,9 @@ llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTens
   return llvm::Error::success();
 }
 
-/// A line an output, for those who want to see that it runs.
+/// A line an output, or an object, for those who want to see that it runs.
 void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) {
+  llvm::json::Array list;
   for (size_t i = 0; i < outputs.size(); ++i) {
     OwnedTensor copy = outputs[i].tensor;
     Tensor tensor;
@@ -174,6 +183,17 @@ void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) 
     tensor.shape = copy.shape;
     tensor.quantization = ports[i].value->quantization;
     tensor.storage = copy.bytes;
+    if (json) {
+      llvm::json::Array numbers;
+      auto real = realNumbers(tensor);
+      for (size_t j = 0; real && j < real->size(); ++j) // JSON has no NaN
+        numbers.push_back(std::isfinite((*real)[j]) ? llvm::json::Value((*real)[j]) : llvm::json::Value(nullptr));
+      list.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(llvm::StringRef(ports[i].name))},
+                                        {"type", tensorTypeName(copy.type)},
+                                        {"shape", llvm::json::Array(copy.shape)},
+                                        {"values", std::move(numbers)}});
+      continue;
+    }
     llvm::outs() << "output " << i << " \"" << printable(ports[i].name) << "\" " << tensorTypeShortName(copy.type)
                  << shapeText(copy.shape);
     if (auto numbers = realNumbers(tensor); numbers && !numbers->empty()) {
@@ -185,6 +205,8 @@ void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) 
     }
     llvm::outs() << '\n';
   }
+  if (json)
+    told["outputs"] = std::move(list);
 }
 
 /// One more run as often as wanted, after the first, which has arranged everything.
@@ -199,12 +221,21 @@ llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, co
   }
   llvm::sort(times);
   auto at = [&](double part) { return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)]; };
+  if (json) {
+    told["runs"] = llvm::json::Object{{"count", unsigned(runs)},  {"medianMs", at(0.5)}, {"lowerQuartileMs", at(0.25)},
+                                        {"upperQuartileMs", at(0.75)}, {"leastMs", times.front()}, {"mostMs", times.back()}};
+    return llvm::Error::success();
+  }
   llvm::outs() << llvm::format("%u runs: median %.3f ms, half of them from %.3f to %.3f, all from %.3f to %.3f\n",
                                unsigned(runs), at(0.5), at(0.25), at(0.75), times.front(), times.back());
   return llvm::Error::success();
 }
 
 llvm::Error writeProfile(const tools::Profile &times) {
+  if (profile.empty() && json) {
+    told["operators"] = times.table();
+    return llvm::Error::success();
+  }
   if (profile.empty()) {
     times.printTable(llvm::outs());
     return llvm::Error::success();
@@ -246,8 +277,7 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
     return models.takeError();
   auto source = compile(*models->source.model, options), result = compile(*models->result.model, options);
   if (!source || !result)
-    return llvm::joinErrors(source ? llvm::Error::success() : inFile(sourceModel, source.takeError()),
-                            result ? llvm::Error::success() : inFile(model, result.takeError()));
+    return source ? inFile(model, result.takeError()) : inFile(sourceModel, firstError(source, result));
   auto pairs = report::Pairs::of(models->source, models->result);
   tools::phase("executing");
   if (!swap.empty()) {
@@ -362,8 +392,11 @@ int run() {
     return tools::fail("needs MODEL, IN_PREFIX (unless --seed or --inputs is given) and OUT_PREFIX (unless --outputs "
                        "is); --help shows examples");
   std::string inPrefix = hasInputs ? "" : words[1], outPrefix = hasPrefix ? words.back() : "";
-  llvm::Error error = interpret(words[0], inPrefix, outPrefix);
-  return error ? tools::fail(std::move(error)) : 0;
+  if (llvm::Error error = interpret(words[0], inPrefix, outPrefix))
+    return tools::fail(std::move(error));
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(told))) << '\n';
+  return 0;
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
 #include "report/errors/Search.h"
+#include "schema/InputFile.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
 
@@ -280,7 +281,7 @@ llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, doub
 
 /// Whether the layers in front have more error than those behind, as visq says.
 llvm::Expected<bool> Solver::inFront() const {
-  auto file = llvm::MemoryBuffer::getFile(visqFile, false, false);
+  auto file = readInput(visqFile);
   if (!file)
     return makeError(printable(visqFile, 300) + ": " + file.getError().message());
   auto errors = report::readVisq((*file)->getBuffer());

@@ -4,6 +4,7 @@
 #include "quantize/Config.h"
 #include "quantize/Ranges.h"
 #include "quantize/Recipe.h"
+#include "schema/InputFile.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
 
@@ -149,7 +150,7 @@ llvm::Expected<Scheme> schemeAsked() {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
+  auto file = readInput(path);
   if (!file)
     return makeError(printable(path, 300) + ": " + file.getError().message());
   return std::move(*file);

@@ -2,6 +2,7 @@
 
 #include "ir/Error.h"
 #include "ir/text/Text.h"
+#include "schema/InputFile.h"
 #include "tools/Divide.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -100,7 +101,7 @@ private:
     int status = llvm::sys::ExecuteAndWait(arguments[0], arguments, std::nullopt, redirects, timeout);
     if (status == 0)
       return std::nullopt;
-    auto text = llvm::MemoryBuffer::getFile(said);
+    auto text = readInput(said);
     if (!match.empty() && (!text || !(*text)->getBuffer().contains(match)))
       return std::nullopt;
     return status;

@@ -2,6 +2,7 @@
 #include "passes/VerifyNumerics.h"
 #include "quantize/Records.h"
 #include "report/target/Target.h"
+#include "schema/InputFile.h"
 #include "steps/Optimize.h"
 #include "steps/Sparsify.h"
 #include "tools/Config.h"
@@ -203,7 +204,7 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
 }
 
 llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::StringRef path) {
-  auto text = llvm::MemoryBuffer::getFile(path);
+  auto text = readInput(path);
   if (!text)
     return inFile(path, makeError("cannot be read: " + text.getError().message()));
   llvm::Expected<origin::OriginMap> map = origin::readJson((*text)->getBuffer());
@@ -268,7 +269,7 @@ std::string refusal(const Operator &op, const report::Target &target) {
 llvm::Expected<std::shared_ptr<report::Target>> readTargetFile() {
   if (targetFile.empty())
     return nullptr;
-  auto text = llvm::MemoryBuffer::getFile(targetFile);
+  auto text = readInput(targetFile);
   if (!text)
     return inFile(targetFile, makeError("cannot be read: " + text.getError().message()));
   llvm::Expected<report::Target> target = report::readTarget((*text)->getBuffer());

@@ -356,6 +356,17 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
   return config.empty() ? runWorkflows(workflow) : runFile(config, given);
 }
 
+/// Python's argparse takes `-O 1` for `-O1`, and ONE hands on `-O O1`.
+void joinGroups(Words &words) {
+  for (size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "-O") {
+      llvm::StringRef group = words[i + 1];
+      group.consume_front("O");
+      words[i] += group;
+      words.erase(words.begin() + i + 1);
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -365,6 +376,7 @@ int main(int argc, char **argv) {
     name = "onecc";
   startTool(name);
   Words words(argv + 1, argv + argc);
+  joinGroups(words);
   if (llvm::is_contained(words, "--help") || llvm::is_contained(words, "-h")) {
     llvm::outs() << helpText(name);
     return 0;

@@ -18,6 +18,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Process.h"
 
 using namespace origo;
@@ -29,7 +30,7 @@ namespace {
 
 cl::OptionCategory category("Options");
 cl::opt<std::string> modelPath(cl::Positional, cl::desc("MODEL"), cl::cat(category));
-cl::opt<bool> json("json", cl::desc("Print the side file"), cl::cat(category));
+cl::opt<bool> json("json", cl::desc("Print the side file; with --where and --check, the answer as JSON"), cl::cat(category));
 cl::opt<bool> csv("csv", cl::desc("Print one line of comma-separated values an operator"), cl::cat(category));
 cl::opt<bool> dot("dot", cl::desc("Print a Graphviz graph of operators and their origins"), cl::cat(category));
 cl::opt<bool> ledger("ledger", cl::desc("Print what became of everything that is gone"), cl::cat(category));
@@ -87,6 +88,25 @@ int runCheck(const origin::OriginFile &file) {
   auto violations = origin::check(*file.map, file.model->view(), source ? &source->view() : nullptr, skipped);
   for (const std::string &text : skipped)
     note("not checked: " + text);
+  if (json) {
+    llvm::json::OStream out(llvm::outs(), 1);
+    out.object([&] {
+      out.attribute("ok", violations.empty());
+      out.attributeArray("violations", [&] {
+        for (const origin::Violation &violation : violations)
+          out.object([&] {
+            out.attribute("law", violation.law);
+            out.attribute("text", llvm::json::fixUTF8(violation.text));
+          });
+      });
+      out.attributeArray("notChecked", [&] {
+        for (const std::string &text : skipped)
+          out.value(llvm::json::fixUTF8(text));
+      });
+    });
+    llvm::outs() << '\n';
+    return violations.empty() ? 0 : 2;
+  }
   for (const origin::Violation &violation : violations)
     llvm::outs() << "law " << violation.law << ": " << violation.text << '\n';
   if (!violations.empty())
@@ -142,7 +162,8 @@ int runStrip() {
 int run() {
   int modes = json + csv + dot + ledger + summary + showFingerprint + check + (where.getNumOccurrences() > 0) +
               (from.getNumOccurrences() > 0) + (strip.getNumOccurrences() > 0);
-  if (modes > 1)
+  bool answers = json && (check || where.getNumOccurrences());
+  if (modes - answers > 1)
     return fail("choose one of --json, --csv, --dot, --where, --from, "
                 "--ledger, --summary, --fingerprint, --strip and "
                 "--check");
@@ -181,14 +202,14 @@ int run() {
     return runCheck(file);
   if (wantsJoin())
     return runJoin(file, joinOptions);
-  if (json) {
+  if (json && !answers) {
     origin::writeJson(*file.map, llvm::outs());
     return 0;
   }
   MapNames names(*file.map);
   const origin::ModelView *view = file.model ? &file.model->view() : nullptr;
   if (where.getNumOccurrences()) {
-    WhereAnswer answer = printWhere(names, where, full, llvm::outs());
+    WhereAnswer answer = printWhere(names, where, full, json, llvm::outs());
     if (!answer.found)
       return fail("the source has no operator or tensor \"" + printable(where) + "\"; " +
                   (answer.note.empty() ? "origin-dump MODEL shows the names" : answer.note));

@@ -248,7 +248,7 @@ llvm::Error compare(const ErrorMetric &metric) {
   if (bound.getNumOccurrences())
     return findLayers(*run, report, samples);
   phase(nullptr);
-  if (byScope)
+  if (byScope && json != "-")
     printErrorScopes(report, metric, llvm::outs());
   else if (files.empty() && statisticsFile.empty())
     printErrors(report, metric, part->own ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());

@@ -24,16 +24,18 @@ void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool l
   if (ids.empty())
     return;
   assert(!into || fate != Fate::Elsewhere);
-  model.tombstones.push_back({.ofTensors = tensors,
-                              .last = last,
-                              .fate = fate,
-                              .ids = ids,
-                              .pass = model.passLists.add(0, pass),
-                              .run = model.run,
-                              .rewrite = model.rewrites,
-                              .into = into});
+  Tombstone &stone = model.tombstones.emplace_back();
+  stone.ofTensors = tensors;
+  stone.last = last;
+  stone.fate = fate;
+  stone.run = static_cast<uint16_t>(model.run);
+  stone.ids = ids;
+  stone.pass = model.passLists.add(0, pass);
+  stone.rewrite = model.rewrites;
   if (fate == Fate::Elsewhere)
-    model.tombstones.back().into = part;
+    stone.into = part;
+  else
+    stone.into = into;
   mutation::buried(model);
 }
 
@@ -54,7 +56,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   if (op.made || !op.named)
     spent.push_back(&op);
   for (unsigned i = 0; i < op.resultCount; ++i)
-    if (Value *result = op.resultValues[i]) {
+    if (Value *result = op.resultArray()[i]) {
       result->definer = nullptr;
       eraseValue(*result, fate, into);
     }
@@ -89,7 +91,7 @@ void Editor::release(Value *value, Fate fate, Destinations *into) {
     return;
   }
   if (value->hasOneUse())
-    changed(*value->uses->owner); // what waited for the value to have one use
+    changed(*value->uses->user()); // what waited for the value to have one use
 }
 
 void Editor::eraseDoomed(Fate fate) {
@@ -107,7 +109,7 @@ void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
     ids.push_back(relation.tensor);
   bury(true, model.sets.minus(model.sets.join(model.sets.of(ids), value.sourceTensors), carried.lookup(&value)), fate,
        into, fate == Fate::Dead && !value.lineages().empty());
-  value.destinations = into;
+  value.setDestinations(into);
   value.relations.clear();
   value.forgetRarities(); // who follows the ledger through it looks at its destinations only
   value.shape.clear();

@@ -71,7 +71,7 @@ void Editor::dropSubgraphs(llvm::function_ref<bool(const Subgraph &)> isEmptied)
       for (Operator &op : graph->operators)
         if (Error error = renumberCalls(model, op, numbers, apply))
           return llvm::consumeError(std::move(error));
-  llvm::erase_if(model.spareValues, [&](auto &spare) { return isEmptied(*spare.first); });
+  llvm::erase_if(spentValues, [&](auto &spent) { return isEmptied(*spent.first); });
   llvm::erase_if(model.subgraphs, [&](auto &graph) { return isEmptied(*graph); });
 }
 
@@ -179,9 +179,9 @@ Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, Pa
   auto drop = [&](Operator &op) {
     part = gone.lookup(&op);
     for (unsigned i = 0; i < op.resultCount; ++i)
-      if (Value *result = op.resultValues[i]; result && &graph == op.parent && llvm::is_contained(inputs, result)) {
+      if (Value *result = op.resultArray()[i]; result && &graph == op.parent && llvm::is_contained(inputs, result)) {
         result->definer = nullptr;
-        op.resultValues[i] = nullptr;
+        op.resultArray()[i] = nullptr;
       }
     erase(op, fateOf(part), nullptr);
   };

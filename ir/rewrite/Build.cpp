@@ -49,16 +49,9 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   scratch.push_back(op);
   op->code = code;
   op->parent = match.root().op->parent; // what it calls is found from there
-  if (op->operandRoom < operands.size()) {
-    op->operandUses = model.arena.Allocate<Use>(operands.size());
-    op->operandRoom = std::min<size_t>(operands.size(), UINT16_MAX);
-  }
-  op->operandCount = operands.size();
-  for (auto [i, value] : llvm::enumerate(operands)) {
-    Use *use = new (&op->operandUses[i]) Use();
-    use->owner = op;
-    use->value = value;
-  }
+  model.makeOperands(*op, operands.size());
+  for (auto [use, value] : llvm::zip_equal(op->operands(), operands))
+    use.value = value;
   return op;
 }
 
@@ -129,14 +122,10 @@ bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator
 /// Gives it results, of the types that the rule says or that follow from the operands. A copy has as many as the
 /// original.
 bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label) {
-  op.resultCount = base ? base->results().size() : node.resultCount;
-  if (op.resultRoom < op.resultCount) {
-    op.resultValues = model.arena.Allocate<Value *>(op.resultCount);
-    op.resultRoom = std::min<unsigned>(op.resultCount, UINT8_MAX);
-  }
+  model.makeResults(op, base ? base->results().size() : node.resultCount);
   for (unsigned i = 0; i < op.resultCount; ++i) {
     Value *value = pendingResult(i == 0 ? label.str() : (label + "_" + llvm::Twine(i)).str());
-    op.resultValues[i] = value;
+    op.resultArray()[i] = value;
     value->definer = &op;
     value->definerResult = i;
   }

@@ -198,7 +198,7 @@ void Rewriter::Inlining::takeResults() {
     if (!isMade(body, static_cast<unsigned>(i)))
       continue;
     Value &result = *call.result(static_cast<unsigned>(i));
-    call.resultValues[i] = nullptr;
+    call.resultArray()[i] = nullptr;
     result.definer = nullptr;
     copies[value] = &result;
     if (value->named)
@@ -419,7 +419,7 @@ void Rewriter::empty(Subgraph &graph) {
   for (Value *value : values) {
     if (!value->erased())
       eraseValue(*value, Fate::Dead, nullptr);
-    value->destinations = heirs.lookup(value);
+    value->setDestinations(heirs.lookup(value));
   }
   graph.inputs.clear();
   doomed.clear(); // all of them have gone

@@ -61,7 +61,7 @@ void Rewriter::bridge(Value &value, Value &port, BuiltinOperator code, llvm::Arr
   IdSet serves;
   if (isInput) {
     moveInput(model, graph, value, port);
-    value.forEachUse([&](Use &use) { serves = model.sets.join(serves, use.owner->origins); });
+    value.forEachUse([&](Use &use) { serves = model.sets.join(serves, use.user()->origins); });
   } else {
     serves = value.producer()->origins;
     moveInterface(value, port);

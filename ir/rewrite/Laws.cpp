@@ -244,7 +244,7 @@ std::string Build::targetRefusal() {
   auto exchange = [&] {
     for (Replaced &item : replaced)
       if (const Created *maker = this->maker(item.with))
-        std::swap(maker->op->resultValues[item.with->resultIndex()], item.old);
+        std::swap(maker->op->resultArray()[item.with->resultIndex()], item.old);
   };
   exchange();
   for (const Created &item : created) {

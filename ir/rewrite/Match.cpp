@@ -244,8 +244,10 @@ std::optional<Expr> Match::corrected(unsigned position) const {
 }
 
 std::optional<Expr> Match::reach() const {
-  auto known = rewriter.plan ? rewriter.plan->reaches.find(consumed.front()) : decltype(rewriter.plan->reaches.end())();
-  if (!rewriter.plan || known == rewriter.plan->reaches.end())
+  if (!rewriter.plan)
+    return std::nullopt;
+  auto known = rewriter.plan->reaches.find(consumed.front());
+  if (known == rewriter.plan->reaches.end())
     return std::nullopt;
   Expr::Node node{Expr::Kind::Learned};
   node.learned.numbers = known->second;

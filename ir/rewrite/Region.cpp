@@ -221,13 +221,13 @@ void Build::apply() {
       continue;
     }
     Operator &root = *item.old->producer();
-    root.resultValues[item.old->resultIndex()] = nullptr;
+    root.resultArray()[item.old->resultIndex()] = nullptr;
     for (Created &other : created)
       for (Use &use : other.op->operands())
         if (use.value == item.with)
           use.value = item.old;
     unsigned position = item.with->definerResult;
-    maker->op->resultValues[position] = item.old;
+    maker->op->resultArray()[position] = item.old;
     item.old->definer = maker->op;
     item.old->definerResult = position;
     engine.discard(*item.with);

@@ -65,7 +65,9 @@ std::string Rewriter::furthest(const rewrite::Expr &pattern, Operator &root) {
 void Rewriter::forgetSpent() {
   llvm::append_range(model.spareOperators, spent);
   spent.clear();
-  llvm::copy_if(spentValues, std::back_inserter(model.spareValues), [](auto &spare) { return !spare.second->named; });
+  for (auto [graph, value] : spentValues)
+    if (!value->named)
+      graph->spare.push_back(value);
   spentValues.clear();
   forgetSets();
 }
@@ -123,7 +125,8 @@ Operator *Rewriter::newOperator(unsigned operands) {
   op->~Operator();
   new (op) Operator();
   op->operandUses = uses;
-  op->resultValues = results;
+  if (resultRoom)
+    op->resultValues = results;
   op->operandRoom = operandRoom;
   op->resultRoom = resultRoom;
   op->queued = queued;
@@ -131,10 +134,10 @@ Operator *Rewriter::newOperator(unsigned operands) {
 }
 
 Value &Rewriter::newValue(Subgraph &graph) {
-  if (model.spareValues.empty() || model.spareValues.back().first != &graph)
+  if (graph.spare.empty())
     return model.addValue(graph);
-  Value *value = model.spareValues.back().second;
-  model.spareValues.pop_back();
+  Value *value = graph.spare.back();
+  graph.spare.pop_back();
   if (value->index == Value::unlisted)
     graph.values.push_back(value);
   numbers.forget(*value);
@@ -249,10 +252,10 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     to.producer()->inexact |= !exact;
   }
   from.forEachUse([&](Use &use) {
-    push(*use.owner);
-    use.owner->inexact |= !exact;
+    push(*use.user());
+    use.user()->inexact |= !exact;
     if (!exact)
-      for (Subgraph *callee : use.owner->callees())
+      for (Subgraph *callee : use.user()->callees())
         for (Value *input : callee->inputs)
           input->inexact = true;
     use.set(&to);
@@ -299,12 +302,12 @@ void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineag
   mutation::related(model, old);
   if (old.sourceTensors.empty() && old.sourceOperators.empty())
     old.setSynthetic(reasonName(SyntheticReason::InventedConstant));
-  old.definer->resultValues[old.definerResult] = nullptr;
+  old.definer->resultArray()[old.definerResult] = nullptr;
   old.definer = nullptr;
   old.buffer = &model.addBuffer(std::move(constant.buffer->payload));
   old.buffer->computed = true;
   constant.buffer->payload = {};
-  old.forEachUse([&](Use &use) { push(*use.owner); });
+  old.forEachUse([&](Use &use) { push(*use.user()); });
   into.add(old);
 }
 
@@ -330,7 +333,7 @@ void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> cons
   for (Operator *op : made) {
     for (Value *result : op->results())
       if (result)
-        result->forEachUse([&](Use &use) { push(*use.owner); });
+        result->forEachUse([&](Use &use) { push(*use.user()); });
     for (Use &use : op->operands())
       if (Value *v = use.get(); v && v->producer())
         push(*v->producer());
@@ -422,9 +425,13 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
 void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
   pass = passName;
   rule = "equal";
-  for (auto &graph : model.subgraphs)
-    for (Value *value : std::vector<Value *>(graph->values)) {
-      forgetSets();
+  std::vector<Value *> copy;
+  for (auto &graph : model.subgraphs) {
+    if (onRewrite) // who looks on may number the model
+      copy = graph->values;
+    for (Value *value : onRewrite ? copy : graph->values) {
+      forgetSpent();
+      restNowAndThen();
       if (value->erased() || !value->isConstant() || value->isInterface() || value->otherUses != 0)
         continue;
       Value *survivor = numbers.find(*value);
@@ -445,6 +452,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
       if (onRewrite)
         onRewrite({model.rewrites, pass, rule, SourceLine::current(), graph.get(), {}, {}, survivor});
     }
+  }
 }
 
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
@@ -515,8 +523,10 @@ void Rewriter::finish() {
   claimWork();
   lineage::forget(model);
   // Nothing is made any more, so there is no use for lists of what could be used again.
-  model.spareOperators = {};
-  model.spareValues = {};
+  model.spareOperators = std::vector<Operator *>();
+  for (auto &graph : model.subgraphs)
+    graph->spare = std::vector<Value *>(); // an empty list would keep the room
+  model.sets.rest();
 }
 
 void Rewriter::sweep() {
@@ -545,10 +555,13 @@ void Rewriter::beginPhase() {
   std::swap(worklist, fresh);
 }
 
-Operator *Rewriter::popChanged() {
-  // Looking at an operator reads names and options of the input: so many of them are some megabytes.
-  if (++popped % (1 << 14) == 0)
+void Rewriter::restNowAndThen() {
+  if (++looks % (1 << 12) == 0)
     model.restFiles();
+}
+
+Operator *Rewriter::popChanged() {
+  restNowAndThen();
   while (!fresh.empty() || !worklist.empty()) {
     auto &list = fresh.empty() ? worklist : fresh;
     Operator *op = list.front();

@@ -119,7 +119,8 @@ private:
   /// Those of the phase's beginning, in order, and those that a rewrite made or changed, which come first: what one
   /// rewrite makes for another to take away again does not pile up.
   std::deque<Operator *> worklist, fresh;
-  unsigned popped = 0;
+  unsigned looks = 0; ///< at operators and constants
+  void restNowAndThen();
   ValueNumbers numbers;
   std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
   llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker

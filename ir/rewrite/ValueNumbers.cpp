@@ -43,11 +43,8 @@ static uint64_t quickHash(const Value &constant) {
   return llvm::hash_combine(hashOf(constant), constant.payload().hash());
 }
 
-uint64_t ValueNumbers::contentOf(const Value &value) {
-  auto [known, fresh] = contents.try_emplace(&value, 0);
-  if (!fresh)
-    return known->second;
-  const Payload &payload = value.payload();
+/// Of all bytes.
+static uint64_t hashOf(const Payload &payload) {
   uint64_t hash = payload.size();
   std::vector<uint8_t> window(std::min<uint64_t>(payload.size(), 1 << 20));
   for (uint64_t at = 0; at < payload.size(); at += window.size()) {
@@ -55,7 +52,20 @@ uint64_t ValueNumbers::contentOf(const Value &value) {
     payload.read(at, window);
     hash = llvm::hash_combine(hash, llvm::xxh3_64bits(window));
   }
-  return known->second = hash;
+  return hash;
+}
+
+/// The hash of fewer bytes costs less than to remember it.
+constexpr uint64_t soonRead = 1024;
+
+uint64_t ValueNumbers::contentOf(const Value &value) {
+  const Payload &payload = value.payload();
+  if (payload.size() <= soonRead)
+    return hashOf(payload);
+  auto [known, isNew] = contents.try_emplace(&value, 0);
+  if (isNew)
+    known->second = hashOf(payload);
+  return known->second;
 }
 
 /// Away from DenseMap's reserved keys.

@@ -26,7 +26,7 @@ private:
   };
   Table<Operator> operators;
   Table<Value> constants;
-  llvm::DenseMap<const Value *, uint64_t> contents; ///< hashes of all bytes, made where the ends are equal
+  llvm::DenseMap<const Value *, uint64_t> contents; ///< hashes of many bytes, made where the ends are equal
 
   uint64_t keyOf(const Operator &op, bool full);
   uint64_t contentOf(const Value &value);

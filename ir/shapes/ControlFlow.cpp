@@ -108,7 +108,7 @@ Answer hashtableFind(const ShapeSite &op) {
 
 Answer hashtableSize(const ShapeSite &op) { return one(TensorType::INT64, {1}); }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow controlFlowRows[] = {
     {BuiltinOperator::CALL, call},
     {BuiltinOperator::IF, ifRule},
     {BuiltinOperator::STABLEHLO_CASE, branches},
@@ -124,4 +124,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::controlFlowRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::controlFlowRules() { return controlFlowRows; }

@@ -184,7 +184,7 @@ Answer resize(const ShapeSite &op) {
   return oneChecked(op, op.type(0), {(*input)[0], (*size)[0], (*size)[1], (*input)[3]});
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow convolutionRows[] = {
     {BuiltinOperator::CONV_2D, conv2D},
     {BuiltinOperator::DEPTHWISE_CONV_2D, depthwiseConv2D},
     {BuiltinOperator::CONV_3D, conv3D},
@@ -199,4 +199,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::convolutionRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::convolutionRules() { return convolutionRows; }

@@ -144,7 +144,7 @@ Answer clamp(const ShapeSite &op) {
   return one(op.type(1), std::move(*shape));
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow elementwiseRows[] = {
     {BuiltinOperator::DEQUANTIZE, dequantize},
     {BuiltinOperator::QUANTIZE, statedTypeOfResult},
     {BuiltinOperator::CAST, cast},
@@ -173,7 +173,7 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::elementwiseRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::elementwiseRules() { return elementwiseRows; }
 
 Rule inference::traitRule(const OperatorInfo &info) {
   if (info.has(Trait::Unary))

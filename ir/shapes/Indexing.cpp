@@ -396,7 +396,7 @@ Answer multinomial(const ShapeSite &op) {
              {(*logits)[0], samples ? static_cast<int32_t>(*samples) : -1});
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow indexingRows[] = {
     {BuiltinOperator::SLICE, slice},
     {BuiltinOperator::STRIDED_SLICE, stridedSlice},
     {BuiltinOperator::GATHER, gather},
@@ -424,4 +424,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::indexingRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::indexingRules() { return indexingRows; }

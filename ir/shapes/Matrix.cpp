@@ -126,7 +126,7 @@ Answer bcqGather(const ShapeSite &op) {
   return oneChecked(op, op.type(0), dims);
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow matrixRows[] = {
     {BuiltinOperator::FULLY_CONNECTED, fullyConnected},
     {BuiltinOperator::BATCH_MATMUL, batchMatMul},
     {BuiltinOperator::BCQ_FULLY_CONNECTED, bcqFullyConnected},
@@ -135,4 +135,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::matrixRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::matrixRules() { return matrixRows; }

@@ -519,7 +519,7 @@ Answer dilate(const ShapeSite &op) {
   return oneChecked(op, op.type(0), dims);
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow movementRows[] = {
     {BuiltinOperator::RESHAPE, reshape},
     {BuiltinOperator::SQUEEZE, squeeze},
     {BuiltinOperator::EXPAND_DIMS, expandDims},
@@ -549,4 +549,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::movementRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::movementRules() { return movementRows; }

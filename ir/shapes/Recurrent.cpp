@@ -132,7 +132,7 @@ Answer gru(const ShapeSite &op) {
   return one(op.type(0), std::move(*input));
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow recurrentRows[] = {
     {BuiltinOperator::RNN, rnn},
     {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_RNN, sequenceRnn},
     {BuiltinOperator::BIDIRECTIONAL_SEQUENCE_RNN, bidirectionalRnn},
@@ -145,4 +145,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::recurrentRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::recurrentRules() { return recurrentRows; }

@@ -154,7 +154,7 @@ Answer rfft2D(const ShapeSite &op) {
   return oneChecked(op, TensorType::COMPLEX64, dims);
 }
 
-constexpr RuleRow rules[] = {
+constexpr RuleRow reductionRows[] = {
     {BuiltinOperator::MEAN, reduce},
     {BuiltinOperator::SUM, reduce},
     {BuiltinOperator::REDUCE_PROD, reduce},
@@ -177,4 +177,4 @@ constexpr RuleRow rules[] = {
 
 } // namespace
 
-llvm::ArrayRef<RuleRow> inference::reductionRules() { return rules; }
+llvm::ArrayRef<RuleRow> inference::reductionRules() { return reductionRows; }

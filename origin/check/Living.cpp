@@ -18,8 +18,9 @@ public:
       : context(context), file(*context.source), inputs(inputLists(file)), known(knownRuns(context.map)) {}
 
   void run() {
+    const std::vector<bool> needed = neededOperators();
     for (uint32_t op = 0; op < file.operators.size(); ++op)
-      if (lives(op))
+      if (lives(op) && needed[op])
         checkOperands(op);
     for (const MapUnneeded &row : context.map.unneeded)
       checkReason(row);
@@ -61,6 +62,44 @@ private:
     return row && llvm::StringSwitch<bool>(row->fate)
                       .Cases("identity", "duplicate-of", "layout-cancelled", "quantization-cancelled", true)
                       .Default(false);
+  }
+
+  bool isUnneeded(int32_t tensor, uint32_t user, uint32_t operand) const {
+    bool ofTensor = file.producer[tensor] < 0;
+    return llvm::any_of(context.map.unneededOf(ofTensor, ofTensor ? tensor : file.producer[tensor]),
+                        [&](const MapUnneeded &row) { return row.user == user && row.operand == operand; });
+  }
+
+  /// By source operator: does somebody need a result of it, or is it there for what it does? One whose every user can do
+  /// without it may live on as a movement of something else.
+  std::vector<bool> neededOperators() const {
+    std::vector<bool> needed(file.operators.size(), context.map.unneeded.empty());
+    if (context.map.unneeded.empty())
+      return needed;
+    std::vector<bool> used(needed.size());
+    auto need = [&](int32_t tensor) {
+      if (tensor >= 0 && file.producer[tensor] >= 0)
+        needed[file.producer[tensor]] = true;
+    };
+    for (const FileSubgraph &graph : file.subgraphs)
+      if (auto *outputs = graph.table->outputs())
+        for (int32_t index : *outputs)
+          need(file.tensorId(graph, index));
+    for (uint32_t op = needed.size(); op--;) {
+      const OperatorInfo *info = file.opcode(op).info;
+      needed[op] = needed[op] || !used[op] || !info || info->effects != 0;
+      for (uint32_t operand = 0; operand < inputs[op].size(); ++operand) {
+        int32_t tensor = inputs[op][operand];
+        if (tensor < 0 || file.producer[tensor] < 0)
+          continue;
+        auto maker = static_cast<uint32_t>(file.producer[tensor]);
+        used[maker] = true;
+        const MapLedgerRow *row = context.ledgerOfOperator(op);
+        if (maker >= op || (needed[op] && !(row && row->fate == "dead") && !isUnneeded(tensor, op, operand)))
+          needed[maker] = true;
+      }
+    }
+    return needed;
   }
 
   /// The row that says that what makes this tensor, or a constant, is dead; null: it is not.

@@ -14,7 +14,7 @@ enum class Embed : uint8_t { None, Ids, Full };
 
 /// The payload of the metadata entry `origo.origin_map`: a flatbuffer of schema/origin_map.fbs. What the model itself
 /// says (operators, names, kinds of the target) is not repeated.
-std::string encode(const MapView &view, Embed embed);
+flatbuffers::DetachedBuffer encode(const MapView &view, Embed embed);
 /// Decodes it; the target's rows are completed from the model that holds it. Bounds-checked: the bytes are untrusted.
 llvm::Expected<OriginMap> decode(llvm::ArrayRef<uint8_t> bytes, const ModelView &model);
 

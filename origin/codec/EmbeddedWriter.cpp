@@ -29,7 +29,7 @@ public:
       : map(view.map), listing(view.source), rows(view.rows), names(names),
         sameName(names ? listing.tensorCount() : 0, unnamed) {}
 
-  std::string run() {
+  flatbuffers::DetachedBuffer run() {
     source();
     target();
     if (names)
@@ -78,7 +78,7 @@ public:
                                              targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
                                              ledgerVector, operandsVector, costsVector, unneededVector),
                    embedded::OriginMapIdentifier());
-    return {reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize()};
+    return builder.Release();
   }
 
 private:
@@ -363,7 +363,7 @@ private:
     });
     for (auto &kind : kinds) {
       ledgerColumn.number(kind.count);
-      ledgerColumn.bytes += kind.column.bytes;
+      ledgerColumn.bytes += std::exchange(kind.column.bytes, {});
     }
   }
 
@@ -386,7 +386,7 @@ private:
 
 } // namespace
 
-std::string origin::encode(const MapView &view, Embed embed) {
+flatbuffers::DetachedBuffer origin::encode(const MapView &view, Embed embed) {
   if (embed == Embed::None)
     return {};
   return Encoder(view, embed == Embed::Full && view.source.namesKnown).run();

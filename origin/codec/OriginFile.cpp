@@ -2,6 +2,7 @@
 #include "origin/Fingerprint.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
+#include "schema/InputFile.h"
 #include "schema/Refusals.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,7 +22,7 @@ static llvm::Error inFile(llvm::StringRef path, llvm::Error error) {
 }
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = readInput(path);
   if (!buffer)
     return inFile(path, refusal::cannotOpen(buffer.getError()));
   return std::move(*buffer);

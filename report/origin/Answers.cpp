@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 #include <map>
 
@@ -132,6 +133,51 @@ public:
       printTensor(os, id, found);
   }
 
+  /// The same for programs, names as they are.
+  void writeJson(llvm::raw_ostream &os, StringRef what) const {
+    llvm::json::OStream out(os, 1);
+    out.object([&] {
+      if (std::string text = note(what); !text.empty())
+        out.attribute("note", llvm::json::fixUTF8(text));
+      out.attributeArray("operators", [&] {
+        for (const auto &[id, found] : operators)
+          out.object([&, id = id, &found = found] {
+            const SourceOperator *op = names.sourceOperator(id);
+            writeHead(out, id, op ? names.nameOf(*op) : "", op ? op->op : "");
+            out.attributeArray("livesIn", [&] {
+              for (auto [graph, index] : found.operators)
+                out.object([&, graph = graph, index = index] {
+                  const OperatorRow *row = names.writtenOperator(graph, index);
+                  out.attribute("subgraph", graph);
+                  out.attribute("operator", index);
+                  out.attribute("op", llvm::json::fixUTF8(row->op));
+                  out.attribute("name", llvm::json::fixUTF8(MapNames::nameOf(*row)));
+                });
+            });
+            writeRest(out, false, id, found);
+          });
+      });
+      out.attributeArray("tensors", [&] {
+        for (const auto &[id, found] : tensors)
+          out.object([&, id = id, &found = found] {
+            const SourceTensor *tensor = names.sourceTensor(id);
+            writeHead(out, id, tensor ? StringRef(tensor->name) : "", "");
+            out.attributeArray("is", [&] {
+              for (auto [graph, index, relation] : found.values)
+                out.object([&, graph = graph, index = index, relation = relation] {
+                  writePlace(out, graph, index);
+                  out.attribute("exact", relation->exact);
+                  if (std::string how = names.relationWords(*relation, graph); !how.empty())
+                    out.attribute("how", llvm::json::fixUTF8(how));
+                });
+            });
+            writeRest(out, true, id, found);
+          });
+      });
+    });
+    os << '\n';
+  }
+
 private:
   const MapNames &names;
   bool full;
@@ -199,6 +245,35 @@ private:
     for (auto [graph, index] : places)
       parts.push_back(ofOperators ? names.operatorWords(graph, index) : names.tensorWords(graph, index));
     return shortened(parts, full);
+  }
+
+  static void writeHead(llvm::json::OStream &out, uint32_t id, StringRef name, StringRef op) {
+    out.attribute("id", id);
+    if (!op.empty())
+      out.attribute("op", llvm::json::fixUTF8(op));
+    out.attribute("name", llvm::json::fixUTF8(name));
+  }
+  void writePlace(llvm::json::OStream &out, uint32_t graph, uint32_t index) const {
+    const TensorRow *row = names.writtenTensor(graph, index);
+    out.attribute("subgraph", graph);
+    out.attribute("tensor", index);
+    if (row)
+      out.attribute("name", llvm::json::fixUTF8(row->name));
+  }
+  void writeRest(llvm::json::OStream &out, bool isTensor, uint32_t id, const Found &found) const {
+    out.attributeArray("constants", [&] {
+      for (auto [graph, index] : found.constants)
+        out.object([&, graph = graph, index = index] { writePlace(out, graph, index); });
+    });
+    if (found.ledger)
+      out.attributeObject("gone", [&] {
+        out.attribute("fate", llvm::json::fixUTF8(found.ledger->fate));
+        out.attribute("words", llvm::json::fixUTF8(ledgerWords(names, *found.ledger, full)));
+      });
+    out.attributeArray("unneeded", [&] {
+      for (const MapUnneeded &row : names.map.unneededOf(isTensor, id))
+        out.value(llvm::json::fixUTF8(names.unneededWords(row)));
+    });
   }
 
   void printUnneeded(llvm::raw_ostream &os, bool isTensor, uint32_t id) const {
@@ -275,9 +350,12 @@ void printOperator(const MapNames &names, uint32_t graph, uint32_t index, const 
 
 } // namespace
 
-WhereAnswer report::printWhere(const MapNames &names, StringRef what, bool full, llvm::raw_ostream &os) {
+WhereAnswer report::printWhere(const MapNames &names, StringRef what, bool full, bool json, llvm::raw_ostream &os) {
   Where where(names, what, full);
-  where.print(os);
+  if (!json)
+    where.print(os);
+  else if (!where.empty())
+    where.writeJson(os, what);
   return {!where.empty(), where.note(what)};
 }
 

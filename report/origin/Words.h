@@ -55,7 +55,7 @@ struct WhereAnswer {
   bool found = false;
   std::string note; ///< how it was found if not by the whole name; or what else there is. Empty: nothing to say
 };
-WhereAnswer printWhere(const MapNames &names, llvm::StringRef what, bool full, llvm::raw_ostream &os);
+WhereAnswer printWhere(const MapNames &names, llvm::StringRef what, bool full, bool json, llvm::raw_ostream &os);
 /// All that is known of a written operator, given its index ("G:I" in subgraph
 /// G) or the name of an output, or of a constant, given its name. `model` may
 /// be null: then an operator's outputs are told by their names.
