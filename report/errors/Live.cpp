@@ -1,5 +1,6 @@
 #include "report/errors/Live.h"
 
+#include "eval/RunOperator.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -61,7 +62,19 @@ std::optional<Tensor> LiveResult::find(const Place &place) const {
     return viewOf(*place.first, const_cast<OwnedTensor &>(found->second.tensor)); // a view can be written through
   if (standsAt(place))
     return *run->at()->tensor;
-  return std::nullopt;
+  if (!place.first->isConstant())
+    return std::nullopt;
+  auto [constant, isNew] = constants.try_emplace(place.first);
+  if (isNew) {
+    if (auto bytes = ConstantBytes::of(*place.first, CompileOptions().memoryLimit))
+      constant->second = {place.first->type, Shape(place.first->shape.begin(), place.first->shape.end()),
+                          {bytes->bytes.begin(), bytes->bytes.end()}};
+    else
+      llvm::consumeError(bytes.takeError());
+  }
+  if (!constant->second)
+    return std::nullopt;
+  return viewOf(*place.first, *constant->second);
 }
 
 bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers) {

@@ -42,6 +42,8 @@ private:
     size_t readers; ///< tensors of the source that have not looked at it
   };
   std::map<Place, Kept> kept;
+  mutable std::map<const Value *, std::optional<eval::OwnedTensor>> constants; ///< of the result that stand for what
+                                                                               ///< the source computes
   size_t wanted = 0; ///< tensors of the source that have not looked at what the run stands at
   void goTo(const Place &place);
   bool standsAt(const Place &place) const { return run->at() && Place(run->at()->value, run->at()->time) == place; }
