@@ -85,7 +85,8 @@ bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers
 bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &sums) {
   goTo(place);
   // The last one counts; what holds all of the tensor in its order needs no copy.
-  for (auto [counterpart, time] : llvm::reverse(pairs.holders(place))) {
+  const auto holders = pairs.holders(place);
+  for (auto [counterpart, time] : llvm::reverse(holders)) {
     auto tensor = find({counterpart->value, time});
     if (!tensor)
       continue;
