@@ -92,7 +92,7 @@ void Layout::patch() {
 void Layout::write(OutputFile &file) {
   file.copy(tables.bytes(), tables.room.file());
   for (const auto &[done, reference] : llvm::enumerate(tables.references)) {
-    if (done % 4096 == 0)
+    if (done % 1024 == 0)
       model.restFiles();
     if (reference.repeated)
       continue;

@@ -69,7 +69,7 @@ origin::OriginMap MapOfModel::whole() {
 }
 
 void MapOfModel::restNowAndThen() {
-  if (++made % (1 << 12))
+  if (++made % (1 << 10))
     return;
   model.restFiles();
   tables.rest();

@@ -528,7 +528,7 @@ private:
 
   /// Names and options are read from the input once more.
   void restNowAndThen(size_t done) const {
-    if (done % 4096 == 0) {
+    if (done % 1024 == 0) {
       model.restFiles();
       tables.rest();
     }
@@ -638,7 +638,7 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
     const Buffer *buffer = index < tables.buffers.size() ? tables.buffers[index] : nullptr;
     if (!buffer)
       return {nullptr, 0};
-    if (++looks % 4096 == 0) {
+    if (++looks % 1024 == 0) {
       model.restFiles();
       tables.rest();
     }

@@ -556,7 +556,7 @@ void Rewriter::beginPhase() {
 }
 
 void Rewriter::restNowAndThen() {
-  if (++looks % (1 << 12) == 0)
+  if (++looks % (1 << 10) == 0)
     model.restFiles();
 }
 

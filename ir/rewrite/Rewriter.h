@@ -119,7 +119,7 @@ private:
   /// Those of the phase's beginning, in order, and those that a rewrite made or changed, which come first: what one
   /// rewrite makes for another to take away again does not pile up.
   std::deque<Operator *> worklist, fresh;
-  unsigned looks = 0; ///< at operators and constants
+  unsigned looks = 0; ///< at operators and constants: each reads a few hundred bytes of the input
   void restNowAndThen();
   ValueNumbers numbers;
   std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
