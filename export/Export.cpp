@@ -108,7 +108,8 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
       return inPath(std::move(error));
   std::optional<MapOfModel> map;
   std::array<Payload, Tables::mapEntries> mapPayloads;
-  PayloadStore store(path == "-" ? std::string() : llvm::sys::path::parent_path(path).str());
+  llvm::StringRef directory = llvm::sys::path::parent_path(path);
+  PayloadStore store(path == "-" ? "" : directory.empty() ? "." : directory.str());
   std::unique_ptr<Tables> tables;
   std::optional<Layout> layout;
   for (uint64_t inlineBelow : inlineLimits) {
