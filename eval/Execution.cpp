@@ -202,6 +202,11 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   for (const Step &step : plan.steps) {
     if (llvm::Error error = checkTime(*step.op))
       return error;
+    if (part && !part->computes.contains(step.op)) {
+      if (llvm::Error error = takeGiven(frame, step))
+        return error;
+      continue;
+    }
     auto begin = timer ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     if (llvm::Error error = step.kernel ? runKernel(frame, step) : runControlFlow(frame, step))
       return error;
@@ -214,6 +219,25 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     for (int slot : step.release)
       giveUp(frame.heap[slot]);
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Execution::takeGiven(Frame &frame, const Step &step) {
+  for (unsigned i = 0; i < step.results.size(); ++i) {
+    int slot = step.results[i];
+    if (slot < 0 || !part->given.contains(frame.plan.slots[slot].value))
+      continue;
+    Tensor &tensor = frame.tensors[slot];
+    tensor.shape = *frame.plan.slots[slot].shape;
+    auto bytes = payloadBytes(tensor.type, static_cast<uint64_t>(tensor.count()));
+    auto memory = room(frame, step, i, bytes.value_or(0));
+    if (!memory)
+      return memory.takeError();
+    tensor.storage = *memory;
+    observer(*step.op, *tensor.value, tensor);
+  }
+  for (int slot : step.release)
+    giveUp(frame.heap[slot]);
   return llvm::Error::success();
 }
 

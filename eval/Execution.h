@@ -47,7 +47,8 @@ class Execution {
 public:
   Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
             pthreadpool_t threads)
-      : options(options), state(state), observer(run.observer), mayWrite(run.observer && !run.onlyReads), timer(run.timer), fast(fast), threads(threads),
+      : options(options), state(state), observer(run.observer), mayWrite(run.observer && !run.onlyReads), timer(run.timer), part(run.part),
+        fast(fast), threads(threads),
         memoryLimit(options.memoryLimit - (fast ? std::min(fast->packedBytes, options.memoryLimit) : 0)) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
@@ -70,6 +71,7 @@ private:
   const Observer &observer;
   bool mayWrite; ///< the observer, to results
   const Timer &timer;
+  const RunPart *part; ///< null: all
   FastKernels *fast; ///< null: reference kernels only
   pthreadpool_t threads;
   uint64_t memoryLimit; ///< of tensors, without packed weights
@@ -77,6 +79,8 @@ private:
   uint64_t iterations = 0;
 
   llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
+  /// A step that is not to compute: room for what the observer gives in its place.
+  llvm::Error takeGiven(Frame &frame, const Step &step);
   /// `asIs`: even where another step does its work.
   llvm::Error runKernel(Frame &frame, const Step &step, bool asIs = false);
   /// False: its reference kernel has to compute it.

@@ -4,6 +4,8 @@
 
 #include "eval/Numbers.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -150,6 +152,50 @@ std::optional<std::vector<double>> realNumbers(OwnedTensor &tensor, const Quanti
   view.quantization = quantization;
   view.storage = tensor.bytes;
   return realNumbers(view);
+}
+
+bool storesNumbers(TensorType type) {
+  return llvm::is_contained({TensorType::FLOAT32, TensorType::FLOAT64, TensorType::FLOAT16, TensorType::BOOL,
+                             TensorType::INT8, TensorType::UINT8, TensorType::INT16, TensorType::INT32,
+                             TensorType::INT64},
+                            type);
+}
+
+namespace {
+
+/// What most tensors are, without a list of their numbers.
+template <class T> bool scaleInto(const Tensor &from, Tensor &to) {
+  auto elements = from.as<T>();
+  auto floats = to.as<float>();
+  double scale = 1, zero = 0;
+  if (isQuantized(from)) {
+    scale = from.scaleOf(0);
+    zero = from.zeroPointOf(0);
+  }
+  for (size_t i = 0; i < floats.size() && i < elements.size(); ++i)
+    floats[i] = static_cast<float>((static_cast<double>(elements[i]) - zero) * scale);
+  return true;
+}
+
+} // namespace
+
+bool copyNumbers(const Tensor &from, Tensor &to) {
+  if (from.count() != to.count())
+    return false;
+  if (from.type == to.type && from.storage.size() == to.storage.size() && isFloat(from.type)) {
+    std::copy(from.storage.begin(), from.storage.end(), to.storage.begin());
+    return true;
+  }
+  if (to.type == TensorType::FLOAT32 && !from.perChannel()) {
+    if (from.type == TensorType::INT8)
+      return scaleInto<int8_t>(from, to);
+    if (from.type == TensorType::UINT8)
+      return scaleInto<uint8_t>(from, to);
+    if (from.type == TensorType::INT16)
+      return scaleInto<int16_t>(from, to);
+  }
+  auto numbers = realNumbers(from);
+  return numbers && storeNumbers(to, *numbers);
 }
 
 bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers) {

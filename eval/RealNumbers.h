@@ -21,6 +21,10 @@ std::optional<std::vector<double>> realNumbers(OwnedTensor &tensor, const Quanti
 
 /// The other way: each element becomes the nearest that its type can hold. False for types that it cannot do this to.
 bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers);
+/// Can it do so with tensors of this type?
+bool storesNumbers(TensorType type);
+/// Makes `to`, of as many elements, what `from` stands for, element by element. False: one of them is not numbers.
+bool copyNumbers(const Tensor &from, Tensor &to);
 
 /// Tells the channel of each element of a tensor that is quantised by channel; else all are channel 0.
 class Channels {

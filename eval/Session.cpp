@@ -23,12 +23,17 @@ std::optional<llvm::ArrayRef<uint8_t>> State::variable(const Value &value) const
   return llvm::ArrayRef<uint8_t>(found->second);
 }
 
+Turns::Turns() = default;
+Turns::~Turns() = default;
+Turns::Turns(Turns &&) noexcept = default;
+
 namespace {
 
 struct Entry {
   std::string name; ///< of the signature; empty: subgraph 0 itself
   const Plan *plan = nullptr;
   std::vector<Port> inputs, outputs;
+  bool once = true; ///< nothing calls its graph
 };
 
 Port portOf(const Value &value, llvm::StringRef name) {
@@ -105,6 +110,7 @@ struct Session::Compiled {
   std::unique_ptr<FastKernels> takeFast(bool alone) const {
     if (options.engine != Engine::Fast)
       return nullptr;
+    alone &= !options.observed; // then they all do
     {
       std::lock_guard lock(idleMutex);
       auto found = llvm::find_if(idle, [&](auto &kernels) { return kernels->alone == alone; });
@@ -178,9 +184,12 @@ struct Session::Compiled {
         return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
       arguments.push_back(given[port - entry.inputs.begin()]);
     }
-    std::unique_ptr<FastKernels> fast = takeFast(static_cast<bool>(runOptions.observer));
+    std::unique_ptr<FastKernels> own;
+    std::unique_ptr<FastKernels> &fast = runOptions.turns ? runOptions.turns->fast : own;
+    if (!fast)
+      fast = takeFast(static_cast<bool>(runOptions.observer));
     llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).runEntry(*frame, arguments);
-    giveBack(std::move(fast));
+    giveBack(std::move(own));
     if (error)
       return error;
     results.clear();
@@ -214,6 +223,34 @@ std::vector<std::string> Session::signatures() const {
     if (!entry.name.empty())
       names.push_back(entry.name);
   return names;
+}
+
+llvm::Expected<const Subgraph *> Session::graph(llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (!entry)
+    return entry.takeError();
+  return (*entry)->plan->graph;
+}
+
+bool Session::runsOnce(llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (entry)
+    return (*entry)->once;
+  llvm::consumeError(entry.takeError());
+  return false;
+}
+
+llvm::Expected<llvm::DenseSet<const Value *>> Session::always(llvm::StringRef signature) const {
+  auto entry = compiled->entry(signature);
+  if (!entry)
+    return entry.takeError();
+  const Plan &plan = *(*entry)->plan;
+  llvm::DenseSet<const Value *> all;
+  if ((*entry)->once && plan.shapesKnown)
+    for (const Slot &slot : plan.slots)
+      if (slot.shape && (slot.kind == Slot::Kind::Input || slot.kind == Slot::Kind::Computed))
+        all.insert(slot.value);
+  return all;
 }
 
 llvm::Expected<std::vector<NamedTensor>> Session::run(llvm::ArrayRef<TensorRef> inputs,
@@ -399,10 +436,16 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
     add(evalError(ErrorCode::BadGraph, Phase::Compile, "the model has no subgraph"));
   if (llvm::Error errors = compiled.planner.takeErrors())
     return errors;
+  for (Entry &entry : compiled.entries)
+    for (const Plan &plan : compiled.planner.plans)
+      for (const Step &step : plan.steps)
+        for (const Plan *callee : step.callees)
+          entry.once &= callee->graph != entry.plan->graph;
   if (options.engine == Engine::Fast) {
     if (options.threads > 1)
       compiled.threads = pthreadpool_create(options.threads);
-    compiled.giveBack(std::make_unique<FastKernels>(FastKernels::choose(compiled.planner.plans, options.memoryLimit)));
+    compiled.giveBack(std::make_unique<FastKernels>(
+        FastKernels::choose(compiled.planner.plans, options.memoryLimit, !options.observed)));
   }
   return session;
 }

@@ -2,6 +2,8 @@
 
 #include "eval/RunOperator.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -11,6 +13,7 @@
 namespace origo::eval {
 
 struct Plan;
+class FastKernels;
 class StateStore;
 
 /// Which kernels compute.
@@ -30,6 +33,7 @@ struct CompileOptions {
   uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, and of packed weights; constants aside
   uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
   std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
+  bool observed = false; ///< runs have observers, so that no kernel is prepared to do the work of two operators
 };
 
 /// What outlives a run: variable tensors, resources, and memory that is used again. For one run at a time.
@@ -72,12 +76,32 @@ using Observer = std::function<void(const Operator &op, const Value &value, Tens
 using Timer = std::function<void(const Operator &op, std::chrono::steady_clock::time_point begin,
                                  std::chrono::steady_clock::time_point end)>;
 
+/// A part of a graph. Other operators do not run, and their results are not there.
+struct RunPart {
+  llvm::DenseSet<const Operator *> computes;
+  llvm::DenseSet<const Value *> given; ///< written by the observer, instead: of those that Session::always() has
+};
+
+/// Kernels for runs of one session that take turns in a thread: each stands in its observer while another one works.
+class Turns {
+public:
+  Turns();
+  ~Turns();
+  Turns(Turns &&) noexcept;
+
+private:
+  friend class Session;
+  std::unique_ptr<FastKernels> fast;
+};
+
 struct RunOptions {
   std::string signature = {}; ///< which of several; empty: the one that was compiled, or subgraph 0
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
   bool onlyReads = false; ///< the observer writes nothing, so that tensors may share memory as if there were none
   Timer timer = {};
+  const RunPart *part = nullptr; ///< null: all of it
+  Turns *turns = nullptr;        ///< null: kernels of its own
 };
 
 /// A compiled model. It does not change, so several threads may run it, each with its own State. The model must outlive
@@ -90,6 +114,12 @@ public:
   llvm::Expected<llvm::ArrayRef<Port>> inputs(llvm::StringRef signature = {}) const;
   llvm::Expected<llvm::ArrayRef<Port>> outputs(llvm::StringRef signature = {}) const;
   std::vector<std::string> signatures() const;
+  /// What runs on a signature.
+  llvm::Expected<const Subgraph *> graph(llvm::StringRef signature = {}) const;
+  /// Does nothing call that graph, so that its tensors are computed once?
+  bool runsOnce(llvm::StringRef signature = {}) const;
+  /// Then: its inputs and computed tensors that each run has in the shape that is known before.
+  llvm::Expected<llvm::DenseSet<const Value *>> always(llvm::StringRef signature = {}) const;
 
   /// All outputs, in the order of outputs().
   llvm::Expected<std::vector<NamedTensor>> run(const Inputs &inputs, const RunOptions &options = {}) const;

@@ -2,6 +2,8 @@
 
 #include "eval/Session.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace origo::eval {
 
 /// A run that stops at each tensor that it computes, so that several runs can be looked at side by side while their
@@ -27,6 +29,8 @@ public:
   /// Where it stands; null before the first stop and at the end.
   const Stop *at() const { return stop ? &*stop : nullptr; }
   bool ended() const { return done; }
+  /// What it was given.
+  llvm::MutableArrayRef<OwnedTensor> given() { return inputs; }
   /// Runs on without stopping; the outputs, or why there are none. Once.
   llvm::Expected<std::vector<NamedTensor>> finish();
 
@@ -35,7 +39,8 @@ private:
   RunOptions options;
   std::vector<OwnedTensor> inputs;
   std::function<bool(const Value &)> wants;
-  std::map<const Value *, unsigned> times;
+  const Subgraph *once; ///< whose tensors are computed once
+  llvm::DenseMap<const Value *, unsigned> times;
   bool done = false, unwatched = false;
   std::optional<Stop> stop;
   std::optional<llvm::Expected<std::vector<NamedTensor>>> outputs;

@@ -185,6 +185,7 @@ std::optional<Tensors> recovered(const Session &source, const Session &result, c
       [&](const Value &value, unsigned time, const Tensor &tensor, bool isRecovered) {
         all[{&value, time}] = {isRecovered, *realNumbers(tensor)};
       },
+      [](const Value &) { return true; },
       [&](const Operator &op, const Value &, Tensor &tensor) {
         if (&op == faulty)
           disturb(tensor);
@@ -260,6 +261,74 @@ TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
   EXPECT_GE(faults, 80u);
   EXPECT_GE(changed, 100u);
   EXPECT_LE(masked * 50, changed);
+}
+
+/// Operators between a tensor and the nearest tensors before it that have a counterpart.
+void operatorsBehind(const Value &value, const Pairs &pairs, std::set<const Operator *> &found) {
+  const Operator *op = value.producer();
+  if (!op || !pairs.of(value).empty() || !found.insert(op).second)
+    return;
+  for (const Use &use : op->operands())
+    if (use.get())
+      operatorsBehind(*use.get(), pairs, found);
+}
+
+/// For one recovered tensor just those operators of the source run that lie between it and what lives, and it is what
+/// it is when all are asked for.
+TEST(LayerErrors, OnlyTheSliceOfARecoveredTensorRuns) {
+  unsigned models = 0, tensors = 0;
+  size_t ran = 0, all = 0;
+  for (const std::string &path : realModels()) {
+    if (!llvm::is_contained({"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite", "dtln_1_f32.tflite",
+                             "toy_llm_kv_2sig_f32.tflite"},
+                            baseName(path)))
+      continue;
+    auto before = importAlone(path), after = importAlone(path);
+    ASSERT_TRUE(before && after);
+    PayloadStore store;
+    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
+    CompileOptions fast;
+    fast.engine = Engine::Fast;
+    auto source = compile(*before->model, fast), result = compile(*after->model, fast);
+    ASSERT_TRUE(source && result);
+    Pairs pairs = Pairs::of(*before, *after);
+    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
+    auto inputs = inputsFor(*result, signature, 1);
+    auto clean = recovered(*source, *result, pairs, signature, inputs, nullptr);
+    ASSERT_TRUE(clean);
+    ++models;
+    for (const auto &[place, tensor] : *clean) {
+      const Value &value = *place.first;
+      if (!tensor.first)
+        continue;
+      EXPECT_TRUE(pairs.of(value).empty()) << path << ": " << value.name.str();
+      std::set<const Operator *> nearest, have;
+      operatorsBehind(value, pairs, nearest);
+      std::optional<Numbers> alone;
+      auto outputs = recover(
+          *source, *result, pairs, signature, inputs,
+          [&](const Value &, unsigned, const Tensor &tensor, bool isRecovered) {
+            EXPECT_TRUE(isRecovered);
+            alone = realNumbers(tensor);
+          },
+          [&](const Value &other) { return &other == &value; }, {},
+          [&](const Operator &op, auto, auto) { have.insert(&op); });
+      ASSERT_TRUE(static_cast<bool>(outputs)) << llvm::toString(outputs.takeError());
+      ASSERT_TRUE(alone);
+      EXPECT_TRUE(same(*alone, tensor.second)) << path << ": " << value.name.str();
+      EXPECT_TRUE(have == nearest) << path << ": " << value.name.str() << ": " << have.size() << " operators have run, "
+                                   << nearest.size() << " lie between";
+      ++tensors;
+      ran += have.size();
+      all += before->model->subgraphs[0]->operators.size();
+    }
+  }
+  if (!models)
+    GTEST_SKIP() << "there are no model files";
+  llvm::outs() << models << " networks with " << tensors << " recovered tensors, " << ran << " operators for them\n";
+  EXPECT_EQ(models, 4u);
+  EXPECT_GE(tensors, 25u);
+  EXPECT_LT(ran * 10, all);
 }
 
 /// Swapping all layers is running the source; swapping none is running the result.

@@ -290,13 +290,15 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
     return error;
   llvm::Error failed = llvm::Error::success();
   unsigned live = 0, recovered = 0;
-  auto outputs = report::recover(*source, *result, pairs, signature, inputs,
-                                 [&](const Value &value, unsigned, const Tensor &tensor, bool isRecovered) {
-                                   if (failed)
-                                     return;
-                                   ++(isRecovered ? recovered : live);
-                                   failed = writeTap(tapSource, value, tensor);
-                                 });
+  auto outputs = report::recover(
+      *source, *result, pairs, signature, inputs,
+      [&](const Value &value, unsigned, const Tensor &tensor, bool isRecovered) {
+        if (failed)
+          return;
+        ++(isRecovered ? recovered : live);
+        failed = writeTap(tapSource, value, tensor);
+      },
+      [](const Value &) { return true; });
   if (failed) {
     llvm::consumeError(outputs.takeError());
     return failed;

@@ -4,6 +4,7 @@
 #include "eval/Parts.h"
 #include "eval/RealNumbers.h"
 #include "report/errors/Live.h"
+#include "report/errors/Slice.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -117,7 +118,8 @@ struct ErrorRun::Parts {
   std::vector<ErrorRow> rows;
   llvm::DenseMap<const Value *, size_t> rowOf; ///< of what can be measured
   ErrorPart part;                              ///< what has been measured, by row
-  State sourceState, resultState;              ///< of the runs that nobody writes to
+  State sourceState, resultState, ledState;    ///< of the runs that all records have
+  Turns sourceTurns, resultTurns;
   bool remembers = false;                      ///< one of the models leaves something for its next run
   bool recovers = false;                       ///< a tensor of the source has no counterpart
   /// Of the record that has not ended; own errors by counterpart, of which the worst counts.
@@ -126,6 +128,7 @@ struct ErrorRun::Parts {
     std::map<std::pair<unsigned, unsigned>, RecordSums> own; ///< by subgraph and tensor of the result
   };
   std::map<size_t, Open> open;
+  std::map<std::string, RunPart> slices; ///< by signature: what of the source tensors without a counterpart need
 };
 
 ErrorRun::ErrorRun(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
@@ -133,7 +136,9 @@ ErrorRun::ErrorRun(ErrorRun &&) noexcept = default;
 ErrorRun::~ErrorRun() = default;
 
 llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &result, const ErrorOptions &options) {
-  auto was = compile(*source.model, options.compile), is = compile(*result.model, options.compile);
+  CompileOptions observed = options.compile;
+  observed.observed = true;
+  auto was = compile(*source.model, observed), is = compile(*result.model, observed);
   if (!was || !is)
     return firstError(was, is);
   auto parts = std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
@@ -193,9 +198,15 @@ public:
       return given.takeError();
     auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
     auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
-    RunOptions resultRun = runOf(parts.resultState);
+    RunOptions resultRun = runOf(parts.resultState, parts.resultTurns, !replace);
     resultRun.observer = replace;
     bool own = parts.options.own && !replace;
+    if (wantsLed() && !parts.options.own && !replace) {
+      auto sliced = sliceFor();
+      if (!sliced)
+        return sliced.takeError();
+      slice = *sliced;
+    }
     auto live = LiveResult::of(parts.result, parts.pairs, std::move(resultRun), own ? *given : std::move(*given));
     if (!live)
       return live.takeError();
@@ -207,17 +218,23 @@ public:
     for (auto [i, port] : llvm::enumerate(*ports))
       if (measured(*port.value))
         startAt(*port.value, inputs[i], led[i], rounded[i]);
-    if (wantsLed())
-      ledSource.emplace(parts.source, RunOptions{.signature = signature}, std::move(led), measured);
-    if (own) {
-      roundedSource.emplace(parts.source, RunOptions{.signature = signature}, std::move(rounded), measured);
-      ledResult.emplace(parts.result, RunOptions{.signature = signature}, *given, related);
+    if (wantsLed()) {
+      auto stops = [this](const Value &value) { return parts.rowOf.count(&value) && (!slice || isInSlice(value)); };
+      ledSource.emplace(parts.source, runOf(parts.ledState, parts.sourceTurns, false), std::move(led), stops);
     }
-    std::map<const Value *, unsigned> times;
-    RunOptions sourceRun = runOf(parts.sourceState);
+    if (own) {
+      RunOptions roundedRun{.signature = signature, .turns = &parts.sourceTurns};
+      roundedSource.emplace(parts.source, roundedRun, std::move(rounded), measured);
+      RunOptions ledRun{.signature = signature, .turns = &parts.resultTurns};
+      ledResult.emplace(parts.result, ledRun, *given, related);
+    }
+    bool once = parts.source.runsOnce(signature);
+    const Subgraph *graph = *parts.source.graph(signature);
+    llvm::DenseMap<const Value *, unsigned> times;
+    RunOptions sourceRun = runOf(parts.sourceState, parts.sourceTurns, true);
     sourceRun.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
       if (measured(value))
-        at({&value, times[&value]++}, tensor);
+        at({&value, once && value.subgraph() == graph ? 0 : times[&value]++}, tensor);
     };
     auto done = parts.source.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), sourceRun);
     pump(true);
@@ -241,6 +258,7 @@ private:
   std::string signature;
   OwnErrors *ownErrors;
   Observer replace;
+  const RunPart *slice = nullptr; ///< of the led source, where nothing is asked of it but what has no counterpart
   std::unique_ptr<LiveResult> result;
   std::optional<Walk> ledSource, roundedSource, ledResult;
 
@@ -263,15 +281,33 @@ private:
   /// Is there a run of the source that goes on with what the result has?
   bool wantsLed() const { return parts.options.own || parts.recovers || replace; }
 
-  /// For the source's and the result's own run. Records know nothing of each other.
-  RunOptions runOf(State &state) const {
+  /// Records know nothing of each other.
+  RunOptions runOf(State &state, Turns &turns, bool onlyReads) const {
     if (parts.remembers)
       state.reset();
     RunOptions run;
     run.signature = signature;
     run.state = &state;
-    run.onlyReads = !replace;
+    run.turns = &turns;
+    run.onlyReads = onlyReads;
+    run.part = &state == &parts.ledState ? slice : nullptr;
     return run;
+  }
+
+  llvm::Expected<const RunPart *> sliceFor() {
+    auto [known, isNew] = parts.slices.try_emplace(signature);
+    if (isNew) {
+      auto made = sliceOf(parts.source, parts.result, parts.pairs, signature, [&](const Value &value) {
+        return parts.rowOf.count(&value) && parts.pairs.of(value).empty();
+      });
+      if (!made)
+        return made.takeError();
+      known->second = std::move(*made);
+    }
+    return &known->second;
+  }
+  bool isInSlice(const Value &value) const {
+    return slice->given.contains(&value) || (value.producer() && slice->computes.contains(value.producer()));
   }
 
   Parts::Open &openOf(const Value &value) { return parts.open[parts.rowOf.lookup(&value)]; }
@@ -280,7 +316,11 @@ private:
   void startAt(const Value &value, OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
     Tensor tensor = viewOf(value, input);
     Place place{&value, 0};
-    if (!wantsLed())
+    if (slice) {
+      Tensor ledView = viewOf(value, led);
+      result->copy(place, ledView);
+    }
+    if (!wantsLed() || slice)
       return measure(place, tensor);
     auto want = realNumbers(tensor);
     if (!want)
@@ -335,6 +375,42 @@ private:
     return std::nullopt;
   }
 
+  /// The same of a slice. The tensor lives until the run goes on; null: it is not computed again.
+  const Tensor *advanceSlice(const Place &place) {
+    while (const Walk::Stop *stop = ledSource->next()) {
+      Place now{stop->value, stop->time};
+      result->copy(now, *stop->tensor);
+      if (now == place)
+        return stop->tensor;
+      // Only what is called can come in another order than in the source's own run.
+      if (auto numbers = realNumbers(*stop->tensor))
+        ledAhead[now] = std::move(*numbers);
+    }
+    return nullptr;
+  }
+
+  /// A tensor of the source, where the led run computes a slice only.
+  void atSlice(const Place &place, Tensor &tensor) {
+    size_t index = parts.rowOf.lookup(place.first);
+    if (!isInSlice(*place.first))
+      return measure(place, tensor);
+    auto ahead = ledAhead.extract(place);
+    const Tensor *led = ahead ? nullptr : advanceSlice(place);
+    if (!parts.rows[index].recovered)
+      return measure(place, tensor);
+    ErrorPart::Row &row = parts.part.rows[index];
+    row.seen = true;
+    RecordSums &sums = openOf(*place.first).total;
+    bool compared = tensor.count() == 0 || (led && sums.add(tensor, *led));
+    if (auto want = ahead ? realNumbers(tensor) : std::nullopt; want && want->size() == ahead.mapped().size()) {
+      sums.add(*want, ahead.mapped());
+      compared = true;
+    }
+    if (!compared)
+      noteUnmeasured(row.unmeasured, led || ahead ? "has another shape in the result"
+                                                  : "is not computed again, as the result goes another way");
+  }
+
   /// Where all error is wanted, and nothing else.
   void measure(const Place &place, const Tensor &tensor) {
     ErrorPart::Row &row = parts.part.rows[parts.rowOf.lookup(place.first)];
@@ -346,6 +422,8 @@ private:
 
   /// The source's run has computed a tensor.
   void at(const Place &place, Tensor &tensor) {
+    if (slice)
+      return atSlice(place, tensor);
     if (!ledSource)
       return measure(place, tensor);
     size_t index = parts.rowOf.lookup(place.first);

@@ -22,26 +22,27 @@ Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint
 Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
 
 llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs, RunOptions run,
-                                                           std::vector<OwnedTensor> inputs) {
+                                                           std::vector<OwnedTensor> inputs,
+                                                           std::function<bool(const Value &)> asked) {
   auto ports = session.inputs(run.signature);
   if (!ports)
     return ports.takeError();
-  std::unique_ptr<LiveResult> live(new LiveResult(pairs));
-  for (auto [port, tensor] : llvm::zip(*ports, inputs))
-    live->keep(*port.value, 0, tensor.type, tensor.shape, tensor.bytes);
+  std::unique_ptr<LiveResult> live(new LiveResult(pairs, std::move(asked)));
   live->run.emplace(session, std::move(run), std::move(inputs),
-                    [&pairs](const Value &value) { return !pairs.sourcesOf(value).empty(); });
+                    [&reads = *live](const Value &value) { return reads.readersOf(value) != 0; });
+  for (auto [port, tensor] : llvm::zip(*ports, live->run->given()))
+    if (size_t readers = live->readersOf(*port.value))
+      live->kept[{port.value, 0}] = {viewOf(*port.value, tensor), readers, {}};
   return live;
 }
 
-void LiveResult::keep(const Value &value, unsigned time, TensorType type, const Shape &shape,
-                      llvm::ArrayRef<uint8_t> bytes) {
-  if (size_t readers = pairs.sourcesOf(value).size())
-    kept[{&value, time}] = {{type, shape, {bytes.begin(), bytes.end()}}, readers};
-}
-
 void LiveResult::keep(const Walk::Stop &stop) {
-  keep(*stop.value, stop.time, stop.tensor->type, stop.tensor->shape, stop.tensor->storage);
+  size_t readers = readersOf(*stop.value);
+  if (!readers)
+    return;
+  Kept &now = kept[{stop.value, stop.time}];
+  now = {*stop.tensor, readers, {stop.tensor->storage.begin(), stop.tensor->storage.end()}};
+  now.tensor.storage = now.bytes;
 }
 
 /// What the run stands at is not copied before it goes on, and often not even then.
@@ -53,28 +54,38 @@ void LiveResult::goTo(const Place &place) {
         kept[{left->value, left->time}].readers = wanted;
       }
       const Walk::Stop *stop = run->next();
-      wanted = stop ? pairs.sourcesOf(*stop->value).size() : 0;
+      wanted = stop ? readersOf(*stop->value) : 0;
     }
 }
 
-std::optional<Tensor> LiveResult::find(const Place &place) const {
-  if (auto found = kept.find(place); found != kept.end())
-    return viewOf(*place.first, const_cast<OwnedTensor &>(found->second.tensor)); // a view can be written through
+const Tensor *LiveResult::find(const Place &place) const {
   if (standsAt(place))
-    return *run->at()->tensor;
+    return run->at()->tensor;
+  if (auto found = kept.find(place); found != kept.end())
+    return &found->second.tensor;
   if (!place.first->isConstant())
-    return std::nullopt;
+    return nullptr;
   auto [constant, isNew] = constants.try_emplace(place.first);
+  auto &[bytes, tensor] = constant->second;
   if (isNew) {
-    if (auto bytes = ConstantBytes::of(*place.first, CompileOptions().memoryLimit))
-      constant->second = {place.first->type, Shape(place.first->shape.begin(), place.first->shape.end()),
-                          {bytes->bytes.begin(), bytes->bytes.end()}};
-    else
-      llvm::consumeError(bytes.takeError());
+    if (auto read = ConstantBytes::of(*place.first, CompileOptions().memoryLimit)) {
+      bytes = std::move(*read);
+      tensor = viewOf(*place.first, Shape(place.first->shape.begin(), place.first->shape.end()));
+      tensor.storage = {const_cast<uint8_t *>(bytes->bytes.data()), bytes->bytes.size()};
+    } else {
+      llvm::consumeError(read.takeError());
+    }
   }
-  if (!constant->second)
-    return std::nullopt;
-  return viewOf(*place.first, *constant->second);
+  return bytes ? &tensor : nullptr;
+}
+
+const Tensor *LiveResult::straight(const Place &place, const Tensor &source) const {
+  for (auto [counterpart, time] : llvm::reverse(pairs.holders(place)))
+    if (const Tensor *tensor = find({counterpart->value, time})) {
+      auto way = wayAlong(source, counterpart->steps, *tensor);
+      return way && way->straight ? tensor : nullptr;
+    }
+  return nullptr;
 }
 
 bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers) {
@@ -82,19 +93,18 @@ bool LiveResult::read(const Place &place, const Tensor &source, Numbers &numbers
   return readSoFar(place, source, numbers);
 }
 
+bool LiveResult::copy(const Place &place, Tensor &source) {
+  goTo(place);
+  if (const Tensor *tensor = straight(place, source); tensor && copyNumbers(*tensor, source))
+    return true;
+  auto numbers = realNumbers(source);
+  return numbers && readSoFar(place, source, *numbers) && storeNumbers(source, *numbers);
+}
+
 bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &sums) {
   goTo(place);
-  // The last one counts; what holds all of the tensor in its order needs no copy.
-  const auto holders = pairs.holders(place);
-  for (auto [counterpart, time] : llvm::reverse(holders)) {
-    auto tensor = find({counterpart->value, time});
-    if (!tensor)
-      continue;
-    auto way = wayAlong(source, counterpart->steps, *tensor);
-    if (way && way->straight && sums.add(source, *tensor))
-      return true;
-    break;
-  }
+  if (const Tensor *tensor = straight(place, source); tensor && sums.add(source, *tensor))
+    return true;
   auto want = realNumbers(source);
   Numbers have = want.value_or(Numbers());
   if (!want || !readSoFar(place, source, have) || have.size() != want->size())
@@ -107,7 +117,7 @@ bool LiveResult::readSoFar(const Place &place, const Tensor &source, Numbers &nu
   bool any = false;
   std::vector<bool> known(numbers.size(), true);
   for (auto [counterpart, time] : pairs.holders(place))
-    if (auto tensor = find({counterpart->value, time}))
+    if (const Tensor *tensor = find({counterpart->value, time}))
       any |= numbersOfSource(source, *counterpart, *tensor, numbers, known);
   return any;
 }

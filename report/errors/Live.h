@@ -5,6 +5,8 @@
 #include "report/errors/Figures.h"
 #include "report/errors/Pairs.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 /// A run of the result, looked at in terms of the source while it lives.
 namespace origo::report {
 
@@ -15,13 +17,17 @@ eval::Tensor viewOf(const Value &value, eval::OwnedTensor &owned);
 
 class LiveResult {
 public:
-  /// `inputs`: those of the result. The observer of `run` sees every tensor of it before anybody else.
+  /// `inputs`: those of the result. The observer of `run` sees every tensor of it before anybody else. `asked`: tensors of
+  /// the source that will be looked at, and released; empty: all.
   static llvm::Expected<std::unique_ptr<LiveResult>> of(const eval::Session &session, const Pairs &pairs,
-                                                        eval::RunOptions run, std::vector<eval::OwnedTensor> inputs);
+                                                        eval::RunOptions run, std::vector<eval::OwnedTensor> inputs,
+                                                        std::function<bool(const Value &)> asked = {});
 
   /// What the run has of a tensor of the source, over what is there in `numbers`; lets it run as far as needed. False:
   /// nothing, so that `numbers` is as it was.
   bool read(const Place &place, const eval::Tensor &source, Numbers &numbers);
+  /// The same into the source's tensor.
+  bool copy(const Place &place, eval::Tensor &source);
   /// The same of what the run has computed up to now.
   bool readSoFar(const Place &place, const eval::Tensor &source, Numbers &numbers) const;
   /// Adds how far it is off from the source's tensor. False: nothing is there, or it cannot be compared.
@@ -34,23 +40,30 @@ public:
   void keep(const eval::Walk::Stop &stop);
 
 private:
-  LiveResult(const Pairs &pairs) : pairs(pairs) {}
+  LiveResult(const Pairs &pairs, std::function<bool(const Value &)> asked) : pairs(pairs), asked(std::move(asked)) {}
   const Pairs &pairs;
+  std::function<bool(const Value &)> asked;
+  /// Tensors of the source that will look at this one of the result.
+  size_t readersOf(const Value &value) const {
+    auto sources = pairs.sourcesOf(value);
+    return asked ? llvm::count_if(sources, [this](const Value *source) { return asked(*source); }) : sources.size();
+  }
   std::optional<eval::Walk> run;
   struct Kept {
-    eval::OwnedTensor tensor;
-    size_t readers; ///< tensors of the source that have not looked at it
+    eval::Tensor tensor;
+    size_t readers;             ///< tensors of the source that have not looked at it
+    std::vector<uint8_t> bytes; ///< of the tensor, unless it is an input
   };
   std::map<Place, Kept> kept;
-  mutable std::map<const Value *, std::optional<eval::OwnedTensor>> constants; ///< of the result that stand for what
-                                                                               ///< the source computes
+  /// Of the result, that stand for what the source computes. Without bytes: they cannot be had.
+  mutable std::map<const Value *, std::pair<std::optional<eval::ConstantBytes>, eval::Tensor>> constants;
   size_t wanted = 0; ///< tensors of the source that have not looked at what the run stands at
   void goTo(const Place &place);
   bool standsAt(const Place &place) const { return run->at() && Place(run->at()->value, run->at()->time) == place; }
-  /// What the run has there; none: nothing.
-  std::optional<eval::Tensor> find(const Place &place) const;
-  void keep(const Value &value, unsigned time, TensorType type, const eval::Shape &shape,
-            llvm::ArrayRef<uint8_t> bytes);
+  /// What the run has there; null: nothing.
+  const eval::Tensor *find(const Place &place) const;
+  /// The last of what holds the tensor, if it holds all of it in its order: then it is what counts.
+  const eval::Tensor *straight(const Place &place, const eval::Tensor &source) const;
 };
 
 /// What the inputs of the source's signature are for the result's, which may store them otherwise.

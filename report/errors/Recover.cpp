@@ -1,6 +1,7 @@
 #include "report/errors/Recover.h"
 
 #include "report/errors/Live.h"
+#include "report/errors/Slice.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,31 +11,34 @@ using namespace eval;
 
 llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Session &result, const Pairs &pairs,
                                                  const std::string &signature, const std::vector<OwnedTensor> &inputs,
-                                                 SeeTensor see, Observer first) {
+                                                 SeeTensor see, llvm::function_ref<bool(const Value &)> wanted,
+                                                 Observer first, Timer ran) {
   auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
   if (!ports || !resultPorts)
     return firstError(ports, resultPorts);
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
-  if (!given)
-    return given.takeError();
-  auto live = LiveResult::of(result, pairs, {.signature = signature, .observer = std::move(first)}, inputs);
+  auto slice = sliceOf(source, result, pairs, signature, wanted);
+  if (!given || !slice)
+    return firstError(given, slice);
+  auto stops = [&](const Value &value) {
+    return value.isGraphInput || slice->given.contains(&value) ||
+           (value.producer() && slice->computes.contains(value.producer()));
+  };
+  auto live = LiveResult::of(result, pairs, {.signature = signature, .observer = std::move(first)}, inputs, stops);
   if (!live)
     return live.takeError();
   for (auto [port, tensor] : llvm::zip(*ports, *given)) {
     Tensor view = viewOf(*port.value, tensor);
-    if (auto numbers = realNumbers(view); numbers && (*live)->read({port.value, 0}, view, *numbers))
-      storeNumbers(view, *numbers);
+    (*live)->copy({port.value, 0}, view);
     (*live)->release({port.value, 0});
   }
-  Walk led(source, {.signature = signature}, std::move(*given), [](const Value &) { return true; });
+  RunOptions run{.signature = signature, .timer = std::move(ran), .part = &*slice};
+  Walk led(source, std::move(run), std::move(*given), stops);
   while (const Walk::Stop *stop = led.next()) {
     Place place{stop->value, stop->time};
-    auto numbers = realNumbers(*stop->tensor);
-    bool lives = numbers && (*live)->read(place, *stop->tensor, *numbers);
-    if (lives)
-      storeNumbers(*stop->tensor, *numbers);
+    bool lives = (*live)->copy(place, *stop->tensor);
     (*live)->release(place);
-    if (numbers)
+    if (wanted(*stop->value) && realNumbers(*stop->tensor))
       see(*stop->value, stop->time, *stop->tensor, !lives);
   }
   auto outputs = (*live)->walk().finish();
@@ -47,11 +51,12 @@ llvm::Expected<OwnedTensor> recoverTensor(const Session &source, const Session &
                                           const std::string &signature, const std::vector<OwnedTensor> &inputs,
                                           const Value &tensor) {
   std::optional<OwnedTensor> found;
-  auto outputs =
-      recover(source, result, pairs, signature, inputs, [&](const Value &value, unsigned, const Tensor &seen, bool) {
-        if (&value == &tensor)
-          found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
-      });
+  auto outputs = recover(
+      source, result, pairs, signature, inputs,
+      [&](const Value &, unsigned, const Tensor &seen, bool) {
+        found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
+      },
+      [&](const Value &value) { return &value == &tensor; });
   if (!outputs)
     return outputs.takeError();
   if (!found)

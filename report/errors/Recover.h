@@ -11,13 +11,15 @@ namespace origo::report {
 using SeeTensor =
     llvm::function_ref<void(const Value &source, unsigned time, const eval::Tensor &tensor, bool recovered)>;
 
-/// Runs the result, and beside it the source, led: whatever has a counterpart goes on with what that holds. Shows each
-/// tensor of numbers that the source computes, in its order. `inputs` are the result's; sessions are of whole models.
-/// The outputs are the result's. `first` sees what the result computes, and may change it.
+/// Runs the result, and beside it a slice of the source: what has no counterpart is computed from the nearest tensors that
+/// have one, in the state that those have in the result. Shows each tensor of numbers that is `wanted`, in the source's
+/// order. `inputs` are the result's; sessions are of whole models. The outputs are the result's. `first` sees what the
+/// result computes, and may change it; `ran` which operators of the source have run.
 llvm::Expected<std::vector<eval::NamedTensor>> recover(const eval::Session &source, const eval::Session &result,
                                                        const Pairs &pairs, const std::string &signature,
                                                        const std::vector<eval::OwnedTensor> &inputs, SeeTensor see,
-                                                       eval::Observer first = {});
+                                                       llvm::function_ref<bool(const Value &)> wanted,
+                                                       eval::Observer first = {}, eval::Timer ran = {});
 
 /// One of them: "give me that source tensor of this optimised model", the last time that it is computed.
 llvm::Expected<eval::OwnedTensor> recoverTensor(const eval::Session &source, const eval::Session &result,
