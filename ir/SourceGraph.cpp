@@ -1,5 +1,8 @@
 #include "ir/SourceGraph.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -25,6 +28,22 @@ llvm::ArrayRef<int32_t> SourceGraph::operands(uint32_t op) const {
     return {};
   uint32_t begin = op ? ends[op - 1] : 0;
   return llvm::ArrayRef(tensors).slice(begin, ends[op] - begin);
+}
+
+bool SourceGraph::walkBack(uint32_t tensor, size_t most, llvm::function_ref<bool(uint32_t)> visit) const {
+  llvm::SmallVector<uint32_t, 32> reached{tensor};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (visit(reached[i]))
+      return true;
+    int32_t maker = producer(reached[i]);
+    for (int32_t operand : maker < 0 ? llvm::ArrayRef<int32_t>() : operands(maker)) {
+      if (reached.size() >= most)
+        break;
+      if (operand >= 0 && !llvm::is_contained(reached, static_cast<uint32_t>(operand)))
+        reached.push_back(operand);
+    }
+  }
+  return false;
 }
 
 void SourceGraph::index() {

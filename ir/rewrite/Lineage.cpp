@@ -172,16 +172,17 @@ private:
     several.insert(&value);
   }
 
+  static constexpr size_t nearby = 32; ///< tensors of the source that are looked at around one
+
   /// Its last own operator on the way to a source tensor; what comes behind it there was nothing.
   std::optional<uint32_t> endOf(const Operator &op, uint32_t tensor) const {
-    int32_t at = source.producer(tensor);
-    for (unsigned length = 0; at >= 0 && length < 16; ++length) {
-      if (sets.contains(op.origins, at))
-        return at;
-      llvm::ArrayRef<int32_t> operands = source.operands(at);
-      at = operands.empty() || operands[0] < 0 ? -1 : source.producer(operands[0]);
-    }
-    return std::nullopt;
+    std::optional<uint32_t> end;
+    source.walkBack(tensor, nearby, [&](uint32_t before) {
+      if (int32_t maker = source.producer(before); maker >= 0 && sets.contains(op.origins, maker))
+        end = maker;
+      return end.has_value();
+    });
+    return end;
   }
 
   /// Equal operators have been one where the result equals tensors that do not come of each other.
@@ -222,7 +223,7 @@ private:
       lineageOf[end] = static_cast<uint32_t>(list.size());
       list.push_back({sets.of(way), {}});
       for (const Use &use : op.operands())
-        list.back().operands.push_back(numberOf(use.get(), way));
+        list.back().operands.push_back(numberOf(use, way));
     }
     for (Lineage &one : list)
       one.operators = sets.join(one.operators, sets.minus(op.origins, sets.of(all)));
@@ -249,16 +250,34 @@ private:
     for (auto id = sets.next(op.origins, 0); id && origins.size() < farthest; id = sets.next(op.origins, *id + 1))
       origins.push_back(*id);
     for (Use &use : op.operands())
-      use.lineage = numberOf(use.get(), origins);
+      use.lineage = numberOf(use, origins);
   }
 
-  /// The lineage of a value that these operators of the source had as operand.
-  uint32_t numberOf(const Value *value, llvm::ArrayRef<uint32_t> users) const {
-    if (several.contains(value))
+  /// The lineage of a value that these operators of the source had as this operand, or as another one, or behind operators
+  /// that work elsewhere now.
+  uint32_t numberOf(const Use &use, llvm::ArrayRef<uint32_t> users) const {
+    const Value *value = use.get();
+    if (!several.contains(value))
+      return 0;
+    uint32_t number = 0;
+    auto isKnown = [&](uint32_t tensor) {
+      auto known = numbers.find({value, tensor});
+      number = known == numbers.end() ? number : known->second;
+      return known != numbers.end();
+    };
+    for (uint32_t user : users)
+      if (llvm::ArrayRef<int32_t> operands = source.operands(user); use.operandIndex() < operands.size())
+        if (int32_t tensor = operands[use.operandIndex()]; tensor >= 0 && isKnown(tensor))
+          return number;
+    for (size_t most : {size_t{1}, nearby}) {
+      unsigned left = 256; // operators of many operands
       for (uint32_t user : users)
-        for (int32_t tensor : source.operands(user))
-          if (auto known = numbers.find({value, static_cast<uint32_t>(tensor)}); tensor >= 0 && known != numbers.end())
-            return known->second;
+        for (int32_t tensor : source.operands(user).take_front(left)) {
+          --left;
+          if (tensor >= 0 && source.walkBack(tensor, most, isKnown))
+            return number;
+        }
+    }
     return 0;
   }
 };
@@ -331,12 +350,17 @@ void lineage::dropUnused(Model &model) {
     if (llvm::all_of(used, [](bool one) { return one; }) || llvm::none_of(used, [](bool one) { return one; }))
       return false;
     for (const Relation &relation : value.relations) {
-      if (tensors || used[relation.lineage])
+      if (used[relation.lineage] || (tensors && stoneOf(true, relation.tensor) != ~0u))
         continue;
+      // What it was equal to went where what makes it went; of what was computed ahead of time, that is what it was computed
+      // from.
       int32_t maker = model.sourceGraph.producer(relation.tensor);
-      if (maker < 0 || stoneOf(false, maker) == ~0u)
+      std::optional<uint32_t> from = tensors ? model.sets.next(lineages[relation.lineage].tensors, 0)
+                                     : maker < 0 ? std::nullopt
+                                                 : std::optional<uint32_t>(maker);
+      if (!from || stoneOf(tensors, *from) == ~0u)
         return false;
-      Tombstone stone = model.tombstones[stoneOf(false, maker)]; // what it was equal to went where the operator went
+      Tombstone stone = model.tombstones[stoneOf(tensors, *from)];
       stone.ofTensors = true;
       stone.ids = model.sets.single(relation.tensor);
       model.tombstones.push_back(stone);

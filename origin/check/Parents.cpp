@@ -1,4 +1,5 @@
 #include "origin/check/Context.h"
+#include "origin/check/Movement.h"
 #include "origin/check/SourceOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -240,13 +241,15 @@ private:
       if (far)
         return; // nothing is shown
     }
-    // What moves data may have been put behind operators that do not mind.
+    // What moves data may have been put behind operators that do not mind. Where it moves nothing, no tensor in between
+    // tells that it has not been done yet.
     auto moves = [](const FileGraph &file, uint32_t op) {
       const OperatorInfo *info = file.opcode(op).info;
       return info && info->has(Trait::DataMovement);
     };
     llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
-      return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
+      return missed(id) && source.subgraphOfOperator(id) == graph &&
+             !(moves(source, id) && (moves(context.target, op) || movesNothing(source, id)));
     });
     if (claimed.empty())
       return;
