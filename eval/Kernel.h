@@ -106,8 +106,8 @@ struct KernelBody {
   ViewFunction view = nullptr;
 };
 
-/// Who says the shapes of results: the operator's rule in ir/shapes, which everybody asks, or, where they follow from
-/// the numbers that are computed, only the kernel.
+/// Who says the shapes of results: the operator's rule in ir/shapes, which everybody asks (or the row's own one), or,
+/// where they follow from the numbers that are computed, only the kernel.
 enum class ShapesFrom : uint8_t { Rule, Kernel };
 
 /// One kernel: an operator with these types, scales and dimensions (eval/KernelSignature.h), under these conditions.
@@ -117,6 +117,7 @@ struct KernelRow {
   KernelBody body;
   llvm::SmallVector<Condition, 0> conditions = {};
   ShapesFrom shapes = ShapesFrom::Rule;
+  KernelFunction rule = nullptr; ///< of a custom operator: gives results their shapes, as ir/shapes knows none for it
 };
 
 } // namespace origo::eval

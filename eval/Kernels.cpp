@@ -115,6 +115,8 @@ llvm::Error Kernel::shape(KernelContext &context) const {
     return errorOf(std::move(*misfit), context.op, Phase::Run);
   if (shapes == ShapesFrom::Kernel)
     return llvm::Error::success();
+  if (rule)
+    return rule(context);
   auto results = inferResults(context);
   if (!results)
     return results.takeError();

@@ -471,4 +471,76 @@ TEST(FastOperators, TransposedConvolutionOfAnyBatch) {
         1e-5);
 }
 
+/// Little-endian words, as MediaPipe's operators have their options: padding (1: SAME), stride and window as width, height.
+std::string words(std::initializer_list<int32_t> numbers) {
+  std::string bytes;
+  for (int32_t number : numbers)
+    for (int shift = 0; shift < 32; shift += 8)
+      bytes += static_cast<char>(static_cast<uint32_t>(number) >> shift);
+  return " custom hex\"" + llvm::toHex(bytes, /*LowerCase=*/true) + "\"";
+}
+
+TEST(FastOperators, MediaPipesTransposedConvolution) {
+  struct Form {
+    const char *image, *filter, *result;
+    int32_t padding, strideX, strideY;
+  };
+  for (const Form &form : {Form{"2,5,4,3", "2,3,3,3", "2,9,8,2", 1, 2, 2}, // windows overlap
+                           Form{"1,5,4,3", "2,3,3,3", "1,11,9,2", 2, 2, 2},
+                           Form{"1,70,40,16", "8,2,2,16", "1,140,80,8", 1, 2, 2}, // several blocks of rows
+                           Form{"1,400,70,5", "17,3,1,5", "1,402,70,17", 2, 1, 1},
+                           Form{"1,6,5,2", "3,2,1,2", "1,17,21,3", 2, 5, 3}, // rows and columns that nothing reaches
+                           Form{"1,6,5,2", "3,5,4,2", "1,6,5,3", 1, 1, 1}}) {
+    auto with = [&](llvm::StringRef filter, llvm::StringRef constants, size_t fast) {
+      std::string channels = llvm::StringRef(form.filter).split(',').first.str();
+      std::string bias = "%b: f32[" + channels + "] = const seed 3 uniform -1 1";
+      for (unsigned threads : {1u, 2u})
+        agree({"%x: f32[" + std::string(form.image) + "]" + filter.str(), bias + "\n" + constants.str(),
+               "%y: f32[" + std::string(form.result) + "] = CUSTOM \"Convolution2DTransposeBias\"(%x, %w, %b)" +
+                   words({form.padding, form.strideX, form.strideY}),
+               fast},
+              fast ? 1e-5 : 0, threads);
+    };
+    with("", "%w: f32[" + std::string(form.filter) + "] = const seed 2 uniform -1 1", 1);
+    with(", %w: f32[" + std::string(form.filter) + "]", "", 0); // computed weights
+  }
+}
+
+TEST(FastOperators, MediaPipesPoolingAndBack) {
+  for (const char *channels : {"1", "5", "16", "37"})
+    for (int32_t activation : {0, 3})
+      for (unsigned threads : {1u, 2u}) {
+        // Neither padding nor stride is the window's.
+        agree({"%x: f32[2,9,7," + std::string(channels) + "]", "",
+               "%y: f32[2,5,3," + std::string(channels) + "], %i: f32[2,5,3," + channels +
+                   "] = CUSTOM \"MaxPoolingWithArgmax2D\"(%x)" + words({1, 3, 2, 2, 3, activation})},
+              0, threads);
+        std::string half = "f32[2,4,3," + std::string(channels) + "]", whole = "f32[2,8,9," + std::string(channels) + "]";
+        auto model = parse("origo 1\nmodel circle version 0\nsubgraph @main(%x: " + whole + ") -> (%z) {\n  %y: " + half +
+                           ", %i: " + half + " = CUSTOM \"MaxPoolingWithArgmax2D\"(%x)" +
+                           words({2, 3, 2, 3, 2, activation}) + "\n  %z: " + whole +
+                           " = CUSTOM \"MaxUnpooling2D\"(%y, %i)" + words({2, 3, 2, 3, 2}) + "\n}\n");
+        ASSERT_TRUE(model);
+        CompileOptions options = fastOptions();
+        options.threads = threads;
+        Difference difference = compare(*model, "pooling and back", 1, options);
+        ASSERT_TRUE(difference.ran);
+        EXPECT_EQ(difference.coverage.fast.size(), 2u);
+        EXPECT_EQ(difference.floats, 0);
+      }
+  // Windows that overlap, and indices of the whole image, are the reference kernel's; so is an index that is none.
+  agree({"%x: f32[1,2,2,3]", "%i: f32[1,2,2,3] = const splat 3.1",
+         "%y: f32[1,6,6,3] = CUSTOM \"MaxUnpooling2D\"(%x, %i)" + words({1, 2, 2, 3, 3}), 0},
+        0);
+  agree({"%x: f32[1,1,2,1]", "%i: i32[1,1,2,1] = const [5, 0]",
+         "%y: f32[1,2,4,1] = CUSTOM \"MaxUnpooling2D\"(%x, %i)" + words({1, 2, 2, 2, 2}), 0},
+        0);
+  for (const char *wrong : {"-1", "4", "nan"}) {
+    auto model = parse(modelOf({"%x: f32[1,1,2,1]", std::string("%i: f32[1,1,2,1] = const [0, ") + wrong + "]",
+                                "%y: f32[1,2,4,1] = CUSTOM \"MaxUnpooling2D\"(%x, %i)" + words({2, 2, 2, 2, 2})}));
+    ASSERT_TRUE(model) << wrong;
+    EXPECT_FALSE(compare(*model, wrong, 1).ran) << wrong; // both refuse, in the same words
+  }
+}
+
 } // namespace

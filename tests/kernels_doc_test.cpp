@@ -19,7 +19,7 @@ namespace {
 std::string document() {
   std::map<std::string, std::vector<std::string>> rows;
   auto add = [&](std::string name, const eval::KernelRow &row) {
-    bool own = row.shapes == eval::ShapesFrom::Kernel;
+    bool own = row.shapes == eval::ShapesFrom::Kernel || row.rule;
     rows[std::move(name)].push_back((row.types + (own ? " (shaped by the kernel)" : "")).str());
   };
   for (const eval::Kernel &row : eval::allKernels())

@@ -30,6 +30,7 @@ namespace origo::eval {
   FILE(fastLstm)                                                                                                       \
   FILE(fastMatMul)                                                                                                     \
   FILE(fastMath)                                                                                                       \
+  FILE(fastMediaPipe)                                                                                                  \
   FILE(fastMovement)                                                                                                   \
   FILE(fastPad)                                                                                                        \
   FILE(fastReduce)                                                                                                     \
