@@ -124,10 +124,12 @@ struct ErrorRun::Parts {
   bool recovers = false;                       ///< a tensor of the source has no counterpart
   /// Of the record that has not ended; own errors by counterpart, of which the worst counts.
   struct Open {
+    bool touched = false;
     RecordSums total, inherited;
     std::map<std::pair<unsigned, unsigned>, RecordSums> own; ///< by subgraph and tensor of the result
   };
-  std::map<size_t, Open> open;
+  std::vector<Open> open;      ///< by row
+  std::vector<size_t> touched; ///< those of them that the record has
   std::map<std::string, RunPart> slices; ///< by signature: what of the source tensors without a counterpart need
 };
 
@@ -161,6 +163,7 @@ llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &re
       parts->rows.push_back(std::move(row));
     }
   }
+  parts->open.resize(parts->rows.size());
   parts->remembers = eval::remembers(*source.model) || eval::remembers(*result.model);
   parts->recovers = llvm::any_of(parts->rows, [](const ErrorRow &row) { return row.recovered; });
   parts->part.own = options.own;
@@ -310,7 +313,14 @@ private:
     return slice->given.contains(&value) || (value.producer() && slice->computes.contains(value.producer()));
   }
 
-  Parts::Open &openOf(const Value &value) { return parts.open[parts.rowOf.lookup(&value)]; }
+  Parts::Open &openOf(const Value &value) { return openOf(parts.rowOf.lookup(&value)); }
+  Parts::Open &openOf(size_t row) {
+    Parts::Open &open = parts.open[row];
+    if (!open.touched)
+      parts.touched.push_back(row);
+    open.touched = true;
+    return open;
+  }
 
   /// An input of the source: what the result makes of it is what the led runs start from.
   void startAt(const Value &value, OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
@@ -413,11 +423,13 @@ private:
 
   /// Where all error is wanted, and nothing else.
   void measure(const Place &place, const Tensor &tensor) {
-    ErrorPart::Row &row = parts.part.rows[parts.rowOf.lookup(place.first)];
+    size_t index = parts.rowOf.lookup(place.first);
+    ErrorPart::Row &row = parts.part.rows[index];
     row.seen = true;
-    if (tensor.count() > 0 && !result->measure(place, tensor, openOf(*place.first).total))
+    if (tensor.count() == 0)
+      result->release(place);
+    else if (!result->measure(place, tensor, openOf(index).total))
       noteUnmeasured(row.unmeasured, "has another shape in the result");
-    result->release(place);
   }
 
   /// The source's run has computed a tensor.
@@ -578,7 +590,8 @@ llvm::Error ErrorRun::addReplaced(llvm::StringRef signature, std::vector<OwnedTe
 }
 
 void ErrorRun::endRecord() {
-  for (auto &[index, open] : parts->open) {
+  for (size_t index : parts->touched) {
+    Parts::Open open = std::exchange(parts->open[index], {});
     ErrorPart::Row &row = parts->part.rows[index];
     if (open.total.count)
       row.total.add(open.total);
@@ -591,7 +604,7 @@ void ErrorRun::endRecord() {
     if (worst)
       row.own.add(*worst);
   }
-  parts->open.clear();
+  parts->touched.clear();
 }
 
 llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<OwnedTensor> &inputs,

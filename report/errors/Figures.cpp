@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace origo::report {
 
@@ -15,39 +18,21 @@ namespace {
 
 /// Eight sums side by side: the order of addition is the same for all processors.
 constexpr size_t lanes = 8;
-using Lanes = double __attribute__((vector_size(8 * lanes)));
 
 struct LaneSums {
-  Lanes absolute{}, squares{}, most{}, both{}, first{}, second{};
-  Lanes low = Lanes{} + INFINITY, high = Lanes{} - INFINITY;
-};
-
-using Words = int32_t __attribute__((vector_size(4 * lanes)));
-/// Some elements as doubles. Small integers go by way of words, for which processors have instructions.
-#define ORIGO_WIDEN(Type, Few)                                                                                         \
-  inline __attribute__((always_inline)) void widen(const Type *from, Lanes &lane) {                                    \
-    using Vector __attribute__((vector_size(sizeof(Type) * lanes))) = Type;                                            \
-    Vector few;                                                                                                        \
-    std::memcpy(&few, from, sizeof(few));                                                                              \
-    lane = __builtin_convertvector(Few, Lanes);                                                                        \
+  double absolute[lanes] = {}, squares[lanes] = {}, most[lanes] = {}, both[lanes] = {}, first[lanes] = {},
+         second[lanes] = {}, low[lanes], high[lanes];
+  LaneSums() {
+    std::fill_n(low, lanes, INFINITY);
+    std::fill_n(high, lanes, -INFINITY);
   }
-ORIGO_WIDEN(float, few)
-ORIGO_WIDEN(double, few)
-ORIGO_WIDEN(int8_t, __builtin_convertvector(few, Words))
-ORIGO_WIDEN(uint8_t, __builtin_convertvector(few, Words))
-ORIGO_WIDEN(int16_t, __builtin_convertvector(few, Words))
-#undef ORIGO_WIDEN
+};
 
 /// Real numbers of elements that lie side by side.
 template <class T> struct Elements {
   const T *data;
   double zero = 0, scale = 1;
   static constexpr bool isAffine = !std::is_floating_point_v<T>;
-  inline __attribute__((always_inline)) void load(size_t i, Lanes &lane) const {
-    widen(data + i, lane);
-    if constexpr (isAffine)
-      lane = (lane - zero) * scale;
-  }
   double operator[](size_t i) const {
     auto x = static_cast<double>(data[i]);
     return isAffine ? (x - zero) * scale : x;
@@ -55,44 +40,111 @@ template <class T> struct Elements {
 };
 using Doubles = Elements<double>;
 
-/// False, and nothing is added: something is not finite, or so great that its square is not.
-template <class X, class Y>
-inline __attribute__((always_inline)) bool addFinite(LaneSums &sums, const X &reference, const Y &have, size_t begin,
-                                                     size_t end) {
-  LaneSums now = sums;
-  for (size_t i = begin; i < end; i += lanes) {
-    Lanes x, y;
-    reference.load(i, x);
-    have.load(i, y);
-    Lanes off = x - y;
-    off = off < Lanes{} ? -off : off;
-    now.absolute += off;
-    now.squares += off * off;
-    now.most = off > now.most ? off : now.most;
-    now.low = x < now.low ? x : now.low;
-    now.high = x > now.high ? x : now.high;
-    now.both += x * y;
-    now.first += x * x;
-    now.second += y * y;
-  }
-  Lanes odd = (now.first - now.first) + (now.second - now.second);
-  for (size_t i = 0; i < lanes; ++i)
-    if (odd[i] != 0)
-      return false;
-  sums = now;
-  return true;
+// What a processor has for as many elements as one of its registers takes doubles. Of small integers as words, for which
+// there are instructions. The compiler's own conversion of vectors takes them apart.
+#define ORIGO_ALWAYS inline __attribute__((always_inline))
+namespace plain {
+using Vector = double __attribute__((vector_size(16)));
+template <class T> ORIGO_ALWAYS Vector widen(const T *from) {
+  return Vector{static_cast<double>(from[0]), static_cast<double>(from[1])};
 }
+} // namespace plain
+#ifdef __x86_64__
+namespace avx2 {
+using Vector = double __attribute__((vector_size(32)));
+using Words = __m128i;
+ORIGO_AVX2 ORIGO_ALWAYS Words four(const void *from) {
+  int32_t bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return _mm_cvtsi32_si128(bytes);
+}
+ORIGO_AVX2 ORIGO_ALWAYS Vector ofWords(Words words) { return _mm256_cvtepi32_pd(words); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const double *from) { return _mm256_loadu_pd(from); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const float *from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int8_t *from) { return ofWords(_mm_cvtepi8_epi32(four(from))); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const uint8_t *from) { return ofWords(_mm_cvtepu8_epi32(four(from))); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int16_t *from) {
+  return ofWords(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(from))));
+}
+} // namespace avx2
+namespace avx512 {
+using Vector = double __attribute__((vector_size(64)));
+ORIGO_AVX512 ORIGO_ALWAYS __m128i eight(const void *from) {
+  return _mm_loadl_epi64(static_cast<const __m128i *>(from));
+}
+ORIGO_AVX512 ORIGO_ALWAYS Vector ofWords(__m256i words) { return _mm512_cvtepi32_pd(words); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const double *from) { return _mm512_loadu_pd(from); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const float *from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const int8_t *from) { return ofWords(_mm256_cvtepi8_epi32(eight(from))); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const uint8_t *from) { return ofWords(_mm256_cvtepu8_epi32(eight(from))); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const int16_t *from) {
+  return ofWords(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from))));
+}
+} // namespace avx512
+#else
+namespace avx2 = plain;
+namespace avx512 = plain;
+#endif
 
-template <class X, class Y> bool addPlain(LaneSums &sums, const X &x, const Y &y, size_t begin, size_t end) {
-  return addFinite(sums, x, y, begin, end);
-}
-template <class X, class Y> ORIGO_AVX2 bool addAvx2(LaneSums &sums, const X &x, const Y &y, size_t begin, size_t end) {
-  return addFinite(sums, x, y, begin, end);
-}
-template <class X, class Y>
-ORIGO_AVX512 bool addAvx512(LaneSums &sums, const X &x, const Y &y, size_t begin, size_t end) {
-  return addFinite(sums, x, y, begin, end);
-}
+/// As many sums as there are lanes, in registers of a processor.
+template <class Vector> struct Sums {
+  static constexpr size_t each = sizeof(Vector) / sizeof(double), count = lanes / each;
+  Vector in[count];
+  ORIGO_ALWAYS explicit Sums(const double *from) { std::memcpy(in, from, sizeof(in)); }
+  ORIGO_ALWAYS void store(double *to) const { std::memcpy(to, in, sizeof(in)); }
+};
+
+// add: false, and nothing is added: something is not finite, or so great that its square is not. A macro, as a function
+// for all processors could not call what only one of them has.
+#define ORIGO_ADD_FINITE(processor, target)                                                                            \
+  namespace processor {                                                                                                \
+  template <class T> target ORIGO_ALWAYS Vector load(const Elements<T> &elements, size_t i) {                          \
+    Vector x = widen(elements.data + i);                                                                               \
+    if constexpr (Elements<T>::isAffine)                                                                               \
+      x = (x - elements.zero) * elements.scale;                                                                        \
+    return x;                                                                                                          \
+  }                                                                                                                    \
+  template <class X, class Y>                                                                                          \
+  target bool add(LaneSums &sums, const X &reference, const Y &have, size_t begin, size_t end) {                       \
+    using Registers = Sums<Vector>;                                                                                    \
+    Registers absolute(sums.absolute), squares(sums.squares), most(sums.most), both(sums.both), first(sums.first),     \
+        second(sums.second), low(sums.low), high(sums.high);                                                           \
+    for (size_t i = begin; i < end; i += lanes)                                                                        \
+      for (size_t k = 0; k < Registers::count; ++k) {                                                                  \
+        Vector x = load(reference, i + k * Registers::each), y = load(have, i + k * Registers::each);                  \
+        Vector more = x - y, less = y - x, off = more > less ? more : less;                                            \
+        absolute.in[k] += off;                                                                                         \
+        squares.in[k] += off * off;                                                                                    \
+        most.in[k] = off > most.in[k] ? off : most.in[k];                                                              \
+        low.in[k] = x < low.in[k] ? x : low.in[k];                                                                     \
+        high.in[k] = x > high.in[k] ? x : high.in[k];                                                                  \
+        both.in[k] += x * y;                                                                                           \
+        first.in[k] += x * x;                                                                                          \
+        second.in[k] += y * y;                                                                                         \
+      }                                                                                                                \
+    for (size_t k = 0; k < Registers::count; ++k) {                                                                    \
+      Vector odd = (first.in[k] - first.in[k]) + (second.in[k] - second.in[k]);                                        \
+      for (size_t i = 0; i < Registers::each; ++i)                                                                     \
+        if (odd[i] != 0)                                                                                               \
+          return false;                                                                                                \
+    }                                                                                                                  \
+    absolute.store(sums.absolute);                                                                                     \
+    squares.store(sums.squares);                                                                                       \
+    most.store(sums.most);                                                                                             \
+    both.store(sums.both);                                                                                             \
+    first.store(sums.first);                                                                                           \
+    second.store(sums.second);                                                                                         \
+    low.store(sums.low);                                                                                               \
+    high.store(sums.high);                                                                                             \
+    return true;                                                                                                       \
+  }                                                                                                                    \
+  }
+ORIGO_ADD_FINITE(plain, )
+#ifdef __x86_64__
+ORIGO_ADD_FINITE(avx2, ORIGO_AVX2)
+ORIGO_ADD_FINITE(avx512, ORIGO_AVX512)
+#endif
+#undef ORIGO_ADD_FINITE
 
 /// One by one, without those that are not finite; how many are so in one of the two only.
 template <class X, class Y>
@@ -117,19 +169,24 @@ uint64_t addSome(LaneSums &sums, const X &reference, const Y &have, size_t begin
   return odd;
 }
 
-double sumOf(const Lanes &all) {
+double sumOf(const double *all) {
   return ((all[0] + all[1]) + (all[2] + all[3])) + ((all[4] + all[5]) + (all[6] + all[7]));
 }
-double leastOf(const Lanes &all) {
+double leastOf(const double *all) {
   double least = all[0];
   for (size_t i = 1; i < lanes; ++i)
     least = std::min<double>(least, all[i]);
   return least;
 }
-double mostOf(const Lanes &all) { return -leastOf(-all); }
+double mostOf(const double *all) {
+  double most = all[0];
+  for (size_t i = 1; i < lanes; ++i)
+    most = std::max<double>(most, all[i]);
+  return most;
+}
 
 template <class X, class Y> void addAll(RecordSums &to, const X &reference, const Y &have, size_t size) {
-  auto add = eval::forThisProcessor(addPlain<X, Y>, addAvx2<X, Y>, addAvx512<X, Y>);
+  auto add = eval::forThisProcessor(plain::add<X, Y>, avx2::add<X, Y>, avx512::add<X, Y>);
   if (to.count == 0) {
     to.low = INFINITY;
     to.high = -INFINITY;
@@ -139,7 +196,7 @@ template <class X, class Y> void addAll(RecordSums &to, const X &reference, cons
   constexpr size_t block = 4096; // which is gone through again if something in it is not finite
   for (size_t begin = 0; begin < size; begin += block) {
     size_t end = std::min(begin + block, size), whole = begin + (end - begin) / lanes * lanes;
-    if (!add(sums, reference, have, begin, whole))
+    if (whole != begin && !add(sums, reference, have, begin, whole))
       whole = begin;
     to.odd += addSome(sums, reference, have, whole, end);
   }

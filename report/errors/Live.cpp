@@ -29,7 +29,7 @@ llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &sessio
     return ports.takeError();
   std::unique_ptr<LiveResult> live(new LiveResult(pairs, std::move(asked)));
   live->run.emplace(session, std::move(run), std::move(inputs),
-                    [&reads = *live](const Value &value) { return reads.readersOf(value) != 0; });
+                    [&reads = *live](const Value &value) { return (reads.readers = reads.readersOf(value)) != 0; });
   for (auto [port, tensor] : llvm::zip(*ports, live->run->given()))
     if (size_t readers = live->readersOf(*port.value))
       live->kept[{port.value, 0}] = {viewOf(*port.value, tensor), readers, {}};
@@ -46,22 +46,24 @@ void LiveResult::keep(const Walk::Stop &stop) {
 }
 
 /// What the run stands at is not copied before it goes on, and often not even then.
+void LiveResult::goOn() {
+  if (const Walk::Stop *left = run->at(); left && wanted) {
+    keep(*left);
+    kept[{left->value, left->time}].readers = wanted;
+  }
+  wanted = run->next() ? readers : 0; // of this stop it was asked last
+}
+
 void LiveResult::goTo(const Place &place) {
   for (auto [counterpart, time] : pairs.holders(place))
-    while (!find({counterpart->value, time}) && !run->ended()) {
-      if (const Walk::Stop *left = run->at(); left && wanted) {
-        keep(*left);
-        kept[{left->value, left->time}].readers = wanted;
-      }
-      const Walk::Stop *stop = run->next();
-      wanted = stop ? readersOf(*stop->value) : 0;
-    }
+    while (!find({counterpart->value, time}) && !run->ended())
+      goOn();
 }
 
 const Tensor *LiveResult::find(const Place &place) const {
   if (standsAt(place))
     return run->at()->tensor;
-  if (auto found = kept.find(place); found != kept.end())
+  if (auto found = kept.empty() ? kept.end() : kept.find(place); found != kept.end())
     return &found->second.tensor;
   if (!place.first->isConstant())
     return nullptr;
@@ -102,6 +104,25 @@ bool LiveResult::copy(const Place &place, Tensor &source) {
 }
 
 bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &sums) {
+  // Most tensors have one counterpart, which the run comes to next.
+  if (auto all = pairs.of(*place.first); all.size() == 1 && place.second == 0) {
+    Place one{all[0].value, 0};
+    while (!find(one) && !run->ended())
+      goOn();
+    if (standsAt(one)) {
+      auto way = wayAlong(source, all[0].steps, *run->at()->tensor);
+      if (way && way->straight && sums.add(source, *run->at()->tensor)) {
+        wanted -= wanted != 0;
+        return true;
+      }
+    }
+  }
+  bool measured = measureHolders(place, source, sums);
+  release(place);
+  return measured;
+}
+
+bool LiveResult::measureHolders(const Place &place, const Tensor &source, RecordSums &sums) {
   goTo(place);
   if (const Tensor *tensor = straight(place, source); tensor && sums.add(source, *tensor))
     return true;

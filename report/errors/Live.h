@@ -30,7 +30,7 @@ public:
   bool copy(const Place &place, eval::Tensor &source);
   /// The same of what the run has computed up to now.
   bool readSoFar(const Place &place, const eval::Tensor &source, Numbers &numbers) const;
-  /// Adds how far it is off from the source's tensor. False: nothing is there, or it cannot be compared.
+  /// Adds how far it is off from the source's tensor, and releases that. False: nothing is there, or it cannot be compared.
   bool measure(const Place &place, const eval::Tensor &source, RecordSums &sums);
   /// A tensor of the source has been looked at, and will not be again.
   void release(const Place &place);
@@ -54,10 +54,13 @@ private:
     size_t readers;             ///< tensors of the source that have not looked at it
     std::vector<uint8_t> bytes; ///< of the tensor, unless it is an input
   };
-  std::map<Place, Kept> kept;
+  llvm::DenseMap<Place, Kept> kept;
   /// Of the result, that stand for what the source computes. Without bytes: they cannot be had.
   mutable std::map<const Value *, std::pair<std::optional<eval::ConstantBytes>, eval::Tensor>> constants;
-  size_t wanted = 0; ///< tensors of the source that have not looked at what the run stands at
+  size_t wanted = 0;  ///< tensors of the source that have not looked at what the run stands at
+  size_t readers = 0; ///< tensors of the source that look at what it was last asked about
+  bool measureHolders(const Place &place, const eval::Tensor &source, RecordSums &sums);
+  void goOn();
   void goTo(const Place &place);
   bool standsAt(const Place &place) const { return run->at() && Place(run->at()->value, run->at()->time) == place; }
   /// What the run has there; null: nothing.
