@@ -16,6 +16,7 @@
 #include "schema/InputFile.h"
 #include "tools/FuzzNative.h"
 #include "tools/FuzzRun.h"
+#include "tools/NativeKnown.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -90,9 +91,9 @@ std::string checkLaws(llvm::StringRef path, llvm::StringRef source) {
 /// One pipeline on one text.
 class GraphCheck {
 public:
-  GraphCheck(llvm::StringRef text, uint32_t seed, llvm::StringRef directory)
-      : text(text), seed(seed), directory(directory.str()) {}
-  bool ran = false;
+  GraphCheck(llvm::StringRef text, uint32_t seed, llvm::StringRef directory, const FuzzNative *native)
+      : text(text), seed(seed), directory(directory.str()), native(native) {}
+  FuzzOutcome outcome;
 
   std::string run(const Pipeline &pipeline) {
     PayloadStore store(directory);
@@ -159,17 +160,19 @@ private:
   llvm::StringRef text;
   uint32_t seed;
   std::string directory;
+  const FuzzNative *native;
   bool isOdd = false;  ///< NaN or infinity was computed on the way
 
   std::string numbers(Imported &before, Imported &after, const Pipeline &, PayloadStore &) {
-    for (Imported *state : {&before, &after})
-      if (std::string finding = compareEngines(*state->model, runOn(eval::Engine::Reference, *state->model, seed), seed, ran,
-                                               isOdd, false);
-          !finding.empty())
-        return finding + (state == &before ? " before" : " after") + " the passes";
+    Run was = runOn(eval::Engine::Reference, *before.model, seed), is = runOn(eval::Engine::Reference, *after.model, seed);
+    for (auto [state, run, when] : {std::tuple(&before, &was, " before"), std::tuple(&after, &is, " after")})
+      if (std::string finding = compareEngines(*state->model, *run, seed, outcome.ran, isOdd, false); !finding.empty())
+        return finding + when + " the passes";
     // What a clamp makes of NaN is not the same in all of its forms, and what overflows does so in one order only.
-    if (!ran || isOdd)
+    if (!outcome.ran || isOdd)
       return "";
+    if (std::string finding = inNative(*before.model, was, *after.model, is); !finding.empty())
+      return finding;
     auto baseline = eval::Baseline::of(*before.model, {seed});
     if (!baseline)
       return "runs, but not as a baseline: " + llvm::toString(baseline.takeError());
@@ -181,6 +184,19 @@ private:
              (deviation.source ? " from source tensor " + std::to_string(*deviation.source) : "") + ": " +
              deviation.text;
     return "";
+  }
+
+  std::string inNative(Model &before, const Run &was, Model &after, const Run &is) {
+    if (!native)
+      return "";
+    std::optional<std::string> refused, refusedAfter;
+    std::string finding = native->compareGraph(before, was, text, seed, refused, outcome);
+    if (!finding.empty())
+      return finding + " before the passes";
+    finding = native->compareGraph(after, is, textOf(after), seed, refusedAfter, outcome);
+    if (finding.empty() && refused == "" && !refusedAfter.value_or("").empty() && mayRefuse(*refusedAfter).empty())
+      finding = "the native runtime refuses: " + *refusedAfter;
+    return finding.empty() ? "" : finding + " after the passes";
   }
 
   std::string path(llvm::StringRef name) const { return directory + "/" + name.str() + ".circle"; }
@@ -306,8 +322,8 @@ NamedScheme randomScheme(uint64_t seed) {
 
 } // namespace
 
-FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory) {
-  GraphCheck check(text, static_cast<uint32_t>(seed), directory);
+FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native) {
+  GraphCheck check(text, static_cast<uint32_t>(seed), directory, native);
   std::string finding = check.run(Pipeline::o1());
   if (finding.empty()) {
     Pipeline some;
@@ -328,7 +344,8 @@ FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringR
     if (!finding.empty())
       finding += " (quantised: " + named.name + ")";
   }
-  return {finding, check.ran};
+  check.outcome.finding = finding;
+  return check.outcome;
 }
 
 FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native) {

@@ -17,6 +17,11 @@ public:
   std::string compare(Model &model, const Run &reference, llvm::StringRef text, uint32_t seed,
                       FuzzOutcome &outcome) const;
 
+  /// The same numbers of a whole model. `refused`: what the runtime says where it does not take that; empty: it ran; left
+  /// alone where the runtime is not asked.
+  std::string compareGraph(Model &model, const Run &reference, llvm::StringRef text, uint32_t seed,
+                           std::optional<std::string> &refused, FuzzOutcome &outcome) const;
+
 private:
   const NativeRuntime &runtime;
   std::string directory;

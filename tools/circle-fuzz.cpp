@@ -34,7 +34,7 @@ cl::opt<std::string> keep("keep", cl::value_desc("DIR"), cl::cat(category),
 cl::opt<std::string> check("check", cl::value_desc("MODEL.origo"), cl::cat(category),
                            cl::desc("Check this model as a graph, or with --operators=1 as a single operator"));
 cl::opt<std::string> native("native", cl::value_desc("LIBRARY"), cl::cat(category),
-                            cl::desc("Compare single operators with TensorFlow Lite: this libtensorflowlite_c.so, too"));
+                            cl::desc("Compare with TensorFlow Lite: this libtensorflowlite_c.so, too"));
 cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
                           cl::desc("A model that takes longer is a finding (default: 60)"));
 cl::extrahelp examples("\nExamples:\n"
@@ -53,7 +53,7 @@ struct Shared {
 
 FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::StringRef directory,
                      const FuzzNative *native) {
-  return isGraph ? checkGraph(text, number, directory) : checkOperator(text, number, native);
+  return isGraph ? checkGraph(text, number, directory, native) : checkOperator(text, number, native);
 }
 
 /// Checks models in a child process, which ends at a finding or a crash; the next one goes on behind it.
@@ -126,7 +126,7 @@ private:
         ::_exit(1);
     }
     for (; next < end; shared->at = ++next) {
-      ::alarm(runtime ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
+      ::alarm(runtime && !isGraph ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
       FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory,
                                      native ? &*native : nullptr);
       shared->ran += outcome.ran;

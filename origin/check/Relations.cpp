@@ -134,6 +134,20 @@ bool fitsAxis(const FileGraph &file, const FileGraph &source, const FileSubgraph
   return true;
 }
 
+/// One factor for each place along the axis.
+bool scale(Shape &shape, const MapStep &step) {
+  if (!shape.rankKnown)
+    return true;
+  if (step.axis < 0 || step.axis >= static_cast<int64_t>(shape.dims.size()))
+    return false;
+  int64_t &dim = shape.dims[step.axis];
+  auto places = static_cast<int64_t>(step.factors.size());
+  if (dim >= 0 && (shape.atLeast ? places < dim : places != dim))
+    return false;
+  dim = places;
+  return true;
+}
+
 const char *stepName(MapStep::Kind kind) {
   static const char *const names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "unknown", "scaled"};
   return names[kind];
@@ -155,9 +169,7 @@ bool apply(const FileGraph &file, const FileGraph &source, const FileSubgraph &g
   case MapStep::Affine:
     return fitsAxis(file, source, graph, shape, step);
   case MapStep::Scaled:
-    return !shape.rankKnown ||
-           (step.axis < static_cast<int64_t>(shape.dims.size()) &&
-            (shape.dims[step.axis] < 0 || step.factors.size() == static_cast<uint64_t>(shape.dims[step.axis])));
+    return scale(shape, step);
   case MapStep::Cast:
   case MapStep::Quantize:
     return true;
