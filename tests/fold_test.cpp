@@ -205,6 +205,20 @@ TEST(Fold, ChannelsKeepTheirScales) {
     }
 }
 
+// In every vector and behind the last one.
+TEST(Fold, HalvesAreRoundedAwayFromZero) {
+  Random random(5);
+  std::vector<float> numbers{NAN, INFINITY, -INFINITY, -0.f, 1e-40f, 0.49999997f, -0.49999997f, 3e38f};
+  while (numbers.size() < 100003)
+    numbers.push_back(static_cast<float>(static_cast<int>(below(random, 1100)) - 550) / 4);
+  for (int64_t zero : {0, -128, 5}) {
+    float scales[] = {0.5f};
+    Quantization q = quantization(scales, zero, 0);
+    DetachedTensor result{TensorType::INT8, {}, {}, &q};
+    EXPECT_TRUE(compare(Op::QUANTIZE, {constant<float>(TensorType::FLOAT32, {100003}, numbers)}, {result}, random).lazy);
+  }
+}
+
 TEST(Fold, NumbersWithoutAResultAreFoundWhereverTheyAre) {
   Random random(4);
   std::vector<int32_t> ones(100000, 1);

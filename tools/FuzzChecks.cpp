@@ -259,15 +259,22 @@ private:
     return after.model->rewrites == made ? "" : "there is more to do the second time: " + last;
   }
 
-  /// Some of the rewrites, a file, the others.
+  /// Some of the rewrites, a file, the others; in the middle, and at a place that the seed chooses.
   std::string divided(Imported &, Imported &after, const Pipeline &pipeline, PayloadStore &store) {
-    if (!after.model->rewrites)
+    const uint32_t rewrites = after.model->rewrites;
+    if (!rewrites)
       return "";
+    std::string finding = divided(rewrites / 2, pipeline, store);
+    uint32_t chosen = (seed * 2654435761u) % rewrites;
+    return finding.empty() && chosen != rewrites / 2 ? divided(chosen, pipeline, store) : finding;
+  }
+
+  std::string divided(uint32_t first, const Pipeline &pipeline, PayloadStore &store) {
     Loaded part = load(text, store);
     if (!part)
       return llvm::toString(part.takeError());
     RunOptions options;
-    options.fuel = after.model->rewrites / 2;
+    options.fuel = first;
     if (llvm::Error error = runPipeline(*part->model, pipeline, store, options))
       return llvm::toString(std::move(error));
     if (std::string finding = save(*part, path("part")); !finding.empty())
@@ -280,7 +287,7 @@ private:
     if (std::string finding = save(*rest, path("divided")); !finding.empty())
       return finding;
     std::string finding = checkLaws(path("divided"), path("source"));
-    return finding.empty() ? "" : "divided by a file: " + finding;
+    return finding.empty() ? "" : "divided by a file after " + std::to_string(first) + " rewrites: " + finding;
   }
 };
 

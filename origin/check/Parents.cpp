@@ -241,16 +241,18 @@ private:
       if (far)
         return; // nothing is shown
     }
-    // What moves data may have been put behind operators that do not mind. Where it moves nothing, no tensor in between
-    // tells that it has not been done yet.
+    // What moves data may have been put behind operators that do not mind.
     auto moves = [](const FileGraph &file, uint32_t op) {
       const OperatorInfo *info = file.opcode(op).info;
       return info && info->has(Trait::DataMovement);
     };
     llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
-      return missed(id) && source.subgraphOfOperator(id) == graph &&
-             !(moves(source, id) && (moves(context.target, op) || movesNothing(source, id)));
+      return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
     });
+    // Where several together move nothing, no tensor in between tells that they have not been done yet.
+    constexpr size_t most = 64; // of a true map there are a few
+    if (claimed.size() <= most)
+      excuseDetours(source, llvm::to_vector(claimed), claimed);
     if (claimed.empty())
       return;
     if (classes.empty())

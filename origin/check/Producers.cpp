@@ -227,24 +227,14 @@ private:
       }
       at = data;
     }
-    excuseDetours(llvm::to_vector(llvm::reverse(way)), missing);
+    // Another one may claim some of them, and others the rest.
+    excuseDetours(source, llvm::to_vector(llvm::reverse(way)), missing);
     for (uint32_t origin : missing)
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
                context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
                ", which is between them, is not among its origins";
       });
-  }
-
-  /// Operators that follow each other on the way and together move nothing are nothing for this one, which may claim some
-  /// of them, and others the rest.
-  void excuseDetours(llvm::ArrayRef<uint32_t> way, llvm::SmallVectorImpl<uint32_t> &missing) const {
-    for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
-      for (size_t count = 1; count <= farthest && first + count <= way.size(); ++count) {
-        llvm::ArrayRef<uint32_t> part = way.slice(first, count);
-        if (llvm::any_of(missing, [&](uint32_t id) { return llvm::is_contained(part, id); }) && movesNothing(*context.source, part))
-          llvm::erase_if(missing, [&](uint32_t id) { return llvm::is_contained(part, id); });
-      }
   }
 
   /// Does the way of what it was given lead there by itself? Then it became nothing before that went there.
