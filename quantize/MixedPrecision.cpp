@@ -5,7 +5,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <numeric>
 #include <set>
 
 namespace origo::quantize {
@@ -71,60 +70,6 @@ llvm::Expected<MixedPrecision> bisectDepth(llvm::ArrayRef<unsigned> depths, bool
     }
     (suffices == front ? most : least) = cut;
   }
-  return found;
-}
-
-llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, double bound, MeasureWide measure) {
-  auto measured = ends(costs.size(), measure);
-  if (!measured)
-    return measured.takeError();
-  MixedPrecision found = std::move(*measured);
-  found.wide.assign(costs.size(), false);
-  found.error = found.narrowError;
-  if (found.narrowError <= bound)
-    return found;
-  if (found.wideError > bound)
-    return makeError("with 16 bits everywhere the error is still " + text(found.wideError));
-  auto only = [&](llvm::ArrayRef<size_t> layers) {
-    WideLayers wide(costs.size(), false);
-    for (size_t layer : layers)
-      wide[layer] = true;
-    return wide;
-  };
-  std::vector<double> worth;
-  for (size_t layer = 0; layer < costs.size(); ++layer) {
-    auto alone = measure(only(layer));
-    if (!alone)
-      return alone.takeError();
-    worth.push_back((found.narrowError - *alone) / static_cast<double>(std::max<uint64_t>(costs[layer], 1)));
-  }
-  std::vector<size_t> order(costs.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](size_t a, size_t b) { return worth[a] > worth[b]; });
-  size_t low = 0, high = order.size(); // `low` of them do not suffice, `high` do
-  found.error = found.wideError;
-  while (high - low > 1) {
-    size_t middle = (low + high) / 2;
-    auto error = measure(only(llvm::ArrayRef(order).take_front(middle)));
-    if (!error)
-      return error.takeError();
-    (*error <= bound ? high : low) = middle;
-    if (*error <= bound)
-      found.error = *error;
-  }
-  order.resize(high);
-  for (size_t i = order.size(); i-- > 0;) {
-    std::vector<size_t> without = order;
-    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-    auto error = measure(only(without));
-    if (!error)
-      return error.takeError();
-    if (*error > bound)
-      continue;
-    order = std::move(without);
-    found.error = *error;
-  }
-  found.wide = only(order);
   return found;
 }
 

@@ -28,11 +28,6 @@ std::vector<unsigned> depthsOf(const Subgraph &graph);
 llvm::Expected<MixedPrecision> bisectDepth(llvm::ArrayRef<unsigned> depths, bool front, double ratio,
                                            MeasureWide measure);
 
-/// The layers that bring the error to `bound` at the least cost. Each is measured alone; those that gain most for what
-/// they cost come first, as many as are needed by bisection, and of these each is left out again that is not. An error:
-/// 16 bits everywhere do not suffice.
-llvm::Expected<MixedPrecision> cheapestLayers(llvm::ArrayRef<uint64_t> costs, double bound, MeasureWide measure);
-
 /// Variances of layer norms, and what softmax subtracts and exponentiates, where they are spelt out: parts that 8 bits
 /// are too few for.
 WideLayers layerNormVariances(const Subgraph &graph);

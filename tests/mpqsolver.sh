@@ -41,14 +41,40 @@ most=$(awk -v e="$q8" 'BEGIN { print e * 0.8 }')
 circle-mpqsolver --max_error "$most" --data random --input_model net.circle --output_model bound.circle --save_intermediate bound \
   >log 2>&1 || fail "--max_error: $(<log)"
 awk -v most="$most" '/^FINAL /{ ok = $2 <= most } END { exit !ok }' bound/errors.mpq.txt || fail "$(tail -n 1 bound/errors.mpq.txt), not $most"
-refused_after_notes 'with 16 bits everywhere the error is still' circle-mpqsolver --max_error 0 --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'with each operator at its finest the error is still' circle-mpqsolver --max_error 0 --levels uint8,int16 --data random --input_model net.circle --output_model x.circle
 [[ ! -e x.circle ]] || fail "a model in spite of an error"
+
+# Budgets. With a cost file nothing is measured but errors: the same file, the same configuration, and what costs nothing is free.
+solve() { circle-mpqsolver --data random --input_model minmax.circle "$@" >log 2>&1; }
+costOf() { sed -nE 's/.* at a cost of ([0-9.e+]+); .*/\1/p' log; }
+solve --max_error 0.000001 --levels uint8,float32 --config floats.json || fail "--levels: $(<log)"
+grep -q '"float32"' floats.json && ! grep -q '"int16"' floats.json || fail "--levels uint8,float32: $(<floats.json)"
+circle-quantizer --quantize_with_minmax float32 uint8 channel --config floats.json minmax.circle floats.circle 2>log || fail "floats.json: $(<log)"
+least=$(solve --max_error 1000 --config least.json && costOf)
+budget=$(awk -v least="$least" 'BEGIN { print int(least * 1.3) }')
+solve --max_bytes "$budget" --config bytes.json || fail "--max_bytes: $(<log)"
+awk -v most="$budget" -v cost="$(costOf)" -v least="$least" 'BEGIN { exit !(cost > least && cost <= most) }' || fail "--max_bytes $budget: $(head -n 1 log)"
+refused_after_notes 'with each operator at its cheapest the cost is still' circle-mpqsolver --max_bytes 10 --data random --input_model net.circle --output_model x.circle
+circle-mpqsolver --measure_costs costs.json --data random --input_model minmax.circle >log 2>&1 || fail "--measure_costs: $(<log)"
+(($(grep -c '"uint8"' costs.json) >= 5)) && (($(grep -c '"float32"' costs.json) >= 5)) || fail "$(<costs.json)"
+# A backend whose floats take thrice as long, and that has no kernels of 16 bits.
+awk '/"name"/{ print; print "      \"uint8\": 1,"; print "      \"float32\": 3"; next } !/"(uint8|int16|float32)"/' costs.json >hand.json
+solve --max_time 1e9 --costs hand.json --config all.json || fail "--max_time: $(<log)"
+! grep -q '"int16"' all.json || fail "a level that costs nothing known"
+most=$(solve --max_error 1000 --costs hand.json --config none.json && costOf)
+solve --max_time "$((most + 5))" --costs hand.json --config once.json || fail "--max_time: $(<log)"
+(($(grep -c '"float32"' once.json) <= 2)) || fail "five more are two floats: $(<once.json)"
+solve --max_time "$((most + 5))" --costs hand.json --config twice.json && cmp once.json twice.json || fail "the same costs, another configuration"
+refused_after_notes '--max_time needs --costs' circle-mpqsolver --max_time 1 --data random --input_model net.circle --output_model x.circle
+refused_after_notes '--levels: "int4" is none' circle-mpqsolver --max_error 1 --levels int4 --data random --input_model net.circle --output_model x.circle
+echo '{"layers": [{"name": "nobody"}]}' >bad.json
+refused_after_notes 'layer "nobody" is no first result' circle-mpqsolver --max_time 1 --costs bad.json --data random --input_model net.circle --output_model x.circle
 
 circle-mpqsolver --u8_softmax_with_s16_sub_exp --u8_layernorm_with_s16_variance --input_model minmax.circle --output_model p.circle >log 2>&1 ||
   fail "patterns: $(<log)"
 grep -q '^0 of [0-9]* operators have 16 bits' log || fail "$(<log)"
 
-refused_after_notes 'needs one of --bisection and --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'needs one of --bisection, --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
 refused_after_notes 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
 refused_after_notes 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle

@@ -124,6 +124,14 @@ grep -q '"dtype": "float32"' keep.json || fail "no layer is kept: $(<found)"
 circle-quantizer --scheme int8 --input_data random --config keep.json net.tflite kept.tflite 2>log || fail "--config: $(<log)"
 visq -f net.tflite -q kept.tflite --records 1 --blame_records 1 --bound 0.001 | grep -q 'within the bound' || fail "the config does not keep what it promises"
 
+# A verdict for scripts: status 2, and which output. Of random records there are as many as wanted.
+errors --records 1 --limit 1000 >/dev/null || fail "--limit 1000"
+status=0
+errors --records 1 --limit 0.0000001 >/dev/null 2>log || status=$?
+((status == 2)) && grep -q '^visq: output ".*": MPEIR .*, more than 1e-07$' log || fail "--limit: status $status: $(<log)"
+errors --records 7 --json seven && grep -q '"records":7' seven || fail "seven random records"
+refused_after_notes '--limit goes with a metric of which more is worse' errors --limit 1 --metric cosine
+
 refused_after_notes 'needs --fp32_circle and --q_circle' visq -f net.tflite
 refused_after_notes 'no operator of the source, and no scope, is called "nonsense"' circle-interpreter --seed 1 --source net.tflite --swap nonsense q.tflite
 refused_after_notes '--source goes with --tap-source or --swap' circle-interpreter --seed 1 --source net.tflite q.tflite

@@ -1,7 +1,8 @@
-/// Finds the layers of a quantised model that need 16 bits.
+/// Finds the layers of a quantised model that need 16 bits, or floats.
 
 #include "eval/RealNumbers.h"
 #include "passes/Pipeline.h"
+#include "quantize/Assignment.h"
 #include "quantize/Config.h"
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
@@ -45,7 +46,18 @@ cl::opt<std::string> visqFile("visq_file", cl::value_desc("FILE"), cl::cat(categ
                               cl::desc("Errors by layer, from visq"));
 cl::opt<double>
     bound("max_error", cl::value_desc("E"), cl::cat(category),
-          cl::desc("Instead of --bisection: the layers that bring the error to E at the fewest bytes more"));
+          cl::desc("Instead of --bisection: the cheapest uint8, int16 and float32 of layers with an error of at most E"));
+cl::opt<double> mostBytes("max_bytes", cl::value_desc("N"), cl::cat(category),
+                          cl::desc("Likewise: the least error with at most N bytes of weights and results of layers"));
+cl::opt<double> mostTime("max_time", cl::value_desc("T"), cl::cat(category),
+                         cl::desc("Likewise: the least error that takes at most T, by --costs"));
+cl::opt<std::string> costFile("costs", cl::value_desc("FILE"), cl::cat(category),
+                              cl::desc("What each layer costs at each level, in JSON, for --max_time, and for --max_error "
+                                       "instead of bytes"));
+cl::opt<std::string> writeCosts("measure_costs", cl::value_desc("FILE"), cl::cat(category),
+                                cl::desc("Writes such a file: milliseconds on our engine, with --data"));
+cl::list<std::string> levelNames("levels", cl::value_desc("uint8,int16,float32"), cl::CommaSeparated,
+                                 cl::cat(category), cl::desc("Only these levels, for budgets"));
 cl::opt<std::string> inputType("input_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
                                cl::desc("Of inputs: uint8, int16 or float32"));
 cl::opt<std::string> outputType("output_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
@@ -62,6 +74,11 @@ cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl
                                   cl::desc("Writes each configuration, its model and the errors there"));
 cl::opt<std::string> configFile("config", cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes what was found for circle-quantizer --config"));
+
+/// How many budgets are given.
+unsigned budgets() {
+  return (bound.getNumOccurrences() != 0) + (mostBytes.getNumOccurrences() != 0) + (mostTime.getNumOccurrences() != 0);
+}
 
 /// The input, read anew for each try.
 class Solver {
@@ -83,15 +100,24 @@ private:
   llvm::Error takeRanges();
   llvm::Expected<bool> inFront() const;
   llvm::Expected<MixedPrecision> solve();
+  llvm::Expected<LevelCosts> levelCosts() const;
+  llvm::Error solveBudget();
+  llvm::Error measureCosts();
   std::string nameOf(const Operator &op) const { return op.result() ? op.result()->name.str() : ""; }
-  llvm::Error quantize(Imported &imported, const WideLayers &wide, bool floatEnds);
-  llvm::Expected<double> errorOf(const WideLayers &wide);
+  llvm::Error quantize(Imported &imported, const Levels &levels, bool floatEnds);
+  llvm::Expected<double> errorOf(const Levels &levels);
   llvm::Expected<double> distance(eval::Session &session);
-  std::string configOf(const WideLayers &wide) const;
-  llvm::Error keep(const std::string &number, const WideLayers &wide, double error);
-  std::vector<uint64_t> costs() const;
-  llvm::Error finish(const WideLayers &wide);
+  std::string configOf(const Levels &levels) const;
+  llvm::Error keep(const std::string &number, const Levels &levels, double error);
+  llvm::Error finish(const Levels &levels);
 };
+
+Levels levelsOf(const WideLayers &wide) {
+  Levels levels;
+  for (bool isWide : wide)
+    levels.push_back(isWide ? Level::Int16 : Level::Int8);
+  return levels;
+}
 
 bool isQuantized(const Model &model) {
   for (const auto &graph : model.subgraphs)
@@ -141,21 +167,23 @@ llvm::Error Solver::takeRanges() {
   return llvm::Error::success();
 }
 
-/// With 16 bits for `wide`. Ends that stay floats are compared; the scheme's own are for the file.
-llvm::Error Solver::quantize(Imported &imported, const WideLayers &wide, bool floatEnds) {
+/// Ends that stay floats are compared; the scheme's own are for the file.
+llvm::Error Solver::quantize(Imported &imported, const Levels &levels, bool floatEnds) {
   Model &model = *imported.model;
   if (statistics) {
     std::vector<std::string> silent;
     if (llvm::Error error = setRanges(model, *statistics, {{}}, silent))
       return error;
   }
-  auto wider = oneChoice("int16", "channel");
-  if (!wider)
-    return wider.takeError();
   Scheme asked = scheme;
-  for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
-    if (isWide && !nameOf(op).empty())
-      asked.layers[nameOf(op)] = *wider;
+  for (auto [op, level] : llvm::zip_equal(graph().operators, levels)) {
+    if (level == Level::Int8 || nameOf(op).empty())
+      continue;
+    auto choice = oneChoice(levelName(level), "channel");
+    if (!choice)
+      return choice.takeError();
+    asked.layers[nameOf(op)] = *choice;
+  }
   if (floatEnds)
     asked.inputs = asked.outputs = {TensorType::FLOAT32};
   if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(asked)), store, {}))
@@ -165,7 +193,7 @@ llvm::Error Solver::quantize(Imported &imported, const WideLayers &wide, bool fl
   return llvm::Error::success();
 }
 
-llvm::Expected<double> Solver::errorOf(const WideLayers &wide) {
+llvm::Expected<double> Solver::errorOf(const Levels &levels) {
   // Runtimes have few kernels for weights of 16 bits. Floats that are rounded to what the integers hold are as far off.
   auto faked = load(input, {}, store);
   if (!faked)
@@ -173,7 +201,7 @@ llvm::Expected<double> Solver::errorOf(const WideLayers &wide) {
   Scheme fake;
   fake.dialect = Dialect::One;
   fake.common.mode = Scheme::Mode::Fake;
-  llvm::Error failed = quantize(*faked, wide, true);
+  llvm::Error failed = quantize(*faked, levels, true);
   if (!failed)
     failed = runPipeline(*faked->model, Pipeline::quantization(planBy(fake)), store, {});
   if (failed)
@@ -187,9 +215,9 @@ llvm::Expected<double> Solver::errorOf(const WideLayers &wide) {
   auto error = distance(*session);
   if (!error)
     return error.takeError();
-  bool some = llvm::is_contained(wide, true), all = !llvm::is_contained(wide, false);
-  std::string number = !some ? "Q8" : all ? "Q16" : std::to_string(++tried);
-  if (llvm::Error failed = keep(number, wide, *error))
+  auto all = [&](Level level) { return llvm::all_of(levels, [&](Level one) { return one == level; }); };
+  std::string number = all(Level::Int8) ? "Q8" : all(Level::Int16) ? "Q16" : std::to_string(++tried);
+  if (llvm::Error failed = keep(number, levels, *error))
     return failed;
   return *error;
 }
@@ -222,22 +250,104 @@ llvm::Expected<double> Solver::distance(eval::Session &session) {
   return sum / static_cast<double>(count);
 }
 
-/// Bytes that an operator takes more with 16 bits: of its weights and of what it computes.
-std::vector<uint64_t> Solver::costs() const {
-  std::vector<uint64_t> costs;
-  for (const Operator &op : graph().operators) {
-    uint64_t elements = 0;
-    for (const Use &use : op.operands())
-      if (const Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32)
-        elements += value->elementCount().value_or(0);
-    for (const Value *value : op.results())
-      elements += value ? value->elementCount().value_or(0) : 0;
-    costs.push_back(elements);
+/// What --costs says; else bytes: of weights and of what operators compute.
+llvm::Expected<LevelCosts> Solver::levelCosts() const {
+  LevelCosts costs;
+  if (!costFile.empty()) {
+    auto file = readInput(costFile);
+    if (!file)
+      return makeError(printable(costFile, 300) + ": " + file.getError().message());
+    auto read = readCosts((*file)->getBuffer(), graph());
+    if (!read)
+      return inFile(costFile, read.takeError());
+    costs = std::move(*read);
+  } else {
+    for (const Operator &op : graph().operators) {
+      uint64_t elements = 0;
+      for (const Use &use : op.operands())
+        if (const Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32)
+          elements += value->elementCount().value_or(0);
+      for (const Value *value : op.results())
+        elements += value ? value->elementCount().value_or(0) : 0;
+      auto bytes = static_cast<double>(elements);
+      costs.push_back({bytes, 2 * bytes, 4 * bytes});
+    }
   }
+  for (auto &cost : costs)
+    for (size_t k = 0; k < levelCount; ++k)
+      if (!levelNames.empty() && !llvm::is_contained(levelNames, levelName(static_cast<Level>(k))))
+        cost[k].reset();
   return costs;
 }
 
-std::string Solver::configOf(const WideLayers &wide) const {
+llvm::Error Solver::solveBudget() {
+  auto costs = levelCosts();
+  if (!costs)
+    return costs.takeError();
+  auto measure = [&](const Levels &levels) { return errorOf(levels); };
+  double budget = mostBytes.getNumOccurrences() ? mostBytes : mostTime;
+  auto found = bound.getNumOccurrences() ? cheapestWithin(*costs, bound, measure) : bestWithin(*costs, budget, measure);
+  if (!found)
+    return inFile(input, found.takeError());
+  phase(nullptr);
+  llvm::outs() << llvm::format("mean absolute error: %.4g at a cost of %.6g; %.4g at the least, of %.6g\n", found->error,
+                               found->cost, found->errorAtLeast, found->leastCost);
+  for (auto [op, level] : llvm::zip_equal(graph().operators, found->levels))
+    if (level != Level::Int8)
+      llvm::outs() << "  " << levelName(level) << ' ' << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
+  if (llvm::Error error = keep("FINAL", found->levels, found->error))
+    return error;
+  return finish(found->levels);
+}
+
+/// Milliseconds of each layer, all others at the same level: the least of some runs, for what disturbs makes them longer.
+/// An operator's time is that of what computes its result. A level at which our engine does not run the model is left out.
+llvm::Error Solver::measureCosts() {
+  LevelCosts costs(graph().operators.size());
+  for (Level level : {Level::Int8, Level::Int16, Level::Float}) {
+    auto model = load(input, {}, store);
+    if (!model)
+      return model.takeError();
+    if (level != Level::Float)
+      if (llvm::Error error = quantize(*model, Levels(costs.size(), level), true))
+        return error;
+    eval::CompileOptions options;
+    options.engine = eval::Engine::Fast;
+    phase("executing");
+    auto session = eval::compile(*model->model, options);
+    if (!session) {
+      note(levelName(level) + " is left out: " + llvm::toString(session.takeError()));
+      continue;
+    }
+    llvm::StringMap<double> least; // by the name of the first result
+    auto inputs = records->read(0);
+    if (!inputs)
+      return inputs.takeError();
+    std::vector<eval::TensorRef> refs(inputs->begin(), inputs->end());
+    eval::State state;
+    eval::RunOptions run;
+    run.state = &state;
+    bool failed = false;
+    for (unsigned round = 0; round < 10 && !failed; ++round) {
+      run.timer = [&](const Operator &op, auto begin, auto end) {
+        double ms = std::chrono::duration<double, std::milli>(end - begin).count();
+        auto [known, isNew] = least.try_emplace(nameOf(op), ms);
+        known->second = std::min(known->second, ms);
+      };
+      auto outputs = session->run(refs, run);
+      if (!outputs)
+        note(levelName(level) + " is left out: " + llvm::toString(outputs.takeError()));
+      failed = !outputs;
+    }
+    for (auto [op, cost] : llvm::zip_equal(graph().operators, costs))
+      if (auto found = least.find(nameOf(op)); !failed && found != least.end())
+        cost[static_cast<size_t>(level)] = found->second;
+  }
+  phase(nullptr);
+  return writeTextFile(writeCosts, costsText(costs, graph(), "ms"));
+}
+
+std::string Solver::configOf(const Levels &levels) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream out(os, 2);
@@ -246,11 +356,11 @@ std::string Solver::configOf(const WideLayers &wide) const {
     out.attribute("default_granularity", granularity.getValue());
     out.attribute("model_path", llvm::json::fixUTF8(llvm::sys::path::filename(input)));
     out.attributeArray("layers", [&] {
-      for (auto [op, isWide] : llvm::zip_equal(graph().operators, wide))
-        if (isWide && !nameOf(op).empty())
-          out.object([&, &op = op] {
+      for (auto [op, level] : llvm::zip_equal(graph().operators, levels))
+        if (level != Level::Int8 && !nameOf(op).empty())
+          out.object([&, &op = op, level = level] {
             out.attribute("name", llvm::json::fixUTF8(nameOf(op)));
-            out.attribute("dtype", "int16");
+            out.attribute("dtype", levelName(level));
             out.attribute("granularity", "channel");
           });
     });
@@ -258,7 +368,7 @@ std::string Solver::configOf(const WideLayers &wide) const {
   return text + "\n";
 }
 
-llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, double error) {
+llvm::Error Solver::keep(const std::string &number, const Levels &levels, double error) {
   if (intermediate.empty())
     return llvm::Error::success();
   llvm::raw_string_ostream(errors) << number << ' ' << llvm::format("%.9g", error) << '\n';
@@ -269,12 +379,12 @@ llvm::Error Solver::keep(const std::string &number, const WideLayers &wide, doub
     return llvm::Error::success();
   bool final = number == "FINAL";
   if (llvm::Error failed = writeTextFile(
-          folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json", configOf(wide)))
+          folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json", configOf(levels)))
     return failed;
   auto model = load(input, {}, store);
   if (final || !model)
     return model.takeError();
-  if (llvm::Error failed = quantize(*model, wide, false))
+  if (llvm::Error failed = quantize(*model, levels, false))
     return failed;
   return save(*model, folder + "quantized_" + number + ".mpq.circle", {});
 }
@@ -296,9 +406,7 @@ llvm::Expected<bool> Solver::inFront() const {
 }
 
 llvm::Expected<MixedPrecision> Solver::solve() {
-  auto measure = [&](const WideLayers &wide) { return errorOf(wide); };
-  if (bound.getNumOccurrences())
-    return cheapestLayers(costs(), bound, measure);
+  auto measure = [&](const WideLayers &wide) { return errorOf(levelsOf(wide)); };
   std::vector<unsigned> depths = depthsOf(graph());
   if (bisection == "auto" && visqFile.empty()) {
     auto front = bisectDepth(depths, true, ratio, measure);
@@ -319,12 +427,12 @@ llvm::Expected<MixedPrecision> Solver::solve() {
   return bisectDepth(depths, front, ratio, measure);
 }
 
-llvm::Error Solver::finish(const WideLayers &wide) {
+llvm::Error Solver::finish(const Levels &levels) {
   if (!configFile.empty())
-    if (llvm::Error error = writeTextFile(configFile, configOf(wide)))
+    if (llvm::Error error = writeTextFile(configFile, configOf(levels)))
       return error;
   return output.empty() ? llvm::Error::success() : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) {
-    return quantize(imported, wide, false);
+    return quantize(imported, levels, false);
   });
 }
 
@@ -348,7 +456,7 @@ llvm::Error Solver::run() {
       for (size_t i = 0; i < wide.size(); ++i)
         wide[i] = wide[i] || part[i];
     llvm::outs() << llvm::count(wide, true) << " of " << wide.size() << " operators have 16 bits\n";
-    return finish(wide);
+    return finish(levelsOf(wide));
   }
   eval::CompileOptions options;
   options.engine = eval::Engine::Fast;
@@ -363,6 +471,10 @@ llvm::Error Solver::run() {
   if (!opened)
     return opened.takeError();
   records = std::move(*opened);
+  if (!writeCosts.empty())
+    return measureCosts();
+  if (budgets())
+    return solveBudget();
   auto found = solve();
   if (!found)
     return inFile(input, found.takeError());
@@ -373,21 +485,30 @@ llvm::Error Solver::run() {
   for (auto [op, wide] : llvm::zip_equal(graph().operators, found->wide))
     if (wide)
       llvm::outs() << "  " << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
-  if (llvm::Error error = keep("FINAL", found->wide, found->error))
+  if (llvm::Error error = keep("FINAL", levelsOf(found->wide), found->error))
     return error;
-  return finish(found->wide);
+  return finish(levelsOf(found->wide));
 }
 
 int checkAndRun() {
-  if (input.empty() || (output.empty() && configFile.empty()))
+  if (input.empty() || (output.empty() && configFile.empty() && writeCosts.empty()))
     return fail("needs --input_model, and --output_model or --config; --help shows examples");
   if (quantizedType != "uint8")
     return fail("--quantized_dtype: \"" + printable(quantizedType) + "\": only uint8 is mixed with 16 bits");
   if (!(ratio >= 0 && ratio <= 1))
     return fail("--qerror_ratio lies between 0 and 1");
-  bool patterns = layerNorms || softmaxes, searches = bisection.getNumOccurrences() || bound.getNumOccurrences();
-  if (patterns == searches || (bisection.getNumOccurrences() && bound.getNumOccurrences()))
-    return fail("needs one of --bisection and --max_error, or patterns");
+  unsigned searches = (bisection.getNumOccurrences() != 0) + budgets() + !writeCosts.empty();
+  if (searches + (layerNorms || softmaxes) != 1)
+    return fail("needs one of --bisection, --max_error, --max_bytes, --max_time and --measure_costs, or patterns");
+  if (mostTime.getNumOccurrences() && costFile.empty())
+    return fail("--max_time needs --costs; --measure_costs writes such a file");
+  if (!costFile.empty() && (!budgets() || mostBytes.getNumOccurrences()))
+    return fail("--costs goes with --max_time or --max_error");
+  if (!levelNames.empty() && !budgets())
+    return fail("--levels goes with --max_error, --max_bytes or --max_time");
+  for (const std::string &name : levelNames)
+    if (name != "uint8" && name != "int16" && name != "float32")
+      return fail("--levels: \"" + printable(name) + "\" is none; give some of uint8,int16,float32");
   if (bisection.getNumOccurrences() && bisection != "auto" && bisection != "true" && bisection != "false")
     return fail("--bisection: \"" + printable(bisection) + "\" is none; give auto, true or false");
   if (searches && data.empty())
@@ -401,10 +522,13 @@ int checkAndRun() {
 int main(int argc, char **argv) {
   return tools::main(
       argc, argv, "circle-mpqsolver", {&category},
-      "Finds the layers of a quantised model that need 16 bits, and quantises so.\n\n"
+      "Finds the layers of a quantised model that need 16 bits or floats, and quantises so.\n\n"
       "  circle-mpqsolver --bisection auto --qerror_ratio 0.3 --data images.h5 \\\n"
       "                   --input_model net.circle --output_model net_mixed.circle\n"
       "  circle-mpqsolver --max_error 0.01 --data images.npy --input_model net.circle --config mixed.json\n"
+      "  circle-mpqsolver --max_bytes 500000 --data images.npy --input_model net.circle --config mixed.json\n"
+      "  circle-mpqsolver --measure_costs costs.json --data images.npy --input_model net.circle\n"
+      "  circle-mpqsolver --max_time 3.5 --costs costs.json --data images.npy --input_model net.circle --config mixed.json\n"
       "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
       checkAndRun);
 }

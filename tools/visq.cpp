@@ -33,7 +33,7 @@ cl::opt<std::string>
          cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
                   "time, between -1 and 1"));
 cl::alias dataToo("d", cl::aliasopt(data), cl::desc("The same"), cl::cat(category));
-cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category), cl::desc("Only the first N records"));
+cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category), cl::desc("Only the first N records; of random ones so many"));
 cl::opt<std::string>
     metricName("metric", cl::value_desc("NAME"), cl::init("MPEIR"), cl::cat(category),
                cl::desc("MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and "
@@ -46,6 +46,8 @@ cl::opt<double>
     bound("bound", cl::value_desc("ERROR"), cl::cat(category),
           cl::desc("Finds the fewest layers to be kept float for an output error of at most that, measured like "
                    "an effect"));
+cl::opt<double> limit("limit", cl::value_desc("ERROR"), cl::cat(category),
+                      cl::desc("Exit status 2 where an output's --metric is more than that, as circle2circle --bisect asks"));
 cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(category),
                             cl::desc("With --bound: writes them for circle-quantizer --config"));
 cl::opt<unsigned> mostRuns("most_runs", cl::value_desc("N"), cl::init(200), cl::cat(category),
@@ -174,7 +176,9 @@ llvm::Expected<ErrorPart> measure(ErrorRun &run, std::vector<Sample> &samples) {
   auto numbers = steps::runRecords(
       run,
       [](llvm::ArrayRef<eval::Port> inputs) {
-        return steps::recordsAt(data.empty() ? "random" : std::string(data), inputs);
+        bool random = data.empty() || data == "random";
+        return random && most.getNumOccurrences() ? quantize::seededRecords(inputs, most)
+                                                  : steps::recordsAt(random ? "random" : std::string(data), inputs);
       },
       records);
   if (!numbers)
@@ -208,7 +212,34 @@ llvm::Expected<ErrorPart> partOf(ErrorRun &run, const Related &models, std::vect
   return part;
 }
 
-llvm::Error compare(const ErrorMetric &metric) {
+/// Whether an output is off by more than --limit, or has no figure; of those that are, one is told.
+bool exceedsLimit(const ErrorReport &report, const ErrorMetric &metric) {
+  llvm::DenseSet<const Value *> outputs;
+  if (!report.source.subgraphs.empty())
+    outputs.insert(report.source.subgraphs[0]->outputs.begin(), report.source.subgraphs[0]->outputs.end());
+  for (const Signature &signature : report.source.signatures)
+    for (const Signature::Entry &entry : signature.outputs)
+      outputs.insert(entry.value);
+  for (const ErrorRow &row : report.rows) {
+    if (!outputs.contains(row.value))
+      continue;
+    auto error = row.total.empty() ? std::nullopt : metric.of(row.total.figures(row.scale));
+    if (error && *error <= limit && row.total.odd == 0)
+      continue;
+    llvm::errs() << "visq: output \"" << printable(row.value->name, 200) << "\": ";
+    if (!error)
+      llvm::errs() << "no " << metric.name << (row.unmeasured.empty() ? "" : ", for it " + row.unmeasured) << '\n';
+    else if (row.total.odd)
+      llvm::errs() << row.total.odd << " elements are finite in one of the two only\n";
+    else
+      llvm::errs() << metric.name << llvm::format(" %.4g, more than %.4g\n", *error, limit.getValue());
+    return true;
+  }
+  return false;
+}
+
+/// False: something is off by more than --limit.
+llvm::Expected<bool> compare(const ErrorMetric &metric) {
   PayloadStore store;
   auto models = loadRelated(source, result, store);
   if (!models)
@@ -245,14 +276,17 @@ llvm::Error compare(const ErrorMetric &metric) {
   want(json, &metric);
   if (llvm::Error error = write(report, files))
     return error;
-  if (bound.getNumOccurrences())
-    return findLayers(*run, report, samples);
+  if (bound.getNumOccurrences()) {
+    if (llvm::Error error = findLayers(*run, report, samples))
+      return error;
+    return true;
+  }
   phase(nullptr);
   if (byScope && json != "-")
     printErrorScopes(report, metric, llvm::outs());
   else if (files.empty() && statisticsFile.empty())
     printErrors(report, metric, part->own ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
-  return llvm::Error::success();
+  return !limit.getNumOccurrences() || !exceedsLimit(report, metric);
 }
 
 int checkAndRun() {
@@ -273,8 +307,12 @@ int checkAndRun() {
     return fail("--shard needs --stats, a file for --merge");
   if (!merge.empty() && (!data.empty() || shardText.getNumOccurrences()))
     return fail("--merge takes what parts have measured, so --data and --shard are of no use with it");
-  llvm::Error error = compare(*metric);
-  return error ? fail(std::move(error)) : 0;
+  if (limit.getNumOccurrences() && (metric->name == "PSNR" || metric->name == "cosine"))
+    return fail("--limit goes with a metric of which more is worse");
+  auto within = compare(*metric);
+  if (!within)
+    return fail(within.takeError());
+  return *within ? 0 : 2;
 }
 
 } // namespace
@@ -289,6 +327,7 @@ int main(int argc, char **argv) {
       "  visq -f net.tflite -q net_int8.tflite -d records/ --blame        the worst layers first\n"
       "  visq -f net.circle -q net_u8.circle -d images.npy --mpeir_output net.visq.json --dump_dot_graph\n"
       "  visq -f net.tflite -q net_int8.tflite -d records/ --bound 0.01 --config keep.json\n"
+      "  circle2circle -O1 --bisect='visq -f net.circle -d records/ --limit 0.01 -q' net.circle out.circle\n"
       "  visq -f net.circle -q net_u8.circle -d images.npy --blame --json errors.json\n"
       "  visq -f net.tflite -q net_int8.tflite -d records/ --shard 3/16 --stats part3.json\n"
       "  visq -f net.tflite -q net_int8.tflite --merge part*.json --json errors.json\n",

@@ -22,4 +22,5 @@ cat >"$folder/seeds/config.json" <<'END'
   {"name": "a", "dtype": "int16", "granularity": "channel"}, {"names": ["b", "c"], "dtype": "float32"}],
  "alternate": {"more": {"layers": [{"name": "nobody", "dtype": "uint8", "granularity": "layer"}]}}}
 END
+echo '{"unit": "ms", "layers": [{"name": "a", "uint8": 1, "int16": 2, "float32": 4}, {"name": "y", "uint8": 0.5}]}' >"$folder/seeds/costs.json"
 "$(dirname "$0")/bounded.sh" "$fuzzer" "$folder" "${4:-30000}" 8000

@@ -1,5 +1,6 @@
 #include "eval/Npy.h"
 #include "ir/text/Text.h"
+#include "quantize/Assignment.h"
 #include "quantize/Config.h"
 #include "quantize/Npz.h"
 #include "quantize/RecordParts.h"
@@ -95,6 +96,25 @@ static void config(llvm::StringRef bytes) {
                                                                        "  %y: f32[2,4] = MUL(%c, %a)\n"
                                                                        "}\n",
                                                                        ".", store));
+  const Subgraph &graph = *model->subgraphs[0];
+  if (auto costs = quantize::readCosts(bytes, graph)) {
+    auto again = quantize::readCosts(quantize::costsText(*costs, graph, "ms"), graph);
+    if (!again || *again != *costs)
+      __builtin_trap();
+    auto measure = [](const quantize::Levels &levels) -> llvm::Expected<double> {
+      return static_cast<double>(llvm::count(levels, quantize::Level::Int8));
+    };
+    if (auto found = quantize::bestWithin(*costs, 10, measure); !found)
+      fails(found.takeError());
+    else if (!(found->cost <= 10))
+      __builtin_trap();
+    if (auto found = quantize::cheapestWithin(*costs, 1, measure); !found)
+      fails(found.takeError());
+    else if (!(found->error <= 1))
+      __builtin_trap();
+  } else {
+    fails(costs.takeError());
+  }
   quantize::Scheme scheme;
   scheme.dialect = quantize::Dialect::One;
   if (fails(quantize::readConfig(bytes, *model, scheme)))
