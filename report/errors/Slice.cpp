@@ -4,6 +4,7 @@
 #include "report/errors/Live.h"
 #include "schema/TensorTypes.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo::report {
@@ -74,13 +75,17 @@ private:
   }
 };
 
-/// Is something wanted in what an operator calls?
-bool callsWanted(const Operator &op, llvm::function_ref<bool(const Value &)> wanted) {
+/// Is something wanted in what an operator calls? `looked`: at which subgraphs already.
+bool callsWanted(const Operator &op, llvm::function_ref<bool(const Value &)> wanted, llvm::DenseMap<const Subgraph *, bool> &looked) {
   return llvm::any_of(op.callees(), [&](const Subgraph *callee) {
-    return callee && llvm::any_of(callee->operators, [&](const Operator &inner) {
-             return callsWanted(inner, wanted) ||
-                    llvm::any_of(inner.results(), [&](const Value *value) { return value && wanted(*value); });
-           });
+    auto [known, isNew] = looked.try_emplace(callee, false);
+    if (!callee || !isNew)
+      return known->second;
+    bool found = llvm::any_of(callee->operators, [&](const Operator &inner) {
+      return callsWanted(inner, wanted, looked) ||
+             llvm::any_of(inner.results(), [&](const Value *value) { return value && wanted(*value); });
+    });
+    return looked[callee] = found;
   });
 }
 
@@ -93,12 +98,13 @@ llvm::Expected<RunPart> sliceOf(const Session &source, const Session &result, co
   if (!here || !there || !graph)
     return firstError(here, there, graph);
   Slicing slicing(pairs, std::move(*here), std::move(*there));
+  llvm::DenseMap<const Subgraph *, bool> looked;
   for (const Operator &op : (*graph)->operators) {
     for (const Value *value : op.results())
       if (value && wanted(*value))
         slicing.need(value);
     // What it leaves in a variable may be read by what computes.
-    if ((op.effects() & (uint8_t(Effect::WritesState) | uint8_t(Effect::Unknown))) || callsWanted(op, wanted))
+    if ((op.effects() & (uint8_t(Effect::WritesState) | uint8_t(Effect::Unknown))) || callsWanted(op, wanted, looked))
       slicing.compute(op);
   }
   slicing.close();
