@@ -149,7 +149,7 @@ llvm::Error Execution::runEntry(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       input.rankKnown = true;
       frame.arrangedFor.push_back(input.shape);
     }
-    frame.own = frame.plan.arrange(ShapeRun().run(frame.plan, shapes), options.memoryLimit);
+    frame.own = frame.plan.arrange(ShapeRun().run(frame.plan, shapes), options.memoryLimit, frame.plan.filed.order);
     release(frame.memory.bytes);
     frame.memory = {};
   }
@@ -158,6 +158,11 @@ llvm::Error Execution::runEntry(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
 
 llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
   const Plan &plan = frame.plan;
+  if (const Arrangement &wanted = plan.arranged(observer || part || frame.own); &wanted != frame.arranged) {
+    release(frame.memory.bytes);
+    frame.memory = {};
+    frame.arranged = &wanted;
+  }
   if (uint64_t bytes = frame.arena().bytes; !frame.memory.data && bytes) {
     if (llvm::Error error = reserve(bytes, nullptr))
       return error;
@@ -199,7 +204,8 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     tensor.shape = inputs[i].shape;
     tensor.storage = inputs[i].storage;
   }
-  for (const Step &step : plan.steps) {
+  for (int s : frame.arranged->order) {
+    const Step &step = plan.steps[s];
     if (llvm::Error error = checkTime(*step.op))
       return error;
     if (part && !part->computes.contains(step.op)) {
@@ -216,7 +222,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       for (int slot : step.results)
         if (slot >= 0)
           observer(*step.op, *plan.slots[slot].value, frame.tensors[slot]);
-    for (int slot : step.release)
+    for (int slot : frame.arranged->release[s])
       giveUp(frame.heap[slot]);
   }
   return llvm::Error::success();
@@ -236,7 +242,7 @@ llvm::Error Execution::takeGiven(Frame &frame, const Step &step) {
     tensor.storage = *memory;
     observer(*step.op, *tensor.value, tensor);
   }
-  for (int slot : step.release)
+  for (int slot : frame.arranged->release[&step - frame.plan.steps.data()])
     giveUp(frame.heap[slot]);
   return llvm::Error::success();
 }

@@ -22,7 +22,8 @@ struct Frame {
   /// For the shapes of this run, where the plan does not know them.
   std::optional<Arena> own;
   std::vector<Shape> arrangedFor; ///< inputs of these shapes
-  const Arena &arena() const { return own ? *own : plan.arena; }
+  const Arena &arena() const { return own ? *own : arranged->arena; }
+  const Arrangement *arranged = &plan.filed; ///< of the last run
   /// What Session::run passes in and out, in the order of ports and in that of the subgraph.
   struct {
     std::vector<Tensor> given, arguments, results;

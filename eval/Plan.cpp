@@ -5,6 +5,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 namespace origo::eval {
 
 namespace {
@@ -89,6 +91,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   inProgress.push_back(&graph);
   Plan made;
   made.graph = &graph;
+  made.mayReorder = options.engine == Engine::Fast;
   llvm::DenseMap<const Value *, int> slots;
   auto slotOf = [&](const Value *value) -> int {
     if (!value)
@@ -135,7 +138,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       }
       llvm::consumeError(unpacked.takeError()); // it says so when it runs
     }
-    Step step{op, nullptr, -1, {}, {}, {}, {}, false};
+    Step step{op, nullptr, -1, {}, {}, {}, false};
     for (unsigned i = 0; i < op->numOperands(); ++i)
       step.operands.push_back(slotOf(op->operand(i)));
     for (const Value *result : op->results())
@@ -239,14 +242,6 @@ void Planner::inferShapes(Plan &plan) {
 }
 
 void Plan::arrangeKnown(uint64_t limit) {
-  std::vector<int> last = lastUses();
-  for (Step &step : steps)
-    step.release.clear();
-  for (const Step &step : steps)
-    for (int slot : step.results)
-      if (slot >= 0 && ownerOf(slot) == slot && slots[slot].kind == Slot::Kind::Computed &&
-          last[slot] < static_cast<int>(steps.size()))
-        steps[last[slot]].release.push_back(slot);
   std::vector<Tensor> tensors;
   for (const Slot &slot : slots) {
     tensors.push_back(ShapeRun::stated(*slot.value));
@@ -254,39 +249,121 @@ void Plan::arrangeKnown(uint64_t limit) {
     if (slot.shape)
       tensors.back().shape = *slot.shape;
   }
-  arena = arrange(tensors, limit);
+  std::vector<int> order(steps.size());
+  std::iota(order.begin(), order.end(), 0);
+  filed = arrangement(tensors, limit, order);
+  packed.reset();
+  // Where a tensor has no place, nobody knows what an order takes.
+  bool known = mayReorder && shapesKnown;
+  for (const Step &step : steps)
+    for (int slot : step.results)
+      known &= step.folded || slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0 ||
+               filed.arena.places[slot].offset >= 0;
+  if (!known)
+    return;
+  Ordering::Found found = ordering(filed.arena.places).search();
+  if (found.order == order)
+    return;
+  Arrangement other = arrangement(tensors, limit, std::move(found.order));
+  if (other.arena.bytes < filed.arena.bytes)
+    packed = std::move(other);
 }
 
-std::vector<int> Plan::lastUses() const {
+Arrangement Plan::arrangement(llvm::ArrayRef<Tensor> tensors, uint64_t limit, std::vector<int> order) const {
+  Arrangement made{std::move(order), {}, {}};
+  std::vector<int> last = lastUses(made.order);
+  made.release.resize(steps.size());
+  for (const Step &step : steps)
+    for (int slot : step.results)
+      if (slot >= 0 && ownerOf(slot) == slot && slots[slot].kind == Slot::Kind::Computed &&
+          last[slot] < static_cast<int>(steps.size()))
+        made.release[made.order[last[slot]]].push_back(slot);
+  made.arena = arrange(tensors, limit, made.order);
+  return made;
+}
+
+Ordering Plan::ordering(llvm::ArrayRef<Arena::Place> places) const {
+  Ordering made;
+  made.steps.resize(steps.size());
+  made.bytes.resize(slots.size());
+  made.kept.resize(slots.size());
+  for (size_t slot = 0; slot < slots.size(); ++slot)
+    made.bytes[slot] = places[slot].offset >= 0 ? places[slot].bytes : 0;
+  for (int slot : outputs)
+    made.kept[ownerOf(slot)] = true;
+  std::vector<int> producers(slots.size(), -1);
+  int lastEffect = -1;
+  for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
+    const Step &step = steps[s];
+    Ordering::Step &to = made.steps[s];
+    auto needs = [&](int producer) {
+      if (producer >= 0 && !llvm::is_contained(to.after, producer))
+        to.after.push_back(producer);
+    };
+    auto reads = [&](int slot) {
+      if (slot >= 0 && !llvm::is_contained(to.reads, ownerOf(slot)))
+        to.reads.push_back(ownerOf(slot));
+    };
+    for (int slot : step.operands)
+      if (slot >= 0)
+        needs(producers[slot]);
+    if (step.op->effects() != 0) {
+      needs(lastEffect);
+      lastEffect = s;
+    }
+    for (int slot : step.results)
+      if (slot >= 0)
+        producers[slot] = s;
+    if (step.folded)
+      continue;
+    if (step.pad < 0)
+      llvm::for_each(step.operands, reads);
+    for (size_t i = 1; i < step.operands.size() && step.pad >= 0; ++i)
+      reads(step.operands[i]);
+    if (step.pad >= 0) {
+      reads(steps[step.pad].operands[0]);
+      needs(producers[steps[step.pad].operands[0]]);
+    }
+    for (int slot : step.results)
+      if (slot >= 0 && slots[slot].kind == Slot::Kind::Computed && slots[slot].sharedWith < 0)
+        to.makes.push_back(slot);
+  }
+  return made;
+}
+
+std::vector<int> Plan::lastUses(llvm::ArrayRef<int> order) const {
   std::vector<int> last(slots.size(), -1);
-  int end = static_cast<int>(steps.size());
-  for (int s = 0; s < end; ++s)
-    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(steps[s].operands), llvm::ArrayRef<int>(steps[s].results)})
+  int end = static_cast<int>(order.size());
+  for (int at = 0; at < end; ++at) {
+    const Step &step = steps[order[at]];
+    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(step.operands), llvm::ArrayRef<int>(step.results)})
       for (int slot : used)
         if (slot >= 0)
-          last[ownerOf(slot)] = s;
-  for (int s = 0; s < end; ++s)
-    if (int pad = steps[s].pad; pad >= 0)
-      last[ownerOf(steps[pad].operands[0])] = std::max(last[ownerOf(steps[pad].operands[0])], s);
+          last[ownerOf(slot)] = at;
+    if (step.pad >= 0) {
+      int &image = last[ownerOf(steps[step.pad].operands[0])];
+      image = std::max(image, at);
+    }
+  }
   for (int slot : outputs)
     last[ownerOf(slot)] = end;
   return last;
 }
 
-Arena Plan::arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const {
+Arena Plan::arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit, llvm::ArrayRef<int> order) const {
   struct Life {
     int slot, first, last;
     uint64_t bytes;
   };
-  std::vector<int> last = lastUses();
+  std::vector<int> last = lastUses(order);
   std::vector<Life> lives;
-  for (int s = 0; s < static_cast<int>(steps.size()); ++s)
-    for (int slot : steps[s].results) {
-      if (steps[s].folded || slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0)
+  for (int at = 0; at < static_cast<int>(order.size()); ++at)
+    for (const Step &step = steps[order[at]]; int slot : step.results) {
+      if (step.folded || slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0)
         continue;
       auto bytes = payloadBytes(tensors[slot].type, static_cast<uint64_t>(tensors[slot].count()));
       if (tensors[slot].rankKnown && bytes && *bytes <= limit)
-        lives.push_back({slot, s, last[slot], (*bytes + 63) / 64 * 64});
+        lives.push_back({slot, at, last[slot], (*bytes + 63) / 64 * 64});
     }
   Arena arena;
   arena.places.resize(slots.size());

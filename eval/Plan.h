@@ -1,6 +1,7 @@
 #pragma once
 
 #include "eval/Kernels.h"
+#include "eval/Order.h"
 #include "eval/Session.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -25,7 +26,6 @@ struct Step {
   int fast = -1;                      ///< its place among the FastKernels; −1: `kernel` computes it
   llvm::SmallVector<int, 4> operands; ///< slots; −1: absent
   llvm::SmallVector<int, 2> results;  ///< likewise
-  llvm::SmallVector<int, 2> release;  ///< slots that nothing reads after this step
   llvm::SmallVector<const Plan *, 2> callees;
   bool settled = false; ///< where operands have the shapes of their slots, results have those of theirs
   int pad = -1;         ///< the PAD whose work its fast kernel does, from that one's operand, where nobody observes
@@ -42,22 +42,41 @@ struct Arena {
   uint64_t bytes = 0;
 };
 
-/// What a subgraph does, in order, and where its tensors lie.
+/// An order of steps, and where tensors lie while they run in it.
+struct Arrangement {
+  std::vector<int> order;
+  std::vector<llvm::SmallVector<int, 2>> release; ///< by step: slots that nothing reads after it
+  Arena arena;                                    ///< for the shapes that are known before a run
+};
+
+/// What a subgraph does, in the file's order, and where its tensors lie.
 struct Plan {
   const Subgraph *graph = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   llvm::SmallVector<int> inputs, outputs;
-  Arena arena;              ///< for the shapes that are known before a run
   bool shapesKnown = false; ///< those of all inputs are
+  bool mayReorder = false;  ///< where that takes less memory
 
-  /// An arena for tensors of these shapes, one a slot. A tensor beyond `limit` bytes has no place.
-  Arena arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit) const;
-  /// The last step that reads each slot, or what shares its memory; one behind the last step for outputs.
-  std::vector<int> lastUses() const;
+  Arrangement filed;                 ///< the file's order
+  std::optional<Arrangement> packed; ///< another order, that takes less memory
+  /// Who observes a run sees the file's order.
+  const Arrangement &arranged(bool observed) const { return packed && !observed ? *packed : filed; }
+
+  /// An arena for tensors of these shapes, one a slot, in this order of steps. A tensor beyond `limit` bytes has no
+  /// place.
+  Arena arrange(llvm::ArrayRef<Tensor> tensors, uint64_t limit, llvm::ArrayRef<int> order) const;
+  /// The place in the order of the last step that reads each slot, or what shares its memory; one behind the last place
+  /// for outputs.
+  std::vector<int> lastUses(llvm::ArrayRef<int> order) const;
+  /// Which orders there are: what has effects or looks at a state keeps the file's. `places`: those of its arena.
+  Ordering ordering(llvm::ArrayRef<Arena::Place> places) const;
   /// Says where slots are released and, again, where they lie: whenever steps read others than before.
   void arrangeKnown(uint64_t limit);
   int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
+
+private:
+  Arrangement arrangement(llvm::ArrayRef<Tensor> tensors, uint64_t limit, std::vector<int> order) const;
 };
 
 /// Makes plans of subgraphs and of what they call.

@@ -543,4 +543,51 @@ TEST(FastOperators, MediaPipesPoolingAndBack) {
   }
 }
 
+/// Whole numbers that are no quantised ones equal the reference, and are refused where it refuses.
+TEST(FastOperators, WholeNumbers) {
+  for (const char *type : {"i32", "i64"})
+    for (const char *shapes : {"[90,100] [90,100]", "[90,100] []", "[] [7]", "[3,1] [1,4]", "[2,5,6] [1,6]"}) {
+      auto [x, y] = llvm::StringRef(shapes).split(' ');
+      std::string inputs = std::string("%x: ") + type + x.str() + ", %y: " + type + y.str();
+      for (const char *op : {"ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"})
+        if (type == llvm::StringRef("i32") || op != llvm::StringRef("SQUARED_DIFFERENCE"))
+          for (unsigned threads : {1u, 2u})
+            agree({inputs, "", std::string("%z: ") + type + " = " + op + "(%x, %y)"}, 0, threads);
+      for (const char *op : {"DIV", "FLOOR_DIV", "FLOOR_MOD"})
+        for (const char *by : {"3", "-7", "-1", "1"})
+          agree({std::string("%x: ") + type + x.str(), std::string("%y: ") + type + "[] = const [" + by + "]",
+                 std::string("%z: ") + type + " = " + op + "(%x, %y)"},
+                0);
+    }
+  // An activation is the reference kernel's.
+  agree({"%x: i32[30], %y: i32[30]", "", "%z: i32 = ADD(%x, %y) {fused_activation_function=RELU}", 0}, 0);
+  for (const char *op : {"DIV", "FLOOR_DIV", "FLOOR_MOD"}) {
+    auto model = parse(modelOf({"%x: i32[3]", "%y: i32[3] = const [1, 0, 2]", std::string("%z: i32 = ") + op + "(%x, %y)"}));
+    ASSERT_TRUE(model);
+    EXPECT_FALSE(compare(*model, op, 1).ran); // both refuse, in the same words
+  }
+  for (const char *op : {"LOGICAL_AND", "LOGICAL_OR"})
+    agree({"%x: bool[30,40], %y: bool[40]", "", std::string("%z: bool = ") + op + "(%x, %y)"}, 0);
+}
+
+TEST(FastOperators, Casts) {
+  for (const char *from : {"f32", "i8", "u8", "i16", "i32", "i64", "bool"})
+    for (const char *to : {"f32", "i8", "u8", "i16", "i32", "i64", "bool"})
+      agree({std::string("%x: ") + from + "[90,100]", "", std::string("%y: ") + to + "[90,100] = CAST(%x)"}, 0, 2);
+  // What no number of the type is.
+  agree({"%z: f32[5]", "%x: f32[5] = const [nan, 1e20, -1e20, 0.7, -0.7]",
+         "%y: i32[5] = CAST(%x)"},
+        0);
+  agree({"%x: f64[5]", "", "%y: f32[5] = CAST(%x)", 0}, 0);
+}
+
+TEST(FastOperators, RunningSums) {
+  for (const char *type : {"f32", "i32", "i64"})
+    for (const char *axis : {"0", "1", "-1"})
+      for (const char *options : {"", " {exclusive=true}", " {reverse=true}", " {exclusive=true, reverse=true}"})
+        agree({std::string("%x: ") + type + "[7,30,5]", std::string("%a: i32[] = const [") + axis + "]",
+               std::string("%y: ") + type + " = CUMSUM(%x, %a)" + options},
+              0);
+}
+
 } // namespace

@@ -23,6 +23,7 @@ namespace origo::eval {
   FILE(fastHybridMatMul)                                                                                               \
   FILE(fastIntegerArithmetic)                                                                                          \
   FILE(fastIntegerConvolution)                                                                                         \
+  FILE(fastIntegerElementwise)                                                                                         \
   FILE(fastIntegerMatMul)                                                                                              \
   FILE(fastIntegerReduce)                                                                                              \
   FILE(fastIntegerWindow)                                                                                              \

@@ -20,6 +20,9 @@ static cl::opt<unsigned> runs("runs", cl::init(15), cl::desc("At least so many r
 static cl::opt<double> seconds("seconds", cl::init(0), cl::desc("More rounds until so much time has passed"));
 static cl::opt<uint64_t> least("least", cl::init(0), cl::desc("Fewer multiply-adds than that: prints nothing"));
 static cl::opt<bool> reference("reference", cl::desc("Engine::Reference, too"));
+static cl::opt<bool> memory("memory", cl::desc("Prints what the orders of its steps take instead, in bytes: the arena and "
+                                               "what lives at most in the file's order, the same in ours, and what "
+                                               "every order takes"));
 static cl::opt<bool> operators("operators", cl::desc("Prints operators by the time they take instead"));
 
 namespace {
@@ -123,12 +126,12 @@ public:
   /// The most bytes of planned tensors that live at the same time, and the bytes that they are given.
   std::pair<uint64_t, uint64_t> memory() const {
     uint64_t live = 0, peak = 0;
-    for (const eval::Step &step : plan->steps) {
-      for (int slot : step.results)
+    for (int s : frame->arranged->order) {
+      for (int slot : plan->steps[s].results)
         if (slot >= 0 && inArena(slot))
           live += frame->tensors[slot].storage.size();
       peak = std::max(peak, live);
-      for (int slot : step.release)
+      for (int slot : frame->arranged->release[s])
         if (inArena(slot))
           live -= frame->tensors[slot].storage.size();
     }
@@ -189,6 +192,25 @@ struct Measured {
   std::vector<double> times;
 };
 
+/// Of the graph that a session runs first, without running it.
+llvm::Error printMemory(Model &model) {
+  CompileOptions options{.engine = Engine::Fast};
+  Planner planner(options);
+  model.number();
+  llvm::SmallVector<Value *> outputs(model.subgraphs[0]->outputs.begin(), model.subgraphs[0]->outputs.end());
+  const Plan *plan = planner.plan(*model.subgraphs[0], outputs);
+  if (llvm::Error error = planner.takeErrors())
+    return error;
+  FastKernels kernels = FastKernels::choose(planner.plans, options.memoryLimit);
+  Ordering ordering = plan->ordering(plan->filed.arena.places);
+  const Arrangement &ours = plan->arranged(false);
+  bool least = ordering.peak(ours.order) == ordering.lowerBound() || ordering.search().least;
+  llvm::outs() << plan->steps.size() << '\t' << plan->filed.arena.bytes << '\t' << ordering.peak(plan->filed.order) << '\t'
+               << ours.arena.bytes << '\t' << ordering.peak(ours.order) << '\t' << ordering.lowerBound() << '\t'
+               << (least ? "least" : "-") << '\n';
+  return llvm::Error::success();
+}
+
 int fail(llvm::Error error) {
   llvm::errs() << "session_benchmark: " << llvm::toString(std::move(error)) << "\n";
   return 1;
@@ -204,6 +226,11 @@ int main(int argc, char **argv) {
   Model &model = *imported->model;
   if (test::multiplyAdds(model) < least)
     return 0;
+  if (memory) {
+    if (llvm::Error error = printMemory(model))
+      return fail(std::move(error));
+    return 0;
+  }
   Measured one(model, Engine::Fast, 1), two(model, Engine::Fast, 2), slow(model, Engine::Reference, 1);
   if (!one.session)
     return fail(makeError("it does not compile"));

@@ -1,0 +1,208 @@
+#include "eval/Order.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+#include <queue>
+#include <set>
+
+namespace origo::eval {
+
+namespace {
+
+using Bits = std::vector<uint64_t>;
+
+bool has(const Bits &bits, int i) { return bits[static_cast<size_t>(i) / 64] >> (i % 64) & 1; }
+
+/// The steps that ran, and what lives behind them: that follows from which ones they are.
+struct State {
+  Bits done;
+  uint64_t live = 0, peak = 0;
+  size_t count = 0;
+};
+
+class Search {
+public:
+  explicit Search(const Ordering &problem) : problem(problem), readers(problem.bytes.size()) {
+    for (size_t s = 0; s < problem.steps.size(); ++s)
+      for (int tensor : problem.steps[s].reads)
+        readers[static_cast<size_t>(tensor)].push_back(static_cast<int>(s));
+  }
+  uint64_t work = 0; ///< steps that were looked at
+
+  /// `peak`: what every order reaches.
+  State start(uint64_t peak) const { return {Bits((problem.steps.size() + 63) / 64), 0, peak, 0}; }
+  bool ready(const State &state, int step) {
+    ++work;
+    return !has(state.done, step) &&
+           llvm::all_of(problem.steps[static_cast<size_t>(step)].after, [&](int s) { return has(state.done, s); });
+  }
+  uint64_t made(int step) const {
+    uint64_t all = 0;
+    for (int tensor : problem.steps[static_cast<size_t>(step)].makes)
+      all += problem.bytes[static_cast<size_t>(tensor)];
+    return all;
+  }
+  /// What nobody reads behind `step`.
+  uint64_t freed(const State &state, int step) const {
+    uint64_t all = 0;
+    auto add = [&](int tensor) {
+      auto at = static_cast<size_t>(tensor);
+      if (!problem.kept[at] && llvm::all_of(readers[at], [&](int s) { return s == step || has(state.done, s); }))
+        all += problem.bytes[at];
+    };
+    llvm::for_each(problem.steps[static_cast<size_t>(step)].reads, add);
+    for (int tensor : problem.steps[static_cast<size_t>(step)].makes)
+      if (readers[static_cast<size_t>(tensor)].empty())
+        add(tensor);
+    return all;
+  }
+  void take(State &state, int step) const {
+    state.peak = std::max(state.peak, state.live + made(step));
+    state.live = state.live + made(step) - freed(state, step);
+    state.done[static_cast<size_t>(step) / 64] |= uint64_t(1) << (step % 64);
+    ++state.count;
+  }
+  /// Takes each step that makes no more than it frees, and lives within the peak that there was: whatever order the
+  /// others have, it does no harm now.
+  void takeHarmless(State &state, std::vector<int> &order) {
+    for (bool found = true; found;) {
+      found = false;
+      for (int step = 0; step < static_cast<int>(problem.steps.size()); ++step)
+        if (ready(state, step) && state.live + made(step) <= state.peak && made(step) <= freed(state, step)) {
+          take(state, step);
+          order.push_back(step);
+          found = true;
+        }
+    }
+  }
+  /// Always the step that raises the peak least, then the one that leaves least.
+  std::vector<int> greedy() {
+    State state = start(problem.lowerBound());
+    std::vector<int> order;
+    for (takeHarmless(state, order); state.count < problem.steps.size(); takeHarmless(state, order)) {
+      int best = -1;
+      std::pair<uint64_t, int64_t> least;
+      for (int step = 0; step < static_cast<int>(problem.steps.size()); ++step) {
+        if (!ready(state, step))
+          continue;
+        std::pair cost(std::max(state.peak, state.live + made(step)),
+                       static_cast<int64_t>(made(step)) - static_cast<int64_t>(freed(state, step)));
+        if (best < 0 || cost < least)
+          best = step, least = cost;
+      }
+      take(state, best);
+      order.push_back(best);
+    }
+    return order;
+  }
+  /// Sets of steps, the lowest peak first: the first time that all steps are in one, its peak is the least. Nothing
+  /// below `bound`, or too much work; `finished` says which.
+  std::vector<int> exact(uint64_t bound, uint64_t mostWork, bool &finished) {
+    struct Node {
+      State state;
+      int parent;
+      std::vector<int> steps; ///< since the parent
+    };
+    std::vector<Node> nodes;
+    // Of the same peak, the one that is nearest to the end.
+    using Key = std::tuple<uint64_t, size_t, int>;
+    std::priority_queue<Key, std::vector<Key>, std::greater<>> queue;
+    std::set<Bits> seen;
+    size_t all = problem.steps.size();
+    auto add = [&](State state, int parent, std::vector<int> steps) {
+      if (state.peak >= bound)
+        return;
+      takeHarmless(state, steps);
+      queue.push({state.peak, all - state.count, static_cast<int>(nodes.size())});
+      nodes.push_back({std::move(state), parent, std::move(steps)});
+    };
+    finished = false;
+    add(start(problem.lowerBound()), -1, {});
+    while (!queue.empty() && work < mostWork) {
+      int at = std::get<2>(queue.top());
+      queue.pop();
+      State state = nodes[static_cast<size_t>(at)].state;
+      if (!seen.insert(state.done).second)
+        continue;
+      if (state.count == all) {
+        finished = true;
+        std::vector<std::vector<int>> parts;
+        for (int node = at; node >= 0; node = nodes[static_cast<size_t>(node)].parent)
+          parts.push_back(nodes[static_cast<size_t>(node)].steps);
+        std::vector<int> order;
+        for (const std::vector<int> &part : llvm::reverse(parts))
+          llvm::append_range(order, part);
+        return order;
+      }
+      for (int step = 0; step < static_cast<int>(all); ++step)
+        if (ready(state, step)) {
+          State next = state;
+          take(next, step);
+          add(std::move(next), at, {step});
+        }
+    }
+    finished = queue.empty();
+    return {};
+  }
+
+private:
+  const Ordering &problem;
+  std::vector<llvm::SmallVector<int, 4>> readers;
+};
+
+} // namespace
+
+uint64_t Ordering::peak(llvm::ArrayRef<int> order) const {
+  Search search(*this);
+  State state = search.start(0);
+  for (int step : order)
+    search.take(state, step);
+  return state.peak;
+}
+
+uint64_t Ordering::lowerBound() const {
+  uint64_t most = 0;
+  std::vector<bool> computed(bytes.size());
+  for (const Step &step : steps)
+    for (int tensor : step.makes)
+      computed[static_cast<size_t>(tensor)] = true;
+  for (const Step &step : steps) {
+    uint64_t all = 0;
+    for (int tensor : step.reads)
+      all += computed[static_cast<size_t>(tensor)] ? bytes[static_cast<size_t>(tensor)] : 0;
+    for (int tensor : step.makes)
+      all += bytes[static_cast<size_t>(tensor)];
+    most = std::max(most, all);
+  }
+  uint64_t end = 0;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    end += kept[i] && computed[i] ? bytes[i] : 0;
+  return std::max(most, end);
+}
+
+Ordering::Found Ordering::search(uint64_t mostWork) const {
+  Found best{std::vector<int>(steps.size()), 0, false};
+  std::iota(best.order.begin(), best.order.end(), 0);
+  best.peak = peak(best.order);
+  best.least = best.peak <= lowerBound();
+  if (best.least || steps.size() > mostSteps)
+    return best;
+  Search search(*this);
+  auto consider = [&](std::vector<int> order) {
+    if (uint64_t bytes = peak(order); bytes < best.peak)
+      best = {std::move(order), bytes, bytes <= lowerBound()};
+  };
+  consider(search.greedy());
+  if (best.least)
+    return best;
+  search.work = 0;
+  bool finished;
+  std::vector<int> order = search.exact(best.peak, mostWork, finished);
+  if (!order.empty())
+    consider(std::move(order));
+  best.least |= finished;
+  return best;
+}
+
+} // namespace origo::eval
