@@ -1,9 +1,8 @@
 #pragma once
 
+#include "ir/OpenFile.h"
 #include "quantize/Reader.h"
 #include "quantize/Records.h"
-
-#include "llvm/Support/MemoryBuffer.h"
 
 /// What the kinds of records share.
 namespace origo::quantize {
@@ -11,7 +10,6 @@ namespace origo::quantize {
 using Record = std::vector<eval::OwnedTensor>;
 
 std::string inputText(llvm::ArrayRef<eval::Port> ports, size_t i);
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path);
 /// Bytes of one input; none: its shape, or its type, does not tell.
 std::optional<uint64_t> sizeOf(const eval::Port &port);
 /// The elements of one input alone, which may tell one dimension that the model does not.

@@ -4,12 +4,10 @@
 #include "eval/RandomInput.h"
 #include "quantize/Npz.h"
 #include "quantize/RecordParts.h"
-#include "schema/InputFile.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <random>
@@ -23,13 +21,6 @@ Records::~Records() = default;
 
 std::string inputText(llvm::ArrayRef<Port> ports, size_t i) {
   return ("input " + llvm::Twine(i) + " \"" + printable(ports[i].name) + "\"").str();
-}
-
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
-  auto file = readInput(path);
-  if (!file)
-    return makeError(printable(path, 300) + ": " + file.getError().message());
-  return std::move(*file);
 }
 
 namespace {

@@ -1,12 +1,11 @@
 #include "steps/Page.h"
 
+#include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
-#include "schema/InputFile.h"
 #include "steps/Files.h"
 #include "view/Files.h"
 
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 
@@ -88,10 +87,10 @@ private:
   }
 
   template <class Read> llvm::Error with(const std::string &path, Read read) {
-    auto buffer = readInput(path);
-    if (!buffer)
-      return inFile(path, makeError("cannot be read: " + buffer.getError().message()));
-    llvm::Error error = read((*buffer)->getBuffer());
+    auto file = openFile(path);
+    if (!file)
+      return file.takeError();
+    llvm::Error error = read((*file)->getBuffer());
     return error ? inFile(path, std::move(error)) : llvm::Error::success();
   }
 

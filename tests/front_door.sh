@@ -89,6 +89,10 @@ says 'stem/bn/mul' origo profile net.optimized.tflite device.csv --format=csv --
 says 'stem/relu6' origo profile device.csv net.optimized.tflite --format=csv --columns=name=layer,ms=time
 origo view net.optimized.tflite net.tflite 2>stderr && grep -q '<html' net.optimized.html || fail "origo view: $(<stderr)"
 origo view -o page.html net.optimized.tflite && grep -q '<html' page.html || fail "origo view -o"
+json 'j.page === "net.optimized.html" && j.source === "net.tflite" && j.bytes === require("fs").statSync(j.page).size' \
+  origo view --json net.optimized.tflite net.tflite
+json 'j.page === "other.html" && !("source" in j)' origo view --json -o other.html net.optimized.tflite
+refused 'there is no option --json' origo dump --json net.tflite
 says 'block' origo blame net.tflite net.int8.tflite --blame_records=1 --records=1
 
 # Each command teaches by example, and its examples begin with its name.

@@ -21,6 +21,11 @@ grep -q "; $(stat -c %s net.tflite) bytes, $(stat -c %s net.circle) after, origi
 says '' 'no rewrite applied, --explain=NAME says why' circle2circle -O1 net.circle again.circle
 says '' "bytes, $(tflite2circle net.tflite x.circle 2>/dev/null; stat -c %s x.circle) after" tflite2circle -V net.tflite x.circle
 says '' 'tflite2circle: note: 204 operators' tflite2circle --verbose net.tflite x.circle
+# A file that grew says why; one that did not says nothing of it.
+circle-quantizer --scheme=float16 net.tflite half.tflite 2>/dev/null || fail "--scheme=float16"
+says '' 'unpacked in the file now, circle-quantizer --scheme=float16 packs it again' circle2circle -O1 half.tflite x.tflite
+says '' ' after, origins included' circle2circle half.tflite x.tflite
+! grep -q unpacked stderr || fail "a file that did not grow: $(<stderr)"
 
 says '' 'records of random numbers, which are for trying out only' record-minmax --input_model net.circle --output_model ranges.circle
 

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -216,16 +217,27 @@ int profile(Call &call) {
 int view(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given its SOURCE");
+  bool json = call.take("json").has_value();
+  std::string page = (llvm::sys::path::stem(call.arguments[0]) + ".html").str();
+  if (auto given = call.take("o"))
+    page = *given;
+  else if (!json)
+    note("writes " + printable(page, 300));
   std::vector<std::string> words = call.options();
   if (call.arguments.size() == 2)
     words.push_back("--source=" + call.arguments[1]);
-  if (!call.has("o")) {
-    std::string page = (llvm::sys::path::stem(call.arguments[0]) + ".html").str();
-    words.insert(words.end(), {"-o", page});
-    note("writes " + printable(page, 300));
-  }
-  words.insert(words.end(), {"--", call.arguments[0]});
-  return runTool(call, "origin-view", words);
+  words.insert(words.end(), {"-o", page, "--", call.arguments[0]});
+  if (int status = runTool(call, "origin-view", words, json))
+    return status;
+  uint64_t bytes = 0;
+  if (llvm::sys::fs::file_size(page, bytes))
+    bytes = 0; // a pipe
+  llvm::json::Object told{{"page", llvm::json::fixUTF8(page)}, {"bytes", static_cast<int64_t>(bytes)}};
+  if (call.arguments.size() == 2)
+    told["source"] = llvm::json::fixUTF8(call.arguments[1]);
+  told["model"] = llvm::json::fixUTF8(call.arguments[0]);
+  llvm::outs() << llvm::json::Value(std::move(told)) << '\n';
+  return 0;
 }
 
 int blame(Call &call) {
@@ -379,17 +391,21 @@ const std::vector<Command> &commands() {
        "Writes a page that shows it beside its source",
        "Without -o, NAME.html is written into the current folder. It needs no server.\n\n"
        "  origo view net.optimized.tflite net.tflite      writes net.optimized.html\n"
-       "  origo view -o page.html net.optimized.tflite    the source as its origins tell it\n",
+       "  origo view -o page.html net.optimized.tflite    the source as its origins tell it\n"
+       "  origo view --json net.optimized.tflite          tells a program which file was written\n",
        {"origin-view"},
        {"source"},
-       {},
+       {flag("json", "Print what was written as JSON")},
        view},
       {"metrics", "MODEL", "Counts what each operator costs",
        "  origo metrics net.tflite\n"
        "  origo metrics --per=source --source=net.tflite net.optimized.tflite\n",
        {metricsTool}, {}, {}, same<metricsTool>},
-      {"dump", "MODEL", "Prints the tables of the file", "  origo dump net.tflite\n", {dumpTool}, {}, {}, same<dumpTool>},
+      {"dump", "MODEL", "Prints the tables of the file",
+       "There is no --json: programs ask origo metrics --json for operators and tensors, origin-dump --json for origins.\n\n"
+       "  origo dump net.tflite\n", {dumpTool}, {}, {}, same<dumpTool>},
       {"reduce", "MODEL -- COMMAND", "Cuts a model down to what makes a command fail",
+       "What is left is the file that --output names. There is no --json: the exit status tells a program the rest.\n\n"
        "  origo reduce --output small.origo net.tflite -- ./fails.sh\n", {reduceTool}, {}, {}, same<reduceTool>},
       {"completion", "bash|zsh", "Prints what makes a shell complete options",
        "  origo completion bash > /etc/bash_completion.d/origo\n"

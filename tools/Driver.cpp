@@ -270,7 +270,7 @@ llvm::Error rewriteFile(const std::string &input, const std::string &output,
 }
 
 void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after,
-                std::optional<uint32_t> rewrites, llvm::StringRef nothing) {
+                std::optional<uint32_t> rewrites, llvm::StringRef nothing, llvm::StringRef grown) {
   uint64_t bytesBefore = 0, bytesAfter = 0;
   if (!kindOf(output) || llvm::sys::fs::file_size(output, bytesAfter))
     return;
@@ -279,6 +279,8 @@ void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, si
     text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) + (*rewrites == 1 ? " rewrite" : " rewrites");
   if (!llvm::sys::fs::file_size(input, bytesBefore))
     text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after, origins included";
+  if (bytesBefore && bytesAfter > bytesBefore + bytesBefore / 4)
+    text += grown;
   note(text + (rewrites == 0u ? nothing.str() : ""));
 }
 

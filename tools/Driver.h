@@ -47,9 +47,10 @@ llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);
 
-/// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream.
+/// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream. `grown` is
+/// why the file may have become much bigger.
 void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after, std::optional<uint32_t> rewrites,
-                llvm::StringRef nothing);
+                llvm::StringRef nothing, llvm::StringRef grown = "");
 
 /// Prints one line for the error; the exit code of bad input, 1.
 int fail(llvm::Error error);

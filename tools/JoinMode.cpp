@@ -1,10 +1,10 @@
 #include "tools/JoinMode.h"
 
+#include "ir/OpenFile.h"
 #include "report/join/Compare.h"
 #include "report/join/Print.h"
 #include "report/join/Results.h"
 #include "report/profile/Readers.h"
-#include "schema/InputFile.h"
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
@@ -12,7 +12,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
 
 using namespace origo;
@@ -72,24 +71,6 @@ cl::opt<std::string>
 cl::opt<std::string> sourceProfilePath("source-profile", cl::value_desc("PROFILE"), cl::cat(category),
                                        cl::desc("A profile of the source model"));
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string &path) {
-  auto buffer = readInput(path);
-  if (!buffer)
-    return makeError(printable(path) + ": " + buffer.getError().message());
-  return std::move(*buffer);
-}
-
-/// What `read` makes of the bytes of a file, or an error that names the file.
-template <class Read> auto readWith(const std::string &path, Read read) -> decltype(read(llvm::StringRef())) {
-  auto buffer = readFile(path);
-  if (!buffer)
-    return buffer.takeError();
-  auto result = read((*buffer)->getBuffer());
-  if (!result)
-    return inFile(printable(path), result.takeError());
-  return result;
-}
-
 llvm::Expected<ProfileOptions> profileOptions() {
   ProfileOptions options;
   options.format = format;
@@ -108,7 +89,7 @@ llvm::Expected<Profile> openProfile(const std::string &path) {
     return options.takeError();
   if (path != joinPath)
     options->format.clear(); // --format is about that one
-  return readWith(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
+  return readFile(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
 }
 
 llvm::Expected<std::map<std::string, std::string>> readNames(llvm::StringRef text) {
@@ -162,19 +143,19 @@ llvm::Expected<JoinOptions> joinOptions(const origin::Target &target, const orig
   if (llvm::Error error = readClock(options))
     return error;
   if (!namesPath.empty()) {
-    auto names = readWith(namesPath, readNames);
+    auto names = readFile(namesPath, readNames);
     if (!names)
       return names.takeError();
     options.names = std::move(*names);
   }
   if (!kernelsPath.empty()) {
-    auto kernels = readWith(kernelsPath, [&](llvm::StringRef text) { return readKernels(text, target, graph); });
+    auto kernels = readFile(kernelsPath, [&](llvm::StringRef text) { return readKernels(text, target, graph); });
     if (!kernels)
       return kernels.takeError();
     options.kernels = std::move(*kernels);
   }
   if (!runtimeInfoPath.empty()) {
-    auto partitions = readWith(runtimeInfoPath, readRuntimeInfo);
+    auto partitions = readFile(runtimeInfoPath, readRuntimeInfo);
     if (!partitions)
       return partitions.takeError();
     options.partitions = std::move(*partitions);
@@ -336,10 +317,10 @@ llvm::Error readBoth(const cl::opt<std::string> &option, llvm::Expected<T> (*rea
   auto [a, b] = llvm::StringRef(option).split(',');
   if (a.empty() || b.empty())
     return makeError("--" + option.ArgStr + " takes two files: --" + option.ArgStr + "=a.json,b.json");
-  auto first = readWith(a.str(), read);
+  auto first = readFile(a.str(), read);
   if (!first)
     return first.takeError();
-  auto second = readWith(b.str(), read);
+  auto second = readFile(b.str(), read);
   if (!second)
     return second.takeError();
   both.emplace(std::move(*first), std::move(*second));
@@ -374,17 +355,17 @@ llvm::Error compareModels(const std::string &other, const tools::JoinModeOptions
 llvm::Error compare(const std::string &other, const tools::JoinModeOptions &options) {
   if (by.getNumOccurrences() && by != By::Operator && by != By::Scope)
     return makeError("--compare goes --by=operator (default) or --by=scope");
-  auto first = readFile(options.model);
+  auto first = openFile(options.model);
   if (!first)
     return first.takeError();
   if (!(*first)->getBuffer().ltrim().starts_with("{"))
     return compareModels(other, options);
   if (timesPaths.getNumOccurrences() || errorsPaths.getNumOccurrences())
     return makeError("--times and --errors go with --compare of two models");
-  auto a = readWith(options.model, readJoinSummary);
+  auto a = readFile(options.model, readJoinSummary);
   if (!a)
     return a.takeError();
-  auto b = readWith(other, readJoinSummary);
+  auto b = readFile(other, readJoinSummary);
   if (!b)
     return b.takeError();
   auto compared = compareJoins(*a, *b, by == By::Scope ? CompareBy::Scope : CompareBy::Operator, compareFormat(options),

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "schema/InputFile.h"
+#include "ir/OpenFile.h"
 #include "tools/Driver.h"
-
 
 #include <chrono>
 
@@ -24,12 +23,9 @@ private:
 template <class Part> llvm::Expected<Part> mergeFiles(llvm::ArrayRef<std::string> files) {
   std::optional<Part> all;
   for (const std::string &path : files) {
-    auto file = readInput(path);
-    if (!file)
-      return makeError(printable(path, 300) + ": " + file.getError().message());
-    auto part = Part::parse((*file)->getBuffer());
+    auto part = readFile(path, Part::parse);
     if (!part)
-      return inFile(path, part.takeError());
+      return part.takeError();
     if (!all)
       all = std::move(*part);
     else if (llvm::Error error = all->merge(*part))

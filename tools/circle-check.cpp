@@ -1,15 +1,14 @@
 /// Tells whether a back end can take a model, before there are weights.
 
+#include "ir/OpenFile.h"
 #include "origin/codec/Json.h"
 #include "report/Columns.h"
 #include "report/origin/Words.h"
 #include "report/target/Target.h"
-#include "schema/InputFile.h"
 #include "tools/Divide.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace origo;
@@ -55,22 +54,12 @@ cl::extrahelp examples("\nNo weights are needed: they may be cut off, or lie out
                        "  circle-check --limits-of eval > eval.json\n"
                        "\nExit status: 0 supported, 1 bad input or usage, 2 not supported.\n");
 
-llvm::Expected<std::string> readText(llvm::StringRef path) {
-  auto file = readInput(path);
-  if (!file)
-    return inFile(path, makeError("cannot be read: " + file.getError().message()));
-  return (*file)->getBuffer().str();
-}
-
 llvm::Expected<Target> readTargetFile() {
   const std::string &path = webnnPath.empty() ? targetPath : webnnPath;
-  llvm::Expected<std::string> text = readText(path);
-  if (!text)
-    return text.takeError();
   std::vector<std::string> notes;
-  llvm::Expected<Target> target = webnnPath.empty() ? readTarget(*text) : readWebnn(*text, notes);
+  auto target = readFile(path, [&](llvm::StringRef text) { return webnnPath.empty() ? readTarget(text) : readWebnn(text, notes); });
   if (!target)
-    return inFile(path, target.takeError());
+    return target.takeError();
   if (arguments.empty())
     for (const std::string &text : notes)
       note(text);
@@ -83,12 +72,9 @@ llvm::Expected<ImportOptions> importOptions(llvm::StringRef path) {
   ImportOptions options;
   std::string side = originMap.empty() ? (path + ".origin.json").str() : originMap;
   if (!originMap.empty() || llvm::sys::fs::exists(side)) {
-    llvm::Expected<std::string> text = readText(side);
-    if (!text)
-      return text.takeError();
-    auto map = origin::readJson(*text);
+    auto map = readFile(side, origin::readJson);
     if (!map)
-      return inFile(side, map.takeError());
+      return map.takeError();
     options.map = std::make_shared<const origin::OriginMap>(std::move(*map));
   }
   return options;

@@ -2,7 +2,7 @@
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
-#include "schema/InputFile.h"
+#include "ir/OpenFile.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
@@ -72,9 +72,9 @@ llvm::json::Object told; ///< what --json prints
 
 /// A dimension that is not known is what the size of the file makes it.
 llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
-  auto file = readInput(path);
+  auto file = openFile(path);
   if (!file)
-    return makeError(printable(path) + ": " + file.getError().message());
+    return file.takeError();
   OwnedTensor tensor{port.type, port.shape, {}};
   tensor.bytes.assign((*file)->getBuffer().bytes_begin(), (*file)->getBuffer().bytes_end());
   int unknown = -1;

@@ -1,13 +1,13 @@
 /// Finds the layers of a quantised model that need 16 bits, or floats.
 
 #include "eval/RealNumbers.h"
+#include "ir/OpenFile.h"
 #include "passes/Pipeline.h"
 #include "quantize/Assignment.h"
 #include "quantize/Config.h"
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
 #include "report/errors/Search.h"
-#include "schema/InputFile.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
 
@@ -16,7 +16,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -391,12 +390,9 @@ llvm::Error Solver::keep(const std::string &number, const Levels &levels, double
 
 /// Whether the layers in front have more error than those behind, as visq says.
 llvm::Expected<bool> Solver::inFront() const {
-  auto file = readInput(visqFile);
-  if (!file)
-    return makeError(printable(visqFile, 300) + ": " + file.getError().message());
-  auto errors = report::readVisq((*file)->getBuffer());
+  auto errors = readFile(visqFile, report::readVisq);
   if (!errors)
-    return inFile(visqFile, errors.takeError());
+    return errors.takeError();
   std::vector<unsigned> depths = depthsOf(graph());
   unsigned most = depths.empty() ? 0 : *llvm::max_element(depths);
   double front = 0, behind = 0;

@@ -1,10 +1,10 @@
 /// Quantises models: ONE's modes, and TensorFlow Lite's schemes.
 
+#include "ir/OpenFile.h"
 #include "passes/Pipeline.h"
 #include "quantize/Config.h"
 #include "quantize/Ranges.h"
 #include "quantize/Recipe.h"
-#include "schema/InputFile.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
 
@@ -12,7 +12,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace origo;
@@ -149,13 +148,6 @@ llvm::Expected<Scheme> schemeAsked() {
   return scheme;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
-  auto file = readInput(path);
-  if (!file)
-    return makeError(printable(path, 300) + ": " + file.getError().message());
-  return std::move(*file);
-}
-
 llvm::Expected<std::unique_ptr<Records>> recordsOfData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
   return steps::recordsAt(data, inputs);
 }
@@ -165,12 +157,9 @@ llvm::Error takeRanges(Model &model) {
     return llvm::Error::success();
   llvm::Expected<Statistics> statistics = Statistics();
   if (!statisticsFile.empty()) {
-    auto file = openFile(statisticsFile);
-    if (!file)
-      return file.takeError();
-    statistics = Statistics::parse((*file)->getBuffer());
+    statistics = readFile(statisticsFile, Statistics::parse);
     if (!statistics)
-      return inFile(statisticsFile, statistics.takeError());
+      return statistics.takeError();
   } else {
     phase("executing");
     statistics = steps::calibrate(model, recordsOfData);

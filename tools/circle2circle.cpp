@@ -1,8 +1,8 @@
+#include "ir/OpenFile.h"
 #include "origin/codec/Json.h"
 #include "passes/VerifyNumerics.h"
 #include "quantize/Records.h"
 #include "report/target/Target.h"
-#include "schema/InputFile.h"
 #include "steps/Optimize.h"
 #include "steps/Sparsify.h"
 #include "tools/Config.h"
@@ -15,7 +15,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -204,12 +203,9 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
 }
 
 llvm::Expected<std::shared_ptr<const origin::OriginMap>> readSideFile(llvm::StringRef path) {
-  auto text = readInput(path);
-  if (!text)
-    return inFile(path, makeError("cannot be read: " + text.getError().message()));
-  llvm::Expected<origin::OriginMap> map = origin::readJson((*text)->getBuffer());
+  auto map = readFile(path, origin::readJson);
   if (!map)
-    return inFile(path, map.takeError());
+    return map.takeError();
   return std::make_shared<const origin::OriginMap>(std::move(*map));
 }
 
@@ -269,12 +265,9 @@ std::string refusal(const Operator &op, const report::Target &target) {
 llvm::Expected<std::shared_ptr<report::Target>> readTargetFile() {
   if (targetFile.empty())
     return nullptr;
-  auto text = readInput(targetFile);
-  if (!text)
-    return inFile(targetFile, makeError("cannot be read: " + text.getError().message()));
-  llvm::Expected<report::Target> target = report::readTarget((*text)->getBuffer());
+  auto target = readFile(targetFile, report::readTarget);
   if (!target)
-    return inFile(targetFile, target.takeError());
+    return target.takeError();
   return std::make_shared<report::Target>(std::move(*target));
 }
 
@@ -437,6 +430,13 @@ llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
   return llvm::Error::success();
 }
 
+size_t dequantizers(const Model &model) {
+  size_t count = 0;
+  for (const auto &graph : model.subgraphs)
+    count += llvm::count_if(graph->operators, [](const Operator &op) { return op.code == BuiltinOperator::DEQUANTIZE; });
+  return count;
+}
+
 llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   // Computed constants are spilled where there must be room anyway.
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
@@ -447,7 +447,7 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   for (const std::string &note : imported->notes)
     tools::note(note);
   Model &model = *imported->model;
-  size_t before = model.operatorCount();
+  size_t before = model.operatorCount(), unpackers = dequantizers(model);
 
   observe.printAfter = printAfter;
   observe.stats = llvm::AreStatisticsEnabled(); // LLVM has registered --stats already
@@ -507,7 +507,10 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   tools::tellResult(input, output, before, model.operatorCount(), model.rewrites,
                     !sparse.tensor.empty() ? "; the constant is sparse"
                     : pipeline.empty()     ? "; no rewrite was asked for, -O1 is all safe ones"
-                                           : "; no rewrite applied, --explain=NAME says why");
+                                           : "; no rewrite applied, --explain=NAME says why",
+                    dequantizers(model) < unpackers
+                        ? "; what was unpacked in each run is unpacked in the file now, circle-quantizer --scheme=float16 packs it again"
+                        : "");
   return llvm::Error::success();
 }
 
