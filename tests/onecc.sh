@@ -42,6 +42,7 @@ onecc -C net.cfg --report page.html >stdout 2>stderr || fail "onecc -C: $(<stder
 grep -q '5 steps of net.cfg done' stderr || fail "not five steps: $(<stderr)"
 grep -qx 'compiled net.q8.circle net out.bin' stderr && grep -qx fast stderr || fail "the back end was not run as asked: $(<stderr)"
 cmp net.q8.circle 'net out.bin' && cmp net.q8.circle pack/net.q8/net.q8.circle || fail "the package or the back end has another model"
+[[ $(stat -c %a pack/net.q8) == $(printf %o $((0777 & ~$(umask)))) ]] || fail "the package is $(stat -c %A pack/net.q8)"
 node -e 'const m = JSON.parse(require("fs").readFileSync("pack/net.q8/metadata/MANIFEST"));
   process.exit(m["minor-version"] === "2" && m.models[0] === "net.q8.circle" && m["model-types"][0] === "circle" ? 0 : 1)' || fail "MANIFEST"
 # By hand.

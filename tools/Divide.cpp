@@ -68,8 +68,8 @@ public:
       if (eachPart)
         eachPart(*part->model, divided[i], i);
     }
-    if (std::error_code code = llvm::sys::fs::create_directories(directory))
-      return inFile(directory, makeError("cannot be made: " + code.message()));
+    if (llvm::Error error = makeFolder(directory))
+      return error;
     for (unsigned i = 0; i < files.size(); ++i) {
       Expected<Imported> part = extract(i);
       if (!part)

@@ -4,6 +4,7 @@
 #include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
@@ -237,6 +238,12 @@ llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
   phase("writing");
   return steps::write(imported, path, options);
+}
+
+llvm::Error makeFolder(llvm::StringRef path) {
+  if (std::error_code code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
+    return inFile(path, makeError("cannot be made: " + code.message()));
+  return llvm::Error::success();
 }
 
 llvm::Error writeTextFile(const std::string &path, llvm::StringRef text) {

@@ -40,6 +40,9 @@ void phase(const char *word);
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
 
+/// A folder for output, which others may read as far as the umask allows.
+llvm::Error makeFolder(llvm::StringRef path);
+
 /// Writes a file whole or not at all.
 llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
 

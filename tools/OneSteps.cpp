@@ -92,8 +92,8 @@ llvm::Error pack(const OneStep &step) {
     return files.takeError();
   std::string name = llvm::sys::path::stem(files->first).str(), base = llvm::sys::path::filename(files->first).str();
   std::string folder = files->second + "/" + name;
-  if (std::error_code error = llvm::sys::fs::create_directories(folder + "/metadata"))
-    return step.lacks(printable(folder, 300) + ": " + error.message());
+  if (llvm::Error error = makeFolder(folder + "/metadata"))
+    return step.lacks(llvm::toString(std::move(error)));
   if (std::error_code error = llvm::sys::fs::copy_file(files->first, folder + "/" + base))
     return step.lacks(printable(files->first, 300) + ": " + error.message());
   std::string text;

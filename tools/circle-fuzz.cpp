@@ -145,7 +145,9 @@ private:
     llvm::outs() << name << ": " << printable(finding, 600) << '\n';
     if (keep.empty())
       return llvm::Error::success();
-    std::error_code code = llvm::sys::fs::create_directories(keep);
+    if (llvm::Error error = makeFolder(keep))
+      return error;
+    std::error_code code;
     std::string path = keep + "/" + name + ".origo";
     llvm::raw_fd_ostream os(path, code);
     if (!code)

@@ -108,12 +108,6 @@ llvm::Error writeNpy(const std::string &path, TensorType type, const Shape &shap
   return writeFile(path + ".npy", npyHeader(type, shape, bytes.size()), bytes);
 }
 
-llvm::Error makeFolder(const std::string &path) {
-  if (std::error_code ec = llvm::sys::fs::create_directories(path))
-    return makeError(printable(path) + ": " + ec.message());
-  return llvm::Error::success();
-}
-
 /// The name of a tensor as that of a file; none where it cannot be one.
 std::optional<std::string> fileName(const Port &port) {
   std::string name = port.name;
@@ -154,7 +148,7 @@ llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) {
 }
 
 llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) {
-  if (llvm::Error error = makeFolder(outputsFolder))
+  if (llvm::Error error = tools::makeFolder(outputsFolder))
     return error;
   llvm::StringMap<unsigned> count;
   for (const Port &port : ports)
@@ -286,7 +280,7 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
       return layers.takeError();
     return report::runSwapped(*source, *result, pairs, signature, inputs, report::closed(*layers, pairs));
   }
-  if (llvm::Error error = makeFolder(tapSource))
+  if (llvm::Error error = tools::makeFolder(tapSource))
     return error;
   llvm::Error failed = llvm::Error::success();
   unsigned live = 0, recovered = 0;
@@ -344,7 +338,7 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     run.state = &state;
   llvm::Error tapError = llvm::Error::success();
   if (!tap.empty()) {
-    if (llvm::Error error = makeFolder(tap))
+    if (llvm::Error error = tools::makeFolder(tap))
       return llvm::joinErrors(std::move(error), std::move(tapError));
     run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
       if (tapError)

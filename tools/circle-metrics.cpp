@@ -142,8 +142,8 @@ private:
 };
 
 llvm::Error writeModelExplorer(const MetricsReport &report, Files &files) {
-  if (std::error_code error = llvm::sys::fs::create_directories(modelExplorer))
-    return makeError(printable(modelExplorer) + ": " + error.message());
+  if (llvm::Error error = makeFolder(modelExplorer))
+    return error;
   std::string base = (modelExplorer + "/" + llvm::sys::path::stem(report.file)).str();
   for (const Metric &metric : allMetrics())
     if (llvm::Error error = files.add(base + "." + metric.name.str() + ".nodedata.json",

@@ -443,8 +443,8 @@ llvm::Error Solver::run() {
   if (llvm::Error error = takeRanges())
     return error;
   if (!intermediate.empty())
-    if (std::error_code code = llvm::sys::fs::create_directories(intermediate.getValue()))
-      return makeError(printable(intermediate, 300) + ": " + code.message());
+    if (llvm::Error error = makeFolder(intermediate))
+      return error;
   if (layerNorms || softmaxes) {
     WideLayers wide(graph().operators.size(), false);
     for (const WideLayers &part :

@@ -60,10 +60,9 @@ with_pkg_config() {
   command -v pkg-config >/dev/null || fail "there is no pkg-config: ./setup --install"
   export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name origo.pc)")
   [[ $(pkg-config --modversion origo) == "$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")" ]] || fail "pkg-config tells another version"
-  words=$(pkg-config --cflags --libs origo) || fail "pkg-config"
-  # shellcheck disable=SC2086
-  "$cxx" -std=c++20 $flags -o "$top/generate" "$here/generate.cpp" $words -Wl,-rpath,"$(dirname "$(find "$prefix" -name libOrigoOriginReader.so)")" ||
-    fail "pkg-config: the C++ program does not build"
+  words=$(sed -n 's/^    \$ c++ \(.* generate\.cpp .*\)/\1/p' "$root/docs/reading-origins.md")
+  [[ -n $words ]] || fail "docs/reading-origins.md shows no command for C++ without CMake"
+  (cp "$here/generate.cpp" "$top" && cd "$top" && eval "$cxx $flags $words") || fail "pkg-config: the C++ program does not build"
   # shellcheck disable=SC2046
   "$c" -std=c99 $flags -o "$top/generate_c" "$here/generate.c" $(pkg-config --cflags origo) || fail "pkg-config: the C program does not build"
   "$prefix/bin/circle2circle" -O1 "$root/res/while.origo" "$scratch/with.circle" 2>/dev/null
