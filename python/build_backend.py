@@ -25,7 +25,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     build = (config_settings or {}).get("build-dir")
     if not build:
         build = root / "build" / "python"
-        cmake("-S", root, "-B", build, "-DCMAKE_BUILD_TYPE=Release", f"-DORIGO_PYTHON={sys.executable}", *generator())
+        cmake("-S", root, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DORIGO_UNITY=ON", "-DORIGO_PRECOMPILED_HEADERS=ON",
+              f"-DORIGO_PYTHON={sys.executable}", *generator())
     cmake("--build", build, "--target", "origo_native")
     with tempfile.TemporaryDirectory() as staging:
         cmake("--install", build, "--component", "python", "--strip", "--prefix", staging)
