@@ -154,11 +154,27 @@ private:
 } // namespace
 
 uint64_t Ordering::peak(llvm::ArrayRef<int> order) const {
-  Search search(*this);
-  State state = search.start(0);
-  for (int step : order)
-    search.take(state, step);
-  return state.peak;
+  std::vector<size_t> left(bytes.size()); // reads that are still to come
+  for (const Step &step : steps)
+    for (int tensor : step.reads)
+      ++left[static_cast<size_t>(tensor)];
+  uint64_t live = 0, most = 0;
+  auto release = [&](int tensor) {
+    auto at = static_cast<size_t>(tensor);
+    live -= left[at] == 0 && !kept[at] ? bytes[at] : 0;
+  };
+  for (int at : order) {
+    const Step &step = steps[static_cast<size_t>(at)];
+    for (int tensor : step.makes)
+      live += bytes[static_cast<size_t>(tensor)];
+    most = std::max(most, live);
+    for (int tensor : step.reads)
+      if (--left[static_cast<size_t>(tensor)] == 0)
+        release(tensor);
+    for (int tensor : step.makes)
+      release(tensor); // nobody reads it
+  }
+  return most;
 }
 
 uint64_t Ordering::lowerBound() const {

@@ -254,7 +254,11 @@ void Plan::arrangeKnown(uint64_t limit) {
   filed = arrangement(tensors, limit, order);
   packed.reset();
   // Where a tensor has no place, nobody knows what an order takes.
-  bool known = mayReorder && shapesKnown;
+  bool known = mayReorder && shapesKnown && steps.size() <= Ordering::mostSteps;
+  size_t operands = 0;
+  for (const Step &step : steps)
+    operands += step.operands.size();
+  known &= operands <= Ordering::mostOperands;
   for (const Step &step : steps)
     for (int slot : step.results)
       known &= step.folded || slot < 0 || slots[slot].kind != Slot::Kind::Computed || slots[slot].sharedWith >= 0 ||
