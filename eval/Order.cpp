@@ -15,7 +15,7 @@ using Bits = std::vector<uint64_t>;
 bool has(const Bits &bits, int i) { return bits[static_cast<size_t>(i) / 64] >> (i % 64) & 1; }
 
 /// The steps that ran, and what lives behind them: that follows from which ones they are.
-struct State {
+struct Reached {
   Bits done;
   uint64_t live = 0, peak = 0;
   size_t count = 0;
@@ -31,8 +31,8 @@ public:
   uint64_t work = 0; ///< steps that were looked at
 
   /// `peak`: what every order reaches.
-  State start(uint64_t peak) const { return {Bits((problem.steps.size() + 63) / 64), 0, peak, 0}; }
-  bool ready(const State &state, int step) {
+  Reached start(uint64_t peak) const { return {Bits((problem.steps.size() + 63) / 64), 0, peak, 0}; }
+  bool ready(const Reached &state, int step) {
     ++work;
     return !has(state.done, step) &&
            llvm::all_of(problem.steps[static_cast<size_t>(step)].after, [&](int s) { return has(state.done, s); });
@@ -44,7 +44,7 @@ public:
     return all;
   }
   /// What nobody reads behind `step`.
-  uint64_t freed(const State &state, int step) const {
+  uint64_t freed(const Reached &state, int step) const {
     uint64_t all = 0;
     auto add = [&](int tensor) {
       auto at = static_cast<size_t>(tensor);
@@ -57,7 +57,7 @@ public:
         add(tensor);
     return all;
   }
-  void take(State &state, int step) const {
+  void take(Reached &state, int step) const {
     state.peak = std::max(state.peak, state.live + made(step));
     state.live = state.live + made(step) - freed(state, step);
     state.done[static_cast<size_t>(step) / 64] |= uint64_t(1) << (step % 64);
@@ -65,7 +65,7 @@ public:
   }
   /// Takes each step that makes no more than it frees, and lives within the peak that there was: whatever order the
   /// others have, it does no harm now.
-  void takeHarmless(State &state, std::vector<int> &order) {
+  void takeHarmless(Reached &state, std::vector<int> &order) {
     for (bool found = true; found;) {
       found = false;
       for (int step = 0; step < static_cast<int>(problem.steps.size()); ++step)
@@ -78,7 +78,7 @@ public:
   }
   /// Always the step that raises the peak least, then the one that leaves least.
   std::vector<int> greedy() {
-    State state = start(problem.lowerBound());
+    Reached state = start(problem.lowerBound());
     std::vector<int> order;
     for (takeHarmless(state, order); state.count < problem.steps.size(); takeHarmless(state, order)) {
       int best = -1;
@@ -100,7 +100,7 @@ public:
   /// below `bound`, or too much work; `finished` says which.
   std::vector<int> exact(uint64_t bound, uint64_t mostWork, bool &finished) {
     struct Node {
-      State state;
+      Reached state;
       int parent;
       std::vector<int> steps; ///< since the parent
     };
@@ -110,7 +110,7 @@ public:
     std::priority_queue<Key, std::vector<Key>, std::greater<>> queue;
     std::set<Bits> seen;
     size_t all = problem.steps.size();
-    auto add = [&](State state, int parent, std::vector<int> steps) {
+    auto add = [&](Reached state, int parent, std::vector<int> steps) {
       if (state.peak >= bound)
         return;
       takeHarmless(state, steps);
@@ -122,7 +122,7 @@ public:
     while (!queue.empty() && work < mostWork) {
       int at = std::get<2>(queue.top());
       queue.pop();
-      State state = nodes[static_cast<size_t>(at)].state;
+      Reached state = nodes[static_cast<size_t>(at)].state;
       if (!seen.insert(state.done).second)
         continue;
       if (state.count == all) {
@@ -137,7 +137,7 @@ public:
       }
       for (int step = 0; step < static_cast<int>(all); ++step)
         if (ready(state, step)) {
-          State next = state;
+          Reached next = state;
           take(next, step);
           add(std::move(next), at, {step});
         }
