@@ -82,7 +82,8 @@ const Tensor *LiveResult::find(const Place &place) const {
 }
 
 const Tensor *LiveResult::straight(const Place &place, const Tensor &source) const {
-  for (auto [counterpart, time] : llvm::reverse(pairs.holders(place)))
+  auto holders = pairs.holders(place);
+  for (auto [counterpart, time] : llvm::reverse(holders))
     if (const Tensor *tensor = find({counterpart->value, time})) {
       auto way = wayAlong(source, counterpart->steps, *tensor);
       return way && way->straight ? tensor : nullptr;
