@@ -67,12 +67,12 @@ cp digits.json first.json
 generate "$example/digits.origo" digits
 cmp first.c digits.c && cmp first.json digits.json || fail "another run gives other files"
 page=$(<"$example/README.md")
-shows() { [[ $page == *"$1"* ]] || fail "docs/example-backend/README.md does not show $1"; }
+shows() { [[ -n $1 && $page == *"$1"* ]] || fail "docs/example-backend/README.md does not show $1"; }
 shows "$(sed 's/^/    /' digits.json)"
 shows "$(sed 's/^/    /' digits.csv)"
 shows "$(join digits | sed 's/^/    /;s/ *$//')"
 shows "$(sed -n '/^\/\* origin 0 /,/^}/s/^/    /p' digits.c)"
-shows "$(grep -A1 '^/\* from 1 ' digits.c | cut -c1-80 | sed 's/^/    /')"
+shows "$(grep -A1 '^/\* near 1 ' digits.c | cut -c1-80 | sed 's/^/    /')"
 shows "$(grep '^/\* gone' digits.c | sed 's/^/    /')"
 
 # What the network of the page has none of.
