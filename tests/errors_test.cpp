@@ -164,6 +164,35 @@ llvm::Expected<Imported> importAlone(const std::string &path) {
   return importModel(path, options);
 }
 
+/// A network, what -O1 makes of it, and inputs for both.
+struct Optimised {
+  PayloadStore store;
+  Imported before, after;
+  Session source, result;
+  Pairs pairs;
+  std::string signature;
+  std::vector<OwnedTensor> inputs;
+};
+
+std::unique_ptr<Optimised> optimised(const std::string &path, Engine engine) {
+  PayloadStore store;
+  auto before = importAlone(path), after = importAlone(path);
+  EXPECT_TRUE(before && after);
+  if (!before || !after || bool(runPipeline(*after->model, Pipeline::o1(), store)))
+    return nullptr;
+  CompileOptions options;
+  options.engine = engine;
+  auto source = compile(*before->model, options), result = compile(*after->model, options);
+  EXPECT_TRUE(source && result);
+  if (!source || !result)
+    return nullptr;
+  Pairs pairs = Pairs::of(*before, *after);
+  std::string signature = result->signatures().empty() ? "" : result->signatures().front();
+  auto inputs = inputsFor(*result, signature, 1);
+  return std::make_unique<Optimised>(Optimised{std::move(store), std::move(*before), std::move(*after), std::move(*source),
+                                               std::move(*result), std::move(pairs), std::move(signature), std::move(inputs)});
+}
+
 /// A fault in the first numbers of what an operator computes, everywhere.
 void disturb(Tensor &tensor) {
   auto numbers = realNumbers(tensor);
@@ -213,27 +242,18 @@ TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
             {"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite", "dtln_1_f32.tflite", "basic_pitch_nmp_f32.tflite"},
             name))
       continue;
-    auto before = importAlone(path), after = importAlone(path);
-    ASSERT_TRUE(before && after);
-    PayloadStore store;
-    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
-    CompileOptions fast;
-    fast.engine = Engine::Fast;
-    auto source = compile(*before->model, fast), result = compile(*after->model, fast);
-    ASSERT_TRUE(source && result);
-    Pairs pairs = Pairs::of(*before, *after);
-    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
-    auto inputs = inputsFor(*result, signature, 1);
-    auto clean = recovered(*source, *result, pairs, signature, inputs, nullptr);
+    auto both = optimised(path, Engine::Fast);
+    ASSERT_TRUE(both);
+    auto clean = recovered(both->source, both->result, both->pairs, both->signature, both->inputs, nullptr);
     ASSERT_TRUE(clean);
     ++models;
     for (auto &[place, tensor] : *clean)
       tensors += tensor.first;
-    size_t operators = after->model->subgraphs[0]->operators.size(), at = 0;
-    for (const Operator &op : after->model->subgraphs[0]->operators) {
+    size_t operators = both->after.model->subgraphs[0]->operators.size(), at = 0;
+    for (const Operator &op : both->after.model->subgraphs[0]->operators) {
       if (at++ % std::max<size_t>(1, operators / 24))
         continue;
-      auto now = recovered(*source, *result, pairs, signature, inputs, &op);
+      auto now = recovered(both->source, both->result, both->pairs, both->signature, both->inputs, &op);
       if (!now)
         continue; // what it computes is an index or a shape
       ++faults;
@@ -252,7 +272,7 @@ TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
       }
     }
   }
-  if (!models)
+  if (realModels().empty())
     GTEST_SKIP() << "there are no model files";
   llvm::outs() << models << " networks with " << tensors << " recovered tensors, " << faults << " faults: " << changed
                << " changes, " << masked << " masked\n";
@@ -283,30 +303,21 @@ TEST(LayerErrors, OnlyTheSliceOfARecoveredTensorRuns) {
                              "toy_llm_kv_2sig_f32.tflite"},
                             baseName(path)))
       continue;
-    auto before = importAlone(path), after = importAlone(path);
-    ASSERT_TRUE(before && after);
-    PayloadStore store;
-    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
-    CompileOptions fast;
-    fast.engine = Engine::Fast;
-    auto source = compile(*before->model, fast), result = compile(*after->model, fast);
-    ASSERT_TRUE(source && result);
-    Pairs pairs = Pairs::of(*before, *after);
-    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
-    auto inputs = inputsFor(*result, signature, 1);
-    auto clean = recovered(*source, *result, pairs, signature, inputs, nullptr);
+    auto both = optimised(path, Engine::Fast);
+    ASSERT_TRUE(both);
+    auto clean = recovered(both->source, both->result, both->pairs, both->signature, both->inputs, nullptr);
     ASSERT_TRUE(clean);
     ++models;
     for (const auto &[place, tensor] : *clean) {
       const Value &value = *place.first;
       if (!tensor.first)
         continue;
-      EXPECT_TRUE(pairs.of(value).empty()) << path << ": " << value.name.str();
+      EXPECT_TRUE(both->pairs.of(value).empty()) << path << ": " << value.name.str();
       std::set<const Operator *> nearest, have;
-      operatorsBehind(value, pairs, nearest);
+      operatorsBehind(value, both->pairs, nearest);
       std::optional<Numbers> alone;
       auto outputs = recover(
-          *source, *result, pairs, signature, inputs,
+          both->source, both->result, both->pairs, both->signature, both->inputs,
           [&](const Value &, unsigned, const Tensor &tensor, bool isRecovered) {
             EXPECT_TRUE(isRecovered);
             alone = realNumbers(tensor);
@@ -320,10 +331,10 @@ TEST(LayerErrors, OnlyTheSliceOfARecoveredTensorRuns) {
                                    << nearest.size() << " lie between";
       ++tensors;
       ran += have.size();
-      all += before->model->subgraphs[0]->operators.size();
+      all += both->before.model->subgraphs[0]->operators.size();
     }
   }
-  if (!models)
+  if (realModels().empty())
     GTEST_SKIP() << "there are no model files";
   llvm::outs() << models << " networks with " << tensors << " recovered tensors, " << ran << " operators for them\n";
   EXPECT_EQ(models, 4u);
@@ -338,31 +349,24 @@ TEST(LayerErrors, SwappingEverythingIsTheSource) {
     if (!llvm::is_contained({"blazeface_front_f32.tflite", "resnet8_cifar_f32.tflite", "yunet_f32.tflite"},
                             baseName(path)))
       continue;
-    auto before = importAlone(path), after = importAlone(path);
-    ASSERT_TRUE(before && after);
-    PayloadStore store;
-    ASSERT_FALSE(bool(runPipeline(*after->model, Pipeline::o1(), store)));
-    auto source = compile(*before->model), result = compile(*after->model);
-    ASSERT_TRUE(source && result);
-    Pairs pairs = Pairs::of(*before, *after);
-    std::string signature = result->signatures().empty() ? "" : result->signatures().front();
-    auto inputs = inputsFor(*result, signature, 1);
+    auto both = optimised(path, Engine::Reference);
+    ASSERT_TRUE(both);
     Layers all;
-    for (const Operator &op : before->model->subgraphs[0]->operators)
+    for (const Operator &op : both->before.model->subgraphs[0]->operators)
       all.insert(&op);
     eval::RunOptions run;
-    run.signature = signature;
-    std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+    run.signature = both->signature;
+    std::vector<TensorRef> refs(both->inputs.begin(), both->inputs.end());
     for (bool everything : {false, true}) {
-      auto have = runSwapped(*source, *result, pairs, signature, inputs, everything ? all : Layers());
-      auto want = (everything ? *source : *result).run(refs, run);
+      auto have = runSwapped(both->source, both->result, both->pairs, both->signature, both->inputs, everything ? all : Layers());
+      auto want = (everything ? both->source : both->result).run(refs, run);
       ASSERT_TRUE(have && want);
       for (auto [x, y] : llvm::zip_equal(*have, *want))
         EXPECT_EQ(x.tensor.bytes, y.tensor.bytes) << path << " " << everything;
     }
     ++models;
   }
-  if (!models)
+  if (realModels().empty())
     GTEST_SKIP() << "there are no model files";
   EXPECT_EQ(models, 3u);
 }

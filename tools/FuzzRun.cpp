@@ -69,6 +69,21 @@ void tools::inferShapes(Model &model) {
     }
 }
 
+bool tools::anyConstant(const Model &model, llvm::function_ref<bool(float)> is) {
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      if (value->isConstant() && value->type == TensorType::FLOAT32 && value->payload().hasBytes()) {
+        llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
+        for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+          float number;
+          std::memcpy(&number, bytes.data() + at, sizeof(float));
+          if (is(number))
+            return true;
+        }
+      }
+  return false;
+}
+
 Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise) {
   constexpr double errors = 32; // some functions are a few units off by themselves
   Run run;
@@ -82,16 +97,8 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
     return run;
   }
   run.compiled = true;
-  for (const auto &graph : model.subgraphs)
-    for (const Value *value : graph->values)
-      if (value->isConstant() && value->type == TensorType::FLOAT32 && value->payload().hasBytes()) {
-        llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
-        for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-          float number;
-          std::memcpy(&number, bytes.data() + at, sizeof(float));
-          run.isOdd |= number != 0 && !std::isnormal(number); // a clamp may hide at once what comes of it
-        }
-      }
+  // A clamp may hide at once what comes of it.
+  run.isOdd = anyConstant(model, [](float number) { return number != 0 && !std::isnormal(number); });
   std::vector<eval::OwnedTensor> inputs;
   auto ports = session->inputs();
   for (const eval::Port &port : *ports) {

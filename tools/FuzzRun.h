@@ -16,6 +16,9 @@ struct Run {
 /// Results without a shape get what the shape rules say.
 void inferShapes(Model &model);
 
+/// Is there such a float among the constants?
+bool anyConstant(const Model &model, llvm::function_ref<bool(float)> is);
+
 /// `noise`: puts every float off by a few rounding errors, up or down as this says; 0: none.
 Run runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise = 0);
 

@@ -60,9 +60,8 @@ std::optional<Axes> transposed(const FileGraph &file, int32_t permutation, const
 } // namespace
 
 void origin::excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way, llvm::SmallVectorImpl<uint32_t> &missing) {
-  constexpr size_t farthest = 16; // of operators that together may move nothing
   for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
-    for (size_t count = 1; count <= farthest && first + count <= way.size(); ++count) {
+    for (size_t count = 1; count <= mostMoves && first + count <= way.size(); ++count) {
       llvm::ArrayRef<uint32_t> part = way.slice(first, count);
       if (llvm::any_of(missing, [&](uint32_t id) { return llvm::is_contained(part, id); }) && movesNothing(file, part))
         llvm::erase_if(missing, [&](uint32_t id) { return llvm::is_contained(part, id); });

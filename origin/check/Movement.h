@@ -4,6 +4,8 @@
 
 namespace origo::origin {
 
+constexpr size_t mostMoves = 16; ///< so many operators at most are looked at together
+
 /// Operators of a file that follow each other, each with one operand that is no constant: does the result of the last
 /// one have the shape of what the first one is given, and its elements in the same order?
 bool movesNothing(const FileGraph &file, llvm::ArrayRef<uint32_t> way);

@@ -64,7 +64,6 @@ private:
   /// Source operator and operator of the written file: what it handed on became a part of that one.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> done;
   std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
-  static constexpr size_t farthest = 16; ///< of operators that together may move nothing
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   using Origins = llvm::SmallVector<uint32_t, 2>;
@@ -141,7 +140,7 @@ private:
   /// Is the source tensor one that was made before, by what the row claims, and moved so that nothing is moved?
   bool isEqualToEarlier(uint32_t tensor, const OperatorRow &row) const {
     llvm::SmallVector<uint32_t, 8> way;
-    for (uint32_t at = tensor; context.source && way.size() < farthest;) {
+    for (uint32_t at = tensor; context.source && way.size() < mostMoves;) {
       int32_t producer = context.source->producer[at];
       if (producer >= 0 && !way.empty() && holds(row.origins, producer) &&
           movesNothing(*context.source, llvm::to_vector(llvm::reverse(way))))

@@ -2,6 +2,7 @@
 #include "quantize/Images.h"
 #include "quantize/Npz.h"
 #include "quantize/Summary.h"
+#include "tests/fuzz/Fails.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -9,15 +10,6 @@
 
 using namespace origo;
 using namespace origo::quantize;
-
-/// An error is one line.
-static bool fails(llvm::Error error) {
-  if (!error)
-    return false;
-  if (llvm::toString(std::move(error)).find('\n') != std::string::npos)
-    __builtin_trap();
-  return true;
-}
 
 /// What is read is written and read again as the same.
 static void statistics(llvm::StringRef bytes) {

@@ -7,6 +7,7 @@
 #include "report/errors/Part.h"
 #include "report/errors/Search.h"
 #include "steps/ValueDump.h"
+#include "tests/fuzz/Fails.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,15 +15,6 @@
 #include <unistd.h>
 
 using namespace origo;
-
-/// An error is one line.
-static bool fails(llvm::Error error) {
-  if (!error)
-    return false;
-  if (llvm::toString(std::move(error)).find('\n') != std::string::npos)
-    __builtin_trap();
-  return true;
-}
 
 /// A tensor from elsewhere in the place of one of ours, of any type and shape.
 static void write(const eval::OwnedTensor &held) {
