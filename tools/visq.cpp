@@ -309,6 +309,8 @@ int checkAndRun() {
     return fail("--merge takes what parts have measured, so --data and --shard are of no use with it");
   if (limit.getNumOccurrences() && (metric->name == "PSNR" || metric->name == "cosine"))
     return fail("--limit goes with a metric of which more is worse");
+  if (limit.getNumOccurrences() && bound.getNumOccurrences())
+    return fail("--limit judges what there is, and --bound looks for something else: give one of the two");
   auto within = compare(*metric);
   if (!within)
     return fail(within.takeError());
