@@ -763,3 +763,22 @@ TEST(OriginCheck, LongChains) {
   violations = behind.violations();
   EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
 }
+
+/// A movement that trades places with another one is a claim of who uses it, not a way to claim what comes later.
+TEST(OriginCheck, NoMovementOfLaterOperators) {
+  Graph graph;
+  for (const char *name : {"x", "a", "b", "c", "d"})
+    graph.tensors.push_back({name, {4}});
+  graph.operators = {{BuiltinOperator::RESHAPE, {0}, {1}},
+                     {BuiltinOperator::NEG, {1}, {2}},
+                     {BuiltinOperator::RESHAPE, {2}, {3}},
+                     {BuiltinOperator::ABS, {3}, {4}}};
+  graph.inputs = {0};
+  graph.outputs = {4};
+  graph.tensors[2].shape = graph.tensors[1].shape = {2, 2};
+  Case c = untouched({graph});
+  EXPECT_EQ(words(c.violations()), "");
+  c.op(0).origins = {0, 2};
+  auto violations = c.violations();
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
+}

@@ -95,8 +95,11 @@ const Known numbers[] = {
               (option(op, "dilation_h_factor") != 1 || option(op, "dilation_w_factor") != 1);
      },
      "where floats meet weights with scales by channel there is no dilation"},
-    {[](const Operator &op) { return op.code == Op::SPARSE_TO_DENSE && op.operand(0)->rank() == 0; },
-     "of a single position it asks for the first dimension, which there is not"},
+    {[](const Operator &op) {
+       return op.code == Op::SPARSE_TO_DENSE &&
+              (op.operand(0)->rank() == 0 || (op.operand(0)->rank() == 2 && operand(op, 2)->rank() == 0));
+     },
+     "of a single position it asks for the first dimension, which there is not; one value for all it takes for a list"},
     {[](const Operator &op) {
        return op.code == Op::CONV_2D && isOf(op.operand(0), TensorType::FLOAT32) && hasEqualScales(operand(op, 1));
      },

@@ -13,6 +13,10 @@ static bool isPicture(const Value *value) {
          (!value->quantization || value->quantization->scale.size() <= 1);
 }
 
+static bool pads(const Operator &op) {
+  return llvm::is_contained({BuiltinOperator::PAD, BuiltinOperator::PADV2, BuiltinOperator::MIRROR_PAD}, op.code);
+}
+
 /// Does it compute the same whatever the layout, but for its constants?
 static bool isIndifferent(const Operator &op) {
   const OperatorInfo *row = op.info();
@@ -31,17 +35,12 @@ static bool isIndifferent(const Operator &op) {
     }
     return any;
   };
-  switch (op.code) {
-  case BuiltinOperator::CONCATENATION:
+  if (op.code == BuiltinOperator::CONCATENATION)
     return allPictures(true) && llvm::none_of(op.operands(), [](const Use &use) { return use.get()->isConstant(); });
-  case BuiltinOperator::PAD:
-  case BuiltinOperator::PADV2:
-  case BuiltinOperator::MIRROR_PAD:
+  if (pads(op))
     return isPicture(op.operand(0)) && !op.operand(0)->isConstant() && op.operand(1) && op.operand(1)->isConstant() &&
            op.operand(1)->payload().hasBytes();
-  default:
-    return row->has(Trait::Elementwise) && (row->has(Trait::Unary) || row->has(Trait::Binary)) && allPictures(true);
-  }
+  return row->has(Trait::Elementwise) && (row->has(Trait::Unary) || row->has(Trait::Binary)) && allPictures(true);
 }
 
 /// A transpose between the two layouts: of a picture to channels first, or back.
@@ -57,10 +56,14 @@ static bool toLast(const Operator *op) { return isTurn(op, {0, 2, 3, 1}); }
 LayoutPlan::LayoutPlan(Model &model) {
   for (auto &graph : model.subgraphs) {
     llvm::EquivalenceClasses<const Operator *> regions;
-    for (const Operator &op : graph->operators)
-      if (isIndifferent(op))
-        regions.insert(&op);
     auto isIn = [&](const Operator *op) { return op && regions.findValue(op) != regions.end(); };
+    for (const Operator &op : graph->operators) {
+      if (!isIndifferent(op))
+        continue;
+      const Operator *before = op.operand(0)->producer();
+      if (!pads(op) || isIn(before) || toFirst(before)) // else the transpose in front of it would be put behind it again
+        regions.insert(&op);
+    }
     for (const Operator &op : graph->operators)
       if (isIn(&op))
         for (const Use &use : op.operands())

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo {
@@ -194,14 +195,14 @@ private:
     for (const Relation &relation : result->relations) {
       std::optional<uint32_t> end = endOf(op, relation.tensor);
       if (!end)
-        return false;
+        return tellMovedApart(op);
       ends.push_back(*end);
     }
     llvm::SmallVector<uint32_t> distinct = ends;
     llvm::sort(distinct);
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     if (distinct.size() < 2)
-      return false;
+      return tellMovedApart(op);
     size_t budget = 256 + 16 * distinct.size();
     std::vector<Ids> ways;
     for (uint32_t end : distinct) {
@@ -229,12 +230,48 @@ private:
       one.operators = sets.join(one.operators, sets.minus(op.origins, sets.of(all)));
     for (auto [relation, end] : llvm::zip(result->relations, ends))
       sayBy(*result, relation, lineageOf.lookup(end));
-    llvm::stable_sort(result->relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
+    finish(op, std::move(list));
+    return true;
+  }
+
+  /// What is moved of equals that are told apart, and is related to the same tensors as they, is told apart as they are.
+  bool tellMovedApart(Operator &op) {
+    Value &result = *op.result();
+    for (const Use &moved : op.operands()) {
+      if (!several.contains(moved.get()))
+        continue;
+      llvm::MapVector<uint32_t, uint32_t> lineageOf; ///< by the operand's
+      Ids found;
+      for (const Relation &relation : result.relations) {
+        auto known = numbers.find({moved.get(), relation.tensor});
+        if (known == numbers.end())
+          break;
+        found.push_back(lineageOf.insert({known->second, static_cast<uint32_t>(lineageOf.size())}).first->second);
+      }
+      if (found.size() != result.relations.size() || lineageOf.size() < 2)
+        continue;
+      number(op);
+      std::vector<Lineage> list;
+      for (auto [before, lineage] : lineageOf) {
+        list.push_back({op.origins, {}});
+        for (const Use &use : op.operands())
+          list.back().operands.push_back(&use == &moved ? before : use.lineage);
+      }
+      for (auto [relation, lineage] : llvm::zip(result.relations, found))
+        sayBy(result, relation, lineage);
+      finish(op, std::move(list));
+      return true;
+    }
+    return false;
+  }
+
+  void finish(Operator &op, std::vector<Lineage> list) {
+    Value &result = *op.result();
+    llvm::stable_sort(result.relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
     for (auto [use, lineage] : llvm::zip(op.operands(), list.front().operands))
       use.lineage = lineage;
     op.makeLineages() = std::move(list);
-    several.insert(result);
-    return true;
+    several.insert(&result);
   }
 
   void number(Operator &op) {
