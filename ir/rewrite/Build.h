@@ -62,8 +62,8 @@ private:
   llvm::SmallVector<Replaced, 2> replaced;
   llvm::SmallVector<Operator *, 2> roots;
   llvm::SmallVector<Operator *, 8> consumed; ///< roots first
-  /// By lineage of the root: that of each consumed operator on the way to it.
-  std::vector<llvm::SmallDenseMap<const Operator *, uint32_t, 8>> ways;
+  /// By lineage of the root: those of each consumed operator on the way to it. There are several where it is used twice.
+  std::vector<llvm::SmallDenseMap<const Operator *, llvm::SmallVector<uint32_t, 1>, 8>> ways;
   llvm::SmallVector<Dropped, 2> dropped;
   llvm::SmallVector<Operator *, 4> scratch; ///< operators that do not go into the graph
 
@@ -119,6 +119,7 @@ private:
   Operator &putIn(Created &item, Operator &before, Destinations &into);
   void findWays();
   uint32_t lineageOf(const Value &operand, uint32_t way) const;
+  llvm::SmallVector<uint32_t, 1> lineagesOf(const Operator &op, uint32_t way) const;
   IdSet originsOf(const Operator &op, uint32_t way) const;
   std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
   void stampConstant(Value &constant);

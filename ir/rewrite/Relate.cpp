@@ -14,13 +14,22 @@ void Build::findWays() {
   ways.resize(lineage::count(*roots.front()));
   for (auto [i, way] : llvm::enumerate(ways)) {
     for (const Operator *root : roots)
-      way[root] = static_cast<uint32_t>(i);
+      way[root] = {static_cast<uint32_t>(i)};
     for (const Operator *op : consumed)
-      for (auto [k, use] : llvm::enumerate(op->operands()))
-        if (const Operator *producer = use.get() ? use.get()->producer() : nullptr;
-            producer && isOwn(*producer, consumed))
-          way.try_emplace(producer, lineage::ofOperand(*op, way.lookup(op), static_cast<unsigned>(k)));
+      for (auto [k, use] : llvm::enumerate(op->operands())) {
+        const Operator *producer = use.get() ? use.get()->producer() : nullptr;
+        if (!producer || !isOwn(*producer, consumed))
+          continue;
+        for (uint32_t user : lineagesOf(*op, static_cast<uint32_t>(i)))
+          if (uint32_t used = lineage::ofOperand(*op, user, static_cast<unsigned>(k)); !llvm::is_contained(way[producer], used))
+            way[producer].push_back(used);
+      }
   }
+}
+
+llvm::SmallVector<uint32_t, 1> Build::lineagesOf(const Operator &op, uint32_t way) const {
+  auto found = ways[way].find(&op);
+  return found == ways[way].end() ? llvm::SmallVector<uint32_t, 1>{0} : found->second;
 }
 
 /// That which a lineage of the root has of an operand of what is consumed, or of what was made here for it.
@@ -30,11 +39,16 @@ uint32_t Build::lineageOf(const Value &operand, uint32_t way) const {
   for (const Operator *op : consumed)
     for (auto [i, use] : llvm::enumerate(op->operands()))
       if (use.get() == &operand)
-        return lineage::ofOperand(*op, ways[way].lookup(op), static_cast<unsigned>(i));
+        return lineage::ofOperand(*op, lineagesOf(*op, way).front(), static_cast<unsigned>(i));
   return 0;
 }
 
-IdSet Build::originsOf(const Operator &op, uint32_t way) const { return lineage::origins(op, ways[way].lookup(&op)); }
+IdSet Build::originsOf(const Operator &op, uint32_t way) const {
+  IdSet all;
+  for (uint32_t one : lineagesOf(op, way))
+    all = model.sets.join(all, lineage::origins(op, one));
+  return all;
+}
 
 /// By lineage of the root: what the constants and those operators were that count and have one of them as operand.
 std::vector<Lineage> Build::parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const {
