@@ -21,15 +21,17 @@ void ConstantBytes::makeReadAhead() {
     *this = copyOf(bytes);
 }
 
-llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t memoryLimit) {
+static llvm::Error badConstant(const Value &value, const llvm::Twine &message) {
   Place place;
   place.tensor = static_cast<int>(value.index);
   place.name = value.name.str();
   if (value.subgraph())
     place.subgraph = static_cast<int>(value.subgraph()->index);
-  auto refuse = [&](const llvm::Twine &message) {
-    return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
-  };
+  return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
+}
+
+llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t memoryLimit) {
+  auto refuse = [&](const llvm::Twine &message) { return badConstant(value, message); };
   if (value.compression || value.externalBuffer || !value.payload().hasBytes())
     return refuse("the constant is compressed, or its bytes are not in the file");
   llvm::ArrayRef<uint8_t> bytes = value.payload().bytes();
@@ -72,14 +74,7 @@ llvm::Error checkQuantization(const Value &value) {
   const Quantization *q = value.quantization;
   if (!q || q->scale.empty())
     return llvm::Error::success();
-  Place place;
-  place.tensor = static_cast<int>(value.index);
-  place.name = value.name.str();
-  if (value.subgraph())
-    place.subgraph = static_cast<int>(value.subgraph()->index);
-  auto refuse = [&](const llvm::Twine &message) {
-    return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
-  };
+  auto refuse = [&](const llvm::Twine &message) { return badConstant(value, message); };
   int64_t low = -(1 << 30), high = 1 << 30;
   if (unsigned bits = bitsPerElement(value.type).value_or(32); bits <= 16) {
     bool isSigned = value.type == TensorType::INT4 || value.type == TensorType::INT8 || value.type == TensorType::INT16;

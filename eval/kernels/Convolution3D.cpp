@@ -77,58 +77,34 @@ template <class Place, class F> void forEachFilter(const Tensor &filter, const T
       }
 }
 
-/// Filter [depth, height, width, input channels, output channels].
-llvm::Error convolve(KernelContext &ctx) {
-  auto c = read(ctx, 0, 2, false);
+/// Filter [depth, height, width, input channels, output channels]; transposed: the last two in the other order, and
+/// operand 0 is the output's shape.
+template <bool transposed> llvm::Error convolve(KernelContext &ctx) {
+  auto c = transposed ? read(ctx, 2, 3, true) : read(ctx, 0, 2, false);
   if (!c)
     return c.takeError();
   const Tensor &in = *c->input, &filter = *c->filter;
   auto x = in.as<float>(), weights = filter.as<float>();
   auto out = c->output->as<float>();
-  int64_t depth = in.dim(4), channels = filter.dim(4);
+  int64_t depth = in.dim(4), channels = filter.dim(transposed ? 3 : 4);
   uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
   size_t element = 0;
   forEachPlace(ctx, *c->output, [&](int64_t batch, const Three &at) {
-    for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
-      float sum = 0;
-      auto place = [&](int d, int64_t f, int64_t &there) {
+    auto place = [&](int d, int64_t f, int64_t &there) {
+      if (!transposed) {
         there = at[d] * c->strides[d] - c->before[d] + f * c->dilations[d];
         return true;
-      };
-      forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
-        int64_t i = pixel(in, batch, there);
-        for (int64_t k = 0; k < depth; ++k)
-          sum += x[i + k] * weights[(f * depth + k) * channels + channel];
-      });
-      out[element++] = finish(*c, sum, channel);
-    }
-  });
-  return llvm::Error::success();
-}
-
-/// Filter [depth, height, width, output channels, input channels]; operand 0 is the output's shape.
-llvm::Error convolveTransposed(KernelContext &ctx) {
-  auto c = read(ctx, 2, 3, true);
-  if (!c)
-    return c.takeError();
-  const Tensor &in = *c->input, &filter = *c->filter;
-  auto x = in.as<float>(), weights = filter.as<float>();
-  auto out = c->output->as<float>();
-  int64_t depth = in.dim(4), channels = filter.dim(3);
-  uint64_t work = static_cast<uint64_t>(filter.count() / std::max<int64_t>(channels, 1));
-  size_t element = 0;
-  forEachPlace(ctx, *c->output, [&](int64_t batch, const Three &at) {
+      }
+      int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
+      there = reached / c->strides[d];
+      return reached >= 0 && reached % c->strides[d] == 0;
+    };
     for (int64_t channel = 0; channel < channels && !ctx.late(work); ++channel) {
       float sum = 0;
-      auto place = [&](int d, int64_t f, int64_t &there) {
-        int64_t reached = at[d] + c->before[d] - f * c->dilations[d];
-        there = reached / c->strides[d];
-        return reached >= 0 && reached % c->strides[d] == 0;
-      };
       forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
         int64_t i = pixel(in, batch, there);
         for (int64_t k = 0; k < depth; ++k)
-          sum += x[i + k] * weights[(f * channels + channel) * depth + k];
+          sum += x[i + k] * weights[transposed ? (f * channels + channel) * depth + k : (f * depth + k) * channels + channel];
       });
       out[element++] = finish(*c, sum, channel);
     }
@@ -141,8 +117,8 @@ llvm::Error convolveTransposed(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> convolution3DKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::CONV_3D, "f32[n,d,h,w,c], f32[z,y,x,c,o], f32[#o]? -> f32[n,_,_,_,o]", convolve},
-      {Op::CONV_3D_TRANSPOSE, "i32, f32[z,y,x,o,c], f32[n,d,h,w,c], f32[#o]? -> f32[n,_,_,_,o]", convolveTransposed},
+      {Op::CONV_3D, "f32[n,d,h,w,c], f32[z,y,x,c,o], f32[#o]? -> f32[n,_,_,_,o]", convolve<false>},
+      {Op::CONV_3D_TRANSPOSE, "i32, f32[z,y,x,o,c], f32[n,d,h,w,c], f32[#o]? -> f32[n,_,_,_,o]", convolve<true>},
   };
   return rows;
 }

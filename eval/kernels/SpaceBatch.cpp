@@ -40,7 +40,8 @@ void forEachPixel(const Blocks &blocks, llvm::ArrayRef<int32_t> many, llvm::Arra
   }
 }
 
-llvm::Error spaceToBatch(KernelContext &ctx) {
+/// Pixels of the margins are zero, that is the zero point of a quantised tensor, or taken away.
+template <bool toBatch> llvm::Error moveBlocks(KernelContext &ctx) {
   Blocks blocks(ctx);
   const Tensor &in = ctx.input(0);
   Tensor &output = ctx.output();
@@ -49,30 +50,15 @@ llvm::Error spaceToBatch(KernelContext &ctx) {
   int64_t size = product(in.shape, blocks.count() + 1, in.shape.size()) * elementSize(in);
   const uint8_t *from = in.bytes().data();
   uint8_t *to = output.storage.data();
-  // The margins are zero, that is the zero point of a quantised tensor.
   bool bytes = in.type == TensorType::INT8 || in.type == TensorType::UINT8;
   int filler = bytes ? output.zeroPoint() : 0;
-  forEachPixel(blocks, output.shape, in.shape, [&](int64_t pixel, int64_t source) {
+  const Shape &many = toBatch ? output.shape : in.shape, &few = toBatch ? in.shape : output.shape;
+  forEachPixel(blocks, many, few, [&](int64_t pixel, int64_t inside) {
+    int64_t target = toBatch ? pixel : inside, source = toBatch ? inside : pixel;
     if (source < 0)
-      std::memset(to + pixel * size, filler, size);
-    else
-      std::memcpy(to + pixel * size, from + source * size, size);
-  });
-  return llvm::Error::success();
-}
-
-llvm::Error batchToSpace(KernelContext &ctx) {
-  Blocks blocks(ctx);
-  const Tensor &in = ctx.input(0);
-  Tensor &output = ctx.output();
-  if (output.storage.empty())
-    return llvm::Error::success();
-  int64_t size = product(in.shape, blocks.count() + 1, in.shape.size()) * elementSize(in);
-  const uint8_t *from = in.bytes().data();
-  uint8_t *to = output.storage.data();
-  forEachPixel(blocks, in.shape, output.shape, [&](int64_t pixel, int64_t target) {
-    if (target >= 0)
-      std::memcpy(to + target * size, from + pixel * size, size);
+      std::memset(to + target * size, filler, size);
+    else if (target >= 0)
+      std::memcpy(to + target * size, from + source * size, size);
   });
   return llvm::Error::success();
 }
@@ -104,8 +90,8 @@ Views viewDepthToSpace(const KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> spaceBatchKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SPACE_TO_BATCH_ND, "any{n|t}, i32, i32 -> same{n|t}", spaceToBatch},
-      {Op::BATCH_TO_SPACE_ND, "any, i32, i32 -> same", batchToSpace},
+      {Op::SPACE_TO_BATCH_ND, "any{n|t}, i32, i32 -> same{n|t}", moveBlocks<true>},
+      {Op::BATCH_TO_SPACE_ND, "any, i32, i32 -> same", moveBlocks<false>},
       {Op::SPACE_TO_DEPTH, "any[n,h,w,c] -> same[n,_,_,_]", viewSpaceToDepth},
       {Op::DEPTH_TO_SPACE, "any[n,h,w,c] -> same[n,_,_,_]", viewDepthToSpace},
   };
