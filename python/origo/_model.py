@@ -5,7 +5,7 @@ import html
 import io
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -77,7 +77,8 @@ class Constant:
     index: int
     name: str
     type: str  #: as in the schema: FLOAT32
-    array: NDArray[Any]  #: read-only, in the mapped file; what numpy has no type for, or is stored sparse: bytes
+    #: read-only, in the mapped file; what numpy has no type for, or is stored sparse: bytes
+    array: NDArray[Any] = field(repr=False)
 
 
 class Page:
