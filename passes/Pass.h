@@ -44,6 +44,7 @@ struct Pass {
   std::vector<Rule> rules;
   bool mergesConstants = false; ///< equal constants become one, before the rules run
   bool changesResults = false;  ///< the flag asks for just that: what it makes computes other numbers
+  bool usesCodes = false;       ///< of weights, which some outputs are until it had its turn
 };
 
 /// All passes: by phase, and in it by the name of the file that has them. passes/PHASE/NAME.cpp defines `Pass NAME()`.

@@ -54,6 +54,13 @@ Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model 
   return pipeline;
 }
 
+void dropCodeOutputs(Model &model, const Pipeline &pipeline) {
+  auto usesCodes = [](const Pipeline::Entry &entry) { return entry.pass->usesCodes; };
+  if (auto own = rewrite::BinaryCodes(*model.subgraphs.front()).ownOutputs();
+      own && llvm::any_of(pipeline.entries, usesCodes))
+    Editor(model).keepOutputs(std::vector<Value *>(own->begin(), own->end()));
+}
+
 namespace {
 
 /// A rule that is tried on some operator code, and its scores.
@@ -189,6 +196,10 @@ llvm::Error Run::runPhase(Phase phase) {
   }
   if (phase == Phase::Layout && (pipeline.turnsInputs || pipeline.turnsOutputs) && !outOfFuel())
     rw.turnInterface("convert-to-channels-last", pipeline.turnsInputs, pipeline.turnsOutputs);
+  auto usesCodes = [&](const Pipeline::Entry &entry) { return entry.pass->usesCodes && entry.pass->phase == phase; };
+  bool readsCodes = llvm::any_of(pipeline.entries, usesCodes) && !outOfFuel();
+  if (readsCodes)
+    rw.readCodes();
   rw.beginPhase();
   uint32_t before;
   do {
@@ -199,6 +210,8 @@ llvm::Error Run::runPhase(Phase phase) {
     if (llvm::Error error = mergeConstants()) // what rewrites made may be equal to something
       return error;
   } while (model.rewrites != before);
+  if (readsCodes && !outOfFuel())
+    rw.dropCodes();
   return llvm::Error::success();
 }
 

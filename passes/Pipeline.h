@@ -58,4 +58,8 @@ struct RunOptions {
 /// nothing. A rule that breaks a law of rewrites is told of, or ends the run where `verifyEach` is set.
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options = {});
 
+/// Takes out the outputs that only bring codes of weights along, where a pass of the pipeline uses these, as a run does
+/// when that pass had its turn.
+void dropCodeOutputs(Model &model, const Pipeline &pipeline);
+
 } // namespace origo

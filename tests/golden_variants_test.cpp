@@ -390,7 +390,7 @@ void expectSameFiniteNumbers(Model &before, Model &after) {
 
 /// One model before and after the passes of its case.
 void tryVariant(const std::string &text, const Pipeline &pipeline, Counts &counts, NumericTally &tally,
-                const Pipeline *before = nullptr, bool overflows = false) {
+                const Pipeline *before = nullptr, StringRef change = {}) {
   PayloadStore store;
   std::unique_ptr<Model> source = modelOf(text, store), result = modelOf(text, store);
   if (!source || !result)
@@ -414,9 +414,13 @@ void tryVariant(const std::string &text, const Pipeline &pipeline, Counts &count
   ++counts.fired;
   for (const std::string &violation : verify(*result))
     ADD_FAILURE() << violation;
-  if (changesNumbers(pipeline))
+  // Codes of other numbers stand for another matrix.
+  bool recodes = change.contains("number") || change.contains("equal constants");
+  if (changesNumbers(pipeline) ||
+      (recodes && llvm::any_of(pipeline.entries, [](const auto &entry) { return entry.pass->usesCodes; })))
     return;
-  if (overflows)
+  dropCodeOutputs(*source, pipeline);
+  if (change.contains("3e38") || change.contains("nan"))
     expectSameFiniteNumbers(*source, *result);
   else
     expectSameNumbers(*source, *result, tally, {1});
@@ -463,8 +467,7 @@ TEST(GoldenVariants, NumbersAndLawsHold) {
             break;
           SCOPED_TRACE(file + ", case " + std::to_string(number + 1) + ", " + change.name + " (" +
                        std::to_string(place) + "), " + item.run + "\n" + text.str());
-          tryVariant(text.str(), *pipeline, counts[change.name], tally, nullptr,
-                     StringRef(change.name).contains("3e38") || StringRef(change.name).contains("nan"));
+          tryVariant(text.str(), *pipeline, counts[change.name], tally, nullptr, change.name);
         }
       for (const auto &[name, scheme] : schemes) {
         SCOPED_TRACE(file + ", case " + std::to_string(number + 1) + ", " + name + ", " + item.run + "\n" +

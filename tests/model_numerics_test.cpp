@@ -4,6 +4,7 @@
 #include "tests/Intervention.h"
 #include "tests/Numerics.h"
 #include "tests/RealModels.h"
+#include "tests/Work.h"
 
 #include <cstdlib>
 
@@ -26,22 +27,6 @@ std::unique_ptr<Model> importAsSource(const std::string &path) {
     return nullptr;
   }
   return std::move(imported->model);
-}
-
-/// About how many multiplications a run takes: each element of a result meets the constant's elements of its channel.
-double workOf(const Model &model) {
-  double work = 0;
-  for (const auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators)
-      for (const Value *result : op.results())
-        if (result && !result->shape.empty()) {
-          double each = 1;
-          for (const Use &use : op.operands())
-            if (const Value *filter = use.get(); filter && filter->isConstant() && filter->rank() > 1)
-              each = std::max(each, double(filter->elementCount().value_or(1)) / std::max(1, result->shape.back()));
-          work += each * double(result->elementCount().value_or(1));
-        }
-  return work;
 }
 
 bool isThorough() { return std::getenv("ORIGO_THOROUGH") != nullptr; }

@@ -68,8 +68,35 @@ refused 'has no section [one-optimize]' "$run" --config none.cfg
 printf '[onecc]\ninclude=O9\n[one-optimize]\n' >group.cfg
 refused 'there is no group of options "O9": neither O1 nor ' "$run" --config group.cfg
 
-# What is not built is refused, with the reason.
-refused "--fuse_bcq is not supported: " "$run" --fuse_bcq net.origo out.origo
+
+# Codes of weights among the outputs take the weights' place, and the outputs are the network's own.
+cat >coded.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[4,2]) -> (%info, %y, %left, %scales, %codes, %count, %sizes, %bits, %matrix) {
+  %info: i32[5] = const [-1999999973, 1, 1, 7, 1999999973]
+  %left: bool[] = const [false]
+  %scales: f32[4] = const [4, 1, 2, 0.5]
+  %codes: i32[4,1] = const [1, 0, 3, 2]
+  %count: i32[] = const [2]
+  %sizes: i32[2] = const [1, 2]
+  %bits: i32[2] = const [2, 1]
+  %matrix: f32[2,3] = const [3, 2, -0.5, -5, 2, 0.5]
+  %w: f32[3,2] = const [3, -5, 2, 2, -0.5, 0.5]
+  %y: f32[4,3] = FULLY_CONNECTED(input=%x, weights=%w)
+}
+END
+"$run" coded.origo float.circle
+"$run" --fuse_bcq --verify-each --verify-numerics float.circle coded.circle
+"$bin/origin-dump" coded.circle >dump && grep -q 'BCQ_FULLY_CONNECTED .* 0 FULLY_CONNECTED y' dump || fail "--fuse_bcq: $(<dump)"
+"$bin/origin-dump" --check --source float.circle coded.circle >dump || fail "--fuse_bcq: $(<dump)"
+"$bin/circledump" coded.circle >dump && ! grep -q 'matrix\|info' dump || fail "outputs stay that only bring codes: $(<dump)"
+printf '[one-optimize]\nfuse_bcq=True\n' >coded.cfg
+"$run" --config coded.cfg float.circle configured.circle && cmp coded.circle configured.circle || fail "a configuration says something else"
+"$run" --fuse_bcq float.circle coded.tflite && "$bin/circledump" coded.tflite >dump && grep -q FULLY_CONNECTED dump && ! grep -q BCQ dump ||
+  fail "an operator that the format does not have"
+"$run" --change_outputs=y float.circle plain.circle && "$bin/circle-eval-diff" --first_model plain.circle --second_model coded.circle --print_mae >dump &&
+  grep -Eq 'is (0|[0-9.]+e-0[89])$' dump || fail "the codes compute other numbers: $(<dump)"
 
 # A constant without its zeros: the same numbers for who uses it, in fewer bytes.
 cat >dense.origo <<'END'

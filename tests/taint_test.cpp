@@ -523,6 +523,9 @@ TEST(Taint, GoldenCases) {
         ADD_FAILURE() << sample.name << ": " << llvm::toString(pipeline.takeError());
         continue;
       }
+      // What codes are of is told by a copy of the weights, which is no operand of what they are used for.
+      if (llvm::any_of(pipeline->entries, [](const Pipeline::Entry &entry) { return entry.pass->usesCodes; }))
+        continue;
       if (writeAsFile(item.input, goldenFolder(), sample.path))
         Study(sample, counts, *pipeline).run(~size_t(0));
     }

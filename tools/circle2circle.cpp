@@ -125,14 +125,6 @@ const char *const settledFlags[] = {"mute_warnings", "disable_validation", "gene
 /// The interface, which is no pass's.
 constexpr llvm::StringLiteral turnInputs = "nchw_to_nhwc_input_shape", turnOutputs = "nchw_to_nhwc_output_shape";
 
-/// Flags of the circle toolchain that are refused, for another model than the one that was asked for would come out.
-struct RefusedFlag {
-  llvm::StringLiteral name, why;
-};
-const RefusedFlag refusedFlags[] = {
-    {"fuse_bcq", "its codes only approximate the weights that they are found by, and no published model shows them"},
-};
-
 steps::SparsifyRequest sparse;
 /// The constant that is stored without its zeros, and how.
 cl::opt<std::string, true> sparsify[] = {
@@ -183,9 +175,6 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
     return error;
   for (const auto &option : flagOptions)
     if (*option) {
-      for (const RefusedFlag &flag : refusedFlags)
-        if (flag.name == option->ArgStr)
-          return makeError("--" + flag.name + " is not supported: " + flag.why);
       for (const Pass &pass : allPasses())
         for (const PassFlag &flag : pass.flags)
           if (flag.name == option->ArgStr)
@@ -617,8 +606,6 @@ int main(int argc, char **argv) {
       addFlag(flag.name, pass.name);
   for (const char *name : settledFlags)
     addFlag(name, "accepted, changes nothing");
-  for (const RefusedFlag &flag : refusedFlags)
-    addFlag(flag.name, "refused: not supported");
   addFlag(turnInputs, "inputs of four dimensions get their channels last; with --convert_nchw_to_nhwc");
   addFlag(turnOutputs, "outputs of four dimensions get their channels last, likewise");
   addFlag("exp_disable_sep_transposeconv_actfunc", "leaves out separate-activation");

@@ -18,6 +18,8 @@ public:
   /// Makes these values the outputs of the first subgraph and of its signatures, and removes what they do not need. To
   /// be called before any rewrite.
   void changeOutputs(llvm::ArrayRef<Value *> outputs);
+  /// Of its outputs, leaves these, in signatures under the names that they have, and removes what the others needed.
+  void keepOutputs(llvm::ArrayRef<Value *> outputs);
   /// Where what does not stay goes: the part that has this operator of the divided subgraph, or, if there is none, this
   /// other subgraph; null: the user does not want it.
   using PartOf = llvm::function_ref<const Part *(const Operator *op, const Subgraph &graph)>;

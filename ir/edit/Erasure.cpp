@@ -176,6 +176,27 @@ void Editor::changeOutputs(llvm::ArrayRef<Value *> outputs) {
   removeDeadCode(Fate::UserRemoved);
 }
 
+void Editor::keepOutputs(llvm::ArrayRef<Value *> outputs) {
+  removeDeadCode();
+  Subgraph &graph = *model.subgraphs.front();
+  for (Value *value : graph.outputs) {
+    --value->graphOutputs;
+    --value->otherUses;
+  }
+  model.setOutputs(graph, outputs);
+  for (Signature &signature : model.signatures)
+    if (signature.subgraph == &graph)
+      llvm::erase_if(signature.outputs, [](const Signature::Entry &entry) {
+        if (!entry.value || entry.value->graphOutputs != 0)
+          return false;
+        --entry.value->signatureUses;
+        --entry.value->otherUses;
+        return true;
+      });
+  ++model.rewrites;
+  removeDeadCode(Fate::UserRemoved);
+}
+
 void Editor::pruneBuffers() {
   llvm::DenseSet<const Buffer *> used;
   if (!model.buffers.empty())

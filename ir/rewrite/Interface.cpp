@@ -139,4 +139,12 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
   model.number();
 }
 
+void Rewriter::dropCodes() {
+  if (auto own = codes.ownOutputs()) {
+    llvm::SmallVector<Value *> outputs(own->begin(), own->end());
+    codes = {};
+    keepOutputs(outputs);
+  }
+}
+
 } // namespace origo

@@ -83,6 +83,7 @@ std::string Build::lawsBroken() {
   for (Operator *op : consumed)
     for (const Use &use : op->operands())
       operands.insert(use.get());
+  operands.insert(match.lent.begin(), match.lent.end());
   auto mayUse = [&](const Value *value) {
     return !value || operands.contains(value) || made.contains(value) || maker(value);
   };

@@ -255,6 +255,16 @@ std::optional<Expr> Match::reach() const {
   return Expr(std::move(node));
 }
 
+std::optional<Codes> Match::codesOf(Tensor matrix) {
+  const BinaryCodes::Bundle *bundle = matrix.isDenseConstant() ? rewriter.codes.of(*matrix.value) : nullptr;
+  if (!bundle)
+    return std::nullopt;
+  read.push_back(matrix.value);
+  lent.append({bundle->scales, bundle->binary, bundle->sizes, bundle->bits});
+  return Codes{Tensor(bundle->scales), Tensor(bundle->binary), Tensor(bundle->sizes), Tensor(bundle->bits),
+               bundle->rowsFirst};
+}
+
 double Match::migration() const { return rewriter.plan ? rewriter.plan->migration : 0; }
 
 RewriteResult Match::replace(const Expr &value, SourceLine where) { return replace({{root().result(), value}}, where); }

@@ -67,6 +67,12 @@ struct TakenPart {
   int32_t begin, end; ///< in the operand
 };
 
+/// Weights in binary codes (BinaryCodes.h), as the model's outputs bring them.
+struct Codes {
+  Tensor scales, binary, sizes, bits;
+  bool rowsFirst; ///< of the matrix that the codes are meant for; an operator may have it transposed
+};
+
 /// A pattern as it was found, and the only way to replace it. What the pattern matched is consumed: the engine follows
 /// from it, and from the expression that takes its place, what everything came from and where everything went.
 class Match {
@@ -117,6 +123,9 @@ public:
   std::optional<Expr> reach() const;
   /// How much of it the weights are to take over.
   double migration() const;
+  /// The codes of a constant operand that is a matrix. They count as operands of what is consumed, as which the matrix
+  /// counts as read. None: nothing says that it is coded.
+  std::optional<Codes> codesOf(Tensor matrix);
   /// Where the root has it as an operand.
   unsigned positionOf(const Expr &name) const;
 
@@ -156,6 +165,7 @@ private:
   llvm::SmallVector<Operator *, 8> consumed; ///< the root first
   mutable llvm::SmallVector<Operator *, 4> inspected;
   llvm::SmallVector<Value *, 4> read; ///< constants
+  llvm::SmallVector<Value *, 0> lent; ///< constants that the model's outputs say are to stand for an operand
 };
 
 /// How far a pattern got that was not found.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/edit/Editor.h"
+#include "ir/rewrite/BinaryCodes.h"
 #include "ir/rewrite/LayoutPlan.h"
 #include "ir/rewrite/Match.h"
 #include "ir/rewrite/ValueNumbers.h"
@@ -92,6 +93,12 @@ public:
   /// last from now on; transposes stand between them and the graph inside.
   void turnInterface(llvm::StringRef pass, bool inputs, bool outputs);
 
+  /// Looks whether outputs of the model are binary codes of its weights, which rules may then use instead of these; and
+  /// takes them out of the outputs when that is done. The user asked for both, so what is not used is what the user
+  /// does not want.
+  void readCodes() { codes = rewrite::BinaryCodes(*model.subgraphs.front()); }
+  void dropCodes();
+
   std::function<void(const RewriteEvent &)> onRewrite;
   /// Why an operator that a rule would create is not wanted, whose place in the graph is not known yet; empty: it is.
   std::function<std::string(const Operator &)> refuses;
@@ -122,6 +129,7 @@ private:
   unsigned looks = 0; ///< at operators and constants: each reads a few hundred bytes of the input
   void restNowAndThen();
   ValueNumbers numbers;
+  rewrite::BinaryCodes codes; ///< of this phase, where a pass wants them
   std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
   llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker
   llvm::DenseMap<llvm::StringRef, uint16_t> makerOf;  ///< into it
