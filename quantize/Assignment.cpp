@@ -10,9 +10,10 @@
 
 namespace origo::quantize {
 
-constexpr const char *names[levelCount] = {"uint8", "int16", "float32"};
-
-llvm::StringRef levelName(Level level) { return names[static_cast<size_t>(level)]; }
+llvm::StringRef levelName(Level level, bool isUnsigned) {
+  constexpr const char *names[levelCount] = {"int8", "int16", "float32"};
+  return level == Level::Int8 && isUnsigned ? "uint8" : names[static_cast<size_t>(level)];
+}
 
 namespace {
 
@@ -213,7 +214,7 @@ std::string nameOf(const Operator &op) { return op.result() ? op.result()->name.
 
 } // namespace
 
-llvm::Expected<LevelCosts> readCosts(llvm::StringRef text, const Subgraph &graph) {
+llvm::Expected<LevelCosts> readCosts(llvm::StringRef text, const Subgraph &graph, bool isUnsigned) {
   auto root = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   auto layers = root.is_object() ? root.find("layers") : root.end();
   if (!root.is_object() || layers == root.end() || !layers->is_array())
@@ -237,20 +238,21 @@ llvm::Expected<LevelCosts> readCosts(llvm::StringRef text, const Subgraph &graph
       return makeError("layer \"" + printable(called) + "\" is there twice");
     given[position->second] = true;
     for (size_t k = 0; k < levelCount; ++k) {
-      auto cost = layer.find(names[k]);
+      std::string level = levelName(static_cast<Level>(k), isUnsigned).str();
+      auto cost = layer.find(level);
       auto &to = costs[position->second][k];
       to.reset();
       if (cost == layer.end() || cost->is_null())
         continue;
       if (!cost->is_number() || !(cost->get<double>() >= 0) || !std::isfinite(cost->get<double>()))
-        return makeError("layer \"" + printable(called) + "\": " + names[k] + " is no cost; give a number, from 0");
+        return makeError("layer \"" + printable(called) + "\": " + level + " is no cost; give a number, from 0");
       to = cost->get<double>();
     }
   }
   return costs;
 }
 
-std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit) {
+std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit, bool isUnsigned) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (auto [op, cost] : llvm::zip_equal(graph.operators, costs)) {
@@ -259,7 +261,7 @@ std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::Stri
     Json layer = {{"name", nameOf(op)}};
     for (size_t k = 0; k < levelCount; ++k)
       if (cost[k])
-        layer[names[k]] = *cost[k];
+        layer[levelName(static_cast<Level>(k), isUnsigned).str()] = *cost[k];
     list.push_back(std::move(layer));
   }
   return Json{{"unit", unit.str()}, {"layers", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace) +

@@ -11,8 +11,8 @@ namespace origo::quantize {
 
 enum class Level : uint8_t { Int8, Int16, Float };
 constexpr size_t levelCount = 3;
-/// What circle-quantizer's config calls it: uint8, int16, float32.
-llvm::StringRef levelName(Level level);
+/// What configurations call it: uint8, or int8 as TensorFlow Lite has it; int16; float32.
+llvm::StringRef levelName(Level level, bool isUnsigned = true);
 
 /// Of the operators of a subgraph, by position.
 using Levels = std::vector<Level>;
@@ -35,10 +35,10 @@ struct Assignment {
 llvm::Expected<Assignment> cheapestWithin(const LevelCosts &costs, double bound, MeasureLevels measure);
 llvm::Expected<Assignment> bestWithin(const LevelCosts &costs, double budget, MeasureLevels measure);
 
-/// Costs from a file in JSON: {"layers": [{"name", "uint8", "int16", "float32"}, …]}, a number for each level that the layer
-/// can have. Names are those of first results. Who is not in it costs nothing.
-llvm::Expected<LevelCosts> readCosts(llvm::StringRef json, const Subgraph &graph);
+/// Costs from a file in JSON: {"layers": [{"name", "uint8" or "int8", "int16", "float32"}, …]}, a number for each level that
+/// the layer can have. Names are those of first results. Who is not in it costs nothing.
+llvm::Expected<LevelCosts> readCosts(llvm::StringRef json, const Subgraph &graph, bool isUnsigned = true);
 /// The same the other way.
-std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit);
+std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit, bool isUnsigned = true);
 
 } // namespace origo::quantize

@@ -70,6 +70,23 @@ refused_after_notes '--levels: "int4" is none' circle-mpqsolver --max_error 1 --
 echo '{"layers": [{"name": "nobody"}]}' >bad.json
 refused_after_notes 'layer "nobody" is no first result' circle-mpqsolver --max_time 1 --costs bad.json --data random --input_model net.circle --output_model x.circle
 
+# TensorFlow Lite's integers, with a recipe: circle-quantizer makes the same model of it; a finer bound needs more than 8 bits.
+record-minmax --input_model float.tflite --input_data random --output_model minmax.tflite >log 2>&1 || fail "$(<log)"
+tflite() { circle-mpqsolver --quantized_dtype int8 --data random --input_model minmax.tflite "$@" >log 2>&1; }
+tflite --max_error 1000 --output_model i8.tflite --config i8.json || fail "--quantized_dtype int8: $(<log)"
+least=$(sed -nE 's/.*; ([0-9.e-]+) at the least, of .*/\1/p' log)
+tflite --max_error "$(awk -v e="$least" 'BEGIN { print e * 0.5 }')" --output_model mixed.tflite --config mixed.json || fail "int8: $(<log)"
+grep -qE '^  (int16|float32) ' log && ! grep -q uint8 log || fail "nothing is finer than 8 bits: $(<log)"
+for name in i8 mixed; do
+  circle-quantizer --recipe $name.json minmax.tflite again.tflite 2>log || fail "$name.json: $(<log)"
+  cmp <(origin-dump --fingerprint $name.tflite) <(origin-dump --fingerprint again.tflite) || fail "circle-quantizer makes another model of $name.json"
+  origin-dump --check --source float.tflite $name.tflite >log || fail "$(<log)"
+done
+cmp -s i8.json mixed.json && fail "two bounds, one recipe"
+tflite --measure_costs i8_costs.json || fail "$(<log)"
+grep -q '"int8"' i8_costs.json && ! grep -q uint8 i8_costs.json || fail "$(<i8_costs.json)"
+refused_after_notes 'patterns are of uint8' circle-mpqsolver --u8_softmax_with_s16_sub_exp --quantized_dtype int8 --input_model minmax.circle --output_model x.circle
+
 circle-mpqsolver --u8_softmax_with_s16_sub_exp --u8_layernorm_with_s16_variance --input_model minmax.circle --output_model p.circle >log 2>&1 ||
   fail "patterns: $(<log)"
 grep -q '^0 of [0-9]* operators have 16 bits' log || fail "$(<log)"
@@ -78,7 +95,7 @@ refused_after_notes 'needs one of --bisection, --max_error' circle-mpqsolver --d
 refused_after_notes 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
 refused_after_notes 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
 refused_after_notes 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
-refused_after_notes 'only uint8 is mixed' circle-mpqsolver --bisection true --quantized_dtype int8 --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'only uint8 and int8 are mixed' circle-mpqsolver --bisection true --quantized_dtype int4 --data random --input_model net.circle --output_model x.circle
 echo '[1]' >bad.json
 refused_after_notes 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'is no format of records; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle

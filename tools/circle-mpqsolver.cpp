@@ -15,8 +15,10 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -57,11 +59,12 @@ cl::opt<std::string> writeCosts("measure_costs", cl::value_desc("FILE"), cl::cat
                                 cl::desc("Writes such a file: milliseconds on our engine, with --data"));
 cl::list<std::string> levelNames("levels", cl::value_desc("uint8,int16,float32"), cl::CommaSeparated,
                                  cl::cat(category), cl::desc("Only these levels, for budgets"));
-cl::opt<std::string> inputType("input_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
-                               cl::desc("Of inputs: uint8, int16 or float32"));
-cl::opt<std::string> outputType("output_dtype", cl::init("uint8"), cl::value_desc("TYPE"), cl::cat(category),
-                                cl::desc("Of outputs"));
-cl::opt<std::string> quantizedType("quantized_dtype", cl::init("uint8"), cl::cat(category), cl::desc("uint8"));
+cl::opt<std::string> inputType("input_dtype", cl::value_desc("TYPE"), cl::cat(category),
+                               cl::desc("Of inputs: uint8, int8, int16 or float32; default: --quantized_dtype"));
+cl::opt<std::string> outputType("output_dtype", cl::value_desc("TYPE"), cl::cat(category), cl::desc("Of outputs"));
+cl::opt<std::string> quantizedType("quantized_dtype", cl::init("uint8"), cl::cat(category),
+                                   cl::desc("What 8 bits are: uint8 as in ONE, or int8 as in TensorFlow Lite, where 16 bits are int16x8, weights keep 8, and "
+                                            "--config is a recipe (circle-quantizer --recipe)"));
 cl::opt<std::string> granularity("granularity", cl::init("channel"), cl::cat(category), cl::desc("channel or layer"));
 cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(category), cl::desc("MAX_POOL_2D has the scale of its input"));
 cl::opt<bool> saveMinMax("save_min_max", cl::cat(category), cl::desc("Keeps the recorded ranges beside the scales"));
@@ -73,6 +76,25 @@ cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl
                                   cl::desc("Writes each configuration, its model and the errors there"));
 cl::opt<std::string> configFile("config", cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes what was found for circle-quantizer --config"));
+
+bool isUnsigned() { return quantizedType == "uint8"; }
+llvm::StringRef shown(Level level) { return levelName(level, isUnsigned()); }
+
+/// What the scheme asks of a layer.
+llvm::Expected<Scheme::Choice> choiceOf(Level level, llvm::StringRef granularity) {
+  if (isUnsigned())
+    return oneChoice(shown(level), granularity);
+  if (granularity != "channel" && granularity != "layer")
+    return makeError("--granularity: \"" + printable(granularity) + "\" is none; give channel or layer");
+  Scheme::Choice choice;
+  choice.perChannel = choice.perChannelDense = granularity == "channel";
+  choice.quantize = level != Level::Float;
+  if (level == Level::Int16) {
+    choice.activations = TensorType::INT16;
+    choice.bias = TensorType::INT64;
+  }
+  return choice;
+}
 
 /// How many budgets are given.
 unsigned budgets() {
@@ -107,6 +129,7 @@ private:
   llvm::Expected<double> errorOf(const Levels &levels);
   llvm::Expected<double> distance(eval::Session &session);
   std::string configOf(const Levels &levels) const;
+  std::string recipeOf(const Levels &levels) const;
   llvm::Error keep(const std::string &number, const Levels &levels, double error);
   llvm::Error finish(const Levels &levels);
 };
@@ -142,10 +165,10 @@ llvm::Error Solver::open() {
   original = std::move(*loaded);
   if (isQuantized(*original.model))
     return inFile(input, makeError("has integers with scales already; give the float model"));
-  auto choice = oneChoice(quantizedType, granularity);
+  auto choice = choiceOf(Level::Int8, granularity);
   if (!choice)
     return choice.takeError();
-  scheme.dialect = Dialect::One;
+  scheme.dialect = isUnsigned() ? Dialect::One : Dialect::Tflite;
   scheme.common = *choice;
   scheme.poolKeepsScale = tfMaxPool;
   return llvm::Error::success();
@@ -178,7 +201,7 @@ llvm::Error Solver::quantize(Imported &imported, const Levels &levels, bool floa
   for (auto [op, level] : llvm::zip_equal(graph().operators, levels)) {
     if (level == Level::Int8 || nameOf(op).empty())
       continue;
-    auto choice = oneChoice(levelName(level), "channel");
+    auto choice = choiceOf(level, "channel");
     if (!choice)
       return choice.takeError();
     asked.layers[nameOf(op)] = *choice;
@@ -198,7 +221,7 @@ llvm::Expected<double> Solver::errorOf(const Levels &levels) {
   if (!faked)
     return faked.takeError();
   Scheme fake;
-  fake.dialect = Dialect::One;
+  fake.dialect = scheme.dialect;
   fake.common.mode = Scheme::Mode::Fake;
   llvm::Error failed = quantize(*faked, levels, true);
   if (!failed)
@@ -256,25 +279,25 @@ llvm::Expected<LevelCosts> Solver::levelCosts() const {
     auto file = readInput(costFile);
     if (!file)
       return makeError(printable(costFile, 300) + ": " + file.getError().message());
-    auto read = readCosts((*file)->getBuffer(), graph());
+    auto read = readCosts((*file)->getBuffer(), graph(), isUnsigned());
     if (!read)
       return inFile(costFile, read.takeError());
     costs = std::move(*read);
   } else {
     for (const Operator &op : graph().operators) {
-      uint64_t elements = 0;
+      uint64_t weights = 0, results = 0;
       for (const Use &use : op.operands())
         if (const Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32)
-          elements += value->elementCount().value_or(0);
+          weights += value->elementCount().value_or(0);
       for (const Value *value : op.results())
-        elements += value ? value->elementCount().value_or(0) : 0;
-      auto bytes = static_cast<double>(elements);
-      costs.push_back({bytes, 2 * bytes, 4 * bytes});
+        results += value ? value->elementCount().value_or(0) : 0;
+      auto w = static_cast<double>(weights), r = static_cast<double>(results);
+      costs.push_back({w + r, (isUnsigned() ? 2 : 1) * w + 2 * r, 4 * (w + r)}); // in int16x8, weights keep 8 bits
     }
   }
   for (auto &cost : costs)
     for (size_t k = 0; k < levelCount; ++k)
-      if (!levelNames.empty() && !llvm::is_contained(levelNames, levelName(static_cast<Level>(k))))
+      if (!levelNames.empty() && !llvm::is_contained(levelNames, shown(static_cast<Level>(k))))
         cost[k].reset();
   return costs;
 }
@@ -293,7 +316,7 @@ llvm::Error Solver::solveBudget() {
                                found->cost, found->errorAtLeast, found->leastCost);
   for (auto [op, level] : llvm::zip_equal(graph().operators, found->levels))
     if (level != Level::Int8)
-      llvm::outs() << "  " << levelName(level) << ' ' << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
+      llvm::outs() << "  " << shown(level) << ' ' << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
   if (llvm::Error error = keep("FINAL", found->levels, found->error))
     return error;
   return finish(found->levels);
@@ -315,7 +338,7 @@ llvm::Error Solver::measureCosts() {
     phase("executing");
     auto session = eval::compile(*model->model, options);
     if (!session) {
-      note(levelName(level) + " is left out: " + llvm::toString(session.takeError()));
+      note(shown(level) + " is left out: " + llvm::toString(session.takeError()));
       continue;
     }
     llvm::StringMap<double> least; // by the name of the first result
@@ -335,7 +358,7 @@ llvm::Error Solver::measureCosts() {
       };
       auto outputs = session->run(refs, run);
       if (!outputs)
-        note(levelName(level) + " is left out: " + llvm::toString(outputs.takeError()));
+        note(shown(level) + " is left out: " + llvm::toString(outputs.takeError()));
       failed = !outputs;
     }
     for (auto [op, cost] : llvm::zip_equal(graph().operators, costs))
@@ -343,10 +366,40 @@ llvm::Error Solver::measureCosts() {
         cost[static_cast<size_t>(level)] = found->second;
   }
   phase(nullptr);
-  return writeTextFile(writeCosts, costsText(costs, graph(), "ms"));
+  return writeTextFile(writeCosts, costsText(costs, graph(), "ms", isUnsigned()));
+}
+
+/// The first entry is about all; those of other levels follow, and the model's ends.
+std::string Solver::recipeOf(const Levels &levels) const {
+  llvm::json::Array entries;
+  auto add = [&](const std::string &regex, llvm::StringRef operation, Level level, llvm::StringRef granularity) {
+    llvm::json::Object entry{{"regex", llvm::json::fixUTF8(regex)}, {"operation", operation}};
+    entry["algorithm_key"] = level == Level::Float ? "no_quantize" : "min_max_uniform_quantize";
+    if (level != Level::Float)
+      entry["op_config"] = llvm::json::Object{
+          {"activation_tensor_config", llvm::json::Object{{"num_bits", level == Level::Int16 ? 16 : 8}, {"symmetric", level == Level::Int16}}},
+          {"weight_tensor_config", llvm::json::Object{{"num_bits", 8}, {"symmetric", true}, {"granularity", granularity == "layer" ? "TENSORWISE" : "CHANNELWISE"}}},
+          {"compute_precision", "INTEGER"}};
+    entries.push_back(std::move(entry));
+  };
+  add(".*", "*", Level::Int8, granularity);
+  for (auto [op, level] : llvm::zip_equal(graph().operators, levels))
+    if (level != Level::Int8 && !nameOf(op).empty())
+      add("^" + llvm::Regex::escape(nameOf(op)) + "$", "*", level, "channel");
+  auto addEnd = [&](llvm::StringRef name, TensorType type) { // behind the layers, for an output has the name of one
+    Level level = type == TensorType::INT16 ? Level::Int16 : type == TensorType::FLOAT32 ? Level::Float : Level::Int8;
+    add(".*", name, level, "channel");
+  };
+  addEnd("INPUT", scheme.inputs.front());
+  addEnd("OUTPUT", scheme.outputs.front());
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(entries)));
+  return text;
 }
 
 std::string Solver::configOf(const Levels &levels) const {
+  if (!isUnsigned())
+    return recipeOf(levels);
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream out(os, 2);
@@ -359,7 +412,7 @@ std::string Solver::configOf(const Levels &levels) const {
         if (level != Level::Int8 && !nameOf(op).empty())
           out.object([&, &op = op, level = level] {
             out.attribute("name", llvm::json::fixUTF8(nameOf(op)));
-            out.attribute("dtype", levelName(level));
+            out.attribute("dtype", shown(level));
             out.attribute("granularity", "channel");
           });
     });
@@ -435,7 +488,10 @@ llvm::Error Solver::finish(const Levels &levels) {
 llvm::Error Solver::run() {
   if (llvm::Error error = open())
     return error;
-  auto in = steps::typesOf({inputType}, TensorType::UINT8), out = steps::typesOf({outputType}, TensorType::UINT8);
+  auto typesOf = [](const cl::opt<std::string> &given) {
+    return steps::typesOf({given.getNumOccurrences() ? given : quantizedType}, TensorType::UINT8);
+  };
+  auto in = typesOf(inputType), out = typesOf(outputType);
   if (!in || !out)
     return firstError(in, out);
   scheme.inputs = *in;
@@ -489,8 +545,10 @@ llvm::Error Solver::run() {
 int checkAndRun() {
   if (input.empty() || (output.empty() && configFile.empty() && writeCosts.empty()))
     return fail("needs --input_model, and --output_model or --config; --help shows examples");
-  if (quantizedType != "uint8")
-    return fail("--quantized_dtype: \"" + printable(quantizedType) + "\": only uint8 is mixed with 16 bits");
+  if (!isUnsigned() && quantizedType != "int8")
+    return fail("--quantized_dtype: \"" + printable(quantizedType) + "\": only uint8 and int8 are mixed with 16 bits");
+  if (!isUnsigned() && (layerNorms || softmaxes))
+    return fail("patterns are of uint8");
   if (!(ratio >= 0 && ratio <= 1))
     return fail("--qerror_ratio lies between 0 and 1");
   unsigned searches = (bisection.getNumOccurrences() != 0) + budgets() + !writeCosts.empty();
@@ -503,8 +561,8 @@ int checkAndRun() {
   if (!levelNames.empty() && !budgets())
     return fail("--levels goes with --max_error, --max_bytes or --max_time");
   for (const std::string &name : levelNames)
-    if (name != "uint8" && name != "int16" && name != "float32")
-      return fail("--levels: \"" + printable(name) + "\" is none; give some of uint8,int16,float32");
+    if (name != quantizedType && name != "int16" && name != "float32")
+      return fail("--levels: \"" + printable(name) + "\" is none; give some of " + quantizedType + ",int16,float32");
   if (bisection.getNumOccurrences() && bisection != "auto" && bisection != "true" && bisection != "false")
     return fail("--bisection: \"" + printable(bisection) + "\" is none; give auto, true or false");
   if (searches && data.empty())
@@ -525,6 +583,7 @@ int main(int argc, char **argv) {
       "  circle-mpqsolver --max_bytes 500000 --data images.npy --input_model net.circle --config mixed.json\n"
       "  circle-mpqsolver --measure_costs costs.json --data images.npy --input_model net.circle\n"
       "  circle-mpqsolver --max_time 3.5 --costs costs.json --data images.npy --input_model net.circle --config mixed.json\n"
+      "  circle-mpqsolver --quantized_dtype int8 --max_error 0.01 --data images.npy --input_model net.tflite --config recipe.json\n"
       "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
       checkAndRun);
 }
