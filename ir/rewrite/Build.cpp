@@ -232,6 +232,20 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   return value;
 }
 
+/// What only moves elements leaves them quantised as they are, if by one parameter for all.
+void Build::keepQuantization(Operator &op) {
+  const Quantization *kept = nullptr;
+  for (const Use &use : op.operands())
+    if (const Value *value = use.get(); value && value->type == op.result()->type && Tensor(use.get()).isQuantized()) {
+      if (!Tensor(use.get()).isPerTensor() || (kept && !sameQuantization(kept, value->quantization)))
+        return;
+      kept = value->quantization;
+    }
+  for (Value *result : op.results())
+    if (kept)
+      result->quantization = kept;
+}
+
 Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
   Created item{nullptr, {}};
@@ -316,6 +330,8 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if (base && base->result() && !node.typeOf && node.stored.empty() && own->type == base->result()->type &&
       Tensor(base->result()).isPerTensor())
     own->quantization = base->result()->quantization;
+  if (!base && !node.typeOf && node.stored.empty() && row.has(Trait::DataMovement))
+    keepQuantization(*item.op);
   scratch.pop_back();
   places[item.op] = static_cast<unsigned>(created.size());
   created.push_back(std::move(item));

@@ -80,6 +80,7 @@ private:
   Operator *detached(Op code, llvm::ArrayRef<Value *> operands);
   bool setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options);
   bool setResults(Operator &op, const Expr::Node &node, const Operator *base, llvm::StringRef label);
+  static void keepQuantization(Operator &op);
   bool describeResults(Operator &op, const Expr::Node &node, const Operator *base);
   void state(Value &value, const ResultType &type);
   Value *folded(Operator &op, llvm::StringRef label);
