@@ -45,6 +45,12 @@ struct Pass {
   bool mergesConstants = false; ///< equal constants become one, before the rules run
   bool changesResults = false;  ///< the flag asks for just that: what it makes computes other numbers
   bool usesCodes = false;       ///< of weights, which some outputs are until it had its turn
+  llvm::StringLiteral note = ""; ///< for docs/passes.md: what the equation does not say
+
+  Pass about(llvm::StringLiteral text) && {
+    note = text;
+    return std::move(*this);
+  }
 };
 
 /// All passes: by phase, and in it by the name of the file that has them. passes/PHASE/NAME.cpp defines `Pass NAME()`.

@@ -105,6 +105,8 @@ void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
     os << (&flag == &pass.flags.front() ? " Flags:" : ",") << " `--" << flag.name << "`";
   }
   os << (pass.flags.empty() ? " No flag of the circle toolchain asks for it alone.\n" : ".\n");
+  if (!pass.note.empty())
+    os << '\n' << pass.note << '\n';
   if (!seen.declined.empty()) {
     os << "\nDeclined where:\n\n";
     for (const auto &[rule, reasons] : seen.declined)
@@ -115,7 +117,8 @@ void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
   if (seen.exact || seen.inexact)
     os << "an operator that it makes or keeps for another has the origins of those that it was matched from, and "
           "computes "
-       << (!seen.inexact ? "the same bits"
+       << (pass.changesResults && seen.inexact ? "other numbers than they did, as the flag asks"
+           : !seen.inexact ? "the same bits"
            : seen.exact  ? "the same bits, or the same but for the order of float operations"
                          : "the same but for the order of float operations")
        << ". ";

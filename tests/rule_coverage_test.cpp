@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 
+#include <map>
 #include <set>
 
 /// The golden cases show every rule at work, and every reason for which one declines.
@@ -86,6 +87,52 @@ TEST(RuleCoverage, GoldenCasesShowEachRuleAndEachReason) {
   for (const std::string &reason : reasons)
     EXPECT_TRUE(llvm::any_of(shown.reasons, [&](StringRef seen) { return seen.contains(reason); }))
         << "no case of tests/golden shows a rule decline for \"" << reason << '"';
+}
+
+/// No flag of circle2circle that stands for passes is without effect: on some golden case it applies, by itself.
+TEST(RuleCoverage, EachFlagAppliesAlone) {
+  std::map<std::string, Pipeline> flags;
+  for (const Pass &pass : allPasses())
+    for (const PassFlag &flag : pass.flags)
+      flags[flag.name.str()].add(pass, flag.scopes);
+  std::set<std::string> idle;
+  for (const auto &[flag, pipeline] : flags)
+    idle.insert(flag);
+  auto shares = [](const Pipeline &a, const Pipeline &b) {
+    return llvm::any_of(a.entries, [&](const Pipeline::Entry &one) {
+      return llvm::any_of(b.entries, [&](const Pipeline::Entry &other) { return one.pass == other.pass; });
+    });
+  };
+  for (const std::string &file : goldenFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
+    for (const Case &item : buffer ? readCases((*buffer)->getBuffer()) : std::vector<Case>()) {
+      auto shown = pipelineOf(item);
+      if (!shown) {
+        llvm::consumeError(shown.takeError());
+        continue;
+      }
+      for (const std::string &flag : std::vector<std::string>(idle.begin(), idle.end())) {
+        const Pipeline &pipeline = flags[flag];
+        PayloadStore store;
+        auto model = shares(pipeline, *shown) ? parseText(item.input, goldenFolder(), store)
+                                              : llvm::Expected<std::unique_ptr<Model>>(nullptr);
+        if (!model || !*model) {
+          llvm::consumeError(model.takeError());
+          continue;
+        }
+        (*model)->becomeSource();
+        RunOptions options;
+        options.onRewrite = [&](const RewriteEvent &event) {
+          if (event.rule != "unused") // that dead code goes is no sign of the flag
+            idle.erase(flag);
+        };
+        llvm::consumeError(runPipeline(**model, pipeline, store, options));
+      }
+    }
+  }
+  EXPECT_GT(flags.size(), 70u);
+  for (const std::string &flag : idle)
+    ADD_FAILURE() << "--" << flag << " applies to no case of tests/golden";
 }
 
 /// A rule reads like its equation: with its conditions, half of them have at most twenty lines.

@@ -110,7 +110,7 @@ static Rule gathered() {
 }
 
 Pass UseBinaryCodes() {
-  return {"use-binary-codes",
+  return Pass{"use-binary-codes",
           "fc(x, W, b) -> bcq_fully_connected(xᵀ, codes of W, b)ᵀ, gather(W, i) -> bcq_gather(codes of W, i): changes "
           "results, for codes that outputs bring along only approximate W",
           Phase::Recognise,
@@ -119,7 +119,14 @@ Pass UseBinaryCodes() {
           {fullyConnected(), fullyConnectedFromLeft(), gathered()},
           /*mergesConstants=*/false,
           /*changesResults=*/true,
-          /*usesCodes=*/true};
+          /*usesCodes=*/true}
+      .about("A converter for binary-coded weights leaves the codes among the outputs. Output 0 is `[-1999999973, "
+             "1, n, k, …, 1999999973]`: outputs 1 to n are the network's own, and behind them stand bundles of k "
+             "outputs: whether the matrix multiplies from the left, scales, codes, the number of clusters, their "
+             "sizes, their bits, and the matrix in float, by the elements of which an operator's weights are "
+             "found. When the pass had its turn, outputs that are not the network's own are gone, used or not. "
+             "The codes must decode to something nearer to the weights than zero is: codes of another matrix, or "
+             "the other way round, are declined.");
 }
 
 } // namespace origo

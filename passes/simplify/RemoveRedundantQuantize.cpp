@@ -18,14 +18,18 @@ static Rule stored() {
 }
 
 Pass RemoveRedundantQuantize() {
-  return {"remove-redundant-quantize",
+  return Pass{"remove-redundant-quantize",
           "quantize(quantize(x)) -> quantize(x), quantize(x) -> x where nothing changes: changes results of the first",
           Phase::Simplify,
           false,
           {{"remove_redundant_quantize", {}}},
           {stored(), chain()},
           /*mergesConstants=*/false,
-          /*changesResults=*/true};
+          /*changesResults=*/true}
+      .about("The inner QUANTIZE rounds and clamps to its own type and scale, the outer one rounds what is left "
+             "of that. Without the inner one, numbers are rounded once: results may differ by a step of the inner "
+             "scale, and what the inner one clamped comes through. `QUANTIZE` to what a tensor is already changes "
+             "nothing, and goes without a change of results.");
 }
 
 } // namespace origo
