@@ -55,8 +55,6 @@ std::unique_ptr<FastKernel> unaryFloat(const FastSite &site) {
     return floatColumn(xnn_create_square_nc_f32, xnn_setup_square_nc_f32);
   case Op::SQRT:
     return floatColumn(xnn_create_square_root_nc_f32, xnn_setup_square_root_nc_f32);
-  case Op::LOGISTIC:
-    return floatColumn(xnn_create_sigmoid_nc_f32, xnn_setup_sigmoid_nc_f32);
   case Op::HARD_SWISH:
     return floatColumn(xnn_create_hardswish_nc_f32, xnn_setup_hardswish_nc_f32);
   case Op::ELU:
@@ -174,9 +172,9 @@ std::unique_ptr<FastKernel> prelu(const FastSite &site) {
 llvm::ArrayRef<FastRow> fastElementwise() {
   static const FastRow rows[] = {
       {Op::ABS, unary},         {Op::CEIL, unary},         {Op::FLOOR, unary},       {Op::ROUND, unary},
-      {Op::NEG, unary},         {Op::SQUARE, unary},       {Op::SQRT, unary},        {Op::LOGISTIC, unary},
-      {Op::HARD_SWISH, unary},  {Op::ELU, unary},          {Op::LEAKY_RELU, unary},  {Op::RELU, unary},
-      {Op::RELU6, unary},       {Op::RELU_N1_TO_1, unary}, {Op::RELU_0_TO_1, unary}, {Op::DEQUANTIZE, dequantize},
+      {Op::NEG, unary},         {Op::SQUARE, unary},       {Op::SQRT, unary},        {Op::HARD_SWISH, unary},
+      {Op::ELU, unary},         {Op::LEAKY_RELU, unary},   {Op::RELU, unary},        {Op::RELU6, unary},
+      {Op::RELU_N1_TO_1, unary}, {Op::RELU_0_TO_1, unary}, {Op::DEQUANTIZE, dequantize},
       {Op::QUANTIZE, quantize}, {Op::SOFTMAX, softmax},    {Op::PRELU, prelu}};
   return rows;
 }

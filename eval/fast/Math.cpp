@@ -76,6 +76,18 @@ struct Normalize {
   }
 };
 
+/// XNNPACK's exponential of numbers beyond 1e37 is none.
+struct MendedLogistic {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
+    int32_t any = 0;
+    for (int64_t i = 0; i < count; ++i)
+      any |= y[i] != y[i];
+    if (any)
+      for (int64_t i = 0; i < count; ++i)
+        y[i] = y[i] != y[i] ? 1 / (1 + expf(-x[i])) : y[i];
+  }
+};
+
 /// Functions of two operands, which broadcast.
 struct Power {
   [[gnu::always_inline]] static inline float of(float x, float y) { return powf(x, y); }
@@ -117,6 +129,19 @@ template <class F> std::unique_ptr<FastKernel> inRows(bool rows, float parameter
   });
 }
 
+std::unique_ptr<FastKernel> logistic() {
+  constexpr size_t one = 1;
+  auto first = xnnKernel(createXnn(xnn_create_sigmoid_nc_f32, one, one, one, 0u),
+                         [](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+                           auto count = static_cast<size_t>(in[0]->count());
+                           return xnn_setup_sigmoid_nc_f32(op, count, dataOf<float>(*in[0]), dataOf<float>(*out[0]), threads);
+                         });
+  auto second = inRows<MendedLogistic>(false);
+  return fastKernel([first = std::move(first), second = std::move(second)](Operands in, Operands out, pthreadpool_t threads) {
+    return first && first->run(in, out, threads) && second->run(in, out, threads);
+  });
+}
+
 std::unique_ptr<FastKernel> function(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
     return nullptr;
@@ -127,6 +152,8 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
     return inRows<Each<Exp>>(false);
   case Op::LOG:
     return inRows<Each<Log>>(false);
+  case Op::LOGISTIC:
+    return logistic();
   case Op::RSQRT:
     return inRows<Each<ReciprocalRoot>>(false);
   case Op::SIGN:
@@ -190,6 +217,7 @@ llvm::ArrayRef<FastRow> fastMath() {
   static const FastRow rows[] = {{Op::COS, function},
                                  {Op::EXP, function},
                                  {Op::LOG, function},
+                                 {Op::LOGISTIC, function},
                                  {Op::RSQRT, function},
                                  {Op::SIGN, function},
                                  {Op::SIN, function},
