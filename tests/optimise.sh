@@ -98,6 +98,20 @@ printf '[one-optimize]\nfuse_bcq=True\n' >coded.cfg
 "$run" --change_outputs=y float.circle plain.circle && "$bin/circle-eval-diff" --first_model plain.circle --second_model coded.circle --print_mae >dump &&
   grep -Eq 'is (0|[0-9.]+e-0[89])$' dump || fail "the codes compute other numbers: $(<dump)"
 
+# A TRANSPOSE_CONV keeps what is fused into it where that is asked for.
+cat >upscale.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2,2,1]) -> (%y) {
+  %shape: i32[4] = const [1, 4, 4, 1]
+  %w: f32[1,2,2,1] = const [1, 2, 3, 4]
+  %y: f32[1,4,4,1] = TRANSPOSE_CONV.v4(inputSizes=%shape, filter=%w, outBackprop=%x, bias=_) {stride_w=2, stride_h=2, fused_activation_function=RELU}
+}
+END
+"$run" --passes=separate-activation upscale.origo apart.origo && grep -q '= RELU(' apart.origo || fail "separate-activation: $(<apart.origo)"
+"$run" --passes=separate-activation --exp_disable_sep_transposeconv_actfunc upscale.origo whole.origo && ! grep -q '= RELU(' whole.origo ||
+  fail "--exp_disable_sep_transposeconv_actfunc: $(<whole.origo)"
+
 # A constant without its zeros: the same numbers for who uses it, in fewer bytes.
 cat >dense.origo <<'END'
 origo 1
