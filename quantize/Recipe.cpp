@@ -28,6 +28,42 @@ int64_t number(const json &object, const char *key, int64_t otherwise) {
   return value.is_number_integer() ? value.get<int64_t>() : otherwise;
 }
 
+/// What an expression comes to with its counted repetitions written out, as they are when it is compiled: nested ones
+/// multiply. None: it looks back at what it found, which can take for ever.
+std::optional<uint64_t> writtenOut(StringRef expression) {
+  static constexpr uint64_t most = 1 << 30;
+  struct Level {
+    uint64_t total = 0, last = 0;
+    void add(uint64_t size) { total = std::min(most, total + (last = std::min(most, size))); }
+  };
+  std::vector<Level> open(1);
+  for (size_t i = 0; i < expression.size(); ++i) {
+    char c = expression[i];
+    if (c == '\\' && ++i < expression.size() && expression[i] >= '1' && expression[i] <= '9')
+      return std::nullopt;
+    if (c == '(') {
+      open.emplace_back();
+    } else if (c == ')' && open.size() > 1) {
+      uint64_t inner = open.back().total;
+      open.pop_back();
+      open.back().add(inner + 2);
+    } else if (c == '{') {
+      auto [low, high] = expression.slice(i + 1, expression.find('}', i)).split(',');
+      uint64_t times = 0, count = 0;
+      for (StringRef text : {low, high})
+        if (!text.getAsInteger(10, count))
+          times = std::max(times, std::min(most, count));
+      open.back().add(open.back().last * times);
+    } else {
+      open.back().add(1);
+    }
+  }
+  uint64_t all = 0; // of groups that nothing closes, too
+  for (const Level &level : open)
+    all += level.total;
+  return open.size() > 200 ? most : all;
+}
+
 /// One entry, read.
 struct Entry {
   llvm::Regex regex;
@@ -118,9 +154,15 @@ Error readRecipe(StringRef source, const Model &model, Scheme &scheme) {
   for (const auto &[i, item] : llvm::enumerate(root)) {
     auto wrong = [&, i = i](const llvm::Twine &why) { return makeError("entry " + llvm::Twine(i) + ": " + why); };
     std::string expression = text(item, "regex"), why;
-    Entry entry{llvm::Regex(expression), text(item, "operation", "*"), {}};
+    Entry entry{{}, text(item, "operation", "*"), {}};
     if (!item.is_object() || expression.empty())
       return wrong("there is no \"regex\"");
+    auto size = writtenOut(expression);
+    if (!size)
+      return wrong("\"" + printable(expression) + "\" looks back at what it found (\\1), which is not supported");
+    if (*size > 20000)
+      return wrong("\"" + printable(StringRef(expression).take_front(100)) + "\" is too long with its repetitions written out");
+    entry.regex = llvm::Regex(expression);
     if (!entry.regex.isValid(why))
       return wrong("\"" + printable(expression) + "\" is no expression: " + why);
     if (Error error = readChoice(item, entry.choice))

@@ -514,6 +514,9 @@ TEST(QuantizedConstants, WindowsMakeTheWhole) {
       if (bits == 4)
         have = static_cast<int8_t>(static_cast<uint8_t>(whole[i / 2] << (i % 2 ? 0 : 4))) >> 4;
       else
+           {R"([{"regex": "(a{9})\\1"}])", "looks back"},
+           {R"([{"regex": "((((a{255}){255}){255}){255}"}])", "is too long with its repetitions written out"},
+           {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OCTAV"}])", "OCTAV"}, // that one is not
         std::memcpy(&have, whole.data() + i * (bits / 8), bits / 8);
       if (bits != 4 && bits != 64 && type != UINT8)
         have = static_cast<int64_t>(static_cast<uint64_t>(have) << (64 - bits)) >> (64 - bits);

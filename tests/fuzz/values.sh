@@ -22,5 +22,13 @@ cat >"$folder/seeds/config.json" <<'END'
   {"name": "a", "dtype": "int16", "granularity": "channel"}, {"names": ["b", "c"], "dtype": "float32"}],
  "alternate": {"more": {"layers": [{"name": "nobody", "dtype": "uint8", "granularity": "layer"}]}}}
 END
+cat >"$folder/seeds/recipe.json" <<'END'
+[{"regex": ".*", "operation": "*", "algorithm_key": "min_max_uniform_quantize",
+  "op_config": {"weight_tensor_config": {"num_bits": 8, "granularity": "CHANNELWISE"}, "compute_precision": "INTEGER",
+   "activation_tensor_config": {"num_bits": 8, "symmetric": false}, "min_weight_elements": 4}},
+ {"regex": "^(a|b+)*c$", "operation": "SOFTMAX", "algorithm_key": "no_quantize"},
+ {"regex": "a.*", "operation": "FULLY_CONNECTED", "algorithm_key": "GPTQ",
+  "op_config": {"weight_tensor_config": {"num_bits": 4}, "explicit_dequantize": true}}]
+END
 echo '{"unit": "ms", "layers": [{"name": "a", "uint8": 1, "int16": 2, "float32": 4}, {"name": "y", "uint8": 0.5}]}' >"$folder/seeds/costs.json"
 "$(dirname "$0")/bounded.sh" "$fuzzer" "$folder" "${4:-30000}" 8000

@@ -2,6 +2,7 @@
 #include "ir/text/Text.h"
 #include "quantize/Assignment.h"
 #include "quantize/Config.h"
+#include "quantize/Recipe.h"
 #include "quantize/Npz.h"
 #include "quantize/RecordParts.h"
 #include "report/errors/Part.h"
@@ -121,6 +122,26 @@ static void config(llvm::StringRef bytes) {
     fails(plan.takeError());
 }
 
+/// A recipe of ai-edge-quantizer, with expressions that names are searched for.
+static void recipe(llvm::StringRef bytes) {
+  static PayloadStore store;
+  static const std::unique_ptr<Model> model =
+      llvm::cantFail(parseText("origo 1\n"
+                               "model tflite version 3\n"
+                               "subgraph @main(%x: f32[2,4] q{min=-1, max=1}) -> (%y) {\n"
+                               "  %w: f32[2,4] = const splat 0.5\n"
+                               "  %aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: f32[2,2] q{min=-1, max=1} = FULLY_CONNECTED(%x, %w)\n"
+                               "  %y: f32[2,2] q{min=-1, max=1} = SOFTMAX(%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n"
+                               "}\n",
+                               ".", store));
+  quantize::Scheme scheme;
+  if (fails(quantize::readRecipe(bytes, *model, scheme)))
+    return;
+  auto plan = quantize::planBy(scheme)(*model);
+  if (!plan)
+    fails(plan.takeError());
+}
+
 /// What visq writes: in ONE's form, and for --merge.
 static void errors(llvm::StringRef bytes) {
   auto visq = report::readVisq(bytes);
@@ -142,8 +163,8 @@ static void errors(llvm::StringRef bytes) {
     __builtin_trap(); // all its records are there already
 }
 
-/// Any bytes, taken for tensors from elsewhere, for what a process that reads them sends, for the config of a quantiser
-/// or for errors by layer, end in what fits together or in an error of one line.
+/// Any bytes, taken for tensors from elsewhere, for what a process that reads them sends, for the config of a quantiser,
+/// for a recipe or for errors by layer, end in what fits together or in an error of one line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::ArrayRef<uint8_t> bytes(data, size);
   llvm::StringRef text = llvm::toStringRef(bytes);
@@ -168,6 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   hdf5(text);
   config(text);
+  recipe(text);
   errors(text);
   return 0;
 }
