@@ -48,7 +48,7 @@ class Execution {
 public:
   Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
             pthreadpool_t threads)
-      : options(options), state(state), observer(run.observer), mayWrite(run.observer && !run.onlyReads), timer(run.timer), part(run.part),
+      : options(options), state(state), observer(run.observer), states(run.states), mayWrite(run.observer && !run.onlyReads), timer(run.timer), part(run.part),
         fast(fast), threads(threads),
         memoryLimit(options.memoryLimit - (fast ? std::min(fast->packedBytes, options.memoryLimit) : 0)) {
     if (options.timeout)
@@ -69,7 +69,7 @@ public:
 private:
   const CompileOptions &options;
   StateStore &state;
-  const Observer &observer;
+  const Observer &observer, &states;
   bool mayWrite; ///< the observer, to results
   const Timer &timer;
   const RunPart *part; ///< null: all

@@ -2,6 +2,7 @@
 
 #include "eval/RunOperator.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,9 @@ namespace origo::eval {
 /// Resource variables and hash tables. A RESOURCE tensor holds one int32, the number of the resource.
 class Resources {
 public:
+  /// Told by the kernels of LSTM and SVDF when they have changed that operand, if anyone wants to know.
+  std::function<void(unsigned operand)> changed;
+
   struct Table {
     TensorType keys, values; ///< INT64 and STRING, or the other way round
     bool filled = false;

@@ -99,6 +99,7 @@ struct RunOptions {
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
   bool onlyReads = false; ///< the observer writes nothing, so that tensors may share memory as if there were none
+  Observer states = {};   ///< sees the state of LSTM and SVDF each time that it changes, several times in one operator
   Timer timer = {};
   const RunPart *part = nullptr; ///< null: all of it
   Turns *turns = nullptr;        ///< null: kernels of its own

@@ -36,6 +36,7 @@ struct StoragePlan {
   struct Decision {
     llvm::SmallVector<const Storage *, 4> operands;
     llvm::SmallVector<const Storage *, 1> results;
+    llvm::SmallVector<const Storage *, 0> intermediates; ///< scales of sums within; null: of none
     llvm::SmallVector<std::pair<unsigned, Summand>, 0> summands; ///< of operands, by position
     Constants constants = Constants::Stored;
   };

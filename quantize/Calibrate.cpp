@@ -1,6 +1,7 @@
 #include "quantize/Calibrate.h"
 
 #include "eval/Dense.h"
+#include "quantize/Recurrent.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -28,7 +29,7 @@ public:
     model.number();
     for (auto &graph : model.subgraphs)
       for (Value *value : graph->values)
-        if (value->type == TensorType::FLOAT32 && (value->producer() || value->isGraphInput)) {
+        if (value->type == TensorType::FLOAT32 && (value->producer() || value->isGraphInput || isState(*value))) {
           slots[value] = statistics.tensors.size();
           statistics.tensors.push_back({graph->index, value->index, value->name.str(), {}, {}});
         }
@@ -82,6 +83,12 @@ public:
   }
 
 private:
+  /// What a kernel keeps from one moment to the next and tells of.
+  static bool isState(const Value &value) {
+    bool tells = false;
+    value.forEachUse([&](Use &use) { tells |= stateOf(*use.user()) == &value; });
+    return tells;
+  }
   /// What one tensor holds is the other's, element by element.
   struct Handed {
     size_t to;
@@ -159,6 +166,10 @@ llvm::Error forEachRecord(Model &model, const Session &session, OpenRecords open
   RunOptions run;
   run.onlyReads = true;
   run.observer = [&](const Operator &, const Value &value, const Tensor &tensor) {
+    if (tensor.type == TensorType::FLOAT32)
+      see(value, tensor.shape, tensor.as<float>());
+  };
+  run.states = [&](const Operator &, const Value &value, const Tensor &tensor) {
     if (tensor.type == TensorType::FLOAT32)
       see(value, tensor.shape, tensor.as<float>());
   };

@@ -98,11 +98,13 @@ static llvm::ArrayRef<Constraint> allConstraints() {
       {Op::STRIDED_SLICE, AsInput, AsInput},
       {Op::SUB, Free, Free},
       {Op::SUM, Free, Free},
+      {Op::SVDF, Real, Free, -1, false},
       {Op::TANH, Fixed, Fixed},
       {Op::TILE, Free, AsInput},
       {Op::TOPK_V2, AsInput, AsInput},
       {Op::TRANSPOSE, AsInput, AsInput},
       {Op::TRANSPOSE_CONV, Free, Free, 3},
+      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Real, Free, -1, false},
       {Op::UNPACK, AsInput, AsInput},
   };
   return rows;

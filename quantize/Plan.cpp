@@ -6,6 +6,7 @@
 #include "ir/shapes/Inference.h"
 #include "quantize/Corrections.h"
 #include "quantize/Parameters.h"
+#include "quantize/Recurrent.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -78,6 +79,7 @@ private:
 
   std::string decide(Operator &op);
   std::string decideFull(Operator &op, const Choice &choice, Decision &decision);
+  std::string decideRecurrent(const Operator &op, const Choice &choice, Decision &decision);
   std::string decideWeights(Operator &op, const Choice &choice, Decision &decision);
   void correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision);
   std::string decideHalves(Operator &op, Decision &decision);
@@ -304,6 +306,8 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   const Constraint &row = *constraintOf(op.code);
   if (scheme.dialect == Dialect::Tflite && choice.activations == TensorType::INT16 && !row.tflite16)
     return "it has no form in integers of 16 bits";
+  if (!recurrentOperands(op.code).empty())
+    return decideRecurrent(op, choice, decision);
   std::optional<Weights> weights = weightsOf(op);
   llvm::SmallVector<unsigned> order; // weights and bias follow from the others
   for (unsigned i = 0; i < op.numOperands(); ++i)
@@ -353,6 +357,84 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
       decision.operands[i] = decision.results[0];
   if (weights)
     correct(op, *weights, choice, decision);
+  return unsupported(op, decision);
+}
+
+std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, Decision &decision) {
+  using As = RecurrentOperand::As;
+  if (choice.activations != TensorType::INT8 || choice.weights != TensorType::INT8)
+    return "it has no form in integers but that of 8 bits";
+  if (std::string why = recurrentRefusal(op); !why.empty())
+    return why;
+  decision.operands.resize(op.numOperands());
+  decision.results.resize(op.results().size());
+  const Storage *in = decision.operands[0] = ofTensor(*op.operand(0), TensorType::INT8);
+  const Storage *out = decision.results[0] = ofTensor(*op.result(), TensorType::INT8);
+  for (const Value *value : {in ? nullptr : op.operand(0), out ? nullptr : op.result()})
+    if (value)
+      return "tensor " + nameOf(value) + " has no recorded range";
+  // What the kernel makes within has tensors that only carry scales. Sums are in 16 bits of a scale that it knows, unless
+  // they are normalised; and without a projection, what that would read is the result.
+  const Storage *beforeProjection = out;
+  if (op.code == Op::UNIDIRECTIONAL_SEQUENCE_LSTM) {
+    decision.intermediates.assign(lstmIntermediates, nullptr);
+    llvm::ArrayRef<Value *> within = op.intermediates();
+    auto has = [&](unsigned i) { return i < op.numOperands() && op.operand(i); };
+    for (unsigned i = 0; i < lstmIntermediates; ++i) {
+      bool isHidden = i + 1 == lstmIntermediates;
+      auto range = i < within.size() && within[i] ? recordedRange(*within[i]) : std::nullopt;
+      if (!has(isHidden ? 16 : 20 + i)) {
+        decision.intermediates[i] = isHidden ? out : nullptr;
+      } else if (!range) {
+        return isHidden ? "what its projection reads has no recorded range"
+                        : "sums that it normalises have no recorded range";
+      } else {
+        decision.intermediates[i] = ofRange(isHidden ? TensorType::INT8 : TensorType::INT16, *range);
+      }
+    }
+    beforeProjection = decision.intermediates.back();
+  }
+  for (const RecurrentOperand &one : recurrentOperands(op.code)) {
+    Value *value = one.position < op.numOperands() ? op.operand(one.position) : nullptr;
+    if (!value)
+      continue;
+    const Storage *&stored = decision.operands[one.position];
+    bool isState = one.as == As::Result || one.as == As::State16 || one.as == As::Cell16;
+    if (!isReal(value) || (isState ? !value->isVariable : !isDense(value) || !value->elementCount().value_or(0)))
+      return nameOf(value) + (isState ? " is no variable of floats" : " is no dense constant of floats");
+    if (one.as == As::Result) {
+      stored = out;
+    } else if (isState) {
+      auto range = recordedRange(*value);
+      if (!range)
+        return "state " + nameOf(value) + " has no recorded range";
+      auto scale = one.as == As::Cell16 ? cellScale(*range) : std::nullopt;
+      if (one.as == As::Cell16 && !scale)
+        return "its cells " + nameOf(value) + " go beyond 64";
+      stored = scale ? storage(TensorType::INT16, Parameters{*scale, 0}, 0) : ofRange(TensorType::INT16, *range);
+    } else if (one.as == As::Bias) {
+      const Storage *a = one.factors[0] == hidden ? beforeProjection : decision.operands[one.factors[0]];
+      unsigned weights = one.factors[1];
+      bool normalized = one.norm && *one.norm < op.numOperands() && op.operand(*one.norm);
+      if (normalized)
+        weights = *one.norm;
+      const Storage *b = decision.operands[weights];
+      if (!a || !b)
+        return nameOf(value) + " is added to what is absent";
+      float scale = b->quantization->scale[0] * (normalized ? 0x1p-10f : a->quantization->scale[0]);
+      scale = std::max(scale, std::numeric_limits<float>::min());
+      Extremes range = extremesOfConstant(*value, -1).front();
+      if (!(std::max(-range.min, range.max) < scale * 2147483647.f))
+        return nameOf(value) + " is too large for the scales of what it is added to";
+      stored = storage(TensorType::INT32, Parameters{scale, 0}, 0, {}, op.operand(weights));
+    } else {
+      TensorType type = one.as == As::Weights ? TensorType::INT8 : TensorType::INT16;
+      Extremes range = extremesOfConstant(*value, -1).front();
+      stored = storage(type, weightParameters(range, type, scheme.dialect), 0);
+    }
+    if (!std::isfinite(stored->quantization->scale[0]) || stored->quantization->scale[0] <= 0)
+      return nameOf(value) + " has a range that no scale can hold";
+  }
   return unsupported(op, decision);
 }
 
@@ -465,7 +547,8 @@ std::string Planner::decide(Operator &op) {
     return {};
   std::string why = !choice.quantize                       ? "that is what was asked for"
                     : stores                               ? decideOtherwise(op, decision)
-                    : op.effects() != 0                    ? "it has effects"
+                    : op.effects() != 0 && (choice.mode != Scheme::Mode::Full || recurrentOperands(op.code).empty())
+                        ? "it has effects"
                     : choice.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
                     : choice.mode == Scheme::Mode::Float16 ? decideHalves(op, decision)
                                                            : decideWeights(op, choice, decision);

@@ -39,8 +39,10 @@ private:
   std::vector<std::vector<float>> rows;
 };
 
-Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shard shard = {}, bool histograms = false) {
+Statistics statisticsOf(Model &model, std::vector<std::vector<float>> rows, Shard shard = {}, bool histograms = false,
+                        eval::Engine engine = eval::Engine::Reference) {
   CalibrateOptions options;
+  options.compile.engine = engine;
   options.histograms = histograms;
   options.shard = shard;
   auto open = [&](llvm::ArrayRef<Port>, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> {
@@ -100,6 +102,35 @@ TEST(Calibration, MovingAverageIsOfTheExtremesOfBatches) {
   Extremes range = summarise(rowsOf({{-1, 1}, {-3, 2}, {-5, 6}}), summary);
   EXPECT_FLOAT_EQ(range.min, 0.75f * -3 + 0.25f * -5);
   EXPECT_FLOAT_EQ(range.max, 0.75f * 2 + 0.25f * 6);
+}
+
+/// c ← c ± 1, by the sign of the input: 1, 2, 1, 0, −1. Each of these counts, not only what is left in the end, and a record
+/// begins with nothing. What is no state of an LSTM has no row.
+TEST(Calibration, SeesTheCellsOfAnLstmAtEachStep) {
+  for (eval::Engine engine : {eval::Engine::Reference, eval::Engine::Fast}) {
+    auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,5]) -> (%y) {
+  %shape: i32[3] = const [1, 5, 1]
+  %zero: f32[1,1] = const [0]
+  %w: f32[1,1] = const [50]
+  %open: f32[1] = const [50]
+  %none: f32[1] = const [0]
+  %h: f32[1,1] variable
+  %c: f32[1,1] variable
+  %s: f32[1,5,1] = RESHAPE(tensor=%x, shape=%shape)
+  %y: f32[1,5,1] = UNIDIRECTIONAL_SEQUENCE_LSTM(input=%s, input_to_input_weights=%zero, input_to_forget_weights=%zero, input_to_cell_weights=%w, input_to_output_weights=%zero, recurrent_to_input_weights=%zero, recurrent_to_forget_weights=%zero, recurrent_to_cell_weights=%zero, recurrent_to_output_weights=%zero, input_gate_bias=%open, forget_gate_bias=%open, cell_gate_bias=%none, output_gate_bias=%none, output_state=%h, cell_state=%c) {fused_activation_function=TANH}
+}
+)");
+    Statistics s = statisticsOf(*model, {{1, 1, -1, -1, -1}, {1, 1, 1, 1, 1}}, {}, false, engine);
+    ASSERT_EQ(s.tensors.size(), 4u);
+    auto cells = llvm::find_if(s.tensors, [](const Statistics::Tensor &tensor) { return tensor.name == "c"; });
+    ASSERT_NE(cells, s.tensors.end());
+    EXPECT_FLOAT_EQ(cells->rows[0].min, -1);
+    EXPECT_FLOAT_EQ(cells->rows[0].max, 2);
+    EXPECT_FLOAT_EQ(cells->rows[1].min, 1);
+    EXPECT_FLOAT_EQ(cells->rows[1].max, 5);
+  }
 }
 
 /// A body sees what goes in and what it hands on; what is moved only has the range of what it was.

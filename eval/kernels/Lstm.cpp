@@ -185,7 +185,7 @@ struct States {
 /// Goes through the sequence, backward if wanted, and writes behind `offset` in each row of `out`.
 void runCell(KernelContext &ctx, const Cell &cell, States &states, const Sequence &sequence,
              llvm::ArrayRef<float> input, llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward,
-             llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset) {
+             llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset, unsigned cellState) {
   if (out.empty())
     return;
   auto h = states.output.begin(), c = states.cell.begin();
@@ -198,6 +198,7 @@ void runCell(KernelContext &ctx, const Cell &cell, States &states, const Sequenc
       cell.step(input.slice(row * sizes.input, sizes.input),
                 auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), state,
                 memory);
+      stateChanged(ctx, cellState);
       llvm::copy(state, out.begin() + row * rowSize + offset);
     }
   }
@@ -223,7 +224,7 @@ llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout a
   if (!states)
     return states.takeError();
   runCell(ctx, *cell, *states, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(),
-          cell->sizes.output, 0);
+          cell->sizes.output, 0, at.cellState);
   return llvm::Error::success();
 }
 
@@ -336,9 +337,9 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
   int32_t weightedDepth = weighted ? secondDepth : 0;
   runCell(ctx, *fw, *fwStates, sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
-          merged ? fwSize + bwSize : fwSize, 0);
+          merged ? fwSize + bwSize : fwSize, 0, forward.cellState);
   runCell(ctx, *bw, *bwStates, sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
-          merged ? out[0] : out[1], merged ? fwSize + bwSize : bwSize, merged ? fwSize : 0);
+          merged ? out[0] : out[1], merged ? fwSize + bwSize : bwSize, merged ? fwSize : 0, backward.cellState);
   return llvm::Error::success();
 }
 

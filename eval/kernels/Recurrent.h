@@ -2,6 +2,7 @@
 
 #include "eval/FixedPoint.h"
 #include "eval/Kernel.h"
+#include "eval/Resources.h"
 #include "schema/TensorTypes.h"
 
 /// What the kernels with a state have in common.
@@ -176,5 +177,12 @@ private:
   Tensor *tensor;
   std::vector<T> copy;
 };
+
+/// The state at this operand has new numbers.
+inline void stateChanged(const KernelContext &ctx, unsigned operand) {
+  const Tensor *state = ctx.optional(operand);
+  if (ctx.resources && ctx.resources->changed && state && state->value && state->value->isVariable)
+    ctx.resources->changed(operand);
+}
 
 } // namespace origo::eval

@@ -71,6 +71,7 @@ llvm::Error runFloat(KernelContext &ctx) {
       out[b * sizes->units + u] = activate(sum, options.fused_activation_function());
     }
   }
+  stateChanged(ctx, State);
   return llvm::Error::success();
 }
 

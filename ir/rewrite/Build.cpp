@@ -93,6 +93,27 @@ static void shapeAs(Value &value, const Value &like) {
   value.setShapeSignature(like.shapeSignature());
 }
 
+/// In the place of `like`, of which nobody else may know.
+Value *Build::variable(Value &like, const Storage &storage) {
+  bool own = like.isVariable && like.otherUses == 0;
+  like.forEachUse([&](Use &use) { own &= use.user() == match.root().op; });
+  if (!own || (like.buffer && !like.buffer->payload.empty()))
+    return fail("another operator has its variable, or that begins with numbers");
+  Value &value = engine.newValue(*match.root().op->subgraph());
+  shapeAs(value, like);
+  value.type = storage.type;
+  value.quantization = storage.quantization;
+  value.isVariable = true;
+  value.name = like.name;
+  constants.push_back(&value);
+  Made &from = made[&value];
+  from.parents = {&like};
+  from.base = &like;
+  from.steps = {Step{Step::Quantize}};
+  from.exact = false;
+  return &value;
+}
+
 /// What the rule says of the results. False: nothing.
 bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator *base) {
   bool copiesSeveral = base && op.resultCount > 1;
@@ -207,6 +228,9 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     made[value].nudges = node.learned.choosesNeighbour;
     break;
   }
+  case Expr::Kind::Variable:
+    value = variable(*node.bound.value, *node.stored.front().storage);
+    break;
   case Expr::Kind::Fold:
     value = build(node.operands.front(), true, label);
     break;
@@ -304,6 +328,12 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
     return nullptr;
   item.synthetic = node.synthetic;
+  for (auto [i, stored] : llvm::enumerate(node.intermediates)) {
+    Value *value = literal(Payload(), stored ? stored.type() : TensorType::FLOAT32, {0},
+                           engine.label(match.root(), "intermediate_" + std::to_string(i)));
+    value->quantization = stored ? stored.storage->quantization : nullptr;
+    item.intermediates.push_back(value);
+  }
   std::string suffix = row.name.lower() + (created.empty() ? "" : "_" + std::to_string(created.size()));
   std::string called = folding ? "" : engine.label(match.root(), suffix);
   // A copy of an inner operator is called after it, however often it is copied.

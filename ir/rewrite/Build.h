@@ -27,6 +27,7 @@ private:
     bool sameOptions = false; ///< as the original
     bool exact = false;
     std::optional<SyntheticReason> synthetic = {};
+    llvm::SmallVector<Value *, 0> intermediates = {};
   };
   /// What a constant that was made here comes from.
   struct Made {
@@ -91,6 +92,7 @@ private:
   static std::optional<Steps> scaled(const Operator &op, unsigned i);
   static Steps broadcast(const Value &from, const Value &to);
   static std::optional<Steps> stepsFrom(const Operator &op, unsigned i, llvm::ArrayRef<Made> operands);
+  Value *variable(Value &like, const Storage &storage);
   Value *pendingResult(llvm::StringRef label);
   void abandon();
 
@@ -124,6 +126,7 @@ private:
   IdSet originsOf(const Operator &op, uint32_t way) const;
   std::vector<Lineage> parentsOf(const Made &from, llvm::function_ref<bool(const Operator &)> counts) const;
   void stampConstant(Value &constant);
+  IdSet sourcesOf(const Value &related) const;
   void relateMoved();
   void relateBack(const Value &old, Value &moved, const Step &step);
   void relateScaled();

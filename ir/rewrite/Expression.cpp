@@ -72,6 +72,9 @@ Expr Expr::storing(unsigned i, Stored stored) const {
     n.stored[i] = stored;
   });
 }
+Expr Expr::intermediates(llvm::ArrayRef<Stored> stored) const {
+  return changed([&](Node &n) { n.intermediates.assign(stored.begin(), stored.end()); });
+}
 Expr Expr::each(Expr operand) const {
   return changed([&](Node &n) { n.each = std::make_shared<const Expr>(operand); });
 }
@@ -156,6 +159,12 @@ Expr store(Expr x, Stored stored) {
             : stored.type() == TensorType::FLOAT32 ? Op::DEQUANTIZE
                                                    : Op::QUANTIZE;
   return op(code, {std::move(x)}).storing(0, stored).synthetic(SyntheticReason::QuantizeBorder);
+}
+Expr variable(Tensor like, Stored stored) {
+  Expr::Node node{Expr::Kind::Variable};
+  node.bound = like;
+  node.stored = {stored};
+  return made(std::move(node));
 }
 Expr load(Expr x, Tensor like) {
   return op(like.isFloat() ? Op::DEQUANTIZE : Op::QUANTIZE, {std::move(x)}).as(like).synthetic(SyntheticReason::QuantizeBorder);

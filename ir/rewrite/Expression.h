@@ -18,7 +18,7 @@ namespace origo::rewrite {
 class Expr {
 public:
   enum class Kind : uint8_t {
-    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result, Learned
+    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result, Learned, Variable
   };
   /// Who may use the result of an operator, besides the match.
   enum class Users : uint8_t { Any, One, None };
@@ -51,6 +51,8 @@ public:
   Expr as(Tensor like) const { return as(like, like); }
   /// Of a clone: its result `i` is stored like this, and has the shape of the original's.
   Expr storing(unsigned i, Stored stored) const;
+  /// Of a clone: tensors without elements that carry scales of what it computes within.
+  Expr intermediates(llvm::ArrayRef<Stored> stored) const;
   Expr synthetic(SyntheticReason reason) const;
   /// Pattern: each operand matches, by itself; what stands for a name at operand i is m.at(i, name).
   Expr each(Expr operand) const;
@@ -91,7 +93,8 @@ struct Expr::Node {
   TensorType integerType = TensorType::INT32;
   std::vector<Expr> originals;              ///< Clone: operations of the pattern, all of which do the same
   Tensor typeOf, shapeOf;                   ///< Operation, Clone: of its result, where the rule says it
-  llvm::SmallVector<Stored, 1> stored;      ///< Operation, Clone: of its results, likewise
+  llvm::SmallVector<Stored, 1> stored;      ///< Operation, Clone: of its results, likewise; Variable: of itself
+  llvm::SmallVector<Stored, 0> intermediates; ///< Clone
   std::optional<SyntheticReason> synthetic; ///< Operation: stands for nothing in the source
 };
 
@@ -127,6 +130,8 @@ Expr cloneRoot();
 /// The same numbers stored otherwise, rounded to what that can hold: an operator QUANTIZE, DEQUANTIZE where they become
 /// float32, or, between floats, CAST.
 Expr store(Expr x, Stored stored);
+/// A variable in the place of one that the root alone has, stored otherwise.
+Expr variable(Tensor like, Stored stored);
 /// The same numbers as they were, with type, shape and name of a tensor: an operator DEQUANTIZE, or QUANTIZE where the
 /// tensor is no float.
 Expr load(Expr x, Tensor like);

@@ -231,8 +231,15 @@ const char *Build::effectsRefusal() {
   const Operator &root = *roots.front();
   bool alone = before == 1 && roots.size() == 1 && hasEffects(&root);
   auto *item = llvm::find_if(created, [&](const Created &one) { return hasEffects(one.op); });
+  auto sameVariables = [&](const Operator &copy) {
+    auto variables = variablesOf(copy);
+    for (const Value *&variable : variables) // one that is stored otherwise has the place of the root's
+      if (auto own = made.find(variable); own != made.end())
+        variable = own->second.base;
+    return variables == variablesOf(root);
+  };
   bool copied = alone && after == 1 && item->op->effects() == root.effects() && isOwn(root, item->originals) &&
-                variablesOf(*item->op) == variablesOf(root);
+                sameVariables(*item->op);
   return copied || (alone && keepsState(root)) ? nullptr : "an operator with effects is neither moved nor replaced";
 }
 

@@ -225,6 +225,14 @@ Stored Match::resultStored(unsigned position) const {
   return decision && position < decision->results.size() ? Stored(decision->results[position]) : Stored();
 }
 
+llvm::SmallVector<Stored, 0> Match::intermediatesStored() const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  llvm::SmallVector<Stored, 0> all;
+  for (const Storage *storage : decision ? llvm::ArrayRef(decision->intermediates) : std::nullopt)
+    all.push_back(Stored(storage));
+  return all;
+}
+
 StoragePlan::Constants Match::constantsStored() const {
   const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
   return decision ? decision->constants : StoragePlan::Constants::Stored;

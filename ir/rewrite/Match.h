@@ -116,6 +116,7 @@ public:
   /// How the plan of the run wants the root to find an operand, or to leave a result.
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;
+  llvm::SmallVector<Stored, 0> intermediatesStored() const;
   StoragePlan::Constants constantsStored() const;
   /// What the plan adds to a constant operand of the root before it is stored: the sum. None: it stays what it is.
   std::optional<Expr> corrected(unsigned position) const;

@@ -154,6 +154,8 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
     Value *value = std::exchange(use.value, nullptr);
     use.set(value);
   }
+  if (!item.intermediates.empty())
+    model.setIntermediates(op, item.intermediates);
   before.parent->operators.insert(before.getIterator(), op);
   op.version = lowestVersion(op);
   IdSet serves;
@@ -286,7 +288,7 @@ void Build::apply() {
   for (const Value *constant : constants)
     if (!constant->unused())
       for (const Value *parent : made[constant].parents)
-        engine.carried[parent] = constant->sourceTensors;
+        engine.carried[parent] = constant->isVariable ? sourcesOf(*constant) : constant->sourceTensors;
   engine.retire(heirsOf, roots.size(), makes, fate);
   engine.carried.clear();
   // Of equal operators that are one, and stay for the others, that which the region used is gone.

@@ -71,6 +71,8 @@ std::vector<Lineage> Build::parentsOf(const Made &from, llvm::function_ref<bool(
 /// operands and are not what it is now an operand of.
 void Build::stampConstant(Value &constant) {
   const Made &from = made[&constant];
+  if (constant.isVariable)
+    return relateAs(constant, *from.base, [&](uint32_t way) { return lineageOf(*from.base, way); });
   auto feeds = [&](const Value &value, const Operator &op, auto &&feeds) -> bool {
     bool base = false;
     value.forEachUse([&](Use &use) {
@@ -96,6 +98,14 @@ void Build::stampConstant(Value &constant) {
     constant.noRelation = from.literal ? NoRelation::Synthetic : NoRelation::Approximated;
   if (constant.sourceTensors.empty() && constant.sourceOperators.empty())
     constant.setSynthetic(reasonName(SyntheticReason::InventedConstant));
+}
+
+/// The tensors that it is related to.
+IdSet Build::sourcesOf(const Value &related) const {
+  llvm::SmallVector<uint32_t, 4> ids;
+  for (const Relation &relation : related.relations)
+    ids.push_back(relation.tensor);
+  return model.sets.of(ids);
 }
 
 static bool isElementwise(const Operator &op) {

@@ -2,9 +2,16 @@
 
 namespace origo {
 
+/// And those whose state is in variables of their own.
+static std::vector<Op> storedOperators() {
+  std::vector<Op> codes = pureOperators();
+  codes.insert(codes.end(), {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Op::SVDF});
+  return codes;
+}
+
 Pass StoreQuantized() {
   using Constants = StoragePlan::Constants;
-  Rule rule{"store", "an operand is absent", anyOf(pureOperators()).mayActivate(), [](Match &m) {
+  Rule rule{"store", "an operand is absent", anyOf(storedOperators()).mayActivate(), [](Match &m) {
               Expr copy = cloneRoot();
               bool any = false;
               for (unsigned i = 0; i < m.root().operandCount(); ++i) {
@@ -17,6 +24,8 @@ Pass StoreQuantized() {
                 Expr x = sum ? *sum : Expr(operand);
                 if (!stored)
                   copy = copy.operand(i, fold(x));
+                else if (operand.isVariable())
+                  copy = copy.operand(i, variable(operand, stored));
                 else if (!operand.isConstant())
                   copy = copy.operand(i, store(x, stored));
                 else if (m.constantsStored() == Constants::Rounded)
@@ -33,6 +42,8 @@ Pass StoreQuantized() {
                 } else if (any && m.root().code() == Op::QUANTIZE) {
                   copy = copy.as(m.root().result()); // which inference cannot tell
                 }
+              if (auto within = m.intermediatesStored(); !within.empty())
+                copy = copy.intermediates(within);
               // Scales need not be powers of two, which the option's default promises.
               Op code = m.root().code();
               if (Stored sum = m.resultStored(0);
@@ -49,7 +60,8 @@ Pass StoreQuantized() {
               return m.replace(std::move(results));
             }};
   return {"quantize",
-          "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once, c as c + d where data ask for d",
+          "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once, c as c + d where "
+          "data ask for d",
           Phase::Quantize,
           false,
           {},

@@ -11,7 +11,8 @@ const tool = name => path.join(bin, name), taps = path.join(scratch, 'taps');
 const schemes = { int8: ['--input_data', 'random'], int16x8: ['--input_data', 'random'], dynamic: [], weights: [], float16: [] };
 
 // A few small networks of many operators, unless all are asked for.
-const few = ['mobilenet_v1_025_128_f32', 'resnet8_cifar_f32', 'vww_96_f32', 'textcls_wordvec_f32', 'sdpa_composite_f32', 'mtcnn_rnet_f32'];
+const few = ['mobilenet_v1_025_128_f32', 'resnet8_cifar_f32', 'vww_96_f32', 'textcls_wordvec_f32', 'sdpa_composite_f32', 'mtcnn_rnet_f32',
+  'mnist_lstm_f32'];
 const floats = modelsOf([root], ['.tflite']).filter(file => path.basename(file).endsWith('_f32.tflite') &&
   (process.env.ORIGO_THOROUGH === '1' || few.includes(path.basename(file, '.tflite'))));
 
