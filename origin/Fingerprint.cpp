@@ -1,11 +1,11 @@
 #include "origin/Fingerprint.h"
+#include "origin/Sha256.h"
 #include "schema/OperatorTable.h"
 #include "schema/circle_generated.h"
 #include "schema/tflite_generated.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 
 #include <bit>
 #include <cstring>
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  llvm::SHA256 sha;
+  Sha256 sha;
   uint8_t buffer[4096];
   size_t used = 0;
 

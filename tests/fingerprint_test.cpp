@@ -1,5 +1,6 @@
 #include "MapFiles.h"
 
+#include "origin/Sha256.h"
 #include "schema/tflite_generated.h"
 
 #include "llvm/Support/SHA256.h"
@@ -40,6 +41,21 @@ struct Spelled {
 };
 
 } // namespace
+
+/// Of every length around the ends of blocks, in one piece and in several.
+TEST(Sha256, IsThatOfTheLibrary) {
+  std::vector<uint8_t> bytes;
+  for (size_t length = 0; length < 300; ++length, bytes.push_back(static_cast<uint8_t>(length * 37))) {
+    auto expected = llvm::SHA256::hash(bytes);
+    for (bool byInstructions : {false, Sha256::hasInstructions()})
+      for (size_t piece : {size_t(1), size_t(63), size_t(64), size_t(300)}) {
+        Sha256 sha(byInstructions);
+        for (size_t at = 0; at < length; at += piece)
+          sha.update(ArrayRef(bytes).slice(at, std::min(piece, length - at)));
+        EXPECT_EQ(sha.final(), expected) << length << " in pieces of " << piece;
+      }
+  }
+}
 
 TEST(Fingerprint, IsTheHashOfTheEncodingThatTheHeaderDescribes) {
   Spelled s;
