@@ -1,5 +1,6 @@
 #include "eval/Execution.h"
 
+#include "schema/Macs.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -36,6 +37,7 @@ public:
     if (same)
       return llvm::Error::success();
     settled = readElements = false;
+    counted = false;
     if (llvm::Error error = step.kernel->shape(*this))
       return error;
     settled = step.kernel->shapes == ShapesFrom::Rule && !readElements;
@@ -43,6 +45,23 @@ public:
       if (inputs[i])
         operandShapes[i] = inputs[i]->shape;
     return llvm::Error::success();
+  }
+
+  /// Multiply-adds, for the shapes that operands and results have; 0 where they do not tell.
+  uint64_t products() {
+    if (!counted) {
+      OperatorShapes shapes{op.opName(), {}, {}};
+      auto add = [](llvm::ArrayRef<Tensor *> tensors, std::vector<std::vector<int64_t>> &list) {
+        for (const Tensor *tensor : tensors)
+          list.push_back(tensor ? std::vector<int64_t>(tensor->shape.begin(), tensor->shape.end())
+                                : std::vector<int64_t>{0});
+      };
+      add(inputs, shapes.inputs);
+      add(outputs, shapes.outputs);
+      counts = macs(shapes).value_or(0);
+      counted = true;
+    }
+    return counts;
   }
 
 protected:
@@ -54,6 +73,8 @@ protected:
 private:
   Frame &frame;
   const Step &step;
+  bool counted = false; ///< `counts` holds
+  uint64_t counts = 0;
   bool settled; ///< results have the shapes that follow from `operandShapes`
   llvm::SmallVector<Shape, 3> operandShapes;
 };
@@ -273,8 +294,7 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
       return error;
   folds &= step.pad >= 0;
   if (entry && entry->kernel &&
-      (entry->taken =
-           runFast(folds ? Operands(context.fastInputs) : Operands(context.inputs), context.outputs, *entry)))
+      (entry->taken = runFast(context, folds ? Operands(context.fastInputs) : Operands(context.inputs), *entry)))
     return llvm::Error::success();
   if (folds)
     if (llvm::Error error = runKernel(frame, frame.plan.steps[step.pad], true))
@@ -284,7 +304,8 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
   return context.checkTime();
 }
 
-bool Execution::runFast(Operands inputs, Operands outputs, FastKernels::Entry &entry) {
+bool Execution::runFast(StepContext &context, Operands inputs, FastKernels::Entry &entry) {
+  Operands outputs = context.outputs;
   // Of tensors without elements, XNNPACK checks some with assertions only.
   size_t most = 0;
   for (Operands list : {inputs, outputs})
@@ -294,9 +315,11 @@ bool Execution::runFast(Operands inputs, Operands outputs, FastKernels::Entry &e
           return false;
         most = std::max(most, tensor->storage.size());
       }
-  // Waking threads takes longer than small tensors do.
-  constexpr size_t worthThreads = 1 << 15;
-  return entry.kernel->run(inputs, outputs, most < worthThreads ? nullptr : threads);
+  // Handing work out takes about a microsecond, in which a processor goes through some ten thousand bytes, or four
+  // times as many products.
+  constexpr uint64_t worthThreads = 1 << 15;
+  bool worth = most >= worthThreads || (threads && context.products() / 4 >= worthThreads - most);
+  return entry.kernel->run(inputs, outputs, worth ? threads : nullptr);
 }
 
 llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from) {

@@ -85,7 +85,7 @@ private:
   /// `asIs`: even where another step does its work.
   llvm::Error runKernel(Frame &frame, const Step &step, bool asIs = false);
   /// False: its reference kernel has to compute it.
-  bool runFast(Operands inputs, Operands outputs, FastKernels::Entry &entry);
+  bool runFast(StepContext &context, Operands inputs, FastKernels::Entry &entry);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

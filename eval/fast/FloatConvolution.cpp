@@ -17,9 +17,9 @@ struct Job {
   float low, high;
 };
 
-/// A part of all windows of a tile.
+/// A part of all windows of a tile, and the channels of the result that are wanted: from a multiple of two vectors on.
 struct Part {
-  int64_t rowBegin, rowEnd, columnBegin, columnEnd;
+  int64_t rowBegin, rowEnd, columnBegin, columnEnd, firstChannel, endChannel;
 };
 
 /// The first `count` numbers.
@@ -87,15 +87,15 @@ template <class V, int Rows, int Wide>
     }
 }
 
-/// All channels of up to 64 pixels: weights are read once for all of them.
+/// Channels of up to 64 pixels: weights are read once for all of them.
 template <class V, int Most>
 [[gnu::always_inline]] inline void pixels(const Job &job, const Part &part, const int64_t *from, const int64_t *to,
                                           int64_t count) {
   constexpr int64_t lanes = lanesOf<V>;
   int64_t tiles = (count + Most - 1) / Most;
-  const float *weights = job.packed;
+  const float *weights = job.packed + part.firstChannel * (job.taps + 1);
   int64_t places[Windows::most];
-  for (int64_t first = 0; first < job.resultDepth;) {
+  for (int64_t first = part.firstChannel; first < part.endChannel;) {
     int64_t channels = job.resultDepth - first, wide = channels > lanes ? 2 : 1;
     for (int64_t i = 0; i < count; ++i)
       places[i] = to[i] + first;
@@ -131,7 +131,7 @@ ORIGO_AVX512 void pixelsAvx512(const Job &job, const Part &part, const int64_t *
 
 class Convolution : public FastKernel {
 public:
-  Convolution(const Conv &conv, std::pair<float, float> range, int64_t lanes) : conv(conv) {
+  Convolution(const Conv &conv, std::pair<float, float> range, int64_t lanes) : conv(conv), lanes(lanes) {
     job.depth = static_cast<int64_t>(conv.groupIn);
     job.resultDepth = static_cast<int64_t>(conv.groupOut);
     job.windowWidth = conv.width;
@@ -177,15 +177,30 @@ public:
     now.result = dataOf<float>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
-    windows.each(threads, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
-                              int64_t count) {
-      compute(now, {rows.begin, rows.end, columns.begin, columns.end}, from, to, count);
-    });
+    auto channels = [&](pthreadpool_t helpers, int64_t first, int64_t end) {
+      windows.each(helpers, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
+                                int64_t count) {
+        compute(now, {rows.begin, rows.end, columns.begin, columns.end, first, end}, from, to, count);
+      });
+    };
+    // Threads divide the larger one, the image or the weights: each reads the other one whole.
+    int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block;
+    if (!threads || blocks < 2 || x.count() >= job.taps * job.resultDepth) {
+      channels(threads, 0, job.resultDepth);
+      return true;
+    }
+    int64_t parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4;
+    parallelFor(threads, static_cast<size_t>(blocks), static_cast<size_t>((blocks + parts - 1) / parts),
+                [&](size_t first, size_t count) {
+                  auto begin = static_cast<int64_t>(first) * block;
+                  channels(nullptr, begin, std::min(begin + static_cast<int64_t>(count) * block, job.resultDepth));
+                });
     return true;
   }
 
 private:
   Conv conv;
+  int64_t lanes;
   Job job = {};
   Block packed;
   Windows windows;

@@ -70,7 +70,7 @@ public:
   template <class Body> void each(pthreadpool_t threads, const Body &body) const {
     int64_t all = batch * vertical.result * horizontal.result;
     int64_t parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4 : 1;
-    int64_t tile = std::max<int64_t>(16, (all + parts - 1) / parts);
+    int64_t tile = std::max<int64_t>(8, ((all + parts - 1) / parts + 7) / 8 * 8); // kernels take eight at once
     auto run = [&](size_t begin, size_t count) {
       // In the order of the regions, each with its pixels row by row.
       int64_t skipped = 0, first = static_cast<int64_t>(begin), end = first + static_cast<int64_t>(count);
