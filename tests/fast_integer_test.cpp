@@ -317,7 +317,8 @@ TEST(FastIntegers, ScalesFarApart) {
            "%y" + result + "CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}"});
     agree({x, "%w: i8[1,1,1,2]" + q + " = const [1, 2]\n%b: i32[2] = const [5, -6]",
            "%y" + result + "DEPTHWISE_CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1, depth_multiplier=1}"});
-    agree({"%x: i8[3,2] q{scale=0.01, zero_point=3}", "%w: i8[2,2]" + q + " = const [1, 2, 3, 4]\n%b: i32[2] = const [5, -6]",
+    agree({"%x: i8[3,2] q{scale=0.01, zero_point=3}",
+           "%w: i8[2,2]" + q + " = const [1, 2, 3, 4]\n%b: i32[2] = const [5, -6]",
            "%y" + result + "FULLY_CONNECTED(%x, %w, %b)"});
   }
 }
@@ -414,6 +415,52 @@ TEST(FastIntegers, Softmax) {
         }
   agree({"%x: i8[2,0] q{scale=1, zero_point=3}", "",
          "%y: i8 q{scale=0.00390625, zero_point=-128} = SOFTMAX(%x) {beta=1}", 0});
+}
+
+TEST(FastIntegers, ResizeBilinear) {
+  for (const char *type : {"u8", "i8"})
+    for (const char *options : {"", "align_corners=true", "half_pixel_centers=true"})
+      for (int depth : {1, 7, 8, 21})
+        for (const char *size : {"[9, 20]", "[3, 4]", "[1, 1]", "[5, 7]"}) {
+          std::string quantized = std::string(type) + " q{scale=0.5, zero_point=3}";
+          agree({std::string("%x: ") + type + "[2,5,7," + std::to_string(depth) + "] q{scale=0.5, zero_point=3}",
+                 std::string("%s: i32[2] = const ") + size,
+                 std::string("%y: ") + quantized + " = RESIZE_BILINEAR(%x, %s) {" + options + "}"});
+        }
+}
+
+/// With lengths that fill vectors and that do not.
+TEST(FastIntegers, Recurrent) {
+  for (int depth : {1, 31, 32, 77}) {
+    std::string d = std::to_string(depth);
+    std::string x = "%x: i8[2," + d + "] q{scale=0.05, zero_point=-128}";
+    std::string filters = "%f: i8[6," + d + "] q{scale=0.01, zero_point=0} = " + numbers(6 * depth, -128, 127) + "\n";
+    for (auto [type, scale] : {std::pair("i8", "0.04"), std::pair("i16", "0.0005")})
+      agree({x,
+             filters + "%t: " + type + "[6,3] q{scale=0.01, zero_point=0} = " + numbers(18, -128, 127) + "\n%s: " +
+                 type + "[2,18] q{scale=" + scale + ", zero_point=" + (type[1] == '8' ? "5" : "0") + "} variable",
+             "%y: i8[2,3] q{scale=0.3, zero_point=7} = SVDF(%x, %f, %t, _, %s) {rank=2}"});
+    for (const char *options : {"", ", asymmetric_quantize_inputs=true"}) {
+      auto weights = [&](const char *name, int rows, int columns) {
+        return std::string("%") + name + ": i8[" + std::to_string(rows) + "," + std::to_string(columns) +
+               "] q{scale=0.01, zero_point=0} = " + numbers(static_cast<size_t>(rows * columns), -127, 127) + "\n";
+      };
+      std::string input = "%x: f32[3,2," + d + "]", bias = "%b: f32[5] = const splat 0.25\n";
+      agree({input, weights("w", 5, depth) + weights("r", 5, 5) + bias + "%h: f32[3,5] variable",
+             std::string("%y: f32 = UNIDIRECTIONAL_SEQUENCE_RNN(%x, %w, %r, %b, %h) {fused_activation_function=TANH") +
+                 options + "}"});
+      agree({input, weights("w", 5, depth) + weights("r", 5, 5) + bias + "%h: f32[3,5] variable\n%c: f32[3,5] variable",
+             std::string("%y: f32 = UNIDIRECTIONAL_SEQUENCE_LSTM(%x, %w, %w, %w, %w, %r, %r, %r, %r, _, _, _, %b, %b, "
+                         "%b, %b, _, _, %h, %c) {fused_activation_function=TANH") +
+                 options + "}"});
+    }
+    agree({"%x: f32[3,2," + d + "]",
+           "%w: f32[15," + d +
+               "] = const seed 1 uniform -1 1\n%r: f32[15,5] = const seed 2 uniform -1 1\n%h: f32[2,5] = "
+               "const splat 0.25",
+           "%y: f32[1,2,5] = GRU(%x, %r, _, %w, _, %h)"},
+          1e-6);
+  }
 }
 
 TEST(FastIntegers, ArithmeticOf16Bits) {

@@ -51,8 +51,10 @@ TEST(Fast, EveryModelOfFewOperatorsAgreesWithTheReference) {
                            "QUANTIZE",   "RELU",
                            "RELU6",      "RESIZE_BILINEAR",
                            "SOFTMAX",    "SQRT",
-                           "SUB",        "TANH",
-                           "TRANSPOSE",  "TRANSPOSE_CONV"})
+                           "SUB",        "SVDF",
+                           "TANH",       "TRANSPOSE",
+                           "GRU",        "TRANSPOSE_CONV",
+                           "LSTM",       "UNIDIRECTIONAL_SEQUENCE_LSTM"})
     EXPECT_GE(codes[code], 1) << code;
 }
 

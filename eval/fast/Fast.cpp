@@ -38,7 +38,9 @@ namespace origo::eval {
   FILE(fastResize)                                                                                                     \
   FILE(fastSelect)                                                                                                     \
   FILE(fastSpaceBatch)                                                                                                 \
-  FILE(fastUnaryTable)
+  FILE(fastUnaryTable)                                                                                                 \
+  FILE(fastIntegerBilinear)                                                                                            \
+  FILE(fastIntegerRecurrent)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();
 FAST_FILES(DECLARE)

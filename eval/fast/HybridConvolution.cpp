@@ -1,9 +1,10 @@
-#include "eval/fast/Convolution.h"
+#include "eval/fast/FloatWindows.h"
 #include "eval/fast/HybridRows.h"
 #include "eval/fast/Parallel.h"
 
-/// CONV_2D and DEPTHWISE_CONV_2D of floats with weights of 8 or 4 bits. XNNPACK has none, but its f32 convolution of
-/// whole numbers is exact as long as sums are below 2^24, and rounds as floats do beyond.
+/// CONV_2D and DEPTHWISE_CONV_2D of floats with weights of 8 or 4 bits. A convolution of floats that are whole numbers
+/// is exact as long as sums are below 2^24, and rounds as floats do beyond: our own where there is one, for XNNPACK's
+/// keeps nine pointers or more for each pixel.
 namespace origo::eval {
 
 namespace {
@@ -29,21 +30,31 @@ public:
     plain.filter = &filter;
     plain.bias = nullptr;
     constexpr float infinity = std::numeric_limits<float>::infinity();
-    op = createConv<float, float>(xnn_create_convolution2d_nhwc_f32, plain, std::pair(-infinity, infinity),
-                                  std::tuple<>(), std::tuple<>());
+    std::pair all(-infinity, infinity);
+    own = conv.depthwise ? floatDepthwise(plain, all) : floatConvolution(plain, all);
+    if (!own)
+      op = createConv<float, float>(xnn_create_convolution2d_nhwc_f32, plain, all, std::tuple<>(), std::tuple<>());
   }
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
     const Tensor &x = *in[0];
-    if (!op || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0 || !padding.fits(x) ||
-        !fitsPointers(*out[0], height, width))
+    if ((!own && !op) || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0)
+      return false;
+    if (op && (!padding.fits(x) || !fitsPointers(*out[0], height, width)))
       return false;
     quantize(x, threads);
-    if (xnn_setup_convolution2d_nhwc_f32(op.get(), static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)),
-                                         static_cast<size_t>(x.dim(2)), numbers.data(), dataOf<float>(*out[0]),
-                                         threads) != xnn_status_success ||
-        xnn_run_operator(op.get(), threads) != xnn_status_success)
+    if (own) {
+      image.shape = x.shape;
+      image.storage = {reinterpret_cast<uint8_t *>(numbers.data()), x.storage.size()};
+      Tensor *images[] = {&image};
+      if (!own->run(images, out, threads))
+        return false;
+    } else if (xnn_setup_convolution2d_nhwc_f32(op.get(), static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)),
+                                                static_cast<size_t>(x.dim(2)), numbers.data(), dataOf<float>(*out[0]),
+                                                threads) != xnn_status_success ||
+               xnn_run_operator(op.get(), threads) != xnn_status_success) {
       return false;
+    }
     int64_t pixels = out[0]->count() / channels, perPicture = pixels / x.dim(0);
     parallelFor(threads, static_cast<size_t>(pixels), 256, [&](size_t first, size_t count) {
       float *y = dataOf<float>(*out[0]) + static_cast<int64_t>(first) * channels;
@@ -88,7 +99,9 @@ private:
     }
   }
 
-  XnnOperator op;
+  std::unique_ptr<FastKernel> own;
+  XnnOperator op; ///< where there is no `own`
+  Tensor image;   ///< `numbers`, in the input's shape
   std::pair<float, float> clamp;
   int32_t depth;
   int64_t channels, height, width;

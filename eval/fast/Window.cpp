@@ -162,31 +162,20 @@ std::unique_ptr<FastKernel> imageMean(const FastSite &site) {
 std::unique_ptr<FastKernel> resizeBilinear(const FastSite &site) {
   int32_t depth = channelsOf(site);
   const auto &options = site.options<circle::ResizeBilinearOptions>();
-  if (depth <= 0 || !site.constant(1) || (options.align_corners() && options.half_pixel_centers()))
+  if (site.type(0) != TensorType::FLOAT32 || depth <= 0 || !site.constant(1) ||
+      (options.align_corners() && options.half_pixel_centers()))
     return nullptr;
   uint32_t flags = options.align_corners()        ? XNN_FLAG_ALIGN_CORNERS
                    : options.half_pixel_centers() ? 0
                                                   : XNN_FLAG_TENSORFLOW_LEGACY_MODE;
   size_t channels = static_cast<size_t>(depth);
-  auto make = [&](auto create, auto setup, auto element) {
-    using T = decltype(element);
-    return images<T>(createXnn(create, channels, channels, channels, flags), depth,
-                     [setup](xnn_operator_t op, size_t batch, size_t height, size_t width, const Tensor &in,
-                             Tensor &out, pthreadpool_t threads) {
-                       return setup(op, batch, height, width, static_cast<size_t>(out.dim(1)),
-                                    static_cast<size_t>(out.dim(2)), dataOf<T>(in), dataOf<T>(out), threads);
-                     });
-  };
-  switch (site.type(0)) {
-  case TensorType::FLOAT32:
-    return make(xnn_create_resize_bilinear2d_nhwc_f32, xnn_setup_resize_bilinear2d_nhwc_f32, float());
-  case TensorType::INT8:
-    return make(xnn_create_resize_bilinear2d_nhwc_s8, xnn_setup_resize_bilinear2d_nhwc_s8, int8_t());
-  case TensorType::UINT8:
-    return make(xnn_create_resize_bilinear2d_nhwc_u8, xnn_setup_resize_bilinear2d_nhwc_u8, uint8_t());
-  default:
-    return nullptr;
-  }
+  return images<float>(createXnn(xnn_create_resize_bilinear2d_nhwc_f32, channels, channels, channels, flags), depth,
+                       [](xnn_operator_t op, size_t batch, size_t height, size_t width, const Tensor &in, Tensor &out,
+                          pthreadpool_t threads) {
+                         return xnn_setup_resize_bilinear2d_nhwc_f32(
+                             op, batch, height, width, static_cast<size_t>(out.dim(1)), static_cast<size_t>(out.dim(2)),
+                             dataOf<float>(in), dataOf<float>(out), threads);
+                       });
 }
 
 } // namespace

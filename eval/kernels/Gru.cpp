@@ -10,7 +10,7 @@ namespace {
 
 float sigmoid(float x) { return 1.f / (1.f + std::exp(-x)); }
 
-llvm::Error gru(KernelContext &ctx) {
+llvm::Error gru(KernelContext &ctx, const Dots &dots) {
   enum { Input, First, FirstBias, Second, SecondBias, State };
   const auto &options = ctx.options<circle::GRUOptions>();
   // Files say time_major = false whatever the order is: it is always [time, batch, depth].
@@ -46,7 +46,7 @@ llvm::Error gru(KernelContext &ctx) {
   auto product = [&](const Matrix &matrix, unsigned bias, llvm::ArrayRef<float> of, std::vector<float> &sums) {
     for (size_t i = 0; i < sums.size(); ++i)
       sums[i] = ctx.has(bias) ? ctx.input(bias).as<float>()[i] : 0;
-    matrix.addProduct(of, sums);
+    matrix.addProduct(of, sums, dots);
   };
   for (int64_t t = 0; t < times && !out.empty(); ++t)
     for (int64_t b = 0; b < batches && !ctx.late(static_cast<uint64_t>(units) * (units + depth)); ++b) {
@@ -68,10 +68,15 @@ llvm::Error gru(KernelContext &ctx) {
 
 } // namespace
 
+llvm::ArrayRef<Recurrent> gruRecurrents() {
+  static const Recurrent list[] = {recurrent<gru>};
+  return list;
+}
+
 llvm::ArrayRef<KernelRow> gruKernels() {
   static const KernelRow rows[] = {{BuiltinOperator::GRU,
                                     "f32[_,_,_], f32[_,_], f32?, f32[_,_], f32?, f32 -> f32[_,_,_]",
-                                    gru,
+                                    plainly<gru>,
                                     {is("fused_activation_function", {"NONE"})}}};
   return rows;
 }

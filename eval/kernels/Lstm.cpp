@@ -20,15 +20,15 @@ struct Gate {
   Vector diagonal, peephole, norm, bias;
 
   std::vector<float> sum(llvm::ArrayRef<float> x, llvm::ArrayRef<float> a, llvm::ArrayRef<float> h,
-                         llvm::ArrayRef<float> c) const {
+                         llvm::ArrayRef<float> c, const Dots &dots) const {
     std::vector<float> y(c.size());
     if (!norm && bias)
       addBias(y);
-    input.addProduct(x, y);
+    input.addProduct(x, y, dots);
     if (auxiliary)
-      auxiliary.addProduct(a, y);
+      auxiliary.addProduct(a, y, dots);
     if (recurrent)
-      recurrent.addProduct(h, y);
+      recurrent.addProduct(h, y, dots);
     for (size_t i = 0; i < y.size() && diagonal; ++i)
       y[i] += diagonal[i] * h[i];
     for (size_t i = 0; i < y.size() && peephole; ++i)
@@ -69,16 +69,16 @@ struct Cell {
   float cellClip = 0, projectionClip = 0;
 
   void step(llvm::ArrayRef<float> x, llvm::ArrayRef<float> a, llvm::MutableArrayRef<float> h,
-            llvm::MutableArrayRef<float> c) const {
-    std::vector<float> input, forgotten = forget.sum(x, a, h, c), fresh = candidate.sum(x, a, h, c);
+            llvm::MutableArrayRef<float> c, const Dots &dots) const {
+    std::vector<float> input, forgotten = forget.sum(x, a, h, c, dots), fresh = candidate.sum(x, a, h, c, dots);
     if (!coupled)
-      input = in.sum(x, a, h, c);
+      input = in.sum(x, a, h, c, dots);
     for (size_t i = 0; i < c.size(); ++i) {
       float keep = sigmoid(forgotten[i]);
       c[i] = keep * c[i] + activate(fresh[i], activation) * (coupled ? 1 - keep : sigmoid(input[i]));
       c[i] = clip(c[i], cellClip);
     }
-    std::vector<float> y = out.sum(x, a, h, c);
+    std::vector<float> y = out.sum(x, a, h, c, dots);
     for (size_t i = 0; i < y.size(); ++i)
       y[i] = sigmoid(y[i]) * activate(c[i], activation);
     if (!projection) {
@@ -87,7 +87,7 @@ struct Cell {
     }
     for (size_t i = 0; i < h.size(); ++i)
       h[i] = projectionBias ? projectionBias[i] : 0;
-    projection.addProduct(y, h);
+    projection.addProduct(y, h, dots);
     for (float &number : h)
       number = clip(number, projectionClip);
   }
@@ -183,7 +183,7 @@ struct States {
 };
 
 /// Goes through the sequence, backward if wanted, and writes behind `offset` in each row of `out`.
-void runCell(KernelContext &ctx, const Cell &cell, States &states, const Sequence &sequence,
+void runCell(KernelContext &ctx, const Dots &dots, const Cell &cell, States &states, const Sequence &sequence,
              llvm::ArrayRef<float> input, llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward,
              llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset, unsigned cellState) {
   if (out.empty())
@@ -197,7 +197,7 @@ void runCell(KernelContext &ctx, const Cell &cell, States &states, const Sequenc
       int64_t row = sequence.row(backward ? sequence.times - 1 - t : t, b);
       cell.step(input.slice(row * sizes.input, sizes.input),
                 auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), state,
-                memory);
+                memory, dots);
       stateChanged(ctx, cellState);
       llvm::copy(state, out.begin() + row * rowSize + offset);
     }
@@ -211,7 +211,7 @@ template <class Options> void takeOptions(Cell &cell, const Options &options) {
 }
 
 template <class Options>
-llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout at, bool timeMajor) {
+llvm::Error runOneDirection(KernelContext &ctx, const Dots &dots, const Options &options, Layout at, bool timeMajor) {
   at.asymmetric = options.asymmetric_quantize_inputs();
   if (ctx.numInputs() > 20)
     at.norms = 20;
@@ -223,13 +223,13 @@ llvm::Error runOneDirection(KernelContext &ctx, const Options &options, Layout a
   auto states = States::of(ctx, at, cell->sizes, sequence.batches);
   if (!states)
     return states.takeError();
-  runCell(ctx, *cell, *states, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(),
+  runCell(ctx, dots, *cell, *states, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(),
           cell->sizes.output, 0, at.cellState);
   return llvm::Error::success();
 }
 
 /// The four products of LSTMKernelType::BASIC stand in one matrix.
-llvm::Error runBasic(KernelContext &ctx) {
+llvm::Error runBasic(KernelContext &ctx, const Dots &dots) {
   enum { Input, PreviousOutput, Weights, Bias, PreviousCell };
   int32_t batches = ctx.input(Input).dim(0), depth = ctx.input(Input).dim(1);
   int32_t units = ctx.input(PreviousOutput).dim(1);
@@ -259,7 +259,7 @@ llvm::Error runBasic(KernelContext &ctx) {
     llvm::copy(h.slice(b * units, units), row.begin() + depth);
     for (int32_t i = 0; i < 4 * units; ++i)
       sums[i] = (*bias)[i];
-    weights->addProduct(row, sums);
+    weights->addProduct(row, sums, dots);
     for (int32_t i = 0; i < units; ++i) {
       float in = sigmoid(sums[i]), fresh = std::tanh(sums[units + i]), forget = sigmoid(sums[2 * units + i]);
       cell[i] = in * fresh + forget * c[b * units + i];
@@ -277,21 +277,21 @@ llvm::Error runBasic(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-llvm::Error runLstm(KernelContext &ctx) {
+llvm::Error runLstm(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::LSTMOptions>();
   if (ctx.numInputs() == 5)
     return ctx.fail("the number of operands is that of the other kernel type");
-  return runOneDirection(ctx, options, {1, 18, 19}, false);
+  return runOneDirection(ctx, dots, options, {1, 18, 19}, false);
 }
 
-llvm::Error runUnidirectional(KernelContext &ctx) {
+llvm::Error runUnidirectional(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::UnidirectionalSequenceLSTMOptions>();
   Layout at{1, 18, 19};
   at.diagonal = options.diagonal_recurrent_tensors();
-  return runOneDirection(ctx, options, at, options.time_major());
+  return runOneDirection(ctx, dots, options, at, options.time_major());
 }
 
-llvm::Error runBidirectional(KernelContext &ctx) {
+llvm::Error runBidirectional(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::BidirectionalSequenceLSTMOptions>();
   constexpr unsigned auxiliary = 39;
   Layout forward{1, 35, 36}, backward{18, 37, 38};
@@ -336,14 +336,20 @@ llvm::Error runBidirectional(KernelContext &ctx) {
                                          merged ? llvm::MutableArrayRef<float>() : ctx.output(1).as<float>()};
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
   int32_t weightedDepth = weighted ? secondDepth : 0;
-  runCell(ctx, *fw, *fwStates, sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, dots, *fw, *fwStates, sequence, ctx.input(0).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? fwSize + bwSize : fwSize, 0, forward.cellState);
-  runCell(ctx, *bw, *bwStates, sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, dots, *bw, *bwStates, sequence, backwardInput.as<float>(), weightedInput, weightedDepth, true,
           merged ? out[0] : out[1], merged ? fwSize + bwSize : bwSize, merged ? fwSize : 0, backward.cellState);
   return llvm::Error::success();
 }
 
 } // namespace
+
+llvm::ArrayRef<Recurrent> lstmRecurrents() {
+  static const Recurrent list[] = {recurrent<runBasic>, recurrent<runLstm>, recurrent<runUnidirectional>,
+                                   recurrent<runBidirectional>};
+  return list;
+}
 
 // Of LSTMKernelType::BASIC, only floats: its sums of 8 bits with a state of 16 are not in any model.
 llvm::ArrayRef<KernelRow> lstmKernels() {
@@ -351,11 +357,11 @@ llvm::ArrayRef<KernelRow> lstmKernels() {
   static const KernelRow rows[] = {
       {Op::LSTM,
        "f32[b,_], f32[b,u], f32|i8|u8{n|t}[_,_], f32|i8|u8{n|t}, f32[b,u] -> f32...",
-       runBasic,
+       plainly<runBasic>,
        {is("kernel_type", {"BASIC"})}},
-      {Op::LSTM, "f32[_,_], f32|i8|u8{n|t}?... -> f32", runLstm, {is("kernel_type", {"FULL"})}},
-      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32", runUnidirectional},
-      {Op::BIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32, f32?", runBidirectional},
+      {Op::LSTM, "f32[_,_], f32|i8|u8{n|t}?... -> f32", plainly<runLstm>, {is("kernel_type", {"FULL"})}},
+      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32", plainly<runUnidirectional>},
+      {Op::BIDIRECTIONAL_SEQUENCE_LSTM, "f32[_,_,_], f32|i8|u8{n|t}?... -> f32, f32?", plainly<runBidirectional>},
   };
   return rows;
 }

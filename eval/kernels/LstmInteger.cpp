@@ -18,29 +18,35 @@ enum : unsigned { In, Forget, Candidate, Out };
 
 int16_t saturate16(int64_t x) { return static_cast<int16_t>(std::clamp<int64_t>(x, -32768, 32767)); }
 
-/// Weights of int8 with what the zero point of their operand adds to each sum, and the factor of the sums.
+/// Weights of int8 for an operand with a zero point, what is added to each sum, and the factor of the sums.
 struct Product {
   llvm::ArrayRef<int8_t> weights;
   std::vector<int32_t> offsets;
   Multiplier factor;
   int64_t columns = 0;
+  int32_t zero = 0; ///< what is taken off the operand; the rest of its zero point is in the offsets
 
   void set(llvm::ArrayRef<int8_t> matrix, size_t rows, int32_t zeroPoint, llvm::ArrayRef<int32_t> bias) {
     weights = matrix;
     columns = rows ? static_cast<int64_t>(matrix.size() / rows) : 0;
+    zero = std::clamp(zeroPoint, -128, 128);
     offsets.assign(rows, 0);
     for (size_t r = 0; r < rows; ++r) {
       int32_t sum = 0;
-      for (int64_t c = 0; c < columns; ++c)
+      for (int64_t c = 0; c < columns && zero != zeroPoint; ++c)
         sum = wrappingAdd<int32_t>(sum, matrix[r * columns + c]);
-      offsets[r] = wrappingSub(bias.empty() ? 0 : bias[r], wrappingMul(zeroPoint, sum));
+      offsets[r] = wrappingSub(bias.empty() ? 0 : bias[r], wrappingMul(wrappingSub(zeroPoint, zero), sum));
     }
   }
-  int32_t at(size_t row, llvm::ArrayRef<int8_t> x) const {
-    int32_t sum = offsets[row];
-    for (int64_t c = 0; c < columns; ++c)
-      sum = wrappingAdd<int32_t>(sum, weights[row * columns + c] * x[c]);
-    return multiply(sum, factor);
+  std::vector<int16_t> operand(llvm::ArrayRef<int8_t> x) const {
+    std::vector<int16_t> made(x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      made[i] = static_cast<int16_t>(x[i] - zero);
+    return made;
+  }
+  int32_t at(size_t row, llvm::ArrayRef<int16_t> operand, const Dots &dots) const {
+    int32_t sum = dots.integers(weights.data() + static_cast<int64_t>(row) * columns, operand.data(), columns);
+    return multiply(wrappingAdd(offsets[row], sum), factor);
   }
 };
 
@@ -54,11 +60,11 @@ struct Gate {
   /// `first` counts the cells before c, `peepholes` those that look at their cell: the runtime takes the number of
   /// outputs for that of cells there, which makes a difference behind a projection.
   std::vector<int16_t> sum(llvm::ArrayRef<int8_t> x, llvm::ArrayRef<int8_t> h, llvm::ArrayRef<int16_t> c, int64_t first,
-                           int64_t peepholes) const {
-    std::vector<int16_t> y(c.size());
+                           int64_t peepholes, const Dots &dots) const {
+    std::vector<int16_t> y(c.size()), fromInput = input.operand(x), fromState = recurrent.operand(h);
     for (size_t i = 0; i < y.size(); ++i) {
-      y[i] = saturate16(input.at(i, x));
-      y[i] = saturate16(int64_t(recurrent.at(i, h)) + y[i]);
+      y[i] = saturate16(input.at(i, fromInput, dots));
+      y[i] = saturate16(int64_t(recurrent.at(i, fromState, dots)) + y[i]);
       if (int64_t at = first + static_cast<int64_t>(i); !peephole.empty() && at < peepholes) {
         int32_t product = int32_t(peephole[at % static_cast<int64_t>(h.size())]) * c[i];
         y[i] = saturate16(int64_t(multiply(product, peepholeFactor)) + y[i]);
@@ -105,8 +111,8 @@ struct Cell {
   int8_t projectionClip = 0;
 
   void step(llvm::ArrayRef<int8_t> x, llvm::MutableArrayRef<int8_t> h, llvm::MutableArrayRef<int16_t> c, int64_t first,
-            int64_t peepholes) const {
-    auto sum = [&](unsigned which) { return gates[which].sum(x, h, c, first, peepholes); };
+            int64_t peepholes, const Dots &dots) const {
+    auto sum = [&](unsigned which) { return gates[which].sum(x, h, c, first, peepholes, dots); };
     std::vector<int16_t> in, forget = sum(Forget), fresh = sum(Candidate);
     if (!coupled)
       in = sum(In);
@@ -128,8 +134,9 @@ struct Cell {
       llvm::copy(hidden, h.begin());
       return;
     }
+    std::vector<int16_t> operand = projection.operand(hidden);
     for (size_t i = 0; i < h.size(); ++i) {
-      h[i] = static_cast<int8_t>(std::clamp<int64_t>(int64_t(projection.at(i, hidden)) + outputZero, -128, 127));
+      h[i] = static_cast<int8_t>(std::clamp<int64_t>(int64_t(projection.at(i, operand, dots)) + outputZero, -128, 127));
       if (projectionClip > 0)
         h[i] = std::clamp<int8_t>(h[i], -projectionClip, projectionClip);
     }
@@ -235,7 +242,7 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, const Sizes &sizes, floa
   return cell;
 }
 
-llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projectionClip) {
+llvm::Error run(KernelContext &ctx, const Dots &dots, bool timeMajor, float cellClip, float projectionClip) {
   Sequence sequence = Sequence::of(ctx, 0, timeMajor);
   if (unsigned operand = places[Out].input; !ctx.has(operand) || ctx.input(operand).rank() != 2)
     return ctx.fail(operand, "is no matrix");
@@ -264,31 +271,36 @@ llvm::Error run(KernelContext &ctx, bool timeMajor, float cellClip, float projec
       int64_t row = sequence.row(t, b), first = together ? int64_t(b) * sizes.cell : 0;
       auto h = states.slice(int64_t(b) * sizes.output, sizes.output);
       cell->step(in.slice(row * sizes.input, sizes.input), h, memories.slice(int64_t(b) * sizes.cell, sizes.cell),
-                 first, int64_t(together ? sequence.batches : 1) * sizes.output);
+                 first, int64_t(together ? sequence.batches : 1) * sizes.output, dots);
       llvm::copy(h, out.begin() + row * sizes.output);
     }
   return llvm::Error::success();
 }
 
-llvm::Error runLstm(KernelContext &ctx) {
+llvm::Error runLstm(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::LSTMOptions>();
-  return run(ctx, false, options.cell_clip(), options.proj_clip());
+  return run(ctx, dots, false, options.cell_clip(), options.proj_clip());
 }
 
-llvm::Error runUnidirectional(KernelContext &ctx) {
+llvm::Error runUnidirectional(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::UnidirectionalSequenceLSTMOptions>();
-  return run(ctx, options.time_major(), options.cell_clip(), options.proj_clip());
+  return run(ctx, dots, options.time_major(), options.cell_clip(), options.proj_clip());
 }
 
 } // namespace
 
+llvm::ArrayRef<Recurrent> lstmIntegerRecurrents() {
+  static const Recurrent list[] = {recurrent<runLstm>, recurrent<runUnidirectional>};
+  return list;
+}
+
 llvm::ArrayRef<KernelRow> lstmIntegerKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::LSTM, "i8{n|t}[_,_], i8|i16|i32{n|t}?... -> i8{n|t}", runLstm, {is("kernel_type", {"FULL"})}},
+      {Op::LSTM, "i8{n|t}[_,_], i8|i16|i32{n|t}?... -> i8{n|t}", plainly<runLstm>, {is("kernel_type", {"FULL"})}},
       {Op::UNIDIRECTIONAL_SEQUENCE_LSTM,
        "i8{n|t}[_,_,_], i8|i16|i32{n|t}?... -> i8{n|t}",
-       runUnidirectional,
+       plainly<runUnidirectional>,
        {is("diagonal_recurrent_tensors", {"false"})}},
   };
   return rows;

@@ -3,6 +3,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernel.h"
 #include "eval/Resources.h"
+#include "eval/kernels/Dots.h"
 #include "schema/TensorTypes.h"
 
 /// What the kernels with a state have in common.
@@ -83,25 +84,20 @@ public:
   }
   explicit operator bool() const { return tensor; }
   /// y += this · x
-  void addProduct(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> y) const {
+  void addProduct(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> y, const Dots &dots) const {
     if (tensor->type == TensorType::FLOAT32) {
       const float *weights = tensor->as<float>().data();
-      for (int64_t r = 0; r < rows; ++r) {
-        float sum = 0;
-        for (int64_t c = 0; c < columns; ++c)
-          sum += weights[r * columns + c] * x[c];
-        y[r] += sum;
-      }
+      for (int64_t r = 0; r < rows; ++r)
+        y[r] += dots.floats(weights + r * columns, x.data(), columns);
       return;
     }
     const int8_t *weights = tensor->as<int8_t>().data();
     auto [rounded, scale, zero] = asymmetric ? roundAsymmetric(x) : roundSymmetric(x);
-    for (int64_t r = 0; r < rows; ++r) {
-      int32_t sum = 0;
-      for (int64_t c = 0; c < columns; ++c)
-        sum = wrappingAdd(sum, weights[r * columns + c] * (rounded[c] - zero));
-      y[r] += static_cast<float>(sum) * (scale * tensor->scale());
-    }
+    for (int16_t &number : rounded)
+      number = static_cast<int16_t>(number - zero);
+    for (int64_t r = 0; r < rows; ++r)
+      y[r] +=
+          static_cast<float>(dots.integers(weights + r * columns, rounded.data(), columns)) * (scale * tensor->scale());
   }
 
 private:
@@ -110,7 +106,7 @@ private:
   bool asymmetric = false;
 
   struct Rounded {
-    std::vector<int8_t> numbers;
+    std::vector<int16_t> numbers;
     float scale = 1;
     int32_t zero = 0;
   };
@@ -126,7 +122,7 @@ private:
   static Rounded roundSymmetric(llvm::ArrayRef<float> x) {
     auto [low, high] = range(x);
     float most = std::max(-low, high);
-    Rounded made{std::vector<int8_t>(x.size()), 1, 0};
+    Rounded made{std::vector<int16_t>(x.size()), 1, 0};
     if (most == 0 || !std::isfinite(most))
       return made;
     made.scale = most / 127;
@@ -136,7 +132,7 @@ private:
   }
   static Rounded roundAsymmetric(llvm::ArrayRef<float> x) {
     auto [low, high] = range(x);
-    Rounded made{std::vector<int8_t>(x.size()), 1, 0};
+    Rounded made{std::vector<int16_t>(x.size()), 1, 0};
     if (low == high || !std::isfinite(high - low))
       return made;
     double scale = (static_cast<double>(high) - low) / 255;

@@ -1,8 +1,7 @@
 #include "eval/Kernels.h"
+#include "eval/kernels/Bilinear.h"
 #include "eval/kernels/Move.h"
 #include "eval/kernels/Nearest.h"
-
-#include <cmath>
 
 namespace origo::eval {
 
@@ -19,39 +18,6 @@ template <class Options> Resize prepare(KernelContext &ctx) {
   const auto &options = ctx.options<Options>();
   Tensor &out = ctx.output();
   return {&ctx.input(0), &out, out.dim(1), out.dim(2), options.align_corners(), options.half_pixel_centers()};
-}
-
-/// The two elements that a result lies between, and how far it is from the first.
-template <class Number> struct Between {
-  int64_t first, second;
-  Number rest;
-};
-
-llvm::SmallVector<Between<float>, 0> places(const Resize &r, int32_t from, int32_t to) {
-  float scale = r.alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
-                                         : static_cast<float>(from) / static_cast<float>(to);
-  llvm::SmallVector<Between<float>, 0> list;
-  for (int32_t i = 0; i < to; ++i) {
-    float at = r.halfPixel ? (static_cast<float>(i) + 0.5f) * scale - 0.5f : static_cast<float>(i) * scale;
-    int64_t first = std::clamp<int64_t>(static_cast<int64_t>(std::floor(at)), 0, from - 1);
-    int64_t second = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(at)), 0, from - 1);
-    list.push_back({first, second, at - static_cast<float>(first)});
-  }
-  return list;
-}
-
-/// In steps of 1/1024, for signed integers.
-llvm::SmallVector<Between<int64_t>, 0> integerPlaces(const Resize &r, int64_t from, int64_t to) {
-  bool aligned = r.alignCorners && to > 1;
-  int64_t scale = aligned ? ((from - 1) * 1024 + (to - 1) / 2) / (to - 1) : (from * 1024 + to / 2) / to;
-  llvm::SmallVector<Between<int64_t>, 0> list;
-  for (int64_t i = 0; i < to; ++i) {
-    int64_t at = r.halfPixel ? i * scale + scale / 2 - 512 : i * scale;
-    int64_t first = std::clamp<int64_t>(at / 1024, 0, from - 1);
-    int64_t second = std::clamp<int64_t>((at + 1023) / 1024, 0, from - 1);
-    list.push_back({first, second, at - first * 1024});
-  }
-  return list;
 }
 
 /// `mix(upper left, lower left, upper right, lower right, vertical rest, horizontal rest)` gives each element.
@@ -80,7 +46,8 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
   Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
   if (r.out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(ctx, r, places(r, r.in->dim(1), r.height), places(r, r.in->dim(2), r.width),
+  Bilinear how{r.alignCorners, r.halfPixel};
+  bilinear<T>(ctx, r, how.places(r.in->dim(1), r.height), how.places(r.in->dim(2), r.width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
                 // The runtime's order of products and sums, which shows in the last bit.
                 float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
@@ -95,7 +62,8 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
   Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
   if (r.out->count() == 0)
     return llvm::Error::success();
-  bilinear<T>(ctx, r, integerPlaces(r, r.in->dim(1), r.height), integerPlaces(r, r.in->dim(2), r.width),
+  Bilinear how{r.alignCorners, r.halfPixel};
+  bilinear<T>(ctx, r, how.integerPlaces(r.in->dim(1), r.height), how.integerPlaces(r.in->dim(2), r.width),
               [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
                 int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
                               upperRight * (1024 - v) * h + lowerRight * v * h;

@@ -12,14 +12,14 @@ struct Cell {
   Vector bias;
   circle::ActivationFunctionType activation = circle::ActivationFunctionType::NONE;
 
-  void step(llvm::ArrayRef<float> x, llvm::ArrayRef<float> a, llvm::MutableArrayRef<float> h) const {
+  void step(llvm::ArrayRef<float> x, llvm::ArrayRef<float> a, llvm::MutableArrayRef<float> h, const Dots &dots) const {
     std::vector<float> y(units);
     for (size_t i = 0; i < y.size(); ++i)
       y[i] = bias[i];
-    input.addProduct(x, y);
+    input.addProduct(x, y, dots);
     if (auxiliary)
-      auxiliary.addProduct(a, y);
-    recurrent.addProduct(h, y);
+      auxiliary.addProduct(a, y, dots);
+    recurrent.addProduct(h, y, dots);
     for (size_t i = 0; i < y.size(); ++i)
       h[i] = activate(y[i], activation);
   }
@@ -52,7 +52,7 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, unsigned at, int32_t dep
   return cell;
 }
 
-void runCell(KernelContext &ctx, const Cell &cell, StateOf<float> &state, const Sequence &sequence,
+void runCell(KernelContext &ctx, const Dots &dots, const Cell &cell, StateOf<float> &state, const Sequence &sequence,
              llvm::ArrayRef<float> input, llvm::ArrayRef<float> auxiliary, int32_t auxiliaryDepth, bool backward,
              llvm::MutableArrayRef<float> out, int64_t rowSize, int64_t offset) {
   if (out.empty())
@@ -63,14 +63,15 @@ void runCell(KernelContext &ctx, const Cell &cell, StateOf<float> &state, const 
     for (int32_t t = 0; t < sequence.times && !ctx.late(1 << 12); ++t) {
       int64_t row = sequence.row(backward ? sequence.times - 1 - t : t, b);
       cell.step(input.slice(row * cell.depth, cell.depth),
-                auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), h);
+                auxiliaryDepth ? auxiliary.slice(row * auxiliaryDepth, auxiliaryDepth) : llvm::ArrayRef<float>(), h,
+                dots);
       llvm::copy(h, out.begin() + row * rowSize + offset);
     }
   }
 }
 
-llvm::Error runOneDirection(KernelContext &ctx, bool timeMajor, circle::ActivationFunctionType activation,
-                            bool asymmetric) {
+llvm::Error runOneDirection(KernelContext &ctx, const Dots &dots, bool timeMajor,
+                            circle::ActivationFunctionType activation, bool asymmetric) {
   Sequence sequence = Sequence::of(ctx, 0, timeMajor);
   auto cell = readCell(ctx, 1, sequence.depth, -1, 0, asymmetric);
   if (!cell)
@@ -79,23 +80,23 @@ llvm::Error runOneDirection(KernelContext &ctx, bool timeMajor, circle::Activati
   auto state = StateOf<float>::of(ctx, 4, TensorType::FLOAT32, int64_t(sequence.batches) * cell->units);
   if (!state)
     return state.takeError();
-  runCell(ctx, *cell, *state, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(), cell->units,
-          0);
+  runCell(ctx, dots, *cell, *state, sequence, ctx.input(0).as<float>(), {}, 0, false, ctx.output().as<float>(),
+          cell->units, 0);
   return llvm::Error::success();
 }
 
-llvm::Error runSingle(KernelContext &ctx) {
+llvm::Error runSingle(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::RNNOptions>();
-  return runOneDirection(ctx, false, options.fused_activation_function(), options.asymmetric_quantize_inputs());
+  return runOneDirection(ctx, dots, false, options.fused_activation_function(), options.asymmetric_quantize_inputs());
 }
 
-llvm::Error runUnidirectional(KernelContext &ctx) {
+llvm::Error runUnidirectional(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::SequenceRNNOptions>();
-  return runOneDirection(ctx, options.time_major(), options.fused_activation_function(),
+  return runOneDirection(ctx, dots, options.time_major(), options.fused_activation_function(),
                          options.asymmetric_quantize_inputs());
 }
 
-llvm::Error runBidirectional(KernelContext &ctx) {
+llvm::Error runBidirectional(KernelContext &ctx, const Dots &dots) {
   const auto &options = ctx.options<circle::BidirectionalSequenceRNNOptions>();
   enum {
     Input,
@@ -138,23 +139,29 @@ llvm::Error runBidirectional(KernelContext &ctx) {
   llvm::MutableArrayRef<float> out[2] = {ctx.output().as<float>(),
                                          merged ? llvm::MutableArrayRef<float>() : ctx.output(1).as<float>()};
   auto weightedInput = weighted ? second->as<float>() : llvm::ArrayRef<float>();
-  runCell(ctx, *fw, *fwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
+  runCell(ctx, dots, *fw, *fwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, false, out[0],
           merged ? both : fw->units, 0);
-  runCell(ctx, *bw, *bwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
+  runCell(ctx, dots, *bw, *bwState, sequence, ctx.input(Input).as<float>(), weightedInput, weightedDepth, true,
           out[merged ? 0 : 1], merged ? both : bw->units, merged ? fw->units : 0);
   return llvm::Error::success();
 }
 
 } // namespace
 
+llvm::ArrayRef<Recurrent> rnnRecurrents() {
+  static const Recurrent list[] = {recurrent<runSingle>, recurrent<runUnidirectional>, recurrent<runBidirectional>};
+  return list;
+}
+
 llvm::ArrayRef<KernelRow> rnnKernels() {
   using Op = BuiltinOperator;
 #define WEIGHTS "f32|i8|u8{n|t}[_,_], f32|i8|u8{n|t}, f32, f32"
   static const KernelRow rows[] = {
-      {Op::RNN, "f32[_,_], " WEIGHTS " -> f32", runSingle},
-      {Op::UNIDIRECTIONAL_SEQUENCE_RNN, "f32[_,_,_], " WEIGHTS " -> f32", runUnidirectional},
+      {Op::RNN, "f32[_,_], " WEIGHTS " -> f32", plainly<runSingle>},
+      {Op::UNIDIRECTIONAL_SEQUENCE_RNN, "f32[_,_,_], " WEIGHTS " -> f32", plainly<runUnidirectional>},
       {Op::BIDIRECTIONAL_SEQUENCE_RNN,
-       "f32[_,_,_], " WEIGHTS ", " WEIGHTS ", f32?, f32|i8|u8{n|t}?, f32|i8|u8{n|t}? -> f32, f32?", runBidirectional},
+       "f32[_,_,_], " WEIGHTS ", " WEIGHTS ", f32?, f32|i8|u8{n|t}?, f32|i8|u8{n|t}? -> f32, f32?",
+       plainly<runBidirectional>},
   };
 #undef WEIGHTS
   return rows;

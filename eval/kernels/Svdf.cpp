@@ -30,7 +30,7 @@ template <class T> void forgetOldest(llvm::MutableArrayRef<T> memories, int64_t 
     std::copy(memories.begin() + at + 1, memories.begin() + at + size, memories.begin() + at);
 }
 
-llvm::Error runFloat(KernelContext &ctx) {
+llvm::Error runFloat(KernelContext &ctx, const Dots &dots) {
   auto sizes = sizesOf(ctx);
   if (!sizes)
     return sizes.takeError();
@@ -56,7 +56,7 @@ llvm::Error runFloat(KernelContext &ctx) {
   for (int64_t b = 0; b < sizes->batches && !out.empty(); ++b) {
     auto memory = memories.slice(b * perBatch, perBatch);
     std::fill(sums.begin(), sums.end(), 0.f);
-    features->addProduct(in.slice(b * sizes->depth, sizes->depth), sums);
+    features->addProduct(in.slice(b * sizes->depth, sizes->depth), sums, dots);
     for (int64_t f = 0; f < sizes->filters; ++f) {
       memory[(f + 1) * sizes->memory - 1] = sums[f];
       float sum = 0;
@@ -76,7 +76,7 @@ llvm::Error runFloat(KernelContext &ctx) {
 }
 
 /// S is the type of the memories and of the weights over time. No activation but the bounds of the output.
-template <class S> llvm::Error runInteger(KernelContext &ctx) {
+template <class S> llvm::Error runInteger(KernelContext &ctx, const Dots &dots) {
   auto sizes = sizesOf(ctx);
   if (!sizes)
     return sizes.takeError();
@@ -93,14 +93,14 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
   auto out = ctx.output().as<int8_t>();
   auto memories = state->begin();
   forgetOldest(memories, sizes->memory);
-  for (int64_t b = 0; b < sizes->batches && !out.empty(); ++b)
+  std::vector<int16_t> x(sizes->depth);
+  for (int64_t b = 0; b < sizes->batches && !out.empty(); ++b) {
+    for (int64_t i = 0; i < sizes->depth; ++i)
+      x[i] = static_cast<int16_t>(in[b * sizes->depth + i] - input.zeroPoint());
     for (int64_t u = 0; u < sizes->units; ++u) {
       int32_t total = bias.empty() ? 0 : bias[u];
       for (int64_t f = u * sizes->rank; f < (u + 1) * sizes->rank; ++f) {
-        int32_t sum = 0;
-        for (int64_t i = 0; i < sizes->depth; ++i)
-          sum = wrappingAdd<int32_t>(sum,
-                                     features[f * sizes->depth + i] * (in[b * sizes->depth + i] - input.zeroPoint()));
+        int32_t sum = dots.integers(features.data() + f * sizes->depth, x.data(), sizes->depth);
         S *memory = memories.data() + b * perBatch + f * sizes->memory;
         memory[sizes->memory - 1] =
             static_cast<S>(std::clamp<int64_t>(int64_t(multiply(sum, toState)) + kept.zeroPoint(),
@@ -112,17 +112,23 @@ template <class S> llvm::Error runInteger(KernelContext &ctx) {
       out[b * sizes->units + u] = static_cast<int8_t>(
           std::clamp<int64_t>(int64_t(multiply(total, toOutput)) + ctx.output().zeroPoint(), -128, 127));
     }
+  }
   return llvm::Error::success();
 }
 
 } // namespace
 
+llvm::ArrayRef<Recurrent> svdfRecurrents() {
+  static const Recurrent list[] = {recurrent<runFloat>, recurrent<runInteger<int16_t>>, recurrent<runInteger<int8_t>>};
+  return list;
+}
+
 llvm::ArrayRef<KernelRow> svdfKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SVDF, "f32[b,i], f32|i8|u8{n|t}[f,i], f32|i8|u8{n|t}[f,m], f32?, f32 -> f32[b,_]", runFloat},
-      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i16{t}[f,m], i32?, i16{t} -> i8{t}[b,_]", runInteger<int16_t>},
-      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i8{t}[f,m], i32?, i8{t} -> i8{t}[b,_]", runInteger<int8_t>},
+      {Op::SVDF, "f32[b,i], f32|i8|u8{n|t}[f,i], f32|i8|u8{n|t}[f,m], f32?, f32 -> f32[b,_]", plainly<runFloat>},
+      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i16{t}[f,m], i32?, i16{t} -> i8{t}[b,_]", plainly<runInteger<int16_t>>},
+      {Op::SVDF, "i8{t}[b,i], i8{t}[f,i], i8{t}[f,m], i32?, i8{t} -> i8{t}[b,_]", plainly<runInteger<int8_t>>},
   };
   return rows;
 }
