@@ -190,10 +190,10 @@ Range Match::range(Tensor tensor) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   auto clamped = [](Activation activation) -> Range {
     switch (activation) {
-    case Activation::RELU:
-      return {0, infinity};
+    case Activation::RELU: // leaves a negative zero as it is
+      return {-0.0, infinity};
     case Activation::RELU6:
-      return {0, 6};
+      return {-0.0, 6};
     case Activation::RELU_N1_TO_1:
       return {-1, 1};
     default:
@@ -202,11 +202,11 @@ Range Match::range(Tensor tensor) const {
   };
   switch (op->code) {
   case Op::RELU:
-    return {0, infinity};
+    return clamped(Activation::RELU);
   case Op::RELU6:
-    return {0, 6};
+    return clamped(Activation::RELU6);
   case Op::RELU_N1_TO_1:
-    return {-1, 1};
+    return clamped(Activation::RELU_N1_TO_1);
   case Op::LOGISTIC:
   case Op::SOFTMAX:
     return {0, 1};

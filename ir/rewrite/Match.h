@@ -55,7 +55,7 @@ struct SourceLine {
 
 namespace rewrite {
 
-/// Numbers that a tensor certainly lies between.
+/// Numbers that a tensor certainly lies between; of zeros, the negative one is the lower.
 struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };

@@ -13,7 +13,7 @@ static Rule zero() {
             Range known = m.range(m[x]);
             if (!m.isEvery(m[zero], 0))
               return decline("the constant is not zero, or quantised");
-            if (m[x].isFloat() && !(known.low >= 0 && std::isfinite(known.high)))
+            if (m[x].isFloat() && !(known.low >= 0 && !std::signbit(known.low) && std::isfinite(known.high)))
               return decline("what is multiplied by zero may be infinite, no number, or make a negative zero");
             if (!result.isStatic() || result.isOutput())
               return decline("a graph output, or of a shape that is not known before run time");
@@ -26,7 +26,7 @@ static Rule zero() {
 
 Pass FoldTimesZero() {
   return {"fold-times-zero",
-          "x * 0 -> 0 for integers and what is known to be finite and not below zero, and(x, false) -> false",
+          "x * 0 -> 0 for integers and what is known to be finite and not negative, and(x, false) -> false",
           Phase::Simplify,
           true,
           {},
