@@ -159,6 +159,7 @@ void Build::relateBack(const Value &old, Value &moved, const Step &step) {
     if (known == old.relations.end())
       continue;
     Relation relation = *known;
+    relation.exact &= !engine.replacesInexact(); // what is put behind may be what was not exact
     if (model.steps.extend(relation.steps, step))
       moved.relations.push_back(relation);
   }
