@@ -71,16 +71,33 @@ echo '{"layers": [{"name": "nobody"}]}' >bad.json
 refused_after_notes 'layer "nobody" is no first result' circle-mpqsolver --max_time 1 --costs bad.json --data random --input_model net.circle --output_model x.circle
 
 # TensorFlow Lite's integers, with a recipe: circle-quantizer makes the same model of it; a finer bound needs more than 8 bits.
-record-minmax --input_model float.tflite --input_data random --output_model minmax.tflite >log 2>&1 || fail "$(<log)"
-tflite() { circle-mpqsolver --quantized_dtype int8 --data random --input_model minmax.tflite "$@" >log 2>&1; }
+cat >few.origo <<'MODEL'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,8,8,3]) -> (%y) {
+  %f: f32[8,3,3,3] = const seed 1 normal 0 0.3
+  %b: f32[8] = const seed 2 normal 0 0.1
+  %d: f32[1,3,3,8] = const seed 3 normal 0 0.5
+  %w: f32[10,8] = const seed 4 normal 0 0.4
+  %axes: i32[2] = const [1, 2]
+  %conv: f32[1,8,8,8] = CONV_2D(%x, %f, %b) {padding=SAME, stride_w=1, stride_h=1, fused_activation_function=RELU}
+  %deep: f32[1,8,8,8] = DEPTHWISE_CONV_2D(%conv, %d, %b) {padding=SAME, stride_w=1, stride_h=1, depth_multiplier=1}
+  %sum: f32[1,8,8,8] = ADD(%conv, %deep)
+  %mean: f32[1,8] = MEAN(%sum, %axes)
+  %y: f32[1,10] = FULLY_CONNECTED(%mean, %w)
+}
+MODEL
+circle2circle few.origo few.tflite 2>log || fail "$(<log)"
+record-minmax --input_model few.tflite --input_data random --output_model few_minmax.tflite >log 2>&1 || fail "$(<log)"
+tflite() { circle-mpqsolver --quantized_dtype int8 --data random --input_model few_minmax.tflite "$@" >log 2>&1; }
 tflite --max_error 1000 --output_model i8.tflite --config i8.json || fail "--quantized_dtype int8: $(<log)"
 least=$(sed -nE 's/.*; ([0-9.e-]+) at the least, of .*/\1/p' log)
 tflite --max_error "$(awk -v e="$least" 'BEGIN { print e * 0.5 }')" --output_model mixed.tflite --config mixed.json || fail "int8: $(<log)"
 grep -qE '^  (int16|float32) ' log && ! grep -q uint8 log || fail "nothing is finer than 8 bits: $(<log)"
 for name in i8 mixed; do
-  circle-quantizer --recipe $name.json minmax.tflite again.tflite 2>log || fail "$name.json: $(<log)"
+  circle-quantizer --recipe $name.json few_minmax.tflite again.tflite 2>log || fail "$name.json: $(<log)"
   cmp <(origin-dump --fingerprint $name.tflite) <(origin-dump --fingerprint again.tflite) || fail "circle-quantizer makes another model of $name.json"
-  origin-dump --check --source float.tflite $name.tflite >log || fail "$(<log)"
+  origin-dump --check --source few.tflite $name.tflite >log || fail "$(<log)"
 done
 cmp -s i8.json mixed.json && fail "two bounds, one recipe"
 tflite --measure_costs i8_costs.json || fail "$(<log)"

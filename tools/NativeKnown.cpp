@@ -107,9 +107,13 @@ const Known numbers[] = {
     {[](const Operator &op) { return op.code == Op::SLICE && op.operand(1)->type != operand(op, 2)->type; },
      "sizes are read as if they had as many bits as positions"},
     {[](const Operator &op) {
-       return op.code == Op::PADV2 && operand(op, 2) && !sameQuantization(op.operand(0)->quantization, operand(op, 2)->quantization);
+       return op.code == Op::PADV2 && operand(op, 2) &&
+              !(sameQuantization(op.operand(0)->quantization, operand(op, 2)->quantization) &&
+                sameQuantization(op.operand(0)->quantization, op.result()->quantization));
      },
-     "what is quantised otherwise than the input pads as 0"},
+     "what is quantised otherwise than the input or the result pads as 0, or not at all"},
+    {[](const Operator &op) { return op.code == Op::TRANSPOSE_CONV && option(op, "fused_activation_function") != 0; },
+     "before version 4 it takes no notice of an activation"},
     {[](const Operator &op) { return op.code == Op::HASHTABLE_LOOKUP; }, "of equal keys it finds any"},
     {[](const Operator &op) { return op.code == Op::RESHAPE && operand(op, 1) && operand(op, 1)->rank() != 1; },
      "a shape that is not a vector is passed over"},
