@@ -3,8 +3,6 @@
 #include "eval/fast/Xnnpack.h"
 #include "eval/kernels/Bilinear.h"
 
-#include <cstring>
-
 /// RESIZE_BILINEAR of 8 bit numbers, as the reference computes it. XNNPACK keeps four pointers for each pixel.
 namespace origo::eval {
 
@@ -16,42 +14,25 @@ template <class T, class Number> struct Corners {
   Number parts[4];
 };
 
-constexpr int64_t lanes = 8;
-template <class T> using Vector __attribute__((vector_size(lanes * sizeof(T)))) = T;
-
 /// Rounded as the reference does.
-[[gnu::always_inline]] inline Vector<uint8_t> rounded(const Vector<float> &sum) {
-  return __builtin_convertvector(__builtin_convertvector(sum + 0.5f, Vector<int32_t>), Vector<uint8_t>);
-}
+[[gnu::always_inline]] inline uint8_t rounded(float sum) { return static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f)); }
 /// Sums wrap on the way only.
-[[gnu::always_inline]] inline Vector<int8_t> rounded(const Vector<uint32_t> &bits) {
-  auto sum = reinterpret_cast<const Vector<int32_t> &>(bits);
-  sum += sum > 0 ? Vector<int32_t>{} + (1 << 19) : Vector<int32_t>{} - (1 << 19);
-  return __builtin_convertvector((sum + ((sum >> 31) & ((1 << 20) - 1))) >> 20, Vector<int8_t>);
+[[gnu::always_inline]] inline int8_t rounded(uint32_t bits) {
+  auto sum = static_cast<int32_t>(bits);
+  sum += sum > 0 ? 1 << 19 : -(1 << 19);
+  return static_cast<int8_t>((sum + ((sum >> 31) & ((1 << 20) - 1))) >> 20);
 }
 
 template <class T, class Number>
-[[gnu::always_inline]] inline void pixel(const Corners<T, Number> &from, T *to, int64_t depth) {
-  for (int64_t channel = 0; channel < depth; channel += lanes) {
-    // The last vector may begin within the one before it.
-    int64_t at = depth < lanes ? 0 : std::min(channel, depth - lanes);
-    int64_t count = std::min(depth, lanes);
-    Vector<T> pixels[4] = {};
-    for (int i = 0; i < 4; ++i)
-      if (count == lanes)
-        std::memcpy(&pixels[i], from.pixels[i] + at, lanes);
-      else
-        for (int64_t c = 0; c < count; ++c)
-          pixels[i][c] = from.pixels[i][c];
-    Vector<Number> sum = __builtin_convertvector(pixels[0], Vector<Number>) * from.parts[0];
-    for (int i = 1; i < 4; ++i)
-      sum += __builtin_convertvector(pixels[i], Vector<Number>) * from.parts[i];
-    Vector<T> made = rounded(sum);
-    if (count == lanes)
-      std::memcpy(to + at, &made, lanes);
-    else
-      for (int64_t c = 0; c < count; ++c)
-        to[c] = made[c];
+[[gnu::always_inline]] inline void pixel(const Corners<T, Number> &from, T *__restrict to, int64_t depth) {
+  const T *a = from.pixels[0], *b = from.pixels[1], *c = from.pixels[2], *d = from.pixels[3];
+  Number p = from.parts[0], q = from.parts[1], r = from.parts[2], s = from.parts[3];
+  for (int64_t i = 0; i < depth; ++i) {
+    Number sum = static_cast<Number>(a[i]) * p;
+    sum += static_cast<Number>(b[i]) * q;
+    sum += static_cast<Number>(c[i]) * r;
+    sum += static_cast<Number>(d[i]) * s;
+    to[i] = rounded(sum);
   }
 }
 
