@@ -1,5 +1,7 @@
 #pragma once
 
+#include "import/Import.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,6 +26,18 @@ inline std::vector<std::string> realModels() {
   }
   llvm::sort(files);
   return files;
+}
+
+/// Where the map of an earlier run names tensors that the file has not, there is nothing to compare with. Null: not read.
+inline std::unique_ptr<Imported> importAsSource(const std::string &path) {
+  ImportOptions options;
+  options.origin = OriginMode::Restart;
+  auto imported = importModel(path, options);
+  if (!imported) {
+    llvm::consumeError(imported.takeError());
+    return nullptr;
+  }
+  return std::make_unique<Imported>(std::move(*imported));
 }
 
 inline std::string baseName(llvm::StringRef path) { return llvm::sys::path::filename(path).str(); }

@@ -1,4 +1,3 @@
-#include "import/Import.h"
 #include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 #include "tests/Intervention.h"
@@ -17,16 +16,9 @@ using namespace origo::test;
 
 namespace {
 
-/// Where the map of an earlier run names tensors that the file has not, there is nothing to compare with.
-std::unique_ptr<Model> importAsSource(const std::string &path) {
-  ImportOptions options;
-  options.origin = OriginMode::Restart;
-  auto imported = importModel(path, options);
-  if (!imported) {
-    llvm::consumeError(imported.takeError());
-    return nullptr;
-  }
-  return std::move(imported->model);
+std::unique_ptr<Model> modelOf(const std::string &file) {
+  std::unique_ptr<Imported> imported = importAsSource(file);
+  return imported ? std::move(imported->model) : nullptr;
 }
 
 bool isThorough() { return std::getenv("ORIGO_THOROUGH") != nullptr; }
@@ -35,7 +27,7 @@ bool isThorough() { return std::getenv("ORIGO_THOROUGH") != nullptr; }
 void forEachModel(double mostWork, unsigned &tooBig, llvm::function_ref<void(Model &before, Model &after)> visit) {
   for (const std::string &file : realModels()) {
     SCOPED_TRACE(file);
-    std::unique_ptr<Model> before = importAsSource(file), after = importAsSource(file);
+    std::unique_ptr<Model> before = modelOf(file), after = modelOf(file);
     if (!before)
       continue; // docs/refused-models.md
     if (workOf(*before) > mostWork && !isThorough()) {
@@ -93,7 +85,7 @@ TEST(Numerics, EachFlagAlone) {
   const double mostWork = isThorough() ? 1e9 : 1e6;
   for (const std::string &file : realModels()) {
     SCOPED_TRACE(file);
-    std::unique_ptr<Model> before = importAsSource(file);
+    std::unique_ptr<Model> before = modelOf(file);
     if (!before || workOf(*before) > mostWork)
       continue;
     std::optional<Baseline> baseline; // made when the first flag applies
@@ -101,7 +93,7 @@ TEST(Numerics, EachFlagAlone) {
     for (const auto &[flag, pipeline] : flags) {
       SCOPED_TRACE(flag);
       PayloadStore store;
-      std::unique_ptr<Model> after = importAsSource(file);
+      std::unique_ptr<Model> after = modelOf(file);
       origo::RunOptions options;
       options.format = Format::Circle; // which has more operators
       unsigned applied = 0; // that dead code goes is no sign of the flag

@@ -40,7 +40,7 @@ namespace origo::eval {
   FILE(fastSpaceBatch)                                                                                                 \
   FILE(fastUnaryTable)                                                                                                 \
   FILE(fastIntegerBilinear)                                                                                            \
-  FILE(fastIntegerRecurrent)
+  FILE(fastRecurrent)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();
 FAST_FILES(DECLARE)

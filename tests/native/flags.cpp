@@ -36,17 +36,6 @@ std::map<std::string, Pipeline> pipelines() {
   return all;
 }
 
-std::unique_ptr<Imported> load(const std::string &path) {
-  ImportOptions options;
-  options.origin = OriginMode::Restart;
-  auto imported = importModel(path, options);
-  if (!imported) {
-    llvm::consumeError(imported.takeError());
-    return nullptr;
-  }
-  return std::make_unique<Imported>(std::move(*imported));
-}
-
 std::string write(Imported &imported, const std::string &path) {
   ExportOptions options;
   options.format = Format::Tflite;
@@ -75,7 +64,7 @@ void runModel(const tools::NativeRuntime &runtime, const std::string &path, cons
   std::optional<tools::NativeRuntime::Outcome> before; // asked when the first flag applies
   std::vector<eval::OwnedTensor> inputs;
   for (const auto &[flag, pipeline] : pipelines()) {
-    std::unique_ptr<Imported> imported = load(path);
+    std::unique_ptr<Imported> imported = importAsSource(path);
     if (!imported)
       return;
     PayloadStore store(scratch);
@@ -176,7 +165,7 @@ int main(int argc, char **argv) {
   for (const std::string &path : realModels()) {
     if (!llvm::StringRef(path).ends_with(".tflite"))
       continue;
-    auto imported = load(path);
+    auto imported = importAsSource(path);
     if (!imported || workOf(*imported->model) > mostWork || number++ % every != 0)
       continue;
     imported.reset();

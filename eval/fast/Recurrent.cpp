@@ -81,7 +81,7 @@ std::unique_ptr<FastKernel> withVectors(const FastSite &site) {
 
 } // namespace
 
-llvm::ArrayRef<FastRow> fastIntegerRecurrent() {
+llvm::ArrayRef<FastRow> fastRecurrent() {
   using Op = BuiltinOperator;
   static const FastRow rows[] = {{Op::GRU, withVectors},
                                  {Op::LSTM, withVectors},
