@@ -258,35 +258,11 @@ public:
   static llvm::Expected<Trial> of(Model &model, const CompileOptions &options, uint64_t seed) {
     Trial trial;
     trial.seed = seed;
-    std::map<const Value *, double> parts; // of constants: as much as in the sums that they are read for
-    for (const auto &graph : model.subgraphs)
-      for (const Operator &op : graph->operators)
-        for (const Use &use : op.operands())
-          if (const Value *value = use.get(); value && value->isConstant() && unitOf(value->type) > 0)
-            parts[value] = std::max(parts[value], roundingOf(op, value->type));
-    std::vector<std::pair<Buffer *, Payload>> kept;
-    Values done;
-    for (const auto &graph : model.subgraphs)
-      for (const Value *value : graph->values) {
-        auto part = parts.find(value);
-        if (part == parts.end() || !value->buffer || value->compression || value->externalBuffer ||
-            !value->payload().hasBytes() || llvm::any_of(kept, [&](auto &k) { return k.first == value->buffer; }))
-          continue;
-        llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
-        std::string moved(bytes.begin(), bytes.end());
-        if (!jiggle(value->type, {reinterpret_cast<uint8_t *>(moved.data()), moved.size()}, part->second,
-                    trial.seedOf(*value)))
-          continue;
-        kept.emplace_back(value->buffer, value->buffer->payload);
-        value->buffer->payload = Payload::owned(std::move(moved));
-        trial.payloads.push_back(value->buffer->payload);
-      }
-    auto session = compile(model, options);
-    for (auto &[buffer, payload] : kept)
-      buffer->payload = std::move(payload);
+    auto session = compileJiggled(model, options, 1, [&](const Value &value) { return trial.seedOf(value); });
     if (!session)
       return session.takeError();
-    trial.session = std::make_unique<Session>(std::move(*session));
+    trial.payloads = std::move(session->payloads);
+    trial.session = std::make_unique<Session>(std::move(session->session));
     return trial;
   }
 

@@ -1,7 +1,10 @@
 #include "eval/Rounding.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <cmath>
 #include <cstring>
+#include <map>
 
 namespace origo::eval {
 
@@ -131,6 +134,40 @@ bool jiggle(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, double part, 
   else
     return false;
   return true;
+}
+
+llvm::Expected<JiggledSession> compileJiggled(Model &model, const CompileOptions &options, double errors,
+                                              llvm::function_ref<uint64_t(const Value &)> seedOf) {
+  std::map<const Value *, double> parts;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Use &use : op.operands())
+        if (const Value *value = use.get(); value && value->isConstant() && unitOf(value->type) > 0)
+          parts[value] = std::max(parts[value], roundingOf(op, value->type));
+  std::vector<Payload> payloads;
+  std::vector<std::pair<Buffer *, Payload>> kept;
+  llvm::DenseSet<const Buffer *> seen;
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values) {
+      auto part = parts.find(value);
+      if (part == parts.end() || !value->buffer || value->compression || value->externalBuffer ||
+          !value->payload().hasBytes() || !seen.insert(value->buffer).second)
+        continue;
+      llvm::ArrayRef<uint8_t> bytes = value->payload().bytes();
+      std::string moved(bytes.begin(), bytes.end());
+      if (!jiggle(value->type, {reinterpret_cast<uint8_t *>(moved.data()), moved.size()}, errors * part->second,
+                  seedOf(*value)))
+        continue;
+      kept.emplace_back(value->buffer, value->buffer->payload);
+      value->buffer->payload = Payload::owned(std::move(moved));
+      payloads.push_back(value->buffer->payload);
+    }
+  auto session = compile(model, options);
+  for (auto &[buffer, payload] : kept)
+    buffer->payload = std::move(payload);
+  if (!session)
+    return session.takeError();
+  return JiggledSession{std::move(payloads), std::move(*session)};
 }
 
 } // namespace origo::eval

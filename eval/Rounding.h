@@ -1,6 +1,6 @@
 #pragma once
 
-#include "eval/Tensor.h"
+#include "eval/Session.h"
 
 #include <optional>
 #include <vector>
@@ -42,5 +42,16 @@ double roundingOf(const Operator &op, TensorType type);
 /// Puts floats off by that part, up or down at random. Whole numbers are left alone: what is counted is not rounded,
 /// and what is compared or rounded down would jump. False for types that it cannot do this to.
 bool jiggle(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, double part, uint64_t seed);
+
+/// A session of a model whose constants are off, and what holds them.
+struct JiggledSession {
+  std::vector<Payload> payloads;
+  Session session;
+};
+
+/// Constants are put off by as much as the sums that they are read for, times `errors`: what is rounded inside of an
+/// operator does not show in a result that is nearly zero. The model is as it was afterwards.
+llvm::Expected<JiggledSession> compileJiggled(Model &model, const CompileOptions &options, double errors,
+                                              llvm::function_ref<uint64_t(const Value &)> seedOf);
 
 } // namespace origo::eval

@@ -201,6 +201,8 @@ llvm::Error Run::runPhase(Phase phase) {
   if (readsCodes)
     rw.readCodes();
   rw.beginPhase();
+  constexpr unsigned most = 8; // plans: each may bring together what makes another one worth while
+  unsigned plans = 0;
   uint32_t before;
   do {
     while (Operator *op = outOfFuel() ? nullptr : rw.popChanged())
@@ -209,7 +211,7 @@ llvm::Error Run::runPhase(Phase phase) {
     before = model.rewrites;
     if (llvm::Error error = mergeConstants()) // what rewrites made may be equal to something
       return error;
-  } while (model.rewrites != before);
+  } while (model.rewrites != before || (plans++ < most && !outOfFuel() && rw.planLayout()));
   if (readsCodes && !outOfFuel())
     rw.dropCodes();
   return llvm::Error::success();

@@ -289,6 +289,16 @@ static std::string scaleRefusal(const Operator &op, const StoragePlan::Decision 
   const Storage *x = decision.operands.empty() ? nullptr : decision.operands[0];
   if (op.code == Op::RSQRT && x->quantization->zeroPoint[0] != (x->type == TensorType::INT8 ? -128 : -32768))
     return "integers below zero, which its operand could be, are refused when it runs";
+  auto factorIn = [](double factor, double least, double most) { return factor >= least && factor < most; };
+  if (op.code == Op::RSQRT && x->type == TensorType::INT8 &&
+      !factorIn(1 / (std::sqrt(double{scaleOf(x)}) * scaleOf(decision.results[0])), 0x1p-11, 0x1p49))
+    return "its scales would be too far apart";
+  if (op.code == Op::REDUCE_PROD) { // scaled after each factor
+    double factors = static_cast<double>(op.operand(0)->elementCount().value_or(1)) /
+                     static_cast<double>(std::max<uint64_t>(1, op.result()->elementCount().value_or(1)));
+    if (!factorIn(scaleOf(x) / std::pow(double{scaleOf(decision.results[0])}, 1 / std::max(1., factors)), 0, 0x1p13))
+      return "its scales would be too far apart";
+  }
   if (op.code == Op::HARD_SWISH && scaleOf(x) / 128 >= scaleOf(decision.results[0]))
     return "its result's scale would be too small for the operand's";
   if (op.code == Op::SOFTMAX && x->type == TensorType::INT8) {

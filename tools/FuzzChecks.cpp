@@ -65,8 +65,10 @@ std::string compareEngines(Model &model, const Run &reference, uint32_t seed, bo
     return "one engine refuses: reference \"" + reference.refused + "\", fast \"" + fast.refused + '"';
   ran = reference.refused.empty();
   isOdd |= reference.isOdd;
-  if (!ran || (reference.isOdd && !operatorAlone))
-    return ""; // the fast engine makes something else of NaN and of denormal numbers, and goes on from there
+  // The fast engine makes something else of NaN and of denormal numbers, or has these where GELU is nearly zero, and
+  // goes on from there.
+  if (!ran || ((reference.isOdd || fast.isTiny) && !operatorAlone))
+    return "";
   std::vector<eval::OwnedTensor> outputs;
   for (eval::NamedTensor &output : fast.outputs)
     outputs.push_back(std::move(output.tensor));

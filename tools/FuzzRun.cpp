@@ -91,16 +91,19 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
   options.engine = engine;
   options.memoryLimit = 64 << 20;
   options.timeout = std::chrono::seconds(5);
-  auto session = eval::compile(model, options);
+  // Without noise, nothing is off.
+  auto session = eval::compileJiggled(model, options, noise ? errors : 0, [&](const Value &value) {
+    return noise + value.index + (static_cast<uint64_t>(value.subgraph()->index) << 32);
+  });
   if (!session) {
     refuse(run, session.takeError());
     return run;
   }
   run.compiled = true;
   // A clamp may hide at once what comes of it.
-  run.isOdd = anyConstant(model, [](float number) { return number != 0 && !std::isnormal(number); });
+  run.isOdd = run.isTiny = anyConstant(model, [](float number) { return number != 0 && !std::isnormal(number); });
   std::vector<eval::OwnedTensor> inputs;
-  auto ports = session->inputs();
+  auto ports = session->session.inputs();
   for (const eval::Port &port : *ports) {
     auto input = eval::randomInput(port, static_cast<unsigned>(inputs.size()), seed);
     if (!input) {
@@ -124,9 +127,12 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
         [&](const Use &use) { isDivisor |= use.user()->code == BuiltinOperator::DIV && use.operandIndex() == 1; });
     if (tensor.type == TensorType::FLOAT32)
       for (float number : tensor.as<float>())
-        run.isOdd |= number == 0 ? isDivisor : !std::isnormal(number);
+        if (number == 0 ? isDivisor : !std::isnormal(number)) {
+          run.isTiny |= !run.isOdd && std::isfinite(number);
+          run.isOdd = true;
+        }
   };
-  auto outputs = session->run(refs, look);
+  auto outputs = session->session.run(refs, look);
   if (!outputs)
     refuse(run, outputs.takeError());
   else

@@ -8,7 +8,8 @@ namespace origo::tools {
 struct Run {
   std::string refused; ///< empty: it ran
   bool limited = false;
-  bool isOdd = false; ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
+  bool isOdd = false;  ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
+  bool isTiny = false; ///< it began with a denormal number or a divisor of zero
   bool compiled = false;
   std::vector<eval::NamedTensor> outputs;
 };

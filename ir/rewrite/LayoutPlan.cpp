@@ -58,10 +58,11 @@ LayoutPlan::LayoutPlan(Model &model) {
     llvm::EquivalenceClasses<const Operator *> regions;
     auto isIn = [&](const Operator *op) { return op && regions.findValue(op) != regions.end(); };
     for (const Operator &op : graph->operators) {
-      if (!isIndifferent(op))
-        continue;
-      const Operator *before = op.operand(0)->producer();
-      if (!pads(op) || isIn(before) || toFirst(before)) // else the transpose in front of it would be put behind it again
+      // Where nothing that it reads is turned, the transpose in front of it is as good behind it, and would be put there.
+      if (isIndifferent(op) && llvm::any_of(op.operands(), [&](const Use &use) {
+            const Operator *before = use.get() ? use.get()->producer() : nullptr;
+            return isIn(before) || toFirst(before);
+          }))
         regions.insert(&op);
     }
     for (const Operator &op : graph->operators)
@@ -92,11 +93,12 @@ LayoutPlan::LayoutPlan(Model &model) {
       Value *result = op.result();
       auto size = static_cast<int64_t>(result->elementCount().value_or(0));
       bool leaves = result->otherUses != 0;
+      unsigned outputs = 0; // one tensor cannot be two of them
       result->forEachUse([&](Use &user) {
-        if (toLast(user.user()))
-          gains[region] += size;
-        else
+        if (!toLast(user.user()))
           leaves |= !isIn(user.user());
+        else if (!user.user()->result()->isInterface() || !outputs++)
+          gains[region] += size;
       });
       gains[region] -= leaves ? size : 0;
     }

@@ -157,9 +157,8 @@ std::optional<TakenPart> Match::partOf(const Expr &name, unsigned result) {
 }
 
 bool Match::wantsChannelsLast() const {
-  if (!rewriter.layout)
-    rewriter.layout.emplace(rewriter.model);
-  return rewriter.layout->contains(*consumed.front());
+  rewriter.asksForLayout = true;
+  return rewriter.layout && rewriter.layout->contains(*consumed.front());
 }
 
 bool Match::keepsOrder() {

@@ -546,6 +546,7 @@ void Rewriter::push(Operator &op) {
 void Rewriter::beginPhase() {
   numbers = {};
   layout.reset();
+  asksForLayout = false;
   lookAtCalls();
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {
@@ -553,6 +554,20 @@ void Rewriter::beginPhase() {
       push(op);
     }
   std::swap(worklist, fresh);
+}
+
+bool Rewriter::planLayout() {
+  if (!std::exchange(asksForLayout, false))
+    return false;
+  layout.emplace(model);
+  bool any = false;
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators)
+      if (layout->contains(op) && !op.queued) {
+        op.queued = any = true;
+        worklist.push_back(&op);
+      }
+  return any;
 }
 
 void Rewriter::restNowAndThen() {

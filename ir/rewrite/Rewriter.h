@@ -93,6 +93,10 @@ public:
   /// last from now on; transposes stand between them and the graph inside.
   void turnInterface(llvm::StringRef pass, bool inputs, bool outputs);
 
+  /// Decides which operators are to be computed with channels last, and has them looked at again; for when the other
+  /// rules have nothing left to do, as transposes that go in the end decide nothing. False: none are, or no rule asked.
+  bool planLayout();
+
   /// Looks whether outputs of the model are binary codes of its weights, which rules may then use instead of these; and
   /// takes them out of the outputs when that is done. The user asked for both, so what is not used is what the user
   /// does not want.
@@ -130,7 +134,8 @@ private:
   void restNowAndThen();
   ValueNumbers numbers;
   rewrite::BinaryCodes codes; ///< of this phase, where a pass wants them
-  std::optional<rewrite::LayoutPlan> layout;                ///< of this phase, once a rule asks for it
+  std::optional<rewrite::LayoutPlan> layout; ///< of this phase
+  bool asksForLayout = false;                ///< a rule did since there was a plan
   llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker
   llvm::DenseMap<llvm::StringRef, uint16_t> makerOf;  ///< into it
   llvm::ArrayRef<Operator *> region;                        ///< that is being replaced

@@ -14,6 +14,8 @@ static Rule slice() {
             if (!found)
               return decline(unknownPart);
             Tensor x = m.op(joined).operand(found->operand);
+            if (x.isConstant())
+              return decline("is part of a constant");
             if (!x.hasQuantizationOf(m[joined]))
               return decline("is quantised otherwise than what it is a part of");
             std::optional<Integers> begin = m.integers(root.operand(1));
