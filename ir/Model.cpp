@@ -443,6 +443,13 @@ public:
     sortUnique(row.values);
   }
 
+  template <class T> static void sortUnique(llvm::SmallVectorImpl<const T *> &items) {
+    llvm::sort(items, [](const T *a, const T *b) {
+      return std::pair(a->subgraph()->index, a->index) < std::pair(b->subgraph()->index, b->index);
+    });
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+  }
+
 private:
   using Entry = llvm::PointerUnion<Operator *, Value *, Destinations *>;
 
@@ -464,12 +471,6 @@ private:
       list = after;
     }
     return end;
-  }
-  template <class T> static void sortUnique(llvm::SmallVectorImpl<const T *> &items) {
-    llvm::sort(items, [](const T *a, const T *b) {
-      return std::pair(a->subgraph()->index, a->index) < std::pair(b->subgraph()->index, b->index);
-    });
-    items.erase(std::unique(items.begin(), items.end()), items.end());
   }
 };
 
@@ -531,6 +532,26 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
       if (tombstones[stone].last == last)
         (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
+  // What cancelled out at several places, or was cancelled while it was still at work elsewhere, left its result at each.
+  std::vector<std::pair<uint32_t, const Value *>> results;
+  auto cancelled = [&](uint32_t id) {
+    uint32_t stone = id < operators.owner.size() ? operators.owner[id] : unknown;
+    return stone < tombstones.size() &&
+           llvm::is_contained({Fate::LayoutCancelled, Fate::QuantizationCancelled, Fate::Identity},
+                              tombstones[stone].fate);
+  };
+  for (auto &graph : subgraphs)
+    for (const Value *value : visit ? llvm::ArrayRef<Value *>(graph->values) : llvm::ArrayRef<Value *>())
+      for (const Relation &relation : value->relations) {
+        auto list = steps.get(relation.steps);
+        bool isWhole = list.empty() || (list.size() == 1 && list.front().kind == Step::Cast);
+        int32_t producer = isWhole ? sourceGraph.producer(relation.tensor) : -1;
+        if (producer >= 0 && cancelled(static_cast<uint32_t>(producer)))
+          results.emplace_back(producer, value);
+      }
+  llvm::stable_sort(results, llvm::less_first());
+  auto result = results.begin();
+
   Follower follower;
   LedgerRow row;
   uint32_t rowOf = unknown; // the way is followed once for neighbours of one tombstone
@@ -551,7 +572,17 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         rowOf = stone;
       }
       row.id = id;
-      visit(row);
+      if (ids == &operators && result != results.end() && result->first == id) {
+        LedgerRow more = row;
+        more.fate = tombstones[stone].fate;
+        more.was = tombstones[stone].was;
+        for (; result != results.end() && result->first == id; ++result)
+          more.values.push_back(result->second);
+        Follower::sortUnique(more.values);
+        visit(more);
+      } else {
+        visit(row);
+      }
     }
 }
 

@@ -205,12 +205,24 @@ private:
         if (from.steps.empty())
           given.push_back(from.tensor);
     });
+    // Of several tensors of the source that the operand equals, the way from one of them is claimed.
+    std::optional<std::pair<uint32_t, llvm::SmallVector<uint32_t, 4>>> broken;
     uint32_t at = relation.tensor;
     llvm::SmallVector<uint32_t, 8> way; // the operators between, the last one first
-    while (!llvm::is_contained(given, at)) {
+    for (unsigned met = 0; met < mostMoves;) {
+      if (llvm::is_contained(given, at)) {
+        ++met;
+        llvm::SmallVector<uint32_t, 4> unclaimed(missing);
+        // Another one may claim some of them, and others the rest.
+        excuseDetours(source, llvm::to_vector(llvm::reverse(way)), unclaimed);
+        if (unclaimed.empty())
+          return;
+        if (!broken)
+          broken.emplace(at, unclaimed);
+      }
       int32_t producer = source.producer[at], data = producer < 0 ? -1 : onlyData(source, producer);
       if (data < 0 || !moves(source, producer) || budget == 0)
-        return;
+        break;
       --budget;
       way.push_back(static_cast<uint32_t>(producer));
       if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
@@ -221,17 +233,17 @@ private:
         });
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
-        else if (llvm::StringRef(ledger->fate).ends_with("-cancelled"))
+        else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))
           return; // so does another one on the way, which need not be gone
       }
       at = data;
     }
-    // Another one may claim some of them, and others the rest.
-    excuseDetours(source, llvm::to_vector(llvm::reverse(way)), missing);
-    for (uint32_t origin : missing)
+    if (!broken)
+      return;
+    for (uint32_t origin : broken->second)
       context.report.add(6, [&] {
         return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
-               context.sourceTensor(at) + ", but " + context.sourceOperator(origin) +
+               context.sourceTensor(broken->first) + ", but " + context.sourceOperator(origin) +
                ", which is between them, is not among its origins";
       });
   }
