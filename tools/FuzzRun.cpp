@@ -174,8 +174,8 @@ double stepsBetween(const eval::OwnedTensor &a, const eval::OwnedTensor &b) {
   return worst;
 }
 
-/// Where two tensors differ first, and how.
-std::string where(eval::OwnedTensor a, eval::OwnedTensor b) {
+/// Where two tensors differ first, from `first` on, and how.
+std::string where(eval::OwnedTensor a, eval::OwnedTensor b, size_t first) {
   auto shape = [](const eval::OwnedTensor &tensor) {
     std::string text = tensorTypeShortName(tensor.type).str() + "[";
     for (size_t i = 0; i < tensor.shape.size(); ++i)
@@ -185,7 +185,7 @@ std::string where(eval::OwnedTensor a, eval::OwnedTensor b) {
   if (a.type != b.type || a.shape != b.shape)
     return " is " + shape(b) + " and not " + shape(a);
   auto x = eval::realNumbers(a, nullptr), y = eval::realNumbers(b, nullptr);
-  for (size_t i = 0; x && y && i < std::min(x->size(), y->size()); ++i)
+  for (size_t i = first; x && y && i < std::min(x->size(), y->size()); ++i)
     if ((*x)[i] != (*y)[i] && !(std::isnan((*x)[i]) && std::isnan((*y)[i])))
       return llvm::formatv(" is {0} and not {1} at {2} of {3}", (*y)[i], (*x)[i], i, shape(a)).str();
   return " is another";
@@ -208,7 +208,7 @@ std::string tools::differenceFrom(const Run &reference, llvm::ArrayRef<eval::Own
     if (x.tensor.type == TensorType::INT16 && x.tensor.shape == y.shape && y.type == TensorType::INT16 &&
         stepsBetween(x.tensor, y) <= steps)
       continue;
-    auto different = [&, &x = x] { return x.name + where(x.tensor, y); };
+    auto different = [&, &x = x](size_t first = 0) { return x.name + where(x.tensor, y, first); };
     if (x.tensor.type != TensorType::FLOAT32 || x.tensor.shape != y.shape)
       return different();
     if (!moved)
@@ -216,10 +216,14 @@ std::string tools::differenceFrom(const Run &reference, llvm::ArrayRef<eval::Own
     auto a = eval::floatsIn(x.tensor), b = eval::floatsIn(y);
     auto [low, high] = std::minmax_element(a.begin(), a.end());
     double range = mostOf(x.tensor.type) * (static_cast<double>(*high) - *low);
-    for (size_t k = 0; k < a.size(); ++k)
-      if (a[k] != b[k] && !(std::isnan(a[k]) && std::isnan(b[k])) &&
-          !(std::fabs(static_cast<double>(a[k]) - b[k]) <= range + eval::margin * (*moved)[i][k]))
-        return different();
+    for (size_t k = 0; k < a.size(); ++k) {
+      double rounding = eval::margin * (*moved)[i][k];
+      // What rounding moves by as much as itself may have a pole there: 1 / 0 for 1 / 2e-8.
+      bool atPole = !std::isfinite(b[k]) && rounding >= std::fabs(static_cast<double>(a[k]));
+      if (a[k] != b[k] && !(std::isnan(a[k]) && std::isnan(b[k])) && !atPole &&
+          !(std::fabs(static_cast<double>(a[k]) - b[k]) <= range + rounding))
+        return different(k);
+    }
   }
   return "";
 }

@@ -112,6 +112,17 @@ const Known numbers[] = {
                 sameQuantization(op.operand(0)->quantization, op.result()->quantization));
      },
      "what is quantised otherwise than the input or the result pads as 0, or not at all"},
+    {[](const Operator &op) {
+       auto size = op.code == Op::TRANSPOSE_CONV ? readIntegers(op.operand(0)) : std::nullopt;
+       const Value *filter = operand(op, 1), *x = operand(op, 2);
+       if (!size || size->size() != 4 || filter->rank() != 4 || x->rank() != 4)
+         return false;
+       auto isSmaller = [&](unsigned axis, llvm::StringRef stride) {
+         return (*size)[axis] < (x->shape[axis] - 1) * option(op, stride) + 1;
+       };
+       return isSmaller(1, "stride_h") || isSmaller(2, "stride_w");
+     },
+     "a result that has no room for where each element of the operand goes is computed by counting other elements"},
     {[](const Operator &op) { return op.code == Op::TRANSPOSE_CONV && option(op, "fused_activation_function") != 0; },
      "before version 4 it takes no notice of an activation"},
     {[](const Operator &op) { return op.code == Op::HASHTABLE_LOOKUP; }, "of equal keys it finds any"},
