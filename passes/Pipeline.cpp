@@ -131,9 +131,11 @@ llvm::Error Run::sweep() {
   return check("remove-dead-code");
 }
 
-/// Simplifications go on in every phase, and what a new layout brings together is recognised there.
+/// Simplifications go on in every phase, what a new layout brings together is recognised there, and what is fused may
+/// leave a movement with one user, behind whom it can go.
 static bool runsIn(Phase ofPass, Phase phase) {
-  return ofPass == phase || ofPass == Phase::Simplify || (ofPass == Phase::Recognise && phase == Phase::Layout);
+  return ofPass == phase || ofPass == Phase::Simplify || (ofPass == Phase::Recognise && phase == Phase::Layout) ||
+         (ofPass == Phase::Layout && phase == Phase::Fuse);
 }
 
 /// Tries the rules of a phase on an operator until one applies.
