@@ -101,7 +101,8 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
   }
   run.compiled = true;
   // A clamp may hide at once what comes of it.
-  run.isOdd = run.isTiny = anyConstant(model, [](float number) { return number != 0 && !std::isnormal(number); });
+  run.isOdd = anyConstant(model, [](float number) { return number != 0 && !std::isnormal(number); });
+  run.isUnsteady = run.isOdd || anyConstant(model, [](float number) { return std::fabs(number) > 1e30f; });
   std::vector<eval::OwnedTensor> inputs;
   auto ports = session->session.inputs();
   for (const eval::Port &port : *ports) {
@@ -128,7 +129,7 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
     if (tensor.type == TensorType::FLOAT32)
       for (float number : tensor.as<float>())
         if (number == 0 ? isDivisor : !std::isnormal(number)) {
-          run.isTiny |= !run.isOdd && std::isfinite(number);
+          run.isUnsteady |= !run.isOdd && std::isfinite(number);
           run.isOdd = true;
         }
   };

@@ -9,7 +9,9 @@ struct Run {
   std::string refused; ///< empty: it ran
   bool limited = false;
   bool isOdd = false;  ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
-  bool isTiny = false; ///< it began with a denormal number or a divisor of zero
+  /// Engines may make different things of it: it began with a denormal number or a divisor of zero, or constants are so
+  /// large that a sum may overflow in one order, and not in another, within an operator that clamps what comes of it.
+  bool isUnsteady = false;
   bool compiled = false;
   std::vector<eval::NamedTensor> outputs;
 };
