@@ -137,7 +137,8 @@ std::string document(const std::map<StringRef, Seen> &seen) {
         "it,\n"
         "and writes it anew with `ORIGO_BLESS=1`. What a rewrite declines is what the golden cases show of it.\n"
         "`circle2circle --explain=NAME` tells the same of an operator of your model.\n\n"
-        "The phases have their turn one after the other, and in each of them the simplifications are tried as well: ";
+        "The phases have their turn one after the other, and in each of them the simplifications are tried as well, "
+        "while fusing also what changes layouts: ";
   for (Phase phase : {Phase::Decompose, Phase::Recognise, Phase::Layout, Phase::Fuse, Phase::Backend})
     os << (phase == Phase::Decompose ? "" : ", ") << phaseName(phase);
   os << ".\n\n"

@@ -1,7 +1,7 @@
 #include "eval/FixedPoint.h"
-#include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/InverseRoot.h"
+#include "eval/kernels/Rows.h"
 #include "ir/shapes/Rules.h"
 
 /// Normalisation by the elements' own size, and rotary embeddings.
@@ -9,22 +9,10 @@ namespace origo::eval {
 
 namespace {
 
-struct Rows {
-  const Tensor *in;
-  Tensor *out;
-  int64_t depth, count;
-};
-
-Rows prepare(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  int64_t depth = in.shape.back();
-  return {&in, &ctx.output(), depth, depth ? in.count() / depth : 0};
-}
-
 /// Each row divided by its Euclidean length.
 llvm::Error l2Float(KernelContext &ctx) {
   auto activation = ctx.options<circle::L2NormOptions>().fused_activation_function();
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   const float *x = rows.in->as<float>().data();
   float *out = rows.out->as<float>().data();
   for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
@@ -40,7 +28,7 @@ llvm::Error l2Float(KernelContext &ctx) {
 
 /// In steps of 1/128, which is the only scale of the result.
 template <class T> llvm::Error l2Quantized(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   const T *x = rows.in->as<T>().data();
   T *out = rows.out->template as<T>().data();
   int32_t zero = rows.in->zeroPoint();
@@ -64,7 +52,7 @@ template <class T> llvm::Error l2Quantized(KernelContext &ctx) {
 /// x · (bias + alpha · the squares of the neighbours along the last dimension) ^ −beta
 llvm::Error localResponse(KernelContext &ctx) {
   const auto &options = ctx.options<circle::LocalResponseNormalizationOptions>();
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   int64_t radius = options.radius();
   const float *x = rows.in->as<float>().data();
   float *out = rows.out->as<float>().data();
@@ -125,7 +113,7 @@ llvm::Error instanceNorm(KernelContext &ctx) {
 /// Each row divided by the root of its mean square, then · gamma.
 llvm::Error rmsNorm(KernelContext &ctx) {
   double epsilon = static_cast<double>(ctx.options<circle::RmsNormOptions>().epsilon());
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   auto gamma = perChannel(ctx, 1, rows.depth);
   if (!gamma)
     return gamma.takeError();
@@ -145,7 +133,7 @@ llvm::Error rmsNorm(KernelContext &ctx) {
 /// x · cos + rotated x · sin, where pairs of elements (x, y) rotate to (−y, x): those of both halves of a row with each
 /// other, or neighbours.
 llvm::Error rotaryEmbedding(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   llvm::ArrayRef<int32_t> shape = rows.in->shape;
   for (unsigned i : {1u, 2u}) {
     auto joined = inference::broadcast(shape, ctx.input(i).shape);

@@ -1,5 +1,5 @@
-#include "eval/Kernels.h"
 #include "eval/kernels/LookupTable.h"
+#include "eval/kernels/Rows.h"
 #include "eval/kernels/Softmax8.h"
 
 #include "llvm/ADT/bit.h"
@@ -8,18 +8,6 @@
 namespace origo::eval {
 
 namespace {
-
-struct Rows {
-  const Tensor *in;
-  Tensor *out;
-  int64_t depth, count;
-};
-
-Rows prepare(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  int64_t depth = in.shape.back();
-  return {&in, &ctx.output(), depth, depth ? in.count() / depth : 0};
-}
 
 /// exp(−i · step) for all differences of 8 bits.
 std::array<float, 256> exponentials(float step) {
@@ -31,7 +19,7 @@ std::array<float, 256> exponentials(float step) {
 
 /// The runtime computes in float what has more bits than its operand, and what is not in steps of 1/256.
 template <class In, class Out> llvm::Error softmaxByTable(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   auto table = exponentials(rows.in->scale() * ctx.options<circle::SoftmaxOptions>().beta());
   const In *x = rows.in->as<In>().data();
   Out *out = rows.out->template as<Out>().data();
@@ -52,7 +40,7 @@ template <class In, class Out> llvm::Error softmaxByTable(KernelContext &ctx) {
 template <class T> llvm::Error softmax8(KernelContext &ctx) {
   if (!Softmax8::makes<T>(ctx.output()))
     return softmaxByTable<T, T>(ctx);
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   auto softmax = Softmax8::of(ctx);
   if (!softmax)
     return softmax.takeError();
@@ -71,7 +59,7 @@ template <class T> llvm::Error softmax8(KernelContext &ctx) {
 
 /// By tables of exp on [−10, 0] and of 1 / (1 + x) on [0, 1].
 llvm::Error softmax16(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   static const Table16<double> exponential(10.0 / 65535, 32767, 2.0 / 65535, 0, [](double x) { return std::exp(x); });
   static const Table16<double> inverse(1.0 / 65535, -32768, 2.0 / 65535, 0, [](double x) { return 1 / (1 + x); });
   float beta = ctx.options<circle::SoftmaxOptions>().beta();
@@ -102,7 +90,7 @@ llvm::Error softmax16(KernelContext &ctx) {
 
 /// In float, with a table of exponentials.
 template <class T> llvm::Error logSoftmax8(KernelContext &ctx) {
-  Rows rows = prepare(ctx);
+  Rows rows = Rows::of(ctx);
   float inScale = rows.in->scale(), outScale = rows.out->scale();
   auto exponential = exponentials(inScale);
   const T *x = rows.in->as<T>().data();

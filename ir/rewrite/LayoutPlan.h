@@ -7,7 +7,7 @@
 namespace origo::rewrite {
 
 /// Which operators are better computed with channels last. Those that work on pictures of either layout (arithmetic,
-/// padding, concatenation, reductions that keep dimensions) and are connected to each other form a region; it is turned
+/// padding, concatenation) and read what was turned to channels first, or each other, form a region; it is turned
 /// where the transposes around it that then cancel move more elements than those that are added. Linear in the model.
 class LayoutPlan {
 public:
