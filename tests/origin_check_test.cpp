@@ -309,3 +309,34 @@ TEST(OriginCheck, NoMovementOfLaterOperators) {
   auto violations = c.violations();
   EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 7; }));
 }
+
+/// Three movements in a row that became one: all of them are claimed, and leaving out the one in the middle is refused.
+TEST(OriginCheck, OneMovementClaimsAllThatItDoes) {
+  Graph source, target;
+  for (auto [name, shape] : {std::pair("x", std::vector{4}), std::pair("a", std::vector{2, 2}),
+                             std::pair("b", std::vector{1, 4}), std::pair("c", std::vector{4, 1}),
+                             std::pair("d", std::vector{4, 1})})
+    source.tensors.push_back({name, shape});
+  source.operators = {{BuiltinOperator::RESHAPE, {0}, {1}},
+                      {BuiltinOperator::RESHAPE, {1}, {2}},
+                      {BuiltinOperator::RESHAPE, {2}, {3}},
+                      {BuiltinOperator::NEG, {3}, {4}}};
+  source.inputs = {0};
+  source.outputs = {4};
+  target.tensors = {source.tensors[0], source.tensors[3], source.tensors[4]};
+  target.operators = {{BuiltinOperator::RESHAPE, {0}, {1}}, {BuiltinOperator::NEG, {1}, {2}}};
+  target.inputs = {0};
+  target.outputs = {2};
+  Case c({source}, {target});
+  c.op(0).origins = {0, 1, 2};
+  c.op(1).origins = {3};
+  c.tensor(0).relations = {same(0)};
+  c.tensor(1).relations = {same(3)};
+  c.tensor(2).relations = {same(4)};
+  c.gone(true, 1, "fused-away", {{0, 0}});
+  c.gone(true, 2, "fused-away", {{0, 0}});
+  EXPECT_EQ(words(c.violations()), "");
+  c.op(0).origins = {0, 2};
+  auto violations = c.violations();
+  EXPECT_TRUE(llvm::any_of(violations, [](const Violation &v) { return v.law == 6; })) << words(violations);
+}
