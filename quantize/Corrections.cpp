@@ -2,6 +2,8 @@
 
 #include "quantize/Parameters.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -108,8 +110,8 @@ StoragePlan reachesOf(const Moments &moments, double migration) {
 std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const Storage &stored, const Summand *rounding,
                                       const InputMoments &inputs) {
   Rows rows(op, stored, inputs);
-  const Value &constant = *op.operand(bias);
-  if (constant.elementCount() != rows.count)
+  const Value *constant = op.operand(bias);
+  if (constant && constant->elementCount() != rows.count)
     return std::nullopt;
   std::vector<float> weights = floatsOf(op.operand(1)->payload()), chosen, shift(rows.count);
   if (rounding)
@@ -124,6 +126,8 @@ std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const S
     }
     shift[row] = static_cast<float>(off / static_cast<double>(inputs.count));
   }
+  if (!constant && llvm::all_of(shift, [](float one) { return one == 0; }))
+    return std::nullopt;
   return Summand{payloadOf(shift), false, op.operand(1)};
 }
 

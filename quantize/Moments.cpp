@@ -45,12 +45,15 @@ public:
       window = windowOf<circle::Conv2DOptions>(op);
     else if (depthwise)
       window = windowOf<circle::DepthwiseConv2DOptions>(op);
+    inGroup = depthwise ? 1 : w.shape.back();
     uint64_t weights = depthwise ? static_cast<uint64_t>(window.height * window.width)
                                  : static_cast<uint64_t>(eval::product(w.shape, 1, w.shape.size()));
-    moments.groups.resize(depthwise ? static_cast<size_t>(op.operand(0)->shape.back()) : 1);
+    uint64_t groups = op.code == Op::FULLY_CONNECTED ? 1 : static_cast<uint64_t>(op.operand(0)->shape.back() / inGroup);
+    moments.groups.resize(groups);
+    bool few = weights <= mostProducts && weights * weights * groups <= mostProducts * mostProducts;
     for (InputMoments::Group &group : moments.groups) {
       group.sum.assign(weights, 0);
-      if (products && weights <= mostProducts)
+      if (products && few)
         group.products.assign(weights * (weights + 1) / 2, 0);
     }
     patch.resize(weights);
@@ -74,6 +77,7 @@ public:
 private:
   const Operator &op;
   bool depthwise;
+  int64_t inGroup = 1; ///< channels of the input that a row of weights has
   Window window;
   std::vector<float> patch;
 
@@ -95,8 +99,8 @@ private:
                 int64_t y = oy * window.strideH - top + fy * window.dilationH;
                 int64_t column = ox * window.strideW - left + fx * window.dilationW;
                 bool inside = y >= 0 && y < height && column >= 0 && column < width;
-                int64_t at = ((b * height + y) * width + column) * channels + (depthwise ? static_cast<int64_t>(g) : 0);
-                for (int64_t k = 0; k < (depthwise ? 1 : channels); ++k)
+                int64_t at = ((b * height + y) * width + column) * channels + static_cast<int64_t>(g) * inGroup;
+                for (int64_t k = 0; k < inGroup; ++k)
                   patch[n++] = inside ? x[at + k] : 0;
               }
             for (size_t i = 0; i < n; ++i)
@@ -120,7 +124,7 @@ private:
   }
 };
 
-/// Does each output channel have all of the input's channels, or, depthwise, its own one?
+/// Does each output channel have all of the input's channels, those of its group, or, depthwise, its own one?
 bool isPlain(const Operator &op) {
   bool linear = op.code == Op::CONV_2D || op.code == Op::DEPTHWISE_CONV_2D || op.code == Op::FULLY_CONNECTED;
   if (!linear || op.numOperands() < 2 || !op.operand(0) || !op.result() || !isDense(op.operand(1)))
@@ -130,8 +134,11 @@ bool isPlain(const Operator &op) {
     return false;
   if (op.code == Op::FULLY_CONNECTED)
     return w.rank() == 2;
-  return w.rank() == 4 && x.rank() == 4 && op.result()->rank() == 4 && x.shape[3] > 0 &&
-         (op.code == Op::CONV_2D ? w.shape[3] == x.shape[3] : w.shape[3] % x.shape[3] == 0);
+  if (w.rank() != 4 || x.rank() != 4 || op.result()->rank() != 4 || x.shape[3] <= 0)
+    return false;
+  if (op.code == Op::DEPTHWISE_CONV_2D)
+    return w.shape[3] % x.shape[3] == 0;
+  return x.shape[3] % w.shape[3] == 0 && w.shape[0] % (x.shape[3] / w.shape[3]) == 0;
 }
 
 } // namespace

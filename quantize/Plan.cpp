@@ -190,9 +190,10 @@ const Storage *Planner::ofBias(const Operator &op, unsigned position, const Weig
                                const Decision &decision) {
   const Storage *input = decision.operands[op.code == Op::TRANSPOSE_CONV ? 2 : 0];
   const Storage *w = decision.operands[weights.operand];
-  const Value &bias = *op.operand(position);
-  if (!input || !w || bias.shape.empty() ||
-      (w->quantization->scale.size() > 1 && static_cast<int32_t>(w->quantization->scale.size()) != bias.shape.back()))
+  const Value *bias = op.operand(position); // null: it is added, and fits
+  if (!input || !w ||
+      (bias && (bias->shape.empty() || (w->quantization->scale.size() > 1 &&
+                                        static_cast<int32_t>(w->quantization->scale.size()) != bias->shape.back()))))
     return nullptr;
   llvm::SmallVector<Parameters> parameters;
   for (float scale : w->quantization->scale)
@@ -201,8 +202,8 @@ const Storage *Planner::ofBias(const Operator &op, unsigned position, const Weig
     one.scale = std::max(one.scale, std::numeric_limits<float>::min());
   llvm::SmallVector<Value *, 2> parents(w->parents.begin(), w->parents.end());
   parents.push_back(op.operand(weights.operand));
-  llvm::erase(parents, &bias);
-  return storage(choice.bias, parameters, bias.rank() - 1, {}, parents);
+  llvm::erase(parents, bias);
+  return storage(choice.bias, parameters, bias ? bias->rank() - 1 : 0, {}, parents);
 }
 
 /// Each number is a channel of its own, and exact: 1 times its magnitude, or −1 times it.
@@ -462,9 +463,17 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
     if (rounding = chosenRounding(op, *stored, inputs->second); rounding)
       decision.summands.emplace_back(weights.operand, *rounding);
   const Value *constant = op.operand(bias);
-  if (choice.correctsBias && isReal(constant) && isDense(constant))
-    if (auto shift = biasCorrection(op, bias, *stored, rounding ? &*rounding : nullptr, inputs->second))
-      decision.summands.emplace_back(bias, *shift);
+  if (!choice.correctsBias || (constant && !(isReal(constant) && isDense(constant))))
+    return;
+  auto shift = biasCorrection(op, bias, *stored, rounding ? &*rounding : nullptr, inputs->second);
+  if (!shift)
+    return;
+  decision.summands.emplace_back(bias, *shift);
+  if (constant)
+    return;
+  decision.operands.resize(std::max<size_t>(decision.operands.size(), bias + 1));
+  if (choice.mode == Scheme::Mode::Full)
+    decision.operands[bias] = ofBias(op, bias, weights, choice, decision);
 }
 
 std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision &decision) {

@@ -70,6 +70,23 @@ const std::string depthwise = (head + R"(subgraph @main(%x: f32[1,6,6,4]) -> (%y
   %y: f32[1,4,4,8] = DEPTHWISE_CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1, depth_multiplier=2}
 }
 )").str();
+const std::string grouped = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
+  %w: f32[6,2,3,2] = const seed 6 normal 0 1
+  %b: f32[6] = const splat 0.5
+  %y: f32[1,3,3,6] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
+}
+)").str();
+/// One is added.
+const std::string unbiased = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
+  %w: f32[5,24] = const seed 3 normal 0 1
+  %y: f32[1,5] = FULLY_CONNECTED(%x, %w, _)
+}
+)").str();
+const std::string twoOperands = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
+  %w: f32[3,2,3,4] = const seed 4 normal 0 1
+  %y: f32[1,3,3,3] = CONV_2D(%x, %w) {padding=SAME, stride_w=2, stride_h=2}
+}
+)").str();
 
 struct Quantised {
   std::unique_ptr<Model> model;
@@ -199,9 +216,10 @@ TEST_P(Corrections, AreWhatTheMapSays) {
 }
 
 std::string nameOf(const testing::TestParamInfo<std::string> &info) {
-  static const char *const names[] = {"Dense", "Convolution", "UnknownSizes", "Depthwise"};
+  static const char *const names[] = {"Dense", "Convolution", "UnknownSizes", "Depthwise", "Groups", "Unbiased", "TwoOperands"};
   return names[info.index];
 }
-INSTANTIATE_TEST_SUITE_P(Linear, Corrections, testing::Values(dense, convolution, dynamic, depthwise), nameOf);
+INSTANTIATE_TEST_SUITE_P(Linear, Corrections, testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands),
+                         nameOf);
 
 } // namespace

@@ -389,7 +389,8 @@ Value *Build::folded(Operator &op, llvm::StringRef label) {
     else if (op.info()->has(Trait::DataMovement) && from.base->quantization)
       model.setQuantization(*value, *from.base->quantization);
   } else if (!from.parents.empty()) {
-    value->name = from.parents.front()->name;
+    bool named = op.numOperands() == 1 && made.contains(op.operand(0)); // what was made here has its name already
+    value->name = named ? op.operand(0)->name : from.parents.front()->name;
   } else {
     value->name = engine.label(match.root(), label);
   }

@@ -237,15 +237,26 @@ StoragePlan::Constants Match::constantsStored() const {
   return decision ? decision->constants : StoragePlan::Constants::Stored;
 }
 
+unsigned Match::operandsPlanned() const {
+  const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
+  auto planned = decision ? static_cast<unsigned>(decision->operands.size()) : 0u;
+  return std::max(planned, root().operandCount());
+}
+
 std::optional<Expr> Match::corrected(unsigned position) const {
   const StoragePlan::Decision *decision = rewriter.plan ? rewriter.plan->of(*consumed.front()) : nullptr;
   for (const auto &[operand, summand] : decision ? llvm::ArrayRef(decision->summands) : std::nullopt)
     if (operand == position) {
       Expr::Node node{Expr::Kind::Learned};
       node.learned = summand;
-      llvm::ArrayRef<int32_t> shape = root().operand(position).shape();
+      Tensor constant = root().operand(position);
+      if (!constant) {
+        node.sizes = {static_cast<int32_t>(summand.numbers.size() / sizeof(float))};
+        return Expr(std::move(node));
+      }
+      llvm::ArrayRef<int32_t> shape = constant.shape();
       node.sizes.assign(shape.begin(), shape.end());
-      return Expr(root().operand(position)) + Expr(std::move(node));
+      return Expr(constant) + Expr(std::move(node));
     }
   return std::nullopt;
 }

@@ -14,7 +14,7 @@ Pass StoreQuantized() {
   Rule rule{"store", "an operand is absent", anyOf(storedOperators()).mayActivate(), [](Match &m) {
               Expr copy = cloneRoot();
               bool any = false;
-              for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              for (unsigned i = 0; i < m.operandsPlanned(); ++i) {
                 Stored stored = m.operandStored(i);
                 std::optional<Expr> sum = m.corrected(i);
                 if (!stored && !sum)
@@ -24,9 +24,9 @@ Pass StoreQuantized() {
                 Expr x = sum ? *sum : Expr(operand);
                 if (!stored)
                   copy = copy.operand(i, fold(x));
-                else if (operand.isVariable())
+                else if (operand && operand.isVariable())
                   copy = copy.operand(i, variable(operand, stored));
-                else if (!operand.isConstant())
+                else if (operand && !operand.isConstant())
                   copy = copy.operand(i, store(x, stored));
                 else if (m.constantsStored() == Constants::Rounded)
                   copy = copy.operand(i, fold(load(fold(store(x, stored)), operand).storing(0, stored)));
