@@ -219,6 +219,7 @@ const KnownRefusal lacks[] = {
     {"Invalid begin and size", "it reads sizes of 32 bits as if they had 64"},
     {"block_shape->dims->data[0]", "it wants blocks of all dimensions between batches and channels"},
     {"NumElements(indices) != NumElements(values)", "one value for all positions has no dimensions"},
+    {"SizeOfDimension(indices, 0) != NumElements(values)", "one value for all positions has no dimensions"},
     {"num_input_elements != num_output_elements", "a shape that is not a vector is passed over"},
     {"NumOutputs(node) != data->num", "it wants the option to say how many results there are"},
     {"Node number", "it lacks the type, and does not say so"},
