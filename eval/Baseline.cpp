@@ -466,7 +466,8 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
     Run after{signature, before.inputs};
     auto lead = [&](const Value &value, const Held &held, Tensor &tensor) {
       // A movement is exact; and what it makes here behind a tensor, the source may have made in front of it.
-      if (const Operator *producer = value.producer(); producer && producer->info() && producer->info()->has(Trait::DataMovement))
+      const Operator *producer = value.producer();
+      if (producer && producer->info() && producer->info()->has(Trait::DataMovement))
         return;
       // Of several, which were computed of each other, the last: what was rounded on the way there counts for it.
       llvm::SmallVector<Relation, 2> relations(value.relations.begin(), value.relations.end());

@@ -142,7 +142,7 @@ llvm::Expected<JiggledSession> compileJiggled(Model &model, const CompileOptions
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators)
       for (const Use &use : op.operands())
-        if (const Value *value = use.get(); value && value->isConstant() && unitOf(value->type) > 0)
+        if (const Value *value = use.get(); value && value->isConstant() && errors * unitOf(value->type) > 0)
           parts[value] = std::max(parts[value], roundingOf(op, value->type));
   std::vector<Payload> payloads;
   std::vector<std::pair<Buffer *, Payload>> kept;

@@ -49,8 +49,8 @@ struct JiggledSession {
   Session session;
 };
 
-/// Constants are put off by as much as the sums that they are read for, times `errors`: what is rounded inside of an
-/// operator does not show in a result that is nearly zero. The model is as it was afterwards.
+/// Constants are put off by as much as the sums that they are read for, times `errors`, which may be 0: what is rounded
+/// inside of an operator does not show in a result that is nearly zero. The model is as it was afterwards.
 llvm::Expected<JiggledSession> compileJiggled(Model &model, const CompileOptions &options, double errors,
                                               llvm::function_ref<uint64_t(const Value &)> seedOf);
 

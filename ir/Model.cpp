@@ -532,7 +532,7 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
       if (tombstones[stone].last == last)
         (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
-  // What cancelled out at several places, or was cancelled while it was still at work elsewhere, left its result at each.
+  // What cancelled out at several places, or at one while it was still at work elsewhere, left its result at each.
   std::vector<std::pair<uint32_t, const Value *>> results;
   auto cancelled = [&](uint32_t id) {
     uint32_t stone = id < operators.owner.size() ? operators.owner[id] : unknown;

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace origo::quantize {
 
 using Op = BuiltinOperator;
@@ -153,6 +155,36 @@ std::optional<FixedScale> fixedScale(Op code, TensorType type, Dialect dialect) 
       return std::nullopt;
     }
   return std::nullopt;
+}
+
+std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decision) {
+  auto scaleOf = [](const Storage *storage) { return storage->quantization->scale[0]; };
+  auto reachesOne = [&](const Storage *storage) { return storage && scaleOf(storage) >= 1; };
+  if (op.info()->has(Trait::Comparison) && llvm::any_of(decision.operands, reachesOne))
+    return "a comparison of integers takes scales below 1";
+  const Storage *x = decision.operands.empty() ? nullptr : decision.operands[0];
+  if (op.code == Op::RSQRT && x->quantization->zeroPoint[0] != (x->type == TensorType::INT8 ? -128 : -32768))
+    return "integers below zero, which its operand could be, are refused when it runs";
+  const char *farApart = "its scales would be too far apart";
+  if (op.code == Op::RSQRT && x->type == TensorType::INT8) {
+    double factor = 1 / (std::sqrt(double{scaleOf(x)}) * scaleOf(decision.results[0]));
+    if (!(factor >= 0x1p-11 && factor < 0x1p49))
+      return farApart;
+  }
+  if (op.code == Op::REDUCE_PROD) { // scaled after each factor
+    double factors = static_cast<double>(op.operand(0)->elementCount().value_or(1)) /
+                     static_cast<double>(std::max<uint64_t>(1, op.result()->elementCount().value_or(1)));
+    if (!(scaleOf(x) / std::pow(double{scaleOf(decision.results[0])}, 1 / std::max(1., factors)) < 0x1p13))
+      return farApart;
+  }
+  if (op.code == Op::HARD_SWISH && scaleOf(x) / 128 >= scaleOf(decision.results[0]))
+    return "its result's scale would be too small for the operand's";
+  if (op.code == Op::SOFTMAX && x->type == TensorType::INT8) {
+    const auto *options = op.options.as<circle::SoftmaxOptions>();
+    if (!options || !(static_cast<double>(options->beta()) * scaleOf(x) * 0x1p26 > 1))
+      return "beta times its operand's scale would be too small";
+  }
+  return {};
 }
 
 std::optional<Weights> weightsOf(const Operator &op) {

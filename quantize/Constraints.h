@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/Model.h"
+#include "ir/StoragePlan.h"
 
 namespace origo::quantize {
 
@@ -37,6 +37,10 @@ struct FixedScale {
 };
 /// Of the result of an operator with Scaling::Fixed; none: not for this type.
 std::optional<FixedScale> fixedScale(BuiltinOperator code, TensorType type, Dialect dialect);
+
+/// What kernels of TensorFlow Lite ask of scales and zero points, and find out only when they run: why they would refuse
+/// what was decided; empty: they would not.
+std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decision);
 
 /// Operand and axis of the weights of an operator of constant weights; none: it has no such.
 struct Weights {

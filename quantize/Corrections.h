@@ -16,8 +16,8 @@ std::optional<Summand> chosenRounding(const Operator &op, const Storage &stored,
 /// was always zero stays.
 StoragePlan reachesOf(const Moments &moments, double migration);
 
-/// To the bias, or as the bias of an operator that has none: the mean of Wx − W̃x of each channel. `rounding`: what is added
-/// to the weights. None: the bias has other channels; or it is absent, and nothing shifts.
+/// To the bias, or as the bias of an operator that has none: the mean of Wx − W̃x of each channel. `rounding`: what is
+/// added to the weights. None: the bias has other channels; or it is absent, and nothing shifts.
 std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const Storage &stored, const Summand *rounding,
                                       const InputMoments &inputs);
 

@@ -9,7 +9,8 @@ namespace origo::quantize {
 /// What the inputs of a linear operator's weights are, over records and positions. A weight's input is the element that it is
 /// multiplied with; of a convolution, 0 where that lies outside of the image.
 struct InputMoments {
-  /// Rows of weights that have the same inputs: one, one for each group of a convolution, or for each channel of a depthwise one.
+  /// Rows of weights that have the same inputs: one, one for each group of a convolution, or for each channel of a
+  /// depthwise one.
   struct Group {
     std::vector<double> sum;      ///< by weight of a row
     std::vector<double> products; ///< of two inputs; the lower triangle, row by row. Empty: not asked for, or too many
@@ -22,7 +23,8 @@ struct InputMoments {
 /// By operators of constant float weights.
 using Moments = llvm::DenseMap<const Operator *, InputMoments>;
 
-/// More inputs of a weights' row than this have no products, nor have groups that add up to more: they would take 128 MB, and minutes.
+/// More inputs of a weights' row than this have no products, nor have groups that add up to more: they would take 128 MB,
+/// and minutes.
 constexpr uint64_t mostProducts = 4096;
 
 /// Runs the model on records. `products`: those too, of up to 256 positions a record and operator, evenly spread.

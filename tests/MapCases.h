@@ -18,7 +18,7 @@ using circle::TensorType;
 struct Tensor {
   std::string name;
   std::vector<int32_t> shape;
-  std::vector<float> values = {}; ///< of a constant
+  std::vector<double> values = {}; ///< of a constant, which has them as INT32 or FLOAT32
   TensorType type = TensorType::FLOAT32;
   float scale = 0; ///< not 0: quantised
   std::vector<int32_t> signature = {};
@@ -33,7 +33,7 @@ struct Op {
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Op> operators;
-  std::vector<int32_t> inputs, outputs;
+  std::vector<int32_t> inputs = {}, outputs = {};
   std::string name = "main";
 };
 
@@ -53,9 +53,9 @@ public:
         uint32_t buffer = 0;
         if (!tensor.values.empty()) {
           buffer = static_cast<uint32_t>(buffers.size());
-          auto data = fbb.CreateVector(reinterpret_cast<const uint8_t *>(tensor.values.data()),
-                                       tensor.values.size() * sizeof(float));
-          buffers.push_back(circle::CreateBuffer(fbb, data));
+          buffers.push_back(circle::CreateBuffer(fbb, tensor.type == TensorType::INT32
+                                                          ? payload<int32_t>(fbb, tensor.values)
+                                                          : payload<float>(fbb, tensor.values)));
         }
         flatbuffers::Offset<circle::QuantizationParameters> quantization;
         if (tensor.scale != 0) {
@@ -66,7 +66,7 @@ public:
         auto name = fbb.CreateString(tensor.name);
         auto signature = tensor.signature.empty() ? 0 : fbb.CreateVector(tensor.signature);
         tensors.push_back(
-            circle::CreateTensor(fbb, shape, tensor.type, buffer, name, quantization, false, 0, signature));
+            circle::CreateTensor(fbb, shape, tensor.type, buffer, name, quantization, false, 0, signature, true));
       }
       std::vector<flatbuffers::Offset<circle::Operator>> operators;
       for (const Op &op : graph.operators) {
@@ -117,6 +117,13 @@ public:
 private:
   flatbuffers::DetachedBuffer bytes;
   std::unique_ptr<ModelFile> file;
+
+  template <class T>
+  static flatbuffers::Offset<flatbuffers::Vector<uint8_t>> payload(flatbuffers::FlatBufferBuilder &fbb,
+                                                                   const std::vector<double> &numbers) {
+    std::vector<T> stored(numbers.begin(), numbers.end());
+    return fbb.CreateVector(reinterpret_cast<const uint8_t *>(stored.data()), stored.size() * sizeof(T));
+  }
 };
 
 /// A source, what was written, and the map between them.

@@ -216,10 +216,12 @@ TEST_P(Corrections, AreWhatTheMapSays) {
 }
 
 std::string nameOf(const testing::TestParamInfo<std::string> &info) {
-  static const char *const names[] = {"Dense", "Convolution", "UnknownSizes", "Depthwise", "Groups", "Unbiased", "TwoOperands"};
+  static const char *const names[] = {"Dense",  "Convolution", "UnknownSizes", "Depthwise",
+                                      "Groups", "Unbiased",    "TwoOperands"};
   return names[info.index];
 }
-INSTANTIATE_TEST_SUITE_P(Linear, Corrections, testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Linear, Corrections,
+    testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands), nameOf);
 
 } // namespace

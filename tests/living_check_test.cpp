@@ -1,10 +1,4 @@
-#include "origin/Fingerprint.h"
-#include "origin/check/Check.h"
-#include "schema/circle_generated.h"
-
-#include "llvm/ADT/STLExtras.h"
-
-#include <gtest/gtest.h>
+#include "tests/MapCases.h"
 
 /// Law 10, nothing dies under the living: what is dead although it had a user that lives needs a reason, which has to
 /// be possible as far as the files can show.
@@ -12,70 +6,28 @@ using namespace origo;
 using namespace origo::origin;
 using circle::BuiltinOperator;
 using circle::TensorType;
+using mapcases::File;
+using mapcases::Graph;
+using mapcases::Op;
+using mapcases::Tensor;
 
 namespace {
 
-struct Tensor {
-  std::string name;
-  std::vector<int32_t> shape;
-  std::vector<int32_t> values = {}; ///< of a constant
-  TensorType type = TensorType::FLOAT32;
-  std::vector<int32_t> signature = {};
-};
-
-struct Op {
-  BuiltinOperator code;
-  std::vector<int32_t> inputs, outputs;
-};
-
-struct Graph {
-  std::vector<Tensor> tensors;
-  std::vector<Op> operators;
-};
-
-/// A circle file. Tensor 0 is the input, the last one the output.
-class File {
-public:
-  explicit File(const Graph &graph) {
-    flatbuffers::FlatBufferBuilder b;
-    std::vector<flatbuffers::Offset<circle::Buffer>> buffers{circle::CreateBuffer(b)};
-    std::vector<flatbuffers::Offset<circle::Tensor>> tensors;
-    for (const Tensor &tensor : graph.tensors) {
-      if (!tensor.values.empty())
-        buffers.push_back(circle::CreateBuffer(
-            b, b.CreateVector(reinterpret_cast<const uint8_t *>(tensor.values.data()), tensor.values.size() * 4)));
-      uint32_t buffer = tensor.values.empty() ? 0 : uint32_t(buffers.size() - 1);
-      tensors.push_back(circle::CreateTensorDirect(b, &tensor.shape, tensor.type, buffer, tensor.name.c_str(), 0, false,
-                                                   0, tensor.signature.empty() ? nullptr : &tensor.signature, true));
-    }
-    std::vector<flatbuffers::Offset<circle::OperatorCode>> codes;
-    for (int code = 0; code <= 126; ++code)
-      codes.push_back(circle::CreateOperatorCode(b, static_cast<int8_t>(code), 0, 1, BuiltinOperator(code)));
-    std::vector<flatbuffers::Offset<circle::Operator>> operators;
-    for (const Op &op : graph.operators)
-      operators.push_back(circle::CreateOperatorDirect(b, uint32_t(op.code), &op.inputs, &op.outputs));
-    std::vector<int32_t> inputs{0}, outputs{int32_t(tensors.size() - 1)};
-    std::vector<flatbuffers::Offset<circle::SubGraph>> graphs{
-        circle::CreateSubGraphDirect(b, &tensors, &inputs, &outputs, &operators, "main")};
-    circle::FinishModelBuffer(b, circle::CreateModelDirect(b, 0, &codes, &graphs, nullptr, &buffers));
-    bytes = b.Release();
-    file = cantFail(ModelFile::fromBytes({bytes.data(), bytes.size()}, "test.circle"));
-  }
-  const ModelView &view() const { return file->view(); }
-
-private:
-  flatbuffers::DetachedBuffer bytes;
-  std::unique_ptr<ModelFile> file;
-};
+/// Tensor 0 is the input, the last one the output.
+Graph whole(std::vector<Tensor> tensors, std::vector<Op> operators) {
+  auto last = static_cast<int32_t>(tensors.size() - 1);
+  return {std::move(tensors), std::move(operators), {0}, {last}};
+}
 
 /// A source from which nothing but its input and its output is left, between which the operators `kept` are one ABS.
 /// The others, and all constants, are dead.
-struct Case {
+struct LivingCase {
   File source, target;
   OriginMap map;
 
-  Case(const Graph &from, std::vector<uint32_t> kept)
-      : source(from), target({{from.tensors.front(), from.tensors.back()}, {{BuiltinOperator::ABS, {0}, {1}}}}) {
+  LivingCase(const Graph &from, std::vector<uint32_t> kept)
+      : source({whole(from.tensors, from.operators)}),
+        target({whole({from.tensors.front(), from.tensors.back()}, {{BuiltinOperator::ABS, {0}, {1}}})}) {
     map.source = describe(source.view());
     measure(source.view(), map.source);
     Listing written = describe(target.view());
@@ -112,7 +64,7 @@ struct Case {
   MapLedgerRow &row(bool isTensor, uint32_t id) {
     return *llvm::find_if(map.ledger, [&](const MapLedgerRow &r) { return r.isTensor == isTensor && r.id == id; });
   }
-  Case &reason(bool isTensor, uint32_t id, uint32_t user, uint32_t operand, const char *reason) {
+  LivingCase &reason(bool isTensor, uint32_t id, uint32_t user, uint32_t operand, const char *reason) {
     map.unneeded.push_back({isTensor, id, user, operand, reason});
     llvm::stable_sort(map.unneeded, [](const MapUnneeded &a, const MapUnneeded &b) {
       return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
@@ -143,20 +95,20 @@ Graph reshaped(Tensor input = {"x", {2, 3}}) {
 } // namespace
 
 TEST(LivingCheck, AConstantUnderALivingOperator) {
-  Case c(reshaped(), {0, 1});
+  LivingCase c(reshaped(), {0, 1});
   EXPECT_TRUE(has(c.says(),
                   "source tensor 1 \"s\" is dead, but source operator 0 (RESHAPE \"m\") lives on, which has it "
                   "as operand 1"))
       << c.says();
-  EXPECT_EQ(Case(reshaped(), {0, 1}).reason(true, S, 0, 1, "shape-only").says(), "");
+  EXPECT_EQ(LivingCase(reshaped(), {0, 1}).reason(true, S, 0, 1, "shape-only").says(), "");
   // Another operand, another operator, another tensor, no reason.
   for (auto [user, operand] : {std::pair(0u, 0u), {0u, 2u}, {1u, 0u}, {7u, 1u}, {0u, ~0u}}) {
-    std::string says = Case(reshaped(), {0, 1}).reason(true, S, user, operand, "shape-only").says();
+    std::string says = LivingCase(reshaped(), {0, 1}).reason(true, S, user, operand, "shape-only").says();
     EXPECT_TRUE(has(says, "is dead, but") && has(says, "is said not to be needed")) << says;
   }
-  EXPECT_TRUE(has(Case(reshaped(), {0, 1}).reason(true, Moved, 1, 0, "shape-only").says(), "that operand is another"));
+  EXPECT_TRUE(has(LivingCase(reshaped(), {0, 1}).reason(true, Moved, 1, 0, "shape-only").says(), "that operand is another"));
   for (const char *reason : {"", "because", "times-zero", "branch-not-taken", "empty"})
-    EXPECT_TRUE(has(Case(reshaped(), {0, 1}).reason(true, S, 0, 1, reason).says(), "is said not to be needed"))
+    EXPECT_TRUE(has(LivingCase(reshaped(), {0, 1}).reason(true, S, 0, 1, reason).says(), "is said not to be needed"))
         << reason;
 }
 
@@ -170,7 +122,7 @@ TEST(LivingCheck, WhoLives) {
                              {"elsewhere", false},
                              {"folded-to-constant", false},
                              {"inlined", false}}) {
-    Case c(reshaped(), {1});
+    LivingCase c(reshaped(), {1});
     c.row(false, 0).fate = fate;
     EXPECT_EQ(has(c.says(), "is dead, but source operator 0"), lives) << fate << ": " << c.says();
     EXPECT_FALSE(has(c.reason(true, S, 0, 1, "shape-only").says(), "is dead, but source operator 0"));
@@ -182,18 +134,18 @@ TEST(LivingCheck, AnOperatorUnderALivingOne) {
   Graph graph{
       {{"x", {4}}, {"a", {4}}, {"b", {4}}, {"y", {4}}},
       {{BuiltinOperator::NEG, {0}, {1}}, {BuiltinOperator::EXP, {0}, {2}}, {BuiltinOperator::MUL, {1, 2}, {3}}}};
-  std::string says = Case(graph, {1, 2}).says();
+  std::string says = LivingCase(graph, {1, 2}).says();
   EXPECT_TRUE(has(says, "source operator 0 (NEG \"a\") is dead, but source operator 2 (MUL \"y\") lives on")) << says;
-  EXPECT_EQ(Case(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "");
-  EXPECT_TRUE(has(Case(graph, {1, 2}).reason(false, 0, 2, 1, "times-zero").says(), "that operand is another"));
+  EXPECT_EQ(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "");
+  EXPECT_TRUE(has(LivingCase(graph, {1, 2}).reason(false, 0, 2, 1, "times-zero").says(), "that operand is another"));
   // Nothing is said of an operator that is not dead, but what is said is judged.
-  EXPECT_EQ(Case(graph, {0, 1, 2}).says(), "");
-  EXPECT_EQ(Case(graph, {0, 1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "");
-  EXPECT_TRUE(has(Case(graph, {0, 1, 2}).reason(false, 0, 2, 1, "times-zero").says(), "that operand is another"));
+  EXPECT_EQ(LivingCase(graph, {0, 1, 2}).says(), "");
+  EXPECT_EQ(LivingCase(graph, {0, 1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "");
+  EXPECT_TRUE(has(LivingCase(graph, {0, 1, 2}).reason(false, 0, 2, 1, "times-zero").says(), "that operand is another"));
   // The same operand twice needs two reasons.
   graph.operators[2].inputs = {1, 1};
-  EXPECT_TRUE(has(Case(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "as operand 1"));
-  EXPECT_EQ(Case(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").reason(false, 0, 2, 1, "times-zero").says(), "");
+  EXPECT_TRUE(has(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "as operand 1"));
+  EXPECT_EQ(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").reason(false, 0, 2, 1, "times-zero").says(), "");
 }
 
 /// y = reshape(neg(x), s) · b: behind the product, the reshape moves zeros, and neg is gone.
@@ -205,10 +157,10 @@ TEST(LivingCheck, NobodyNeedsWhatMovedBehindAZero) {
                {BuiltinOperator::EXP, {X}, {B}},
                {BuiltinOperator::MUL, {M, B}, {Y}}}};
   auto judged = [](const Graph &from) {
-    return Case(from, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
+    return LivingCase(from, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
   };
   EXPECT_EQ(judged(graph), "");
-  std::string says = Case(graph, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").says();
+  std::string says = LivingCase(graph, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").says();
   EXPECT_TRUE(has(says, "source operator 0 (NEG \"a\") is dead, but source operator 1 (RESHAPE \"m\") lives on")) << says;
   // Another user that lives and says nothing needs it.
   Graph shared = graph;
@@ -216,12 +168,12 @@ TEST(LivingCheck, NobodyNeedsWhatMovedBehindAZero) {
   shared.tensors.push_back({"y", {4}});
   shared.operators[3].outputs = {Y};
   shared.operators.push_back({BuiltinOperator::ADD, {Y, M}, {Other}});
-  says = Case(shared, {1, 2, 3, 4}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
+  says = LivingCase(shared, {1, 2, 3, 4}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
   EXPECT_TRUE(has(says, "is dead, but source operator 1 (RESHAPE")) << says;
 }
 
 TEST(LivingCheck, OnlyRunsThatKnowTheLaw) {
-  Case c(reshaped(), {0, 1});
+  LivingCase c(reshaped(), {0, 1});
   std::vector<std::string> skipped;
   c.map.target.laws = 0;
   EXPECT_EQ(c.says(&skipped), "");
@@ -252,24 +204,24 @@ TEST(LivingCheck, OnlyRunsThatKnowTheLaw) {
 TEST(LivingCheck, ShapeOnlyWhereShapesAreStatic) {
   Tensor open{"x", {1, 3}};
   open.signature = {-1, 3};
-  EXPECT_TRUE(has(Case(reshaped(open), {0, 1}).reason(true, S, 0, 1, "shape-only").says(), "not all shapes"));
+  EXPECT_TRUE(has(LivingCase(reshaped(open), {0, 1}).reason(true, S, 0, 1, "shape-only").says(), "not all shapes"));
 
   // y = slice(x, begin, size): a begin chooses nothing where everything is taken.
   auto slice = [](std::vector<int32_t> result) {
     Graph graph{
         {{"x", {2, 3}}, {"b", {2}, {0, 1}, TensorType::INT32}, {"s", {2}, {2, 2}, TensorType::INT32}, {"y", result}},
         {{BuiltinOperator::SLICE, {0, 1, 2}, {3}}}};
-    return Case(graph, {0}).reason(true, 1, 0, 1, "shape-only").reason(true, 2, 0, 2, "shape-only").says();
+    return LivingCase(graph, {0}).reason(true, 1, 0, 1, "shape-only").reason(true, 2, 0, 2, "shape-only").says();
   };
   EXPECT_EQ(slice({2, 3}), "");
   EXPECT_TRUE(
       has(slice({2, 2}), "operand 1 of source operator 0 (SLICE \"y\") (\"shape-only\"), but that operator leaves"));
   EXPECT_FALSE(has(slice({2, 2}), "operand 2"));
 
-  auto strided = [](int32_t stride) {
+  auto strided = [](double stride) {
     Tensor ints{"i", {1}, {stride}, TensorType::INT32};
     Graph graph{{{"x", {4}}, ints, ints, ints, {"y", {4}}}, {{BuiltinOperator::STRIDED_SLICE, {0, 1, 2, 3}, {4}}}};
-    Case c(graph, {0});
+    LivingCase c(graph, {0});
     for (uint32_t i : {1, 2, 3})
       c.reason(true, i, 0, i, "shape-only");
     return c.says();
@@ -280,7 +232,7 @@ TEST(LivingCheck, ShapeOnlyWhereShapesAreStatic) {
   // A permutation tells which element goes where; axes tell nothing where they have one element.
   auto by = [](BuiltinOperator code, std::vector<int32_t> from, std::vector<int32_t> to) {
     Graph graph{{{"x", from}, {"p", {2}, {1, 0}, TensorType::INT32}, {"y", to}}, {{code, {0, 1}, {2}}}};
-    return Case(graph, {0}).reason(true, 1, 0, 1, "shape-only").says();
+    return LivingCase(graph, {0}).reason(true, 1, 0, 1, "shape-only").says();
   };
   EXPECT_TRUE(has(by(BuiltinOperator::TRANSPOSE, {2, 2}, {2, 2}), "tells more than a shape"));
   EXPECT_TRUE(has(by(BuiltinOperator::MEAN, {2, 2}, {2}), "leaves elements out"));
@@ -294,13 +246,13 @@ TEST(LivingCheck, OtherReasons) {
     // The first operand is a dead NEG, the second a dead constant.
     Graph graph{{{"x", {4}}, {"n", {4}}, second, {"y", result}},
                 {{BuiltinOperator::NEG, {0}, {1}}, {code, {1, 2}, {3}}}};
-    Case c(graph, {1});
+    LivingCase c(graph, {1});
     c.reason(false, 0, 1, 0, operand == 0 ? reason : "times-zero")
         .reason(true, 2, 1, 1, operand == 1 ? reason : "times-zero");
     std::string says = c.says(), want = "operand " + std::to_string(operand) + " of";
     return has(says, want);
   };
-  Tensor zero{"c", {4}, {0, 0, int32_t(0x80000000), 0}}, one{"c", {4}, {0, 0, 1, 0}}, none{"c", {0}};
+  Tensor zero{"c", {4}, {0, 0, -0.0, 0}}, one{"c", {4}, {0, 0, 1e-45, 0}}, none{"c", {0}};
   EXPECT_FALSE(of(BuiltinOperator::MUL, zero, 0, "times-zero"));
   EXPECT_TRUE(of(BuiltinOperator::MUL, one, 0, "times-zero"));
   EXPECT_TRUE(of(BuiltinOperator::ADD, zero, 0, "times-zero"));
@@ -315,7 +267,7 @@ TEST(LivingCheck, OtherReasons) {
 }
 
 TEST(LivingCheck, ListedOperandsAndCostsAreThoseOfTheFile) {
-  Case c(reshaped(), {0, 1});
+  LivingCase c(reshaped(), {0, 1});
   c.reason(true, S, 0, 1, "shape-only");
   EXPECT_EQ(c.says(), "");
   c.map.source.subgraphs[0].operands[1] = X;

@@ -91,7 +91,6 @@ Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t nois
   options.engine = engine;
   options.memoryLimit = 64 << 20;
   options.timeout = std::chrono::seconds(5);
-  // Without noise, nothing is off.
   auto session = eval::compileJiggled(model, options, noise ? errors : 0, [&](const Value &value) {
     return noise + value.index + (static_cast<uint64_t>(value.subgraph()->index) << 32);
   });

@@ -58,7 +58,7 @@ LayoutPlan::LayoutPlan(Model &model) {
     llvm::EquivalenceClasses<const Operator *> regions;
     auto isIn = [&](const Operator *op) { return op && regions.findValue(op) != regions.end(); };
     for (const Operator &op : graph->operators) {
-      // Where nothing that it reads is turned, the transpose in front of it is as good behind it, and would be put there.
+      // Where nothing that it reads is turned, a transpose in front of it is as good behind it, and would be put there.
       if (isIndifferent(op) && llvm::any_of(op.operands(), [&](const Use &use) {
             const Operator *before = use.get() ? use.get()->producer() : nullptr;
             return isIn(before) || toFirst(before);

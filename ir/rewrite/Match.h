@@ -120,8 +120,8 @@ public:
   StoragePlan::Constants constantsStored() const;
   /// How many operands it is to have: where the plan adds one that is absent, more than it has.
   unsigned operandsPlanned() const;
-  /// What the plan adds to a constant operand of the root before it is stored: the sum; of an absent one, a list of what is
-  /// added. None: it stays what it is.
+  /// What the plan adds to a constant operand of the root before it is stored: the sum; of an absent one, a list of
+  /// what is added. None: it stays what it is.
   std::optional<Expr> corrected(unsigned position) const;
   /// A list of how far each channel of the root's first operand goes in records. None: nobody looked.
   std::optional<Expr> reach() const;
