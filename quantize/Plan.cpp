@@ -344,6 +344,8 @@ std::string Planner::decide(Operator &op) {
                  llvm::any_of(op.results(), isReal);
   if (!anyReal || (!stores && (op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE)))
     return {};
+  if (auto results = inferResults(op); !results)
+    return "its operands do not fit: " + llvm::toString(results.takeError());
   std::string why = !choice.quantize                       ? "that is what was asked for"
                     : stores                               ? decideOtherwise(op, decision)
                     : op.effects() != 0 && (choice.mode != Scheme::Mode::Full || recurrentOperands(op.code).empty())

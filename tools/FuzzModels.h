@@ -1,5 +1,6 @@
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
@@ -13,5 +14,9 @@ std::string randomGraph(uint64_t seed);
 
 /// One operator of what the row of a kernel takes, or just does not (RandomOperator.h). It need not be valid.
 std::string randomOperator(uint64_t seed);
+
+/// Some operators that follow each other in one of these files, as a model of its own. Empty where the file cannot be
+/// read, or computes too much for all the checks.
+std::string randomPart(llvm::ArrayRef<std::string> files, uint64_t seed);
 
 } // namespace origo::tools

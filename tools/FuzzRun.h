@@ -12,6 +12,8 @@ struct Run {
   /// Engines may make different things of it: it began with a denormal number or a divisor of zero, or constants are so
   /// large that a sum may overflow in one order, and not in another, within an operator that clamps what comes of it.
   bool isUnsteady = false;
+  /// A number was quantised that is beyond 32 bits when it is counted in steps: TFLite takes it as such before it clamps.
+  bool overflowsWords = false;
   bool compiled = false;
   std::vector<eval::NamedTensor> outputs;
 };

@@ -27,6 +27,9 @@ cl::OptionCategory category("Options");
 cl::opt<unsigned> graphs("graphs", cl::value_desc("N"), cl::cat(category), cl::desc("Check so many graphs"));
 cl::opt<unsigned> operators("operators", cl::value_desc("N"), cl::cat(category),
                             cl::desc("Check so many single operators"));
+cl::opt<unsigned> parts("parts", cl::value_desc("N"), cl::cat(category),
+                        cl::desc("Check so many parts of the models, each a graph"));
+cl::list<std::string> models(cl::Positional, cl::desc("[MODEL...]"), cl::cat(category));
 cl::opt<uint64_t> seed("seed", cl::value_desc("S"), cl::init(1), cl::cat(category),
                        cl::desc("Of the first model; the next ones have the next seeds (default: 1)"));
 cl::opt<std::string> keep("keep", cl::value_desc("DIR"), cl::cat(category),
@@ -40,6 +43,7 @@ cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl
 cl::extrahelp examples("\nExamples:\n"
                        "  circle-fuzz --graphs=1000 --seed=1 --keep=findings\n"
                        "  circle-fuzz --operators=100000 --keep=findings\n"
+                       "  circle-fuzz --parts=1000 --keep=findings net.tflite other.circle\n"
                        "  circle-fuzz --check findings/graph-17.origo\n"
                        "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --check\n"
                        "\nExit status: 0 no finding, 1 bad input or usage, 2 findings.\n");
@@ -51,6 +55,21 @@ struct Shared {
   char finding[2000];
 };
 
+enum class Kind { Graph, Part, Operator };
+constexpr const char *kindNames[] = {"graph", "part", "operator"};
+
+std::string modelOf(Kind kind, uint64_t number) {
+  switch (kind) {
+  case Kind::Graph:
+    return randomGraph(number);
+  case Kind::Part:
+    return randomPart(models, number);
+  case Kind::Operator:
+    break;
+  }
+  return randomOperator(number);
+}
+
 FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::StringRef directory,
                      const FuzzNative *native) {
   return isGraph ? checkGraph(text, number, directory, native) : checkOperator(text, number, native);
@@ -59,7 +78,7 @@ FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::
 /// Checks models in a child process, which ends at a finding or a crash; the next one goes on behind it.
 class Fuzz {
 public:
-  Fuzz(bool isGraph, const NativeRuntime *runtime) : isGraph(isGraph), runtime(runtime) {
+  Fuzz(Kind kind, const NativeRuntime *runtime) : kind(kind), runtime(runtime) {
     void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
   }
@@ -113,7 +132,7 @@ public:
   }
 
 private:
-  bool isGraph;
+  Kind kind;
   const NativeRuntime *runtime;
   Shared *shared;
 
@@ -126,9 +145,12 @@ private:
         ::_exit(1);
     }
     for (; next < end; shared->at = ++next) {
+      const bool isGraph = kind != Kind::Operator;
       ::alarm(runtime && !isGraph ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
-      FuzzOutcome outcome = checkOne(isGraph, isGraph ? randomGraph(next) : randomOperator(next), next, directory,
-                                     native ? &*native : nullptr);
+      std::string text = modelOf(kind, next);
+      if (text.empty())
+        continue;
+      FuzzOutcome outcome = checkOne(isGraph, text, next, directory, native ? &*native : nullptr);
       shared->ran += outcome.ran;
       shared->compared += outcome.compared;
       if (outcome.finding.empty())
@@ -141,7 +163,7 @@ private:
 
   llvm::Error tell(uint64_t number, const std::string &finding) {
     ++findings;
-    std::string name = (isGraph ? "graph-" : "operator-") + std::to_string(number);
+    std::string name = kindNames[int(kind)] + ("-" + std::to_string(number));
     llvm::outs() << name << ": " << printable(finding, 600) << '\n';
     if (keep.empty())
       return llvm::Error::success();
@@ -151,7 +173,7 @@ private:
     std::string path = keep + "/" + name + ".origo";
     llvm::raw_fd_ostream os(path, code);
     if (!code)
-      os << (isGraph ? randomGraph(number) : randomOperator(number)), os.close(), code = os.error();
+      os << modelOf(kind, number), os.close(), code = os.error();
     os.clear_error();
     return code ? makeError(printable(path) + ": " + code.message()) : llvm::Error::success();
   }
@@ -190,17 +212,18 @@ int run() {
     llvm::outs() << (outcome.finding.empty() ? "no finding" : printable(outcome.finding, 2000)) << '\n';
     return outcome.finding.empty() ? 0 : 2;
   }
-  if (!graphs && !operators)
-    return fail("how many? Say --graphs=N or --operators=N; --help shows examples");
+  if (!graphs && !parts && !operators)
+    return fail("how many? Say --graphs=N, --parts=N or --operators=N; --help shows examples");
+  if (models.empty() != (parts == 0))
+    return fail("--parts=N and models go together: parts are taken of these");
   unsigned findings = 0;
-  for (bool isGraph : {true, false}) {
-    unsigned count = isGraph ? graphs : operators;
+  for (auto [kind, count] : {std::pair(Kind::Graph, +graphs), {Kind::Part, +parts}, {Kind::Operator, +operators}}) {
     if (!count)
       continue;
-    Fuzz fuzz(isGraph, runtime ? &*runtime : nullptr);
+    Fuzz fuzz(kind, runtime ? &*runtime : nullptr);
     if (llvm::Error error = fuzz.run(seed, count, scratch.path))
       return fail(std::move(error));
-    llvm::outs() << (isGraph ? "graphs: " : "operators: ") << count << ", of which " << fuzz.ran << " run; ";
+    llvm::outs() << kindNames[int(kind)] << "s: " << count << ", of which " << fuzz.ran << " run; ";
     if (runtime)
       llvm::outs() << fuzz.compared << " run in the native runtime, and " << fuzz.ended << " end it; ";
     llvm::outs() << fuzz.findings << " findings\n";
