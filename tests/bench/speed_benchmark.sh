@@ -6,7 +6,8 @@
 #   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK): one more column
 # A round runs one engine, then the other, and gives one ratio; ROUNDS=7 of them give the median and the interval that its mean lies in
 # with 95 %. Of a round counts the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
-# THREADS=1, OPTIMISE=1 (circle2circle -O1 before, for ours; the native runtime gets the file as it is), SECONDS_EACH=0.5 (an engine in a
+# THREADS=1, OPTIMISE=1 (both engines get what circle2circle -O1 makes of the file; how many times faster it is than the file as it is,
+# on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
 # "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each beyond those of the same program on
 # SMALL, a model of one operator.
@@ -27,6 +28,10 @@ tflite() { # MODEL MODE SECONDS
   timeout 300 "$native" "$1" "$threads" "$3" "$2" 2>/dev/null |
     awk -v column="$([[ $measure == median ]] && echo 2 || echo 1)" 'NF == 3 && $3 > 0 { time = $column } END { if (time) print time }'
 }
+# The delegate's own mode is refused where an operator is not XNNPACK's alone.
+bestMode() { # MODEL
+  for mode in 0 1; do time=$(tflite "$1" $mode 0.2); [[ -n $time ]] && echo "$time $mode"; done | sort -n | head -1 | cut -d' ' -f2
+}
 litert() { # MODEL RUNS
   timeout 300 node --no-liftoff "$oracle/tflite-oracle.mjs" "$1" --seed 1 --kernels xnnpack --repeat "$2" 2>/dev/null |
     sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
@@ -46,35 +51,46 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   name=$(basename "$model" .tflite)
   work_=$("$bin/circle-metrics" "$model" 2>/dev/null | awk '$1 == "macs" { print $2; exit }')
   [[ -n $work_ && $work_ -lt $least ]] && continue
-  mine=$model
+  asIs=$model
   if [[ ${OPTIMISE:-} == 1 ]]; then
-    mine=$work/$name.circle
-    "$bin/circle2circle" -O1 "$model" "$mine" >/dev/null 2>&1 || { echo "$name: left out: -O1 fails" >&2; continue; }
+    model=$work/$name.tflite
+    "$bin/circle2circle" -O1 --no-origin-json "$asIs" "$model" >/dev/null 2>&1 || { echo "$name: left out: -O1 fails" >&2; continue; }
   fi
-  once=$(ours "$mine" 3)
+  once=$(ours "$model" 3)
   [[ -n $once ]] || { echo "$name: left out: does not run here" >&2; continue; }
-  # The delegate's own mode is refused where an operator is not XNNPACK's alone.
-  best=$(for mode in 0 1; do time=$(tflite "$model" $mode 0.2); [[ -n $time ]] && echo "$time $mode"; done | sort -n | head -1 | cut -d' ' -f2)
+  best=$(bestMode "$model")
   [[ -n $best ]] || { echo "$name: left out: the native runtime does not run it" >&2; continue; }
   # So small a network measures the call, and so large a one nothing else.
   runs=$(awk -v ms="$once" -v s="$seconds" 'BEGIN { n = int(s * 1000 / (ms + 0.001)); print (n < 3 ? 3 : n > 20000 ? 20000 : n) }')
   : >"$work/times"
+  [[ $asIs == "$model" ]] && bestAsIs= || bestAsIs=$(bestMode "$asIs")
   for ((round = 0; round < rounds; ++round)); do
-    echo "$(ours "$mine" "$runs") $(tflite "$model" "$best" "$seconds")" >>"$work/times"
+    echo "$(ours "$model" "$runs") $(tflite "$model" "$best" "$seconds")" \
+      "${bestAsIs:+$(ours "$asIs" "$runs") $(tflite "$asIs" "$bestAsIs" "$seconds")}" >>"$work/times"
   done
   web=-
   [[ -n $oracle ]] && web=$(litert "$model" "$runs" | grep . || echo -)
-  echo "$name $best $(firstOurs "$mine") $(firstNative "$model" "$best") $web $(tr '\n' ' ' <"$work/times")"
+  echo "$name $best $(firstOurs "$model") $(firstNative "$model" "$best") $web $(tr '\n' ' ' <"$work/times")"
 done | python3 -c '
 import math, statistics, sys
 quantiles = [0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # of Student
 base_ours, base_native = (list(map(float, text.split())) for text in sys.argv[1:3])
-print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native | LiteRT, WebAssembly: ms |")
-print("|---|---|---|---|---|---|---|---|")
-all_, delegate, below = [], [], []
+worth = sys.argv[3] == "1"
+web_head = " LiteRT, WebAssembly: ms |" if sys.argv[4] else ""
+print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native |" + web_head
+      + (" as it is / -O1: here | native |" if worth else ""))
+print("|" + "---|" * (7 + bool(web_head) + 2 * worth))
+all_, delegate, below, worths = [], [], [], ([], [])
 for line in sys.stdin:
     name, mode, first, memory, native_first, native_memory, web, *times = line.split()
-    pairs = [(float(a), float(b)) for a, b in zip(times[::2], times[1::2])]
+    times = list(map(float, times))
+    each = 4 if worth else 2
+    pairs = list(zip(times[::each], times[1::each]))
+    more = ""
+    for engine in (0, 1) if worth else ():
+        log = statistics.median(math.log(b / a) for a, b in zip(times[engine::4], times[2 + engine::4]))
+        worths[engine].append(log)
+        more += " %.2f |" % math.exp(log)
     logs = [math.log(b / a) for a, b in pairs]
     mean = statistics.mean(logs)
     spread = quantiles[min(len(logs) - 1, 9)] * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
@@ -83,12 +99,14 @@ for line in sys.stdin:
     if mode == "1": delegate.append(math.log(ratio))
     if math.exp(mean + spread) < 1: below.append(name)
     mib = lambda kib, base: max(0, float(kib) - base[1]) / 1024
-    print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f | %s |" % (
+    print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f |%s" % (
         name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
         math.exp(mean - spread), math.exp(mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base_native[0]) * 1e3,
-        mib(memory, base_ours), mib(native_memory, base_native), web))
+        mib(memory, base_ours), mib(native_memory, base_native), (" %s |" % web if web_head else "") + more))
 mean = lambda logs: math.exp(statistics.mean(logs))
 print()
 if all_: print("native / here, geometric mean of %d: %.2f" % (len(all_), mean(all_)))
 if delegate: print("of %d that the delegate runs best: %.2f" % (len(delegate), mean(delegate)))
-print("below 1: " + (", ".join(below) or "none"))' "$baseOurs" "$baseNative"
+print("below 1: " + (", ".join(below) or "none"))
+if worths[0]: print("as it is / -O1, geometric mean: here %.2f, native %.2f" % (mean(worths[0]), mean(worths[1])))
+' "$baseOurs" "$baseNative" "${OPTIMISE:-}" "$oracle"
