@@ -88,6 +88,56 @@ TEST(FastWindows, Convolutions) {
   agree({{4, 4, 3}, 5, 7, 7}, false); // all windows are larger than the image
 }
 
+/// Of bytes: some of the sums reach the ends of int8.
+std::string byteConvolution(const Form &f, int zero) {
+  std::string scales, weights, bias;
+  int64_t taps = int64_t(f.height) * f.width * f.image.depth;
+  for (int c = 0; c < f.results; ++c) {
+    scales += (c ? ", " : "") + std::to_string(1 + c % 5) + "e-2";
+    bias += (c ? ", " : "") + std::to_string((c * 37 % 200 - 100) * 5);
+  }
+  for (int64_t i = 0; i < taps * f.results; ++i)
+    weights += (i ? ", " : "") + std::to_string((i * 83 + i / 7) % 255 - 127);
+  std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation);
+  return graph("%x: i8" + image(f.image).substr(3) + " q{scale=0.1, zero_point=" + std::to_string(zero) + "}",
+               "%w: i8[" + std::to_string(f.results) + "," + std::to_string(f.height) + "," + std::to_string(f.width) +
+                   "," + std::to_string(f.image.depth) + "] q{scale=[" + scales + "]" +
+                   (f.results == 1 ? "" : ", dim=0") + "} = const [" + weights + "]\n%b: i32[" +
+                   std::to_string(f.results) + "] = const [" + bias + "]\n%y: i8 q{scale=" +
+                   std::to_string(taps / 10 + 1) + ", zero_point=-9} = CONV_2D(%x, %w, %b) {padding=" + f.padding +
+                   ", stride_w=" + stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation +
+                   ", dilation_h_factor=" + dilation + ", fused_activation_function=" + f.activation + "}\n");
+}
+
+TEST(FastWindows, ConvolutionsOfBytes) {
+  auto agree = [](const Form &form) {
+    for (int zero : {-128, 5}) {
+      std::string text = byteConvolution(form, zero);
+      auto model = parse(text);
+      ASSERT_TRUE(model) << text;
+      for (unsigned threads : {1u, 2u}) {
+        CompileOptions options = fastOptions();
+        options.threads = threads;
+        Difference difference = compare(*model, text, 1, options);
+        ASSERT_TRUE(difference.ran) << text;
+        EXPECT_LE(difference.steps, 1) << text;
+        EXPECT_EQ(difference.coverage.fast.size(), 1u) << text;
+      }
+    }
+  };
+  for (int results : {1, 2, 15, 16, 17, 32, 33, 48})
+    for (int depth : {1, 3, 4, 21})
+      agree({{3, 5, depth}, results, 1, 1});
+  for (const char *padding : {"SAME", "VALID"})
+    for (int stride : {1, 2, 4})
+      for (int dilation : {1, 2})
+        if (stride == 1 || dilation == 1)
+          for (auto [height, width] : {std::pair(3, 3), std::pair(1, 4), std::pair(5, 2), std::pair(2, 1)})
+            agree({{11, 13, 5}, 18, height, width, stride, dilation, padding, "RELU"});
+  agree({{70, 60, 4}, 20, 3, 3, 2, 1, "SAME", "RELU6"}); // more than one task
+  agree({{4, 4, 3}, 5, 7, 7});                           // all windows are larger than the image
+}
+
 TEST(FastWindows, DepthwiseConvolutions) {
   for (int depth : {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 40})
     for (int width : {1, 7, 20, 45})
@@ -241,7 +291,10 @@ TEST(FastWindows, RectifiedTensorsShareMemory) {
 TEST(FastWindows, TheProcessorIsTheOneThatIsWanted) {
   const char *wanted = std::getenv("ORIGO_PROCESSOR");
   llvm::StringRef most = wanted ? wanted : "";
-  EXPECT_LE(processor(), most == "plain" ? Processor::Plain : most == "avx2" ? Processor::Avx2 : Processor::Avx512);
+  EXPECT_LE(processor(), most == "plain"    ? Processor::Plain
+                         : most == "avx2"   ? Processor::Avx2
+                         : most == "avx512" ? Processor::Avx512
+                                            : Processor::Vnni);
 #ifdef __x86_64__
   EXPECT_EQ(processor() == Processor::Plain, most == "plain" || !__builtin_cpu_supports("avx2"));
 #endif

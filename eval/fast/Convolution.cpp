@@ -38,8 +38,14 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
   for (int64_t zero : filter.quantization->zeroPoint)
     if (zero != 0)
       return nullptr;
-  if (!canRescale(in, filter, out))
+  if (!canRescale(in, filter, out) ||
+      (filter.perChannel() && filter.quantization->scale.size() != conv.groups * conv.groupOut))
     return nullptr;
+  llvm::SmallVector<float, 0> scales;
+  for (size_t c = 0; c < conv.groups * conv.groupOut && conv.groups == 1 && !conv.depthwise; ++c)
+    scales.push_back(in.scale() * filter.scaleOf(static_cast<int32_t>(c)) / out.scale());
+  if (auto own = byteConvolution(conv, in, out, *range, scales))
+    return own;
   std::tuple<int8_t, float> inputScale(static_cast<int8_t>(in.zeroPoint()), in.scale()),
       after(static_cast<int8_t>(out.zeroPoint()), out.scale());
   if (!filter.perChannel()) {
@@ -48,8 +54,6 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
         createConv<int8_t, int32_t>(xnn_create_convolution2d_nhwc_qs8, conv, *range, before, after), conv,
         xnn_setup_convolution2d_nhwc_qs8);
   }
-  if (filter.quantization->scale.size() != conv.groups * conv.groupOut)
-    return nullptr;
   auto before = std::tuple_cat(inputScale, std::tuple(filter.quantization->scale.data()));
   return convolution<int8_t>(
       createConv<int8_t, int32_t>(xnn_create_convolution2d_nhwc_qc8, conv, *range, before, after), conv,

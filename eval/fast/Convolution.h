@@ -84,6 +84,11 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
   return c;
 }
 
+/// CONV_2D of int8, of one group, in products of bytes; the numbers that XNNPACK's kernel computes. `scales`: by output
+/// channel, what a sum is multiplied by. Null: not for this processor, or not for such a convolution.
+std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
+                                            std::pair<int8_t, int8_t> range, llvm::ArrayRef<float> scales);
+
 /// `create(parameters of its own...)` with those that all convolutions have around them.
 template <class T, class Bias, class Create, class... Quantization>
 XnnOperator createConv(Create create, const Conv &c, std::pair<T, T> range, std::tuple<Quantization...> before,

@@ -253,7 +253,7 @@ private:
 std::unique_ptr<FastKernel> floatConvolution(const Conv &conv, std::pair<float, float> range) {
   if (processor() == Processor::Plain || conv.groups != 1)
     return nullptr;
-  return std::make_unique<Convolution>(conv, range, processor() == Processor::Avx512 ? 16 : 8);
+  return std::make_unique<Convolution>(conv, range, processor() >= Processor::Avx512 ? 16 : 8);
 }
 
 } // namespace origo::eval

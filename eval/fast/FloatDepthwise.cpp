@@ -175,7 +175,7 @@ private:
 } // namespace
 
 std::unique_ptr<FastKernel> floatDepthwise(const Conv &conv, std::pair<float, float> range) {
-  int64_t lanes = processor() == Processor::Avx512 ? 16 : 8;
+  int64_t lanes = processor() >= Processor::Avx512 ? 16 : 8;
   // XNNPACK is quicker where few channels are not side by side.
   if (processor() == Processor::Plain || conv.groupOut != 1 || (conv.groups < lanes && conv.strideW != 1))
     return nullptr;

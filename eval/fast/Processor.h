@@ -6,17 +6,19 @@ namespace origo::eval {
 #ifdef __x86_64__
 #define ORIGO_AVX2 [[gnu::target("avx2,fma")]]
 #define ORIGO_AVX512 [[gnu::target("avx512f,fma")]]
+#define ORIGO_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 #else
 #define ORIGO_AVX2
 #define ORIGO_AVX512
 #endif
 
-enum class Processor { Plain, Avx2, Avx512 };
-/// What this one has, or less where the environment says so, for tests: ORIGO_PROCESSOR is plain or avx2.
+/// Vnni: AVX-512 with products of bytes.
+enum class Processor { Plain, Avx2, Avx512, Vnni };
+/// What this one has, or less where the environment says so, for tests: ORIGO_PROCESSOR is plain, avx2 or avx512.
 Processor processor();
 
 template <class F> F forThisProcessor(F plain, F avx2, F avx512) {
-  return processor() == Processor::Avx512 ? avx512 : processor() == Processor::Avx2 ? avx2 : plain;
+  return processor() >= Processor::Avx512 ? avx512 : processor() == Processor::Avx2 ? avx2 : plain;
 }
 
 } // namespace origo::eval
