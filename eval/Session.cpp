@@ -14,7 +14,13 @@ State::State() : store(std::make_unique<StateStore>()) {}
 State::~State() = default;
 State::State(State &&) noexcept = default;
 State &State::operator=(State &&) noexcept = default;
-void State::reset() { store = std::make_unique<StateStore>(); }
+void State::reset() {
+  for (const auto &[value, bytes] : store->variables)
+    store->usedBytes -= bytes.size();
+  store->variables.clear();
+  store->calledOnce.clear();
+  store->resources = {};
+}
 
 std::optional<llvm::ArrayRef<uint8_t>> State::variable(const Value &value) const {
   auto found = store->variables.find(&value);
@@ -240,15 +246,15 @@ bool Session::runsOnce(llvm::StringRef signature) const {
   return false;
 }
 
-llvm::Expected<llvm::DenseSet<const Value *>> Session::always(llvm::StringRef signature) const {
+llvm::Expected<llvm::DenseSet<const Value *>> Session::always(llvm::StringRef signature, bool anyShape) const {
   auto entry = compiled->entry(signature);
   if (!entry)
     return entry.takeError();
   const Plan &plan = *(*entry)->plan;
   llvm::DenseSet<const Value *> all;
-  if ((*entry)->once && plan.shapesKnown)
+  if ((*entry)->once && (anyShape || plan.shapesKnown))
     for (const Slot &slot : plan.slots)
-      if (slot.shape && (slot.kind == Slot::Kind::Input || slot.kind == Slot::Kind::Computed))
+      if ((anyShape || slot.shape) && (slot.kind == Slot::Kind::Input || slot.kind == Slot::Kind::Computed))
         all.insert(slot.value);
   return all;
 }

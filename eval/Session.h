@@ -43,7 +43,7 @@ public:
   ~State();
   State(State &&) noexcept;
   State &operator=(State &&) noexcept;
-  /// As before the first run.
+  /// As before the first run, but for the memory.
   void reset();
   /// What a variable tensor holds; none: no run has used it yet.
   std::optional<llvm::ArrayRef<uint8_t>> variable(const Value &value) const;
@@ -119,8 +119,8 @@ public:
   llvm::Expected<const Subgraph *> graph(llvm::StringRef signature = {}) const;
   /// Does nothing call that graph, so that its tensors are computed once?
   bool runsOnce(llvm::StringRef signature = {}) const;
-  /// Then: its inputs and computed tensors that each run has in the shape that is known before.
-  llvm::Expected<llvm::DenseSet<const Value *>> always(llvm::StringRef signature = {}) const;
+  /// Then: its inputs and computed tensors that each run has; without `anyShape`, in the shape that is known before.
+  llvm::Expected<llvm::DenseSet<const Value *>> always(llvm::StringRef signature = {}, bool anyShape = false) const;
 
   /// All outputs, in the order of outputs().
   llvm::Expected<std::vector<NamedTensor>> run(const Inputs &inputs, const RunOptions &options = {}) const;

@@ -174,7 +174,7 @@ private:
   }
 };
 
-Walk::Walk(const Session &session, RunOptions run, std::vector<OwnedTensor> given,
+Walk::Walk(const Session &session, RunOptions run, std::vector<TensorRef> given,
            std::function<bool(const Value &)> wants)
     : session(session), options(std::move(run)), inputs(std::move(given)), wants(std::move(wants)),
       stack(std::make_unique<Stack>(*this)) {
@@ -188,7 +188,7 @@ void Walk::runAll() {
       options.observer(op, value, tensor);
     observe(value, tensor);
   };
-  outputs.emplace(session.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), run));
+  outputs.emplace(session.run(inputs, run));
   stop.reset();
   done = true;
 }

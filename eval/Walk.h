@@ -17,8 +17,8 @@ public:
   };
 
   /// Stops only where `wants` says so. The observer of `run` sees every tensor before that. With `onlyReads` nobody
-  /// writes at a stop either.
-  Walk(const Session &session, RunOptions run, std::vector<OwnedTensor> inputs,
+  /// writes at a stop either. The bytes of the inputs outlive it.
+  Walk(const Session &session, RunOptions run, std::vector<TensorRef> inputs,
        std::function<bool(const Value &)> wants);
   /// Lets it run on to its end.
   ~Walk();
@@ -29,15 +29,13 @@ public:
   /// Where it stands; null before the first stop and at the end.
   const Stop *at() const { return stop ? &*stop : nullptr; }
   bool ended() const { return done; }
-  /// What it was given.
-  llvm::MutableArrayRef<OwnedTensor> given() { return inputs; }
   /// Runs on without stopping; the outputs, or why there are none. Once.
   llvm::Expected<std::vector<NamedTensor>> finish();
 
 private:
   const Session &session;
   RunOptions options;
-  std::vector<OwnedTensor> inputs;
+  std::vector<TensorRef> inputs;
   std::function<bool(const Value &)> wants;
   const Subgraph *once; ///< whose tensors are computed once
   llvm::DenseMap<const Value *, unsigned> times;

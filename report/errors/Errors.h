@@ -49,11 +49,11 @@ public:
   const Pairs &pairs() const;
 
   /// Runs all on a record: the source's inputs in the order of inputs(). `own`: takes own errors.
-  llvm::Error add(llvm::StringRef signature, std::vector<eval::OwnedTensor> inputs, OwnErrors *own = nullptr);
+  llvm::Error add(llvm::StringRef signature, llvm::ArrayRef<eval::OwnedTensor> inputs, OwnErrors *own = nullptr);
   /// The same where the result ran elsewhere: `replace` writes into each tensor that the result computes here what it
   /// was there. What it leaves alone is computed from the others. Own error is what the tensor is off from what the
   /// source's operator makes of the result's operands.
-  llvm::Error addReplaced(llvm::StringRef signature, std::vector<eval::OwnedTensor> inputs, eval::Observer replace);
+  llvm::Error addReplaced(llvm::StringRef signature, llvm::ArrayRef<eval::OwnedTensor> inputs, eval::Observer replace);
   /// Ends a record, which is all that was added since the one before.
   void endRecord();
   /// Adds the effect of each layer's own error in a record to what is known of it.

@@ -4,10 +4,12 @@
 #include "eval/fast/Processor.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -16,69 +18,105 @@ namespace origo::report {
 
 namespace {
 
-/// Eight sums side by side: the order of addition is the same for all processors.
-constexpr size_t lanes = 8;
+// What most tensors are is compared in floats, sixteen side by side, in blocks: sums of so few are right in seven
+// digits. What a block adds up to is added in doubles. The order of addition is the same for all processors.
+constexpr size_t lanes = 16, blockSize = 512;
 
 struct LaneSums {
-  double absolute[lanes] = {}, squares[lanes] = {}, most[lanes] = {}, both[lanes] = {}, first[lanes] = {},
-         second[lanes] = {}, low[lanes], high[lanes];
-  LaneSums() {
-    std::fill_n(low, lanes, INFINITY);
-    std::fill_n(high, lanes, -INFINITY);
-  }
+  double absolute[lanes] = {}, squares[lanes] = {}, both[lanes] = {}, first[lanes] = {}, second[lanes] = {};
+  float most[lanes], low[lanes], high[lanes];
 };
 
-/// Real numbers of elements that lie side by side.
-template <class T> struct Elements {
-  const T *data;
-  double zero = 0, scale = 1;
+/// Integers k that stand for (k - zero) * scale. The scale is cut into parts of so few bits that each product is exact;
+/// so the difference to a float that is near loses nothing, either.
+template <class T> struct Stored {
   static constexpr bool isAffine = !std::is_floating_point_v<T>;
+  static constexpr size_t parts = !isAffine ? 0 : sizeof(T) == 1 ? 2 : 3;
+  const T *data;
+  float zero = 0, scale = 1;
+  float part[3] = {1};
+
+  explicit Stored(const eval::Tensor &tensor) : data(tensor.as<T>().data()) {
+    if (!eval::isQuantized(tensor))
+      return;
+    zero = static_cast<float>(tensor.zeroPointOf(0));
+    scale = tensor.scaleOf(0);
+    float rest = scale;
+    for (size_t i = 0; i < parts; ++i) {
+      // A difference of stored bytes has 8 bits, so that products with 16 are exact; one of words 16.
+      uint32_t kept = parts == 2 ? 0xffffff00 : 0xffff0000;
+      part[i] = i + 1 < parts ? llvm::bit_cast<float>(llvm::bit_cast<uint32_t>(rest) & kept) : rest;
+      rest -= part[i];
+    }
+  }
   double operator[](size_t i) const {
     auto x = static_cast<double>(data[i]);
-    return isAffine ? (x - zero) * scale : x;
+    return isAffine ? (x - double(zero)) * double(scale) : x;
   }
 };
-using Doubles = Elements<double>;
 
-// What a processor has for as many elements as one of its registers takes doubles. Of small integers as words, for which
-// there are instructions. The compiler's own conversion of vectors takes them apart.
+// What a processor has for as many elements as one of its registers takes floats.
 #define ORIGO_ALWAYS inline __attribute__((always_inline))
 namespace plain {
-using Vector = double __attribute__((vector_size(16)));
+using Vector = float __attribute__((vector_size(16)));
+ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return x > y ? x : y; }
+ORIGO_ALWAYS Vector less(Vector x, Vector y) { return x < y ? x : y; }
 template <class T> ORIGO_ALWAYS Vector widen(const T *from) {
-  return Vector{static_cast<double>(from[0]), static_cast<double>(from[1])};
+  return Vector{static_cast<float>(from[0]), static_cast<float>(from[1]), static_cast<float>(from[2]),
+                static_cast<float>(from[3])};
+}
+ORIGO_ALWAYS void addTo(double *to, Vector x) {
+  for (size_t i = 0; i < 4; ++i)
+    to[i] += x[i];
 }
 } // namespace plain
 #ifdef __x86_64__
 namespace avx2 {
-using Vector = double __attribute__((vector_size(32)));
-using Words = __m128i;
-ORIGO_AVX2 ORIGO_ALWAYS Words four(const void *from) {
-  int32_t bytes;
-  std::memcpy(&bytes, from, sizeof(bytes));
-  return _mm_cvtsi32_si128(bytes);
+using Vector = float __attribute__((vector_size(32)));
+ORIGO_AVX2 ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return _mm256_max_ps(x, y); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector less(Vector x, Vector y) { return _mm256_min_ps(x, y); }
+ORIGO_AVX2 ORIGO_ALWAYS __m128i eight(const void *from) { return _mm_loadl_epi64(static_cast<const __m128i *>(from)); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const float *from) { return _mm256_loadu_ps(from); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int8_t *from) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight(from)));
 }
-ORIGO_AVX2 ORIGO_ALWAYS Vector ofWords(Words words) { return _mm256_cvtepi32_pd(words); }
-ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const double *from) { return _mm256_loadu_pd(from); }
-ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const float *from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
-ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int8_t *from) { return ofWords(_mm_cvtepi8_epi32(four(from))); }
-ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const uint8_t *from) { return ofWords(_mm_cvtepu8_epi32(four(from))); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const uint8_t *from) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(eight(from)));
+}
 ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int16_t *from) {
-  return ofWords(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(from))));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from))));
+}
+ORIGO_AVX2 ORIGO_ALWAYS void addFour(double *to, __m128 x) {
+  _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), _mm256_cvtps_pd(x)));
+}
+ORIGO_AVX2 ORIGO_ALWAYS void addTo(double *to, Vector x) {
+  addFour(to, _mm256_castps256_ps128(x));
+  addFour(to + 4, _mm256_extractf128_ps(x, 1));
 }
 } // namespace avx2
 namespace avx512 {
-using Vector = double __attribute__((vector_size(64)));
-ORIGO_AVX512 ORIGO_ALWAYS __m128i eight(const void *from) {
-  return _mm_loadl_epi64(static_cast<const __m128i *>(from));
+using Vector = float __attribute__((vector_size(64)));
+ORIGO_AVX512 ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return _mm512_max_ps(x, y); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector less(Vector x, Vector y) { return _mm512_min_ps(x, y); }
+ORIGO_AVX512 ORIGO_ALWAYS __m128i sixteen(const void *from) {
+  return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
-ORIGO_AVX512 ORIGO_ALWAYS Vector ofWords(__m256i words) { return _mm512_cvtepi32_pd(words); }
-ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const double *from) { return _mm512_loadu_pd(from); }
-ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const float *from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
-ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const int8_t *from) { return ofWords(_mm256_cvtepi8_epi32(eight(from))); }
-ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const uint8_t *from) { return ofWords(_mm256_cvtepu8_epi32(eight(from))); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const float *from) { return _mm512_loadu_ps(from); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const int8_t *from) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen(from)));
+}
+ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const uint8_t *from) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(sixteen(from)));
+}
 ORIGO_AVX512 ORIGO_ALWAYS Vector widen(const int16_t *from) {
-  return ofWords(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from))));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from))));
+}
+ORIGO_AVX512 ORIGO_ALWAYS void addEight(double *to, __m256d x) {
+  _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), _mm512_cvtps_pd(_mm256_castpd_ps(x))));
+}
+ORIGO_AVX512 ORIGO_ALWAYS void addTo(double *to, Vector x) {
+  addEight(to, _mm512_castpd512_pd256(_mm512_castps_pd(x)));
+  addEight(to + 8, _mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
 }
 } // namespace avx512
 #else
@@ -86,164 +124,158 @@ namespace avx2 = plain;
 namespace avx512 = plain;
 #endif
 
-/// As many sums as there are lanes, in registers of a processor.
-template <class Vector> struct Sums {
-  static constexpr size_t each = sizeof(Vector) / sizeof(double), count = lanes / each;
+/// As many numbers as there are lanes, in registers of a processor.
+template <class Vector> struct Registers {
+  static constexpr size_t each = sizeof(Vector) / sizeof(float), count = lanes / each;
   Vector in[count];
-  ORIGO_ALWAYS explicit Sums(const double *from) { std::memcpy(in, from, sizeof(in)); }
-  ORIGO_ALWAYS void store(double *to) const { std::memcpy(to, in, sizeof(in)); }
+  ORIGO_ALWAYS explicit Registers(float all) {
+    for (Vector &vector : in)
+      vector = Vector{} + all;
+  }
+  ORIGO_ALWAYS void store(float *to) const { std::memcpy(to, in, sizeof(in)); }
 };
 
-// add: false, and nothing is added: something is not finite, or so great that its square is not. A macro, as a function
-// for all processors could not call what only one of them has.
-#define ORIGO_ADD_FINITE(processor, target)                                                                            \
+// sumsOf: of `size` elements, a multiple of the lanes; those with numbers of `have` without its scale. A macro, as a
+// function for all processors could not call what only one of them has.
+#define ORIGO_SUMS(processor, target)                                                                                  \
   namespace processor {                                                                                                \
-  template <class T> target ORIGO_ALWAYS Vector load(const Elements<T> &elements, size_t i) {                          \
-    Vector x = widen(elements.data + i);                                                                               \
-    if constexpr (Elements<T>::isAffine)                                                                               \
-      x = (x - elements.zero) * elements.scale;                                                                        \
-    return x;                                                                                                          \
-  }                                                                                                                    \
-  template <class X, class Y>                                                                                          \
-  target bool add(LaneSums &sums, const X &reference, const Y &have, size_t begin, size_t end) {                       \
-    using Registers = Sums<Vector>;                                                                                    \
-    Registers absolute(sums.absolute), squares(sums.squares), most(sums.most), both(sums.both), first(sums.first),     \
-        second(sums.second), low(sums.low), high(sums.high);                                                           \
-    for (size_t i = begin; i < end; i += lanes)                                                                        \
-      for (size_t k = 0; k < Registers::count; ++k) {                                                                  \
-        Vector x = load(reference, i + k * Registers::each), y = load(have, i + k * Registers::each);                  \
-        Vector more = x - y, less = y - x, off = more > less ? more : less;                                            \
-        absolute.in[k] += off;                                                                                         \
-        squares.in[k] += off * off;                                                                                    \
-        most.in[k] = off > most.in[k] ? off : most.in[k];                                                              \
-        low.in[k] = x < low.in[k] ? x : low.in[k];                                                                     \
-        high.in[k] = x > high.in[k] ? x : high.in[k];                                                                  \
-        both.in[k] += x * y;                                                                                           \
-        first.in[k] += x * x;                                                                                          \
-        second.in[k] += y * y;                                                                                         \
+  template <class Y> target void sumsOf(LaneSums &to, const float *reference, const Y &have, size_t size) {            \
+    using Bits = int32_t __attribute__((vector_size(sizeof(Vector))));                                                 \
+    using Sums = Registers<Vector>;                                                                                    \
+    Sums most(0), low(INFINITY), high(-INFINITY);                                                                      \
+    for (size_t i = 0; i < size;) {                                                                                    \
+      Sums absolute(0), squares(0), both(0), first(0), second(0);                                                      \
+      for (size_t end = std::min(i + blockSize, size); i < end; i += lanes)                                            \
+        for (size_t r = 0; r < Sums::count; ++r) {                                                                     \
+          Vector x = widen(reference + i + r * Sums::each), y = widen(have.data + i + r * Sums::each), off = x;        \
+          if constexpr (Y::isAffine) {                                                                                 \
+            y -= have.zero;                                                                                            \
+            for (size_t p = 0; p < Y::parts; ++p)                                                                      \
+              off -= y * have.part[p];                                                                                 \
+          } else {                                                                                                     \
+            off -= y;                                                                                                  \
+          }                                                                                                            \
+          off = (Vector)((Bits)off & 0x7fffffff);                                                                      \
+          absolute.in[r] += off;                                                                                       \
+          squares.in[r] += off * off;                                                                                  \
+          both.in[r] += x * y;                                                                                         \
+          first.in[r] += x * x;                                                                                        \
+          second.in[r] += y * y;                                                                                       \
+          most.in[r] = greater(off, most.in[r]);                                                                       \
+          low.in[r] = less(x, low.in[r]);                                                                              \
+          high.in[r] = greater(x, high.in[r]);                                                                         \
+        }                                                                                                              \
+      for (size_t r = 0; r < Sums::count; ++r) {                                                                       \
+        addTo(to.absolute + r * Sums::each, absolute.in[r]);                                                           \
+        addTo(to.squares + r * Sums::each, squares.in[r]);                                                             \
+        addTo(to.both + r * Sums::each, both.in[r]);                                                                   \
+        addTo(to.first + r * Sums::each, first.in[r]);                                                                 \
+        addTo(to.second + r * Sums::each, second.in[r]);                                                               \
       }                                                                                                                \
-    for (size_t k = 0; k < Registers::count; ++k) {                                                                    \
-      Vector odd = (first.in[k] - first.in[k]) + (second.in[k] - second.in[k]);                                        \
-      for (size_t i = 0; i < Registers::each; ++i)                                                                     \
-        if (odd[i] != 0)                                                                                               \
-          return false;                                                                                                \
     }                                                                                                                  \
-    absolute.store(sums.absolute);                                                                                     \
-    squares.store(sums.squares);                                                                                       \
-    most.store(sums.most);                                                                                             \
-    both.store(sums.both);                                                                                             \
-    first.store(sums.first);                                                                                           \
-    second.store(sums.second);                                                                                         \
-    low.store(sums.low);                                                                                               \
-    high.store(sums.high);                                                                                             \
-    return true;                                                                                                       \
+    most.store(to.most);                                                                                               \
+    low.store(to.low);                                                                                                 \
+    high.store(to.high);                                                                                               \
   }                                                                                                                    \
   }
-ORIGO_ADD_FINITE(plain, )
+ORIGO_SUMS(plain, )
 #ifdef __x86_64__
-ORIGO_ADD_FINITE(avx2, ORIGO_AVX2)
-ORIGO_ADD_FINITE(avx512, ORIGO_AVX512)
+ORIGO_SUMS(avx2, ORIGO_AVX2)
+ORIGO_SUMS(avx512, ORIGO_AVX512)
 #endif
-#undef ORIGO_ADD_FINITE
+#undef ORIGO_SUMS
 
-/// One by one, without those that are not finite; how many are so in one of the two only.
-template <class X, class Y>
-uint64_t addSome(LaneSums &sums, const X &reference, const Y &have, size_t begin, size_t end) {
-  uint64_t odd = 0;
+double sumOf(llvm::ArrayRef<double> all) { return std::accumulate(all.begin(), all.end(), 0.); }
+
+/// Neither infinite nor so great or small that its square has fewer digits.
+bool isSquared(float most) { return most == 0 || (most > 1e-12f && most < 1e15f); }
+
+/// False, and nothing is added: in floats, that would not be right.
+template <class Y> bool addSums(RecordSums &to, const LaneSums &sums, const Y &have) {
+  double absolute = sumOf(sums.absolute), second = sumOf(sums.second), scale = have.scale;
+  float most = *std::max_element(sums.most, std::end(sums.most));
+  float low = *std::min_element(sums.low, std::end(sums.low)), high = *std::max_element(sums.high, std::end(sums.high));
+  bool right = std::isfinite(absolute) && isSquared(most) && isSquared(std::max(-low, high)) &&
+               (Y::isAffine || second > 1e-24 || most == 0);
+  if (!right)
+    return false;
+  to.absolute += absolute;
+  to.squares += sumOf(sums.squares);
+  to.both += sumOf(sums.both) * scale;
+  to.first += sumOf(sums.first);
+  to.second += second * scale * scale;
+  to.most = std::max<double>(to.most, most);
+  to.low = std::min<double>(to.low, low);
+  to.high = std::max<double>(to.high, high);
+  return true;
+}
+
+/// One by one, in doubles.
+template <class X, class Y> void addEach(RecordSums &to, const X &reference, const Y &have, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
     double x = reference[i], y = have[i];
     if (!std::isfinite(x) || !std::isfinite(y)) {
-      odd += !(x == y || (std::isnan(x) && std::isnan(y)));
+      to.odd += !(x == y || (std::isnan(x) && std::isnan(y)));
       continue;
     }
     double off = std::fabs(x - y);
-    sums.absolute[0] += off;
-    sums.squares[0] += off * off;
-    sums.most[0] = std::max<double>(sums.most[0], off);
-    sums.low[0] = std::min<double>(sums.low[0], x);
-    sums.high[0] = std::max<double>(sums.high[0], x);
-    sums.both[0] += x * y;
-    sums.first[0] += x * x;
-    sums.second[0] += y * y;
+    to.absolute += off;
+    to.squares += off * off;
+    to.most = std::max(to.most, off);
+    to.low = std::min(to.low, x);
+    to.high = std::max(to.high, x);
+    to.both += x * y;
+    to.first += x * x;
+    to.second += y * y;
   }
-  return odd;
 }
 
-double sumOf(const double *all) {
-  return ((all[0] + all[1]) + (all[2] + all[3])) + ((all[4] + all[5]) + (all[6] + all[7]));
-}
-double leastOf(const double *all) {
-  double least = all[0];
-  for (size_t i = 1; i < lanes; ++i)
-    least = std::min<double>(least, all[i]);
-  return least;
-}
-double mostOf(const double *all) {
-  double most = all[0];
-  for (size_t i = 1; i < lanes; ++i)
-    most = std::max<double>(most, all[i]);
-  return most;
-}
-
-template <class X, class Y> void addAll(RecordSums &to, const X &reference, const Y &have, size_t size) {
-  auto add = eval::forThisProcessor(plain::add<X, Y>, avx2::add<X, Y>, avx512::add<X, Y>);
+void addCount(RecordSums &to, size_t size) {
   if (to.count == 0) {
     to.low = INFINITY;
     to.high = -INFINITY;
   }
   to.count += size;
-  LaneSums sums;
-  constexpr size_t block = 4096; // which is gone through again if something in it is not finite
-  for (size_t begin = 0; begin < size; begin += block) {
-    size_t end = std::min(begin + block, size), whole = begin + (end - begin) / lanes * lanes;
-    if (whole != begin && !add(sums, reference, have, begin, whole))
-      whole = begin;
-    to.odd += addSome(sums, reference, have, whole, end);
-  }
-  to.absolute += sumOf(sums.absolute);
-  to.squares += sumOf(sums.squares);
-  to.both += sumOf(sums.both);
-  to.first += sumOf(sums.first);
-  to.second += sumOf(sums.second);
-  to.most = std::max(to.most, mostOf(sums.most));
-  to.low = std::min(to.low, leastOf(sums.low));
-  to.high = std::max(to.high, mostOf(sums.high));
 }
 
-template <class T> Elements<T> elementsOf(const eval::Tensor &tensor) {
-  Elements<T> elements{tensor.as<T>().data()};
-  if (eval::isQuantized(tensor)) {
-    elements.zero = tensor.zeroPointOf(0);
-    elements.scale = tensor.scaleOf(0);
+template <class T> bool addStored(RecordSums &to, const eval::Tensor &reference, const eval::Tensor &tensor) {
+  const float *x = reference.as<float>().data();
+  Stored<T> have(tensor);
+  auto size = static_cast<size_t>(reference.count()), whole = size / lanes * lanes;
+  addCount(to, size);
+  if (whole != 0) {
+    LaneSums sums;
+    eval::forThisProcessor(plain::sumsOf<Stored<T>>, avx2::sumsOf<Stored<T>>, avx512::sumsOf<Stored<T>>)(sums, x, have,
+                                                                                                         whole);
+    if (!addSums(to, sums, have))
+      whole = 0;
   }
-  return elements;
+  addEach(to, x, have, whole, size);
+  return true;
 }
 
 } // namespace
 
 void RecordSums::add(llvm::ArrayRef<double> reference, llvm::ArrayRef<double> have) {
-  addAll(*this, Doubles{reference.data()}, Doubles{have.data()}, std::min(reference.size(), have.size()));
+  size_t size = std::min(reference.size(), have.size());
+  addCount(*this, size);
+  addEach(*this, reference, have, 0, size);
 }
 
 bool RecordSums::add(const eval::Tensor &reference, const eval::Tensor &have) {
   if (reference.count() != have.count())
     return false;
-  auto size = static_cast<size_t>(reference.count());
   // What most tensors are; the others go by lists of their numbers.
   if (reference.type == TensorType::FLOAT32 && !have.perChannel())
     switch (have.type) {
     case TensorType::FLOAT32:
-      addAll(*this, elementsOf<float>(reference), elementsOf<float>(have), size);
-      return true;
+      return addStored<float>(*this, reference, have);
     case TensorType::INT8:
-      addAll(*this, elementsOf<float>(reference), elementsOf<int8_t>(have), size);
-      return true;
+      return addStored<int8_t>(*this, reference, have);
     case TensorType::UINT8:
-      addAll(*this, elementsOf<float>(reference), elementsOf<uint8_t>(have), size);
-      return true;
+      return addStored<uint8_t>(*this, reference, have);
     case TensorType::INT16:
-      addAll(*this, elementsOf<float>(reference), elementsOf<int16_t>(have), size);
-      return true;
+      return addStored<int16_t>(*this, reference, have);
     default:
       break;
     }

@@ -21,23 +21,59 @@ Tensor viewOf(const Value &value, const Shape &shape, llvm::MutableArrayRef<uint
 
 Tensor viewOf(const Value &value, OwnedTensor &owned) { return viewOf(value, owned.shape, owned.bytes); }
 
-llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Pairs &pairs, RunOptions run,
-                                                           std::vector<OwnedTensor> inputs,
-                                                           std::function<bool(const Value &)> asked) {
+Tensor viewOf(const Value &value, const TensorRef &ref) {
+  return viewOf(value, ref.shape, {const_cast<uint8_t *>(ref.bytes.data()), ref.bytes.size()});
+}
+
+Readings::Readings(const Pairs &pairs) : Readings(pairs, {}, [](const Value &) { return true; }) {}
+
+Readings::Readings(const Pairs &pairs, const llvm::DenseSet<const Value *> &always,
+                   llvm::function_ref<bool(const Value &)> asked)
+    : pairs(&pairs) {
+  for (const auto &[source, counterparts] : pairs.all()) {
+    if (!asked(*source))
+      continue;
+    if (const Counterpart *one = pairs.deciding(*source, always)) {
+      decided[source] = one;
+      ++readers[one->value];
+    } else {
+      for (const Counterpart &counterpart : counterparts)
+        ++readers[counterpart.value];
+    }
+  }
+}
+
+llvm::Expected<Readings> Readings::of(const Pairs &pairs, const Session &result, llvm::StringRef signature,
+                                      llvm::function_ref<bool(const Value &)> asked) {
+  auto always = result.always(signature, true);
+  if (!always)
+    return always.takeError();
+  return Readings(pairs, *always, asked);
+}
+
+llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> Readings::holders(const Place &source) const {
+  if (const Counterpart *one = only(source))
+    return {{one, 0}};
+  return pairs->holders(source);
+}
+
+llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &session, const Readings &readings,
+                                                           RunOptions run, std::vector<TensorRef> inputs) {
   auto ports = session.inputs(run.signature);
   if (!ports)
     return ports.takeError();
-  std::unique_ptr<LiveResult> live(new LiveResult(pairs, std::move(asked)));
-  live->run.emplace(session, std::move(run), std::move(inputs),
-                    [&reads = *live](const Value &value) { return (reads.readers = reads.readersOf(value)) != 0; });
-  for (auto [port, tensor] : llvm::zip(*ports, live->run->given()))
-    if (size_t readers = live->readersOf(*port.value))
+  std::unique_ptr<LiveResult> live(new LiveResult(readings));
+  for (auto [port, tensor] : llvm::zip(*ports, inputs))
+    if (size_t readers = readings.readersOf(*port.value))
       live->kept[{port.value, 0}] = {viewOf(*port.value, tensor), readers, {}};
+  live->run.emplace(session, std::move(run), std::move(inputs), [&reads = *live](const Value &value) {
+    return (reads.readers = reads.readings.readersOf(value)) != 0;
+  });
   return live;
 }
 
 void LiveResult::keep(const Walk::Stop &stop) {
-  size_t readers = readersOf(*stop.value);
+  size_t readers = readings.readersOf(*stop.value);
   if (!readers)
     return;
   Kept &now = kept[{stop.value, stop.time}];
@@ -55,7 +91,7 @@ void LiveResult::goOn() {
 }
 
 void LiveResult::goTo(const Place &place) {
-  for (auto [counterpart, time] : pairs.holders(place))
+  for (auto [counterpart, time] : readings.holders(place))
     while (!find({counterpart->value, time}) && !run->ended())
       goOn();
 }
@@ -82,7 +118,7 @@ const Tensor *LiveResult::find(const Place &place) const {
 }
 
 const Tensor *LiveResult::straight(const Place &place, const Tensor &source) const {
-  auto holders = pairs.holders(place);
+  auto holders = readings.holders(place);
   for (auto [counterpart, time] : llvm::reverse(holders))
     if (const Tensor *tensor = find({counterpart->value, time})) {
       auto way = wayAlong(source, counterpart->steps, *tensor);
@@ -105,17 +141,15 @@ bool LiveResult::copy(const Place &place, Tensor &source) {
 }
 
 bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &sums) {
-  // Most tensors have one counterpart, which the run comes to next.
-  if (auto all = pairs.of(*place.first); all.size() == 1 && place.second == 0) {
-    Place one{all[0].value, 0};
+  // Of most tensors one counterpart counts, which the run comes to next.
+  if (const Counterpart *only = readings.only(place)) {
+    Place one{only->value, 0};
     while (!find(one) && !run->ended())
       goOn();
-    if (standsAt(one)) {
-      auto way = wayAlong(source, all[0].steps, *run->at()->tensor);
-      if (way && way->straight && sums.add(source, *run->at()->tensor)) {
-        wanted -= wanted != 0;
-        return true;
-      }
+    if (standsAt(one) && llvm::ArrayRef(source.shape) == llvm::ArrayRef(run->at()->tensor->shape) &&
+        sums.add(source, *run->at()->tensor)) {
+      wanted -= wanted != 0;
+      return true;
     }
   }
   bool measured = measureHolders(place, source, sums);
@@ -138,14 +172,14 @@ bool LiveResult::measureHolders(const Place &place, const Tensor &source, Record
 bool LiveResult::readSoFar(const Place &place, const Tensor &source, Numbers &numbers) const {
   bool any = false;
   std::vector<bool> known(numbers.size(), true);
-  for (auto [counterpart, time] : pairs.holders(place))
+  for (auto [counterpart, time] : readings.holders(place))
     if (const Tensor *tensor = find({counterpart->value, time}))
       any |= numbersOfSource(source, *counterpart, *tensor, numbers, known);
   return any;
 }
 
 void LiveResult::release(const Place &place) {
-  for (auto [counterpart, time] : pairs.holders(place))
+  for (auto [counterpart, time] : readings.holders(place))
     if (auto found = kept.find({counterpart->value, time}); found != kept.end()) {
       if (--found->second.readers == 0)
         kept.erase(found);
@@ -157,14 +191,14 @@ void LiveResult::release(const Place &place) {
 namespace {
 
 /// An input as the other model stores it; `to` leads from the source's numbers, `back` to them.
-llvm::Expected<OwnedTensor> convert(const Port &source, const Port &result, const Counterpart &way, OwnedTensor input,
-                                    bool toResult) {
+llvm::Expected<OwnedTensor> convert(const Port &source, const Port &result, const Counterpart &way,
+                                    const OwnedTensor &input, bool toResult) {
   const Port &from = toResult ? source : result, &to = toResult ? result : source;
   OwnedTensor made{to.type, input.shape, {}};
   if (!way.steps.empty() && to.value->isStatic())
     made.shape.assign(to.value->shape.begin(), to.value->shape.end());
   made.bytes.resize(static_cast<size_t>(product(made.shape)) * bitsPerElement(to.type).value_or(0) / 8);
-  Tensor have = viewOf(*from.value, input), want = viewOf(*to.value, made);
+  Tensor have = viewOf(*from.value, TensorRef(input)), want = viewOf(*to.value, made);
   bool done = false;
   if (toResult) {
     auto numbers = realNumbers(have);
@@ -180,12 +214,24 @@ llvm::Expected<OwnedTensor> convert(const Port &source, const Port &result, cons
   return made;
 }
 
-llvm::Expected<std::vector<OwnedTensor>> convertAll(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
-                                                    const Pairs &pairs, std::vector<OwnedTensor> inputs,
-                                                    bool toResult) {
+llvm::Expected<std::vector<OwnedTensor>> withMade(std::vector<OwnedTensor> inputs,
+                                                  llvm::Expected<std::map<size_t, OwnedTensor>> made) {
+  if (!made)
+    return made.takeError();
+  for (auto &[i, other] : *made)
+    inputs[i] = std::move(other);
+  return inputs;
+}
+
+} // namespace
+
+llvm::Expected<std::map<size_t, OwnedTensor>> inputsMade(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
+                                                         const Pairs &pairs, llvm::ArrayRef<OwnedTensor> inputs,
+                                                         bool forResult) {
   if (source.size() != result.size() || inputs.size() != source.size())
     return makeError("the two models have " + llvm::Twine(source.size()) + " and " + llvm::Twine(result.size()) +
                      " inputs; only models of the same inputs are compared");
+  std::map<size_t, OwnedTensor> all;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port &from = source[i], &to = result[i];
     auto ways = pairs.of(*from.value);
@@ -193,24 +239,24 @@ llvm::Expected<std::vector<OwnedTensor>> convertAll(llvm::ArrayRef<Port> source,
     Counterpart way = known != ways.end() ? *known : Counterpart{to.value, {}};
     if (from.type == to.type && sameQuantization(from.value->quantization, to.value->quantization) && way.steps.empty())
       continue;
-    auto made = convert(from, to, way, std::move(inputs[i]), toResult);
+    auto made = convert(from, to, way, inputs[i], forResult);
     if (!made)
       return made.takeError();
-    inputs[i] = std::move(*made);
+    all[i] = std::move(*made);
   }
-  return inputs;
+  return all;
 }
-
-} // namespace
 
 llvm::Expected<std::vector<OwnedTensor>> inputsOfResult(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
                                                         const Pairs &pairs, std::vector<OwnedTensor> inputs) {
-  return convertAll(source, result, pairs, std::move(inputs), true);
+  auto made = inputsMade(source, result, pairs, inputs, true);
+  return withMade(std::move(inputs), std::move(made));
 }
 
 llvm::Expected<std::vector<OwnedTensor>> inputsOfSource(llvm::ArrayRef<Port> source, llvm::ArrayRef<Port> result,
                                                         const Pairs &pairs, std::vector<OwnedTensor> inputs) {
-  return convertAll(source, result, pairs, std::move(inputs), false);
+  auto made = inputsMade(source, result, pairs, inputs, false);
+  return withMade(std::move(inputs), std::move(made));
 }
 
 } // namespace origo::report

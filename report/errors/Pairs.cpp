@@ -170,6 +170,15 @@ llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> Pairs::holders(co
   return list;
 }
 
+const Counterpart *Pairs::deciding(const Value &source, const llvm::DenseSet<const Value *> &always) const {
+  auto all = of(source);
+  if (all.empty() || inlined(source))
+    return nullptr;
+  const Counterpart &last = all.back();
+  bool moves = llvm::any_of(last.steps, [](const Step &s) { return s.kind != Step::Cast && s.kind != Step::Quantize; });
+  return !moves && always.contains(last.value) && eval::storesNumbers(last.value->type) ? &last : nullptr;
+}
+
 Place Pairs::placeFor(const Value &source, const Place &result) const {
   if (!inlined(source))
     return {&source, result.second};

@@ -4,6 +4,7 @@
 #include "import/Import.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <set>
 
@@ -41,6 +42,12 @@ public:
   /// What of a run of the result holds a tensor of the source, for one of the times that it is computed. Where a called
   /// subgraph was inlined, each call has its own.
   llvm::SmallVector<std::pair<const Counterpart *, unsigned>, 2> holders(const Place &source) const;
+  /// The only one that counts for it, if that is known before: the last one, where it tells all of the tensor in its
+  /// order, and each run has it. `always`: what each run of the result has. Null: holders() are to be asked.
+  const Counterpart *deciding(const Value &source, const llvm::DenseSet<const Value *> &always) const;
+  llvm::iterator_range<llvm::DenseMap<const Value *, std::vector<Counterpart>>::const_iterator> all() const {
+    return llvm::make_range(counterparts.begin(), counterparts.end());
+  }
   /// The other way: for which time a place in the result stands.
   Place placeFor(const Value &source, const Place &result) const;
 

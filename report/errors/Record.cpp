@@ -42,44 +42,50 @@ public:
   Record(Parts &parts, std::string signature, OwnErrors *own, Observer replace = {})
       : parts(parts), signature(std::move(signature)), ownErrors(own), replace(std::move(replace)) {}
 
-  llvm::Error run(std::vector<OwnedTensor> inputs) {
+  llvm::Error run(llvm::ArrayRef<OwnedTensor> inputs) {
     auto ports = parts.source.inputs(signature), resultPorts = parts.result.inputs(signature);
     if (!ports || !resultPorts)
       return firstError(ports, resultPorts);
-    auto given = inputsOfResult(*ports, *resultPorts, parts.pairs, inputs);
-    if (!given)
-      return given.takeError();
+    auto others = inputsMade(*ports, *resultPorts, parts.pairs, inputs, true);
+    if (!others)
+      return others.takeError();
+    made = std::move(*others);
+    std::vector<TensorRef> given = refsTo(inputs);
+    for (const auto &[i, other] : made)
+      given[i] = other;
+    auto its = signatureParts();
+    if (!its)
+      return its.takeError();
     auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
     auto related = [this](const Value &value) { return !parts.pairs.sourcesOf(value).empty(); };
     RunOptions resultRun = runOf(parts.resultState, parts.resultTurns, !replace);
     resultRun.observer = replace;
     bool own = parts.options.own && !replace;
-    if (wantsLed() && !parts.options.own && !replace) {
-      auto sliced = sliceFor();
-      if (!sliced)
-        return sliced.takeError();
-      slice = *sliced;
-    }
-    auto live = LiveResult::of(parts.result, parts.pairs, std::move(resultRun), own ? *given : std::move(*given));
+    if (!replace && (*its)->slice)
+      slice = &*(*its)->slice;
+    auto live = LiveResult::of(parts.result, (*its)->readings, std::move(resultRun), given);
     if (!live)
       return live.takeError();
     result = std::move(*live);
 
-    std::vector<OwnedTensor> led(inputs.size()), rounded(inputs.size());
+    led.resize(inputs.size());
+    rounded.resize(inputs.size());
     if (wantsLed())
-      led = rounded = inputs;
+      led = inputs.vec();
+    if (own)
+      rounded = inputs.vec();
     for (auto [i, port] : llvm::enumerate(*ports))
       if (measured(*port.value))
         startAt(*port.value, inputs[i], led[i], rounded[i]);
     if (wantsLed()) {
       auto stops = [this](const Value &value) { return parts.rowOf.count(&value) && (!slice || isInSlice(value)); };
-      ledSource.emplace(parts.source, runOf(parts.ledState, parts.sourceTurns, false), std::move(led), stops);
+      ledSource.emplace(parts.source, runOf(parts.ledState, parts.sourceTurns, false), refsTo(led), stops);
     }
     if (own) {
       RunOptions roundedRun{.signature = signature, .turns = &parts.sourceTurns};
-      roundedSource.emplace(parts.source, roundedRun, std::move(rounded), measured);
+      roundedSource.emplace(parts.source, roundedRun, refsTo(rounded), measured);
       RunOptions ledRun{.signature = signature, .turns = &parts.resultTurns};
-      ledResult.emplace(parts.result, ledRun, *given, related);
+      ledResult.emplace(parts.result, ledRun, given, related);
     }
     bool once = parts.source.runsOnce(signature);
     const Subgraph *graph = *parts.source.graph(signature);
@@ -89,7 +95,7 @@ public:
       if (measured(value))
         at({&value, once && value.subgraph() == graph ? 0 : times[&value]++}, tensor);
     };
-    auto done = parts.source.run(std::vector<TensorRef>(inputs.begin(), inputs.end()), sourceRun);
+    auto done = parts.source.run(refsTo(inputs), sourceRun);
     pump(true);
     llvm::Error errors = done ? llvm::Error::success() : done.takeError();
     auto end = [&](Walk &walk) {
@@ -111,7 +117,9 @@ private:
   std::string signature;
   OwnErrors *ownErrors;
   Observer replace;
-  const RunPart *slice = nullptr; ///< of the led source, where nothing is asked of it but what has no counterpart
+  const RunPart *slice = nullptr;     ///< of the led source, where nothing is asked of it but what has no counterpart
+  std::map<size_t, OwnedTensor> made; ///< inputs of the result that are not the source's
+  std::vector<OwnedTensor> led, rounded; ///< inputs of these runs
   std::unique_ptr<LiveResult> result;
   std::optional<Walk> ledSource, roundedSource, ledResult;
 
@@ -131,8 +139,10 @@ private:
   };
   std::map<Place, Written> written;
 
+  static std::vector<TensorRef> refsTo(llvm::ArrayRef<OwnedTensor> list) { return {list.begin(), list.end()}; }
+
   /// Is there a run of the source that goes on with what the result has?
-  bool wantsLed() const { return parts.options.own || parts.recovers || replace; }
+  bool wantsLed() const { return parts.options.own || slice || replace; }
 
   /// Records know nothing of each other.
   RunOptions runOf(State &state, Turns &turns, bool onlyReads) const {
@@ -147,17 +157,25 @@ private:
     return run;
   }
 
-  llvm::Expected<const RunPart *> sliceFor() {
-    auto [known, isNew] = parts.slices.try_emplace(signature);
-    if (isNew) {
-      auto made = sliceOf(parts.source, parts.result, parts.pairs, signature, [&](const Value &value) {
-        return parts.rowOf.count(&value) && parts.pairs.of(value).empty();
-      });
+  llvm::Expected<const Parts::Signature *> signatureParts() {
+    auto known = parts.signatures.find(signature);
+    if (known != parts.signatures.end())
+      return &known->second;
+    auto measured = [this](const Value &value) { return parts.rowOf.count(&value) != 0; };
+    auto readings = Readings::of(parts.pairs, parts.result, signature, measured);
+    if (!readings)
+      return readings.takeError();
+    std::optional<RunPart> slice;
+    if (parts.recovers && !parts.options.own) {
+      auto made = sliceOf(parts.source, parts.result, parts.pairs, signature,
+                          [&](const Value &value) { return measured(value) && parts.pairs.of(value).empty(); });
       if (!made)
         return made.takeError();
-      known->second = std::move(*made);
+      if (!made->computes.empty())
+        slice = std::move(*made);
     }
-    return &known->second;
+    return &parts.signatures.try_emplace(signature, Parts::Signature{std::move(*readings), std::move(slice)})
+                .first->second;
   }
   bool isInSlice(const Value &value) const {
     return slice->given.contains(&value) || (value.producer() && slice->computes.contains(value.producer()));
@@ -173,8 +191,8 @@ private:
   }
 
   /// An input of the source: what the result makes of it is what the led runs start from.
-  void startAt(const Value &value, OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
-    Tensor tensor = viewOf(value, input);
+  void startAt(const Value &value, const OwnedTensor &input, OwnedTensor &led, OwnedTensor &rounded) {
+    Tensor tensor = viewOf(value, TensorRef(input));
     Place place{&value, 0};
     if (slice) {
       Tensor ledView = viewOf(value, led);
@@ -431,12 +449,12 @@ private:
   }
 };
 
-llvm::Error ErrorRun::add(llvm::StringRef signature, std::vector<OwnedTensor> inputs, OwnErrors *own) {
-  return Record(*parts, signature.str(), own).run(std::move(inputs));
+llvm::Error ErrorRun::add(llvm::StringRef signature, llvm::ArrayRef<OwnedTensor> inputs, OwnErrors *own) {
+  return Record(*parts, signature.str(), own).run(inputs);
 }
 
-llvm::Error ErrorRun::addReplaced(llvm::StringRef signature, std::vector<OwnedTensor> inputs, Observer replace) {
-  return Record(*parts, signature.str(), nullptr, std::move(replace)).run(std::move(inputs));
+llvm::Error ErrorRun::addReplaced(llvm::StringRef signature, llvm::ArrayRef<OwnedTensor> inputs, Observer replace) {
+  return Record(*parts, signature.str(), nullptr, std::move(replace)).run(inputs);
 }
 
 } // namespace origo::report

@@ -24,7 +24,11 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
     return value.isGraphInput || slice->given.contains(&value) ||
            (value.producer() && slice->computes.contains(value.producer()));
   };
-  auto live = LiveResult::of(result, pairs, {.signature = signature, .observer = std::move(first)}, inputs, stops);
+  auto readings = Readings::of(pairs, result, signature, stops);
+  if (!readings)
+    return readings.takeError();
+  std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  auto live = LiveResult::of(result, *readings, {.signature = signature, .observer = std::move(first)}, refs);
   if (!live)
     return live.takeError();
   for (auto [port, tensor] : llvm::zip(*ports, *given)) {
@@ -33,7 +37,7 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
     (*live)->release({port.value, 0});
   }
   RunOptions run{.signature = signature, .timer = std::move(ran), .part = &*slice};
-  Walk led(source, std::move(run), std::move(*given), stops);
+  Walk led(source, std::move(run), std::vector<TensorRef>(given->begin(), given->end()), stops);
   while (const Walk::Stop *stop = led.next()) {
     Place place{stop->value, stop->time};
     bool lives = (*live)->copy(place, *stop->tensor);
@@ -160,10 +164,13 @@ llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const
   if (!ports || !resultPorts)
     return firstError(ports, resultPorts);
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
-  auto live = LiveResult::of(result, pairs, {.signature = signature}, inputs);
+  std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+  Readings readings(pairs); // what is written to one counterpart goes on to the next
+  auto live = LiveResult::of(result, readings, {.signature = signature}, refs);
   if (!given || !live)
     return firstError(given, live);
-  Walk led(source, {.signature = signature}, std::move(*given), [](const Value &) { return true; });
+  Walk led(source, {.signature = signature}, std::vector<TensorRef>(given->begin(), given->end()),
+           [](const Value &) { return true; });
   return Swapped(pairs, layers, **live, led).run();
 }
 

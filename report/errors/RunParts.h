@@ -15,12 +15,12 @@ struct ErrorRun::Parts {
   eval::Session source, result;
   ErrorOptions options;
   std::vector<ErrorRow> rows;
-  llvm::DenseMap<const Value *, size_t> rowOf; ///< of what can be measured
-  ErrorPart part;                              ///< what has been measured, by row
-  eval::State sourceState, resultState, ledState;    ///< of the runs that all records have
+  llvm::DenseMap<const Value *, size_t> rowOf;    ///< of what can be measured
+  ErrorPart part;                                 ///< what has been measured, by row
+  eval::State sourceState, resultState, ledState; ///< of the runs that all records have
   eval::Turns sourceTurns, resultTurns;
-  bool remembers = false;                      ///< one of the models leaves something for its next run
-  bool recovers = false;                       ///< a tensor of the source has no counterpart
+  bool remembers = false; ///< one of the models leaves something for its next run
+  bool recovers = false;  ///< a tensor of the source has no counterpart
   /// Of the record that has not ended; own errors by counterpart, of which the worst counts.
   struct Open {
     bool touched = false;
@@ -29,7 +29,11 @@ struct ErrorRun::Parts {
   };
   std::vector<Open> open;      ///< by row
   std::vector<size_t> touched; ///< those of them that the record has
-  std::map<std::string, eval::RunPart> slices; ///< by signature: what of the source tensors without a counterpart need
+  struct Signature {
+    Readings readings;
+    std::optional<eval::RunPart> slice; ///< what of the source tensors without a counterpart need; none: all runs again
+  };
+  std::map<std::string, Signature> signatures;
 };
 
 } // namespace origo::report
