@@ -18,32 +18,38 @@ struct Storage {
 
 /// Numbers that data tell to add to a constant before it is stored.
 struct Summand {
-  Payload numbers;        ///< floats, of the constant's shape
+  Payload numbers;               ///< floats, of the constant's shape
   bool choosesNeighbour = false; ///< what is stored is one of the two numbers beside the constant's, if not the nearer
-  Value *parent = nullptr;       ///< constant that they follow from, besides the data
+  llvm::SmallVector<Value *, 1> parents = {}; ///< constants that they follow from, besides the data
 };
 
-/// What has been decided (quantize/Plan.h, steps/Quantize.h): how each operator is to find its operands and leave its results. Rules ask
-/// it; the engine only keeps it for them.
+/// What has been decided (quantize/Plan.h, steps/Quantize.h): how each operator is to find its operands and leave its
+/// results. Rules ask it; the engine only keeps it for them.
 struct StoragePlan {
   StoragePlan() = default;
   StoragePlan(StoragePlan &&) = default;
   StoragePlan &operator=(StoragePlan &&) = default;
   std::deque<Storage> storages; ///< what the rest points to
-  /// What becomes of constants: operators find them as they are stored, rounded to what that can hold, or widened again.
+  /// What becomes of constants: operators find them as they are stored, rounded to what that can hold, or widened
+  /// again.
   enum class Constants : uint8_t { Stored, Rounded, Widened };
   /// By position; null: stays as it is.
   struct Decision {
     llvm::SmallVector<const Storage *, 4> operands;
     llvm::SmallVector<const Storage *, 1> results;
-    llvm::SmallVector<const Storage *, 0> intermediates; ///< scales of sums within; null: of none
+    llvm::SmallVector<const Storage *, 0> intermediates;         ///< scales of sums within; null: of none
     llvm::SmallVector<std::pair<unsigned, Summand>, 0> summands; ///< of operands, by position
     Constants constants = Constants::Stored;
   };
   llvm::DenseMap<const Operator *, Decision> operators;
-  /// How far each channel of an operator's first operand goes in records, as floats; and how much of that its weights are to
-  /// take over: from 0 to 1.
-  llvm::DenseMap<const Operator *, Payload> reaches;
+  /// How far each channel of an operator's first operand goes in records, as floats; where several linear operators
+  /// read it, also the greatest magnitude that any of their filters has for the channel. And how much of the first
+  /// their weights are to take over: from 0 to 1.
+  struct Reach {
+    Summand goes;
+    std::optional<Summand> allReaders = {};
+  };
+  llvm::DenseMap<const Operator *, Reach> reaches;
   double migration = 0.5;
   /// Inputs and outputs of graphs that are to be stored otherwise from now on, in this order.
   llvm::SmallVector<std::pair<Value *, const Storage *>, 4> interface;

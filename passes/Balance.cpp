@@ -15,20 +15,17 @@ static Expr reach(Tensor filter, size_t axis) {
   return op(Op::REDUCE_MAX, {op(Op::ABS, {filter}), list(others)});
 }
 
-Rule balancedChannels(ChannelRatio ratio) {
-  auto kinds = {Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D};
-  auto first = anyOf(kinds).mayActivate().once();
-  auto bound = constant();
-  auto clamped = minimum(first, bound).once();
-  auto second = anyOf(kinds, {clamped | first}).mayActivate();
-  return {"balance", "not a linear operator of another that is used once", second, [=](Match &m) {
+static Rule balanced(llvm::StringLiteral name, llvm::StringLiteral missing, Expr first, std::optional<Expr> clamped,
+                     Expr bound, Expr second, ChannelRatio ratio, bool forAll) {
+  return {name, missing, second, [=](Match &m) {
             Linear before, behind;
             if (const char *why = readLinear(m.op(first), before))
               return decline(why);
             if (const char *why = readLinear(m.root(), behind))
               return decline(why);
             Activation activation = m.op(first).activation();
-            if (m.has(clamped) &&
+            bool isClamped = clamped && m.has(*clamped);
+            if (isClamped &&
                 (!m[bound].isFloat() || m[bound].elementCount() != before.channels || m[bound].rank() != 1))
               return decline("is clamped to other than a number a channel");
             if (activation != Activation::NONE && activation != Activation::RELU && activation != Activation::RELU6)
@@ -39,8 +36,14 @@ Rule balancedChannels(ChannelRatio ratio) {
               return decline("the filter has other channels");
             Expr w = reach(before.filter, m.op(first).code() == Op::DEPTHWISE_CONV_2D ? 3 : 0);
             Expr v = reach(behind.filter, static_cast<size_t>(behind.filter.rank()) - 1);
+            if (forAll) {
+              std::optional<Expr> all = m.weightsOfAllReaders();
+              if (!all)
+                return decline("others than linear operators read it, too");
+              v = maximum(v, *all);
+            }
             auto isFinite = [](double n) { return std::isfinite(n); };
-            for (Tensor numbers : {before.filter, before.bias, behind.filter, m[bound]})
+            for (Tensor numbers : {before.filter, before.bias, behind.filter, isClamped ? m[bound] : Tensor()})
               if (numbers && !m.every(numbers, isFinite))
                 return decline("a filter is not finite, or the ranges are too far apart");
             std::optional<Expr> wanted = ratio(m, w, v);
@@ -54,12 +57,34 @@ Rule balancedChannels(ChannelRatio ratio) {
             Expr ahead = clone(first).filter(fold(before.filter / reshape(s, list(before.alongFilter))));
             if (before.bias)
               ahead = ahead.bias(fold(before.bias / s));
-            if (m.has(clamped))
-              ahead = clone(clamped).operand(0, ahead).operand(1, fold(m[bound] / s));
+            if (isClamped)
+              ahead = clone(*clamped).operand(0, ahead).operand(1, fold(m[bound] / s));
             else if (activation == Activation::RELU6)
               ahead = minimum(ahead.activation(Activation::RELU), fold(6.0 / s));
-            return m.replace(clone(second).operand(0, ahead).filter(fold(behind.filter * s)));
+            Expr taken = clone(second).operand(0, ahead).filter(fold(behind.filter * s));
+            if (!forAll)
+              return m.replace(taken);
+            return m.replace(
+                {{m[first], (ahead * fold(s)).synthetic(SyntheticReason::LayoutBridge)}, {m.root().result(), taken}});
           }};
+}
+
+constexpr auto kinds = {Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D};
+
+Rule balancedChannels(ChannelRatio ratio) {
+  auto first = anyOf(kinds).mayActivate().once();
+  auto bound = constant();
+  auto clamped = minimum(first, bound).once();
+  auto second = anyOf(kinds, {clamped | first}).mayActivate();
+  return balanced("balance", "not a linear operator of another that is used once", first, clamped, bound, second, ratio,
+                  false);
+}
+
+Rule balancedForAll(ChannelRatio ratio) {
+  auto first = anyOf(kinds).mayActivate();
+  auto second = anyOf(kinds, {first}).mayActivate();
+  return balanced("balance-for-all", "not a linear operator of another", first, std::nullopt, constant(), second, ratio,
+                  true);
 }
 
 } // namespace origo

@@ -2,6 +2,7 @@
 
 #include "quantize/Parameters.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -41,8 +42,9 @@ struct Rows {
   }
 };
 
-/// Factors the matrix of products, in place, into (I + U) D (I + U)ᵀ with U above the diagonal: row k is then column k of
-/// U, of which the diagonal's element is no part. A little is added to the diagonal, for a few records see few directions.
+/// Factors the matrix of products, in place, into (I + U) D (I + U)ᵀ with U above the diagonal: row k is then column k
+/// of U, of which the diagonal's element is no part. A little is added to the diagonal, for a few records see few
+/// directions.
 void factor(std::vector<double> &matrix, size_t size) {
   std::vector<double *> rows(size);
   double *start = matrix.data(), trace = 0;
@@ -92,18 +94,50 @@ std::optional<Summand> chosenRounding(const Operator &op, const Storage &stored,
   return Summand{payloadOf(summand), true};
 }
 
-StoragePlan reachesOf(const Moments &moments, double migration) {
+/// Of each channel of x, the greatest magnitude of the weights that read it, and these as parents. None: others than
+/// these operators use it.
+static std::optional<Summand> weightsOfAll(const Value &x, llvm::ArrayRef<const Operator *> readers, size_t channels) {
+  Summand all;
+  std::vector<float> greatest(channels);
+  for (const Operator *op : readers) {
+    Value *w = op->operand(1), *bias = op->numOperands() > 2 ? op->operand(2) : nullptr;
+    if (w->shape.back() != static_cast<int64_t>(channels) || (w->payload().size() > 4096 && !w->hasOneUse()) ||
+        (bias && !bias->isConstant()))
+      return std::nullopt; // it could not take the factor back
+    for (auto [most, range] : llvm::zip_equal(greatest, extremesOf(*w, w->rank() - 1)))
+      most = std::max({most, -range.min, range.max});
+    if (!llvm::is_contained(all.parents, w))
+      all.parents.push_back(w);
+  }
+  if (x.otherUses != 0 || x.useCount() != readers.size())
+    return std::nullopt;
+  all.numbers = payloadOf(greatest);
+  return all;
+}
+
+StoragePlan reachesOf(const Model &model, const Moments &moments, double migration) {
   StoragePlan plan;
   plan.migration = migration;
   // What hardly moved in these records may in others, so it is not taken for much less than the rest.
   constexpr float least = 1.f / 32;
-  for (const auto &[op, inputs] : moments) {
-    std::vector<float> reach = inputs.reach;
-    float most = *std::max_element(reach.begin(), reach.end());
-    for (float &one : reach)
-      one = one > 0 ? std::max(one, least * most) : 0;
-    plan.reaches[op] = payloadOf(reach);
-  }
+  llvm::MapVector<const Value *, llvm::SmallVector<const Operator *, 2>> readers;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      auto inputs = moments.find(&op);
+      if (inputs == moments.end())
+        continue;
+      std::vector<float> reach = inputs->second.reach;
+      float most = *std::max_element(reach.begin(), reach.end());
+      for (float &one : reach)
+        one = one > 0 ? std::max(one, least * most) : 0;
+      plan.reaches[&op].goes = {payloadOf(reach)};
+      readers[op.operand(0)].push_back(&op);
+    }
+  for (const auto &[x, all] : readers)
+    if (all.size() > 1)
+      if (auto weights = weightsOfAll(*x, all, moments.find(all.front())->second.reach.size()))
+        for (const Operator *reader : all)
+          plan.reaches[reader].allReaders = weights;
   return plan;
 }
 
@@ -128,7 +162,7 @@ std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const S
   }
   if (!constant && llvm::all_of(shift, [](float one) { return one == 0; }))
     return std::nullopt;
-  return Summand{payloadOf(shift), false, op.operand(1)};
+  return Summand{payloadOf(shift), false, {op.operand(1)}};
 }
 
 } // namespace origo::quantize

@@ -107,7 +107,9 @@ llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, Pay
     return moments.takeError();
   Pipeline pipeline;
   pipeline.add(*findPass("smooth-channels"));
-  pipeline.plan = [&](Model &) -> llvm::Expected<StoragePlan> { return reachesOf(*moments, migration); };
+  pipeline.plan = [&](Model &planned) -> llvm::Expected<StoragePlan> {
+    return reachesOf(planned, *moments, migration);
+  };
   RunOptions options;
   options.verifyEach = verifyEach;
   return runPipeline(model, pipeline, store, options);

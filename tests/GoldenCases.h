@@ -129,7 +129,7 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
         auto moments = quantize::collectMoments(model, threeRecords, {}, false);
         if (!moments)
           return moments.takeError();
-        return quantize::reachesOf(*moments, 0.5);
+        return quantize::reachesOf(model, *moments, 0.5);
       };
     } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;

@@ -223,8 +223,8 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     break;
   }
   case Expr::Kind::Learned: {
-    llvm::SmallVector<Value *, 1> parents(node.learned.parent ? 1 : 0, node.learned.parent);
-    value = literal(node.learned.numbers, TensorType::FLOAT32, node.sizes, engine.label(match.root(), label), parents);
+    value = literal(node.learned.numbers, TensorType::FLOAT32, node.sizes, engine.label(match.root(), label),
+                    node.learned.parents);
     made[value].nudges = node.learned.choosesNeighbour;
     break;
   }

@@ -40,6 +40,7 @@ private:
   };
   struct Replaced {
     Value *old, *with;
+    const Operator *of = nullptr; ///< who computed `old`, once what takes its place is in the graph
   };
   /// An operand that what takes the operator's place does without.
   struct Dropped {
@@ -63,7 +64,8 @@ private:
   llvm::SmallVector<Replaced, 2> replaced;
   llvm::SmallVector<Operator *, 2> roots;
   llvm::SmallVector<Operator *, 8> consumed; ///< roots first
-  /// By lineage of the root: those of each consumed operator on the way to it. There are several where it is used twice.
+  /// By lineage of the root: those of each consumed operator on the way to it. There are several where it is used
+  /// twice.
   std::vector<llvm::SmallDenseMap<const Operator *, llvm::SmallVector<uint32_t, 1>, 8>> ways;
   llvm::SmallVector<Dropped, 2> dropped;
   llvm::SmallVector<Operator *, 4> scratch; ///< operators that do not go into the graph

@@ -80,7 +80,7 @@ std::optional<Build::Steps> Build::affine(const Operator &op, unsigned i, const 
   const Value *x = op.operand(i);
   auto term = op.operand(1 - i) ? termOf(*op.operand(1 - i), other, *op.result()) : std::nullopt;
   if (!term)
-    return op.operand(1 - i) && !other.base ? scaled(op, i) : std::nullopt;
+    return op.operand(1 - i) && (!other.base || other.base->relations.empty()) ? scaled(op, i) : std::nullopt;
   auto [by, axis] = *term;
   bool isNumber = by.kind == Step::Term::Number;
   Step step{Step::Affine, axis};

@@ -121,14 +121,15 @@ unsigned Match::movementsInARow(Tensor tensor) const {
 }
 
 /// The operand that is put where this lies, whole: within it, or all of it.
-static std::optional<TakenPart> operandAt(const Operator &joined, int axis, std::optional<Positions> taken, bool whole) {
+static std::optional<TakenPart> operandAt(const Operator &joined, int axis, std::optional<Positions> taken,
+                                          bool whole) {
   for (unsigned i = 0; taken && i < joined.numOperands(); ++i) {
     std::optional<Positions> place = placeOf(joined, i);
     if (!place)
       return std::nullopt;
     if (place->holds(*taken) && taken->begin < taken->end && (!whole || taken->holds(*place)))
       return TakenPart{i, axis, static_cast<int32_t>(taken->begin - place->begin),
-                  static_cast<int32_t>(taken->end - place->begin)};
+                       static_cast<int32_t>(taken->end - place->begin)};
   }
   return std::nullopt;
 }
@@ -261,16 +262,36 @@ std::optional<Expr> Match::corrected(unsigned position) const {
   return std::nullopt;
 }
 
-std::optional<Expr> Match::reach() const {
+const StoragePlan::Reach *Match::reachPlanned() const {
   if (!rewriter.plan)
-    return std::nullopt;
+    return nullptr;
   auto known = rewriter.plan->reaches.find(consumed.front());
-  if (known == rewriter.plan->reaches.end())
-    return std::nullopt;
+  return known == rewriter.plan->reaches.end() ? nullptr : &known->second;
+}
+
+static Expr learnedList(const Summand &numbers) {
   Expr::Node node{Expr::Kind::Learned};
-  node.learned.numbers = known->second;
-  node.sizes = {static_cast<int32_t>(known->second.size() / sizeof(float))};
+  node.learned = numbers;
+  node.sizes = {static_cast<int32_t>(numbers.numbers.size() / sizeof(float))};
   return Expr(std::move(node));
+}
+
+std::optional<Expr> Match::reach() const {
+  const StoragePlan::Reach *known = reachPlanned();
+  return known ? std::optional(learnedList(known->goes)) : std::nullopt;
+}
+
+bool Match::isOneOfSeveralReaders() const {
+  const StoragePlan::Reach *known = reachPlanned();
+  return known && known->allReaders;
+}
+
+std::optional<Expr> Match::weightsOfAllReaders() {
+  const StoragePlan::Reach *known = reachPlanned();
+  if (!known || !known->allReaders || llvm::any_of(known->allReaders->parents, [](Value *v) { return v->erased(); }))
+    return std::nullopt;
+  lent.append(known->allReaders->parents.begin(), known->allReaders->parents.end());
+  return learnedList(*known->allReaders);
 }
 
 std::optional<Codes> Match::codesOf(Tensor matrix) {

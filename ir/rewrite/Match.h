@@ -125,6 +125,11 @@ public:
   std::optional<Expr> corrected(unsigned position) const;
   /// A list of how far each channel of the root's first operand goes in records. None: nobody looked.
   std::optional<Expr> reach() const;
+  /// The same of the greatest magnitude of the weights of all operators that read the root's first operand. None:
+  /// nobody looked, or the root alone reads it, or others do that are not linear. Their weights count as operands of
+  /// what is consumed.
+  std::optional<Expr> weightsOfAllReaders();
+  bool isOneOfSeveralReaders() const;
   /// How much of it the weights are to take over.
   double migration() const;
   /// The codes of a constant operand that is a matrix. They count as operands of what is consumed, as which the matrix
@@ -150,6 +155,7 @@ private:
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
   bool isAll(Tensor constant, double number) const;
+  const StoragePlan::Reach *reachPlanned() const;
 
   Rewriter &rewriter;
   struct Names {

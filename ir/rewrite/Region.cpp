@@ -224,6 +224,7 @@ void Build::apply() {
     }
     Operator &root = *item.old->producer();
     root.resultArray()[item.old->resultIndex()] = nullptr;
+    item.of = &root;
     for (Created &other : created)
       for (Use &use : other.op->operands())
         if (use.value == item.with)

@@ -63,7 +63,13 @@ void Build::relateScaled() {
     if (!result || !result->relations.empty() || item.synthetic || ways.size() > 1)
       continue;
     const Step *by = factorsOf(item, original);
-    if (!by || !original->result())
+    if (!by)
+      continue;
+    const Value *before = original->result();
+    for (const Replaced &one : replaced) // what has its place is made of this
+      if (one.of == original)
+        before = one.old;
+    if (!before)
       continue;
     // A clamp that has an operator of its own is missing before it; what is clamped elsewhere is not the same.
     Activation now = activationOf(*item.op);
@@ -72,7 +78,7 @@ void Build::relateScaled() {
       continue;
     Step step = *by;
     step.axis = result->rank() - 1;
-    for (Relation relation : original->result()->relations) {
+    for (Relation relation : before->relations) {
       if (step.axis < 0 || !model.steps.extend(relation.steps, step))
         continue;
       relation.exact = false;
