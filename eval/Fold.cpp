@@ -205,6 +205,11 @@ bool ViewFold::isPiece(const View &view) {
   return true;
 }
 
+/// While a model is rewritten (quantize/Blocks.h).
+static bool isByBlock(const Quantization &q) {
+  return q.details == Quantization::Details::Blockwise && !q.more->scales && q.more->blockSize > 0;
+}
+
 bool QuantizeFold::canFold(const Operator &op) {
   bool isCast = op.code == BuiltinOperator::CAST;
   if ((op.code != BuiltinOperator::QUANTIZE && !isCast) || op.numOperands() != 1 || !op.result() ||
@@ -215,10 +220,12 @@ bool QuantizeFold::canFold(const Operator &op) {
   if (isCast)
     return x.type == TensorType::FLOAT32 && result.type == TensorType::FLOAT16 &&
            llvm::ArrayRef<int32_t>(x.shape) == llvm::ArrayRef<int32_t>(result.shape);
-  if (x.type != TensorType::FLOAT32 || !q || q->scale.empty() || q->details != Quantization::Details::None ||
-      !isInteger(result.type) || llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
+  if (x.type != TensorType::FLOAT32 || !q || q->scale.empty() ||
+      (q->details != Quantization::Details::None && !isByBlock(*q)) || !isInteger(result.type) || llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
     return false;
-  bool fits = q->scale.size() == 1 || (q->dimension >= 0 && q->dimension < x.rank() &&
+  bool fits = isByBlock(*q) ? x.rank() > 0 && x.shape.back() % q->more->blockSize == 0 &&
+                                  x.elementCount() == q->scale.size() * static_cast<uint64_t>(q->more->blockSize)
+                            : q->scale.size() == 1 || (q->dimension >= 0 && q->dimension < x.rank() &&
                                        x.shape[q->dimension] == static_cast<int32_t>(q->scale.size()));
   return fits && (q->zeroPoint.empty() || q->zeroPoint.size() == q->scale.size()) &&
          llvm::all_of(q->scale, [](float scale) { return std::isfinite(scale) && scale > 0; });
@@ -249,7 +256,9 @@ QuantizeFold::QuantizeFold(const Operator &op)
   scale.assign(q.scale.begin(), q.scale.end());
   zeroPoint.assign(q.zeroPoint.begin(), q.zeroPoint.end());
   zeroPoint.resize(scale.size());
-  if (scale.size() > 1)
+  if (isByBlock(q))
+    inner = static_cast<uint64_t>(q.more->blockSize);
+  else if (scale.size() > 1)
     inner = static_cast<uint64_t>(product(op.operand(0)->shape, q.dimension + 1, op.operand(0)->rank()));
 }
 

@@ -194,7 +194,8 @@ std::optional<Misfit> checkShapes(const KernelSignature &signature, unsigned ope
         }
       }
       const Value *value = valueOf(result, i);
-      if (const Quantization *q = value ? value->quantization : nullptr; slot->scales && q && q->scale.size() > 1)
+      if (const Quantization *q = value ? value->quantization : nullptr;
+          slot->scales && q && q->scale.size() > 1 && q->details != Quantization::Details::Blockwise)
         if (int32_t axis = q->dimension;
             axis < 0 || axis >= rank ||
             ((*shape)[axis] >= 0 && (*shape)[axis] != static_cast<int64_t>(q->scale.size())))

@@ -18,7 +18,8 @@ bool isFloat(TensorType type) {
 }
 
 bool isQuantized(const Tensor &tensor) {
-  return !isFloat(tensor.type) && tensor.quantization && !tensor.quantization->scale.empty();
+  const Quantization *q = tensor.quantization;
+  return !isFloat(tensor.type) && q && (!q->scale.empty() || q->details == Quantization::Details::Blockwise);
 }
 
 namespace {
@@ -87,7 +88,27 @@ std::optional<std::vector<double>> storedNumbers(const Tensor &tensor) {
   return numbers;
 }
 
-Channels::Channels(const Tensor &tensor) {
+Channels::Channels(const Tensor &tensor) : tensor(tensor) {
+  if (const Quantization *q = tensor.quantization; q && q->details == Quantization::Details::Blockwise) {
+    // Blocks of rows, which are the last dimension.
+    const Value *scales = q->more->scales;
+    int64_t size = q->more->blockSize, elements = tensor.count();
+    fit = scales && scales->isConstant() && scales->type == TensorType::FLOAT16 && !q->more->zeroPoints &&
+          tensor.rank() > 0 && size > 0 && tensor.dim(tensor.rank() - 1) % size == 0;
+    if (!fit)
+      return;
+    auto halves = ConstantBytes::of(*scales, static_cast<uint64_t>(elements) * 2);
+    if (!halves)
+      llvm::consumeError(halves.takeError());
+    fit = halves && halves->bytes.size() == static_cast<size_t>(elements / size) * 2;
+    for (size_t i = 0; fit && i < halves->bytes.size(); i += 2)
+      blocks.push_back(halfToFloat(static_cast<uint16_t>(halves->bytes[i] | halves->bytes[i + 1] << 8)));
+    if (fit) {
+      inner = static_cast<size_t>(size);
+      count = std::max<size_t>(blocks.size(), 1);
+    }
+    return;
+  }
   if (!tensor.perChannel())
     return;
   int32_t axis = tensor.quantization->dimension;
@@ -106,7 +127,7 @@ std::optional<std::vector<double>> realNumbers(const Tensor &tensor) {
   if (isQuantized(tensor))
     for (size_t i = 0; i < numbers->size(); ++i) {
       size_t channel = channels.of(i);
-      (*numbers)[i] = ((*numbers)[i] - tensor.zeroPointOf(channel)) * tensor.scaleOf(channel);
+      (*numbers)[i] = ((*numbers)[i] - channels.zeroPoint(channel)) * channels.scale(channel);
     }
   return numbers;
 }
@@ -124,7 +145,7 @@ template <class T> bool narrow(Tensor &tensor, llvm::ArrayRef<double> numbers, c
     double stored = numbers[i];
     if (quantized) {
       size_t channel = channels.of(i);
-      stored = stored / tensor.scaleOf(channel) + tensor.zeroPointOf(channel);
+      stored = stored / channels.scale(channel) + channels.zeroPoint(channel);
     }
     stored = std::round(stored);
     elements[i] = std::isnan(stored) ? T(0)
@@ -186,7 +207,8 @@ bool copyNumbers(const Tensor &from, Tensor &to) {
     std::copy(from.storage.begin(), from.storage.end(), to.storage.begin());
     return true;
   }
-  if (to.type == TensorType::FLOAT32 && !from.perChannel()) {
+  bool byBlock = from.quantization && from.quantization->details == Quantization::Details::Blockwise;
+  if (to.type == TensorType::FLOAT32 && !from.perChannel() && !byBlock) {
     if (from.type == TensorType::INT8)
       return scaleInto<int8_t>(from, to);
     if (from.type == TensorType::UINT8)

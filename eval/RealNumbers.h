@@ -26,14 +26,19 @@ bool storesNumbers(TensorType type);
 /// Makes `to`, of as many elements, what `from` stands for, element by element. False: one of them is not numbers.
 bool copyNumbers(const Tensor &from, Tensor &to);
 
-/// Tells the channel of each element of a tensor that is quantised by channel; else all are channel 0.
+/// Tells the channel of each element of a tensor that is quantised by channel, or the block; else all are channel 0.
 class Channels {
 public:
   explicit Channels(const Tensor &tensor);
   size_t of(size_t element) const { return element / inner % count; }
+  double scale(size_t channel) const { return blocks.empty() ? tensor.scaleOf(channel) : blocks[channel]; }
+  double zeroPoint(size_t channel) const { return blocks.empty() ? tensor.zeroPointOf(channel) : 0; }
+  bool byBlock() const { return !blocks.empty(); }
   bool fit = true; ///< the channels are those of the shape
 
 private:
+  const Tensor &tensor;
+  std::vector<float> blocks; ///< their scales
   size_t inner = 1, count = 1;
 };
 

@@ -315,7 +315,7 @@ private:
       return;
     }
     Channels channels(result);
-    if (!channels.fit || (result.perChannel() && !later.empty())) {
+    if (!channels.fit || ((result.perChannel() || channels.byBlock()) && !later.empty())) {
       unchecked = "the channels of the quantisation are not told";
       return;
     }
@@ -326,7 +326,7 @@ private:
     double high = low + std::ldexp(1., static_cast<int>(*bits)) - 1;
     for (size_t i = 0; i < numbers->size(); ++i) {
       size_t channel = channels.of(i);
-      double scale = result.scaleOf(channel), zero = result.zeroPointOf(channel);
+      double scale = channels.scale(channel), zero = channels.zeroPoint(channel);
       double stored = std::clamp(std::round((*numbers)[i] / scale) + zero, low, high);
       (*numbers)[i] = (stored - zero) * scale;
     }

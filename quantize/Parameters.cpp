@@ -61,12 +61,19 @@ Parameters weightParameters(Extremes range, TensorType type, Dialect dialect) {
   return symmetric(range, largestWeight(type), least);
 }
 
+static size_t channelCount(const Value &constant, int32_t axis, int32_t blockSize) {
+  return blockSize > 0 ? constant.payload().size() / sizeof(float) / static_cast<size_t>(blockSize)
+         : axis < 0    ? 1
+                       : constant.shape[axis];
+}
+
 /// Visits runs of elements of one channel each, through a block of the bytes at a time.
-static void forEachRun(const Value &constant, int32_t axis,
+static void forEachRun(const Value &constant, int32_t axis, int32_t blockSize,
                        llvm::function_ref<void(size_t channel, llvm::ArrayRef<float> run)> visit) {
-  size_t channels = axis < 0 ? 1 : constant.shape[axis];
   uint64_t count = constant.payload().size() / sizeof(float);
-  uint64_t inner = axis < 0 ? std::max<uint64_t>(count, 1)
+  size_t channels = channelCount(constant, axis, blockSize);
+  uint64_t inner = blockSize > 0 ? static_cast<uint64_t>(blockSize)
+                   : axis < 0 ? std::max<uint64_t>(count, 1)
                             : eval::product(constant.shape, axis + 1, constant.shape.size());
   std::vector<float> block(1 << 16);
   for (uint64_t at = 0; at < count;) {
@@ -81,9 +88,9 @@ static void forEachRun(const Value &constant, int32_t axis,
   }
 }
 
-std::vector<Extremes> extremesOf(const Value &constant, int32_t axis) {
-  std::vector<Extremes> all(axis < 0 ? 1 : constant.shape[axis]);
-  forEachRun(constant, axis, [&](size_t channel, llvm::ArrayRef<float> run) {
+std::vector<Extremes> extremesOf(const Value &constant, int32_t axis, int32_t blockSize) {
+  std::vector<Extremes> all(channelCount(constant, axis, blockSize));
+  forEachRun(constant, axis, blockSize, [&](size_t channel, llvm::ArrayRef<float> run) {
     all[channel].join(run.size() == 1 ? Extremes{run[0], run[0]} : extremesOf(run));
   });
   for (Extremes &one : all)
@@ -92,15 +99,15 @@ std::vector<Extremes> extremesOf(const Value &constant, int32_t axis) {
   return all;
 }
 
-std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type) {
-  std::vector<Extremes> all = extremesOf(constant, axis);
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, int32_t blockSize) {
+  std::vector<Extremes> all = extremesOf(constant, axis, blockSize);
   constexpr size_t clips = 24; // from 1 down to 0.31 of the greatest magnitude
   std::vector<std::array<double, clips>> errors(all.size());
   auto reachOf = [&](size_t channel, size_t clip) {
     return std::max(-all[channel].min, all[channel].max) * (1 - 0.03f * static_cast<float>(clip));
   };
   auto most = static_cast<float>(largestWeight(type));
-  forEachRun(constant, axis, [&](size_t channel, llvm::ArrayRef<float> run) {
+  forEachRun(constant, axis, blockSize, [&](size_t channel, llvm::ArrayRef<float> run) {
     for (size_t clip = 0; clip < clips; ++clip) {
       float scale = reachOf(channel, clip) / most;
       if (!(scale > 0) || !std::isfinite(scale))

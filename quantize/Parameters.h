@@ -24,11 +24,11 @@ Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
 /// The greatest integer of symmetric weights, which is the least one's magnitude.
 double largestWeight(TensorType type);
 
-/// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Goes
-/// through the bytes once, and keeps none.
-std::vector<Extremes> extremesOf(const Value &constant, int32_t axis);
+/// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Or of each
+/// block of so many elements in a row. Goes through the bytes once, and keeps none.
+std::vector<Extremes> extremesOf(const Value &constant, int32_t axis, int32_t blockSize = 0);
 
 /// The same, of symmetric weights, cut where the sum of the squares of what rounding and cutting take away is least.
-std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type);
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, int32_t blockSize = 0);
 
 } // namespace origo::quantize

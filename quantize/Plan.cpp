@@ -4,6 +4,7 @@
 #include "eval/Kernels.h"
 #include "ir/DetachedOperator.h"
 #include "ir/shapes/Inference.h"
+#include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
 #include "quantize/Parameters.h"
 #include "quantize/Recurrent.h"
@@ -235,7 +236,7 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
     return;
   auto inputs = scheme.moments->find(&op);
   const Storage *stored = decision.operands[weights.operand];
-  if (inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8)
+  if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8)
     return;
   auto bias = static_cast<unsigned>(constraintOf(op.code)->bias);
   std::optional<Summand> rounding;
@@ -265,6 +266,8 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
     return nameOf(&w) + " is no dense constant";
   if (w.elementCount().value_or(0) < std::max<uint64_t>(choice.leastElements, 1) || hasOwnScales(w))
     return {};
+  if (isByBlock(op, choice) && (w.rank() != 2 || w.shape[1] % choice.blockSize != 0))
+    return nameOf(&w) + " has rows that blocks of " + std::to_string(choice.blockSize) + " do not divide";
   decision.operands.resize(op.numOperands());
   decision.operands[weights->operand] = storages.ofWeights(op, *weights, choice, decision);
   if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,

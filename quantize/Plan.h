@@ -27,6 +27,7 @@ struct Scheme {
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;
     bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
+    int32_t blockSize = 0;       ///< of FULLY_CONNECTED's weights: so many in a row have a scale; 0: none
     bool clipsWeights = false;   ///< greatest magnitudes are cut where that loses less than it gains
     bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
     uint64_t leastElements = 0;  ///< of weights alone: smaller ones stay

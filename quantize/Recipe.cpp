@@ -1,5 +1,7 @@
 #include "quantize/Recipe.h"
 
+#include "quantize/Blocks.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
 
@@ -77,9 +79,12 @@ Error readWeights(const json &config, Scheme::Choice &choice) {
     return makeError("weights of " + llvm::Twine(bits) + " bits are not supported; give 8 or 4");
   choice.weights = bits == 4 ? TensorType::INT4 : TensorType::INT8;
   std::string granularity = text(config, "granularity", "TENSORWISE");
-  if (granularity != "TENSORWISE" && granularity != "CHANNELWISE")
+  StringRef block = granularity;
+  if (block.consume_front("BLOCKWISE_") && (block.getAsInteger(10, choice.blockSize) || !isBlockSize(choice.blockSize)))
+    choice.blockSize = 0;
+  if (granularity != "TENSORWISE" && granularity != "CHANNELWISE" && choice.blockSize == 0)
     return makeError("the granularity \"" + printable(granularity) +
-                     "\" is not supported; give TENSORWISE or CHANNELWISE");
+                     "\" is not supported; give TENSORWISE, CHANNELWISE or BLOCKWISE_32, _64, _128 or _256");
   choice.perChannel = choice.perChannelDense = granularity == "CHANNELWISE";
   if (const json &symmetric = field(config, "symmetric"); symmetric.is_boolean() && !symmetric.get<bool>())
     return makeError("asymmetric weights are not supported");
@@ -96,6 +101,11 @@ Error readActivations(const json &config, Scheme::Choice &choice) {
   choice.activations = bits == 16 ? TensorType::INT16 : TensorType::INT8;
   choice.bias = bits == 16 ? TensorType::INT64 : TensorType::INT32;
   return Error::success();
+}
+
+Error onlyDynamic() {
+  return makeError("weights by blocks have 4 bits and are for activations that are floats, with the \"compute_precision\" INTEGER and "
+                   "min_max_uniform_quantize");
 }
 
 Error readChoice(const json &entry, Scheme::Choice &choice) {
@@ -123,10 +133,14 @@ Error readChoice(const json &entry, Scheme::Choice &choice) {
     return error;
   choice.leastElements = static_cast<uint64_t>(std::max<int64_t>(0, number(config, "min_weight_elements", 0)));
   if (activations.is_object()) {
+    if (choice.blockSize > 0)
+      return onlyDynamic();
     choice.mode = Scheme::Mode::Full;
     return readActivations(activations, choice);
   }
   choice.mode = precision == "INTEGER" ? Scheme::Mode::Weights : Scheme::Mode::WidenedWeights;
+  if (choice.blockSize > 0 && (choice.mode != Scheme::Mode::Weights || choice.weights != TensorType::INT4 || choice.choosesRounding))
+    return onlyDynamic();
   return Error::success();
 }
 
@@ -141,6 +155,8 @@ bool canTake(const Operator &op, const Scheme::Choice &choice) {
                       choice.mode == Scheme::Mode::Float16;
   if (!choice.quantize)
     return true;
+  if (choice.blockSize > 0 && op.code != BuiltinOperator::FULLY_CONNECTED)
+    return false;
   return weightsAlone ? weightsOf(op).has_value() : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
 }
 

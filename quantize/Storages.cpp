@@ -1,6 +1,7 @@
 #include "quantize/Storages.h"
 
 #include "eval/Dense.h"
+#include "quantize/Blocks.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -85,12 +86,29 @@ const Storage *Storages::withReach(const Storage &plain) {
   return keep({plain.type, model.create(quantization), plain.parents});
 }
 
+const Storage *Storages::ofBlocks(const Value &weights, const Scheme::Choice &choice) {
+  int32_t axis = weights.rank() - 1, size = choice.blockSize;
+  const std::vector<Extremes> ranges =
+      choice.clipsWeights ? clippedExtremesOf(weights, axis, choice.weights, size) : quantize::extremesOf(weights, axis, size);
+  std::vector<float> scales;
+  for (const Extremes &range : ranges)
+    scales.push_back(blockScale(weightParameters(range, choice.weights, scheme.dialect).scale));
+  Quantization quantization;
+  quantization.scale = model.copy(llvm::ArrayRef<float>(scales));
+  quantization.details = Quantization::Details::Blockwise;
+  quantization.more.make().blockSize = size;
+  quantization.more.make().rawScales = quantization.more.make().rawZeroPoints = -1;
+  return keep({choice.weights, model.create(quantization), {}});
+}
+
 const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, const Scheme::Choice &choice,
                                    const StoragePlan::Decision &decision) {
   const Value &w = *op.operand(weights.operand);
   if (hasOwnScales(w)) {
     return keep({choice.weights, w.quantization});
   }
+  if (isByBlock(op, choice))
+    return ofBlocks(w, choice);
   bool byChannel = choice.perChannel && (choice.perChannelDense || op.code != Op::FULLY_CONNECTED);
   int32_t axis = byChannel ? weights.axis : -1;
   const std::vector<Extremes> ranges =

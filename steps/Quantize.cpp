@@ -1,5 +1,6 @@
 #include "steps/Quantize.h"
 
+#include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -25,6 +26,7 @@ Scheme schemeOf(const TfliteScheme &asked) {
   scheme.common.clipsWeights = asked.clipsWeights;
   scheme.common.perChannel = asked.perChannel;
   scheme.common.perChannelDense = asked.perChannelDense;
+  scheme.common.blockSize = asked.blockSize;
   return scheme;
 }
 
@@ -157,6 +159,7 @@ llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Schem
   };
   if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme, &unquantized)), store, options))
     return error;
+  storeBlockScales(model);
   for (const auto &[op, one] : declined)
     unquantized.push_back(one);
   return unquantized;

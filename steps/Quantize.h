@@ -10,6 +10,7 @@ namespace origo::steps {
 struct TfliteScheme {
   enum class Name { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
   bool fourBits = false, clipsWeights = false, perChannel = true, perChannelDense = false;
+  int32_t blockSize = 0; ///< of weights; 0: their scales are of channels
 };
 quantize::Scheme schemeOf(const TfliteScheme &scheme);
 

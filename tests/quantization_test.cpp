@@ -5,6 +5,7 @@
 #include "ir/DetachedOperator.h"
 #include "ir/text/Text.h"
 #include "passes/Pipeline.h"
+#include "quantize/Blocks.h"
 #include "quantize/Calibrate.h"
 #include "quantize/Parameters.h"
 #include "quantize/Plan.h"
@@ -318,13 +319,16 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
     Scheme::Mode mode;
     TensorType weights;
     bool perChannel, equalize;
+    int32_t blockSize = 0;
   };
+  unsigned byBlock = 0;
   unsigned compared = 0, scaled = 0, unchecked = 0, edges = 0;
   for (const char *network : {"mobilenet_v1_025_128_f32", "resnet8_cifar_f32", "dtln_1_f32", "lstm2_unrolled_f32"})
     for (const Way &way : {Way{"int8", Scheme::Mode::Full, INT8, true, false},
                            Way{"equalised", Scheme::Mode::Full, INT8, false, true},
                            Way{"dynamic", Scheme::Mode::Weights, INT8, true, false},
                            Way{"4 bits", Scheme::Mode::WidenedWeights, INT4, true, false},
+                           Way{"by block", Scheme::Mode::Weights, INT4, true, false, 32},
                            Way{"float16", Scheme::Mode::Float16, INT8, true, false}}) {
       SCOPED_TRACE(std::string(network) + ", " + way.name);
       std::string path = pairsFolder() + "../models/" + network + ".tflite";
@@ -341,6 +345,7 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
       scheme.common.mode = way.mode;
       scheme.common.weights = way.weights;
       scheme.common.perChannel = way.perChannel;
+      scheme.common.blockSize = way.blockSize;
       if (scheme.needsRanges()) {
         CalibrateOptions options;
         options.compile.engine = eval::Engine::Fast;
@@ -351,6 +356,7 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
         ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
       }
       quantize(model, scheme, store);
+      storeBlockScales(model);
       source->model->number();
       std::map<uint32_t, const Value *> sources;
       for (auto &graph : source->model->subgraphs)
@@ -377,11 +383,13 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
             EXPECT_TRUE(verdict.kind != eval::Verdict::Deviates || onEdge) << verdict.text;
             compared += verdict.kind != eval::Verdict::Unchecked;
             unchecked += verdict.kind == eval::Verdict::Unchecked;
+            byBlock += value->quantization && value->quantization->details == Quantization::Details::Blockwise;
             scaled += llvm::any_of(steps, [](const Step &step) { return step.kind == Step::Scaled; });
           }
     }
   EXPECT_GE(compared, 500u);
   EXPECT_GE(scaled, 40u);
+  EXPECT_GE(byBlock, 1u);
   EXPECT_EQ(unchecked, 0u);
   EXPECT_LE(edges, 2u);
 }
@@ -520,7 +528,9 @@ TEST(Recipe, SaysWhatItCannotDo) {
            {R"([{"regex": "x", "algorithm_key": "OCTAV"}])", "entry 0: the algorithm \"OCTAV\" is not here"},
            {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"num_bits": 2}}}])", "weights of 2 bits"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])", "BLOCKWISE_32"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_48"}}}])", "BLOCKWISE_48"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])",
+            "weights by blocks have 4 bits"},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}}}])", "asymmetric weights"},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
             "activations of 8 bits are asymmetric"}}) {
@@ -528,6 +538,47 @@ TEST(Recipe, SaysWhatItCannotDo) {
     std::string error = llvm::toString(readRecipe(recipe, **model, scheme));
     EXPECT_NE(error.find(why), std::string::npos) << recipe << ": " << error;
   }
+}
+
+/// Each block has the scale of its own greatest magnitude, in a tensor of halves with as many digits as bfloat16 has.
+TEST(QuantizedConstants, ScalesOfBlocks) {
+  std::string numbers;
+  for (int i = 0; i < 128; ++i)
+    numbers += (i ? ", " : "") + std::to_string((i % 32 - 16) * (i / 32 == 3 ? 0 : 1 << (i / 32)));
+  PayloadStore store;
+  auto model = parseText("origo 1\nmodel tflite version 3\nsubgraph @main(%x: f32[1,64], %s: f32[1,48]) -> (%y, %z) {\n"
+                         "%w: f32[2,64] = const [" + numbers + "]\n%v: f32[2,48] = const splat 2\n"
+                         "%y: f32[1,2] = FULLY_CONNECTED(%x, %w, _)\n%z: f32[1,2] = FULLY_CONNECTED(%s, %v, _)\n}\n",
+                         "", store);
+  ASSERT_TRUE(static_cast<bool>(model)) << llvm::toString(model.takeError());
+  Scheme scheme;
+  scheme.common.mode = Scheme::Mode::Weights;
+  scheme.common.weights = INT4;
+  scheme.common.blockSize = 32;
+  std::vector<Unquantized> left;
+  ASSERT_FALSE(runPipeline(**model, Pipeline::quantization(planBy(scheme, &left)), store));
+  storeBlockScales(**model);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_NE(left[0].why.find("rows that blocks of 32 do not divide"), std::string::npos) << left[0].why;
+  const Value &w = *(*model)->subgraphs.front()->operators.front().operand(1);
+  ASSERT_TRUE(w.quantization && w.quantization->details == Quantization::Details::Blockwise);
+  EXPECT_EQ(w.type, INT4);
+  EXPECT_TRUE(w.quantization->scale.empty());
+  EXPECT_EQ(w.quantization->more->blockSize, 32);
+  const Value &scales = *w.quantization->more->scales;
+  EXPECT_EQ(scales.type, FLOAT16);
+  EXPECT_EQ(llvm::ArrayRef<int32_t>(scales.shape), llvm::ArrayRef<int32_t>({2, 2}));
+  std::vector<uint8_t> bytes;
+  auto have = eval::storedNumbers(tensorOf(scales, bytes));
+  ASSERT_TRUE(have && have->size() == 4);
+  for (size_t i = 0; i < 3; ++i) // of 16 / 7 the eight leading digits
+    EXPECT_EQ((*have)[i], 2.28125 * (1 << i));
+  EXPECT_GT((*have)[3], 0);
+  std::vector<uint8_t> integers;
+  auto real = eval::realNumbers(tensorOf(w, integers));
+  ASSERT_TRUE(real.has_value());
+  for (int i = 0; i < 128; ++i)
+    EXPECT_LE(std::fabs((*real)[i] - (i % 32 - 16) * (i / 32 == 3 ? 0 : 1 << (i / 32))), (*have)[i / 32] / 2 + 1e-9) << i;
 }
 
 /// Integers of any width, in windows of any size.

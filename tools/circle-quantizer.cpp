@@ -2,6 +2,7 @@
 
 #include "ir/OpenFile.h"
 #include "passes/Pipeline.h"
+#include "quantize/Blocks.h"
 #include "quantize/Config.h"
 #include "quantize/Ranges.h"
 #include "quantize/Recipe.h"
@@ -56,6 +57,9 @@ cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for 
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
                               cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
                                        "refuse"));
+cl::opt<int> blockSize("block_size", cl::value_desc("32|64|128|256"), cl::cat(category),
+                      cl::desc("With --scheme dynamic --weight_bits 4: each so many weights in a row of FULLY_CONNECTED "
+                               "have a scale"));
 cl::opt<bool> equalize("equalize", cl::cat(category),
                        cl::desc("Gives channels of consecutive filters like ranges first, which one scale for all needs; "
                                 "with --input_data"));
@@ -137,6 +141,7 @@ llvm::Expected<Scheme> schemeAsked() {
     asked.clipsWeights = clipWeights;
     asked.perChannel = !perLayer;
     asked.perChannelDense = perChannelDense;
+    asked.blockSize = blockSize;
     scheme = steps::schemeOf(asked);
   }
   auto inputs = steps::typesOf(inputTypes, ends), outputs = steps::typesOf(outputTypes, ends);
@@ -270,6 +275,16 @@ int checkAndRun() {
       (weightBits.getNumOccurrences() || clipWeights || perLayer || perChannelDense))
     return fail("--weight_bits, --clip-weights, --per-tensor and --per-channel-dense go with --scheme: ONE's modes and recipes "
                 "say by themselves what becomes of weights");
+  if (blockSize.getNumOccurrences()) {
+    if (!quantize::isBlockSize(blockSize))
+      return fail("--block_size is 32, 64, 128 or 256");
+    if (!isScheme || schemeName != SchemeName::Dynamic)
+      return fail("--block_size goes with --scheme dynamic: kernels take weights of blocks beside floats only");
+    if (weightBits != 4)
+      return fail("--block_size goes with --weight_bits 4: the runtime has no kernel for 8 bits with scales of blocks");
+    if (gptq || biasCorrection || perLayer)
+      return fail("--block_size does not go with --gptq, --bias-correction or --per-tensor");
+  }
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
   unsigned modes = !recipe.empty() + isScheme + !fake.empty() + !full.empty() + !weightsOnly.empty() +

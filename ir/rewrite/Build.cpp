@@ -290,7 +290,9 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     for (Use &use : base->operands())
       operands.push_back(use.get());
   for (auto [i, operand] : llvm::enumerate(node.operands)) {
-    Value *value = build(operand, folding, nameOf(i));
+    // What is only stored otherwise is called after the place that it is for.
+    bool isAll = folding && node.operands.size() == 1 && !label.empty();
+    Value *value = build(operand, folding, isAll ? label : nameOf(i));
     if (!declined.empty())
       return nullptr;
     operands.push_back(value);

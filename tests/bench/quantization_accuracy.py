@@ -35,6 +35,10 @@ PUBLISHED = [("pairs/ad01_f32", "pairs/ad01_i8", "int8", "random"),
              ("pairs/toycar_f32", "pairs/toycar_hybrid", "dynamic", "random"),
              ("models/vww_96_f32", "pairs/vww_96_i8", "int8", "random"),
              ("models/yunet_f32", "models/yunet_hybrid", "dynamic", "random")]
+# Weights of 4 bits beside floats, of networks of FULLY_CONNECTED.
+DENSE = ["models/dtln_1_f32", "pairs/toycar_f32", "models/toy_llm_kv_2sig_f32"]
+BLOCKS = [("one scale", []), ("by row", ["--per-channel-dense"])] + [
+    (f"blocks of {size}", ["--block_size", str(size)]) for size in (128, 64, 32)]
 SEEDS = range(101, 121)
 
 
@@ -148,6 +152,20 @@ def published(tools, shared):
     return "\n".join(lines) + "\n"
 
 
+def by_block(tools, shared):
+    lines = ["| | " + " | ".join(way for way, _ in BLOCKS) + " |", "|---|" + "---|" * len(BLOCKS)]
+    for source in DENSE:
+        network, cells = os.path.join(shared, source + ".tflite"), []
+        with tempfile.TemporaryDirectory() as work:
+            judge = Judge(tools, network, work)
+            for _, options in BLOCKS:
+                made = quantised(tools, network, f"{work}/made.tflite",
+                                 ["--scheme", "dynamic", "--weight_bits", "4", *options])
+                cells.append(cell(judge(made)))
+        lines.append(f"| {os.path.basename(source).removesuffix('_f32')} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     tools = os.path.realpath(sys.argv[1])
     shared = os.path.realpath(os.environ.get("ORIGO_SHARED") or
@@ -157,7 +175,7 @@ def main():
         sys.exit(77)
     if sys.argv[2:] == ["--check"]:
         check(tools, shared)
-    tables = {"accuracy": by_way(tools, shared), "published": published(tools, shared)}
+    tables = {"accuracy": by_way(tools, shared), "blocks": by_block(tools, shared), "published": published(tools, shared)}
     if len(sys.argv) < 3:
         print("\n".join(tables.values()), end="")
         return
