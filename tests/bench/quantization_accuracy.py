@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 NETWORKS = ["blazeface_front_f32", "mobilenet_v1_025_128_f32", "mtcnn_rnet_f32", "resnet8_cifar_f32", "vww_96_f32",
-            "yunet_f32"]
+            "ultraface_rfb320_f32", "yunet_f32"]
 INT8, FOUR, RANDOM = ["--scheme", "int8"], ["--scheme", "weights", "--weight_bits", "4"], ["--input_data", "random"]
 WAYS = [("int8", INT8), ("… biases corrected", INT8 + ["--bias-correction"]),
         ("… smoothed", INT8 + ["--smooth", "0.5"]), ("int8, per tensor", INT8 + ["--per-tensor"]),
