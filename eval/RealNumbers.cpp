@@ -98,9 +98,12 @@ Channels::Channels(const Tensor &tensor) : tensor(tensor) {
     if (!fit)
       return;
     auto halves = ConstantBytes::of(*scales, static_cast<uint64_t>(elements) * 2);
-    if (!halves)
+    if (!halves) {
       llvm::consumeError(halves.takeError());
-    fit = halves && halves->bytes.size() == static_cast<size_t>(elements / size) * 2;
+      fit = false;
+      return;
+    }
+    fit = halves->bytes.size() == static_cast<size_t>(elements / size) * 2;
     for (size_t i = 0; fit && i < halves->bytes.size(); i += 2)
       blocks.push_back(halfToFloat(static_cast<uint16_t>(halves->bytes[i] | halves->bytes[i + 1] << 8)));
     if (fit) {

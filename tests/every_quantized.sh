@@ -17,11 +17,13 @@ export bin scratch
 
 # Prints "VERDICT SCHEME MODEL: why".
 one() {
-  local scheme=$1 model=$2 data=() name out
+  local scheme=$1 model=$2 data=() name out asked
   name=$(basename "$model" .tflite)
   out=$scratch/$name.$scheme
   [[ $scheme == int* ]] && data=(--input_data random)
-  if ! "$bin/circle-quantizer" --verify-each --scheme "$scheme" "${data[@]}" "$model" "$out.tflite" 2>"$out.log"; then
+  asked=$scheme
+  [[ $scheme == blocks ]] && asked=dynamic && data=(--weight_bits 4 --block_size 32)
+  if ! "$bin/circle-quantizer" --verify-each --scheme "$asked" "${data[@]}" "$model" "$out.tflite" 2>"$out.log"; then
     if [[ $scheme == int* ]] && ! "$bin/circle-interpreter" --seed 1 "$model" >"$out.float" 2>&1; then
       echo "UNRUNNABLE $scheme $name: $(head -n 1 "$out.log")"
     else
@@ -36,7 +38,7 @@ one() {
   elif "$bin/circle-interpreter" --seed 1 "$model" >"$out.float" 2>&1 &&
     ! "$bin/circle-interpreter" --seed 1 "$out.tflite" >"$out.run" 2>&1; then
     echo "FAILED $scheme $name: does not run: $(head -n 1 "$out.run")"
-  elif ! "$bin/circle-quantizer" --scheme "$scheme" "${data[@]}" "$model" "$out.again.tflite" 2>"$out.log" ||
+  elif ! "$bin/circle-quantizer" --scheme "$asked" "${data[@]}" "$model" "$out.again.tflite" 2>"$out.log" ||
     ! cmp -s "$out.tflite" "$out.again.tflite"; then
     echo "FAILED $scheme $name: not the same a second time"
   else
@@ -53,6 +55,10 @@ for scheme in int8 int16x8 dynamic weights float16; do
     printf '%s\0%s\0' "$scheme" "$model"
   done
 done | pairs "$scratch/verdicts"
+for name in dtln_1 sdpa_composite textcls_wordvec toy_llm_kv_2sig; do # that have FULLY_CONNECTED
+  printf '%s\0%s\0' blocks "$models/${name}_f32.tflite"
+done | pairs "$scratch/blocks"
+cat "$scratch/blocks" >>"$scratch/verdicts"
 sort "$scratch/verdicts" | grep -v '^OK'
 done=$(grep -c '^OK' "$scratch/verdicts")
 echo "$done of $(wc -l <"$scratch/verdicts") pairs of network and scheme"

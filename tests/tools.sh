@@ -64,6 +64,8 @@ cat net.circle >pipe &
 cmp <("$bin/circledump" net.circle) <("$bin/circledump" pipe) || fail "a pipe is not read as a file is"
 refused 'go with --scheme' "$bin/circle-quantizer" --fake_quantize --per-tensor "$root/res/while.origo" q.circle
 refused 'quantise the float model' "$bin/circle-quantizer" --quantize_onnx_fq_model "$root/res/while.origo" q.circle
+refused 'block_size goes with --weight_bits 4' "$bin/circle-quantizer" --scheme dynamic --block_size 32 "$root/res/while.origo" q.circle
+refused 'block_size goes with --scheme dynamic' "$bin/circle-quantizer" --scheme int8 --weight_bits 4 --block_size 32 "$root/res/while.origo" q.circle
 refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
 refused 'there is no option --map' "$bin/origin-dump" --map x net.circle
 "$bin/origin-dump" --summary --origin-map net.circle.origin.json net.circle >/dev/null || fail "origin-dump --origin-map"
