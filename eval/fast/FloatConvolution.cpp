@@ -1,4 +1,3 @@
-#include "eval/Block.h"
 #include "eval/fast/FloatWindows.h"
 #include "eval/fast/Regions.h"
 
@@ -210,25 +209,11 @@ private:
   /// False: there is no memory.
   bool arrange(const WindowAxis &vertical, const WindowAxis &horizontal, int64_t batch) {
     asked[0] = asked[1] = {};
-    surrounded = {};
     windows.batch = batch;
     windows.depth = job.depth;
     windows.resultDepth = job.resultDepth;
-    windows.set(vertical, horizontal);
-    if (windows.scatter(8) > 1.5) {
-      auto whole = [](WindowAxis axis) {
-        int64_t end = (axis.result - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1;
-        axis.image = std::max(axis.before + axis.image, end);
-        axis.before = 0;
-        return axis;
-      };
-      WindowAxis tall = whole(vertical), wide = whole(horizontal);
-      int64_t elements = times(times(times(batch, tall.image), wide.image), job.depth);
-      if (elements > int64_t(1) << 26 || !surrounded.allocate(static_cast<uint64_t>(elements) * sizeof(float)))
-        return false;
-      std::memset(surrounded.data.get(), 0, surrounded.bytes);
-      windows.set(tall, wide);
-    }
+    if (!windows.arrange(vertical, horizontal, sizeof(float), 0, surrounded))
+      return false;
     asked[0] = vertical;
     asked[1] = horizontal;
     return true;
@@ -236,14 +221,7 @@ private:
 
   const float *surround(const float *image) {
     auto *to = reinterpret_cast<float *>(surrounded.data.get());
-    const auto &[vertical, horizontal] = asked;
-    int64_t row = horizontal.image * job.depth;
-    for (int64_t b = 0; b < windows.batch; ++b)
-      for (int64_t y = 0; y < vertical.image; ++y, image += row)
-        std::copy_n(
-            image, row,
-            to + ((b * windows.vertical.image + vertical.before + y) * windows.horizontal.image + horizontal.before) *
-                     job.depth);
+    windows.surround(image, asked[0], asked[1], to);
     return to;
   }
 };

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "eval/Block.h"
 #include "eval/fast/Parallel.h"
 
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace origo::eval {
@@ -52,6 +54,37 @@ public:
     horizontal = newHorizontal;
     rows = vertical.intervals();
     columns = horizontal.intervals();
+  }
+
+  /// set(); but where most pixels would be at a border of their own, `surrounded` gets memory for the image amid
+  /// numbers whose bytes are all `filler`, so that no window has a part outside. False: there is no memory.
+  bool arrange(const WindowAxis &newVertical, const WindowAxis &newHorizontal, size_t bytesOfNumber, int filler,
+               Block &surrounded) {
+    surrounded = {};
+    set(newVertical, newHorizontal);
+    if (scatter(8) <= 1.5)
+      return true;
+    auto whole = [](WindowAxis axis) {
+      int64_t end = (axis.result - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1;
+      axis.image = std::max(axis.before + axis.image, end);
+      axis.before = 0;
+      return axis;
+    };
+    WindowAxis tall = whole(newVertical), wide = whole(newHorizontal);
+    int64_t elements = times(times(times(batch, tall.image), wide.image), depth);
+    if (elements > int64_t(1) << 26 || !surrounded.allocate(static_cast<uint64_t>(elements) * bytesOfNumber))
+      return false;
+    std::memset(surrounded.data.get(), filler, surrounded.bytes);
+    set(tall, wide);
+    return true;
+  }
+  /// Copies the image to its place within what arrange() has made for images along these axes.
+  template <class T> void surround(const T *image, const WindowAxis &tall, const WindowAxis &wide, T *to) const {
+    int64_t row = wide.image * depth;
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t y = 0; y < tall.image; ++y, image += row)
+        std::copy_n(image, row,
+                    to + ((b * vertical.image + tall.before + y) * horizontal.image + wide.before) * depth);
   }
 
   /// How many times as many tiles of `pixels` there are as if there was no border.
