@@ -51,6 +51,9 @@ refused_after_notes 'damaged file of errors: its records do not ascend' errors -
 refused_after_notes 'is no file of errors' errors --merge net.tflite
 refused_after_notes 'the errors are of other models' visq -f net.tflite -q q.tflite --merge part1.json
 refused_after_notes 'without --shard and --merge' errors --bound 0.1 --merge part1.json
+# Of nothing there is no verdict.
+refused_after_notes '--records 0 leaves nothing' errors --records 0 --limit 0.1
+refused_after_notes 'which are none' errors --bound 0.1 --blame_records 0
 refused_after_notes '--shard needs --stats' errors --shard 1/2
 refused_after_notes 'is not like 3/16' errors --shard 4/3 --stats x.json
 refused_after_notes 'too many arguments: "part1.json"' errors part1.json

@@ -309,6 +309,10 @@ int checkAndRun() {
     return fail("--merge takes what parts have measured, so --data and --shard are of no use with it");
   if (limit.getNumOccurrences() && (metric->name == "PSNR" || metric->name == "cosine"))
     return fail("--limit goes with a metric of which more is worse");
+  if (most.getNumOccurrences() && most == 0)
+    return fail("--records 0 leaves nothing to be compared");
+  if (bound.getNumOccurrences() && blameRecords == 0)
+    return fail("--bound measures on the records that --blame_records counts, which are none");
   if (limit.getNumOccurrences() && bound.getNumOccurrences())
     return fail("--limit judges what there is, and --bound looks for something else: give one of the two");
   auto within = compare(*metric);

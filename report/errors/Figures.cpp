@@ -212,22 +212,24 @@ template <class Y> bool addSums(RecordSums &to, const LaneSums &sums, const Y &h
 
 /// One by one, in doubles.
 template <class X, class Y> void addEach(RecordSums &to, const X &reference, const Y &have, size_t begin, size_t end) {
+  RecordSums sums = to; // in registers
   for (size_t i = begin; i < end; ++i) {
     double x = reference[i], y = have[i];
     if (!std::isfinite(x) || !std::isfinite(y)) {
-      to.odd += !(x == y || (std::isnan(x) && std::isnan(y)));
+      sums.odd += !(x == y || (std::isnan(x) && std::isnan(y)));
       continue;
     }
     double off = std::fabs(x - y);
-    to.absolute += off;
-    to.squares += off * off;
-    to.most = std::max(to.most, off);
-    to.low = std::min(to.low, x);
-    to.high = std::max(to.high, x);
-    to.both += x * y;
-    to.first += x * x;
-    to.second += y * y;
+    sums.absolute += off;
+    sums.squares += off * off;
+    sums.most = std::max(sums.most, off);
+    sums.low = std::min(sums.low, x);
+    sums.high = std::max(sums.high, x);
+    sums.both += x * y;
+    sums.first += x * x;
+    sums.second += y * y;
   }
+  to = sums;
 }
 
 void addCount(RecordSums &to, size_t size) {

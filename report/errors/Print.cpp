@@ -117,7 +117,7 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
                },
                os, {2, 3, 4, 5, 6});
   for (const auto &[why, count] : unmeasured)
-    os << count << (count == 1 ? " tensor " : " tensors ") << why << '\n';
+    os << count << " without figures: " << why << '\n';
 }
 
 void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os) {
