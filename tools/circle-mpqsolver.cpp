@@ -449,8 +449,16 @@ llvm::Expected<bool> Solver::inFront() const {
   std::vector<unsigned> depths = depthsOf(graph());
   unsigned most = depths.empty() ? 0 : *llvm::max_element(depths);
   double front = 0, behind = 0;
-  for (auto [op, depth] : llvm::zip_equal(graph().operators, depths))
-    (depth * 2 <= most ? front : behind) += errors->lookup(nameOf(op));
+  bool any = false;
+  for (auto [op, depth] : llvm::zip_equal(graph().operators, depths)) {
+    auto error = errors->find(nameOf(op));
+    if (error == errors->end())
+      continue;
+    any = true;
+    (depth * 2 <= most ? front : behind) += error->second;
+  }
+  if (!any)
+    return makeError(visqFile + ": tells of no tensor of this model");
   return front >= behind;
 }
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <functional>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -185,7 +185,16 @@ ORIGO_SUMS(avx512, ORIGO_AVX512)
 #endif
 #undef ORIGO_SUMS
 
-double sumOf(llvm::ArrayRef<double> all) { return std::accumulate(all.begin(), all.end(), 0.); }
+/// Of all lanes one number, by halves.
+template <class T, class Fold> T together(const T (&all)[lanes], Fold fold) {
+  T now[lanes];
+  std::copy(std::begin(all), std::end(all), now);
+  for (size_t half = lanes / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      now[i] = fold(now[i], now[i + half]);
+  return now[0];
+}
+double sumOf(const double (&all)[lanes]) { return together(all, std::plus<>()); }
 
 /// Neither infinite nor so great or small that its square has fewer digits.
 bool isSquared(float most) { return most == 0 || (most > 1e-12f && most < 1e15f); }
@@ -193,8 +202,9 @@ bool isSquared(float most) { return most == 0 || (most > 1e-12f && most < 1e15f)
 /// False, and nothing is added: in floats, that would not be right.
 template <class Y> bool addSums(RecordSums &to, const LaneSums &sums, const Y &have) {
   double absolute = sumOf(sums.absolute), second = sumOf(sums.second), scale = have.scale;
-  float most = *std::max_element(sums.most, std::end(sums.most));
-  float low = *std::min_element(sums.low, std::end(sums.low)), high = *std::max_element(sums.high, std::end(sums.high));
+  auto greater = [](float x, float y) { return x > y ? x : y; };
+  auto less = [](float x, float y) { return x < y ? x : y; };
+  float most = together(sums.most, greater), low = together(sums.low, less), high = together(sums.high, greater);
   bool right = std::isfinite(absolute) && isSquared(most) && isSquared(std::max(-low, high)) &&
                (Y::isAffine || second > 1e-24 || most == 0);
   if (!right)

@@ -144,7 +144,7 @@ bool LiveResult::measure(const Place &place, const Tensor &source, RecordSums &s
   // Of most tensors one counterpart counts, which the run comes to next.
   if (const Counterpart *only = readings.only(place)) {
     Place one{only->value, 0};
-    while (!find(one) && !run->ended())
+    while (!standsAt(one) && !run->ended() && (kept.empty() || !kept.count(one)))
       goOn();
     if (standsAt(one) && llvm::ArrayRef(source.shape) == llvm::ArrayRef(run->at()->tensor->shape) &&
         sums.add(source, *run->at()->tensor)) {
