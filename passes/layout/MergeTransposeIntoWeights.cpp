@@ -16,7 +16,8 @@ static Rule behindFlatten() {
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);
             std::optional<Integers> permutation = m.integers(m[p]);
-            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || permutation->at(0) != 0)
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || m[x].rank() == 0 ||
+                permutation->at(0) != 0)
               return decline("the first dimension moves too");
             if (!m[x].isStatic() || !m[flat].isStatic() || m[flat].rank() != 2 ||
                 m[flat].shape()[0] != m[x].shape()[0] || m[flat].lastDimension() != parts.filter.lastDimension())
