@@ -221,7 +221,8 @@ bool QuantizeFold::canFold(const Operator &op) {
     return x.type == TensorType::FLOAT32 && result.type == TensorType::FLOAT16 &&
            llvm::ArrayRef<int32_t>(x.shape) == llvm::ArrayRef<int32_t>(result.shape);
   if (x.type != TensorType::FLOAT32 || !q || q->scale.empty() ||
-      (q->details != Quantization::Details::None && !isByBlock(*q)) || !isInteger(result.type) || llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
+      (q->details != Quantization::Details::None && !isByBlock(*q)) || !isInteger(result.type) ||
+      llvm::ArrayRef<int32_t>(x.shape) != llvm::ArrayRef<int32_t>(result.shape))
     return false;
   bool fits = isByBlock(*q) ? x.rank() > 0 && x.shape.back() % q->more->blockSize == 0 &&
                                   x.elementCount() == q->scale.size() * static_cast<uint64_t>(q->more->blockSize)
