@@ -1,6 +1,4 @@
-#include "import/Import.h"
 #include "ir/text/Text.h"
-#include "schema/InputFile.h"
 #include "tools/Divide.h"
 #include "tools/FuzzModels.h"
 #include "tools/Random.h"

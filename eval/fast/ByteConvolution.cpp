@@ -125,18 +125,19 @@ ORIGO_VNNI void pixels(const Job &job, const Interval &rows, const Interval &col
 
 class ByteConvolution : public FastKernel {
 public:
-  ByteConvolution(const Conv &given, int32_t inputZero, int32_t outputZero, std::pair<int8_t, int8_t> range,
-                  llvm::ArrayRef<float> scales)
-      : conv(given), inputZero(inputZero) {
+  ByteConvolution(const Conv &given, const Tensor &in, const Tensor &out, std::pair<int8_t, int8_t> range)
+      : conv(given), inputZero(in.zeroPoint()) {
     job.depth = static_cast<int64_t>(conv.groupIn);
     job.resultDepth = static_cast<int64_t>(conv.groupOut);
     job.windowWidth = conv.width;
     job.positions = conv.height * conv.width;
     job.quads = (job.depth + 3) / 4;
-    job.low = static_cast<float>(range.first - outputZero);
-    job.high = static_cast<float>(range.second - outputZero);
-    job.zero = outputZero;
-    pack(dataOf<int8_t>(*conv.filter), conv.bias ? dataOf<int32_t>(*conv.bias) : nullptr, scales);
+    job.zero = out.zeroPoint();
+    job.low = static_cast<float>(range.first - job.zero);
+    job.high = static_cast<float>(range.second - job.zero);
+    windows.depth = job.depth;
+    windows.resultDepth = job.resultDepth;
+    pack(in.scale(), out.scale());
     conv.filter = conv.bias = nullptr; // they are there only now
   }
 
@@ -145,11 +146,10 @@ public:
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
       return false;
     WindowAxis vertical = conv.axis(x, y, 0), horizontal = conv.axis(x, y, 1);
-    if (!(vertical == asked[0] && horizontal == asked[1] && windows.batch == x.dim(0)) &&
-        !arrange(vertical, horizontal, x.dim(0)))
+    if (!windows.arrange(vertical, horizontal, x.dim(0), inputZero))
       return false;
     Job now = job;
-    now.image = surrounded.data ? surround(dataOf<int8_t>(x)) : dataOf<int8_t>(x);
+    now.image = windows.over(dataOf<int8_t>(x));
     now.result = dataOf<int8_t>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
@@ -163,12 +163,12 @@ private:
   int32_t inputZero;
   Job job = {};
   Block packed;
-  Windows windows;
-  WindowAxis asked[2] = {};
-  Block surrounded; ///< where most pixels would be at a border of their own: the image amid zero points
+  ImageWindows<int8_t> windows;
 
   /// Blocks of two vectors of channels, a last one of one where that is enough.
-  void pack(const int8_t *filter, const int32_t *bias, llvm::ArrayRef<float> scales) {
+  void pack(float inputScale, float outputScale) {
+    const auto *filter = dataOf<int8_t>(*conv.filter);
+    const auto *bias = conv.bias ? dataOf<int32_t>(*conv.bias) : nullptr;
     int64_t padded = (job.resultDepth + lanes - 1) / lanes * lanes;
     if (!packed.allocate(static_cast<uint64_t>(padded * job.channelBytes())))
       return;
@@ -180,7 +180,8 @@ private:
       for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
         if (bias)
           std::memcpy(to + 4 * c, &bias[first + c], sizeof(int32_t));
-        std::memcpy(to + row + 4 * c, &scales[static_cast<size_t>(first + c)], sizeof(float));
+        float scale = inputScale * conv.filter->scaleOf(static_cast<int32_t>(first + c)) / outputScale;
+        std::memcpy(to + row + 4 * c, &scale, sizeof scale);
         const int8_t *of = filter + (first + c) * job.positions * job.depth;
         for (int64_t position = 0; position < job.positions; ++position) {
           int64_t sum = 0;
@@ -197,40 +198,21 @@ private:
     }
     job.packed = packed.data.get();
   }
-
-  bool arrange(const WindowAxis &vertical, const WindowAxis &horizontal, int64_t batch) {
-    asked[0] = asked[1] = {};
-    windows.batch = batch;
-    windows.depth = job.depth;
-    windows.resultDepth = job.resultDepth;
-    if (!windows.arrange(vertical, horizontal, sizeof(int8_t), inputZero, surrounded))
-      return false;
-    asked[0] = vertical;
-    asked[1] = horizontal;
-    return true;
-  }
-
-  const int8_t *surround(const int8_t *image) {
-    auto *to = reinterpret_cast<int8_t *>(surrounded.data.get());
-    windows.surround(image, asked[0], asked[1], to);
-    return to;
-  }
 };
 
 } // namespace
 
 std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
-                                            std::pair<int8_t, int8_t> range, llvm::ArrayRef<float> scales) {
+                                            std::pair<int8_t, int8_t> range) {
   if (processor() < Processor::Vnni || conv.depthwise || conv.groups != 1)
     return nullptr;
-  return std::make_unique<ByteConvolution>(conv, in.zeroPoint(), out.zeroPoint(), range, scales);
+  return std::make_unique<ByteConvolution>(conv, in, out, range);
 }
 
 } // namespace origo::eval
 #else
 namespace origo::eval {
-std::unique_ptr<FastKernel> byteConvolution(const Conv &, const Tensor &, const Tensor &, std::pair<int8_t, int8_t>,
-                                            llvm::ArrayRef<float>) {
+std::unique_ptr<FastKernel> byteConvolution(const Conv &, const Tensor &, const Tensor &, std::pair<int8_t, int8_t>) {
   return nullptr;
 }
 } // namespace origo::eval

@@ -41,10 +41,7 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
   if (!canRescale(in, filter, out) ||
       (filter.perChannel() && filter.quantization->scale.size() != conv.groups * conv.groupOut))
     return nullptr;
-  llvm::SmallVector<float, 0> scales;
-  for (size_t c = 0; c < conv.groups * conv.groupOut && conv.groups == 1 && !conv.depthwise; ++c)
-    scales.push_back(in.scale() * filter.scaleOf(static_cast<int32_t>(c)) / out.scale());
-  if (auto own = byteConvolution(conv, in, out, *range, scales))
+  if (auto own = byteConvolution(conv, in, out, *range))
     return own;
   std::tuple<int8_t, float> inputScale(static_cast<int8_t>(in.zeroPoint()), in.scale()),
       after(static_cast<int8_t>(out.zeroPoint()), out.scale());

@@ -84,10 +84,10 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
   return c;
 }
 
-/// CONV_2D of int8, of one group, in products of bytes; the numbers that XNNPACK's kernel computes. `scales`: by output
-/// channel, what a sum is multiplied by. Null: not for this processor, or not for such a convolution.
+/// CONV_2D of int8, of one group, in products of bytes; the numbers that XNNPACK's kernel computes. Null: not for this
+/// processor, or not for such a convolution.
 std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
-                                            std::pair<int8_t, int8_t> range, llvm::ArrayRef<float> scales);
+                                            std::pair<int8_t, int8_t> range);
 
 /// `create(parameters of its own...)` with those that all convolutions have around them.
 template <class T, class Bias, class Create, class... Quantization>

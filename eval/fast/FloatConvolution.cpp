@@ -135,6 +135,8 @@ public:
     job.resultDepth = static_cast<int64_t>(conv.groupOut);
     job.windowWidth = conv.width;
     job.taps = conv.height * conv.width * job.depth;
+    windows.depth = job.depth;
+    windows.resultDepth = job.resultDepth;
     job.low = range.first;
     job.high = range.second;
     // Blocks of two vectors of channels, a last one of one where that is enough: bias, then the elements of the window.
@@ -169,10 +171,9 @@ public:
       std::swap(vertical, horizontal);
       now.windowWidth = conv.height;
     }
-    if (!(vertical == asked[0] && horizontal == asked[1] && windows.batch == x.dim(0)))
-      if (!arrange(vertical, horizontal, x.dim(0)))
-        return false;
-    now.image = surrounded.data ? surround(dataOf<float>(x)) : dataOf<float>(x);
+    if (!windows.arrange(vertical, horizontal, x.dim(0), 0))
+      return false;
+    now.image = windows.over(dataOf<float>(x));
     now.result = dataOf<float>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
@@ -202,28 +203,7 @@ private:
   int64_t lanes;
   Job job = {};
   Block packed;
-  Windows windows;
-  WindowAxis asked[2] = {};
-  Block surrounded; ///< where most pixels would be at a border of their own: the image amid zeros
-
-  /// False: there is no memory.
-  bool arrange(const WindowAxis &vertical, const WindowAxis &horizontal, int64_t batch) {
-    asked[0] = asked[1] = {};
-    windows.batch = batch;
-    windows.depth = job.depth;
-    windows.resultDepth = job.resultDepth;
-    if (!windows.arrange(vertical, horizontal, sizeof(float), 0, surrounded))
-      return false;
-    asked[0] = vertical;
-    asked[1] = horizontal;
-    return true;
-  }
-
-  const float *surround(const float *image) {
-    auto *to = reinterpret_cast<float *>(surrounded.data.get());
-    windows.surround(image, asked[0], asked[1], to);
-    return to;
-  }
+  ImageWindows<float> windows;
 };
 
 } // namespace

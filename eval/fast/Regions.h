@@ -56,37 +56,6 @@ public:
     columns = horizontal.intervals();
   }
 
-  /// set(); but where most pixels would be at a border of their own, `surrounded` gets memory for the image amid
-  /// numbers whose bytes are all `filler`, so that no window has a part outside. False: there is no memory.
-  bool arrange(const WindowAxis &newVertical, const WindowAxis &newHorizontal, size_t bytesOfNumber, int filler,
-               Block &surrounded) {
-    surrounded = {};
-    set(newVertical, newHorizontal);
-    if (scatter(8) <= 1.5)
-      return true;
-    auto whole = [](WindowAxis axis) {
-      int64_t end = (axis.result - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1;
-      axis.image = std::max(axis.before + axis.image, end);
-      axis.before = 0;
-      return axis;
-    };
-    WindowAxis tall = whole(newVertical), wide = whole(newHorizontal);
-    int64_t elements = times(times(times(batch, tall.image), wide.image), depth);
-    if (elements > int64_t(1) << 26 || !surrounded.allocate(static_cast<uint64_t>(elements) * bytesOfNumber))
-      return false;
-    std::memset(surrounded.data.get(), filler, surrounded.bytes);
-    set(tall, wide);
-    return true;
-  }
-  /// Copies the image to its place within what arrange() has made for images along these axes.
-  template <class T> void surround(const T *image, const WindowAxis &tall, const WindowAxis &wide, T *to) const {
-    int64_t row = wide.image * depth;
-    for (int64_t b = 0; b < batch; ++b)
-      for (int64_t y = 0; y < tall.image; ++y, image += row)
-        std::copy_n(image, row,
-                    to + ((b * vertical.image + tall.before + y) * horizontal.image + wide.before) * depth);
-  }
-
   /// How many times as many tiles of `pixels` there are as if there was no border.
   double scatter(int64_t pixels) const {
     auto tiles = [&](int64_t count) { return (count + pixels - 1) / pixels; };
@@ -146,6 +115,57 @@ private:
       body(row, column, from, to, count);
       first += count;
     }
+  }
+};
+
+/// Windows over images of a kernel's own, which are copied to where no window has a part outside if most pixels would
+/// be at a border of their own.
+template <class T> class ImageWindows : public Windows {
+public:
+  /// Numbers around images: all bytes of one are `filler`. False: there is no memory.
+  bool arrange(const WindowAxis &tall, const WindowAxis &wide, int64_t images, int filler) {
+    if (tall == asked[0] && wide == asked[1] && images == batch)
+      return true;
+    asked[0] = asked[1] = {};
+    surrounded = {};
+    batch = images;
+    set(tall, wide);
+    if (scatter(8) > 1.5) {
+      WindowAxis wholeTall = whole(tall), wholeWide = whole(wide);
+      int64_t elements = times(times(times(batch, wholeTall.image), wholeWide.image), depth);
+      if (elements > int64_t(1) << 26 || !surrounded.allocate(static_cast<uint64_t>(elements) * sizeof(T)))
+        return false;
+      std::memset(surrounded.data.get(), filler, surrounded.bytes);
+      set(wholeTall, wholeWide);
+    }
+    asked[0] = tall;
+    asked[1] = wide;
+    return true;
+  }
+
+  /// The images as windows are over them.
+  const T *over(const T *image) {
+    if (!surrounded.data)
+      return image;
+    auto *to = reinterpret_cast<T *>(surrounded.data.get());
+    const auto &[tall, wide] = asked;
+    int64_t row = wide.image * depth;
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t y = 0; y < tall.image; ++y, image += row)
+        std::copy_n(image, row,
+                    to + ((b * vertical.image + tall.before + y) * horizontal.image + wide.before) * depth);
+    return to;
+  }
+
+private:
+  WindowAxis asked[2] = {};
+  Block surrounded;
+
+  static WindowAxis whole(WindowAxis axis) {
+    int64_t end = (axis.result - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1;
+    axis.image = std::max(axis.before + axis.image, end);
+    axis.before = 0;
+    return axis;
   }
 };
 
