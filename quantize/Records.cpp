@@ -49,7 +49,7 @@ llvm::Expected<OwnedTensor> ofRaw(llvm::ArrayRef<Port> ports, size_t i, Bytes by
     *llvm::find(one.shape, -1) = 1;
     if (auto slice = sizeOf(one); slice && *slice != 0 && bytes.size() / *slice <= INT32_MAX) {
       open = static_cast<int32_t>(bytes.size() / *slice);
-      size = *slice * open;
+      size = *slice * std::max(open, 1);
     }
   }
   if (!size)
@@ -337,9 +337,14 @@ llvm::Expected<std::vector<std::string>> filesOf(const std::string &path) {
   return files;
 }
 
-bool isImage(llvm::StringRef path) {
-  auto ends = [&](llvm::StringRef extension) { return path.ends_with_insensitive(extension); };
-  return ends(".png") || ends(".jpg") || ends(".jpeg") || ends(".bmp");
+bool hasExtension(llvm::StringRef path, std::initializer_list<llvm::StringRef> extensions) {
+  return llvm::any_of(extensions, [&](llvm::StringRef extension) { return path.ends_with_insensitive(extension); });
+}
+bool isImage(llvm::StringRef path) { return hasExtension(path, {".png", ".jpg", ".jpeg", ".bmp"}); }
+/// Labels and what a file manager leaves.
+bool isBesideImages(llvm::StringRef path) {
+  return llvm::sys::path::filename(path).starts_with(".") ||
+         hasExtension(path, {".txt", ".csv", ".tsv", ".json", ".md", ".xml", ".yaml", ".ini", ".db"});
 }
 
 } // namespace
@@ -358,11 +363,13 @@ llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, Re
     files = std::move(*found);
   }
   if (format == RecordFormat::ByName)
-    format = isDirectory && !files.empty() && llvm::all_of(files, isImage) ? RecordFormat::Images
-             : isDirectory                                                 ? RecordFormat::Directory
-             : isNumpy(path)                                               ? RecordFormat::Numpy
-             : name.ends_with(".h5") || name.ends_with(".hdf5")            ? RecordFormat::Hdf5
-                                                                           : RecordFormat::List;
+    format = isDirectory && llvm::any_of(files, isImage)        ? RecordFormat::Images
+             : isDirectory                                      ? RecordFormat::Directory
+             : isNumpy(path)                                    ? RecordFormat::Numpy
+             : name.ends_with(".h5") || name.ends_with(".hdf5") ? RecordFormat::Hdf5
+                                                                : RecordFormat::List;
+  if (format == RecordFormat::Images)
+    llvm::erase_if(files, isBesideImages);
   auto records = [&]() -> llvm::Expected<std::unique_ptr<Records>> {
     if (format == RecordFormat::Directory) {
       auto list = std::make_unique<FileRecords>(inputs);

@@ -25,12 +25,14 @@ struct ImageOptions {
 };
 
 enum class RecordFormat {
-  ByName,    ///< a directory of images only is Images, another one Directory; by extension Numpy and Hdf5; else a List
+  ByName,    ///< a directory with an image in it is Images, another one Directory; by extension Numpy and Hdf5; else a List
   List,      ///< each line names the files of the inputs, separated by spaces, or one with all of them in order
   Directory, ///< each file, by name, is a record: elements of all inputs in order, or .npy or .npz
   Numpy,     ///< .npy, or .npz with an array for each input: the input's shape, or behind a first dimension of records
   Hdf5, ///< a group "value", in it a group "0", "1", … for each record, in it a dataset "0", "1", … for each input
-  Images, ///< a directory of PNG, JPEG and BMP files, by name a record each, for a model whose one input takes images
+  /// A directory of PNG, JPEG and BMP files, by name a record each, for a model whose one input takes images. Hidden
+  /// files and texts beside them, as labels are, count for nothing.
+  Images,
 };
 
 /// Opens what lies at `path`. Nothing big is read before it is asked for. HDF5 files and images are read by a process

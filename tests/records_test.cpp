@@ -58,6 +58,19 @@ std::vector<float> floatsOf(const OwnedTensor &tensor) {
 
 const std::vector<Port> two = {port(TensorType::FLOAT32, {1, 2, 3}), port(TensorType::INT32, {2}, "y")};
 
+TEST(RecordsOfBareElements, TellAnOpenDimension) {
+  Folder folder;
+  auto said = [&](size_t bytes) {
+    folder.write("a", std::string(bytes, 0));
+    auto records = openRecords(folder.path.str().str(), RecordFormat::ByName, port(TensorType::FLOAT32, {-1, 2, 3}));
+    auto record = records ? (*records)->read(0) : records.takeError();
+    return record ? "f32" + eval::shapeText(record->front().shape) : text(record.takeError());
+  };
+  EXPECT_EQ(said(48), "f32[2,2,3]");
+  EXPECT_NE(said(50).find("takes 48"), std::string::npos);
+  EXPECT_NE(said(7).find("takes 24"), std::string::npos);
+}
+
 #ifdef ORIGO_HDF5
 
 TEST(Hdf5, IsReadAsOneWritesIt) {
@@ -175,6 +188,8 @@ std::vector<float> imageOf(const Folder &folder, const Port &input, const ImageO
 TEST(Images, BecomeInputs) {
   Folder folder;
   ASSERT_TRUE(make("images " + folder.path.str().str()));
+  for (const char *beside : {"labels.txt", ".hidden", "Labels.CSV"})
+    folder.write(beside, "0 1 2 3");
   using O = ImageOptions;
   Port last = port(TensorType::FLOAT32, {1, 2, 4, 3}), first = port(TensorType::FLOAT32, {-1, 3, 2, 4});
   O plain;

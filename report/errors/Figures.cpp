@@ -19,7 +19,8 @@ namespace origo::report {
 namespace {
 
 // What most tensors are is compared in floats, sixteen side by side, in blocks: sums of so few are right in seven
-// digits. What a block adds up to is added in doubles. The order of addition is the same for all processors.
+// digits. What a block adds up to is added in doubles. The order of addition is the same for all processors
+// (which may round a product and its sum once, or each).
 constexpr size_t lanes = 16, blockSize = 512;
 
 struct LaneSums {
