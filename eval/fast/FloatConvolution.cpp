@@ -27,9 +27,13 @@ template <class V> [[gnu::always_inline]] inline void storeSome(float *to, const
     store(to, numbers);
     return;
   }
+  constexpr int64_t half = lanesOf<V> / 2;
   alignas(64) float list[lanesOf<V>];
   store(list, numbers);
-  for (int64_t i = 0; i < count; ++i)
+  int64_t done = count >= half ? half : 0; // without a loop
+  if (done)
+    std::copy_n(list, half, to);
+  for (int64_t i = done; i < count; ++i)
     to[i] = list[i];
 }
 
