@@ -162,7 +162,8 @@ template <class V>
 
 template <class V>
 [[gnu::always_inline]] inline void pixels(const Job &job, const int64_t *from, const int64_t *to, int64_t count) {
-  bool isWhole = job.stride == 1 && job.columnBegin == 0 && job.columnEnd == job.windowWidth && job.columnStep == job.depth;
+  bool isWhole = job.stride == 1 && job.columnStep == job.depth && job.columnBegin == 0 &&
+                 job.columnEnd == job.windowWidth;
   if (job.single)
     few<V>(job, from, to, count);
   else if (isWhole && job.windowWidth == 3)
