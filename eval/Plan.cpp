@@ -110,7 +110,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
       if (auto bytes = ConstantBytes::of(*value, sparseBytesLeft)) {
         slot.constant = std::move(*bytes);
         if (options.engine == Engine::Fast)
-          slot.constant->makeReadAhead();
+          slot.constant->makeReadAhead(value->payload());
         if (value->sparsity())
           sparseBytesLeft -= slot.constant->bytes.size();
       } else {

@@ -16,8 +16,10 @@ ConstantBytes ConstantBytes::copyOf(llvm::ArrayRef<uint8_t> bytes) {
   return made;
 }
 
-void ConstantBytes::makeReadAhead() {
-  if (!canReadAhead(bytes))
+void ConstantBytes::makeReadAhead(const Payload &payload) {
+  const MappedFile *file = payload.file();
+  bool isInFile = !copy && file && static_cast<size_t>(file->bytes().end() - bytes.end()) >= readAhead;
+  if (!isInFile && !canReadAhead(bytes))
     *this = copyOf(bytes);
 }
 

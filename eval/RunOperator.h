@@ -41,7 +41,7 @@ class ConstantBytes {
 public:
   static llvm::Expected<ConstantBytes> of(const Value &value, uint64_t memoryLimit);
   /// Copies them unless there are readable bytes behind them.
-  void makeReadAhead();
+  void makeReadAhead(const Payload &payload);
   static ConstantBytes copyOf(llvm::ArrayRef<uint8_t> bytes);
   llvm::MutableArrayRef<uint8_t> bytes; ///< never written to
 private:

@@ -90,43 +90,72 @@ TEST(FastWindows, Convolutions) {
   agree({{4, 4, 3}, 5, 7, 7}, false); // all windows are larger than the image
 }
 
-/// Of bytes, with scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of int8.
-std::string byteConvolution(const Form &f, int zero) {
-  std::string scales, weights, bias;
-  int64_t taps = int64_t(f.height) * f.width * f.image.depth;
-  for (int c = 0; c < f.results; ++c) {
+/// How the bytes of a convolution are to be read: of uint8 if weights have a zero point.
+struct Bytes {
+  int inputZero;
+  std::optional<int> weightZero;
+};
+
+/// With scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of what bytes hold.
+std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
+  std::string scales, weights, bias, type = bytes.weightZero ? "u8" : "i8";
+  int results = depthwise ? f.image.depth : f.results, outputZero = bytes.weightZero ? 119 : -9;
+  int64_t taps = int64_t(f.height) * f.width * (depthwise ? 1 : f.image.depth);
+  for (int c = 0; c < results; ++c) {
     scales += (c ? ", " : "") + std::to_string(1 << c % 3);
     bias += (c ? ", " : "") + std::to_string(c * 37 % 200 - 100);
   }
-  for (int64_t i = 0; i < taps * f.results; ++i)
-    weights += (i ? ", " : "") + std::to_string(taps < 8 || i % 5 == 0 ? (i * 83 + i / 7) % 4 - 1 : 0);
+  for (int64_t i = 0; i < taps * results; ++i)
+    weights += (i ? ", " : "") +
+               std::to_string((taps < 8 || i % 5 == 0 ? (i * 83 + i / 7) % 4 - 1 : 0) + bytes.weightZero.value_or(0));
+  std::string filter = "[" + std::to_string(depthwise ? 1 : results) + "," + std::to_string(f.height) + "," +
+                       std::to_string(f.width) + "," + std::to_string(f.image.depth) + "] q{";
+  filter += bytes.weightZero ? "scale=2, zero_point=" + std::to_string(*bytes.weightZero)
+                             : "scale=[" + scales + "]" +
+                                   (results == 1 ? ""
+                                    : depthwise  ? ", dim=3"
+                                                 : ", dim=0");
   std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation);
-  return graph("%x: i8" + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(zero) + "}",
-               "%w: i8[" + std::to_string(f.results) + "," + std::to_string(f.height) + "," + std::to_string(f.width) +
-                   "," + std::to_string(f.image.depth) + "] q{scale=[" + scales + "]" +
-                   (f.results == 1 ? "" : ", dim=0") + "} = const [" + weights + "]\n%b: i32[" +
-                   std::to_string(f.results) + "] = const [" + bias +
-                   "]\n%y: i8 q{scale=1, zero_point=-9} = CONV_2D(%x, %w, %b) {padding=" + f.padding + ", stride_w=" +
-                   stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation + ", dilation_h_factor=" + dilation +
-                   ", fused_activation_function=" + f.activation + "}\n");
+  return graph(
+      "%x: " + type + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(bytes.inputZero) + "}",
+      "%w: " + type + filter + "} = const [" + weights + "]\n%b: i32[" + std::to_string(results) + "] = const [" +
+          bias + "]\n%y: " + type + " q{scale=1, zero_point=" + std::to_string(outputZero) +
+          "} = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") + "(%x, %w, %b) {padding=" + f.padding +
+          ", stride_w=" + stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation + ", dilation_h_factor=" +
+          dilation + ", fused_activation_function=" + f.activation + (depthwise ? ", depth_multiplier=1}\n" : "}\n"));
+}
+
+void agreeInBytes(const Form &form, bool depthwise) {
+  for (Bytes bytes : {Bytes{-128, {}}, {5, {}}, {0, 128}, {3, 127}, {130, 1}})
+    agree(byteConvolution(form, bytes, depthwise), 1);
 }
 
 TEST(FastWindows, ConvolutionsOfBytes) {
-  auto agree = [](const Form &form) {
-    for (int zero : {-128, 5})
-      ::agree(byteConvolution(form, zero), 1);
-  };
   for (int results : {1, 2, 15, 16, 17, 32, 33, 48})
     for (int depth : {1, 3, 4, 21})
-      agree({{3, 5, depth}, results, 1, 1});
+      agreeInBytes({{3, 5, depth}, results, 1, 1}, false);
   for (const char *padding : {"SAME", "VALID"})
     for (int stride : {1, 2, 4})
       for (int dilation : {1, 2})
         if (stride == 1 || dilation == 1)
           for (auto [height, width] : {std::pair(3, 3), std::pair(1, 4), std::pair(5, 2), std::pair(2, 1)})
-            agree({{11, 13, 5}, 18, height, width, stride, dilation, padding, "RELU"});
-  agree({{70, 60, 4}, 20, 3, 3, 2, 1, "SAME", "RELU6"}); // more than one task
-  agree({{4, 4, 3}, 5, 7, 7});                           // all windows are larger than the image
+            agreeInBytes({{11, 13, 5}, 18, height, width, stride, dilation, padding, "RELU"}, false);
+  agreeInBytes({{9, 12, 24}, 20, 3, 3}, false);                        // sums of more than a vector
+  agreeInBytes({{70, 60, 4}, 20, 3, 3, 2, 1, "SAME", "RELU6"}, false); // more than one task
+  agreeInBytes({{4, 4, 3}, 5, 7, 7}, false);                           // all windows are larger than the image
+}
+
+TEST(FastWindows, DepthwiseConvolutionsOfBytes) {
+  for (int depth : {1, 3, 7, 8, 9, 15, 16, 17, 40})
+    for (int width : {1, 7, 20, 45})
+      agreeInBytes({{4, width, depth}, 0, 3, 3, 1, 1, "SAME", "RELU"}, true);
+  for (const char *padding : {"SAME", "VALID"})
+    for (int stride : {1, 2})
+      for (int dilation : {1, 2})
+        if (stride == 1 || dilation == 1)
+          for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
+            agreeInBytes({{11, 13, 24}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
+  agreeInBytes({{80, 70, 12}, 0, 3, 3}, true);
 }
 
 TEST(FastWindows, DepthwiseConvolutions) {

@@ -41,7 +41,7 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
   if (!canRescale(in, filter, out) ||
       (filter.perChannel() && filter.quantization->scale.size() != conv.groups * conv.groupOut))
     return nullptr;
-  if (auto own = byteConvolution(conv, in, out, *range))
+  if (auto own = conv.depthwise ? byteDepthwise(conv, in, out, *range) : byteConvolution(conv, in, out, *range))
     return own;
   std::tuple<int8_t, float> inputScale(static_cast<int8_t>(in.zeroPoint()), in.scale()),
       after(static_cast<int8_t>(out.zeroPoint()), out.scale());
@@ -62,6 +62,8 @@ std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
   auto range = clampRange<uint8_t>(conv.activation, out);
   if (!range || !isPerTensor(filter) || !canRescale(in, filter, out))
     return nullptr;
+  if (auto own = conv.depthwise ? byteDepthwise(conv, in, out, *range) : byteConvolution(conv, in, out, *range))
+    return own;
   std::tuple before(static_cast<uint8_t>(in.zeroPoint()), in.scale(), static_cast<uint8_t>(filter.zeroPoint()),
                     filter.scale());
   std::tuple after(static_cast<uint8_t>(out.zeroPoint()), out.scale());

@@ -84,10 +84,16 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
   return c;
 }
 
-/// CONV_2D of int8, of one group, in products of bytes; the numbers that XNNPACK's kernel computes. Null: not for this
-/// processor, or not for such a convolution.
+/// CONV_2D of one group, in products of bytes, and DEPTHWISE_CONV_2D; the numbers that XNNPACK's kernels compute. Null:
+/// not for this processor, or not for such a convolution.
 std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
                                             std::pair<int8_t, int8_t> range);
+std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
+                                            std::pair<uint8_t, uint8_t> range);
+std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, const Tensor &out,
+                                          std::pair<int8_t, int8_t> range);
+std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, const Tensor &out,
+                                          std::pair<uint8_t, uint8_t> range);
 
 /// `create(parameters of its own...)` with those that all convolutions have around them.
 template <class T, class Bias, class Create, class... Quantization>

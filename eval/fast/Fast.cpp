@@ -172,6 +172,7 @@ static int padBefore(const Plan &plan, const Step &step, llvm::ArrayRef<int> pro
 
 FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold) {
   FastKernels kernels;
+  uint64_t unpacked = 0;
   for (Plan &plan : plans) {
     std::vector<int> producers(plan.slots.size(), -1), readers(plan.slots.size(), 0);
     for (size_t s = 0; s < plan.steps.size(); ++s) {
@@ -202,6 +203,11 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       step.fast = static_cast<int>(kernels.entries.size());
       kernels.entries.push_back(std::move(*entry));
       kernels.packedBytes += bytes;
+      // Packed weights are not read again: together with the file they would be in memory twice.
+      if ((unpacked += bytes) >= uint64_t(1) << 20) {
+        step.op->subgraph()->model().restFiles();
+        unpacked = 0;
+      }
     }
     if (changed)
       plan.arrangeKnown(memoryLimit);
