@@ -9,6 +9,11 @@ namespace origo::eval {
 
 namespace {
 
+// g++ converts vectors element by element.
+#if defined(__x86_64__) && !defined(__clang__)
+#define ORIGO_CONVERTS
+#endif
+
 template <class T> constexpr bool isFloat = std::is_floating_point_v<T>;
 template <class T> using Weight = std::conditional_t<isFloat<T>, float, uint32_t>; ///< sums of integers wrap
 
@@ -33,7 +38,6 @@ template <class T> struct Job {
 
 /// `Lanes` elements and sums at a time; more than one only where the processor is one of those named.
 template <class T, int Lanes> struct Vectors {
-  using Element = T;
   static constexpr int64_t lanes = Lanes;
   template <class N> struct Of { typedef N type __attribute__((vector_size(Lanes * sizeof(N)))); };
   template <class N> using Vector = typename std::conditional_t<Lanes == 1, std::type_identity<N>, Of<N>>::type;
@@ -50,36 +54,43 @@ template <class T, int Lanes> struct Vectors {
   }
   [[gnu::always_inline]] static void load(Sum &to, const Weight<T> *from) { std::memcpy(&to, from, sizeof to); }
   [[gnu::always_inline]] static void pixel(Sum &to, const T *from) {
-    if constexpr (isFloat<T>)
+    Vector<T> elements;
+    if constexpr (isFloat<T>) {
       std::memcpy(&to, from, sizeof to);
-    else if constexpr (Lanes == 1)
-      to = static_cast<Sum>(*from);
-#ifdef __x86_64__
-    // Compilers make of a conversion one for each element.
-    else if constexpr (std::is_signed_v<T>)
-      asm("vpmovsxbd %1, %0" : "=v"(to) : "m"(*reinterpret_cast<const Elements *>(from)));
-    else
-      asm("vpmovzxbd %1, %0" : "=v"(to) : "m"(*reinterpret_cast<const Elements *>(from)));
+#ifdef ORIGO_CONVERTS
+    } else if constexpr (Lanes > 1) {
+      if constexpr (std::is_signed_v<T>)
+        asm("vpmovsxbd %1, %0" : "=v"(to) : "m"(*reinterpret_cast<const Elements *>(from)));
+      else
+        asm("vpmovzxbd %1, %0" : "=v"(to) : "m"(*reinterpret_cast<const Elements *>(from)));
 #endif
-  }
-  /// In a register: compilers would read it once more for each product.
-  [[gnu::always_inline]] static void keep(Sum &sum) {
-#ifdef __x86_64__
-    asm("" : "+v"(sum));
-#endif
+    } else {
+      std::memcpy(&elements, from, sizeof elements);
+      convert(to, elements);
+    }
   }
   [[gnu::always_inline]] static void narrow(T *to, const Vector<int32_t> &from) {
-    if constexpr (Lanes == 1) {
-      *to = static_cast<T>(from);
-    } else if constexpr (Lanes == 8) {
+    Vector<T> elements;
+#ifdef ORIGO_CONVERTS
+    if constexpr (Lanes == 16) {
+      asm("vpmovdb %1, %0" : "=m"(*reinterpret_cast<Elements *>(to)) : "v"(from));
+      return;
+    }
+    if constexpr (Lanes == 8) {
       auto bytes = reinterpret_cast<Vectors<uint8_t, 32>::Vector<uint8_t>>(from);
       auto lowest = __builtin_shufflevector(bytes, bytes, 0, 4, 8, 12, 16, 20, 24, 28);
       std::memcpy(to, &lowest, sizeof lowest);
-    } else {
-#ifdef __x86_64__
-      asm("vpmovdb %1, %0" : "=m"(*reinterpret_cast<Elements *>(to)) : "v"(from));
-#endif
+      return;
     }
+#endif
+    convert(elements, from);
+    std::memcpy(to, &elements, sizeof elements);
+  }
+  /// In a register: a compiler would read it once more for each product.
+  [[gnu::always_inline]] static void keep(Sum &sum) {
+#ifdef ORIGO_CONVERTS
+    asm("" : "+v"(sum));
+#endif
   }
 
   /// Of integers outside the image nothing is added, so that neither is the zero point subtracted.
