@@ -90,43 +90,65 @@ TEST(FastWindows, Convolutions) {
   agree({{4, 4, 3}, 5, 7, 7}, false); // all windows are larger than the image
 }
 
-/// Of bytes, with scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of int8.
-std::string byteConvolution(const Form &f, int zero) {
-  std::string scales, weights, bias;
-  int64_t taps = int64_t(f.height) * f.width * f.image.depth;
-  for (int c = 0; c < f.results; ++c) {
+/// Of bytes, with scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of a byte.
+/// uint8: with zero points for weights, too, and one scale.
+std::string byteConvolution(const Form &f, int zero, bool depthwise, bool isSigned) {
+  std::string scales, weights, bias, type = isSigned ? "i8" : "u8";
+  int results = depthwise ? f.image.depth : f.results, middle = isSigned ? 0 : f.height % 2 ? 128 : 117;
+  int64_t window = int64_t(f.height) * f.width, taps = window * (depthwise ? 1 : f.image.depth);
+  for (int c = 0; c < (isSigned ? results : 1); ++c)
     scales += (c ? ", " : "") + std::to_string(1 << c % 3);
+  for (int c = 0; c < results; ++c)
     bias += (c ? ", " : "") + std::to_string(c * 37 % 200 - 100);
-  }
-  for (int64_t i = 0; i < taps * f.results; ++i)
-    weights += (i ? ", " : "") + std::to_string(taps < 8 || i % 5 == 0 ? (i * 83 + i / 7) % 4 - 1 : 0);
-  std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation);
-  return graph("%x: i8" + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(zero) + "}",
-               "%w: i8[" + std::to_string(f.results) + "," + std::to_string(f.height) + "," + std::to_string(f.width) +
-                   "," + std::to_string(f.image.depth) + "] q{scale=[" + scales + "]" +
-                   (f.results == 1 ? "" : ", dim=0") + "} = const [" + weights + "]\n%b: i32[" +
-                   std::to_string(f.results) + "] = const [" + bias +
-                   "]\n%y: i8 q{scale=1, zero_point=-9} = CONV_2D(%x, %w, %b) {padding=" + f.padding + ", stride_w=" +
-                   stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation + ", dilation_h_factor=" + dilation +
-                   ", fused_activation_function=" + f.activation + "}\n");
+  for (int64_t i = 0; i < taps * results; ++i)
+    weights += (i ? ", " : "") + std::to_string(middle + (taps < 8 || i % 5 == 0 ? (i * 83 + i / 7) % 4 - 1 : 0));
+  std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation),
+              channels = std::to_string(results);
+  std::string shape = std::to_string(f.height) + "," + std::to_string(f.width) + ",";
+  shape = depthwise ? "1," + shape + channels : channels + "," + shape + std::to_string(f.image.depth);
+  return graph("%x: " + type + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(zero) + "}",
+               "%w: " + type + "[" + shape + "] q{scale=[" + scales + "]" +
+                   (isSigned ? "" : ", zero_point=[" + std::to_string(middle) + "]") +
+                   (isSigned && results != 1 ? depthwise ? ", dim=3" : ", dim=0" : "") + "} = const [" + weights +
+                   "]\n%b: i32[" + channels + "] = const [" + bias + "]\n%y: " + type + " q{scale=1, zero_point=" +
+                   (isSigned ? "-9" : "119") + "} = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") +
+                   "(%x, %w, %b) {padding=" + f.padding + ", stride_w=" + stride + ", stride_h=" + stride +
+                   ", dilation_w_factor=" + dilation + ", dilation_h_factor=" + dilation +
+                   ", fused_activation_function=" + f.activation + (depthwise ? ", depth_multiplier=1}\n" : "}\n"));
+}
+
+void agreeInBytes(const Form &form, bool depthwise) {
+  for (int zero : {-128, 5})
+    agree(byteConvolution(form, zero, depthwise, true), 1);
+  agree(byteConvolution(form, 131, depthwise, false), 1);
 }
 
 TEST(FastWindows, ConvolutionsOfBytes) {
-  auto agree = [](const Form &form) {
-    for (int zero : {-128, 5})
-      ::agree(byteConvolution(form, zero), 1);
-  };
   for (int results : {1, 2, 15, 16, 17, 32, 33, 48})
     for (int depth : {1, 3, 4, 21})
-      agree({{3, 5, depth}, results, 1, 1});
+      agreeInBytes({{3, 5, depth}, results, 1, 1}, false);
   for (const char *padding : {"SAME", "VALID"})
     for (int stride : {1, 2, 4})
       for (int dilation : {1, 2})
         if (stride == 1 || dilation == 1)
           for (auto [height, width] : {std::pair(3, 3), std::pair(1, 4), std::pair(5, 2), std::pair(2, 1)})
-            agree({{11, 13, 5}, 18, height, width, stride, dilation, padding, "RELU"});
-  agree({{70, 60, 4}, 20, 3, 3, 2, 1, "SAME", "RELU6"}); // more than one task
-  agree({{4, 4, 3}, 5, 7, 7});                           // all windows are larger than the image
+            agreeInBytes({{11, 13, 5}, 18, height, width, stride, dilation, padding, "RELU"}, false);
+  agreeInBytes({{70, 60, 4}, 20, 3, 3, 2, 1, "SAME", "RELU6"}, false); // more than one task
+  agreeInBytes({{4, 4, 3}, 5, 7, 7}, false);                           // all windows are larger than the image
+}
+
+TEST(FastWindows, DepthwiseConvolutionsOfBytes) {
+  // Channels around the width of a vector, in which pixels are side by side where they are few.
+  for (int depth : {1, 3, 8, 21, 31, 32, 33, 63, 64, 65, 136})
+    for (int width : {1, 7, 25})
+      agreeInBytes({{4, width, depth}, 0, 3, 3}, true);
+  for (const char *padding : {"SAME", "VALID"})
+    for (int stride : {1, 2, 3})
+      for (int dilation : {1, 2})
+        if (stride == 1 || dilation == 1)
+          for (auto [height, width] : {std::pair(3, 3), std::pair(2, 5), std::pair(1, 4)})
+            agreeInBytes({{11, 13, 24}, 0, height, width, stride, dilation, padding, "RELU"}, true);
+  agreeInBytes({{60, 50, 12}, 0, 3, 3, 1, 1, "SAME", "RELU6"}, true); // more than one task
 }
 
 TEST(FastWindows, DepthwiseConvolutions) {

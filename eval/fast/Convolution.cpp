@@ -62,6 +62,8 @@ std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
   auto range = clampRange<uint8_t>(conv.activation, out);
   if (!range || !isPerTensor(filter) || !canRescale(in, filter, out))
     return nullptr;
+  if (auto own = byteConvolution(conv, in, out, *range))
+    return own;
   std::tuple before(static_cast<uint8_t>(in.zeroPoint()), in.scale(), static_cast<uint8_t>(filter.zeroPoint()),
                     filter.scale());
   std::tuple after(static_cast<uint8_t>(out.zeroPoint()), out.scale());

@@ -84,10 +84,10 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
   return c;
 }
 
-/// CONV_2D of int8, of one group, in products of bytes; the numbers that XNNPACK's kernel computes. Null: not for this
-/// processor, or not for such a convolution.
+/// Of int8 or uint8, image and weights, in products of bytes; the numbers that XNNPACK's kernel computes. Null: not for
+/// this processor, or not for such a convolution.
 std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,
-                                            std::pair<int8_t, int8_t> range);
+                                            std::pair<int, int> range);
 
 /// `create(parameters of its own...)` with those that all convolutions have around them.
 template <class T, class Bias, class Create, class... Quantization>
