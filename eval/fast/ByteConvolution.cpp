@@ -189,6 +189,29 @@ private:
   Block packed;
   ImageWindows<uint8_t> windows;
 
+  static void flipped(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {
+    if (count == 4) {
+      uint32_t four;
+      std::memcpy(&four, from, 4);
+      four ^= flip * 0x01010101u;
+      std::memcpy(to, &four, 4);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = from[i] ^ flip;
+  }
+
+  /// What the zero point of the image adds at one place of the window, to each channel; sums wrap.
+  ORIGO_VNNI void sumUp(uint8_t *to, const uint8_t *weights, int64_t row, const Bytes &bytes) const {
+    const __m512i zeros = _mm512_set1_epi32(static_cast<int32_t>(-job.depth * bytes.weightZero));
+    for (int64_t v = 0; v < row; v += 64) {
+      __m512i sum = zeros;
+      for (int64_t k = 0; k < job.quads; ++k)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_load_si512(weights + k * row + v));
+      _mm512_store_si512(to + v, _mm512_mullo_epi32(sum, _mm512_set1_epi32(bytes.imageZero)));
+    }
+  }
+
   /// Blocks of two vectors of channels, a last one of one where that is enough.
   void pack(const Bytes &bytes) {
     const auto *filter = dataOf<uint8_t>(*conv.filter);
@@ -206,16 +229,15 @@ private:
           std::memcpy(to + 4 * c, &bias[first + c], sizeof(int32_t));
         float scale = bytes.scale(conv, first + c);
         std::memcpy(to + row + 4 * c, &scale, sizeof scale);
-        const uint8_t *of = filter + (first + c) * job.positions * job.depth;
-        for (int64_t position = 0; position < job.positions; ++position) {
-          int64_t sum = 0;
-          for (int64_t k = 0; k < job.depth; ++k, ++of) {
-            weights[(position * job.quads + k / 4) * row + 4 * c + k % 4] = *of ^ bytes.weightFlip;
-            sum += static_cast<int8_t>(*of ^ bytes.weightFlip) - bytes.weightZero;
-          }
-          auto more = static_cast<uint32_t>(bytes.imageZero * sum); // sums wrap
-          std::memcpy(excess + position * row + 4 * c, &more, sizeof more);
-        }
+      }
+      const uint8_t *of = filter + first * job.positions * job.depth;
+      for (int64_t position = 0; position < job.positions; ++position, of += job.depth) {
+        uint8_t *at = weights + position * job.quads * row;
+        for (int64_t k = 0; k < job.depth; k += 4, at += row)
+          for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c)
+            flipped(at + 4 * c, of + c * job.positions * job.depth + k, std::min<int64_t>(4, job.depth - k),
+                    bytes.weightFlip);
+        sumUp(excess + position * row, weights + position * job.quads * row, row, bytes);
       }
       to += block * job.channelBytes();
       first += block;
