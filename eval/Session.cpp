@@ -39,7 +39,8 @@ struct Entry {
   std::string name; ///< of the signature; empty: subgraph 0 itself
   const Plan *plan = nullptr;
   std::vector<Port> inputs, outputs;
-  bool once = true; ///< nothing calls its graph
+  llvm::SmallVector<int> results; ///< slots of the outputs
+  bool once = true;               ///< nothing calls its graph
 };
 
 Port portOf(const Value &value, llvm::StringRef name) {
@@ -199,7 +200,7 @@ struct Session::Compiled {
     if (error)
       return error;
     results.clear();
-    for (int slot : entry.plan->outputs)
+    for (int slot : entry.results)
       results.push_back(frame->tensors[slot]);
     return take(results);
   }
@@ -361,7 +362,7 @@ llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llv
   std::vector<Tensor> tensors = ShapeRun().run(*(*entry)->plan, arguments);
   std::vector<Port> ports = (*entry)->outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
-    const Tensor &tensor = tensors[(*entry)->plan->outputs[i]];
+    const Tensor &tensor = tensors[(*entry)->results[i]];
     ports[i].rankKnown = tensor.rankKnown;
     ports[i].shape = tensor.rankKnown ? tensor.shape : Shape();
   }
@@ -396,7 +397,24 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
     for (const Port &port : outputs)
       wanted.push_back(const_cast<Value *>(port.value));
     entry.outputs = std::move(outputs);
-    entry.plan = compiled.planner.plan(graph, wanted);
+    // A signature is often the whole first subgraph: planned once, and its weights packed once.
+    llvm::DenseSet<const Value *> all(wanted.begin(), wanted.end());
+    auto computesThem = [&](const Plan &plan) {
+      llvm::DenseSet<const Value *> made;
+      for (int slot : plan.outputs)
+        made.insert(plan.slots[slot].value);
+      return plan.graph == &graph && made == all;
+    };
+    auto same = llvm::find_if(compiled.entries, [&](const Entry &e) { return e.plan && computesThem(*e.plan); });
+    entry.plan = same != compiled.entries.end() ? same->plan : compiled.planner.plan(graph, wanted);
+    if (!entry.plan)
+      return; // the planner says why
+    for (const Value *value : wanted)
+      for (int slot : entry.plan->outputs)
+        if (entry.plan->slots[slot].value == value) {
+          entry.results.push_back(slot);
+          break;
+        }
     compiled.entries.push_back(std::move(entry));
   };
 

@@ -113,6 +113,33 @@ TEST(State, SignaturesShareVariables) {
   EXPECT_EQ(errorOf(c->run({{"x", floats({1}, {1.f})}}, add))->code, ErrorCode::MissingInput);
 }
 
+/// One plan serves the graph and what names its outputs in another order; a signature with fewer of them has its own.
+TEST(State, SignaturesNameOutputsInTheirOrder) {
+  Compiled c(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1]) -> (%a, %b) {
+  %a: f32[1] = NEG(x=%x)
+  %b: f32[1] = SQUARE(x=%x)
+}
+signature "swapped" @main inputs("x"=%x) outputs("second"=%b, "first"=%a)
+signature "one" @main inputs("x"=%x) outputs("b"=%b)
+)");
+  auto expect = [&](llvm::StringRef signature, const std::vector<std::pair<std::string, float>> &wanted) {
+    RunOptions options;
+    options.signature = signature.str();
+    auto results = c->run({{"x", floats({1}, {3.f})}}, options);
+    ASSERT_TRUE(static_cast<bool>(results)) << llvm::toString(results.takeError());
+    ASSERT_EQ(results->size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ((*results)[i].name, wanted[i].first);
+      EXPECT_EQ(floatsOf((*results)[i].tensor), std::vector<float>{wanted[i].second});
+    }
+  };
+  expect("", {{"a", -3}, {"b", 9}});
+  expect("swapped", {{"second", 9}, {"first", -3}});
+  expect("one", {{"b", 9}});
+}
+
 TEST(State, VariablesCountAsMemory) {
   Compiled c(R"(origo 1
 model circle version 0
