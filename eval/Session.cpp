@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <mutex>
 
 namespace origo::eval {
@@ -376,6 +377,7 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
   Session::Compiled &compiled = *session.compiled;
   auto add = [&](llvm::Error error) { compiled.planner.add(std::move(error)); };
 
+  std::map<std::pair<const Subgraph *, std::vector<const Value *>>, const Plan *> planned;
   auto addEntry = [&](Entry entry, const Subgraph &graph, std::vector<Port> outputs) {
     if (!options.outputs.empty()) {
       std::vector<Port> chosen;
@@ -398,23 +400,19 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
       wanted.push_back(const_cast<Value *>(port.value));
     entry.outputs = std::move(outputs);
     // A signature is often the whole first subgraph: planned once, and its weights packed once.
-    llvm::DenseSet<const Value *> all(wanted.begin(), wanted.end());
-    auto computesThem = [&](const Plan &plan) {
-      llvm::DenseSet<const Value *> made;
-      for (int slot : plan.outputs)
-        made.insert(plan.slots[slot].value);
-      return plan.graph == &graph && made == all;
-    };
-    auto same = llvm::find_if(compiled.entries, [&](const Entry &e) { return e.plan && computesThem(*e.plan); });
-    entry.plan = same != compiled.entries.end() ? same->plan : compiled.planner.plan(graph, wanted);
-    if (!entry.plan)
+    std::vector<const Value *> key(wanted.begin(), wanted.end());
+    llvm::sort(key);
+    const Plan *&plan = planned[{&graph, std::move(key)}];
+    if (!plan)
+      plan = compiled.planner.plan(graph, wanted);
+    if (!plan)
       return; // the planner says why
+    entry.plan = plan;
+    llvm::DenseMap<const Value *, int> slots;
+    for (int slot : plan->outputs)
+      slots[plan->slots[slot].value] = slot;
     for (const Value *value : wanted)
-      for (int slot : entry.plan->outputs)
-        if (entry.plan->slots[slot].value == value) {
-          entry.results.push_back(slot);
-          break;
-        }
+      entry.results.push_back(slots.lookup(value));
     compiled.entries.push_back(std::move(entry));
   };
 

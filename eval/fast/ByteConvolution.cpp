@@ -211,17 +211,19 @@ private:
           std::memcpy(to + 4 * c, &bias[first + c], sizeof(int32_t));
         float scale = inputScale * conv.filter->scaleOf(static_cast<int32_t>(first + c)) / outputScale;
         std::memcpy(to + row + 4 * c, &scale, sizeof scale);
-        const T *of = filter + (first + c) * job.positions * job.depth;
-        for (int64_t position = 0; position < job.positions; ++position) {
-          int64_t sum = 0;
-          for (int64_t k = 0; k < job.depth; ++k, ++of) {
-            weights[(position * job.quads + k / 4) * row + 4 * c + k % 4] = static_cast<uint8_t>(*of - lower);
-            sum += *of - weightZero;
+      }
+      for (int64_t position = 0; position < job.positions; ++position)
+        for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
+          const T *of = filter + ((first + c) * job.positions + position) * job.depth;
+          uint8_t *at = weights + position * job.quads * row + 4 * c;
+          int32_t sum = 0;
+          for (int64_t k = 0; k < job.depth; ++k) {
+            at[k / 4 * row + k % 4] = static_cast<uint8_t>(of[k] - lower);
+            sum += of[k] - weightZero;
           }
-          auto more = static_cast<uint32_t>((128 - lower + inputZero) * sum);
+          uint32_t more = static_cast<uint32_t>(sum) * static_cast<uint32_t>(128 - lower + inputZero);
           std::memcpy(excess + position * row + 4 * c, &more, sizeof more);
         }
-      }
       to += block * job.channelBytes();
       first += block;
     }
