@@ -404,7 +404,9 @@ TEST(FastIntegers, Reductions) {
 TEST(FastIntegers, Softmax) {
   for (const char *scale : {"0.001", "0.1", "1", "100"})
     for (const char *beta : {"1", "0.3"})
-      for (const char *shape : {"[1]", "[40,2]", "[3,5,300]"})
+      for (const char *shape : {"[1]", "[40,2]", "[3,5,300]"}) {
+        agree({std::string("%x: i16") + shape + " q{scale=" + scale + ", zero_point=0}", "",
+               std::string("%y: i16 q{scale=3.0517578125e-05, zero_point=0} = SOFTMAX(%x) {beta=") + beta + "}"});
         for (auto [type, zero] : {std::pair("i8", "-128"), std::pair("u8", "0")}) {
           // Of unsigned numbers it is XNNPACK's, which knows no beta.
           bool another = type[0] == 'u' && beta[0] == '1';
@@ -413,6 +415,7 @@ TEST(FastIntegers, Softmax) {
                      "} = SOFTMAX(%x) {beta=" + beta + "}"},
                 another ? 1 : 0);
         }
+      }
   agree({"%x: i8[2,0] q{scale=1, zero_point=3}", "",
          "%y: i8 q{scale=0.00390625, zero_point=-128} = SOFTMAX(%x) {beta=1}", 0});
 }

@@ -2,7 +2,9 @@
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Xnnpack.h"
 #include "eval/kernels/ReduceQuantized.h"
-#include "eval/kernels/Softmax8.h"
+#include "eval/kernels/SoftmaxQuantized.h"
+
+#include <atomic>
 
 /// What goes along rows of quantised numbers: MEAN and SUM over dimensions that follow each other, SOFTMAX.
 namespace origo::eval {
@@ -129,10 +131,36 @@ template <class T> std::unique_ptr<FastKernel> softmax(const FastSite &site) {
   });
 }
 
+std::unique_ptr<FastKernel> softmax16(const FastSite &site) {
+  if (site.output().type != TensorType::INT16)
+    return nullptr;
+  return fastKernel([softmax = Softmax16::of(site)](Operands in, Operands out, pthreadpool_t threads) {
+    if (in[0]->rank() == 0 || in[0]->count() == 0)
+      return false;
+    int64_t depth = in[0]->shape.back();
+    std::atomic<bool> good = true;
+    parallelFor(threads, static_cast<size_t>(in[0]->count() / depth), 16, [&](size_t first, size_t count) {
+      for (size_t row = first; row < first + count; ++row) {
+        int64_t at = static_cast<int64_t>(row) * depth;
+        if (!softmax.row(dataOf<int16_t>(*in[0]) + at, dataOf<int16_t>(*out[0]) + at, depth))
+          good = false;
+      }
+    });
+    return good.load();
+  });
+}
+
 std::unique_ptr<FastKernel> integerSoftmax(const FastSite &site) {
-  return site.type(0) == TensorType::INT8    ? softmax<int8_t>(site)
-         : site.type(0) == TensorType::UINT8 ? softmax<uint8_t>(site)
-                                             : nullptr;
+  switch (site.type(0)) {
+  case TensorType::INT8:
+    return softmax<int8_t>(site);
+  case TensorType::UINT8:
+    return softmax<uint8_t>(site);
+  case TensorType::INT16:
+    return softmax16(site);
+  default:
+    return nullptr;
+  }
 }
 
 } // namespace

@@ -1,8 +1,5 @@
-#include "eval/kernels/LookupTable.h"
 #include "eval/kernels/Rows.h"
-#include "eval/kernels/Softmax8.h"
-
-#include "llvm/ADT/bit.h"
+#include "eval/kernels/SoftmaxQuantized.h"
 
 /// SOFTMAX and LOG_SOFTMAX of quantised numbers, along the last axis.
 namespace origo::eval {
@@ -57,34 +54,14 @@ template <class T> llvm::Error softmax8(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// By tables of exp on [−10, 0] and of 1 / (1 + x) on [0, 1].
 llvm::Error softmax16(KernelContext &ctx) {
   Rows rows = Rows::of(ctx);
-  static const Table16<double> exponential(10.0 / 65535, 32767, 2.0 / 65535, 0, [](double x) { return std::exp(x); });
-  static const Table16<double> inverse(1.0 / 65535, -32768, 2.0 / 65535, 0, [](double x) { return 1 / (1 + x); });
-  float beta = ctx.options<circle::SoftmaxOptions>().beta();
-  Multiplier factor = quantizeMultiplier(static_cast<double>(rows.in->scale() * beta) / (10.0 / 65535));
+  auto softmax = Softmax16::of(ctx);
   const int16_t *x = rows.in->as<int16_t>().data();
   int16_t *out = rows.out->as<int16_t>().data();
-  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth) {
-    int32_t largest = *std::max_element(x, x + rows.depth), sum = 0;
-    for (int64_t i = 0; i < rows.depth; ++i) {
-      int32_t place = wrappingAdd(multiply(x[i] - largest, factor), 32767);
-      out[i] = exponential[saturate<int16_t>(place)];
-      sum = wrappingAdd<int32_t>(sum, out[i]);
-    }
-    int headroom = llvm::countl_zero(static_cast<uint32_t>(sum));
-    if (headroom < 1 || headroom > 30)
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.depth, out += rows.depth)
+    if (!softmax.row(x, out, rows.depth))
       return ctx.fail("the sum of the exponentials overflows");
-    auto normal =
-        static_cast<int32_t>(((int64_t(sum) << (headroom - 1)) + (1 << 13)) >> 14); // 1 to 2 in steps of 2^−16
-    int32_t reciprocal = inverse[saturate<int16_t>(normal - (1 << 15) - (1 << 16))];
-    int shift = 31 - headroom;
-    for (int64_t i = 0; i < rows.depth; ++i) {
-      int64_t value = (int64_t(out[i]) * reciprocal + (int64_t(1) << (shift - 1))) >> shift;
-      out[i] = static_cast<int16_t>(std::clamp<int64_t>(value, 0, 32767));
-    }
-  }
   return llvm::Error::success();
 }
 

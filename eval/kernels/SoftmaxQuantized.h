@@ -2,6 +2,9 @@
 
 #include "eval/FixedPointFunctions.h"
 #include "eval/kernels/Elementwise.h"
+#include "eval/kernels/LookupTable.h"
+
+#include "llvm/ADT/bit.h"
 
 namespace origo::eval {
 
@@ -59,6 +62,51 @@ private:
   using Fixed32 = Fixed<int32_t>;
   Multiplier factor;
   double radius = 0;
+};
+
+/// SOFTMAX of 16 bit numbers, by tables of exp on [−10, 0] and of 1 / (1 + x) on [0, 1].
+class Softmax16 {
+public:
+  static Softmax16 of(const KernelContext &ctx) {
+    Softmax16 made;
+    float beta = ctx.options<circle::SoftmaxOptions>().beta();
+    made.factor = quantizeMultiplier(static_cast<double>(ctx.input(0).scale() * beta) / (10.0 / 65535));
+    return made;
+  }
+
+  /// False: the sum of the exponentials overflows.
+  bool row(const int16_t *x, int16_t *out, int64_t depth) const {
+    int32_t largest = *std::max_element(x, x + depth), sum = 0;
+    for (int64_t i = 0; i < depth; ++i) {
+      int32_t place = wrappingAdd(multiply(x[i] - largest, factor), 32767);
+      out[i] = exponential()[saturate<int16_t>(place)];
+      sum = wrappingAdd<int32_t>(sum, out[i]);
+    }
+    int headroom = llvm::countl_zero(static_cast<uint32_t>(sum));
+    if (headroom < 1 || headroom > 30)
+      return false;
+    auto normal =
+        static_cast<int32_t>(((int64_t(sum) << (headroom - 1)) + (1 << 13)) >> 14); // 1 to 2 in steps of 2^−16
+    int32_t reciprocal = inverse()[saturate<int16_t>(normal - (1 << 15) - (1 << 16))];
+    int shift = 31 - headroom;
+    for (int64_t i = 0; i < depth; ++i) {
+      int64_t value = (int64_t(out[i]) * reciprocal + (int64_t(1) << (shift - 1))) >> shift;
+      out[i] = static_cast<int16_t>(std::clamp<int64_t>(value, 0, 32767));
+    }
+    return true;
+  }
+
+private:
+  using Table = Table16<double>;
+  Multiplier factor;
+  static const Table &exponential() {
+    static const Table table(10.0 / 65535, 32767, 2.0 / 65535, 0, [](double x) { return std::exp(x); });
+    return table;
+  }
+  static const Table &inverse() {
+    static const Table table(1.0 / 65535, -32768, 2.0 / 65535, 0, [](double x) { return 1 / (1 + x); });
+    return table;
+  }
 };
 
 } // namespace origo::eval
