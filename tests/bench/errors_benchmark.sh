@@ -37,8 +37,10 @@ none=$(peak "$bin/circle-interpreter" --engine=fast --seed=1 "$work/small.tflite
     { alone = $7 + $8 - 2 * $10 # of a few KiB no ratio follows
       printf "| %s | %.2f | %.2f | %.2f | %.2f | %s |\n", $1, $2, $3, $4, $6, alone < 4096 ? "" : sprintf("%.2f", ($9 - $10) / alone)
       ratios += $6
+      floats += $2; bytes += $3; visqs += $4
       if ($2 + $3 >= 0.05) { great += $6; ++greats } }
-    END { if (NR) printf "| mean of %d | | | | %.2f | |\n", NR, ratios / NR
+    END { if (visqs) printf "| all %d together | %.2f | %.2f | %.2f | %.2f | |\n", NR, floats, bytes, visqs, (floats + bytes) / visqs
+          if (NR) printf "| mean of %d | | | | %.2f | |\n", NR, ratios / NR
           if (greats) printf "| mean of the %d of 0.05 ms and more | | | | %.2f | |\n", greats, great / greats }'
 } >"$work/table"
 cat "$work/table"
