@@ -254,6 +254,11 @@ QuantizeFold::QuantizeFold(const Operator &op)
     return;
   }
   const Quantization &q = *op.result()->quantization;
+  if (isByBlock(q) && q.zeroPoint.empty()) {
+    blockScales = q.scale;
+    inner = static_cast<uint64_t>(q.more->blockSize);
+    return;
+  }
   scale.assign(q.scale.begin(), q.scale.end());
   zeroPoint.assign(q.zeroPoint.begin(), q.zeroPoint.end());
   zeroPoint.resize(scale.size());
@@ -329,8 +334,9 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
       some = std::min<uint64_t>(some, window.end() - to);
       for (uint64_t i = 0, run; i < some; i += run, to += run) {
         run = scale.size() == 1 ? some : std::min(some - i, inner - (at + i) % inner);
-        size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
-        roundToInt8(llvm::ArrayRef<float>(block).slice(i, run), scale[channel], static_cast<int32_t>(std::clamp(zeroPoint[channel], -65536., 65536.)), to);
+        size_t channel = channelOf(at + i);
+        auto zero = static_cast<int32_t>(std::clamp(zeroPointAt(channel), -65536., 65536.));
+        roundToInt8(llvm::ArrayRef<float>(block).slice(i, run), scaleAt(channel), zero, to);
       }
       at += some;
       continue;
@@ -344,8 +350,8 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
         skip = 0;
         continue;
       }
-      size_t channel = scale.size() == 1 ? 0 : (at + i) / inner % scale.size();
-      double scaled = std::round(block[i] / scale[channel]);
+      size_t channel = channelOf(at + i);
+      double scaled = std::round(block[i] / scaleAt(channel));
       if (isUnsigned && scale.size() > 1) {
         // Only ONE's quantiser makes these. It counts from the lowest number, in single precision, which decides ties.
         double zero = static_cast<double>(zeroPoint[channel]), step = scale[channel];
@@ -353,7 +359,7 @@ void QuantizeFold::fill(uint64_t offset, llvm::MutableArrayRef<uint8_t> window) 
         float above = std::min(std::max(block[i], lowest), highest) - lowest;
         scaled = std::round(above * static_cast<float>(1 / step)) - zero;
       }
-      double rounded = std::clamp((std::isnan(scaled) ? 0 : scaled) + zeroPoint[channel], low, high);
+      double rounded = std::clamp((std::isnan(scaled) ? 0 : scaled) + zeroPointAt(channel), low, high);
       // 2⁶³ is no integer of 64 bits.
       int64_t number = rounded >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(rounded);
       if (bits == 4) {

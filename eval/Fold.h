@@ -51,8 +51,15 @@ private:
   const Payload numbers;
   const TensorType type;
   const uint64_t count;
-  std::vector<double> scale, zeroPoint;
+  std::vector<double> scale, zeroPoint; ///< by channel; or, without zero points, there are
+  llvm::ArrayRef<float> blockScales;    ///< those of blocks: of millions, so that they stay in the model's arena
   static bool isInteger(TensorType type);
+  double scaleAt(size_t channel) const { return blockScales.empty() ? scale[channel] : blockScales[channel]; }
+  double zeroPointAt(size_t channel) const { return blockScales.empty() ? zeroPoint[channel] : 0; }
+  size_t channelOf(uint64_t element) const {
+    size_t channels = blockScales.empty() ? scale.size() : blockScales.size();
+    return channels == 1 ? 0 : element / inner % channels;
+  }
   uint64_t inner = 1; ///< elements that lie behind each other in one channel
 };
 

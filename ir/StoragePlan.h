@@ -51,9 +51,17 @@ struct StoragePlan {
   };
   llvm::DenseMap<const Operator *, Reach> reaches;
   double migration = 0.5;
+  /// For operators whose first operand is to be less by a number for each channel: these.
+  llvm::DenseMap<const Operator *, Summand> shifts;
   /// Inputs and outputs of graphs that are to be stored otherwise from now on, in this order.
   llvm::SmallVector<std::pair<Value *, const Storage *>, 4> interface;
 
+  /// Another operator is in its place.
+  void forget(const Operator *op) {
+    operators.erase(op);
+    reaches.erase(op);
+    shifts.erase(op);
+  }
   const Decision *of(const Operator &op) const {
     auto found = operators.find(&op);
     return found == operators.end() ? nullptr : &found->second;

@@ -1,5 +1,6 @@
 #include "quantize/Corrections.h"
 
+#include "ir/rewrite/Graph.h"
 #include "quantize/Parameters.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -126,7 +127,9 @@ StoragePlan reachesOf(const Model &model, const Moments &moments, double migrati
       auto inputs = moments.find(&op);
       if (inputs == moments.end())
         continue;
-      std::vector<float> reach = inputs->second.reach;
+      std::vector<float> reach;
+      for (const Extremes &channel : inputs->second.channels)
+        reach.push_back(channel.empty() ? 0 : std::max(-channel.min, channel.max));
       float most = *std::max_element(reach.begin(), reach.end());
       for (float &one : reach)
         one = one > 0 ? std::max(one, least * most) : 0;
@@ -135,9 +138,40 @@ StoragePlan reachesOf(const Model &model, const Moments &moments, double migrati
     }
   for (const auto &[x, all] : readers)
     if (all.size() > 1)
-      if (auto weights = weightsOfAll(*x, all, moments.find(all.front())->second.reach.size()))
+      if (auto weights = weightsOfAll(*x, all, moments.find(all.front())->second.channels.size()))
         for (const Operator *reader : all)
           plan.reaches[reader].allReaders = weights;
+  return plan;
+}
+
+StoragePlan shiftsOf(const Model &model, const Moments &moments) {
+  StoragePlan plan;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      auto inputs = moments.find(&op);
+      const Operator *maker = op.operand(0) ? op.operand(0)->producer() : nullptr;
+      bool clamped = maker && maker->code == BuiltinOperator::MINIMUM;
+      if (clamped)
+        maker = maker->operand(0)->producer();
+      if (inputs == moments.end() || !maker)
+        continue;
+      bool rectified = clamped || rewrite::activationOf(*maker) != circle::ActivationFunctionType::NONE;
+      std::vector<float> shifts;
+      Extremes before{0, 0}, behind{0, 0}; // zero is in every stored range
+      for (const Extremes &channel : inputs->second.channels) {
+        float c = channel.empty() ? 0
+                  : rectified     ? std::max(0.f, channel.min - (channel.max - channel.min) / 16)
+                                  : channel.min / 2 + channel.max / 2;
+        if (!std::isfinite(c))
+          c = 0;
+        shifts.push_back(c);
+        before.join(channel);
+        behind.join({channel.min - c, channel.max - c});
+      }
+      constexpr float worth = 0.95f;
+      if (behind.max - behind.min < worth * (before.max - before.min))
+        plan.shifts[&op] = {payloadOf(shifts)};
+    }
   return plan;
 }
 

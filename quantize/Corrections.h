@@ -18,6 +18,10 @@ std::optional<Summand> chosenRounding(const Operator &op, const Storage &stored,
 /// of all.
 StoragePlan reachesOf(const Model &model, const Moments &moments, double migration);
 
+/// For the pass absorb-bias. What a RELU leaves may go a sixteenth of its range further down than records show; what has no activation
+/// is shifted to the middle, exactly. None where the range of the whole tensor would hardly become less.
+StoragePlan shiftsOf(const Model &model, const Moments &moments);
+
 /// To the bias, or as the bias of an operator that has none: the mean of Wx − W̃x of each channel. `rounding`: what is
 /// added to the weights. None: the bias has other channels; or it is absent, and nothing shifts.
 std::optional<Summand> biasCorrection(const Operator &op, unsigned bias, const Storage &stored, const Summand *rounding,

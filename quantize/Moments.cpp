@@ -61,9 +61,9 @@ public:
 
   void add(const float *x, llvm::ArrayRef<int32_t> shape) {
     int64_t channels = shape.empty() ? 1 : shape.back();
-    moments.reach.resize(static_cast<size_t>(channels));
+    moments.channels.resize(static_cast<size_t>(channels));
     for (int64_t i = 0, count = eval::product(shape); i < count; ++i)
-      moments.reach[i % channels] = std::max(moments.reach[i % channels], std::fabs(x[i]));
+      moments.channels[i % channels].join({x[i], x[i]});
     if (op.code == Op::FULLY_CONNECTED) {
       channels = static_cast<int64_t>(patch.size());
       int64_t rows = eval::product(shape) / std::max<int64_t>(channels, 1);

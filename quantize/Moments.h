@@ -15,7 +15,7 @@ struct InputMoments {
     std::vector<double> sum;      ///< by weight of a row
     std::vector<double> products; ///< of two inputs; the lower triangle, row by row. Empty: not asked for, or too many
   };
-  std::vector<float> reach;  ///< greatest magnitude by channel of the operator's first operand
+  std::vector<Extremes> channels; ///< of the operator's first operand
   uint64_t count = 0;        ///< positions that the sums are over
   std::vector<Group> groups;
 };

@@ -117,6 +117,18 @@ llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, Pay
   return runPipeline(model, pipeline, store, options);
 }
 
+llvm::Error absorbBiases(Model &model, OpenRecords open, PayloadStore &store, bool verifyEach) {
+  auto moments = momentsOf(model, open, false);
+  if (!moments)
+    return moments.takeError();
+  Pipeline pipeline;
+  pipeline.add(*findPass("absorb-bias"));
+  pipeline.plan = [&](Model &planned) -> llvm::Expected<StoragePlan> { return shiftsOf(planned, *moments); };
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  return runPipeline(model, pipeline, store, options);
+}
+
 llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
   auto moments = momentsOf(model, open, scheme.needsProducts());
   if (!moments)

@@ -27,6 +27,10 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
 /// themselves. Ranges have to be taken afterwards.
 llvm::Error smoothChannels(Model &model, quantize::OpenRecords open, double migration, PayloadStore &store, bool verifyEach);
 
+/// Shifts channels that stay far from zero in records, for which the bias of what reads them makes up. Ranges have to be
+/// taken afterwards.
+llvm::Error absorbBiases(Model &model, quantize::OpenRecords open, PayloadStore &store, bool verifyEach);
+
 /// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
 

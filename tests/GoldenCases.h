@@ -78,7 +78,7 @@ inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::Arr
 }
 
 /// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has, unsigned or fake,
-/// with `--gptq` and `--bias-correction`, or `--smooth` alone, from what three seeded records show,
+/// with `--gptq` and `--bias-correction`, or `--smooth` or `--absorb` alone, from what three seeded records show,
 /// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
@@ -122,14 +122,15 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
         scheme.moments = std::make_shared<const quantize::Moments>(std::move(*moments));
         return quantize::planBy(scheme)(model);
       };
-    } else if (word == "--smooth") {
+    } else if (word == "--smooth" || word == "--absorb") {
       found = true;
-      pipeline.add(*findPass("smooth-channels"));
-      pipeline.plan = [](Model &model) -> llvm::Expected<StoragePlan> {
+      bool smooth = word == "--smooth";
+      pipeline.add(*findPass(smooth ? "smooth-channels" : "absorb-bias"));
+      pipeline.plan = [smooth](Model &model) -> llvm::Expected<StoragePlan> {
         auto moments = quantize::collectMoments(model, threeRecords, {}, false);
         if (!moments)
           return moments.takeError();
-        return quantize::reachesOf(model, *moments, 0.5);
+        return smooth ? quantize::reachesOf(model, *moments, 0.5) : quantize::shiftsOf(model, *moments);
       };
     } else if (word.consume_front("--passes=")) {
       llvm::SmallVector<llvm::StringRef> names;

@@ -30,12 +30,16 @@ circle2circle -O1 --origin=ignore "$root/res/mobilenet_v2.origo" net.tflite 2>st
 circle-quantizer --scheme int8 --smooth 0.5 --verify-each --input_data random net.tflite smooth.tflite 2>stderr || fail "--smooth: $(<stderr)"
 origin-dump --check --source net.tflite smooth.tflite >check || fail "--smooth: $(<check)"
 (($(circledump --origins smooth.tflite | grep -c 'scaled axis') > 20)) || fail '--smooth scales next to nothing'
+circle-quantizer --scheme int8 --per-tensor --equalize --absorb --verify-each --input_data random net.tflite absorbed.tflite 2>stderr ||
+  fail "--absorb: $(<stderr)"
+origin-dump --check --source net.tflite absorbed.tflite >check || fail "--absorb: $(<check)"
+(($(circledump --origins absorbed.tflite | grep -c 'absorb-bias') > 1)) || fail '--absorb does nothing'
 
 quantise --scheme dynamic --gptq --bias-correction
 cp made.tflite once.tflite
 quantise --scheme dynamic --gptq --bias-correction
 cmp -s once.tflite made.tflite || fail "--gptq --bias-correction is not the same a second time"
-for option in --gptq --bias-correction '--smooth 0.5'; do
+for option in --gptq --bias-correction --absorb '--smooth 0.5'; do
   refused 'give --input_data' circle-quantizer --scheme int8 $option digits/digits.tflite none.tflite
 done
 refused 'a number from 0 to 1' circle-quantizer --scheme int8 --smooth 2 --input_data random digits/digits.tflite none.tflite

@@ -66,6 +66,9 @@ cl::opt<bool> equalize("equalize", cl::cat(category),
 cl::opt<double> smooth("smooth", cl::value_desc("ALPHA"), cl::cat(category),
                        cl::desc("Gives channels of activations like ranges first, at the expense of the filters that read them "
                                 "(SmoothQuant): from 0, which evens the filters out, to 1; often 0.5; with --input_data"));
+cl::opt<bool> absorb("absorb", cl::cat(category),
+                     cl::desc("Channels of activations that stay far from zero come nearer to it, and the bias of what reads "
+                              "them takes that back; after --equalize and --smooth; with --input_data"));
 cl::opt<bool> gptq("gptq", cl::cat(category),
                    cl::desc("Each weight becomes the one or the other of the two integers beside it, so that results change "
                             "least (GPTQ); for 4 bits; with --input_data"));
@@ -214,6 +217,13 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
       return makeError("--smooth takes a number from 0 to 1, and looks at records: give --input_data");
     phase("executing");
     if (llvm::Error error = steps::smoothChannels(model, recordsOfData, smooth, store, verifyEach))
+      return error;
+  }
+  if (absorb) {
+    if (data.empty())
+      return makeError("--absorb looks at records: give --input_data");
+    phase("executing");
+    if (llvm::Error error = steps::absorbBiases(model, recordsOfData, store, verifyEach))
       return error;
   }
   if (llvm::Error error = takeRanges(model))

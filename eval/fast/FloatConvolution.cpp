@@ -187,13 +187,14 @@ public:
         compute(now, {rows.begin, rows.end, columns.begin, columns.end, first, end}, from, to, count);
       });
     };
-    // Threads divide the larger one, the image or the weights: each reads the other one whole.
+    // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part of
+    // the weights from run to run, in its own cache.
     int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block;
     if (!threads || blocks < 2 || x.count() >= job.taps * job.resultDepth) {
       channels(threads, 0, job.resultDepth);
       return true;
     }
-    int64_t parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4;
+    int64_t parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads));
     parallelFor(threads, static_cast<size_t>(blocks), static_cast<size_t>((blocks + parts - 1) / parts),
                 [&](size_t first, size_t count) {
                   auto begin = static_cast<int64_t>(first) * block;

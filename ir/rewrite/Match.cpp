@@ -281,6 +281,13 @@ std::optional<Expr> Match::reach() const {
   return known ? std::optional(learnedList(known->goes)) : std::nullopt;
 }
 
+std::optional<Expr> Match::shift() const {
+  if (!rewriter.plan)
+    return std::nullopt;
+  auto known = rewriter.plan->shifts.find(consumed.front());
+  return known == rewriter.plan->shifts.end() ? std::nullopt : std::optional(learnedList(known->second));
+}
+
 bool Match::isOneOfSeveralReaders() const {
   const StoragePlan::Reach *known = reachPlanned();
   return known && known->allReaders;

@@ -130,6 +130,8 @@ public:
   /// what is consumed.
   std::optional<Expr> weightsOfAllReaders();
   bool isOneOfSeveralReaders() const;
+  /// A list of what each channel of the root's first operand is to be less by. None: nothing.
+  std::optional<Expr> shift() const;
   /// How much of it the weights are to take over.
   double migration() const;
   /// The codes of a constant operand that is a matrix. They count as operands of what is consumed, as which the matrix

@@ -117,7 +117,7 @@ Operator *Rewriter::newOperator(unsigned operands) {
   Operator *op = spare.back();
   spare.pop_back();
   if (plan)
-    plan->operators.erase(op);
+    plan->forget(op);
   Use *uses = op->operandUses;
   Value **results = op->resultValues;
   unsigned operandRoom = op->operandRoom, resultRoom = op->resultRoom;

@@ -64,6 +64,9 @@ for mul in "" "-mul"; do
   tool=(circle-quantizer --scheme weights)
   compare "$work/model.circle"
   peak "$work/model.circle"
+  tool=(circle-quantizer --scheme dynamic --weight_bits 4 --block_size 32)
+  compare "$work/model.circle"
+  peak "$work/model.circle"
   tool=(circle2circle -O1)
 done
 "$bin/make-model" -weights=$((3 * gigabyte)) "$work/model.circle"

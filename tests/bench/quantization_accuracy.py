@@ -20,6 +20,7 @@ INT8, FOUR, RANDOM = ["--scheme", "int8"], ["--scheme", "weights", "--weight_bit
 WAYS = [("int8", INT8), ("… biases corrected", INT8 + ["--bias-correction"]),
         ("… smoothed", INT8 + ["--smooth", "0.5"]), ("int8, per tensor", INT8 + ["--per-tensor"]),
         ("… equalised", INT8 + ["--per-tensor", "--equalize"]),
+        ("… and absorbed", INT8 + ["--per-tensor", "--equalize", "--absorb"]),
         ("… biases corrected too", INT8 + ["--per-tensor", "--equalize", "--bias-correction"]),
         ("int16x8", ["--scheme", "int16x8"]),
         ("dynamic", ["--scheme", "dynamic"]), ("weights", ["--scheme", "weights"]), ("… of 4 bits", FOUR),
@@ -118,9 +119,12 @@ def check(tools, shared):
     network = os.path.join(shared, "models", "mobilenet_v1_025_128_f32.tflite")
     with tempfile.TemporaryDirectory() as work:
         judge, ways = Judge(tools, network, work), dict(WAYS)
-        best, worst, equalised = (judge(quantised(tools, network, f"{work}/made.tflite", ways[way] + RANDOM))[0]
-                                  for way in ("int8", "int8, per tensor", "… equalised"))
-    print(f"mobilenet_v1: {worst:.2f} % with one scale, {equalised:.2f} % equalised, {best:.2f} % by channel")
+        best, worst, equalised, absorbed = (judge(quantised(tools, network, f"{work}/made.tflite", ways[way] + RANDOM))[0]
+                                            for way in ("int8", "int8, per tensor", "… equalised", "… and absorbed"))
+    print(f"mobilenet_v1: {worst:.2f} % with one scale, {equalised:.2f} % equalised, {absorbed:.2f} % absorbed too, "
+          f"{best:.2f} % by channel")
+    if absorbed > 0.95 * equalised:
+        failed.append("absorption")
     if worst - equalised < 0.5 * (worst - best):
         failed.append("equalisation")
     sys.exit(f"FAILED: {', '.join(failed)}" if failed else 0)
