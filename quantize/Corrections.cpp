@@ -1,6 +1,5 @@
 #include "quantize/Corrections.h"
 
-#include "ir/rewrite/Graph.h"
 #include "quantize/Parameters.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -149,13 +148,10 @@ StoragePlan shiftsOf(const Model &model, const Moments &moments) {
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       auto inputs = moments.find(&op);
-      const Operator *maker = op.operand(0) ? op.operand(0)->producer() : nullptr;
-      bool clamped = maker && maker->code == BuiltinOperator::MINIMUM;
-      if (clamped)
-        maker = maker->operand(0)->producer();
-      if (inputs == moments.end() || !maker)
+      if (inputs == moments.end())
         continue;
-      bool rectified = clamped || rewrite::activationOf(*maker) != circle::ActivationFunctionType::NONE;
+      // As after RELU. Without one this is as good, and most often not so.
+      bool rectified = llvm::all_of(inputs->second.channels, [](const Extremes &c) { return c.empty() || c.min >= 0; });
       std::vector<float> shifts;
       Extremes before{0, 0}, behind{0, 0}; // zero is in every stored range
       for (const Extremes &channel : inputs->second.channels) {

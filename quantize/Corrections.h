@@ -18,8 +18,9 @@ std::optional<Summand> chosenRounding(const Operator &op, const Storage &stored,
 /// of all.
 StoragePlan reachesOf(const Model &model, const Moments &moments, double migration);
 
-/// For the pass absorb-bias. What a RELU leaves may go a sixteenth of its range further down than records show; what has no activation
-/// is shifted to the middle, exactly. None where the range of the whole tensor would hardly become less.
+/// For the pass absorb-bias. What is nowhere below zero, as after RELU, may go a sixteenth of its range further down
+/// than records show; other channels are shifted by their middle. None where the range of the whole tensor would hardly
+/// become less.
 StoragePlan shiftsOf(const Model &model, const Moments &moments);
 
 /// To the bias, or as the bias of an operator that has none: the mean of Wx − W̃x of each channel. `rounding`: what is

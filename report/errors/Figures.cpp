@@ -19,8 +19,8 @@ namespace origo::report {
 namespace {
 
 // What most tensors are is compared in floats, sixteen side by side, in blocks: sums of so few are right in seven
-// digits. What a block adds up to is added in doubles. The order of addition is the same for all processors
-// (which may round a product and its sum once, or each).
+// digits. What a block adds up to is added in doubles. The order of addition is the same for all processors,
+// and a product and its sum are rounded once, also where that is no instruction.
 constexpr size_t lanes = 16, blockSize = 512;
 
 struct LaneSums {
@@ -62,6 +62,11 @@ namespace plain {
 using Vector = float __attribute__((vector_size(16)));
 ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return x > y ? x : y; }
 ORIGO_ALWAYS Vector less(Vector x, Vector y) { return x < y ? x : y; }
+ORIGO_ALWAYS Vector sumWith(Vector sum, Vector x, Vector y) {
+  for (int i = 0; i < 4; ++i)
+    sum[i] = std::fma(x[i], y[i], sum[i]);
+  return sum;
+}
 template <class T> ORIGO_ALWAYS Vector widen(const T *from) {
   return Vector{static_cast<float>(from[0]), static_cast<float>(from[1]), static_cast<float>(from[2]),
                 static_cast<float>(from[3])};
@@ -76,6 +81,7 @@ namespace avx2 {
 using Vector = float __attribute__((vector_size(32)));
 ORIGO_AVX2 ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return _mm256_max_ps(x, y); }
 ORIGO_AVX2 ORIGO_ALWAYS Vector less(Vector x, Vector y) { return _mm256_min_ps(x, y); }
+ORIGO_AVX2 ORIGO_ALWAYS Vector sumWith(Vector sum, Vector x, Vector y) { return _mm256_fmadd_ps(x, y, sum); }
 ORIGO_AVX2 ORIGO_ALWAYS __m128i eight(const void *from) { return _mm_loadl_epi64(static_cast<const __m128i *>(from)); }
 ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const float *from) { return _mm256_loadu_ps(from); }
 ORIGO_AVX2 ORIGO_ALWAYS Vector widen(const int8_t *from) {
@@ -99,6 +105,7 @@ namespace avx512 {
 using Vector = float __attribute__((vector_size(64)));
 ORIGO_AVX512 ORIGO_ALWAYS Vector greater(Vector x, Vector y) { return _mm512_max_ps(x, y); }
 ORIGO_AVX512 ORIGO_ALWAYS Vector less(Vector x, Vector y) { return _mm512_min_ps(x, y); }
+ORIGO_AVX512 ORIGO_ALWAYS Vector sumWith(Vector sum, Vector x, Vector y) { return _mm512_fmadd_ps(x, y, sum); }
 ORIGO_AVX512 ORIGO_ALWAYS __m128i sixteen(const void *from) {
   return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
@@ -152,16 +159,16 @@ template <class Vector> struct Registers {
           if constexpr (Y::isAffine) {                                                                                 \
             y -= have.zero;                                                                                            \
             for (size_t p = 0; p < Y::parts; ++p)                                                                      \
-              off -= y * have.part[p];                                                                                 \
+              off = sumWith(off, y, Vector{} - have.part[p]);                                                          \
           } else {                                                                                                     \
             off -= y;                                                                                                  \
           }                                                                                                            \
           off = (Vector)((Bits)off & 0x7fffffff);                                                                      \
           absolute.in[r] += off;                                                                                       \
-          squares.in[r] += off * off;                                                                                  \
-          both.in[r] += x * y;                                                                                         \
-          first.in[r] += x * x;                                                                                        \
-          second.in[r] += y * y;                                                                                       \
+          squares.in[r] = sumWith(squares.in[r], off, off);                                                            \
+          both.in[r] = sumWith(both.in[r], x, y);                                                                      \
+          first.in[r] = sumWith(first.in[r], x, x);                                                                    \
+          second.in[r] = sumWith(second.in[r], y, y);                                                                  \
           most.in[r] = greater(off, most.in[r]);                                                                       \
           low.in[r] = less(x, low.in[r]);                                                                              \
           high.in[r] = greater(x, high.in[r]);                                                                         \
