@@ -9,7 +9,7 @@ namespace origo::eval {
 
 namespace {
 
-// g++ converts vectors element by element.
+// Conversions of vectors in assembly: g++ converts element by element.
 #if defined(__x86_64__) && !defined(__clang__)
 #define ORIGO_CONVERTS
 #endif
@@ -36,7 +36,7 @@ template <class T> struct Job {
   int64_t rows() const { return heads + taps(); }
 };
 
-/// `Lanes` elements and sums at a time; more than one only where the processor is one of those named.
+/// `Lanes` elements and sums at a time: 8 with AVX2, 16 with AVX-512, 1 everywhere.
 template <class T, int Lanes> struct Vectors {
   static constexpr int64_t lanes = Lanes;
   template <class N> struct Of { typedef N type __attribute__((vector_size(Lanes * sizeof(N)))); };
