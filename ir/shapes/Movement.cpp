@@ -397,6 +397,9 @@ llvm::Expected<std::optional<Blocks>> readBlocks(const ShapeSite &op, size_t ran
   Blocks blocks{std::move(*sizes), std::move(*margins)};
   if (blocks.sizes.size() >= rank || blocks.margins.size() != 2 * blocks.sizes.size())
     return op.fail("blocks or margins of another length than the spatial dimensions");
+  auto pairs = op.shape(2);
+  if (pairs && (pairs->size() != 2 || (*pairs)[0] != static_cast<int64_t>(blocks.sizes.size())))
+    return op.fail("margins are not two for each spatial dimension");
   for (int64_t size : blocks.sizes)
     if (size <= 0 || llvm::MulOverflow(blocks.product, size, blocks.product))
       return op.fail("impossible block size " + llvm::Twine(size));
