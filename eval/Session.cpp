@@ -279,6 +279,14 @@ llvm::Expected<std::vector<NamedTensor>> Session::runList(llvm::ArrayRef<const T
   std::vector<NamedTensor> results;
   llvm::Error error =
       compiled->run(**entry, inputs, store, options, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
+        // The outputs are in memory twice, but need not be beside all that they were made of.
+        if (fresh) {
+          llvm::SmallVector<llvm::ArrayRef<uint8_t>> parts;
+          for (const Tensor &output : outputs)
+            parts.push_back(output.storage);
+          for (auto &[plan, frame] : store.frames)
+            frame->memory.keepOnly(parts);
+        }
         for (size_t i = 0; i < outputs.size(); ++i)
           results.push_back(
               {(*entry)->outputs[i].name,
@@ -464,10 +472,11 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
         for (const Plan *callee : step.callees)
           entry.once &= callee->graph != entry.plan->graph;
   if (options.engine == Engine::Fast) {
-    if (options.threads > 1)
-      compiled.threads = pthreadpool_create(options.threads);
     compiled.giveBack(std::make_unique<FastKernels>(
         FastKernels::choose(compiled.planner.plans, options.memoryLimit, !options.observed)));
+    // Threads without work look for some for a while: not beside the one that packs weights.
+    if (options.threads > 1)
+      compiled.threads = pthreadpool_create(options.threads);
   }
   return session;
 }

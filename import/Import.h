@@ -9,6 +9,7 @@ namespace origo {
 enum class OriginMode : uint8_t {
   Continue, ///< its source stays the source; a map that does not fit the model is refused
   Restart,  ///< the input becomes the source
+  None,     ///< for a model that is only run: its lineage stays empty, and it cannot be exported
 };
 
 struct ImportOptions {

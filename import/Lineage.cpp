@@ -211,7 +211,9 @@ Error Lineages::run() {
   };
   origin::ModelView view{&asTable(*source.model), source.tflite, payload};
 
-  if (options.origin == OriginMode::Restart) {
+  if (options.origin == OriginMode::None) {
+    model.becomeSource();
+  } else if (options.origin == OriginMode::Restart) {
     restart(view);
   } else if (auto embedded = metadata(model, origin::metadataName);
              embedded && (options.payloads || !embedded->empty())) {

@@ -304,7 +304,10 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
 /// Empty prefixes: inputs are random or of `inputsFolder`, outputs go to `outputsFolder` or are shown.
 llvm::Error interpret(const std::string &model, const std::string &inPrefix, const std::string &outPrefix) {
   PayloadStore store;
-  llvm::Expected<Imported> imported = tools::load(model, {}, store);
+  ImportOptions import;
+  if (!profile.getNumOccurrences())
+    import.origin = OriginMode::None;
+  llvm::Expected<Imported> imported = tools::load(model, import, store);
   if (!imported)
     return imported.takeError();
   CompileOptions options;

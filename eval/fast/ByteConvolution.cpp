@@ -217,10 +217,11 @@ private:
           const T *of = filter + ((first + c) * job.positions + position) * job.depth;
           uint8_t *at = weights + position * job.quads * row + 4 * c;
           int32_t sum = 0;
-          for (int64_t k = 0; k < job.depth; ++k) {
-            at[k / 4 * row + k % 4] = static_cast<uint8_t>(of[k] - lower);
+          for (int64_t k = 0; k < job.depth; ++k)
             sum += of[k] - weightZero;
-          }
+          for (int64_t k = 0; k < job.depth; k += 4, at += row)
+            for (int64_t i = 0; i < std::min<int64_t>(4, job.depth - k); ++i)
+              at[i] = static_cast<uint8_t>(of[k + i] - lower);
           uint32_t more = static_cast<uint32_t>(sum) * static_cast<uint32_t>(128 - lower + inputZero);
           std::memcpy(excess + position * row + 4 * c, &more, sizeof more);
         }

@@ -209,6 +209,8 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
         unpacked = 0;
       }
     }
+    if (unpacked >= uint64_t(1) << 18)
+      plan.graph->model().restFiles();
     if (changed)
       plan.arrangeKnown(memoryLimit);
   }

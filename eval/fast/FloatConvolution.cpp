@@ -154,9 +154,14 @@ public:
       int64_t count = std::min(block, job.resultDepth - first);
       for (int64_t c = 0; c < block; ++c)
         *to++ = bias && c < count ? bias[first + c] : 0;
-      for (int64_t k = 0; k < job.taps; ++k)
-        for (int64_t c = 0; c < block; ++c)
-          *to++ = c < count ? filter[(first + c) * job.taps + k] : 0;
+      if (count < block)
+        std::fill_n(to, block * job.taps, 0.0f);
+      // A line of the cache of each channel at a time.
+      for (int64_t begin = 0; begin < job.taps; begin += 16)
+        for (int64_t c = 0; c < count; ++c)
+          for (int64_t k = begin; k < std::min(begin + 16, job.taps); ++k)
+            to[k * block + c] = filter[(first + c) * job.taps + k];
+      to += block * job.taps;
       first += block;
     }
     job.packed = reinterpret_cast<const float *>(packed.data.get());
