@@ -361,7 +361,7 @@ TEST(FastIntegers, Pooling) {
            {"padding=SAME, stride_w=2, stride_h=1, filter_width=3, filter_height=4",
             "padding=VALID, stride_w=1, stride_h=3, filter_width=2, filter_height=2, fused_activation_function=RELU6",
             "padding=SAME, stride_w=1, stride_h=1, filter_width=9, filter_height=9"})
-        for (const char *depth : {"3", "16", "35"}) {
+        for (const char *depth : {"3", "16", "70"}) {
           std::string zero = type[0] == 'u' ? "128" : "0";
           std::string quantised = " q{scale=0.05, zero_point=" + zero + "}";
           // XNNPACK's average of unsigned numbers rounds in another way.
@@ -374,6 +374,27 @@ TEST(FastIntegers, Pooling) {
          "%y: i8 q{scale=1, zero_point=0} = AVERAGE_POOL_2D(%x) {padding=SAME, stride_w=1, stride_h=1, filter_width=2, "
          "filter_height=2}",
          0});
+}
+
+TEST(FastIntegers, Prelu) {
+  for (const char *type : {"i8", "u8"})
+    for (auto [alphas, count] : {std::pair("1,1,20", 20), std::pair("20", 20), std::pair("7,11,20", 1540), std::pair("1", 1)})
+      for (const char *scales : {"0.05 0.01 0.02", "0.001 0.02 0.5", "2 1 0.25"}) {
+        llvm::SmallVector<llvm::StringRef> scale;
+        llvm::StringRef(scales).split(scale, ' ');
+        auto tensor = [&](llvm::StringRef name, llvm::StringRef shape, llvm::StringRef scale, const char *zero) {
+          return ("%" + name + ": " + type + "[" + shape + "] q{scale=" + scale + ", zero_point=" + zero + "}").str();
+        };
+        bool isSigned = type[0] == 'i';
+        agree({tensor("x", "2,7,11,20", scale[0], "5"),
+               tensor("a", alphas, scale[1], "3") + " = " +
+                   numbers(static_cast<size_t>(count), isSigned ? -128 : 0, isSigned ? 127 : 255),
+               tensor("y", "2,7,11,20", scale[2], "9") + " = PRELU(%x, %a)"});
+      }
+  // Alphas of the rows, and computed ones.
+  std::string same = " q{scale=0.05, zero_point=3}";
+  agree({"%x: i8[1,3,2,4]" + same, "%a: i8[3,1,1]" + same + " = const [1, 2, 3]", "%y: i8" + same + " = PRELU(%x, %a)", 0});
+  agree({"%x: i8[1,3,2,4]" + same + ", %a: i8[4]" + same, "", "%y: i8" + same + " = PRELU(%x, %a)", 0});
 }
 
 TEST(FastIntegers, Reductions) {

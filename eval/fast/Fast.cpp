@@ -26,6 +26,7 @@ namespace origo::eval {
   FILE(fastIntegerElementwise)                                                                                         \
   FILE(fastIntegerMatMul)                                                                                              \
   FILE(fastIntegerReduce)                                                                                              \
+  FILE(fastIntegerPrelu)                                                                                               \
   FILE(fastIntegerWindow)                                                                                              \
   FILE(fastJoin)                                                                                                       \
   FILE(fastLstm)                                                                                                       \

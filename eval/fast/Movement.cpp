@@ -14,11 +14,44 @@ void copyPiecesOf(const uint8_t *from, int64_t fromStep, uint8_t *to, int64_t to
     std::memcpy(to + i * toStep, from + i * fromStep, sizeof(T));
 }
 
+/// The same where one side of the matrix has N elements, and the matrices lie without gaps: columns become neighbours,
+/// or neighbours columns.
+template <class T, int64_t N>
+void transposeNarrow(const Loops<2> &loops, int64_t count, bool joins, int64_t step, const uint8_t *from, uint8_t *to,
+                     pthreadpool_t threads) {
+  loops.each(threads, [=](const Loops<2>::Steps &at, int64_t) {
+    const T *x = reinterpret_cast<const T *>(from) + at[0];
+    T *y = reinterpret_cast<T *>(to) + at[1];
+    if (joins)
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t n = 0; n < N; ++n)
+          y[i * N + n] = x[n * step + i];
+    else
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t n = 0; n < N; ++n)
+          y[n * step + i] = x[i * N + n];
+  });
+}
+
 /// Rows of the result that are columns of the operand: squares that fit the cache. `rows` lies in one piece in `from`,
 /// `columns` in `to`.
 template <class T>
 void transposeSquares(Loops<2> loops, Loops<2>::Dim rows, Loops<2>::Dim columns, const uint8_t *from, uint8_t *to,
                       pthreadpool_t threads) {
+  bool joins = columns.count <= 4 && rows.steps[1] == columns.count;
+  if (joins || (rows.count <= 4 && columns.steps[0] == rows.count)) {
+    auto narrow = [&](auto move) {
+      move(loops, joins ? rows.count : columns.count, joins, joins ? columns.steps[0] : rows.steps[1], from, to, threads);
+    };
+    switch (joins ? columns.count : rows.count) {
+    case 2:
+      return narrow(transposeNarrow<T, 2>);
+    case 3:
+      return narrow(transposeNarrow<T, 3>);
+    case 4:
+      return narrow(transposeNarrow<T, 4>);
+    }
+  }
   constexpr int64_t side = 16;
   int64_t blocks = (rows.count + side - 1) / side;
   loops.dims.push_back({blocks, {side * rows.steps[0], side * rows.steps[1]}});

@@ -14,7 +14,7 @@ Processor processor() {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       has = __builtin_cpu_supports("avx512f") ? Processor::Avx512 : Processor::Avx2;
     if (has == Processor::Avx512 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vnni"))
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni"))
       has = Processor::Vnni;
 #endif
     const char *text = std::getenv("ORIGO_PROCESSOR");

@@ -6,10 +6,12 @@ namespace origo::eval {
 #ifdef __x86_64__
 #define ORIGO_AVX2 [[gnu::target("avx2,fma")]]
 #define ORIGO_AVX512 [[gnu::target("avx512f,fma")]]
+#define ORIGO_AVX512BW [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]]
 #define ORIGO_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 #else
 #define ORIGO_AVX2
 #define ORIGO_AVX512
+#define ORIGO_AVX512BW
 #endif
 
 /// Vnni: AVX-512 with products of bytes.
