@@ -279,18 +279,30 @@ llvm::Expected<std::vector<NamedTensor>> Session::runList(llvm::ArrayRef<const T
   std::vector<NamedTensor> results;
   llvm::Error error =
       compiled->run(**entry, inputs, store, options, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
-        // The outputs are in memory twice, but need not be beside all that they were made of.
-        if (fresh) {
-          llvm::SmallVector<llvm::ArrayRef<uint8_t>> parts;
-          for (const Tensor &output : outputs)
+        // Memory that is not used again goes back as it is copied: large outputs are not there twice.
+        constexpr size_t piece = 1 << 20, few = 64;
+        auto keep = [&](size_t first, size_t begin) {
+          if (!fresh || outputs.size() > few)
+            return;
+          llvm::SmallVector<llvm::ArrayRef<uint8_t>, few> parts;
+          for (const Tensor &output : outputs.drop_front(first))
             parts.push_back(output.storage);
+          parts.front() = parts.front().drop_front(begin);
           for (auto &[plan, frame] : store.frames)
             frame->memory.keepOnly(parts);
+        };
+        for (size_t i = 0; i < outputs.size(); ++i) {
+          llvm::ArrayRef<uint8_t> from = outputs[i].storage;
+          std::vector<uint8_t> bytes;
+          bytes.reserve(from.size());
+          for (size_t begin = 0; begin < from.size(); begin += piece) {
+            if (i == 0 || from.size() > piece)
+              keep(i, begin);
+            llvm::ArrayRef<uint8_t> some = from.slice(begin, std::min(piece, from.size() - begin));
+            bytes.insert(bytes.end(), some.begin(), some.end());
+          }
+          results.push_back({(*entry)->outputs[i].name, {outputs[i].type, outputs[i].shape, std::move(bytes)}});
         }
-        for (size_t i = 0; i < outputs.size(); ++i)
-          results.push_back(
-              {(*entry)->outputs[i].name,
-               {outputs[i].type, outputs[i].shape, {outputs[i].storage.begin(), outputs[i].storage.end()}}});
         return llvm::Error::success();
       });
   if (error)

@@ -11,25 +11,28 @@
 /// CONV_2D of 8 bit numbers where the processor multiplies four unsigned bytes by four signed ones and adds the
 /// products up: numbers of an image of int8 are taken 128 higher, weights of uint8 128 lower. What that and the zero
 /// points add to a sum depends on the part of the window that is within the image, and, where 128 is not the zero point
-/// of weights of uint8, on the sum of the image's numbers there.
+/// of weights of uint8, on the sum of the image's numbers there. Results are bytes, or floats where the image was made
+/// of some.
 namespace origo::eval {
 
 namespace {
 
 constexpr int64_t lanes = 16; ///< channels of a vector
 
-struct Job {
+template <class Result> struct Job {
   const uint8_t *image;
-  uint8_t *result;
+  Result *result;
   const uint8_t *packed;
   int64_t depth, resultDepth, windowWidth, positions, quads; ///< quads: groups of four bytes at a place of the window
   int64_t rowStep, columnStep;                               ///< in the image, from one place to the next
   float low, high;                                           ///< without the zero point
-  int32_t zero;
-  char flip;            ///< of numbers of the image
-  int32_t weightExcess; ///< of weights, above those packed
+  int32_t zero;                                              ///< of bytes
+  float factor;                                              ///< of floats, beside the channel's scale
+  char flip;                                                 ///< of numbers of the image
+  int32_t inputExcess;                                       ///< of numbers of the image as multiplied, above the real ones
+  int32_t weightExcess;                                      ///< of weights, above those packed
 
-  /// Of a channel: its bias, its scale, what to subtract at each place, its weights.
+  /// Of a channel: its bias, its scale, the sum of its weights at each place, its weights.
   int64_t channelBytes() const { return 4 * (2 + positions + positions * quads); }
 };
 
@@ -42,7 +45,8 @@ LLVM_NO_SANITIZE("address") inline int32_t fourAt(const uint8_t *from) {
 }
 
 /// What is within the image of a window.
-ORIGO_VNNI int32_t sumOf(const Job &job, const Interval &rows, const Interval &columns, int64_t from) {
+template <class Result>
+ORIGO_VNNI int32_t sumOf(const Job<Result> &job, const Interval &rows, const Interval &columns, int64_t from) {
   __m512i sums = _mm512_setzero_si512();
   const bool together = job.columnStep == job.depth;
   const int64_t count = columns.end - columns.begin, length = together ? count * job.depth : job.depth;
@@ -59,18 +63,22 @@ ORIGO_VNNI int32_t sumOf(const Job &job, const Interval &rows, const Interval &c
 
 /// `Rows` pixels times `Wide` vectors of channels, of the part of the windows that is within the image. `more`: what is
 /// added to all sums of a pixel.
-template <int Rows, int Wide>
-ORIGO_VNNI void tile(const Job &job, const Interval &rows, const Interval &columns, const uint8_t *packed,
+template <int Rows, int Wide, class Result>
+ORIGO_VNNI void tile(const Job<Result> &job, const Interval &rows, const Interval &columns, const uint8_t *packed,
                      const int64_t *from, const int64_t *to, const int32_t *more, int64_t channels) {
   __m512i sums[Rows][Wide];
-  __m512 scales[Wide];
+  __m512 scales[Wide], bias[Wide];
+  constexpr bool toFloats = std::is_same_v<Result, float>;
   constexpr int64_t step = Wide * 64;
   const uint8_t *excess = packed + 2 * step, *weights = excess + job.positions * step;
   for (int v = 0; v < Wide; ++v) {
-    __m512i start = _mm512_load_si512(packed + v * 64);
+    __m512i within = _mm512_setzero_si512();
     for (int64_t y = rows.begin; y < rows.end; ++y)
       for (int64_t x = columns.begin; x < columns.end; ++x)
-        start = _mm512_sub_epi32(start, _mm512_load_si512(excess + (y * job.windowWidth + x) * step + v * 64));
+        within = _mm512_add_epi32(within, _mm512_load_si512(excess + (y * job.windowWidth + x) * step + v * 64));
+    bias[v] = _mm512_load_ps(packed + v * 64);
+    __m512i start = _mm512_sub_epi32(toFloats ? _mm512_setzero_si512() : _mm512_castps_si512(bias[v]),
+                                     _mm512_mullo_epi32(within, _mm512_set1_epi32(job.inputExcess)));
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
       sums[r][v] = _mm512_add_epi32(start, _mm512_set1_epi32(more[r]));
@@ -104,6 +112,7 @@ ORIGO_VNNI void tile(const Job &job, const Interval &rows, const Interval &colum
       }
     }
   const __m512 low = _mm512_set1_ps(job.low), high = _mm512_set1_ps(job.high);
+  const __m512 factor = _mm512_set1_ps(job.factor);
   const __m512i zero = _mm512_set1_epi32(job.zero);
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
@@ -113,14 +122,20 @@ ORIGO_VNNI void tile(const Job &job, const Interval &rows, const Interval &colum
       if (left <= 0)
         continue;
       __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[r][v]), scales[v]);
-      __m512i whole = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(scaled, low), high));
       auto mask = static_cast<__mmask16>(left >= lanes ? 0xFFFF : (1 << left) - 1);
-      _mm512_mask_cvtepi32_storeu_epi8(job.result + to[r] + v * lanes, mask, _mm512_add_epi32(whole, zero));
+      if constexpr (toFloats) {
+        __m512 real = _mm512_add_ps(_mm512_mul_ps(scaled, factor), bias[v]); // NaN stays
+        _mm512_mask_storeu_ps(job.result + to[r] + v * lanes, mask, _mm512_min_ps(high, _mm512_max_ps(low, real)));
+      } else {
+        __m512i whole = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(scaled, low), high));
+        _mm512_mask_cvtepi32_storeu_epi8(job.result + to[r] + v * lanes, mask, _mm512_add_epi32(whole, zero));
+      }
     }
 }
 
 /// All channels of up to 64 pixels: weights are read once for all of them.
-ORIGO_VNNI void pixels(const Job &job, const Interval &rows, const Interval &columns, const int64_t *from,
+template <class Result>
+ORIGO_VNNI void pixels(const Job<Result> &job, const Interval &rows, const Interval &columns, const int64_t *from,
                        const int64_t *to, int64_t count) {
   constexpr int64_t most = 8;
   int64_t tiles = (count + most - 1) / most, places[Windows::most];
@@ -137,7 +152,7 @@ ORIGO_VNNI void pixels(const Job &job, const Interval &rows, const Interval &col
       int64_t begin = count * t / tiles, some = count * (t + 1) / tiles - begin;
 #define TILE(Rows)                                                                                                     \
   case Rows:                                                                                                           \
-    (wide == 2 ? tile<Rows, 2> : tile<Rows, 1>)(job, rows, columns, packed, from + begin, places + begin,              \
+    (wide == 2 ? tile<Rows, 2, Result> : tile<Rows, 1, Result>)(job, rows, columns, packed, from + begin, places + begin,              \
                                                 more + begin, channels);                                               \
     break;
       switch (some) { TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) }
@@ -148,36 +163,69 @@ ORIGO_VNNI void pixels(const Job &job, const Interval &rows, const Interval &col
   }
 }
 
-template <class T> class ByteConvolution : public FastKernel {
+/// Weights as `pixels` reads them, and windows over the image.
+template <class Result> class Products {
 public:
-  ByteConvolution(const Conv &given, const Tensor &in, const Tensor &out, std::pair<T, T> range)
-      : conv(given), inputZero(in.zeroPoint()) {
+  explicit Products(const Conv &given) : conv(given) {
     job.depth = static_cast<int64_t>(conv.groupIn);
     job.resultDepth = static_cast<int64_t>(conv.groupOut);
     job.windowWidth = conv.width;
     job.positions = conv.height * conv.width;
     job.quads = (job.depth + 3) / 4;
-    job.zero = out.zeroPoint();
-    job.low = static_cast<float>(range.first - job.zero);
-    job.high = static_cast<float>(range.second - job.zero);
-    job.flip = isSigned ? -128 : 0;
-    job.weightExcess = isSigned ? 0 : 128 - conv.filter->zeroPoint();
     windows.depth = job.depth;
     windows.resultDepth = job.resultDepth;
-    pack(in.scale(), out.scale());
+  }
+
+  /// Blocks of two vectors of channels, a last one of one where that is enough. `bias` and `scale` are of a channel; of
+  /// weights `lower` is taken.
+  template <class Weights, class Bias, class Scale>
+  void pack(const Weights &filter, int32_t lower, int32_t weightZero, Bias bias, Scale scale) {
+    int64_t padded = (job.resultDepth + lanes - 1) / lanes * lanes;
+    if (!packed.allocate(static_cast<uint64_t>(padded * job.channelBytes())))
+      return;
+    std::memset(packed.data.get(), 0, packed.bytes);
+    uint8_t *to = packed.data.get();
+    auto put = [](uint8_t *at, auto value) {
+      static_assert(sizeof value == 4);
+      std::memcpy(at, &value, sizeof value);
+    };
+    for (int64_t first = 0; first < job.resultDepth;) {
+      int64_t block = job.resultDepth - first > lanes ? 2 * lanes : lanes, row = 4 * block;
+      uint8_t *excess = to + 2 * row, *weights = excess + job.positions * row;
+      for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
+        put(to + 4 * c, bias(first + c));
+        put(to + row + 4 * c, scale(first + c));
+      }
+      for (int64_t position = 0; position < job.positions; ++position)
+        for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
+          int64_t of = ((first + c) * job.positions + position) * job.depth;
+          uint8_t *at = weights + position * job.quads * row + 4 * c;
+          int32_t sum = 0;
+          for (int64_t k = 0; k < job.depth; ++k)
+            sum += filter[of + k] - weightZero;
+          for (int64_t k = 0; k < job.depth; k += 4, at += row)
+            for (int64_t i = 0; i < std::min<int64_t>(4, job.depth - k); ++i)
+              at[i] = static_cast<uint8_t>(filter[of + k + i] - lower);
+          put(excess + position * row + 4 * c, sum);
+        }
+      to += block * job.channelBytes();
+      first += block;
+    }
+    job.packed = packed.data.get();
     conv.filter = conv.bias = nullptr; // they are there only now
   }
 
-  bool run(Operands in, Operands out, pthreadpool_t threads) override {
-    const Tensor &x = *in[0], &y = *out[0];
+  /// Images of these shapes, whose numbers around them are `inputZero`. False: not for this kernel.
+  bool run(const Tensor &x, const Tensor &y, int64_t images, const uint8_t *image, int32_t inputZero, Result *result,
+           pthreadpool_t threads) {
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
       return false;
-    WindowAxis vertical = conv.axis(x, y, 0), horizontal = conv.axis(x, y, 1);
-    if (!windows.arrange(vertical, horizontal, x.dim(0), inputZero))
+    if (!windows.arrange(conv.axis(x, y, 0), conv.axis(x, y, 1), images, inputZero))
       return false;
-    Job now = job;
-    now.image = windows.over(dataOf<uint8_t>(x));
-    now.result = dataOf<uint8_t>(*out[0]);
+    Job<Result> now = job;
+    now.inputExcess = inputZero + (job.flip ? 128 : 0);
+    now.image = windows.over(image);
+    now.result = result;
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
     windows.each(threads, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
@@ -185,51 +233,64 @@ public:
     return true;
   }
 
+  Job<Result> job = {};
+
 private:
-  static constexpr bool isSigned = std::is_signed_v<T>;
   Conv conv;
-  int32_t inputZero;
-  Job job = {};
   Block packed;
   ImageWindows<uint8_t> windows;
+};
 
-  /// Blocks of two vectors of channels, a last one of one where that is enough.
-  void pack(float inputScale, float outputScale) {
-    const T *filter = dataOf<T>(*conv.filter);
+template <class T> class ByteConvolution : public FastKernel {
+public:
+  ByteConvolution(const Conv &conv, const Tensor &in, const Tensor &out, std::pair<T, T> range)
+      : products(conv), inputZero(in.zeroPoint()) {
+    constexpr bool isSigned = std::is_signed_v<T>;
+    Job<uint8_t> &job = products.job;
+    job.zero = out.zeroPoint();
+    job.low = static_cast<float>(range.first - job.zero);
+    job.high = static_cast<float>(range.second - job.zero);
+    job.flip = isSigned ? -128 : 0;
     const int32_t lower = isSigned ? 0 : 128, weightZero = isSigned ? 0 : conv.filter->zeroPoint();
+    job.weightExcess = lower - weightZero;
     const auto *bias = conv.bias ? dataOf<int32_t>(*conv.bias) : nullptr;
-    int64_t padded = (job.resultDepth + lanes - 1) / lanes * lanes;
-    if (!packed.allocate(static_cast<uint64_t>(padded * job.channelBytes())))
-      return;
-    std::memset(packed.data.get(), 0, packed.bytes);
-    uint8_t *to = packed.data.get();
-    for (int64_t first = 0; first < job.resultDepth;) {
-      int64_t block = job.resultDepth - first > lanes ? 2 * lanes : lanes, row = 4 * block;
-      uint8_t *excess = to + 2 * row, *weights = excess + job.positions * row;
-      for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
-        if (bias)
-          std::memcpy(to + 4 * c, &bias[first + c], sizeof(int32_t));
-        float scale = inputScale * conv.filter->scaleOf(static_cast<int32_t>(first + c)) / outputScale;
-        std::memcpy(to + row + 4 * c, &scale, sizeof scale);
-      }
-      for (int64_t position = 0; position < job.positions; ++position)
-        for (int64_t c = 0; c < std::min(block, job.resultDepth - first); ++c) {
-          const T *of = filter + ((first + c) * job.positions + position) * job.depth;
-          uint8_t *at = weights + position * job.quads * row + 4 * c;
-          int32_t sum = 0;
-          for (int64_t k = 0; k < job.depth; ++k)
-            sum += of[k] - weightZero;
-          for (int64_t k = 0; k < job.depth; k += 4, at += row)
-            for (int64_t i = 0; i < std::min<int64_t>(4, job.depth - k); ++i)
-              at[i] = static_cast<uint8_t>(of[k + i] - lower);
-          uint32_t more = static_cast<uint32_t>(sum) * static_cast<uint32_t>(128 - lower + inputZero);
-          std::memcpy(excess + position * row + 4 * c, &more, sizeof more);
-        }
-      to += block * job.channelBytes();
-      first += block;
-    }
-    job.packed = packed.data.get();
+    products.pack(
+        dataOf<T>(*conv.filter), lower, weightZero, [&](int64_t c) { return bias ? bias[c] : 0; },
+        [&](int64_t c) { return in.scale() * conv.filter->scaleOf(static_cast<size_t>(c)) / out.scale(); });
   }
+
+  bool run(Operands in, Operands out, pthreadpool_t threads) override {
+    const Tensor &x = *in[0];
+    return products.run(x, *out[0], x.rank() ? x.dim(0) : 0, dataOf<uint8_t>(x), inputZero, dataOf<uint8_t>(*out[0]),
+                        threads);
+  }
+
+private:
+  Products<uint8_t> products;
+  int32_t inputZero;
+};
+
+class QuantizedImages : public HybridProducts {
+public:
+  QuantizedImages(const Conv &conv, std::pair<float, float> range) : products(conv) {
+    products.job.low = range.first;
+    products.job.high = range.second;
+    products.job.flip = -128;
+    const auto *bias = conv.bias ? dataOf<float>(*conv.bias) : nullptr;
+    products.pack(
+        weightsOf<int8_t>(*conv.filter), 0, 0, [&](int64_t c) { return bias ? bias[c] : 0.0f; },
+        [&](int64_t c) { return conv.filter->scaleOf(static_cast<size_t>(c)); });
+  }
+
+  bool run(const Tensor &x, const Tensor &y, const int8_t *image, const HybridScale &by, float *result,
+           pthreadpool_t threads) override {
+    products.job.factor = by.scale;
+    return products.run(x, y, 1, reinterpret_cast<const uint8_t *>(image), static_cast<int32_t>(by.zero), result,
+                        threads);
+  }
+
+private:
+  Products<float> products;
 };
 
 } // namespace
@@ -241,6 +302,12 @@ static std::unique_ptr<FastKernel> make(const Conv &conv, const Tensor &in, cons
   return std::make_unique<ByteConvolution<T>>(conv, in, out, range);
 }
 
+std::unique_ptr<HybridProducts> hybridProducts(const Conv &conv, std::pair<float, float> range) {
+  if (processor() < Processor::Vnni || conv.groups != 1 || conv.depthwise)
+    return nullptr;
+  return std::make_unique<QuantizedImages>(conv, range);
+}
+
 #else
 namespace origo::eval {
 
@@ -248,6 +315,7 @@ template <class T>
 static std::unique_ptr<FastKernel> make(const Conv &, const Tensor &, const Tensor &, std::pair<T, T>) {
   return nullptr;
 }
+std::unique_ptr<HybridProducts> hybridProducts(const Conv &, std::pair<float, float>) { return nullptr; }
 #endif
 
 std::unique_ptr<FastKernel> byteConvolution(const Conv &conv, const Tensor &in, const Tensor &out,

@@ -2,6 +2,7 @@
 
 #include "eval/fast/Regions.h"
 #include "eval/fast/Xnnpack.h"
+#include "eval/kernels/Hybrid.h"
 
 /// What the kernels for CONV_2D and DEPTHWISE_CONV_2D with constant weights have in common.
 namespace origo::eval {
@@ -94,6 +95,17 @@ std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, co
                                           std::pair<int8_t, int8_t> range);
 std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, const Tensor &out,
                                           std::pair<uint8_t, uint8_t> range);
+
+/// CONV_2D of one group with weights of bytes and floats that were quantised.
+class HybridProducts {
+public:
+  virtual ~HybridProducts() = default;
+  /// One picture of x's and y's shapes; what `by` makes of numbers is `image`, with the zero point. False: not for such.
+  virtual bool run(const Tensor &x, const Tensor &y, const int8_t *image, const HybridScale &by, float *result,
+                   pthreadpool_t threads) = 0;
+};
+/// Null: not for this processor, or not for such a convolution.
+std::unique_ptr<HybridProducts> hybridProducts(const Conv &conv, std::pair<float, float> range);
 
 /// `create(parameters of its own...)` with those that all convolutions have around them.
 template <class T, class Bias, class Create, class... Quantization>

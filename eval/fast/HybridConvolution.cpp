@@ -2,9 +2,9 @@
 #include "eval/fast/HybridRows.h"
 #include "eval/fast/Parallel.h"
 
-/// CONV_2D and DEPTHWISE_CONV_2D of floats with weights of 8 or 4 bits. A convolution of floats that are whole numbers
-/// is exact as long as sums are below 2^24, and rounds as floats do beyond: our own where there is one, for XNNPACK's
-/// keeps nine pointers or more for each pixel.
+/// CONV_2D and DEPTHWISE_CONV_2D of floats with weights of 8 or 4 bits: products of bytes where there are such. Else a
+/// convolution of floats that are whole numbers, which is exact as long as sums are below 2^24, and rounds as floats do
+/// beyond: our own where there is one, for XNNPACK's keeps nine pointers or more for each pixel.
 namespace origo::eval {
 
 namespace {
@@ -15,6 +15,8 @@ public:
       : clamp(range), depth(static_cast<int32_t>(conv.groups * conv.groupIn)),
         channels(static_cast<int64_t>(conv.groups * conv.groupOut)), height(conv.filter->dim(1)),
         width(conv.filter->dim(2)), padding(conv.padding), asymmetric(conv.depthwise || conv.filter->perChannel()) {
+    if ((bytes = hybridProducts(conv, range)))
+      return;
     for (int64_t c = 0; c < channels; ++c)
       scales.push_back(conv.filter->scaleOf(static_cast<size_t>(c)));
     bias.assign(static_cast<size_t>(channels), 0);
@@ -38,11 +40,13 @@ public:
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
     const Tensor &x = *in[0];
-    if ((!own && !op) || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0)
+    if ((!bytes && !own && !op) || x.rank() != 4 || x.dim(3) != depth || out[0]->count() == 0 || x.count() == 0)
       return false;
+    if (bytes)
+      return runBytes(x, *out[0], threads);
     if (op && (!padding.fits(x) || !fitsPointers(*out[0], height, width)))
       return false;
-    quantize(x, threads);
+    quantize(x, numbers, threads);
     if (own) {
       image.shape = x.shape;
       image.storage = {reinterpret_cast<uint8_t *>(numbers.data()), x.storage.size()};
@@ -67,16 +71,27 @@ public:
 private:
   static constexpr size_t piece = 1 << 14;
 
+  bool runBytes(const Tensor &x, Tensor &y, pthreadpool_t threads) {
+    quantize(x, byteNumbers, threads);
+    int64_t ofX = x.count() / x.dim(0), ofY = y.count() / x.dim(0);
+    for (size_t picture = 0; picture < pictures.size(); ++picture) {
+      auto at = static_cast<int64_t>(picture);
+      if (!bytes->run(x, y, byteNumbers.data() + at * ofX, pictures[picture], dataOf<float>(y) + at * ofY, threads))
+        return false;
+    }
+    return true;
+  }
+
   /// Each picture by its own range.
-  void quantize(const Tensor &x, pthreadpool_t threads) {
+  template <class T> void quantize(const Tensor &x, std::vector<T> &numbers, pthreadpool_t threads) {
     size_t count = static_cast<size_t>(x.count()) / static_cast<size_t>(x.dim(0));
     size_t pieces = (count + piece - 1) / piece;
-    numbers.resize(static_cast<size_t>(x.count()) + XNN_EXTRA_BYTES / sizeof(float));
+    numbers.resize(static_cast<size_t>(x.count()) + XNN_EXTRA_BYTES / sizeof(T));
     ranges.resize(pieces);
     pictures.resize(static_cast<size_t>(x.dim(0)));
     for (size_t picture = 0; picture < pictures.size(); ++picture) {
       const float *from = dataOf<float>(x) + picture * count;
-      float *to = numbers.data() + picture * count;
+      T *to = numbers.data() + picture * count;
       parallelFor(threads, count, piece, [&](size_t first, size_t length) {
         ranges[first / piece] = rangeWithZero(from + first, static_cast<int64_t>(length));
       });
@@ -99,15 +114,17 @@ private:
     }
   }
 
-  std::unique_ptr<FastKernel> own;
-  XnnOperator op; ///< where there is no `own`
-  Tensor image;   ///< `numbers`, in the input's shape
+  std::unique_ptr<HybridProducts> bytes;
+  std::unique_ptr<FastKernel> own; ///< where there are no `bytes`
+  XnnOperator op;                  ///< where there is no `own`
+  Tensor image;                    ///< `numbers`, in the input's shape
   std::pair<float, float> clamp;
   int32_t depth;
   int64_t channels, height, width;
   XnnPadding padding;
   bool asymmetric;
   std::vector<float> scales, bias, numbers;
+  std::vector<int8_t> byteNumbers;
   std::vector<std::pair<float, float>> ranges;
   std::vector<HybridScale> pictures;
 };

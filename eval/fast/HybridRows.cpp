@@ -19,7 +19,7 @@ std::pair<float, float> rangePlain(const float *values, int64_t count) {
 
 template <class T> void quantizePlain(const float *values, int64_t count, const HybridScale &by, T *out) {
   for (int64_t i = 0; i < count; ++i)
-    out[i] = static_cast<T>(by.quantize(values[i]));
+    out[i] = static_cast<T>(by.quantize(values[i]) + (sizeof(T) == 1 ? by.zero : 0));
 }
 
 #ifdef __x86_64__
@@ -59,13 +59,17 @@ template <class T>
     x = _mm256_min_ps(_mm256_max_ps(x, low), high);
     x = _mm256_round_ps(_mm256_add_ps(x, _mm256_or_ps(half, _mm256_and_ps(x, sign))),
                         _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    x = _mm256_sub_ps(x, zero);
+    if constexpr (sizeof(T) > 1)
+      x = _mm256_sub_ps(x, zero);
     if constexpr (std::is_same_v<T, float>) {
       _mm256_storeu_ps(out + i, x);
     } else {
       __m256i whole = _mm256_cvttps_epi32(x);
       __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
-      _mm_storeu_si128(reinterpret_cast<__m128i *>(out + i), packed);
+      if constexpr (sizeof(T) == 1)
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(out + i), _mm_packs_epi16(packed, packed));
+      else
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(out + i), packed);
     }
   }
   quantizePlain(values + i, count - i, by, out + i);
@@ -102,6 +106,10 @@ void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, f
 }
 
 void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, int16_t *out) {
+  quantize(values, count, by, out);
+}
+
+void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, int8_t *out) {
   quantize(values, count, by, out);
 }
 

@@ -11,5 +11,7 @@ std::pair<float, float> rangeWithZero(const float *values, int64_t count);
 /// Whole numbers without the zero point.
 void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, float *out);
 void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, int16_t *out);
+/// With it.
+void quantizeHybrid(const float *values, int64_t count, const HybridScale &by, int8_t *out);
 
 } // namespace origo::eval

@@ -124,8 +124,11 @@ template <class T> class ImageWindows : public Windows {
 public:
   /// Numbers around images: all bytes of one are `filler`. False: there is no memory.
   bool arrange(const WindowAxis &tall, const WindowAxis &wide, int64_t images, int filler) {
-    if (tall == asked[0] && wide == asked[1] && images == batch)
+    if (tall == asked[0] && wide == asked[1] && images == batch) {
+      if (surrounded.data && filler != filled)
+        std::memset(surrounded.data.get(), filled = filler, surrounded.bytes);
       return true;
+    }
     asked[0] = asked[1] = {};
     surrounded = {};
     batch = images;
@@ -135,7 +138,7 @@ public:
       int64_t elements = times(times(times(batch, wholeTall.image), wholeWide.image), depth);
       if (elements > int64_t(1) << 26 || !surrounded.allocate(static_cast<uint64_t>(elements) * sizeof(T)))
         return false;
-      std::memset(surrounded.data.get(), filler, surrounded.bytes);
+      std::memset(surrounded.data.get(), filled = filler, surrounded.bytes);
       set(wholeTall, wholeWide);
     }
     asked[0] = tall;
@@ -160,6 +163,7 @@ public:
 private:
   WindowAxis asked[2] = {};
   Block surrounded;
+  int filled = 0; ///< the numbers around
 
   static WindowAxis whole(WindowAxis axis) {
     int64_t end = (axis.result - 1) * axis.stride + (axis.size - 1) * axis.dilation + 1;
