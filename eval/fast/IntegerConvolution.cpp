@@ -57,7 +57,8 @@ public:
     if (x.rank() != 4 || x.dim(3) != depth || result.rank() != 4 || result.dim(3) != channels || result.count() == 0 ||
         x.count() == 0 || result.dim(0) != x.dim(0) || !meet(x, result))
       return false;
-    const int16_t *numbers = rows.template of<T>(x, scales.inputZero, groupIn);
+    // Only products of rows take two numbers at once.
+    const int16_t *numbers = rows.template of<T>(x, scales.inputZero, conv.depthwise ? 2 : groupIn);
     int64_t picture = int64_t(x.dim(1)) * x.dim(2) * depth, pixels = int64_t(result.dim(1)) * result.dim(2);
     T *y = dataOf<T>(result);
     for (int32_t n = 0; n < x.dim(0); ++n, numbers += picture, y += pixels * channels) {
@@ -72,7 +73,7 @@ public:
         multiply<Sum>(
             matrices[static_cast<size_t>(group)], pixels, threads,
             [&](int64_t pixel, int64_t position) {
-              int32_t at = table[static_cast<size_t>(pixel * positions() + position)];
+              int64_t at = met(pixel / columns, pixel % columns, position / width, position % width);
               return at < 0 ? zeros.data() : numbers + at * depth + group * groupIn;
             },
             [&](int64_t pixel, int64_t first, const auto &sums) {
@@ -92,7 +93,7 @@ private:
                                      channel);
   }
 
-  /// Which pixel each output pixel meets at each position of the filter. False: impossible.
+  /// Which row and which column of pixels each output pixel meets at each position of the filter. False: impossible.
   bool meet(const Tensor &x, const Tensor &y) {
     if (x.shape == inputShape && y.shape == outputShape)
       return true;
@@ -100,45 +101,56 @@ private:
     auto horizontal = Axis::of(conv, transposed, x.dim(2), y.dim(2), width, conv.strideW, conv.dilationW);
     if (!vertical || !horizontal || int64_t(x.dim(1)) * x.dim(2) > std::numeric_limits<int32_t>::max())
       return false;
-    table.clear();
     zeros.assign(static_cast<size_t>(groupIn) + 1, 0);
-    for (int64_t oy = 0; oy < y.dim(1); ++oy)
-      for (int64_t ox = 0; ox < y.dim(2); ++ox)
-        for (int64_t fy = 0; fy < height; ++fy)
-          for (int64_t fx = 0; fx < width; ++fx) {
-            int64_t row = vertical->meet(oy, fy, x.dim(1)), column = horizontal->meet(ox, fx, x.dim(2));
-            table.push_back(row < 0 || column < 0 ? -1 : static_cast<int32_t>(row * x.dim(2) + column));
-          }
+    auto fill = [](std::vector<int32_t> &table, const Axis &axis, int64_t outputs, int64_t size, int64_t length) {
+      table.clear();
+      for (int64_t o = 0; o < outputs; ++o)
+        for (int64_t f = 0; f < size; ++f)
+          table.push_back(static_cast<int32_t>(axis.meet(o, f, length)));
+    };
+    fill(rowsMet, *vertical, y.dim(1), height, x.dim(1));
+    fill(columnsMet, *horizontal, y.dim(2), width, x.dim(2));
+    columns = y.dim(2);
+    inputColumns = x.dim(2);
     inputShape = x.shape;
     outputShape = y.shape;
     return true;
   }
 
+  /// The pixel that output pixel (oy, ox) meets at (fy, fx). Negative: none.
+  int64_t met(int64_t oy, int64_t ox, int64_t fy, int64_t fx) const {
+    int64_t row = rowsMet[static_cast<size_t>(oy * height + fy)];
+    int64_t column = columnsMet[static_cast<size_t>(ox * width + fx)];
+    return row < 0 || column < 0 ? -1 : row * inputColumns + column;
+  }
+
   /// Depthwise, some channels at once.
   void computePixel(const int16_t *numbers, int64_t pixel, T *y) const {
     constexpr int64_t some = 16;
-    const int32_t *at = table.data() + pixel * positions();
+    int64_t oy = pixel / columns, ox = pixel % columns;
     for (int64_t first = 0; first < channels; first += some) {
       int64_t count = std::min(some, channels - first);
       std::array<Sum, some> sums = {};
-      for (int64_t position = 0; position < positions(); ++position) {
-        if (at[position] < 0)
-          continue;
-        const int16_t *x = numbers + at[position] * depth, *w = depthwise.data() + position * channels + first;
-        auto add = [&](int64_t c, int64_t channel) {
-          Sum &sum = sums[static_cast<size_t>(c)];
-          sum = wrappingAdd<Sum>(sum, x[channel] * w[c]);
-        };
-        if (groupOut != 1)
-          for (int64_t c = 0; c < count; ++c)
-            add(c, (first + c) / groupOut);
-        else if (count == some)
-          for (int64_t c = 0; c < some; ++c)
-            add(c, first + c);
-        else
-          for (int64_t c = 0; c < count; ++c)
-            add(c, first + c);
-      }
+      for (int64_t fy = 0, position = 0; fy < height; ++fy)
+        for (int64_t fx = 0; fx < width; ++fx, ++position) {
+          int64_t at = met(oy, ox, fy, fx);
+          if (at < 0)
+            continue;
+          const int16_t *x = numbers + at * depth, *w = depthwise.data() + position * channels + first;
+          auto add = [&](int64_t c, int64_t channel) {
+            Sum &sum = sums[static_cast<size_t>(c)];
+            sum = wrappingAdd<Sum>(sum, x[channel] * w[c]);
+          };
+          if (groupOut != 1)
+            for (int64_t c = 0; c < count; ++c)
+              add(c, (first + c) / groupOut);
+          else if (count == some)
+            for (int64_t c = 0; c < some; ++c)
+              add(c, first + c);
+          else
+            for (int64_t c = 0; c < count; ++c)
+              add(c, first + c);
+        }
       for (int64_t c = 0; c < count; ++c)
         y[pixel * channels + first + c] = finish(sums[static_cast<size_t>(c)], first + c);
     }
@@ -154,7 +166,8 @@ private:
   std::vector<PackedMatrix> matrices;
   IntegerRows rows;
   std::vector<int16_t> zeros; ///< what is outside the picture
-  std::vector<int32_t> table; ///< -1: outside
+  std::vector<int32_t> rowsMet, columnsMet; ///< by output and position; -1: outside
+  int64_t columns = 0, inputColumns = 0;    ///< of the output, of the picture
   Shape inputShape, outputShape;
 };
 
