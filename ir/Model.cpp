@@ -133,7 +133,7 @@ BuiltinOperator Operator::builtinMeant() const {
 /// Operators of TensorFlow that converters leave as they are, and that have no effect but their results.
 static bool isPureCustom(llvm::StringRef code) {
   return llvm::is_contained({"AddV2", "All", "BatchMatMulV2", "BroadcastTo", "Erf", "MatMul", "MatrixBandPart",
-                             "MaxPoolWithArgmax", "SplitV"},
+                             "MaxPoolWithArgmax", "ONNXDequantizeLinear", "ONNXQuantizeLinear", "SplitV"},
                             code);
 }
 

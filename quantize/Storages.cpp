@@ -47,6 +47,15 @@ const Storage *Storages::make(TensorType type, llvm::ArrayRef<Parameters> parame
   return keep({type, model.create(quantization), {parents.begin(), parents.end()}});
 }
 
+/// Is the range of a tensor of floats what integers of this type reach by the scale that it has?
+static bool reaches(const Quantization &given, TensorType type) {
+  if (given.scale.size() != 1 || (type != TensorType::UINT8 && type != TensorType::INT16))
+    return false;
+  double steps = type == TensorType::UINT8 ? 255 : 2 * 32767;
+  double reach = steps * static_cast<double>(given.scale[0]);
+  return std::fabs(static_cast<double>(given.max[0]) - static_cast<double>(given.min[0]) - reach) < 1e-5 * reach;
+}
+
 /// Null: there is no range.
 const Storage *Storages::ofTensor(const Value &value, TensorType type) {
   const Storage *&known = canonical[{&value, static_cast<unsigned>(type)}];
@@ -57,6 +66,8 @@ const Storage *Storages::ofTensor(const Value &value, TensorType type) {
     if (auto fixed = fixedScale(op->code, type, scheme.dialect))
       return known = make(type, Parameters{static_cast<float>(fixed->scale), fixed->zeroPoint}, 0);
   auto range = recordedRange(value);
+  if (range && hasOwnScales(value) && reaches(*value.quantization, type))
+    return known = make(type, Parameters{value.quantization->scale[0], value.quantization->zeroPoint[0]}, 0, *range);
   return known = range ? ofRange(type, *range) : nullptr;
 }
 

@@ -2,6 +2,7 @@
 
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
+#include "quantize/OnnxFake.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -127,6 +128,20 @@ llvm::Error absorbBiases(Model &model, OpenRecords open, PayloadStore &store, bo
   RunOptions options;
   options.verifyEach = verifyEach;
   return runPipeline(model, pipeline, store, options);
+}
+
+llvm::Error readOnnxFakes(Model &model, Scheme &scheme, PayloadStore &store, bool verifyEach) {
+  auto weights = quantize::readOnnxFakes(model, scheme);
+  if (!weights)
+    return weights.takeError();
+  Pipeline pipeline;
+  pipeline.add(*findPass("resolve-onnx-quantization"));
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  if (llvm::Error error = runPipeline(model, pipeline, store, options))
+    return error;
+  keepScales(model, *weights);
+  return llvm::Error::success();
 }
 
 llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {

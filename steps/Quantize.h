@@ -31,6 +31,9 @@ llvm::Error smoothChannels(Model &model, quantize::OpenRecords open, double migr
 /// taken afterwards.
 llvm::Error absorbBiases(Model &model, quantize::OpenRecords open, PayloadStore &store, bool verifyEach);
 
+/// Takes what ONNX's pairs of custom operators say for ranges, types and scales (quantize/OnnxFake.h), and removes them.
+llvm::Error readOnnxFakes(Model &model, quantize::Scheme &scheme, PayloadStore &store, bool verifyEach);
+
 /// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
 

@@ -3,6 +3,7 @@
 #include "passes/Pipeline.h"
 
 #include "quantize/Corrections.h"
+#include "quantize/OnnxFake.h"
 #include "quantize/Plan.h"
 
 #include "ir/Error.h"
@@ -79,7 +80,7 @@ inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::Arr
 
 /// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has, unsigned or fake,
 /// with `--gptq` and `--bias-correction`, or `--smooth` or `--absorb` alone, from what three seeded records show,
-/// `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
+/// `--onnx`: pairs of ONNX become operators, `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
   if (!options.consume_front("// RUN:"))
@@ -121,6 +122,14 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
           return moments.takeError();
         scheme.moments = std::make_shared<const quantize::Moments>(std::move(*moments));
         return quantize::planBy(scheme)(model);
+      };
+    } else if (word == "--onnx") {
+      found = true;
+      pipeline.add(*findPass("resolve-onnx-quantization"));
+      pipeline.plan = [](Model &model) -> llvm::Expected<StoragePlan> {
+        quantize::Scheme scheme;
+        auto fakes = quantize::readOnnxFakes(model, scheme);
+        return fakes ? llvm::Expected<StoragePlan>(StoragePlan()) : fakes.takeError();
       };
     } else if (word == "--smooth" || word == "--absorb") {
       found = true;

@@ -517,6 +517,9 @@ TEST(Taint, GoldenCases) {
       // How far channels go in records follows from all that is before them, as ranges do, and is nothing that has an origin.
       if (llvm::StringRef(item.run).contains("--smooth") || llvm::StringRef(item.run).contains("--absorb"))
         continue;
+      // What pairs are read for are scales of tensors, not constants.
+      if (llvm::StringRef(item.run).contains("--onnx"))
+        continue;
       Sample sample{name + ".txt case " + std::to_string(i + 1), scratch.at("golden.model")};
       llvm::Expected<Pipeline> pipeline = pipelineOf(item);
       if (!pipeline) {

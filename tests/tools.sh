@@ -63,7 +63,26 @@ unset ORIGO_PIPE_LIMIT
 cat net.circle >pipe &
 cmp <("$bin/circledump" net.circle) <("$bin/circledump" pipe) || fail "a pipe is not read as a file is"
 refused 'go with --scheme' "$bin/circle-quantizer" --fake_quantize --per-tensor "$root/res/while.origo" q.circle
-refused 'quantise the float model' "$bin/circle-quantizer" --quantize_onnx_fq_model "$root/res/while.origo" q.circle
+refused 'for a model of floats, use' "$bin/circle-quantizer" --quantize_onnx_fq_model "$root/res/while.origo" q.circle
+cat >onnx.origo <<'END'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%y) {
+  %s: f32[] = const [0.5]
+  %z: u8[] = const [128]
+  %w: u8[2,2] = const [0, 255, 3, 130]
+  %q: u8[1,2] = CUSTOM "ONNXQuantizeLinear"(%x, %s, %z)
+  %d: f32[1,2] = CUSTOM "ONNXDequantizeLinear"(%q, %s, %z)
+  %v: f32[2,2] = CUSTOM "ONNXDequantizeLinear"(%w, %s, %z)
+  %f: f32[1,2] = FULLY_CONNECTED(%d, %v, _)
+  %r: u8[1,2] = CUSTOM "ONNXQuantizeLinear"(%f, %s, %z)
+  %y: f32[1,2] = CUSTOM "ONNXDequantizeLinear"(%r, %s, %z)
+}
+END
+"$bin/circle2circle" --no-origin-json onnx.origo onnx.circle 2>/dev/null
+"$bin/circle-quantizer" --quantize_onnx_fq_model onnx.circle onnx_u8.circle 2>/dev/null || fail "--quantize_onnx_fq_model"
+[[ $("$bin/origin-dump" --check --source onnx.circle onnx_u8.circle) == ok ]] || fail "origins of --quantize_onnx_fq_model"
+"$bin/circledump" onnx_u8.circle | grep -q CUSTOM && fail "--quantize_onnx_fq_model leaves operators of ONNX"
 refused 'block_size goes with --weight_bits 4' "$bin/circle-quantizer" --scheme dynamic --block_size 32 "$root/res/while.origo" q.circle
 refused 'block_size goes with --scheme dynamic' "$bin/circle-quantizer" --scheme int8 --weight_bits 4 --block_size 32 "$root/res/while.origo" q.circle
 refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle

@@ -87,7 +87,7 @@ cl::list<std::string> requantized("requantize", cl::multi_val(2), cl::cat(ones),
                                   cl::desc("int8 uint8: what is int8 becomes uint8, of the same numbers"));
 cl::opt<bool> fakeQuantized("fake_quantize", cl::cat(ones),
                             cl::desc("Integers become floats, each followed by QUANTIZE and DEQUANTIZE"));
-cl::opt<bool> onnx("quantize_onnx_fq_model", cl::cat(ones), cl::desc("Refused: models of ONNX are not read"));
+cl::opt<bool> onnx("quantize_onnx_fq_model", cl::cat(ones), cl::desc("A model that ONNX quantised in name only: custom ONNXQuantizeLinear and ONNXDequantizeLinear say types and scales"));
 cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
                              cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
 cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
@@ -126,6 +126,8 @@ llvm::Expected<Scheme> schemeAsked() {
   } else if (fakeQuantized) {
     scheme.dialect = Dialect::One;
     scheme.common.mode = Scheme::Mode::Fake;
+  } else if (onnx) {
+    scheme.dialect = Dialect::One;
   } else if (!weightsOnly.empty()) {
     if (llvm::Error error = checkFrom(weightsOnly[0]))
       return error;
@@ -150,8 +152,11 @@ llvm::Expected<Scheme> schemeAsked() {
   auto inputs = steps::typesOf(inputTypes, ends), outputs = steps::typesOf(outputTypes, ends);
   if (!inputs || !outputs)
     return firstError(inputs, outputs);
-  scheme.inputs = *inputs;
-  scheme.outputs = *outputs;
+  // By themselves, ends of such a model are stored as their pairs say.
+  if (!onnx || !inputTypes.empty())
+    scheme.inputs = *inputs;
+  if (!onnx || !outputTypes.empty())
+    scheme.outputs = *outputs;
   scheme.poolKeepsScale = tfMaxPool;
   return scheme;
 }
@@ -184,6 +189,9 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     return scheme.takeError();
   if (!fake.empty())
     clearParameters(model);
+  if (onnx)
+    if (llvm::Error error = steps::readOnnxFakes(model, *scheme, store, verifyEach))
+      return error;
   if (!config.empty()) {
     auto file = openFile(config);
     if (!file)
@@ -250,6 +258,8 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   llvm::StringRef stays = requantized.empty() && !fakeQuantized ? "float" : "as it is";
   for (const std::string &text : steps::unquantizedWords(*unquantized, stays))
     note(text);
+  if (onnx)
+    clearParameters(model);
   if (fake.empty() && !saveMinMax)
     clearRanges(model);
   return llvm::Error::success();
@@ -301,9 +311,6 @@ int checkAndRun() {
                    !requantized.empty() + fakeQuantized + onnx + !forced.empty() + !copied.empty();
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
-  if (onnx)
-    return fail("--quantize_onnx_fq_model is not supported: what ONNX fakes with operators of its own is not known here; "
-                "quantise the float model");
   bool onlyParameters = !forced.empty() || !copied.empty();
   if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel))
     return fail(std::move(error));
