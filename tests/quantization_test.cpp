@@ -476,7 +476,6 @@ constexpr llvm::StringLiteral fakes = R"(origo 1
 model circle version 0
 subgraph @main(%x: f32[1,6]) -> (%y, %m, %u) {
   %s0: f32[] = const [0.001]
-  %sx: f32[] = const [0.001]
   %z0: i16[] = const [0]
   %s1: f32[1] = const [0.05]
   %z1: u8[1] = const [10]
@@ -488,7 +487,7 @@ subgraph @main(%x: f32[1,6]) -> (%y, %m, %u) {
   %vz: u8[] = const [100]
   %vq: u8[3,4] = const [0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
   %xq: i16[1,6] = CUSTOM "ONNXQuantizeLinear"(%x, %s0, %z0)
-  %xd: f32[1,6] = CUSTOM "ONNXDequantizeLinear"(%xq, %sx, %z0)
+  %xd: f32[1,6] = CUSTOM "ONNXDequantizeLinear"(%xq, %s0, %z0)
   %w: f32[4,6] = CUSTOM "ONNXDequantizeLinear"(%wq, %ws, %wz)
   %c: f32[1,4] = FULLY_CONNECTED(%xd, %w, _)
   %cq: i16[1,4] = CUSTOM "ONNXQuantizeLinear"(%c, %s2, %z0)

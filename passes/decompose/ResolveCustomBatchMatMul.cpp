@@ -1,4 +1,4 @@
-#include "passes/decompose/Attributes.h"
+#include "passes/Attributes.h"
 
 namespace origo {
 

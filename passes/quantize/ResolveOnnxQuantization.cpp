@@ -1,4 +1,4 @@
-#include "passes/decompose/Attributes.h"
+#include "passes/Attributes.h"
 
 #include <cmath>
 
@@ -53,7 +53,7 @@ Pass ResolveOnnxQuantization() {
               false,
               {},
               {pair(), weights()},
-              /*mergesConstants=*/true}
+              /*mergesConstants=*/false}
       .about("`circle-quantizer --quantize_onnx_fq_model` notes the scales of pairs beforehand, and stores tensors and "
              "constants by them afterwards.");
 }
