@@ -130,7 +130,7 @@ BuiltinOperator Operator::builtinMeant() const {
   return code == BuiltinOperator::CUSTOM && customCode() == "AddV2" ? BuiltinOperator::ADD : code;
 }
 
-/// Operators of TensorFlow that converters leave as they are, and that have no effect but their results.
+/// Operators of TensorFlow and ONNX that converters leave as they are, and that have no effect but their results.
 static bool isPureCustom(llvm::StringRef code) {
   return llvm::is_contained({"AddV2", "All", "BatchMatMulV2", "BroadcastTo", "Erf", "MatMul", "MatrixBandPart",
                              "MaxPoolWithArgmax", "ONNXDequantizeLinear", "ONNXQuantizeLinear", "SplitV"},

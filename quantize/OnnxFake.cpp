@@ -1,14 +1,13 @@
 #include "quantize/OnnxFake.h"
 
 #include "eval/Dense.h"
+#include "ir/ConstantView.h"
+#include "ir/CustomAttributes.h"
 #include "quantize/Storages.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include "flatbuffers/flexbuffers.h"
-
 #include <cmath>
-#include <cstring>
 
 namespace origo::quantize {
 
@@ -16,32 +15,33 @@ using Op = BuiltinOperator;
 
 namespace {
 
-/// Elements of a constant of integers or floats as doubles; none: it is something else.
-std::optional<std::vector<double>> numbersOf(const Value *value, uint64_t most) {
-  if (!isDense(value) || value->elementCount().value_or(0) == 0 || *value->elementCount() > most)
+/// The scales and zero points that an operator of ONNX reads.
+struct Scales {
+  llvm::SmallVector<float, 8> scale;
+  llvm::SmallVector<int64_t, 8> zero;
+  TensorType type; ///< of zero points, and of the integers
+  bool operator==(const Scales &) const = default;
+};
+
+/// None: they are no constants of uint8, int8 or int16, as many as scales, which are above 0.
+std::optional<Scales> scalesOf(const Operator &op) {
+  constexpr size_t most = 1 << 24; // channels
+  auto scale = shortBytes(op.operand(1), most), zero = shortBytes(op.operand(2), most);
+  if (!scale || !zero || !isReal(op.operand(1)))
     return std::nullopt;
-  std::vector<double> numbers(*value->elementCount());
-  auto read = [&](auto element) {
-    std::vector<decltype(element)> raw(numbers.size());
-    value->payload().read(0, {reinterpret_cast<uint8_t *>(raw.data()), raw.size() * sizeof element});
-    llvm::copy(raw, numbers.begin());
-    return true;
-  };
-  bool known = value->type == TensorType::FLOAT32 ? read(float())
-               : value->type == TensorType::UINT8 ? read(uint8_t())
-               : value->type == TensorType::INT8  ? read(int8_t())
-               : value->type == TensorType::INT16 ? read(int16_t())
-               : value->type == TensorType::INT32 ? read(int32_t())
-                                                  : false;
-  return known ? std::optional(std::move(numbers)) : std::nullopt;
+  TensorType type = op.operand(2)->type;
+  if (type != TensorType::UINT8 && type != TensorType::INT8 && type != TensorType::INT16)
+    return std::nullopt;
+  Scales scales{elementsOf<float>(*scale), *integersOf(type, *zero), type};
+  bool good = llvm::all_of(scales.scale, [](float s) { return s > 0 && std::isfinite(s); });
+  return good && !scales.scale.empty() && scales.scale.size() == scales.zero.size() ? std::optional(scales)
+                                                                                    : std::nullopt;
 }
 
 std::pair<double, double> limitsOf(TensorType type) {
   switch (type) {
   case TensorType::UINT8:
     return {0, 255};
-  case TensorType::INT8:
-    return {-128, 127};
   case TensorType::INT4:
     return {-8, 7};
   default:
@@ -74,7 +74,7 @@ bool isCustom(const Operator *op, llvm::StringRef name) {
 }
 
 /// With what integers of the type reach as the range.
-static Quantization reaching(Model &model, TensorType type, llvm::ArrayRef<float> scales, llvm::ArrayRef<int64_t> zeroPoints) {
+Quantization reaching(Model &model, TensorType type, llvm::ArrayRef<float> scales, llvm::ArrayRef<int64_t> zeroPoints) {
   auto [low, high] = limitsOf(type);
   llvm::SmallVector<float> min, max;
   for (auto [scale, zero] : llvm::zip_equal(scales, zeroPoints)) {
@@ -95,82 +95,60 @@ void FakeReader::give(Value &value, TensorType type, const Quantization &quantiz
 }
 
 void FakeReader::readPair(Operator &op) {
-  Operator *rounded = op.operand(0) ? op.operand(0)->producer() : nullptr;
+  Value *integers = op.operand(0);
+  Operator *rounded = integers ? integers->producer() : nullptr;
   if (!isCustom(rounded, "ONNXQuantizeLinear") || !isReal(rounded->operand(0)))
     return;
   any = true;
-  auto scale = numbersOf(op.operand(1), 1), zero = numbersOf(op.operand(2), 1);
-  TensorType type = op.operand(2) ? op.operand(2)->type : TensorType::FLOAT32;
-  if (!scale || !zero || !(scale->front() > 0) || !std::isfinite(scale->front()) || type != op.operand(0)->type ||
-      (type != TensorType::UINT8 && type != TensorType::INT16) || numbersOf(rounded->operand(1), 1) != scale ||
-      numbersOf(rounded->operand(2), 1) != zero)
+  auto scales = scalesOf(op);
+  // Kernels of ONE have no int8.
+  if (!scales || scales->scale.size() != 1 || scales->type == TensorType::INT8 || scales->type != integers->type ||
+      scales != scalesOf(*rounded) || integers->quantization)
     return;
-  Quantization quantization = reaching(model, type, {static_cast<float>(scale->front())}, {static_cast<int64_t>(zero->front())});
-  if (op.operand(0)->quantization)
-    return;
-  model.setQuantization(*op.operand(0), quantization);
-  fakes.noted.push_back(op.operand(0));
-  give(*rounded->operand(0), type, quantization);
-  give(*op.result(), type, quantization);
-}
-
-/// The axis is an attribute; without, the first dimension.
-int32_t axisOf(const Operator &op, int32_t rank) {
-  llvm::ArrayRef<uint8_t> bytes = op.customOptions().bytes();
-  std::vector<uint8_t> seen;
-  int64_t axis = 0;
-  if (!bytes.empty() && flexbuffers::VerifyBuffer(bytes.data(), bytes.size(), &seen))
-    if (flexbuffers::Reference root = flexbuffers::GetRoot(bytes.data(), bytes.size()); root.IsMap())
-      axis = root.AsMap()["axis"].AsInt64();
-  axis = axis < 0 ? axis + rank : axis;
-  return axis >= 0 && axis < rank ? static_cast<int32_t>(axis) : -1;
+  Quantization quantization = reaching(model, scales->type, scales->scale, scales->zero);
+  model.setQuantization(*integers, quantization);
+  fakes.noted.push_back(integers);
+  give(*rounded->operand(0), scales->type, quantization);
+  give(*op.result(), scales->type, quantization);
 }
 
 void FakeReader::readWeights(Operator &op) {
-  Value *constant = op.operand(0);
+  const Value *constant = op.operand(0);
   if (!isDense(constant) || isReal(constant))
     return;
   any = true;
-  constexpr uint64_t mostChannels = 1 << 24;
-  auto scales = numbersOf(op.operand(1), mostChannels), zeros = numbersOf(op.operand(2), mostChannels);
-  if (!scales || !zeros || scales->size() != zeros->size() ||
-      llvm::any_of(*scales, [](double s) { return !(s > 0) || !std::isfinite(s); }))
+  auto scales = scalesOf(op);
+  if (!scales || scales->type != constant->type) // of a bias, the scale follows from what it is added to
     return;
-  int32_t axis = scales->size() == 1 ? 0 : axisOf(op, constant->rank());
-  if (axis < 0 || (scales->size() > 1 && constant->shape[static_cast<size_t>(axis)] != static_cast<int64_t>(scales->size())))
+  auto axis =
+      scales->scale.size() == 1 ? std::optional<size_t>(0) : axisIn(op.customOptions().bytes(), constant->rank());
+  if (!axis || (scales->scale.size() > 1 && constant->shape[*axis] != static_cast<int64_t>(scales->scale.size())))
     return;
-  llvm::SmallVector<float> scale;
-  llvm::SmallVector<int64_t> zero;
-  for (auto [s, z] : llvm::zip_equal(*scales, *zeros)) {
-    scale.push_back(static_cast<float>(s));
-    zero.push_back(static_cast<int64_t>(z));
-  }
-  if (constant->type == TensorType::INT32)
-    return; // a bias, whose scale follows from what it is added to
-  TensorType type = constant->type;
   // Numbers below 16 around 8 are those of four bits.
-  if (type == TensorType::UINT8 && llvm::all_of(zero, [](int64_t z) { return z == 8; })) {
-    auto numbers = numbersOf(constant, std::numeric_limits<uint64_t>::max());
-    if (numbers && llvm::all_of(*numbers, [](double q) { return q < 16; })) {
-      type = TensorType::INT4;
-      zero.assign(zero.size(), 0);
+  auto isEight = [](int64_t zero) { return zero == 8; };
+  if (scales->type == TensorType::UINT8 && llvm::all_of(scales->zero, isEight)) {
+    auto bytes = shortBytes(constant, std::numeric_limits<size_t>::max());
+    if (bytes && llvm::all_of(*bytes, [](uint8_t number) { return number < 16; })) {
+      scales->type = TensorType::INT4;
+      scales->zero.assign(scales->zero.size(), 0);
     }
   }
-  // Symmetric numbers of 8 bits are kept as uint8, whose kernels are ONE's.
-  if (type == TensorType::INT8) {
-    type = TensorType::UINT8;
-    for (int64_t &z : zero)
-      z += 128;
+  // Kernels of ONE have no int8; with another zero point these are the same numbers.
+  if (scales->type == TensorType::INT8) {
+    scales->type = TensorType::UINT8;
+    for (int64_t &zero : scales->zero)
+      zero += 128;
   }
-  Quantization quantization = reaching(model, type, scale, zero);
-  quantization.dimension = axis;
+  Quantization quantization = reaching(model, scales->type, scales->scale, scales->zero);
+  quantization.dimension = static_cast<int32_t>(*axis);
   op.result()->forEachUse([&](Use &use) {
     if (use.user()->code != Op::CUSTOM)
-      fakes.weights.push_back({use.user(), use.operandIndex(), type, quantization});
+      fakes.weights.push_back({use.user(), use.operandIndex(), scales->type, quantization});
   });
 }
 
-/// What only moves numbers, or turns their sign, has the range of its operand; joined, that of all; a square its square.
+/// What only moves numbers, or turns their sign, has the range of its operand; joined, that of all; a square its
+/// square.
 void FakeReader::giveResult(Operator &op) {
   Value *result = op.result();
   if (!result || !isReal(result) || types.contains(result) || !op.info())
@@ -276,9 +254,7 @@ llvm::Expected<OnnxFakes> FakeReader::read() {
 
 } // namespace
 
-llvm::Expected<OnnxFakes> readOnnxFakes(Model &model, Scheme &scheme) {
-  return FakeReader(model, scheme).read();
-}
+llvm::Expected<OnnxFakes> readOnnxFakes(Model &model, Scheme &scheme) { return FakeReader(model, scheme).read(); }
 
 void keepScales(Model &model, const OnnxFakes &fakes) {
   for (Value *value : fakes.noted)

@@ -131,16 +131,22 @@ llvm::Error absorbBiases(Model &model, OpenRecords open, PayloadStore &store, bo
 }
 
 llvm::Error readOnnxFakes(Model &model, Scheme &scheme, PayloadStore &store, bool verifyEach) {
-  auto weights = quantize::readOnnxFakes(model, scheme);
-  if (!weights)
-    return weights.takeError();
-  Pipeline pipeline;
-  pipeline.add(*findPass("resolve-onnx-quantization"));
   RunOptions options;
   options.verifyEach = verifyEach;
-  if (llvm::Error error = runPipeline(model, pipeline, store, options))
+  auto run = [&](llvm::StringRef pass) {
+    Pipeline pipeline;
+    pipeline.add(*findPass(pass));
+    return runPipeline(model, pipeline, store, options);
+  };
+  // Both ends of a pair may have constants of their own.
+  if (llvm::Error error = run("merge-duplicate-constants"))
     return error;
-  keepScales(model, *weights);
+  auto fakes = quantize::readOnnxFakes(model, scheme);
+  if (!fakes)
+    return fakes.takeError();
+  if (llvm::Error error = run("resolve-onnx-quantization"))
+    return error;
+  keepScales(model, *fakes);
   return llvm::Error::success();
 }
 

@@ -29,8 +29,8 @@ template <class Result> struct Job {
   int32_t zero;                                              ///< of bytes
   float factor;                                              ///< of floats, beside the channel's scale
   char flip;                                                 ///< of numbers of the image
-  int32_t inputExcess;                                       ///< of numbers of the image as multiplied, above the real ones
-  int32_t weightExcess;                                      ///< of weights, above those packed
+  int32_t inputExcess;  ///< of numbers of the image as multiplied, above the real ones
+  int32_t weightExcess; ///< of weights, above those packed
 
   /// Of a channel: its bias, its scale, the sum of its weights at each place, its weights.
   int64_t channelBytes() const { return 4 * (2 + positions + positions * quads); }
@@ -152,8 +152,8 @@ ORIGO_VNNI void pixels(const Job<Result> &job, const Interval &rows, const Inter
       int64_t begin = count * t / tiles, some = count * (t + 1) / tiles - begin;
 #define TILE(Rows)                                                                                                     \
   case Rows:                                                                                                           \
-    (wide == 2 ? tile<Rows, 2, Result> : tile<Rows, 1, Result>)(job, rows, columns, packed, from + begin, places + begin,              \
-                                                more + begin, channels);                                               \
+    (wide == 2 ? tile<Rows, 2, Result> : tile<Rows, 1, Result>)(job, rows, columns, packed, from + begin,              \
+                                                                places + begin, more + begin, channels);               \
     break;
       switch (some) { TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) }
 #undef TILE

@@ -58,9 +58,7 @@ template <class T> std::unique_ptr<FastKernel> prelu(const FastSite &site) {
   llvm::ArrayRef<int32_t> period = alpha->shape;
   Shape shape(period.begin(), period.end());
   return fastKernel([made = std::move(made), shape](Operands in, Operands out, pthreadpool_t threads) {
-    static const Row<T> row = processor() >= Processor::Vnni   ? preluAvx512<T>
-                              : processor() >= Processor::Avx2 ? preluAvx2<T>
-                                                               : preluPlain<T>;
+    static const auto row = forThisProcessorsBytes<Row<T>>(preluPlain<T>, preluAvx2<T>, preluAvx512<T>);
     const Tensor &x = *in[0];
     llvm::ArrayRef<int32_t> period = llvm::ArrayRef<int32_t>(shape).drop_while([](int32_t size) { return size == 1; });
     if (x.shape != out[0]->shape || period.size() > x.shape.size() ||

@@ -52,7 +52,8 @@ template <class T, bool Average> [[gnu::always_inline]] inline void poolRow(cons
       for (int64_t c = 0; c < channels; ++c) {
         int32_t value = partial[c];
         if constexpr (Average)
-          value = static_cast<int32_t>((value > 0 ? value + count / 2 : value - count / 2) / double(std::max(count, 1)));
+          value =
+              static_cast<int32_t>((value > 0 ? value + count / 2 : value - count / 2) / double(std::max(count, 1)));
         *to++ = static_cast<T>(std::clamp(value, pool.low, pool.high));
       }
     }
@@ -68,9 +69,7 @@ template <class T, bool Average> ORIGO_AVX512BW void rowAvx512(const Pool<T> &po
   poolRow<T, Average>(pool, row);
 }
 template <class T, bool Average> Row<T> rowHere() {
-  if (processor() >= Processor::Vnni)
-    return rowAvx512<T, Average>;
-  return processor() >= Processor::Avx2 ? rowAvx2<T, Average> : rowPlain<T, Average>;
+  return forThisProcessorsBytes<Row<T>>(rowPlain<T, Average>, rowAvx2<T, Average>, rowAvx512<T, Average>);
 }
 
 template <class T> std::unique_ptr<FastKernel> pool(const FastSite &site) {
@@ -88,8 +87,8 @@ template <class T> std::unique_ptr<FastKernel> pool(const FastSite &site) {
   pool.strideH = options.stride_h();
   pool.strideW = options.stride_w();
   bool average = site.op.code == BuiltinOperator::AVERAGE_POOL_2D;
-  return fastKernel([pool, row = average ? rowHere<T, true>() : rowHere<T, false>()](
-                        Operands in, Operands out, pthreadpool_t threads) mutable {
+  return fastKernel([pool, row = average ? rowHere<T, true>() : rowHere<T, false>()](Operands in, Operands out,
+                                                                                     pthreadpool_t threads) mutable {
     const Tensor &x = *in[0], &y = *out[0];
     if (x.rank() != 4 || x.count() == 0 || y.count() == 0)
       return false;

@@ -41,7 +41,8 @@ void transposeSquares(Loops<2> loops, Loops<2>::Dim rows, Loops<2>::Dim columns,
   bool joins = columns.count <= 4 && rows.steps[1] == columns.count;
   if (joins || (rows.count <= 4 && columns.steps[0] == rows.count)) {
     auto narrow = [&](auto move) {
-      move(loops, joins ? rows.count : columns.count, joins, joins ? columns.steps[0] : rows.steps[1], from, to, threads);
+      move(loops, joins ? rows.count : columns.count, joins, joins ? columns.steps[0] : rows.steps[1], from, to,
+           threads);
     };
     switch (joins ? columns.count : rows.count) {
     case 2:

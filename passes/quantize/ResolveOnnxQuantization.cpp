@@ -31,13 +31,11 @@ static Rule weights() {
               return decline("no integers with a scale of floats");
             std::vector<int32_t> shape = {1};
             if (m[scale].elementCount() != 1) {
-              std::optional<flexbuffers::Map> attributes = attributesOf(m.op(real));
-              int64_t axis = attributes ? (*attributes)["axis"].AsInt64() : 0, rank = m[c].rank();
-              axis = axis < 0 ? axis + rank : axis;
-              if (axis < 0 || axis >= rank || m[scale].elementCount() != m[c].shape()[static_cast<size_t>(axis)])
+              std::optional<size_t> axis = axisIn(m.op(real).customOptions(), m[c].rank());
+              if (!axis || m[scale].elementCount() != m[c].shape()[*axis])
                 return decline("not a scale for each index of its axis");
-              shape.assign(static_cast<size_t>(rank), 1);
-              shape[static_cast<size_t>(axis)] = m[c].shape()[static_cast<size_t>(axis)];
+              shape.assign(m[c].shape().size(), 1);
+              shape[*axis] = m[c].shape()[*axis];
             }
             auto floats = [](Expr integers) { return op(Op::CAST, {std::move(integers)}); }; // to floats, by default
             Expr s = op(Op::RESHAPE, {scale, list(shape)}), z = op(Op::RESHAPE, {zero, list(shape)});
