@@ -397,6 +397,17 @@ TEST_F(ExportTest, TheMapIsAllThatEmbeddingAdds) {
   EXPECT_EQ(compared, 100u);
 }
 
+TEST_F(ExportTest, AModelThatIsOnlyRunHasNoSource) {
+  write(at("a.circle"), modelWithPayload(16));
+  ImportOptions none;
+  none.origin = OriginMode::None;
+  llvm::Expected<Imported> read = importModel(llvm::StringRef(at("a.circle")), none);
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  std::string error = llvm::toString(exportModel(*read->model, read->lineage, at("b.circle"), {}));
+  EXPECT_NE(error.find("no source"), std::string::npos) << error;
+  EXPECT_FALSE(fs::exists(at("b.circle")));
+}
+
 TEST_F(ExportTest, PayloadsThatPassTwoGigabytesLeaveTheTables) {
   if (fs::space(directory).available < uint64_t(4) << 30)
     GTEST_SKIP() << "needs 4 GB of disk";
