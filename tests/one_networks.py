@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Real networks, quantised in ONE's three steps, against what ONE's quantiser made of them.
 
-usage: one_networks.py BIN [NETWORK…]      exits with 77 (skipped) where there are no model files.
-ORIGO_THOROUGH=1 in the environment takes all networks instead of the quick ones.
+usage: one_networks.py BIN [PAGE]      with PAGE the table of docs/quantization.md is written
+Exits with 77 (skipped) where there are no model files.
 """
 
 import gzip
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-QUICK = ["blazeface_front_f32", "dtln_1_f32", "lstm2_unrolled_f32", "mobilenet_v1_025_128_f32"]
+from page_tables import write_tables
 
 
 class Table:
@@ -99,14 +99,12 @@ def main():
         return 77
     with gzip.open(recorded) as file:
         networks = json.load(file)
-    thorough = os.environ.get("ORIGO_THOROUGH", "0") != "0"
-    names = sys.argv[2:] or (sorted(networks) if thorough else QUICK)
-    failed = False
+    failed, table = False, "| network | type | tensors | as ONE's | with other integers in them |\n|---|---|---|---|---|\n"
     with tempfile.TemporaryDirectory() as work:
         def tool(*words):
             subprocess.run([os.path.join(tools, words[0]), *words[1:]], check=True, cwd=work, stderr=subprocess.DEVNULL)
 
-        for name in names:
+        for name in sorted(networks):
             tool("tflite2circle", os.path.join(shared, "models", name + ".tflite"), "0.circle")
             generator, lines = random.Random(name), []
             shapes = read(os.path.join(work, "0.circle"))[1]
@@ -147,10 +145,13 @@ def main():
                     equal += "" in why
                     bytes_differ += want["type"] in (3, 7) and all(one["sha"] != want["sha"] for one in have)
                 print(f"{name} {kind}: {equal} of {len(wanted)} tensors as ONE's, {bytes_differ} of them with other bytes")
+                table += f"| {name.removesuffix('_f32')} | {kind} | {len(wanted)} | {equal} | {bytes_differ or ''} |\n"
                 for item in wrong[:5]:
                     print("  ", *item)
                 # What is nearly nothing, as in pose_hourglass_v1, hangs on the order of sums more than on anything else.
                 failed |= bool(wrong) or slight > 0.02 * len(wanted) or (kind == "uint8" and bytes_differ > 0.03 * len(wanted))
+    if len(sys.argv) > 2:
+        write_tables(sys.argv[2], {"networks": table})
     return 1 if failed else 0
 
 

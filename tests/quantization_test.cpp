@@ -12,16 +12,15 @@
 #include "quantize/Recipe.h"
 #include "schema/TensorTypes.h"
 
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 #include <map>
 #include <set>
 #include <gtest/gtest.h>
 
-/// Parameters, and what TensorFlow's converter made of float networks: ../shared/pairs.
+/// Parameters, recipes, and the constants of quantised models. What TensorFlow's converter made of float networks is compared by
+/// bench/quantization_pairs.py.
 
 using namespace origo;
 using namespace origo::quantize;
@@ -83,30 +82,6 @@ std::string pairsFolder() {
   return (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/pairs/";
 }
 
-/// The hundred images of digits, grey, as numbers from 0 to 1.
-class Digits : public Records {
-public:
-  uint64_t count() const override { return 100; }
-  llvm::Expected<std::vector<OwnedTensor>> read(uint64_t record) override {
-    std::string path = pairsFolder() + "mnist_calibration/" + std::to_string(record) + ".bmp";
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!file)
-      return makeError(path);
-    auto *bytes = reinterpret_cast<const uint8_t *>((*file)->getBufferStart());
-    using llvm::support::endian::read32le;
-    uint32_t pixels = read32le(bytes + 10), depth = llvm::support::endian::read16le(bytes + 28) / 8;
-    uint32_t palette = 14 + read32le(bytes + 14), row = (28 * depth + 3) / 4 * 4;
-    std::vector<float> image;
-    for (int y = 27; y >= 0; --y) // from the bottom
-      for (int x = 0; x < 28; ++x) {
-        uint8_t value = bytes[pixels + y * row + x * depth];
-        image.push_back(static_cast<float>(depth == 1 ? bytes[palette + 4 * value] : value) / 255);
-      }
-    auto *first = reinterpret_cast<const uint8_t *>(image.data());
-    return std::vector<OwnedTensor>{{FLOAT32, {1, 28, 28, 1}, {first, first + 4 * image.size()}}};
-  }
-};
-
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
   RunOptions options;
   options.verifyEach = true;
@@ -114,141 +89,10 @@ void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
 }
 
-std::vector<const Value *> quantizedTensors(Model &model) {
-  std::vector<const Value *> values;
-  auto add = [&](const Value *value) {
-    if (value && value->quantization && !value->quantization->scale.empty() && !llvm::is_contained(values, value))
-      values.push_back(value);
-  };
-  for (Operator &op : model.subgraphs.front()->operators) {
-    for (const Use &use : op.operands())
-      add(use.get());
-    for (const Value *result : op.results())
-      add(result);
-  }
-  return values;
-}
-
-TEST(QuantizationPairs, DigitsAreWhatTheConverterMade) {
-  if (!llvm::sys::fs::exists(pairsFolder()))
-    GTEST_SKIP() << "no " << pairsFolder();
-  for (std::string name : {"mnist_valid", "mnist_dw"}) {
-    SCOPED_TRACE(name);
-    auto source = importModel(pairsFolder() + name + "_f32.tflite"), target = importModel(pairsFolder() + name + "_i8.tflite");
-    ASSERT_TRUE(source && target);
-    Model &model = *source->model;
-    auto statistics = calibrate(
-        model,
-        [](llvm::ArrayRef<Port>, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> { return std::make_unique<Digits>(); }, {});
-    ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
-    std::vector<std::string> silent;
-    ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
-    Scheme scheme;
-    scheme.common.perChannelDense = false; // the converter of then
-    scheme.inputs = scheme.outputs = {INT8};
-    PayloadStore store;
-    quantize(model, scheme, store);
-
-    std::vector<const Value *> have = quantizedTensors(model), want = quantizedTensors(*target->model);
-    ASSERT_EQ(have.size(), want.size());
-    EXPECT_GE(have.size(), 14u);
-    for (auto [a, b] : llvm::zip_equal(have, want)) {
-      SCOPED_TRACE(a->name.str());
-      EXPECT_EQ(a->type, b->type);
-      EXPECT_EQ(a->quantization->zeroPoint, b->quantization->zeroPoint);
-      ASSERT_EQ(a->quantization->scale.size(), b->quantization->scale.size());
-      for (auto [x, y] : llvm::zip_equal(a->quantization->scale, b->quantization->scale))
-        EXPECT_NEAR(x, y, 1e-6 * y);
-      ASSERT_EQ(a->isConstant(), b->isConstant());
-      EXPECT_TRUE(!a->isConstant() || a->payload().sameBytes(b->payload()));
-    }
-  }
-}
-
-std::map<std::string, const Value *> constantsByName(const Model &model) {
-  std::map<std::string, const Value *> constants;
-  for (auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators)
-      for (const Use &use : op.operands())
-        if (use.get() && use.get()->isConstant() && !use.get()->name.empty())
-          constants[use.get()->name.str()] = use.get();
-  return constants;
-}
-
 template <class T> std::vector<T> elementsOf(const Value &constant) {
   std::vector<T> elements(constant.payload().size() / sizeof(T));
   constant.payload().read(0, {reinterpret_cast<uint8_t *>(elements.data()), elements.size() * sizeof(T)});
   return elements;
-}
-
-struct Pair {
-  const char *source, *target;
-  Scheme::Mode mode;
-  unsigned weights; ///< tensors that both have under one name
-};
-
-/// Weights follow from the float file alone. A number in the middle between two integers may become either.
-TEST(QuantizationPairs, WeightsAreWhatTheConverterMade) {
-  if (!llvm::sys::fs::exists(pairsFolder()))
-    GTEST_SKIP() << "no " << pairsFolder();
-  for (const Pair &pair : {Pair{"ad01_f32", "ad01_i8", Scheme::Mode::Full, 10},
-                           {"../models/resnet8_cifar_f32", "../models/resnet8_cifar_i8", Scheme::Mode::Full, 10},
-                           {"../models/vww_96_f32", "vww_96_i8", Scheme::Mode::Full, 28},
-                           {"../models/yunet_f32", "../models/yunet_i8", Scheme::Mode::Full, 43},
-                           {"../models/yunet_f32", "yunet_i8floatio", Scheme::Mode::Full, 43},
-                           {"toycar_f32", "toycar_hybrid", Scheme::Mode::Weights, 10},
-                           {"../models/dtln_1_f32", "../models/dtln_1_hybrid", Scheme::Mode::Weights, 5},
-                           {"../models/yunet_f32", "../models/yunet_hybrid", Scheme::Mode::Weights, 19}}) {
-    SCOPED_TRACE(pair.target);
-    auto source = importModel(pairsFolder() + pair.source + ".tflite"), float32 = importModel(pairsFolder() + pair.source + ".tflite"),
-         target = importModel(pairsFolder() + pair.target + ".tflite");
-    ASSERT_TRUE(source && float32 && target);
-    Model &model = *source->model;
-    Scheme scheme;
-    scheme.common.mode = pair.mode;
-    scheme.common.perChannelDense = false; // the converters of then
-    scheme.common.leastElements = pair.mode == Scheme::Mode::Weights ? 1024 : 0;
-    if (pair.mode == Scheme::Mode::Full) {
-      CalibrateOptions options;
-      options.compile.engine = eval::Engine::Fast;
-      auto statistics = calibrate(model, [](llvm::ArrayRef<Port> inputs, llvm::StringRef) { return seededRecords(inputs, 1); }, options);
-      ASSERT_TRUE(static_cast<bool>(statistics)) << llvm::toString(statistics.takeError());
-      std::vector<std::string> silent;
-      ASSERT_FALSE(setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent));
-    }
-    PayloadStore store;
-    quantize(model, scheme, store);
-    auto have = constantsByName(model), want = constantsByName(*target->model), real = constantsByName(*float32->model);
-    unsigned compared = 0, guarded = 0;
-    for (auto [name, wanted] : want) {
-      if (wanted->type != INT8 || !have.contains(name) || have[name]->type != INT8)
-        continue;
-      SCOPED_TRACE(name);
-      ++compared;
-      const Quantization &q = *have[name]->quantization;
-      llvm::ArrayRef<float> scales = wanted->quantization->scale;
-      ASSERT_EQ(q.scale.size(), scales.size());
-      std::vector<int8_t> a = elementsOf<int8_t>(*have[name]), b = elementsOf<int8_t>(*wanted);
-      std::vector<float> x = elementsOf<float>(*real.at(name));
-      ASSERT_EQ(a.size(), b.size());
-      ASSERT_EQ(a.size(), x.size());
-      auto axis = static_cast<unsigned>(q.dimension);
-      size_t inner = 1;
-      for (size_t d = axis + 1; d < wanted->shape.size(); ++d)
-        inner *= static_cast<size_t>(wanted->shape[d]);
-      for (size_t i = 0; i < a.size(); ++i) {
-        size_t channel = scales.size() == 1 ? 0 : i / inner % scales.size();
-        if (std::fabs(q.scale[channel] - scales[channel]) > 2e-6f * scales[channel]) {
-          guarded += a[i] != b[i]; // for a bias that did not fit, by the ranges of data that are not ours
-          continue;
-        }
-        double steps = x[i] / static_cast<double>(scales[channel]), middle = std::fabs(steps - std::floor(steps) - 0.5);
-        EXPECT_TRUE(a[i] == b[i] || (middle < 1e-4 && std::abs(a[i] - b[i]) == 1)) << i << ": " << x[i];
-      }
-    }
-    EXPECT_EQ(compared, pair.weights);
-    EXPECT_EQ(guarded, 0u);
-  }
 }
 
 /// The LSTM of a calibrated file, with projection and normalisation: operands, states and the tensors that carry scales are

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+from page_tables import write_tables  # noqa: E402
+
 NETWORKS = ["blazeface_front_f32", "mobilenet_v1_025_128_f32", "mtcnn_rnet_f32", "resnet8_cifar_f32", "vww_96_f32",
             "ultraface_rfb320_f32", "yunet_f32"]
 INT8, FOUR, RANDOM = ["--scheme", "int8"], ["--scheme", "weights", "--weight_bits", "4"], ["--input_data", "random"]
@@ -183,13 +186,7 @@ def main():
     if len(sys.argv) < 3:
         print("\n".join(tables.values()), end="")
         return
-    with open(sys.argv[2], encoding="utf-8") as file:
-        page = file.read()
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        page = page.split(begin)[0] + begin + table + end + page.split(end)[1]
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(page)
+    write_tables(sys.argv[2], tables)
 
 
 if __name__ == "__main__":

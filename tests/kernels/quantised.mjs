@@ -1,4 +1,4 @@
-// quantised.mjs BIN ORACLE SCRATCH MODELS: what quantised.sh does, once the runtimes are there.
+// quantised.mjs BIN ORACLE SCRATCH MODELS [PAGE]: what quantised.sh does, once the runtimes are there.
 import fs from 'node:fs';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { eachOf, isExplained, judgeModels } from './judge.mjs';
 import { answerOf, modelsOf, tap } from './taps.mjs';
 
-const [bin, oracle, scratch, root] = process.argv.slice(2);
+const [bin, oracle, scratch, root, page] = process.argv.slice(2);
 const tool = name => path.join(bin, name), taps = path.join(scratch, 'taps');
 const schemes = { int8: ['--input_data', 'random'], int16x8: ['--input_data', 'random'], dynamic: [], weights: [], float16: [] };
 
@@ -46,18 +46,31 @@ for (const item of refused) if (answerOf(taps, item.source).ok) problems.push(`$
 await tap(oracle, taps, runs.map(item => item.file));
 for (const item of runs.filter(item => !answerOf(taps, item.file).ok))
   problems.push(`${item.name}: the runtime refuses it: ${String(answerOf(taps, item.file).error ?? '').split('\n')[0]}`);
-const { rows, failures } = await judgeModels(tool('kernel_judge'), taps, runs.map(item => item.file));
-const steps = failures.filter(isStep);
-problems.push(...failures.filter(text => !isExplained(text) && !isStep(text) && !isFloat(text)));
 
-const total = word => [...rows.values()].reduce((sum, row) => sum + row[word], 0);
+let table = '| scheme | networks | run there | operators the same | … within their bound | … a step off here and there |\n|---|---|---|---|---|---|\n';
+let exact = 0;
+for (const scheme of Object.keys(schemes)) {
+  const files = runs.filter(item => item.scheme === scheme).map(item => item.file);
+  const { rows, failures } = await judgeModels(tool('kernel_judge'), taps, files);
+  problems.push(...failures.filter(text => !isExplained(text) && !isStep(text) && !isFloat(text)));
+  const total = word => [...rows.values()].reduce((sum, row) => sum + row[word], 0);
+  const ran = files.filter(file => answerOf(taps, file).ok).length;
+  exact += total('exact');
+  table += `| ${scheme} | ${files.length} | ${ran} | ${total('exact')} | ${total('within')} | ${failures.filter(isStep).length || ''} |\n`;
+}
+
 const known = problems.filter(isKnown);
 for (const text of known) console.log(`known: ${text}`);
 problems.splice(0, problems.length, ...problems.filter(text => !isKnown(text)));
 for (const problem of problems.sort()) console.log(`FAILED ${problem}`);
-console.log(`models: ${runs.length} results of ${floats.length} float networks in ${Object.keys(schemes).length} schemes ran in the real runtime, ` +
-  `${total('exact')} operators exact, ${total('within')} within their bound, ${steps.length} off by a step here and there`);
-if (runs.length < 25 || total('exact') < 400) {
+console.log(`models: ${runs.length} results of ${floats.length} float networks in ${Object.keys(schemes).length} schemes; ` +
+  `${made.filter(item => !item.made).length} could not be made of networks that the runtime cannot run either`);
+console.log(table);
+if (page) {
+  const text = fs.readFileSync(page, 'utf8'), marks = ['<!-- runtime -->\n', '<!-- end of runtime -->\n'];
+  fs.writeFileSync(page, text.split(marks[0])[0] + marks[0] + table + marks[1] + text.split(marks[1])[1]);
+}
+if (runs.length < 25 || exact < 400) {
   console.log('FAILED: too little was judged');
   problems.push('');
 }
