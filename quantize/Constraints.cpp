@@ -200,4 +200,6 @@ std::optional<Weights> weightsOf(const Operator &op) {
   return std::nullopt;
 }
 
+unsigned inputOf(const Operator &op) { return op.code == Op::TRANSPOSE_CONV ? 2 : 0; }
+
 } // namespace origo::quantize

@@ -49,4 +49,7 @@ struct Weights {
 };
 std::optional<Weights> weightsOf(const Operator &op);
 
+/// The operand that weights are multiplied with.
+unsigned inputOf(const Operator &op);
+
 } // namespace origo::quantize

@@ -2,6 +2,7 @@
 
 #include "eval/Dense.h"
 #include "eval/Shapes.h"
+#include "quantize/Constraints.h"
 
 #include <cmath>
 
@@ -25,6 +26,20 @@ int64_t resultsAlong(int64_t length, int64_t size, int64_t stride, int64_t dilat
   return std::max<int64_t>(0, (places + stride - 1) / stride);
 }
 
+/// Which element of the input a weight sees: `length` of them, of `results` along an axis. -1: none, which counts as 0.
+struct Axis {
+  int64_t length, results, stride, dilation, before;
+  bool transposed;
+  int64_t at(int64_t result, int64_t weight) const {
+    if (transposed) {
+      int64_t place = result + before - weight;
+      return place >= 0 && place % stride == 0 && place / stride < length ? place / stride : -1;
+    }
+    int64_t place = result * stride - before + weight * dilation;
+    return place < length ? std::max<int64_t>(place, -1) : -1;
+  }
+};
+
 template <class Options> Window windowOf(const Operator &op) {
   const auto *options = op.options.as<Options>();
   const Value &filter = *op.operand(1);
@@ -39,16 +54,19 @@ template <class Options> Window windowOf(const Operator &op) {
 /// Inputs of the weights at each position, added up.
 class Sums {
 public:
-  Sums(const Operator &op, bool products) : op(op), depthwise(op.code == Op::DEPTHWISE_CONV_2D) {
+  Sums(const Operator &op, bool products)
+      : op(op), depthwise(op.code == Op::DEPTHWISE_CONV_2D), transposed(op.code == Op::TRANSPOSE_CONV) {
     const Value &w = *op.operand(1);
     if (op.code == Op::CONV_2D)
       window = windowOf<circle::Conv2DOptions>(op);
     else if (depthwise)
       window = windowOf<circle::DepthwiseConv2DOptions>(op);
+    else if (const auto *options = op.options.as<circle::TransposeConvOptions>(); transposed && options)
+      window = {w.shape[1], w.shape[2], options->stride_h(), options->stride_w(), 1, 1, options->padding() == circle::Padding::SAME};
     inGroup = depthwise ? 1 : w.shape.back();
     uint64_t weights = depthwise ? static_cast<uint64_t>(window.height * window.width)
                                  : static_cast<uint64_t>(eval::product(w.shape, 1, w.shape.size()));
-    uint64_t groups = op.code == Op::FULLY_CONNECTED ? 1 : static_cast<uint64_t>(op.operand(0)->shape.back() / inGroup);
+    uint64_t groups = op.code == Op::FULLY_CONNECTED ? 1 : static_cast<uint64_t>(op.operand(inputOf(op))->shape.back() / inGroup);
     moments.groups.resize(groups);
     bool few = weights <= mostProducts && weights * weights * groups <= mostProducts * mostProducts;
     for (InputMoments::Group &group : moments.groups) {
@@ -76,29 +94,33 @@ public:
 
 private:
   const Operator &op;
-  bool depthwise;
+  bool depthwise, transposed;
   int64_t inGroup = 1; ///< channels of the input that a row of weights has
   Window window;
   std::vector<float> patch;
 
+  /// A transposed convolution pads as the convolution from its result to its input does.
+  Axis axis(unsigned dimension, int64_t length, int64_t size, int64_t stride, int64_t dilation) const {
+    int64_t from = transposed ? op.result()->shape[dimension] : length;
+    int64_t to = resultsAlong(from, size, stride, dilation, window.padded);
+    return {length, transposed ? from : to, stride, dilation, paddingBefore(from, to, size, stride, dilation), transposed};
+  }
+
   void go(const float *x, int64_t batches, int64_t height, int64_t width, int64_t channels) {
-    int64_t outHeight = resultsAlong(height, window.height, window.strideH, window.dilationH, window.padded);
-    int64_t outWidth = resultsAlong(width, window.width, window.strideW, window.dilationW, window.padded);
-    int64_t top = paddingBefore(height, outHeight, window.height, window.strideH, window.dilationH);
-    int64_t left = paddingBefore(width, outWidth, window.width, window.strideW, window.dilationW);
-    uint64_t positions = static_cast<uint64_t>(batches * outHeight * outWidth), position = 0;
+    Axis vertical = axis(1, height, window.height, window.strideH, window.dilationH);
+    Axis horizontal = axis(2, width, window.width, window.strideW, window.dilationW);
+    uint64_t positions = static_cast<uint64_t>(batches * vertical.results * horizontal.results), position = 0;
     uint64_t every = std::max<uint64_t>(1, (positions + mostPositions - 1) / mostPositions);
     for (int64_t b = 0; b < batches; ++b)
-      for (int64_t oy = 0; oy < outHeight; ++oy)
-        for (int64_t ox = 0; ox < outWidth; ++ox, ++position)
+      for (int64_t oy = 0; oy < vertical.results; ++oy)
+        for (int64_t ox = 0; ox < horizontal.results; ++ox, ++position)
           for (size_t g = 0; g < moments.groups.size(); ++g) {
             InputMoments::Group &group = moments.groups[g];
             size_t n = 0;
             for (int64_t fy = 0; fy < window.height; ++fy)
               for (int64_t fx = 0; fx < window.width; ++fx) {
-                int64_t y = oy * window.strideH - top + fy * window.dilationH;
-                int64_t column = ox * window.strideW - left + fx * window.dilationW;
-                bool inside = y >= 0 && y < height && column >= 0 && column < width;
+                int64_t y = vertical.at(oy, fy), column = horizontal.at(ox, fx);
+                bool inside = y >= 0 && column >= 0;
                 int64_t at = ((b * height + y) * width + column) * channels + static_cast<int64_t>(g) * inGroup;
                 for (int64_t k = 0; k < inGroup; ++k)
                   patch[n++] = inside ? x[at + k] : 0;
@@ -126,10 +148,12 @@ private:
 
 /// Does each output channel have all of the input's channels, those of its group, or, depthwise, its own one?
 bool isPlain(const Operator &op) {
-  bool linear = op.code == Op::CONV_2D || op.code == Op::DEPTHWISE_CONV_2D || op.code == Op::FULLY_CONNECTED;
-  if (!linear || op.numOperands() < 2 || !op.operand(0) || !op.result() || !isDense(op.operand(1)))
+  bool linear = op.code == Op::CONV_2D || op.code == Op::DEPTHWISE_CONV_2D || op.code == Op::TRANSPOSE_CONV ||
+                op.code == Op::FULLY_CONNECTED;
+  unsigned input = inputOf(op);
+  if (!linear || op.numOperands() < std::max(2u, input + 1) || !op.operand(input) || !op.result() || !isDense(op.operand(1)))
     return false;
-  const Value &x = *op.operand(0), &w = *op.operand(1);
+  const Value &x = *op.operand(input), &w = *op.operand(1);
   if (x.type != TensorType::FLOAT32 || w.type != TensorType::FLOAT32 || x.isConstant() || w.elementCount().value_or(0) == 0)
     return false;
   if (op.code == Op::FULLY_CONNECTED)
@@ -138,6 +162,8 @@ bool isPlain(const Operator &op) {
     return false;
   if (op.code == Op::DEPTHWISE_CONV_2D)
     return w.shape[3] % x.shape[3] == 0;
+  if (op.code == Op::TRANSPOSE_CONV)
+    return op.options.as<circle::TransposeConvOptions>() && w.shape[3] == x.shape[3] && op.result()->isStatic();
   return x.shape[3] % w.shape[3] == 0 && w.shape[0] % (x.shape[3] / w.shape[3]) == 0;
 }
 
@@ -150,7 +176,7 @@ llvm::Expected<Moments> collectMoments(Model &model, OpenRecords open, const Cal
     for (const Operator &op : graph->operators)
       if (isPlain(op)) {
         all.emplace_back(&op, std::make_unique<Sums>(op, products));
-        readers[op.operand(0)].push_back(all.back().second.get());
+        readers[op.operand(inputOf(op))].push_back(all.back().second.get());
       }
   auto session = compile(model, options.compile);
   if (!session)

@@ -7,7 +7,7 @@
 namespace origo::quantize {
 
 /// What the inputs of a linear operator's weights are, over records and positions. A weight's input is the element that it is
-/// multiplied with; of a convolution, 0 where that lies outside of the image.
+/// multiplied with; of a convolution, 0 where that lies outside of the image, or, transposed, between two elements of it.
 struct InputMoments {
   /// Rows of weights that have the same inputs: one, one for each group of a convolution, or for each channel of a
   /// depthwise one.
@@ -15,7 +15,7 @@ struct InputMoments {
     std::vector<double> sum;      ///< by weight of a row
     std::vector<double> products; ///< of two inputs; the lower triangle, row by row. Empty: not asked for, or too many
   };
-  std::vector<Extremes> channels; ///< of the operator's first operand
+  std::vector<Extremes> channels; ///< of what the weights are multiplied with
   uint64_t count = 0;        ///< positions that the sums are over
   std::vector<Group> groups;
 };
@@ -28,8 +28,8 @@ using Moments = llvm::DenseMap<const Operator *, InputMoments>;
 constexpr uint64_t mostProducts = 4096;
 
 /// Runs the model on records. `products`: those too, of up to 256 positions a record and operator, evenly spread.
-/// Memory: for each operator the square of its row of weights. The operators of CONV_2D, DEPTHWISE_CONV_2D and
-/// FULLY_CONNECTED.
+/// Memory: for each operator the square of its row of weights. The operators of CONV_2D, DEPTHWISE_CONV_2D,
+/// TRANSPOSE_CONV of a known result, and FULLY_CONNECTED.
 llvm::Expected<Moments> collectMoments(Model &model, OpenRecords open, const CalibrateOptions &options, bool products);
 
 } // namespace origo::quantize

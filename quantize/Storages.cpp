@@ -130,7 +130,7 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   // The bias has to fit into 32 bits with the scale of input times weights.
   const Constraint &row = *constraintOf(op.code);
   const Value *bias = op.operand(static_cast<unsigned>(row.bias));
-  const Storage *input = decision.operands[op.code == Op::TRANSPOSE_CONV ? 2 : 0];
+  const Storage *input = decision.operands[inputOf(op)];
   llvm::SmallVector<Value *, 1> parents;
   if (scheme.dialect == Dialect::Tflite && choice.bias == TensorType::INT32 && input && isDense(bias) &&
       isReal(bias) && parameters.size() == bias->elementCount()) {
@@ -149,7 +149,7 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
 
 const Storage *Storages::ofBias(const Operator &op, unsigned position, const Weights &weights,
                                 const Scheme::Choice &choice, const StoragePlan::Decision &decision) {
-  const Storage *input = decision.operands[op.code == Op::TRANSPOSE_CONV ? 2 : 0];
+  const Storage *input = decision.operands[inputOf(op)];
   const Storage *w = decision.operands[weights.operand];
   const Value *bias = op.operand(position); // null: it is added, and fits
   if (!input || !w ||

@@ -76,6 +76,21 @@ const std::string grouped = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) 
   %y: f32[1,3,3,6] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
 }
 )").str();
+/// Elements of the input are put two apart, so that results differ in how many weights they see.
+const std::string transposed = (head + R"(subgraph @main(%x: f32[1,4,5,12]) -> (%y) {
+  %o: i32[4] = const [1, 7, 10, 3]
+  %w: f32[3,3,2,12] = const seed 4 normal 0 1
+  %b: f32[3] = const [1, 2, 3]
+  %y: f32[1,7,10,3] = TRANSPOSE_CONV(%o, %w, %x, %b) {padding=SAME, stride_w=2, stride_h=2}
+}
+)").str();
+const std::string transposedValid = (head + R"(subgraph @main(%x: f32[1,4,5,4]) -> (%y) {
+  %o: i32[4] = const [1, 9, 17, 3]
+  %w: f32[3,3,5,4] = const seed 4 normal 0 1
+  %b: f32[3] = const [1, 2, 3]
+  %y: f32[1,9,17,3] = TRANSPOSE_CONV(%o, %w, %x, %b) {padding=VALID, stride_w=3, stride_h=2}
+}
+)").str();
 /// One is added.
 const std::string unbiased = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
   %w: f32[5,24] = const seed 3 normal 0 1
@@ -118,7 +133,7 @@ Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadSto
     if (op.code == BuiltinOperator::DEQUANTIZE)
       result.weights = op.operand(0);
     else
-      result.bias = op.operand(2);
+      result.bias = op.operand(op.code == BuiltinOperator::TRANSPOSE_CONV ? 3 : 2);
   return result;
 }
 
@@ -217,11 +232,11 @@ TEST_P(Corrections, AreWhatTheMapSays) {
 
 std::string nameOf(const testing::TestParamInfo<std::string> &info) {
   static const char *const names[] = {"Dense",  "Convolution", "UnknownSizes", "Depthwise",
-                                      "Groups", "Unbiased",    "TwoOperands"};
+                                      "Groups", "Unbiased",    "TwoOperands", "Transposed", "TransposedValid"};
   return names[info.index];
 }
 INSTANTIATE_TEST_SUITE_P(
     Linear, Corrections,
-    testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands), nameOf);
+    testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands, transposed, transposedValid), nameOf);
 
 } // namespace
