@@ -1,6 +1,5 @@
 #include "quantize/Corrections.h"
 
-#include "quantize/Constraints.h"
 #include "quantize/Parameters.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -125,7 +124,7 @@ StoragePlan reachesOf(const Model &model, const Moments &moments, double migrati
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       auto inputs = moments.find(&op);
-      if (inputs == moments.end() || inputOf(op) != 0) // TRANSPOSE_CONV is not balanced with what is before it
+      if (inputs == moments.end() || op.code == BuiltinOperator::TRANSPOSE_CONV) // no pass balances it
         continue;
       std::vector<float> reach;
       for (const Extremes &channel : inputs->second.channels)
@@ -149,7 +148,7 @@ StoragePlan shiftsOf(const Model &model, const Moments &moments) {
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       auto inputs = moments.find(&op);
-      if (inputs == moments.end() || inputOf(op) != 0) // TRANSPOSE_CONV is not balanced with what is before it
+      if (inputs == moments.end() || op.code == BuiltinOperator::TRANSPOSE_CONV) // no pass balances it
         continue;
       // As after RELU. Without one this is as good, and most often not so.
       bool rectified = llvm::all_of(inputs->second.channels, [](const Extremes &c) { return c.empty() || c.min >= 0; });

@@ -62,7 +62,8 @@ public:
     else if (depthwise)
       window = windowOf<circle::DepthwiseConv2DOptions>(op);
     else if (const auto *options = op.options.as<circle::TransposeConvOptions>(); transposed && options)
-      window = {w.shape[1], w.shape[2], options->stride_h(), options->stride_w(), 1, 1, options->padding() == circle::Padding::SAME};
+      window = {w.shape[1], w.shape[2], options->stride_h(), options->stride_w(), 1, 1,
+                options->padding() == circle::Padding::SAME};
     inGroup = depthwise ? 1 : w.shape.back();
     uint64_t weights = depthwise ? static_cast<uint64_t>(window.height * window.width)
                                  : static_cast<uint64_t>(eval::product(w.shape, 1, w.shape.size()));
@@ -162,8 +163,9 @@ bool isPlain(const Operator &op) {
     return false;
   if (op.code == Op::DEPTHWISE_CONV_2D)
     return w.shape[3] % x.shape[3] == 0;
-  if (op.code == Op::TRANSPOSE_CONV)
-    return op.options.as<circle::TransposeConvOptions>() && w.shape[3] == x.shape[3] && op.result()->isStatic();
+  if (op.code == Op::TRANSPOSE_CONV) // of a size that compiling has checked, for its input is seen before it runs
+    return op.operand(0) && op.operand(0)->isConstant() && op.options.as<circle::TransposeConvOptions>() &&
+           w.shape[3] == x.shape[3] && op.result()->isStatic();
   return x.shape[3] % w.shape[3] == 0 && w.shape[0] % (x.shape[3] / w.shape[3]) == 0;
 }
 

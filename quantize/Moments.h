@@ -29,7 +29,7 @@ constexpr uint64_t mostProducts = 4096;
 
 /// Runs the model on records. `products`: those too, of up to 256 positions a record and operator, evenly spread.
 /// Memory: for each operator the square of its row of weights. The operators of CONV_2D, DEPTHWISE_CONV_2D,
-/// TRANSPOSE_CONV of a known result, and FULLY_CONNECTED.
+/// TRANSPOSE_CONV of a constant size, and FULLY_CONNECTED.
 llvm::Expected<Moments> collectMoments(Model &model, OpenRecords open, const CalibrateOptions &options, bool products);
 
 } // namespace origo::quantize

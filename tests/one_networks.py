@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from page_tables import write_tables
+from page_tables import shared_folder, write_tables
 
 
 class Table:
@@ -92,12 +92,8 @@ def difference(have, want):
 
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = os.environ.get("ORIGO_SHARED") or os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../shared")
-    recorded = os.path.join(shared, "quantization-cases", "networks.json.gz")
-    if not os.path.exists(recorded):
-        print(f"networks: skipped, there is no {recorded} (ORIGO_SHARED says where it is)")
-        return 77
-    with gzip.open(recorded) as file:
+    shared = shared_folder("quantization-cases/networks.json.gz")
+    with gzip.open(os.path.join(shared, "quantization-cases/networks.json.gz")) as file:
         networks = json.load(file)
     failed, table = False, "| network | type | tensors | as ONE's | with other integers in them |\n|---|---|---|---|---|\n"
     with tempfile.TemporaryDirectory() as work:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from page_tables import write_tables  # noqa: E402
+from page_tables import shared_folder, write_tables  # noqa: E402
 
 NETWORKS = ["blazeface_front_f32", "mobilenet_v1_025_128_f32", "mtcnn_rnet_f32", "resnet8_cifar_f32", "vww_96_f32",
             "ultraface_rfb320_f32", "yunet_f32"]
@@ -137,12 +137,7 @@ def published_figures(tools, shared, ones=True):
     for source, other, scheme, data in PUBLISHED:
         network = os.path.join(shared, source + ".tflite")
         with tempfile.TemporaryDirectory() as work:
-            records = data if data == "random" else os.path.join(work, "images")
-            if data != "random":
-                os.makedirs(records)
-                for file in os.listdir(os.path.join(shared, data)):
-                    if file.endswith(".bmp"):
-                        os.symlink(os.path.join(shared, data, file), os.path.join(records, file))
+            records = data if data == "random" else os.path.join(shared, data)
             judge, options = Judge(tools, network, work, records), ["--scheme", scheme, "--input_data", records]
             figures = [judge(os.path.join(shared, other + ".tflite")),
                        judge(quantised(tools, network, f"{work}/ours.tflite", options)),
@@ -175,11 +170,7 @@ def by_block(tools, shared):
 
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = os.path.realpath(os.environ.get("ORIGO_SHARED") or
-                              os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../shared"))
-    if not os.path.isdir(os.path.join(shared, "models")):
-        print(f"models: accuracy skipped, there is no folder {shared} (ORIGO_SHARED says where it is)")
-        sys.exit(77)
+    shared = shared_folder("models")
     if sys.argv[2:] == ["--check"]:
         check(tools, shared)
     tables = {"accuracy": by_way(tools, shared), "blocks": by_block(tools, shared), "published": published(tools, shared)}

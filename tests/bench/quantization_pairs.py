@@ -17,7 +17,7 @@ from array import array
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from one_networks import Table  # noqa: E402
-from page_tables import write_tables  # noqa: E402
+from page_tables import shared_folder, write_tables  # noqa: E402
 
 DIGITS = "pairs/mnist_calibration"
 # Float network, what a converter made of it, options, and records to take ranges from.
@@ -92,9 +92,9 @@ class Figures:
         self.weights = self.nearest = self.equal = self.ties = 0
         self.scales = self.equal_scales = self.guarded = self.biases = self.equal_biases = self.ranges = self.equal_ranges = 0
         self.seen = set()
-        floats, made = operators(source), operators(ours)
-        mine = {id(a): b for a, b in paired(floats, made)}
-        for real, their in paired(floats, operators(theirs)):
+        floats, published = operators(source), operators(theirs)
+        mine = {id(a): b for a, b in paired(floats, operators(ours))}
+        for real, their in paired(floats, published):
             our = mine.get(id(real))
             if our:
                 bias = real[1][2] if len(real[1]) == 3 else None
@@ -102,6 +102,8 @@ class Figures:
                     self.operand(x, a, b, bias, their[1][0])
                 for a, b in zip(our[2], their[2]):
                     self.activation(a, b)
+        self.missed = sum(tensor.kind == "b" and bool(tensor.numbers and tensor.scale) and id(tensor) not in self.seen
+                          for op in published for tensor in op[1] if tensor)
 
     def operand(self, x, a, b, bias, data):
         if not x or not a or not b or id(b) in self.seen:
@@ -113,16 +115,16 @@ class Figures:
             self.filter(x, a, b, bias, data)
         else:
             self.biases += len(b.numbers)
-            self.equal_biases += sum(p == q for p, q in zip(a.numbers, b.numbers))
+            self.equal_biases += sum(p == q for p, q in zip(a.numbers, b.numbers, strict=True))
 
     def filter(self, x, a, b, bias, data):
         self.scales += len(b.scale)
-        for channel, (have, want) in enumerate(zip(a.scale, b.scale)):
+        for channel, (have, want) in enumerate(zip(a.scale, b.scale, strict=True)):
             if near(have, want):
                 self.equal_scales += 1
             elif bias and bias.numbers and data.scale:
                 self.guarded += near(want, 2 * abs(bias.numbers[channel]) / ((2 ** 31 - 1) * data.scale[0]), 1e-5)
-        for i, (want, have) in enumerate(zip(b.numbers, a.numbers)):
+        for i, (want, have) in enumerate(zip(b.numbers, a.numbers, strict=True)):
             away = abs(x.numbers[i] / b.scale_of(i) - want)
             self.weights += 1
             self.nearest += away <= 0.5001
@@ -139,13 +141,7 @@ def figures(tools, shared):
     for source, theirs, options, data in PAIRS:
         network, other = (os.path.join(shared, name + ".tflite") for name in (source, theirs))
         with tempfile.TemporaryDirectory() as work:
-            records = data
-            if data == DIGITS:
-                records = os.path.join(work, "images")
-                os.makedirs(records)
-                for file in os.listdir(os.path.join(shared, data)):
-                    if file.endswith(".bmp"):
-                        os.symlink(os.path.join(shared, data, file), os.path.join(records, file))
+            records = os.path.join(shared, data) if data == DIGITS else data
             ours = os.path.join(work, "ours.tflite")
             subprocess.run([f"{tools}/circle-quantizer", *options, *(["--input_data", records] if data else []), network, ours],
                            check=True, stderr=subprocess.DEVNULL)
@@ -153,8 +149,10 @@ def figures(tools, shared):
 
 
 def check(name, data, f):
-    """What has to hold: all integers are the nearest, and ours are the same but for ties; scales too but for guarded biases."""
-    right = f.weights and f.nearest == f.weights and f.equal + f.ties == f.weights and f.equal_scales + f.guarded == f.scales
+    """What has to hold: no filter is left out, all integers are the nearest, and ours the same but for ties; scales too but for
+    guarded biases."""
+    right = f.weights and not f.missed and f.nearest == f.weights and f.equal + f.ties == f.weights
+    right = right and f.equal_scales + f.guarded == f.scales
     if data == DIGITS:
         right = right and f.ties == 0 and f.equal_scales == f.scales
         right = right and f.biases == f.equal_biases > 30 and f.ranges == f.equal_ranges > 10
@@ -172,11 +170,7 @@ def row(name, data, f):
 
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = os.path.realpath(os.environ.get("ORIGO_SHARED") or
-                              os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../shared"))
-    if not os.path.isdir(os.path.join(shared, "pairs")):
-        print(f"pairs: skipped, there is no folder {shared}/pairs (ORIGO_SHARED says where it is)")
-        sys.exit(77)
+    shared = shared_folder("pairs")
     table = "| published | its weights are the nearest | ours are the same | scales of weights | biases | activations | what differs |\n"
     table += "|---|---|---|---|---|---|---|\n"
     failed, page = [], sys.argv[2] if len(sys.argv) > 2 else ""

@@ -64,7 +64,7 @@ for (const text of known) console.log(`known: ${text}`);
 problems.splice(0, problems.length, ...problems.filter(text => !isKnown(text)));
 for (const problem of problems.sort()) console.log(`FAILED ${problem}`);
 console.log(`models: ${runs.length} results of ${floats.length} float networks in ${Object.keys(schemes).length} schemes; ` +
-  `${made.filter(item => !item.made).length} could not be made of networks that the runtime cannot run either`);
+  `${refused.length} could not be made, of networks that the runtime cannot run either`);
 console.log(table);
 if (page) {
   const text = fs.readFileSync(page, 'utf8'), marks = ['<!-- runtime -->\n', '<!-- end of runtime -->\n'];
