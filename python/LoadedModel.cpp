@@ -254,12 +254,14 @@ llvm::Expected<ModelPtr> LoadedModel::quantize(const QuantizeOptions &asked) con
     scheme.outputs = *outputs;
     if (llvm::Error error = steps::keepFloat(model, asked.keepFloat, scheme))
       return error;
+    std::vector<std::string> notes, silent;
     if (asked.statistics)
-      if (llvm::Error error = steps::setRanges(model, *asked.statistics))
+      if (llvm::Error error = steps::setRanges(model, *asked.statistics, silent))
         return error;
+    if (!silent.empty())
+      notes.push_back(quantize::withoutRange(silent));
     if (llvm::Error error = steps::wantRanges(model, scheme))
       return error;
-    std::vector<std::string> notes;
     RunOptions options;
     options.verifyEach = asked.verifyEach;
     options.onRefusal = [&](llvm::StringRef text) { notes.push_back(text.str()); };

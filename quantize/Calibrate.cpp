@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <cmath>
+
 namespace origo::quantize {
 
 using namespace eval;
@@ -62,7 +64,9 @@ public:
       for (const Handed &one : handed)
         now[one.to].join(one.from ? now[*one.from] : one.constant);
     for (size_t i = 0; i < now.size(); ++i) {
-      statistics.tensors[i].rows.push_back(now[i]);
+      // An infinity is no number that anything could be quantised by.
+      bool finite = std::isfinite(now[i].min) && std::isfinite(now[i].max);
+      statistics.tensors[i].rows.push_back(finite ? now[i] : Extremes());
       now[i] = {};
     }
   }

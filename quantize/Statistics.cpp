@@ -51,10 +51,9 @@ std::string Statistics::text() const {
     write.out += (&tensor == &tensors.front() ? "\n{\"subgraph\":" : ",\n{\"subgraph\":") +
                  std::to_string(tensor.subgraph) + ",\"tensor\":" + std::to_string(tensor.index) + ",";
     write.text("name", tensor.name);
-    // An infinity is no JSON, and no number that anything could be quantised by.
     auto told = [&](size_t i, float Extremes::*end) -> std::optional<double> {
       const Extremes &row = tensor.rows[i];
-      if (row.empty() || !std::isfinite(row.min) || !std::isfinite(row.max))
+      if (row.empty())
         return std::nullopt;
       return row.*end;
     };

@@ -6,8 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <cmath>
-
 namespace origo::quantize {
 
 using llvm::Error;
@@ -50,8 +48,7 @@ static Extremes averaged(const Statistics::Tensor &tensor, size_t size, float c)
 Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary) {
   Extremes all;
   for (const Extremes &row : tensor.rows)
-    if (std::isfinite(row.min) && std::isfinite(row.max))
-      all.join(row);
+    all.join(row);
   switch (summary.mode) {
   case Summary::Mode::Percentile:
     return percentiles(tensor, summary);
@@ -95,22 +92,43 @@ Error setRanges(Model &model, const Statistics &statistics, const Summaries &sum
   for (const auto &[name, summary] : summaries.named)
     if (!names.contains(name))
       return makeError("no tensor of floats is called \"" + printable(name) + "\"");
+  const Value *computed = nullptr;
+  bool anyRange = false;
   for (const Statistics::Tensor &tensor : statistics.tensors) {
     Value *value = model.subgraphs[tensor.subgraph]->values[tensor.index];
     const Summary &summary = summaries.of(tensor.name);
     if (Summary::needsHistograms(summary.mode) && !statistics.histograms)
       return makeError("the statistics have no histograms, which this calibrator needs: record them with --histograms");
     Extremes range = summarise(tensor, summary);
-    if (range.empty()) {
+    bool known = !range.empty();
+    if (!known)
       silent.push_back(tensor.name);
-      continue;
+    if (value->producer() && value->elementCount() != 0) {
+      computed = computed ? computed : value;
+      anyRange |= known;
     }
     Quantization quantization = value->quantization ? *value->quantization : Quantization();
+    if (!known) { // nor has it the one that the file came with, which is of other records
+      quantization.min = quantization.max = {};
+      if (value->quantization && quantization.quantized())
+        model.setQuantization(*value, quantization);
+      else
+        value->quantization = nullptr;
+      continue;
+    }
     quantization.min = model.copy(llvm::ArrayRef(range.min));
     quantization.max = model.copy(llvm::ArrayRef(range.max));
     model.setQuantization(*value, quantization);
   }
+  if (computed && !anyRange)
+    return makeError("no record gave any result a finite number, the first being \"" + printable(computed->name) +
+                     "\": look for NaN and infinities in the records, and in constants");
   return Error::success();
+}
+
+std::string withoutRange(llvm::ArrayRef<std::string> silent) {
+  return std::to_string(silent.size()) + (silent.size() == 1 ? " tensor has" : " tensors have") +
+         " no range, as no record gave finite numbers; the first is \"" + printable(silent.front()) + "\"";
 }
 
 } // namespace origo::quantize

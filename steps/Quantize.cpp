@@ -158,8 +158,7 @@ llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
   return llvm::Error::success();
 }
 
-llvm::Error setRanges(Model &model, const Statistics &statistics) {
-  std::vector<std::string> silent;
+llvm::Error setRanges(Model &model, const Statistics &statistics, std::vector<std::string> &silent) {
   return quantize::setRanges(model, statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
 }
 

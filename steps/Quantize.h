@@ -39,7 +39,7 @@ llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme
 
 /// Takes ranges as record-minmax does with min and max.
 llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
-llvm::Error setRanges(Model &model, const quantize::Statistics &statistics);
+llvm::Error setRanges(Model &model, const quantize::Statistics &statistics, std::vector<std::string> &silent);
 /// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory, numpy or
 /// images; empty: as the path tells.
 llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,

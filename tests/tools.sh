@@ -86,6 +86,23 @@ END
 refused 'block_size goes with --weight_bits 4' "$bin/circle-quantizer" --scheme dynamic --block_size 32 "$root/res/while.origo" q.circle
 refused 'block_size goes with --scheme dynamic' "$bin/circle-quantizer" --scheme int8 --weight_bits 4 --block_size 32 "$root/res/while.origo" q.circle
 refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
+# What no record gives a finite number has no range, not even one that the file came with.
+cat >infinite.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,4]) -> (%n, %z) {
+  %w: f32[2,4] = const [1, 2, 3, inf, 1, 2, 3, 4]
+  %y: f32[1,2] = FULLY_CONNECTED(%x, %w, _)
+  %n: f32[1,2] q{min=0, max=8} = NEG(%y)
+  %z: f32[1,4] = ABS(%x)
+}
+END
+"$bin/circle-quantizer" --scheme int8 --input_data random infinite.origo q.tflite 2>notes || fail "an infinite weight"
+grep -q '2 tensors have no range, as no record gave finite numbers; the first is "y"' notes || fail "no note of what has no range: $(cat notes)"
+grep -q 'FULLY_CONNECTED stays float: .*"w"\|FULLY_CONNECTED stays float: .*"y"' notes || fail "an infinite weight is quantised: $(cat notes)"
+grep -q 'NEG stays float' notes || fail "a range of other records is taken: $(cat notes)"
+sed -i '/ABS/d; s/(%n, %z)/(%n)/' infinite.origo
+refused 'no record gave any result a finite number, the first being "y": look for NaN' "$bin/circle-quantizer" --scheme int8 --input_data random infinite.origo q.tflite
 refused 'there is no option --map' "$bin/origin-dump" --map x net.circle
 "$bin/origin-dump" --summary --origin-map net.circle.origin.json net.circle >/dev/null || fail "origin-dump --origin-map"
 

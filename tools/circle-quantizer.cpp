@@ -179,7 +179,12 @@ llvm::Error takeRanges(Model &model) {
     if (!statistics)
       return statistics.takeError();
   }
-  return steps::setRanges(model, *statistics);
+  std::vector<std::string> silent;
+  if (llvm::Error error = steps::setRanges(model, *statistics, silent))
+    return error;
+  if (!silent.empty())
+    note(withoutRange(silent));
+  return llvm::Error::success();
 }
 
 llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {

@@ -227,8 +227,7 @@ llvm::Error run() {
     if (llvm::Error error = setRanges(*imported.model, *statistics, *summaries, silent))
       return error;
     if (!silent.empty())
-      note(llvm::Twine(silent.size()) + " tensors have no range, as no record gave them a number; the first is \"" +
-           printable(silent.front()) + "\"");
+      note(withoutRange(silent));
     size_t records = statistics->records.size();
     note("ranges of " + llvm::Twine(statistics->tensors.size()) + " tensors from " + llvm::Twine(records) +
          (records == 1 ? " record" : " records") +
