@@ -278,9 +278,13 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
   if (llvm::Error error = context.shapeResults())
     return error;
   // Reference kernels tell of each step in a sequence.
-  bool watched = states && (step.op->effects() & uint8_t(Effect::WritesState));
-  auto tell = [&](unsigned operand) { states(*step.op, *context.inputs[operand]->value, *context.inputs[operand]); };
-  state.resources.changed = watched ? std::function<void(unsigned)>(tell) : nullptr;
+  bool watched = within && (step.op->effects() & uint8_t(Effect::WritesState));
+  if (watched)
+    state.resources.within = [&](const Value &value, llvm::ArrayRef<float> numbers) {
+      within(*step.op, value, numbers);
+    };
+  else
+    state.resources.within = nullptr;
   FastKernels::Entry *entry = fast && !watched && step.fast >= 0 ? &fast->entries[step.fast] : nullptr;
   if (entry && !entry->kernel && (entry->taken = !mayWrite)) { // else other operators that read the operand see it, too
     context.output().storage = context.input(0).storage;

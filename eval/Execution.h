@@ -48,8 +48,8 @@ class Execution {
 public:
   Execution(const CompileOptions &options, StateStore &state, const RunOptions &run, FastKernels *fast,
             pthreadpool_t threads)
-      : options(options), state(state), observer(run.observer), states(run.states), mayWrite(run.observer && !run.onlyReads), timer(run.timer), part(run.part),
-        fast(fast), threads(threads),
+      : options(options), state(state), observer(run.observer), within(run.within),
+        mayWrite(run.observer && !run.onlyReads), timer(run.timer), part(run.part), fast(fast), threads(threads),
         memoryLimit(options.memoryLimit - (fast ? std::min(fast->packedBytes, options.memoryLimit) : 0)) {
     if (options.timeout)
       deadline = std::chrono::steady_clock::now() + *options.timeout;
@@ -69,11 +69,12 @@ public:
 private:
   const CompileOptions &options;
   StateStore &state;
-  const Observer &observer, &states;
+  const Observer &observer;
+  const decltype(RunOptions::within) &within;
   bool mayWrite; ///< the observer, to results
   const Timer &timer;
   const RunPart *part; ///< null: all
-  FastKernels *fast; ///< null: reference kernels only
+  FastKernels *fast;   ///< null: reference kernels only
   pthreadpool_t threads;
   uint64_t memoryLimit; ///< of tensors, without packed weights
   std::optional<std::chrono::steady_clock::time_point> deadline;

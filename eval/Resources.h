@@ -13,8 +13,9 @@ namespace origo::eval {
 /// Resource variables and hash tables. A RESOURCE tensor holds one int32, the number of the resource.
 class Resources {
 public:
-  /// Told by the kernels of LSTM and SVDF when they have changed that operand, if anyone wants to know.
-  std::function<void(unsigned operand)> changed;
+  /// Told of numbers that no result has, if anyone wants to know: a variable's each time that LSTM or SVDF has changed
+  /// it, and those that the intermediates of an LSTM of floats stand for.
+  std::function<void(const Value &value, llvm::ArrayRef<float> numbers)> within;
 
   struct Table {
     TensorType keys, values; ///< INT64 and STRING, or the other way round

@@ -99,7 +99,9 @@ struct RunOptions {
   State *state = nullptr;     ///< null: a fresh one
   Observer observer = {};
   bool onlyReads = false; ///< the observer writes nothing, so that tensors may share memory as if there were none
-  Observer states = {};   ///< sees the state of LSTM and SVDF each time that it changes, several times in one operator
+  /// Sees floats that no result has, several times in one operator: the state of LSTM and SVDF each time that it
+  /// changes, and what the intermediates of LSTM stand for.
+  std::function<void(const Operator &, const Value &, llvm::ArrayRef<float>)> within = {};
   Timer timer = {};
   const RunPart *part = nullptr; ///< null: all of it
   Turns *turns = nullptr;        ///< null: kernels of its own

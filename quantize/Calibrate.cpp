@@ -29,9 +29,15 @@ class Rows {
 public:
   explicit Rows(Model &model, Statistics &statistics) : model(model), statistics(statistics) {
     model.number();
+    llvm::DenseSet<const Value *> within;
+    for (auto &graph : model.subgraphs)
+      for (const Operator &op : graph->operators)
+        for (const Value *value : valuesWithin(op))
+          within.insert(value);
     for (auto &graph : model.subgraphs)
       for (Value *value : graph->values)
-        if (value->type == TensorType::FLOAT32 && (value->producer() || value->isGraphInput || isState(*value))) {
+        if (value->type == TensorType::FLOAT32 &&
+            (value->producer() || value->isGraphInput || within.contains(value))) {
           slots[value] = statistics.tensors.size();
           statistics.tensors.push_back({graph->index, value->index, value->name.str(), {}, {}});
         }
@@ -87,12 +93,6 @@ public:
   }
 
 private:
-  /// What a kernel keeps from one moment to the next and tells of.
-  static bool isState(const Value &value) {
-    bool tells = false;
-    value.forEachUse([&](Use &use) { tells |= stateOf(*use.user()) == &value; });
-    return tells;
-  }
   /// What one tensor holds is the other's, element by element.
   struct Handed {
     size_t to;
@@ -173,9 +173,8 @@ llvm::Error forEachRecord(Model &model, const Session &session, OpenRecords open
     if (tensor.type == TensorType::FLOAT32)
       see(value, tensor.shape, tensor.as<float>());
   };
-  run.states = [&](const Operator &, const Value &value, const Tensor &tensor) {
-    if (tensor.type == TensorType::FLOAT32)
-      see(value, tensor.shape, tensor.as<float>());
+  run.within = [&](const Operator &, const Value &value, llvm::ArrayRef<float> numbers) {
+    see(value, value.shape, numbers);
   };
   const Shard &shard = options.shard;
   bool resets = remembers(model);
@@ -214,7 +213,9 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, const Calib
   statistics.histograms = options.histograms;
   statistics.engine = engineText(*session, options.compile.engine);
   Rows rows(model, statistics);
-  auto see = [&](const Value &value, llvm::ArrayRef<int32_t>, llvm::ArrayRef<float> numbers) { rows.see(value, numbers); };
+  auto see = [&](const Value &value, llvm::ArrayRef<int32_t>, llvm::ArrayRef<float> numbers) {
+    rows.see(value, numbers);
+  };
   auto end = [&](uint64_t record, uint64_t count) {
     rows.endRecord();
     statistics.records.push_back(record);

@@ -106,6 +106,7 @@ static llvm::ArrayRef<Constraint> allConstraints() {
       {Op::TOPK_V2, AsInput, AsInput},
       {Op::TRANSPOSE, AsInput, AsInput},
       {Op::TRANSPOSE_CONV, Free, Free, 3},
+      {Op::LSTM, Real, Free, -1, false},
       {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Real, Free, -1, false},
       {Op::UNPACK, AsInput, AsInput},
   };

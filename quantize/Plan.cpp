@@ -168,18 +168,18 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
   // What the kernel makes within has tensors that only carry scales. Sums are in 16 bits of a scale that it knows, unless
   // they are normalised; and without a projection, what that would read is the result.
   const Storage *beforeProjection = out;
-  if (op.code == Op::UNIDIRECTIONAL_SEQUENCE_LSTM) {
+  if (op.code != Op::SVDF) {
     decision.intermediates.assign(lstmIntermediates, nullptr);
     llvm::ArrayRef<Value *> within = op.intermediates();
-    auto has = [&](unsigned i) { return i < op.numOperands() && op.operand(i); };
     for (unsigned i = 0; i < lstmIntermediates; ++i) {
       bool isHidden = i + 1 == lstmIntermediates;
       auto range = i < within.size() && within[i] ? recordedRange(*within[i]) : std::nullopt;
-      if (!has(isHidden ? 16 : 20 + i)) {
+      if (!usesIntermediate(op, i)) {
         decision.intermediates[i] = isHidden ? out : nullptr;
       } else if (!range) {
-        return isHidden ? "what its projection reads has no recorded range"
-                        : "sums that it normalises have no recorded range";
+        return isHidden
+                   ? "what its projection reads has no recorded range, which an intermediate of the operator would have"
+                   : "sums that it normalises have no recorded range, which intermediates of the operator would have";
       } else {
         decision.intermediates[i] = storages.ofRange(isHidden ? TensorType::INT8 : TensorType::INT16, *range);
       }

@@ -7,6 +7,11 @@ namespace origo::quantize {
 using Op = BuiltinOperator;
 using As = RecurrentOperand::As;
 
+/// Operands of an LSTM: the weights of the first of four normalisations, and of what the result is projected by.
+static constexpr unsigned firstNorm = 20, projection = 16;
+
+static bool isLstm(Op code) { return code == Op::LSTM || code == Op::UNIDIRECTIONAL_SEQUENCE_LSTM; }
+
 llvm::ArrayRef<RecurrentOperand> recurrentOperands(Op code) {
   static const RecurrentOperand lstm[] = {{1, As::Weights},
                                           {2, As::Weights},
@@ -33,7 +38,7 @@ llvm::ArrayRef<RecurrentOperand> recurrentOperands(Op code) {
                                           {19, As::Cell16}};
   static const RecurrentOperand svdf[] = {
       {1, As::Weights}, {2, As::Weights16}, {4, As::State16}, {3, As::Bias, {4, 2}}};
-  if (code == Op::UNIDIRECTIONAL_SEQUENCE_LSTM)
+  if (isLstm(code))
     return lstm;
   return code == Op::SVDF ? llvm::ArrayRef(svdf) : std::nullopt;
 }
@@ -46,8 +51,15 @@ std::string recurrentRefusal(const Operator &op) {
       return "in integers the runtime has it with RELU only";
     return {};
   }
-  const auto *options = op.options.as<circle::UnidirectionalSequenceLSTMOptions>();
-  if (!options || options->fused_activation_function() != circle::ActivationFunctionType::TANH)
+  auto activation = circle::ActivationFunctionType::NONE;
+  if (const auto *options = op.options.as<circle::UnidirectionalSequenceLSTMOptions>())
+    activation = options->fused_activation_function();
+  if (const auto *options = op.options.as<circle::LSTMOptions>()) {
+    activation = options->fused_activation_function();
+    if (options->kernel_type() != circle::LSTMKernelType::FULL)
+      return "of kernel type BASIC it has no form in integers";
+  }
+  if (activation != circle::ActivationFunctionType::TANH)
     return "in integers it has no activation but TANH";
   for (unsigned i = 20; i < op.numOperands(); ++i)
     if (has(i) != has(21) && !(i == 20 && !has(1)))
@@ -55,12 +67,22 @@ std::string recurrentRefusal(const Operator &op) {
   return {};
 }
 
-const Value *stateOf(const Operator &op) {
+bool usesIntermediate(const Operator &op, unsigned i) {
+  unsigned user = i + 1 == lstmIntermediates ? projection : firstNorm + i;
+  return user < op.numOperands() && op.operand(user);
+}
+
+llvm::SmallVector<const Value *, 6> valuesWithin(const Operator &op) {
+  llvm::SmallVector<const Value *, 6> values;
   for (const RecurrentOperand &one : recurrentOperands(op.code))
     if ((one.as == As::State16 || one.as == As::Cell16) && one.position < op.numOperands())
       if (const Value *value = op.operand(one.position); value && value->isVariable)
-        return value;
-  return nullptr;
+        values.push_back(value);
+  // Intermediates are told of where the state is.
+  for (auto [i, value] : llvm::enumerate(op.intermediates()))
+    if (!values.empty() && i < lstmIntermediates && value && usesIntermediate(op, i))
+      values.push_back(value);
+  return values;
 }
 
 std::optional<float> cellScale(Extremes range) {

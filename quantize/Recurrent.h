@@ -33,8 +33,11 @@ llvm::ArrayRef<RecurrentOperand> recurrentOperands(BuiltinOperator code);
 /// Why no integer kernel computes it; empty: nothing speaks against it.
 std::string recurrentRefusal(const Operator &op);
 
-/// The variable whose range records have to tell; null: the operator has none.
-const Value *stateOf(const Operator &op);
+/// Does the LSTM use the scale of this intermediate: normalise that sum, or project?
+bool usesIntermediate(const Operator &op, unsigned i);
+
+/// Values that are no results, and whose ranges records have to tell: the state, and the intermediates that are used.
+llvm::SmallVector<const Value *, 6> valuesWithin(const Operator &op);
 
 /// The scale of a cell: the least power of two whose 16 bits hold the range; none: the kernels take none so large.
 std::optional<float> cellScale(Extremes range);

@@ -133,6 +133,45 @@ subgraph @main(%x: f32[1,5]) -> (%y) {
   }
 }
 
+/// Sums before they are normalised, and what is projected: of the inputs 1 and 3 the candidates sum to 1, -2 and 3, -6;
+/// cells grow by tanh 0.5, as the weights of all normalisations are 0. An intermediate that nothing uses has no row.
+TEST(Calibration, SeesWhatAnLstmNormalisesAndProjects) {
+  for (eval::Engine engine : {eval::Engine::Reference, eval::Engine::Fast}) {
+    auto model = parse(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,2]) -> (%y) {
+  %shape: i32[3] = const [1, 2, 1]
+  %zero: f32[2,1] = const [0, 0]
+  %w: f32[2,1] = const [1, -2]
+  %open: f32[2] = const [50, 50]
+  %fresh: f32[2] = const [0.5, -0.5]
+  %none: f32[2] = const [0, 0]
+  %p: f32[1,2] = const [1, 1]
+  %h: f32[1,1] variable
+  %c: f32[1,2] variable
+  %s0: f32[0] = const []
+  %s1: f32[0] = const []
+  %s2: f32[0] = const []
+  %s3: f32[0] = const []
+  %s4: f32[0] = const []
+  %s: f32[1,2,1] = RESHAPE(tensor=%x, shape=%shape)
+  %y: f32[1,2,1] = UNIDIRECTIONAL_SEQUENCE_LSTM(input=%s, input_to_input_weights=%zero, input_to_forget_weights=%zero, input_to_cell_weights=%w, input_to_output_weights=%zero, recurrent_to_input_weights=%zero, recurrent_to_forget_weights=%zero, recurrent_to_cell_weights=%zero, recurrent_to_output_weights=%zero, input_gate_bias=%open, forget_gate_bias=%open, cell_gate_bias=%fresh, output_gate_bias=%open, projection_weights=%p, output_state=%h, cell_state=%c, input_layer_norm_coefficients=%none, forget_layer_norm_coefficients=%none, cell_layer_norm_coefficients=%none, output_layer_norm_coefficients=%none) {fused_activation_function=TANH} intermediates (%s0, %s1, %s2, %s3, %s4)
+}
+)");
+    Statistics s = statisticsOf(*model, {{1, 3}}, {}, false, engine);
+    std::map<std::string, Extremes> rows;
+    for (const Statistics::Tensor &tensor : s.tensors)
+      rows[tensor.name] = tensor.rows[0];
+    ASSERT_EQ(rows.size(), 9u);
+    EXPECT_FLOAT_EQ(rows["s2"].min, -6);
+    EXPECT_FLOAT_EQ(rows["s2"].max, 3);
+    EXPECT_FLOAT_EQ(rows["s3"].min, 0);
+    EXPECT_FLOAT_EQ(rows["s3"].max, 0);
+    EXPECT_FLOAT_EQ(rows["s4"].max, std::tanh(2 * std::tanh(0.5f)));
+    EXPECT_FLOAT_EQ(rows["s4"].min, -rows["s4"].max);
+  }
+}
+
 /// A body sees what goes in and what it hands on; what is moved only has the range of what it was.
 TEST(Calibration, LoopsAndWhatIsMoved) {
   auto model = parse(R"(origo 1

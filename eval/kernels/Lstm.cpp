@@ -14,10 +14,20 @@ struct Sizes {
   int32_t input, cell, output;
 };
 
+/// Tells of numbers; empty: nobody wants to know.
+using Tell = std::function<void(llvm::ArrayRef<float>)>;
+Tell tellOf(const KernelContext &ctx, unsigned intermediate) {
+  llvm::ArrayRef<Value *> all = ctx.op.intermediates();
+  if (!ctx.resources || !ctx.resources->within || intermediate >= all.size() || !all[intermediate])
+    return {};
+  return [&ctx, value = all[intermediate]](llvm::ArrayRef<float> numbers) { ctx.resources->within(*value, numbers); };
+}
+
 /// f(W·x + A·a + R·h + P∘c + b); with layer normalisation, f(L∘normalised(…) + b).
 struct Gate {
   Matrix input, auxiliary, recurrent;
   Vector diagonal, peephole, norm, bias;
+  Tell tellSum; ///< that is normalised
 
   std::vector<float> sum(llvm::ArrayRef<float> x, llvm::ArrayRef<float> a, llvm::ArrayRef<float> h,
                          llvm::ArrayRef<float> c, const Dots &dots) const {
@@ -33,6 +43,8 @@ struct Gate {
       y[i] += diagonal[i] * h[i];
     for (size_t i = 0; i < y.size() && peephole; ++i)
       y[i] += peephole[i] * c[i];
+    if (norm && tellSum)
+      tellSum(y);
     if (norm)
       normalize(y);
     return y;
@@ -65,6 +77,7 @@ struct Cell {
   Gate in, forget, candidate, out;
   Matrix projection;
   Vector projectionBias;
+  Tell tellHidden; ///< what is projected
   Activation activation = Activation::NONE;
   float cellClip = 0, projectionClip = 0;
 
@@ -85,6 +98,8 @@ struct Cell {
       llvm::copy(y, h.begin());
       return;
     }
+    if (tellHidden)
+      tellHidden(y);
     for (size_t i = 0; i < h.size(); ++i)
       h[i] = projectionBias ? projectionBias[i] : 0;
     projection.addProduct(y, h, dots);
@@ -115,8 +130,8 @@ llvm::Expected<Sizes> sizesOf(const KernelContext &ctx, const Layout &at, int32_
   return sizes;
 }
 
-/// Which of the four gates; the numbers are the order of operands.
-enum : unsigned { In, Forget, Candidate, Out };
+/// Which of the four gates; the numbers are the order of operands, and of intermediates.
+enum : unsigned { In, Forget, Candidate, Out, Hidden };
 
 llvm::Error readGate(const KernelContext &ctx, const Layout &at, const Sizes &sizes, int32_t auxiliaryDepth,
                      unsigned which, Gate &gate) {
@@ -141,6 +156,7 @@ llvm::Error readGate(const KernelContext &ctx, const Layout &at, const Sizes &si
   read(gate.bias, Vector::of(ctx, at.weights + 11 + which, sizes.cell, true));
   if (at.norms >= 0)
     read(gate.norm, Vector::of(ctx, at.norms + which, sizes.cell));
+  gate.tellSum = tellOf(ctx, which);
   return error;
 }
 
@@ -166,6 +182,7 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, const Layout &at, int32_
     return bias.takeError();
   cell.projection = *projection;
   cell.projectionBias = *bias;
+  cell.tellHidden = tellOf(ctx, Hidden);
   return cell;
 }
 

@@ -177,8 +177,8 @@ private:
 /// The state at this operand has new numbers.
 inline void stateChanged(const KernelContext &ctx, unsigned operand) {
   const Tensor *state = ctx.optional(operand);
-  if (ctx.resources && ctx.resources->changed && state && state->value && state->value->isVariable)
-    ctx.resources->changed(operand);
+  if (ctx.resources && ctx.resources->within && state && state->value && state->value->isVariable)
+    ctx.resources->within(*state->value, state->as<float>());
 }
 
 } // namespace origo::eval

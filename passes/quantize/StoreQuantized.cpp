@@ -5,7 +5,7 @@ namespace origo {
 /// And those whose state is in variables of their own.
 static std::vector<Op> storedOperators() {
   std::vector<Op> codes = pureOperators();
-  codes.insert(codes.end(), {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Op::SVDF});
+  codes.insert(codes.end(), {Op::LSTM, Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Op::SVDF});
   return codes;
 }
 
