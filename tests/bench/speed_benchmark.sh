@@ -4,8 +4,8 @@
 #   BIN_DIR      has circle-interpreter, circle2circle, circle-metrics and measure, built for release
 #   NATIVE       native_tflite of ../shared/tools/native, built as its README.md says (TFLite 2.9 with XNNPACK; the better of its modes)
 #   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK): one more column
-# A round runs one engine, then the other, and gives one ratio; ROUNDS=7 of them give the median and the interval that its mean lies in
-# with 95 %. Of a round counts the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
+# A round runs one engine, then the other, and gives one ratio. There are rounds until the interval that their mean lies in with 95 % is
+# less than 3 % wide: at least ROUNDS=7, and at most MOST=ROUNDS*8, where the network is named as measured too coarsely. Of a round counts the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
 # THREADS=1, OPTIMISE=1 (both engines get what circle2circle -O1 makes of the file; how many times faster it is than the file as it is,
 # on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
@@ -15,6 +15,7 @@ set -uo pipefail
 usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]"
 bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:-}
 rounds=${ROUNDS:-7} seconds=${SECONDS_EACH:-0.5} threads=${THREADS:-1} least=${LEAST:-5000000} measure=${MEASURE:-median}
+most=${MOST:-$((rounds * 8))}
 work=$(mktemp -d "${TMPDIR:-/tmp}/origo-speed-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 [[ $measure == median || $measure == least ]] || { echo "speed_benchmark.sh: MEASURE is median or least" >&2; exit 1; }
@@ -42,6 +43,13 @@ process() { # COMMAND...
     "$bin/measure" 300 16000 "$@"
   done | awk '{ if (!t || $1 < t) t = $1; if (!m || $2 < m) m = $2 } END { print t + 0, m + 0 }'
 }
+# The mean logarithm of the rounds' ratios, and half the width of its interval; Student's quantile for so many by its expansion.
+interval() {
+  awk '{ log_ = log($2 / $1); sum += log_; squares += log_ * log_ }
+    END { mean = sum / NR; d = NR > 1 ? NR - 1 : 1; variance = (squares - NR * mean * mean) / d
+      t = 1.96 + 2.372 / d + 2.822 / d ^ 2 + 2.556 / d ^ 3
+      print mean, t * sqrt((variance > 0 ? variance : 0) / NR) }' "$work/times"
+}
 small=${SMALL:-$models/mini/add.tflite}
 firstOurs() { process "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$1" "$work/out"; } # printing numbers takes memory
 firstNative() { process "$native" "$1" "$threads" 0 "$2"; }
@@ -64,7 +72,8 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   runs=$(awk -v ms="$once" -v s="$seconds" 'BEGIN { n = int(s * 1000 / (ms + 0.001)); print (n < 3 ? 3 : n > 20000 ? 20000 : n) }')
   : >"$work/times"
   [[ $asIs == "$model" ]] && bestAsIs= || bestAsIs=$(bestMode "$asIs")
-  for ((round = 0; round < rounds; ++round)); do
+  for ((round = 0; round < most; ++round)); do
+    ((round >= rounds)) && [[ -s $work/times ]] && interval | awk '{ exit !($2 < 0.015) }' && break
     times="$(ours "$model" "$runs") $(tflite "$model" "$best" "$seconds")"
     [[ $asIs == "$model" ]] || times+=" $(ours "$asIs" "$runs") $(tflite "$asIs" "$bestAsIs" "$seconds")"
     # A round in which an engine says nothing is none.
@@ -73,19 +82,18 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   [[ -s $work/times ]] || { echo "$name: left out: an engine ends before its time" >&2; continue; }
   web=-
   [[ -n $oracle ]] && web=$(litert "$model" "$runs" | grep . || echo -)
-  echo "$name $best $(firstOurs "$model") $(firstNative "$model" "$best") $web $(tr '\n' ' ' <"$work/times")"
+  echo "$name $best $(firstOurs "$model") $(firstNative "$model" "$best") $web $(interval) $(tr '\n' ' ' <"$work/times")"
 done | python3 -c '
 import math, statistics, sys
-quantiles = [0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # of Student
 base_ours, base_native = (list(map(float, text.split())) for text in sys.argv[1:3])
 worth = sys.argv[3] == "1"
 web_head = " LiteRT, WebAssembly: ms |" if sys.argv[4] else ""
 print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native |" + web_head
       + (" as it is / -O1: here | native |" if worth else ""))
 print("|" + "---|" * (7 + bool(web_head) + 2 * worth))
-all_, delegate, below, worths = [], [], [], ([], [])
+all_, delegate, below, coarse, worths = [], [], [], [], ([], [])
 for line in sys.stdin:
-    name, mode, first, memory, native_first, native_memory, web, *times = line.split()
+    name, mode, first, memory, native_first, native_memory, web, log_mean, spread, *times = line.split()
     times = list(map(float, times))
     each = 4 if worth else 2
     pairs = list(zip(times[::each], times[1::each]))
@@ -94,22 +102,22 @@ for line in sys.stdin:
         log = statistics.median(math.log(b / a) for a, b in zip(times[engine::4], times[2 + engine::4]))
         worths[engine].append(log)
         more += " %.2f |" % math.exp(log)
-    logs = [math.log(b / a) for a, b in pairs]
-    mean = statistics.mean(logs)
-    spread = quantiles[min(len(logs) - 1, 9)] * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
-    ratio = math.exp(statistics.median(logs))
+    log_mean, spread = float(log_mean), float(spread)
+    ratio = math.exp(statistics.median(math.log(b / a) for a, b in pairs))
     all_.append(math.log(ratio))
     if mode == "1": delegate.append(math.log(ratio))
-    if math.exp(mean + spread) < 1: below.append(name)
+    if math.exp(log_mean + spread) < 1: below.append(name)
+    if spread >= 0.015: coarse.append(name)
     mib = lambda kib, base: max(0, float(kib) - base[1]) / 1024
     print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f |%s" % (
         name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
-        math.exp(mean - spread), math.exp(mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base_native[0]) * 1e3,
+        math.exp(log_mean - spread), math.exp(log_mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base_native[0]) * 1e3,
         mib(memory, base_ours), mib(native_memory, base_native), (" %s |" % web if web_head else "") + more))
 mean = lambda logs: math.exp(statistics.mean(logs))
 print()
 if all_: print("native / here, geometric mean of %d: %.2f" % (len(all_), mean(all_)))
 if delegate: print("of %d that the delegate runs best: %.2f" % (len(delegate), mean(delegate)))
 print("below 1: " + (", ".join(below) or "none"))
+if coarse: print("more than 3 % wide: " + ", ".join(coarse))
 if worths[0]: print("as it is / -O1, geometric mean: here %.2f, native %.2f" % (mean(worths[0]), mean(worths[1])))
 ' "$baseOurs" "$baseNative" "${OPTIMISE:-}" "$oracle"
