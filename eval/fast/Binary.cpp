@@ -1,7 +1,7 @@
 #include "eval/fast/Xnnpack.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
-/// Arithmetic of two operands that broadcast.
+/// Arithmetic of two quantised operands that broadcast.
 namespace origo::eval {
 
 namespace {
@@ -30,32 +30,6 @@ template <class T, class Setup> std::unique_ptr<FastKernel> broadcasting(XnnOper
   });
 }
 
-std::unique_ptr<FastKernel> binaryFloat(const FastSite &site) {
-  auto range = clampRange<float>(fusedActivation(site), site.output());
-  if (!range)
-    return nullptr;
-  auto clamped = [&](auto create, auto setup) {
-    return broadcasting<float>(createXnn(create, range->first, range->second, 0u), setup);
-  };
-  switch (site.op.code) {
-  case Op::ADD:
-    return clamped(xnn_create_add_nd_f32, xnn_setup_add_nd_f32);
-  case Op::SUB:
-    return clamped(xnn_create_subtract_nd_f32, xnn_setup_subtract_nd_f32);
-  case Op::MUL:
-    return clamped(xnn_create_multiply_nd_f32, xnn_setup_multiply_nd_f32);
-  case Op::DIV:
-    return clamped(xnn_create_divide_nd_f32, xnn_setup_divide_nd_f32);
-  case Op::MAXIMUM:
-    return broadcasting<float>(createXnn(xnn_create_maximum_nd_f32, 0u), xnn_setup_maximum_nd_f32);
-  case Op::MINIMUM:
-    return broadcasting<float>(createXnn(xnn_create_minimum_nd_f32, 0u), xnn_setup_minimum_nd_f32);
-  default:
-    return broadcasting<float>(createXnn(xnn_create_squared_difference_nd_f32, 0u),
-                               xnn_setup_squared_difference_nd_f32);
-  }
-}
-
 template <class T, class Create, class Setup>
 std::unique_ptr<FastKernel> binaryQuantized(const FastSite &site, Create create, Setup setup) {
   const Tensor &a = site.input(0), &b = site.input(1), &out = site.output();
@@ -72,8 +46,6 @@ std::unique_ptr<FastKernel> binary(const FastSite &site) {
   TensorType type = site.type(0);
   if (site.type(1) != type || site.output().type != type)
     return nullptr;
-  if (type == TensorType::FLOAT32)
-    return binaryFloat(site);
   bool isSigned = type == TensorType::INT8;
   if (!isSigned && type != TensorType::UINT8)
     return nullptr;
@@ -84,24 +56,16 @@ std::unique_ptr<FastKernel> binary(const FastSite &site) {
   case Op::SUB:
     return isSigned ? binaryQuantized<int8_t>(site, xnn_create_subtract_nd_qs8, xnn_setup_subtract_nd_qs8)
                     : binaryQuantized<uint8_t>(site, xnn_create_subtract_nd_qu8, xnn_setup_subtract_nd_qu8);
-  case Op::MUL:
+  default: // MUL
     return isSigned ? binaryQuantized<int8_t>(site, xnn_create_multiply_nd_qs8, xnn_setup_multiply_nd_qs8)
                     : binaryQuantized<uint8_t>(site, xnn_create_multiply_nd_qu8, xnn_setup_multiply_nd_qu8);
-  default:
-    return nullptr;
   }
 }
 
 } // namespace
 
 llvm::ArrayRef<FastRow> fastBinary() {
-  static const FastRow rows[] = {{Op::ADD, binary},
-                                 {Op::SUB, binary},
-                                 {Op::MUL, binary},
-                                 {Op::DIV, binary},
-                                 {Op::MAXIMUM, binary},
-                                 {Op::MINIMUM, binary},
-                                 {Op::SQUARED_DIFFERENCE, binary}};
+  static const FastRow rows[] = {{Op::ADD, binary}, {Op::SUB, binary}, {Op::MUL, binary}};
   return rows;
 }
 

@@ -27,14 +27,22 @@ template <class V> [[gnu::always_inline]] inline void storeSome(float *to, const
     store(to, numbers);
     return;
   }
-  constexpr int64_t half = lanesOf<V> / 2;
   alignas(64) float list[lanesOf<V>];
   store(list, numbers);
-  int64_t done = count >= half ? half : 0; // without a loop
-  if (done)
-    std::copy_n(list, half, to);
-  for (int64_t i = done; i < count; ++i)
-    to[i] = list[i];
+  // Without a loop, which would become a call.
+  const float *from = list;
+  auto pieceOf = [&](auto size) __attribute__((always_inline)) {
+    if (count & size) {
+      std::memcpy(to, from, size * sizeof(float));
+      from += size;
+      to += size;
+    }
+  };
+  if constexpr (lanesOf<V> == 16)
+    pieceOf(std::integral_constant<int64_t, 8>());
+  pieceOf(std::integral_constant<int64_t, 4>());
+  pieceOf(std::integral_constant<int64_t, 2>());
+  pieceOf(std::integral_constant<int64_t, 1>());
 }
 
 /// `Rows` pixels times `Wide` vectors of channels; `weights` are those of these channels, behind their bias.
@@ -192,10 +200,13 @@ public:
         compute(now, {rows.begin, rows.end, columns.begin, columns.end, first, end}, from, to, count);
       });
     };
-    // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part of
-    // the weights from run to run, in its own cache.
-    int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block;
-    if (!threads || blocks < 2 || x.count() >= job.taps * job.resultDepth) {
+    // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part
+    // of the weights from run to run, in its own cache. Where that holds all weights, threads divide the image if it
+    // has pixels for them: what one has computed, it reads again in the next operator.
+    constexpr int64_t weightsInCache = 1 << 16, fewPixels = 16;
+    int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block, weights = job.taps * job.resultDepth;
+    bool dividesImage = x.count() >= weights || (weights <= weightsInCache && y.count() / job.resultDepth >= fewPixels);
+    if (!threads || blocks < 2 || dividesImage) {
       channels(threads, 0, job.resultDepth);
       return true;
     }

@@ -3,8 +3,9 @@
 #include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
 #include "eval/fast/Xnnpack.h"
+#include "eval/kernels/QuantizedArithmetic.h"
 
-/// Functions of floats that XNNPACK lacks, in loops that the compiler vectorises.
+/// Functions of floats that XNNPACK lacks, or has for one thread only, in loops that the compiler vectorises.
 namespace origo::eval {
 
 namespace {
@@ -89,24 +90,41 @@ struct MendedLogistic {
 };
 
 /// Functions of two operands, which broadcast.
-struct Power {
-  [[gnu::always_inline]] static inline float of(float x, float y) { return powf(x, y); }
-};
-struct Prelu {
-  [[gnu::always_inline]] static inline float of(float x, float slope) { return x >= 0 ? x : x * slope; }
-};
-template <class F> struct Pairs {
+#define FUNCTION(name, expression)                                                                                     \
+  struct name {                                                                                                        \
+    [[gnu::always_inline]] static inline float of(float x, float y) { return expression; }                             \
+  };
+FUNCTION(Add, x + y)
+FUNCTION(Divide, x / y)
+FUNCTION(Greater, x > y ? x : y)
+FUNCTION(Less, x < y ? x : y)
+FUNCTION(Multiply, x *y)
+FUNCTION(Power, powf(x, y))
+FUNCTION(Prelu, x >= 0 ? x : x * y)
+FUNCTION(SquaredDifference, (x - y) * (x - y))
+FUNCTION(Subtract, x - y)
+#undef FUNCTION
+template <class F, bool Clamps> struct Pairs {
   [[gnu::always_inline]] static inline void run(const float *x, int64_t xStep, const float *y, int64_t yStep, float *to,
-                                                int64_t count) {
+                                                int64_t count, std::pair<float, float> range) {
+    auto [low, high] = range;
+    // What is no number becomes the lower bound.
+    auto clamped = [ low, high ](float z) __attribute__((always_inline)) {
+      float raised = z > low ? z : low;
+      return Clamps ? raised < high ? raised : high : z;
+    };
     if (xStep == 1 && yStep == 1)
       for (int64_t i = 0; i < count; ++i)
-        to[i] = F::of(x[i], y[i]);
+        to[i] = clamped(F::of(x[i], y[i]));
     else if (xStep == 1 && yStep == 0)
       for (int64_t i = 0; i < count; ++i)
-        to[i] = F::of(x[i], *y);
+        to[i] = clamped(F::of(x[i], *y));
+    else if (xStep == 0 && yStep == 1)
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = clamped(F::of(*x, y[i]));
     else
       for (int64_t i = 0; i < count; ++i)
-        to[i] = F::of(x[i * xStep], y[i * yStep]);
+        to[i] = clamped(F::of(x[i * xStep], y[i * yStep]));
   }
 };
 
@@ -170,15 +188,44 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   }
 }
 
+using RunPairs = void (*)(const float *, int64_t, const float *, int64_t, float *, int64_t, std::pair<float, float>);
+template <class F> RunPairs pairsHere(bool clamps) {
+  using Clamped = Pairs<F, true>;
+  using Free = Pairs<F, false>;
+  return clamps ? forThisProcessor<RunPairs>(runPlain<Clamped>, runAvx2<Clamped>, runAvx512<Clamped>)
+                : forThisProcessor<RunPairs>(runPlain<Free>, runAvx2<Free>, runAvx512<Free>);
+}
+
+RunPairs pairsOf(Op op, bool clamps) {
+  switch (op) {
+  case Op::ADD:
+    return pairsHere<Add>(clamps);
+  case Op::SUB:
+    return pairsHere<Subtract>(clamps);
+  case Op::MUL:
+    return pairsHere<Multiply>(clamps);
+  case Op::DIV:
+    return pairsHere<Divide>(clamps);
+  case Op::MAXIMUM:
+    return pairsHere<Greater>(clamps);
+  case Op::MINIMUM:
+    return pairsHere<Less>(clamps);
+  case Op::SQUARED_DIFFERENCE:
+    return pairsHere<SquaredDifference>(clamps);
+  case Op::POW:
+    return pairsHere<Power>(clamps);
+  default:
+    return pairsHere<Prelu>(clamps);
+  }
+}
+
 std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
-  using Run = void (*)(const float *, int64_t, const float *, int64_t, float *, int64_t);
-  using P = Pairs<Power>;
-  using L = Pairs<Prelu>;
-  if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32)
+  auto activation = fusedActivation(site);
+  auto range = clampRange<float>(activation, site.output());
+  if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || !range)
     return nullptr;
-  Run run = site.op.code == Op::POW ? forThisProcessor<Run>(runPlain<P>, runAvx2<P>, runAvx512<P>)
-                                    : forThisProcessor<Run>(runPlain<L>, runAvx2<L>, runAvx512<L>);
-  return fastKernel([run](Operands in, Operands out, pthreadpool_t threads) {
+  RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
+  return fastKernel([run, range = *range](Operands in, Operands out, pthreadpool_t threads) {
     auto loops = broadcasting<2>({in[0]->shape, in[1]->shape}, out[0]->shape);
     Loops<3>::Dim inner = loops.takeInner();
     // Long rows are taken apart for the threads.
@@ -188,7 +235,7 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
     loops.dims.push_back({blocks, {most * steps[0], most * steps[1], most * steps[2]}});
     loops.each(threads, [&](const Loops<3>::Steps &at, int64_t round) {
       run(dataOf<float>(*in[0]) + at[0], steps[0], dataOf<float>(*in[1]) + at[1], steps[1],
-          dataOf<float>(*out[0]) + at[2], std::min(most, inner.count - round % blocks * most));
+          dataOf<float>(*out[0]) + at[2], std::min(most, inner.count - round % blocks * most), range);
     });
     return true;
   });
@@ -226,6 +273,13 @@ llvm::ArrayRef<FastRow> fastMath() {
                                  {Op::SOFTMAX, alongRows},
                                  {Op::LOG_SOFTMAX, alongRows},
                                  {Op::L2_NORMALIZATION, alongRows},
+                                 {Op::ADD, ofTwo},
+                                 {Op::SUB, ofTwo},
+                                 {Op::MUL, ofTwo},
+                                 {Op::DIV, ofTwo},
+                                 {Op::MAXIMUM, ofTwo},
+                                 {Op::MINIMUM, ofTwo},
+                                 {Op::SQUARED_DIFFERENCE, ofTwo},
                                  {Op::POW, ofTwo},
                                  {Op::PRELU, ofTwo}};
   return rows;

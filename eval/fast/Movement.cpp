@@ -119,9 +119,12 @@ void moveStrided(Loops<2> loops, const uint8_t *from, uint8_t *to, int64_t size,
       return transpose(std::move(loops), found, inner, from, to, threads);
     }
   }
-  loops.each(threads, [=](const Loops<2>::Steps &at, int64_t) {
+  // Many pieces are taken apart for the threads.
+  int64_t most = std::max<int64_t>(1, (1 << 14) / piece), blocks = (inner.count + most - 1) / most;
+  loops.dims.push_back({blocks, {most * inner.steps[0], most * inner.steps[1]}});
+  loops.each(threads, [=](const Loops<2>::Steps &at, int64_t round) {
     copyPieces(from + at[0] * size, inner.steps[0] * size, to + at[1] * size, inner.steps[1] * size, piece,
-               inner.count);
+               std::min(most, inner.count - round % blocks * most));
   });
 }
 
