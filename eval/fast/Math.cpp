@@ -107,9 +107,9 @@ FUNCTION(Subtract, x - y)
 template <class F, bool Clamps> struct Pairs {
   [[gnu::always_inline]] static inline void run(const float *x, int64_t xStep, const float *y, int64_t yStep, float *to,
                                                 int64_t count, std::pair<float, float> range) {
-    auto [low, high] = range;
+    float low = range.first, high = range.second;
     // What is no number becomes the lower bound.
-    auto clamped = [ low, high ](float z) __attribute__((always_inline)) {
+    auto clamped = [low, high](float z) __attribute__((always_inline)) {
       float raised = z > low ? z : low;
       return Clamps ? raised < high ? raised : high : z;
     };
