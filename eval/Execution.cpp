@@ -79,7 +79,8 @@ private:
   llvm::SmallVector<Shape, 3> operandShapes;
 };
 
-Frame::Frame(const Plan &plan) : plan(plan), tensors(plan.slots.size()), heap(plan.slots.size()) {
+Frame::Frame(const Plan &plan)
+    : plan(plan), tensors(plan.slots.size()), outside(plan.slots.size()), heap(plan.slots.size()) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (plan.slots[i].shape)
       tensors[i].shape = *plan.slots[i].shape;
@@ -91,6 +92,8 @@ Frame::~Frame() = default;
 llvm::Expected<llvm::MutableArrayRef<uint8_t>> Execution::room(Frame &frame, const Step &step, unsigned result,
                                                                uint64_t bytes) {
   int slot = step.results[result];
+  if (llvm::MutableArrayRef<uint8_t> outside = frame.outside[slot]; outside.data() && outside.size() == bytes)
+    return outside;
   const Arena::Place &place = frame.arena().places[slot];
   if (place.offset >= 0 && bytes <= place.bytes)
     return llvm::MutableArrayRef<uint8_t>(frame.memory.data.get() + place.offset, static_cast<size_t>(bytes));

@@ -241,7 +241,26 @@ void Planner::inferShapes(Plan &plan) {
   plan.arrangeKnown(options.memoryLimit);
 }
 
+void Plan::findOnlyGivenOut() {
+  std::vector<int> uses(slots.size());
+  for (int slot : outputs)
+    if (slot >= 0)
+      ++uses[slot];
+  auto isRead = [&](int slot) {
+    if (slot >= 0)
+      uses[slot] = 2;
+  };
+  for (const Step &step : steps)
+    for (int slot : step.operands)
+      isRead(slot);
+  for (const Slot &slot : slots)
+    isRead(slot.sharedWith);
+  for (size_t i = 0; i < slots.size(); ++i)
+    slots[i].onlyGivenOut = uses[i] == 1 && slots[i].kind == Slot::Kind::Computed && slots[i].sharedWith < 0;
+}
+
 void Plan::arrangeKnown(uint64_t limit) {
+  findOnlyGivenOut();
   std::vector<Tensor> tensors;
   for (const Slot &slot : slots) {
     tensors.push_back(ShapeRun::stated(*slot.value));

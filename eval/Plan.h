@@ -18,6 +18,7 @@ struct Slot {
   std::optional<ConstantBytes> constant = std::nullopt;
   std::optional<Shape> shape = std::nullopt; ///< where it is known before a run
   int sharedWith = -1;                       ///< the slot in whose memory it lies; −1: its own
+  bool onlyGivenOut = false; ///< one output of the graph, that nothing reads and that shares memory with nothing
 };
 
 struct Step {
@@ -76,6 +77,7 @@ struct Plan {
   int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
 
 private:
+  void findOnlyGivenOut();
   Arrangement arrangement(llvm::ArrayRef<Tensor> tensors, uint64_t limit, std::vector<int> order) const;
 };
 

@@ -34,15 +34,15 @@ Turns::Turns() = default;
 Turns::~Turns() = default;
 Turns::Turns(Turns &&) noexcept = default;
 
-namespace {
-
-struct Entry {
+struct Session::Entry {
   std::string name; ///< of the signature; empty: subgraph 0 itself
   const Plan *plan = nullptr;
   std::vector<Port> inputs, outputs;
   llvm::SmallVector<int> results; ///< slots of the outputs
   bool once = true;               ///< nothing calls its graph
 };
+
+namespace {
 
 Port portOf(const Value &value, llvm::StringRef name) {
   Port port{name.str(), value.type, {}, value.isStatic() || !value.shape.empty(), &value};
@@ -161,9 +161,28 @@ struct Session::Compiled {
     return list;
   }
 
-  /// Runs and calls `take` with the outputs, which are gone afterwards.
+  /// Where the caller's memory can be a result's: nobody else sees that, and what it replaces is no input.
+  static void placeOutside(Frame &frame, const Entry &entry, const Wanted &memory, bool observed) {
+    for (size_t i = 0; i < entry.results.size(); ++i) {
+      if (entry.results[i] < 0)
+        continue;
+      llvm::MutableArrayRef<uint8_t> &place = frame.outside[entry.results[i]];
+      place = {};
+      if (observed || memory.empty() || !memory[i] || !frame.plan.slots[entry.results[i]].onlyGivenOut ||
+          reinterpret_cast<uintptr_t>(memory[i]->data()) % 8)
+        continue;
+      auto overlaps = [&](const Tensor &input) {
+        return input.storage.begin() < memory[i]->end() && memory[i]->begin() < input.storage.end();
+      };
+      if (llvm::none_of(frame.call.given, overlaps))
+        place = *memory[i];
+    }
+  }
+
+  /// Runs and calls `take` with the outputs, which are gone afterwards. `memory`: of outputs that are wanted there.
   llvm::Error run(const Entry &entry, llvm::ArrayRef<const TensorRef *> inputs, StateStore &store,
-                  const RunOptions &runOptions, llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
+                  const RunOptions &runOptions, const Wanted &memory,
+                  llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
     if (inputs.size() != entry.inputs.size())
       return evalError(ErrorCode::MissingInput, Phase::Run,
                        "the graph has " + llvm::Twine(entry.inputs.size()) + " inputs, given are " +
@@ -192,6 +211,7 @@ struct Session::Compiled {
         return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
       arguments.push_back(given[port - entry.inputs.begin()]);
     }
+    placeOutside(*frame, entry, memory, runOptions.observer || runOptions.part);
     std::unique_ptr<FastKernels> own;
     std::unique_ptr<FastKernels> &fast = runOptions.turns ? runOptions.turns->fast : own;
     if (!fast)
@@ -278,7 +298,7 @@ llvm::Expected<std::vector<NamedTensor>> Session::runList(llvm::ArrayRef<const T
   StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
   std::vector<NamedTensor> results;
   llvm::Error error =
-      compiled->run(**entry, inputs, store, options, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
+      compiled->run(**entry, inputs, store, options, {}, [&](llvm::ArrayRef<Tensor> outputs) -> llvm::Error {
         // Memory that is not used again goes back as it is copied: large outputs are not there twice.
         constexpr size_t piece = 1 << 20, few = 64;
         auto keep = [&](size_t first, size_t begin) {
@@ -330,21 +350,48 @@ llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const Run
   for (const auto &[name, memory] : outputs)
     if (llvm::none_of((*entry)->outputs, [&, &name = name](const Port &port) { return port.name == name; }))
       return evalError(ErrorCode::UnknownName, Phase::Run, "there is no output \"" + printable(name) + "\"");
+  Wanted wanted;
+  for (const Port &port : (*entry)->outputs) {
+    auto memory = outputs.find(port.name);
+    wanted.push_back(memory == outputs.end() ? nullptr : &memory->second);
+  }
+  return runEntry(**entry, *list, wanted, options);
+}
+
+llvm::Error Session::runInto(llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs, llvm::ArrayRef<TensorRef> inputs,
+                             const RunOptions &options) const {
+  auto entry = compiled->entry(options.signature);
+  if (!entry)
+    return entry.takeError();
+  if (outputs.size() != (*entry)->outputs.size())
+    return evalError(ErrorCode::UnknownName, Phase::Run,
+                     "the graph has " + llvm::Twine((*entry)->outputs.size()) + " outputs, wanted are " +
+                         llvm::Twine(outputs.size()));
+  Compiled::Given list;
+  for (const TensorRef &input : inputs)
+    list.push_back(&input);
+  Wanted wanted;
+  for (const auto &memory : outputs)
+    wanted.push_back(memory.data() ? &memory : nullptr);
+  return runEntry(**entry, list, wanted, options);
+}
+
+llvm::Error Session::runEntry(const Entry &entry, llvm::ArrayRef<const TensorRef *> inputs, const Wanted &outputs,
+                              const RunOptions &options) const {
   std::optional<State> fresh;
   StateStore &store = options.state ? *options.state->store : *fresh.emplace().store;
-  return compiled->run(**entry, *list, store, options, [&](llvm::ArrayRef<Tensor> made) -> llvm::Error {
-    // Nothing is written unless everything fits.
+  return compiled->run(entry, inputs, store, options, outputs, [&](llvm::ArrayRef<Tensor> made) -> llvm::Error {
+    // Nothing is copied unless everything fits.
     for (bool write : {false, true})
       for (size_t i = 0; i < made.size(); ++i) {
-        auto memory = outputs.find((*entry)->outputs[i].name);
-        if (memory == outputs.end())
+        if (!outputs[i])
           continue;
-        if (memory->second.size() != made[i].storage.size())
-          return portError(ErrorCode::BadOutput, Phase::Run, (*entry)->outputs[i],
+        if (outputs[i]->size() != made[i].storage.size())
+          return portError(ErrorCode::BadOutput, Phase::Run, entry.outputs[i],
                            "the buffer is not as large as the output", std::to_string(made[i].storage.size()),
-                           std::to_string(memory->second.size()));
-        if (write)
-          llvm::copy(made[i].storage, memory->second.begin());
+                           std::to_string(outputs[i]->size()));
+        if (write && outputs[i]->data() != made[i].storage.data())
+          llvm::copy(made[i].storage, outputs[i]->begin());
       }
     return llvm::Error::success();
   });
@@ -391,6 +438,7 @@ llvm::Expected<std::vector<Port>> Session::inferShapes(const Inputs &inputs, llv
 }
 
 llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
+  using Entry = Session::Entry;
   model.number();
   Session session;
   session.compiled = std::make_unique<Session::Compiled>(options);

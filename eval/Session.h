@@ -128,8 +128,13 @@ public:
   llvm::Expected<std::vector<NamedTensor>> run(const Inputs &inputs, const RunOptions &options = {}) const;
   /// The same with inputs in the order of inputs(); names may be empty or repeated.
   llvm::Expected<std::vector<NamedTensor>> run(llvm::ArrayRef<TensorRef> inputs, const RunOptions &options = {}) const;
-  /// Into the caller's memory, which must be as large as the outputs are; the error says how large that is.
+  /// Into the caller's memory, which must be as large as the outputs are; the error says how large that is. Operators
+  /// write there where nothing else reads their result, so it may have changed after an error, too.
   llvm::Error run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options = {}) const;
+  /// The same with inputs in the order of inputs() and memory in that of outputs(); an output without memory is not
+  /// wanted.
+  llvm::Error runInto(llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs, llvm::ArrayRef<TensorRef> inputs,
+                      const RunOptions &options = {}) const;
 
   /// Operators by what computed them in the last run, called subgraphs included; before any run, by what is going to.
   struct Coverage {
@@ -146,6 +151,10 @@ private:
   llvm::Expected<std::vector<NamedTensor>> runList(llvm::ArrayRef<const TensorRef *> inputs,
                                                    const RunOptions &options) const;
   struct Compiled;
+  struct Entry;
+  using Wanted = llvm::SmallVector<const llvm::MutableArrayRef<uint8_t> *, 16>; ///< null: not wanted
+  llvm::Error runEntry(const Entry &entry, llvm::ArrayRef<const TensorRef *> inputs, const Wanted &outputs,
+                       const RunOptions &options) const;
   std::unique_ptr<Compiled> compiled;
 };
 

@@ -82,6 +82,58 @@ subgraph @main(%x: f32[1,1,600000]) -> (%a, %s, %b, %x, %k, %c, %a) {
   }
 }
 
+/// Results are computed where the caller wants them, but not where that is seen: in a result that others read, in one
+/// that is given out twice, in an input that is read later.
+TEST(Outputs, AreComputedInTheCallersMemory) {
+  const char *text = R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,40]) -> (%a, %b, %c, %d, %c, %x) {
+  %s: i32[2] = const [8, 5]
+  %a: f32[1,40] = NEG(%x)
+  %b: f32[1,40] = ABS(%a)
+  %c: f32[1,40] = SIN(%x)
+  %d: f32[8,5] = RESHAPE(%a, %s)
+}
+)";
+  std::vector<float> numbers(40);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i) * 0.1f - 2;
+  for (Engine engine : {Engine::Reference, Engine::Fast}) {
+    CompileOptions options;
+    options.engine = engine;
+    Compiled c(text, options);
+    State state;
+    RunOptions kept;
+    kept.state = &state;
+    auto expected = c->run(List{floats({1, 40}, numbers)}, kept);
+    ASSERT_TRUE(bool(expected));
+    for (int overlapping : {-1, 1, 2}) { // this output and the input are the same memory
+      std::vector<float> input = numbers;
+      std::vector<std::vector<uint8_t>> memory;
+      std::vector<llvm::MutableArrayRef<uint8_t>> places;
+      for (const NamedTensor &output : *expected)
+        memory.emplace_back(output.tensor.bytes.size());
+      for (auto &bytes : memory)
+        places.push_back(bytes);
+      if (overlapping >= 0)
+        places[overlapping] = {reinterpret_cast<uint8_t *>(input.data()), input.size() * sizeof(float)};
+      places[5] = {}; // not wanted
+      ASSERT_FALSE(errorToBool(c->runInto(places, List{floats({1, 40}, input)}, kept)));
+      for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(places[i], llvm::ArrayRef<uint8_t>((*expected)[i].tensor.bytes)) << i << " " << overlapping;
+      EXPECT_EQ(memory[5], std::vector<uint8_t>(160));
+      places[1] = places[1].drop_back();
+      std::string refused = llvm::toString(c->runInto(places, List{floats({1, 40}, numbers)}, kept));
+      EXPECT_NE(refused.find("the buffer is not as large as the output"), std::string::npos) << refused;
+      // And not in memory that a run had before.
+      auto again = c->run(List{floats({1, 40}, numbers)}, kept);
+      ASSERT_TRUE(bool(again));
+      for (int i = 0; i < 6; ++i)
+        EXPECT_EQ((*again)[i].tensor.bytes, (*expected)[i].tensor.bytes);
+    }
+  }
+}
+
 TEST(State, VariableTensorsLiveInTheCallersState) {
   Compiled c(summing);
   State one, other;

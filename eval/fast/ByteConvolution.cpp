@@ -224,7 +224,7 @@ public:
       return false;
     Job<Result> now = job;
     now.inputExcess = inputZero + (job.flip ? 128 : 0);
-    now.image = windows.over(image);
+    now.image = windows.over(image, threads);
     now.result = result;
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;

@@ -110,8 +110,14 @@ template <class T, int Lanes> struct Vectors {
     }
   }
 
-  [[gnu::always_inline]] static void store(const Job<T> &job, const Weight<T> *weights, T *to, const Sum &sum) {
-    using Real = Vector<float>;
+  /// What every store needs: read once, for a result may lie where a job does, as far as a compiler knows.
+  using Real = Vector<float>;
+  struct Bounds {
+    Real low, high;
+  };
+  [[gnu::always_inline]] static Bounds bounds(const Job<T> &job) { return {job.low - Real{}, job.high - Real{}}; }
+  [[gnu::always_inline]] static void store(const Job<T> &job, const Bounds &bounds, const Weight<T> *weights, T *to,
+                                           const Sum &sum) {
     Vector<int32_t> whole;
     Real real, scale;
     if constexpr (isFloat<T>) {
@@ -122,9 +128,8 @@ template <class T, int Lanes> struct Vectors {
       convert(real, whole);
       real *= scale;
     }
-    const Real low = job.low - Real{}, high = job.high - Real{};
-    real = real > low ? real : low;
-    real = real < high ? real : high;
+    real = real > bounds.low ? real : bounds.low;
+    real = real < bounds.high ? real : bounds.high;
     if constexpr (isFloat<T>) {
       std::memcpy(to, &real, sizeof real);
     } else {
@@ -142,6 +147,8 @@ template <class V, int Pixels, class T>
                                         const int64_t *to, int64_t channel) {
   typename V::Sum start, sums[Pixels];
   V::start(job, weights, start);
+  const auto bounds = V::bounds(job);
+  T *result = job.result;
   const T *image[Pixels];
 #pragma GCC unroll 8
   for (int p = 0; p < Pixels; ++p) {
@@ -164,16 +171,18 @@ template <class V, int Pixels, class T>
   }
 #pragma GCC unroll 8
   for (int p = 0; p < Pixels; ++p)
-    V::store(job, weights, job.result + to[p] + channel, sums[p]);
+    V::store(job, bounds, weights, result + to[p] + channel, sums[p]);
 }
 
-/// The same of pixels side by side, whose whole windows of `Width` columns overlap: each place of the image is read
-/// once a row.
-template <class V, int Pixels, int Width, class T>
+/// The same of pixels side by side, whose whole windows of `Width` columns, `Stride` columns apart, overlap: each place
+/// of the image is read once a row.
+template <class V, int Pixels, int Width, int Stride, class T>
 [[gnu::always_inline]] inline void sliding(const Job<T> &job, const Weight<T> *weights, const int64_t *from,
                                            const int64_t *to, int64_t channel) {
   typename V::Sum start, sums[Pixels];
   V::start(job, weights, start);
+  const auto bounds = V::bounds(job);
+  T *result = job.result;
 #pragma GCC unroll 8
   for (int p = 0; p < Pixels; ++p)
     sums[p] = start;
@@ -183,6 +192,41 @@ template <class V, int Pixels, int Width, class T>
 #pragma GCC unroll 8
     for (int x = 0; x < Width; ++x)
       V::load(w[x], weights + (job.heads + y * Width + x) * V::lanes);
+#pragma GCC unroll 32
+    for (int place = 0; place < (Pixels - 1) * Stride + Width; ++place) {
+      typename V::Sum pixel;
+      V::pixel(pixel, image + place * job.depth);
+      V::keep(pixel);
+#pragma GCC unroll 8
+      for (int x = 0; x < Width; ++x)
+        if (place >= x && (place - x) % Stride == 0 && (place - x) / Stride < Pixels)
+          sums[(place - x) / Stride] += pixel * w[x];
+    }
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < Pixels; ++p)
+    V::store(job, bounds, weights, result + to[p] + channel, sums[p]);
+}
+
+/// The same of two rows of the result, for two windows of one stride share all rows of the image but two.
+template <class V, int Pixels, int Width, class T>
+[[gnu::always_inline]] inline void slidingPair(const Job<T> &job, const Weight<T> *weights, int64_t from,
+                                               const int64_t *upperTo, const int64_t *lowerTo, int64_t channel) {
+  typename V::Sum start, upper[Pixels], lower[Pixels], w[Width], before[Width];
+  V::start(job, weights, start);
+  const auto bounds = V::bounds(job);
+  T *result = job.result;
+#pragma GCC unroll 8
+  for (int p = 0; p < Pixels; ++p)
+    upper[p] = lower[p] = start;
+  auto line = [&](int64_t y, auto hasUpper, auto hasLower) __attribute__((always_inline)) {
+    const T *image = job.image + (from + channel + y * job.rowStep);
+#pragma GCC unroll 8
+    for (int x = 0; x < Width; ++x) {
+      before[x] = w[x];
+      if constexpr (hasUpper)
+        V::load(w[x], weights + (job.heads + y * Width + x) * V::lanes);
+    }
 #pragma GCC unroll 16
     for (int place = 0; place < Pixels + Width - 1; ++place) {
       typename V::Sum pixel;
@@ -190,23 +234,33 @@ template <class V, int Pixels, int Width, class T>
       V::keep(pixel);
 #pragma GCC unroll 8
       for (int x = 0; x < Width; ++x)
-        if (place >= x && place - x < Pixels)
-          sums[place - x] += pixel * w[x];
+        if (place >= x && place - x < Pixels) {
+          if constexpr (hasUpper)
+            upper[place - x] += pixel * w[x];
+          if constexpr (hasLower)
+            lower[place - x] += pixel * before[x];
+        }
     }
-  }
+  };
+  line(job.rowBegin, std::true_type(), std::false_type());
+  for (int64_t y = job.rowBegin + 1; y < job.rowEnd; ++y)
+    line(y, std::true_type(), std::true_type());
+  line(job.rowEnd, std::false_type(), std::true_type());
 #pragma GCC unroll 8
-  for (int p = 0; p < Pixels; ++p)
-    V::store(job, weights, job.result + to[p] + channel, sums[p]);
+  for (int p = 0; p < Pixels; ++p) {
+    V::store(job, bounds, weights, result + upperTo[p] + channel, upper[p]);
+    V::store(job, bounds, weights, result + lowerTo[p] + channel, lower[p]);
+  }
 }
 
 /// All channels of some pixels, a few at a time: what they read stays in the cache.
-template <class V, int Pixels, int Width = 0, class T>
+template <class V, int Pixels, int Width = 0, int Stride = 1, class T>
 [[gnu::always_inline]] inline void channels(const Job<T> &job, const int64_t *from, const int64_t *to) {
   const Weight<T> *weights = job.packed;
   for (int64_t channel = 0; channel < job.depth; channel += V::lanes, weights += V::lanes * job.rows()) {
     int64_t first = std::min(channel, job.depth - V::lanes);
     if constexpr (Width)
-      sliding<V, Pixels, Width>(job, weights, from, to, first);
+      sliding<V, Pixels, Width, Stride>(job, weights, from, to, first);
     else
       tile<V, Pixels>(job, weights, from, to, first);
   }
@@ -231,21 +285,33 @@ template <class T, class Each>
                                           Each each) {
   for (int64_t i = 0, end; i < count; i = end) {
     end = i + 1;
-    while (end < count && from[end] == from[end - 1] + job.depth && to[end] == to[end - 1] + job.depth)
+    while (end < count && from[end] == from[end - 1] + job.stride * job.depth && to[end] == to[end - 1] + job.depth)
       ++end;
     each(i, end);
   }
 }
 
-template <class V, int Width, class T>
+template <class V, int Width, int Stride, class T>
 [[gnu::always_inline]] inline void beside(const Job<T> &job, const int64_t *from, const int64_t *to, int64_t count) {
+  if (int64_t wide = count / 2;
+      V::lanes == 16 && Stride == 1 && count % 2 == 0 && wide >= 8 && from[wide] == from[0] + job.rowStep &&
+      from[wide - 1] == from[0] + (wide - 1) * job.depth && to[wide - 1] == to[0] + (wide - 1) * job.depth) {
+    for (int64_t i = 0; i < wide; i += 8) {
+      int64_t at = std::min(i, wide - 8);
+      const Weight<T> *weights = job.packed;
+      for (int64_t channel = 0; channel < job.depth; channel += V::lanes, weights += V::lanes * job.rows())
+        slidingPair<V, 8, Width>(job, weights, from[at], to + at, to + wide + at,
+                                 std::min(channel, job.depth - V::lanes));
+    }
+    return;
+  }
   rowsOf(
       job, from, to, count, [&](int64_t i, int64_t end) __attribute__((always_inline)) {
         if (end - i < 8)
           return apart<V>(job, from + i, to + i, end - i);
         for (; i < end; i += 8) {
           int64_t at = std::min(i, end - 8);
-          channels<V, 8, Width>(job, from + at, to + at);
+          channels<V, 8, Width, Stride>(job, from + at, to + at);
         }
       });
 }
@@ -270,14 +336,17 @@ template <class V, class T>
 
 template <class V, class T>
 [[gnu::always_inline]] inline void pixels(const Job<T> &job, const int64_t *from, const int64_t *to, int64_t count) {
-  bool isWhole =
-      job.stride == 1 && job.columnStep == job.depth && job.columnBegin == 0 && job.columnEnd == job.windowWidth;
+  bool isWhole = job.columnStep == job.depth && job.columnBegin == 0 && job.columnEnd == job.windowWidth;
   if (job.single)
     few<V>(job, from, to, count);
-  else if (isWhole && job.windowWidth == 3)
-    beside<V, 3>(job, from, to, count);
-  else if (isWhole && job.windowWidth == 5)
-    beside<V, 5>(job, from, to, count);
+  else if (isWhole && job.windowWidth == 3 && job.stride == 1)
+    beside<V, 3, 1>(job, from, to, count);
+  else if (isWhole && job.windowWidth == 3 && job.stride == 2)
+    beside<V, 3, 2>(job, from, to, count);
+  else if (isWhole && job.windowWidth == 5 && job.stride == 1)
+    beside<V, 5, 1>(job, from, to, count);
+  else if (isWhole && job.windowWidth == 5 && job.stride == 2)
+    beside<V, 5, 2>(job, from, to, count);
   else
     apart<V>(job, from, to, count);
 }
@@ -331,6 +400,8 @@ public:
     windows.batch = x.dim(0);
     windows.depth = windows.resultDepth = job.depth;
     windows.set(conv.axis(x, y, 0), conv.axis(x, y, 1));
+    windows.pairs =
+        lanes == 16 && job.depth >= lanes && job.stride == 1 && windows.vertical.stride == windows.vertical.dilation;
     Job<T> now = job;
     now.image = dataOf<T>(x);
     now.result = dataOf<T>(*out[0]);

@@ -14,12 +14,35 @@ struct Job {
   int64_t depth, resultDepth, windowWidth, taps; ///< taps: elements of a window
   int64_t rowStep, columnStep;                   ///< in the image, from one place of a window to the next
   float low, high;
+
+  /// Where a vector of channels begins. The last one may within the one before it, so that it is stored whole.
+  int64_t place(int64_t channel, int64_t lanes) const {
+    return std::max<int64_t>(0, std::min(channel, resultDepth - lanes));
+  }
 };
 
 /// A part of all windows of a tile, and the channels of the result that are wanted: from a multiple of two vectors on.
 struct Part {
-  int64_t rowBegin, rowEnd, columnBegin, columnEnd, firstChannel, endChannel;
+  int64_t rowBegin, rowEnd, firstChannel, endChannel;
+  int64_t pieces, length;   ///< of a row of the window: what lies side by side in the image
+  int64_t start, skipped;   ///< the first element, in the image and in the window
+  int64_t nextRow, between; ///< from a row's last piece to the next row, in the image and in the window
 };
+
+Part partOf(const Job &job, const Interval &rows, const Interval &columns, int64_t firstChannel, int64_t endChannel) {
+  bool together = job.columnStep == job.depth; // neighbours in a row of the image are neighbours in memory
+  int64_t width = columns.end - columns.begin, pieces = together ? std::min<int64_t>(1, width) : width;
+  return {rows.begin,
+          rows.end,
+          firstChannel,
+          endChannel,
+          pieces,
+          together ? width * job.depth : job.depth,
+          rows.begin * job.rowStep + columns.begin * job.columnStep,
+          (rows.begin * job.windowWidth + columns.begin) * job.depth,
+          job.rowStep - std::max<int64_t>(0, pieces - 1) * job.columnStep,
+          (job.windowWidth - width) * job.depth};
+}
 
 /// The first `count` numbers.
 template <class V> [[gnu::always_inline]] inline void storeSome(float *to, const V &numbers, int64_t count) {
@@ -45,11 +68,15 @@ template <class V> [[gnu::always_inline]] inline void storeSome(float *to, const
   pieceOf(std::integral_constant<int64_t, 1>());
 }
 
-/// `Rows` pixels times `Wide` vectors of channels; `weights` are those of these channels, behind their bias.
+/// `Rows` pixels times `Wide` vectors of channels from `channel` on; `weights` are those of these channels, behind
+/// their bias.
 template <class V, int Rows, int Wide>
 [[gnu::always_inline]] inline void tile(const Job &job, const Part &part, const float *weights, const int64_t *from,
-                                        const int64_t *to, int64_t channels) {
-  constexpr int64_t lanes = lanesOf<V>;
+                                        const int64_t *to, int64_t channel) {
+  constexpr int64_t lanes = lanesOf<V>, step = Wide * lanes;
+  float *results[Wide];
+  for (int v = 0; v < Wide; ++v)
+    results[v] = job.result + job.place(channel + v * lanes, lanes);
   V sums[Rows][Wide];
   for (int v = 0; v < Wide; ++v) {
     V bias;
@@ -58,20 +85,16 @@ template <class V, int Rows, int Wide>
     for (int r = 0; r < Rows; ++r)
       sums[r][v] = bias;
   }
-  weights += Wide * lanes;
-  // Neighbours in a row of the image are neighbours in memory.
-  bool together = job.columnStep == job.depth;
-  int64_t pieces = together ? 1 : part.columnEnd - part.columnBegin;
-  int64_t length = together ? (part.columnEnd - part.columnBegin) * job.depth : job.depth;
-  for (int64_t y = part.rowBegin; y < part.rowEnd; ++y)
-    for (int64_t piece = 0; piece < pieces; ++piece) {
-      int64_t x = part.columnBegin + piece;
-      const float *left[Rows];
+  weights += step;
+  const float *left[Rows], *right = weights + part.skipped * step;
 #pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r)
-        left[r] = job.image + (from[r] + y * job.rowStep + x * job.columnStep);
-      const float *right = weights + (y * job.windowWidth + x) * job.depth * (Wide * lanes);
-      for (int64_t k = 0; k < length; ++k, right += Wide * lanes) {
+  for (int r = 0; r < Rows; ++r) {
+    left[r] = job.image + (from[r] + part.start);
+    asm("" : "+r"(left[r])); // not as distances from each other, which take more registers
+  }
+  for (int64_t y = part.rowBegin; y < part.rowEnd; ++y, right += part.between * step)
+    for (int64_t piece = 1; piece <= part.pieces; ++piece) {
+      for (int64_t k = 0; k < part.length; ++k, right += step) {
         V b[Wide];
 #pragma GCC unroll 2
         for (int v = 0; v < Wide; ++v)
@@ -84,6 +107,10 @@ template <class V, int Rows, int Wide>
             sums[r][v] += a * b[v];
         }
       }
+      int64_t next = piece < part.pieces ? job.columnStep : part.nextRow;
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r)
+        left[r] += next;
     }
   const V low = job.low - V{}, high = job.high - V{};
 #pragma GCC unroll 8
@@ -93,51 +120,59 @@ template <class V, int Rows, int Wide>
       V sum = sums[r][v];
       sum = sum > low ? sum : low;
       sum = sum < high ? sum : high;
-      if (channels > v * lanes)
-        storeSome<V>(job.result + to[r] + v * lanes, sum, channels - v * lanes);
+      if (Wide > 1 || job.resultDepth >= lanes)
+        store(results[v] + to[r], sum);
+      else
+        storeSome<V>(results[v] + to[r], sum, job.resultDepth);
     }
 }
 
-/// Channels of up to 64 pixels: weights are read once for all of them.
-template <class V, int Most>
-[[gnu::always_inline]] inline void pixels(const Job &job, const Part &part, const int64_t *from, const int64_t *to,
-                                          int64_t count) {
-  constexpr int64_t lanes = lanesOf<V>;
-  int64_t tiles = (count + Most - 1) / Most;
-  const float *weights = job.packed + part.firstChannel * (job.taps + 1);
-  int64_t places[Windows::most];
-  for (int64_t first = part.firstChannel; first < part.endChannel;) {
-    int64_t channels = job.resultDepth - first, wide = channels > lanes ? 2 : 1;
-    for (int64_t i = 0; i < count; ++i)
-      places[i] = to[i] + first;
-    for (int64_t t = 0; t < tiles; ++t) {
-      int64_t begin = count * t / tiles, rows = count * (t + 1) / tiles - begin;
-#define TILE(Rows)                                                                                                     \
-  case Rows:                                                                                                           \
-    if (wide == 2)                                                                                                     \
-      tile<V, Rows, 2>(job, part, weights, from + begin, places + begin, channels);                                    \
-    else                                                                                                               \
-      tile<V, Rows, 1>(job, part, weights, from + begin, places + begin, channels);                                    \
-    break;
-      switch (rows) {
-        TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) default : if constexpr (Most == 8) {
-          switch (rows) { TILE(7) TILE(8) }
-        }
-      }
-#undef TILE
-    }
-    weights += wide * lanes * (job.taps + 1);
-    first += wide * lanes;
+using Tile = void (*)(const Job &, const Part &, const float *weights, const int64_t *from, const int64_t *to,
+                      int64_t channel);
+// Functions of their own, so that each has all registers.
+struct Avx2 {
+  using Vector = Vector8;
+  template <int Rows, int Wide>
+  [[gnu::noinline]] ORIGO_AVX2 static void run(const Job &job, const Part &part, const float *weights,
+                                               const int64_t *from, const int64_t *to, int64_t channel) {
+    tile<Vector, Rows, Wide>(job, part, weights, from, to, channel);
   }
-}
+};
+struct Avx512 {
+  using Vector = Vector16;
+  template <int Rows, int Wide>
+  [[gnu::noinline]] ORIGO_AVX512 static void run(const Job &job, const Part &part, const float *weights,
+                                                 const int64_t *from, const int64_t *to, int64_t channel) {
+    tile<Vector, Rows, Wide>(job, part, weights, from, to, channel);
+  }
+};
 
-using Pixels = void (*)(const Job &, const Part &, const int64_t *, const int64_t *, int64_t);
-ORIGO_AVX2 void pixelsAvx2(const Job &job, const Part &part, const int64_t *from, const int64_t *to, int64_t count) {
-  pixels<Vector8, 6>(job, part, from, to, count);
+struct Tiles {
+  int64_t lanes, most; ///< most: rows of one
+  Tile at[2][8];       ///< by `Wide - 1`, `Rows - 1`
+};
+template <class For, int... Rows> constexpr Tiles tilesOf(std::integer_sequence<int, Rows...>) {
+  return {lanesOf<typename For::Vector>,
+          sizeof...(Rows),
+          {{&For::template run<Rows + 1, 1>...}, {&For::template run<Rows + 1, 2>...}}};
 }
-ORIGO_AVX512 void pixelsAvx512(const Job &job, const Part &part, const int64_t *from, const int64_t *to,
-                               int64_t count) {
-  pixels<Vector16, 8>(job, part, from, to, count);
+constexpr Tiles tilesAvx2 = tilesOf<Avx2>(std::make_integer_sequence<int, 6>());
+constexpr Tiles tilesAvx512 = tilesOf<Avx512>(std::make_integer_sequence<int, 8>());
+
+/// Channels of some pixels: weights are read once for all of them.
+void pixels(const Tiles &tiles, const Job &job, const Part &part, const int64_t *from, const int64_t *to,
+            int64_t count) {
+  int64_t groups = (count + tiles.most - 1) / tiles.most;
+  const float *weights = job.packed + part.firstChannel * (job.taps + 1);
+  for (int64_t first = part.firstChannel; first < part.endChannel;) {
+    int64_t wide = job.resultDepth - first > tiles.lanes ? 2 : 1;
+    for (int64_t g = 0; g < groups; ++g) {
+      int64_t begin = count * g / groups, rows = count * (g + 1) / groups - begin;
+      tiles.at[wide - 1][rows - 1](job, part, weights, from + begin, to + begin, first);
+    }
+    weights += wide * tiles.lanes * (job.taps + 1);
+    first += wide * tiles.lanes;
+  }
 }
 
 class Convolution : public FastKernel {
@@ -159,24 +194,26 @@ public:
     const float *filter = dataOf<float>(*conv.filter), *bias = conv.bias ? dataOf<float>(*conv.bias) : nullptr;
     for (int64_t first = 0; first < job.resultDepth;) {
       int64_t block = job.resultDepth - first > lanes ? 2 * lanes : lanes;
-      int64_t count = std::min(block, job.resultDepth - first);
-      for (int64_t c = 0; c < block; ++c)
-        *to++ = bias && c < count ? bias[first + c] : 0;
-      if (count < block)
-        std::fill_n(to, block * job.taps, 0.0f);
-      // A line of the cache of each channel at a time.
-      for (int64_t begin = 0; begin < job.taps; begin += 16)
+      if (job.resultDepth < lanes)
+        std::fill_n(to, block * (job.taps + 1), 0.0f);
+      for (int64_t v = 0; v < block; v += lanes) {
+        int64_t place = job.place(first + v, lanes), count = std::min(lanes, job.resultDepth);
         for (int64_t c = 0; c < count; ++c)
-          for (int64_t k = begin; k < std::min(begin + 16, job.taps); ++k)
-            to[k * block + c] = filter[(first + c) * job.taps + k];
-      to += block * job.taps;
+          to[v + c] = bias ? bias[place + c] : 0;
+        // A line of the cache of each channel at a time.
+        for (int64_t begin = 0; begin < job.taps; begin += 16)
+          for (int64_t c = 0; c < count; ++c)
+            for (int64_t k = begin; k < std::min(begin + 16, job.taps); ++k)
+              to[(k + 1) * block + v + c] = filter[(place + c) * job.taps + k];
+      }
+      to += block * (job.taps + 1);
       first += block;
     }
     job.packed = reinterpret_cast<const float *>(packed.data.get());
   }
 
   bool run(Operands in, Operands out, pthreadpool_t threads) override {
-    static const Pixels compute = forThisProcessor<Pixels>(nullptr, pixelsAvx2, pixelsAvx512);
+    const Tiles &tiles = lanes == 16 ? tilesAvx512 : tilesAvx2;
     const Tensor &x = *in[0], &y = *out[0];
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
       return false;
@@ -190,14 +227,15 @@ public:
     }
     if (!windows.arrange(vertical, horizontal, x.dim(0), 0))
       return false;
-    now.image = windows.over(dataOf<float>(x));
+    now.image = windows.over(dataOf<float>(x), threads);
     now.result = dataOf<float>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
     auto channels = [&](pthreadpool_t helpers, int64_t first, int64_t end) {
       windows.each(helpers, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
                                 int64_t count) {
-        compute(now, {rows.begin, rows.end, columns.begin, columns.end, first, end}, from, to, count);
+        Part part = partOf(now, rows, columns, first, end);
+        pixels(tiles, now, part, from, to, count);
       });
     };
     // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part
@@ -232,7 +270,8 @@ private:
 std::unique_ptr<FastKernel> floatConvolution(const Conv &conv, std::pair<float, float> range) {
   if (processor() == Processor::Plain || conv.groups != 1)
     return nullptr;
-  return std::make_unique<Convolution>(conv, range, processor() >= Processor::Avx512 ? 16 : 8);
+  bool wide = processor() >= Processor::Avx512 && conv.groupOut > 8;
+  return std::make_unique<Convolution>(conv, range, wide ? 16 : 8);
 }
 
 } // namespace origo::eval

@@ -44,7 +44,7 @@ public:
       const Loops *loops;
       F *f;
     } task{this, &f};
-    int64_t rounds = count(), parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4;
+    int64_t rounds = count(), parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads));
     if (rounds == 0)
       return;
     pthreadpool_parallelize_1d_tile_1d(

@@ -40,11 +40,13 @@ struct WindowAxis {
 /// image: a kernel need not know of padding.
 class Windows {
 public:
-  /// Pixels that a kernel gets at once, at most.
-  static constexpr int64_t most = 64;
+  /// Pixels that a kernel gets at once, at most, and if not in pairs of rows.
+  static constexpr int64_t most = 512, atOnce = 64;
 
   WindowAxis vertical = {}, horizontal = {};
   int64_t batch = 0, depth = 0, resultDepth = 0;
+  bool pairs = false; ///< the kernel gets rows of the result by two, where they are neither narrow nor longer than half
+                      ///< of `most`
 
   /// Allocates only where these are others than before.
   void set(const WindowAxis &newVertical, const WindowAxis &newHorizontal) {
@@ -68,22 +70,37 @@ public:
   }
 
   /// `body(rows, columns, from, to, count)`: windows of such a part, where they begin in the image (and may lie before
-  /// it) and where their results are, counted in elements.
+  /// it) and where their results are, counted in elements. Threads divide the result as it lies in memory, each gets
+  /// one part, as in other operators: what a thread has computed, it reads again. From the cache of another
+  /// processor that takes longer than work is unevenly divided.
   template <class Body> void each(pthreadpool_t threads, const Body &body) const {
-    int64_t all = batch * vertical.result * horizontal.result;
-    int64_t parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) * 4 : 1;
-    int64_t tile = std::max<int64_t>(8, ((all + parts - 1) / parts + 7) / 8 * 8); // kernels take eight at once
+    int64_t rowsOfAll = batch * vertical.result, width = horizontal.result;
+    int64_t parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) : 1;
+    // Where all windows of a row have the same part, rows need not be whole.
+    bool whole = columns.size() > 1 && (rowsOfAll % parts == 0 || rowsOfAll >= 4 * parts);
+    int64_t unit = whole ? width : 1, all = rowsOfAll * width / unit, tile = (all + parts - 1) / parts;
+    if (!whole)
+      tile = std::max<int64_t>(8, (tile + 7) / 8 * 8); // kernels take eight at once
     auto run = [&](size_t begin, size_t count) {
-      // In the order of the regions, each with its pixels row by row.
-      int64_t skipped = 0, first = static_cast<int64_t>(begin), end = first + static_cast<int64_t>(count);
+      int64_t first = static_cast<int64_t>(begin) * unit, end = first + static_cast<int64_t>(count) * unit, skipped = 0;
       for (int64_t image = 0; image < batch; ++image)
-        for (const Interval &row : rows)
+        for (const Interval &row : rows) {
+          int64_t pixels = row.count * width, from = std::max<int64_t>(0, first - skipped),
+                  to = std::min(pixels, end - skipped);
+          skipped += pixels;
+          if (from >= to)
+            continue;
+          // In the order of the columns' parts.
+          Interval some = whole ? Interval{row.first + from / width, (to - from) / width, row.begin, row.end} : row;
+          if (whole)
+            from = 0, to = some.count * width;
+          int64_t passed = 0;
           for (const Interval &column : columns) {
-            int64_t pixels = row.count * column.count;
-            if (skipped < end && skipped + pixels > first)
-              walk(image, row, column, std::max<int64_t>(0, first - skipped), std::min(pixels, end - skipped), body);
-            skipped += pixels;
+            int64_t here = some.count * column.count;
+            walk(image, some, column, std::max<int64_t>(0, from - passed), std::min(here, to - passed), body);
+            passed += here;
           }
+        }
     };
     parallelFor(threads, static_cast<size_t>(all), static_cast<size_t>(tile), run, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
   }
@@ -98,7 +115,9 @@ private:
     int64_t y = first / column.count, x = first % column.count;
     while (first < end) {
       // Evenly, so that no kernel gets a few last ones.
-      int64_t groups = (end - first + most - 1) / most, count = (end - first + groups - 1) / groups;
+      int64_t groups = (end - first + atOnce - 1) / atOnce, count = (end - first + groups - 1) / groups;
+      if (pairs && column.count >= 8 && 2 * column.count <= most && x == 0)
+        count = std::min(2 * column.count, end - first);
       for (int64_t i = 0; i < count;) {
         int64_t atY = row.first + y, atX = column.first + x, end = std::min(count, i + column.count - x);
         int64_t nextFrom = ((image * vertical.image + atY * vertical.stride - vertical.before) * horizontal.image +
@@ -147,16 +166,19 @@ public:
   }
 
   /// The images as windows are over them.
-  const T *over(const T *image) {
+  const T *over(const T *image, pthreadpool_t threads) {
     if (!surrounded.data)
       return image;
     auto *to = reinterpret_cast<T *>(surrounded.data.get());
-    const auto &[tall, wide] = asked;
-    int64_t row = wide.image * depth;
-    for (int64_t b = 0; b < batch; ++b)
-      for (int64_t y = 0; y < tall.image; ++y, image += row)
-        std::copy_n(image, row,
-                    to + ((b * vertical.image + tall.before + y) * horizontal.image + wide.before) * depth);
+    int64_t tall = asked[0].image, top = asked[0].before, left = asked[1].before, row = asked[1].image * depth;
+    int64_t all = batch * tall, parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) : 1;
+    parallelFor(threads, static_cast<size_t>(all), static_cast<size_t>((all + parts - 1) / parts),
+                [&](size_t first, size_t count) {
+                  for (auto y = static_cast<int64_t>(first), end = y + static_cast<int64_t>(count); y < end; ++y)
+                    std::copy_n(image + y * row, row,
+                                to +
+                                    (((y / tall) * vertical.image + top + y % tall) * horizontal.image + left) * depth);
+                });
     return to;
   }
 
