@@ -156,6 +156,8 @@ TEST(FastWindows, DepthwiseConvolutionsOfBytes) {
           for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
             agreeInBytes({{11, 13, 24}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agreeInBytes({{80, 70, 12}, 0, 3, 3}, true);
+  for (int size : {3, 5})
+    agreeInBytes({{21, 45, 24}, 0, size, size, 2, 1, "SAME", "RELU"}, true);
 }
 
 TEST(FastWindows, DepthwiseConvolutions) {
@@ -170,6 +172,9 @@ TEST(FastWindows, DepthwiseConvolutions) {
             for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
               agree({{11, 13, depth}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agree({{80, 70, 12}, 0, 3, 3, 1, 1, "SAME", "NONE"}, true);
+  for (int size : {3, 5})
+    agree({{21, 45, 24}, 0, size, size, 2, 1, "SAME", "RELU"}, true); // places that neighbours of a stride share
+  agree({{7, 300, 16}, 0, 3, 3, 1, 1, "VALID", "NONE"}, true);        // rows too long for pairs
 }
 
 /// The steps whose work a convolution does.
