@@ -71,6 +71,8 @@ public:
   bool has(Trait trait) const { return op->info() && op->info()->has(trait); }
   unsigned operandCount() const { return op->numOperands(); }
   llvm::StringRef resultName() const { return op->result()->name; }
+  /// It does no work of the source.
+  bool isSynthetic() const { return op->synthetic; }
   unsigned resultCount() const { return static_cast<unsigned>(op->results().size()); }
   Tensor operand(unsigned i) const { return Tensor(op->operand(i)); }
   Tensor result(unsigned i = 0) const { return Tensor(op->result(i)); }

@@ -288,11 +288,6 @@ std::optional<Expr> Match::shift() const {
   return known == rewriter.plan->shifts.end() ? std::nullopt : std::optional(learnedList(known->second));
 }
 
-bool Match::isOneOfSeveralReaders() const {
-  const StoragePlan::Reach *known = reachPlanned();
-  return known && known->allReaders;
-}
-
 std::optional<Expr> Match::weightsOfAllReaders() {
   const StoragePlan::Reach *known = reachPlanned();
   if (!known || !known->allReaders || llvm::any_of(known->allReaders->parents, [](Value *v) { return v->erased(); }))

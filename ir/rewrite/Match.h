@@ -129,7 +129,6 @@ public:
   /// nobody looked, or the root alone reads it, or others do that are not linear. Their weights count as operands of
   /// what is consumed.
   std::optional<Expr> weightsOfAllReaders();
-  bool isOneOfSeveralReaders() const;
   /// A list of what each channel of the root's first operand is to be less by. None: nothing.
   std::optional<Expr> shift() const;
   /// How much of it the weights are to take over.

@@ -19,13 +19,14 @@ static std::optional<Expr> smooth(Match &m, Expr, Expr v) {
 /// linear(x · s, V) → linear(x, V · s), for the other readers of what was divided.
 static Rule takeBack() {
   auto x = any(), s = constant();
-  auto second = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {x * s}).mayActivate();
+  auto product = x * s;
+  auto second = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {product}).mayActivate();
   return {"take-back", "not a linear operator of a product", second, [=](Match &m) {
             Linear linear;
             if (const char *why = readLinear(m.root(), linear))
               return decline(why);
-            if (!m.isOneOfSeveralReaders())
-              return decline("it is not one of several linear operators that read the same");
+            if (!m.op(product).isSynthetic())
+              return decline("the product was there before");
             if (linear.filter.isShared())
               return decline("a filter has other users, for whom it would have to stay");
             if (!m[x].isFloat() || m[s].rank() != 1 || !m[x].hasShapeOf(m.root().operand(0)) ||
@@ -42,12 +43,13 @@ static Rule takeBack() {
 Pass SmoothChannels() {
   return {"smooth-channels",
           "g(relu(f(x, W, b)), V) -> g(relu(f(x, W/s, b/s)), V*s), s = reach^a / max|V|^(1-a) by channel, where "
-          "records tell "
-          "how far each channel goes; V of all that read it",
+          "records tell how far each channel goes; V of all that read it; f may be what a norm ends in, x * W + b or "
+          "x * W",
           Phase::Quantize,
           false,
           {},
-          {balancedChannels(smooth), balancedForAll(smooth), takeBack()}};
+          // What was divided is taken back before it is taken for what a norm ends in.
+          {takeBack(), balancedChannels(smooth, true), balancedForAll(smooth)}};
 }
 
 } // namespace origo
