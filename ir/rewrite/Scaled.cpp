@@ -16,7 +16,8 @@ static bool isScaling(const llvm::SmallVectorImpl<Step> &steps, int axis) {
 }
 
 /// By what each channel of a created operator's result is multiplied, compared to that of `original`; null: it is not
-/// known to be that. f(x, W·s, b·s) is f(x, W, b)·s, also behind a RELU, for s > 0; so is min(x·s, c·s).
+/// known to be that. f(x, W·s, b·s) is f(x, W, b)·s, also behind a RELU, for s > 0; so are min(x·s, c·s) and
+/// x·s + c·s.
 const Step *Build::factorsOf(const Created &item, Operator *&original) const {
   const Operator &op = *item.op;
   auto scaling = [&](const Value *constant, const Value *of, int axis) -> const Step * {
@@ -44,6 +45,22 @@ const Step *Build::factorsOf(const Created &item, Operator *&original) const {
     for (size_t i = 0; isClamp && i < bounds->size(); ++i)
       isClamp = std::fabs((*bounds)[i] - 6 * by->factors[i]) <= 1e-5f * (*bounds)[i];
     return isClamp ? by : nullptr;
+  }
+  if (item.originals.size() == 1 && (op.code == Op::MUL || op.code == Op::ADD)) { // by a constant
+    const Step *before = nullptr;
+    const Value *x = op.operand(0);
+    if (op.code == Op::ADD) {
+      const Created *input = maker(x);
+      before = input ? factorsOf(*input, original) : nullptr;
+      if (!before || activationOf(*input->op) != Activation::NONE || activationOf(*original) != Activation::NONE)
+        return nullptr;
+      x = original->result();
+    }
+    original = item.originals[0];
+    unsigned at = original->operand(0) == x ? 1 : 0;
+    const Value *own = original->operand(at);
+    const Step *by = original->operand(1 - at) == x ? scaling(op.operand(1), own, own->rank() - 1) : nullptr;
+    return !before || equal(by, before) ? by : nullptr;
   }
   if (item.originals.size() != 1 ||
       (op.code != Op::CONV_2D && op.code != Op::DEPTHWISE_CONV_2D && op.code != Op::FULLY_CONNECTED))
