@@ -204,13 +204,14 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       step.fast = static_cast<int>(kernels.entries.size());
       kernels.entries.push_back(std::move(*entry));
       kernels.packedBytes += bytes;
-      // Packed weights are not read again: together with the file they would be in memory twice.
-      if ((unpacked += bytes) >= uint64_t(1) << 20) {
+      // Packed weights are not read again: together with the file they would be in memory twice. The more there are, the
+      // less often that is said.
+      if ((unpacked += bytes) >= (uint64_t(1) << 18) + kernels.packedBytes / 16) {
         step.op->subgraph()->model().restFiles();
         unpacked = 0;
       }
     }
-    if (unpacked >= uint64_t(1) << 18)
+    if (unpacked >= uint64_t(1) << 16)
       plan.graph->model().restFiles();
     if (changed)
       plan.arrangeKnown(memoryLimit);
