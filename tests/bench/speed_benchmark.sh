@@ -9,8 +9,8 @@
 # THREADS=1, OPTIMISE=1 (both engines get what circle2circle -O1 makes of the file; how many times faster it is than the file as it is,
 # on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
-# "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each beyond those of the same program on
-# SMALL, a model of one operator.
+# "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each the least of FIRSTS=25, or of as many
+# as two seconds have room for, beyond those of the same program on SMALL, a model of one operator.
 set -uo pipefail
 usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]"
 bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:-}
@@ -37,10 +37,10 @@ litert() { # MODEL RUNS
   timeout 300 node --no-liftoff "$oracle/tflite-oracle.mjs" "$1" --seed 1 --kernels xnnpack --repeat "$2" 2>/dev/null |
     sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
 }
-# Seconds of processor time and KiB of a whole process: the least of 25, or of as many as two seconds have room for.
+# Seconds of processor time and KiB of a whole process.
 process() { # COMMAND...
   local began=$SECONDS
-  for ((i = 0; i < 25 && (i < 3 || SECONDS - began < 2); ++i)); do
+  for ((i = 0; i < ${FIRSTS:-25} && (i < 3 || SECONDS - began < 2); ++i)); do
     "$bin/measure" 300 16000 "$@"
   done | awk '{ if (!t || $1 < t) t = $1; if (!m || $2 < m) m = $2 } END { print t + 0, m + 0 }'
 }
