@@ -163,19 +163,17 @@ struct Session::Compiled {
 
   /// Where the caller's memory can be a result's: nobody else sees that, and what it replaces is no input.
   static void placeOutside(Frame &frame, const Entry &entry, const Wanted &memory, bool observed) {
-    for (size_t i = 0; i < entry.results.size(); ++i) {
-      if (entry.results[i] < 0)
-        continue;
-      llvm::MutableArrayRef<uint8_t> &place = frame.outside[entry.results[i]];
-      place = {};
-      if (observed || memory.empty() || !memory[i] || !frame.plan.slots[entry.results[i]].onlyGivenOut ||
+    frame.outside.assign(frame.outside.size(), {}); // that of the last run may be gone
+    for (size_t i = 0; i < memory.size(); ++i) {
+      int slot = entry.results[i];
+      if (observed || !memory[i] || slot < 0 || !frame.plan.slots[slot].onlyGivenOut ||
           reinterpret_cast<uintptr_t>(memory[i]->data()) % 8)
         continue;
       auto overlaps = [&](const Tensor &input) {
         return input.storage.begin() < memory[i]->end() && memory[i]->begin() < input.storage.end();
       };
       if (llvm::none_of(frame.call.given, overlaps))
-        place = *memory[i];
+        frame.outside[slot] = *memory[i];
     }
   }
 
