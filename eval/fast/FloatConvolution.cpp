@@ -15,7 +15,8 @@ struct Job {
   int64_t rowStep, columnStep;                   ///< in the image, from one place of a window to the next
   float low, high;
 
-  /// Where a vector of channels begins. The last one may within the one before it, so that it is stored whole.
+  /// Where a vector of channels begins. The last one may within the one before it, so that it is stored whole; where
+  /// threads divide channels, two of them then store the same numbers there.
   int64_t place(int64_t channel, int64_t lanes) const {
     return std::max<int64_t>(0, std::min(channel, resultDepth - lanes));
   }
