@@ -18,8 +18,8 @@ struct Frame {
   const Plan &plan;
   Block memory; ///< of the arena
   std::vector<Tensor> tensors;
-  std::vector<llvm::MutableArrayRef<uint8_t>>
-      outside; ///< by slot: the caller's memory, where a result of this size is computed
+  /// By slot: the caller's memory, where a result of this size is computed.
+  std::vector<llvm::MutableArrayRef<uint8_t>> outside;
   std::vector<std::unique_ptr<StepContext>> contexts; ///< by step; null for control flow
   /// For the shapes of this run, where the plan does not know them.
   std::optional<Arena> own;

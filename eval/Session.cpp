@@ -356,13 +356,13 @@ llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const Run
   return runEntry(**entry, *list, wanted, options);
 }
 
-llvm::Error Session::runInto(llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs, llvm::ArrayRef<TensorRef> inputs,
+llvm::Error Session::runInto(llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs,
                              const RunOptions &options) const {
   auto entry = compiled->entry(options.signature);
   if (!entry)
     return entry.takeError();
   if (outputs.size() != (*entry)->outputs.size())
-    return evalError(ErrorCode::UnknownName, Phase::Run,
+    return evalError(ErrorCode::BadOutput, Phase::Run,
                      "the graph has " + llvm::Twine((*entry)->outputs.size()) + " outputs, wanted are " +
                          llvm::Twine(outputs.size()));
   Compiled::Given list;

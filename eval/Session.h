@@ -133,7 +133,7 @@ public:
   llvm::Error run(const Inputs &inputs, const Outputs &outputs, const RunOptions &options = {}) const;
   /// The same with inputs in the order of inputs() and memory in that of outputs(); an output without memory is not
   /// wanted.
-  llvm::Error runInto(llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs, llvm::ArrayRef<TensorRef> inputs,
+  llvm::Error runInto(llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs,
                       const RunOptions &options = {}) const;
 
   /// Operators by what computed them in the last run, called subgraphs included; before any run, by what is going to.

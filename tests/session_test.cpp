@@ -118,16 +118,21 @@ subgraph @main(%x: f32[1,40]) -> (%a, %b, %c, %d, %c, %x) {
       if (overlapping >= 0)
         places[overlapping] = {reinterpret_cast<uint8_t *>(input.data()), input.size() * sizeof(float)};
       places[5] = {}; // not wanted
-      ASSERT_FALSE(errorToBool(c->runInto(places, List{floats({1, 40}, input)}, kept)));
+      ASSERT_FALSE(errorToBool(c->runInto(List{floats({1, 40}, input)}, places, kept)));
       for (int i = 0; i < 5; ++i)
         EXPECT_EQ(places[i], llvm::ArrayRef<uint8_t>((*expected)[i].tensor.bytes)) << i << " " << overlapping;
       EXPECT_EQ(memory[5], std::vector<uint8_t>(160));
       places[1] = places[1].drop_back();
-      std::string refused = llvm::toString(c->runInto(places, List{floats({1, 40}, numbers)}, kept));
+      std::string refused = llvm::toString(c->runInto(List{floats({1, 40}, numbers)}, places, kept));
       EXPECT_NE(refused.find("the buffer is not as large as the output"), std::string::npos) << refused;
+      EXPECT_TRUE(errorToBool(c->runInto(List{floats({1, 40}, numbers)}, llvm::ArrayRef(places).drop_back(), kept)));
       // And not in memory that a run had before.
+      for (auto &bytes : memory)
+        bytes.assign(bytes.size(), 7);
       auto again = c->run(List{floats({1, 40}, numbers)}, kept);
       ASSERT_TRUE(bool(again));
+      for (auto &bytes : memory)
+        EXPECT_EQ(bytes, std::vector<uint8_t>(bytes.size(), 7));
       for (int i = 0; i < 6; ++i)
         EXPECT_EQ((*again)[i].tensor.bytes, (*expected)[i].tensor.bytes);
     }
