@@ -348,8 +348,10 @@ TEST(FastOperators, Reductions) {
 TEST(FastOperators, FunctionsOfFloats) {
   for (const char *shape : {"[]", "[1]", "[5,7]", "[3,5000]"}) {
     std::string x = std::string("%x: f32") + shape;
-    for (const char *op : {"COS", "EXP", "LOG", "RSQRT", "SIGN", "SIN", "TANH", "SQRT"})
+    for (const char *op : {"COS", "EXP", "LOG", "RSQRT", "SIGN", "SIN", "TANH", "SQRT", "ABS", "CEIL", "FLOOR", "ROUND", "NEG",
+                           "SQUARE", "HARD_SWISH", "ELU", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"})
       agree({x, "", std::string("%y: f32 = ") + op + "(%x)"}, 1e-5, 2);
+    agree({x, "", "%y: f32 = LEAKY_RELU(%x) {alpha=0.3}"}, 1e-5, 2);
     agree({x, "", "%y: f32 = GELU(%x) {approximate=false}"}, 1e-5, 2);
     agree({x, "", "%y: f32 = GELU(%x) {approximate=true}"}, 1e-5, 2);
   }
@@ -367,7 +369,7 @@ TEST(FastOperators, FunctionsOfFloats) {
 TEST(FastOperators, NumbersThatAreNone) {
   const char *numbers = "%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, "
                         "88.8, -88, 1e4, 20, -20]";
-  for (const char *op : {"EXP", "LOG", "RSQRT", "TANH", "SIN", "COS"}) {
+  for (const char *op : {"EXP", "LOG", "RSQRT", "TANH", "SIN", "COS", "SQRT", "ABS", "CEIL", "FLOOR", "ROUND", "NEG", "SQUARE"}) {
     auto model = parse(modelOf({"", numbers, std::string("%y: f32 = ") + op + "(%x)"}));
     auto reference = compile(*model), fast = compile(*model, fastOptions());
     ASSERT_TRUE(reference && fast);
@@ -455,6 +457,59 @@ TEST(FastOperators, PowersAndSlopes) {
   }
   for (const char *exponent : {"0", "2", "3", "0.5", "-1"})
     agree({"%x: f32[300,100]", std::string("%y: f32[] = const [") + exponent + "]", "%z: f32 = POW(%x, %y)"}, 1e-5, 2);
+}
+
+/// Rows that come again and again, at either side, as long as they are written down several times for one run, and longer.
+TEST(FastOperators, OperandsThatBroadcast) {
+  for (const char *shapes : {"[190,50,3] [3]", "[3] [190,50,3]", "[7,3,3] [1,3,3]", "[2,1,900,3] [2,3,1,3]", "[5,4,255] [255]",
+                             "[5,4,256] [256]", "[300,5] [300,1]", "[4,1,3] [1,700,3]", "[2,0,3] [3]", "[1] [1]", "[] [3,2]"}) {
+    auto [x, y] = llvm::StringRef(shapes).split(' ');
+    size_t fast = shapes == llvm::StringRef("[2,0,3] [3]") ? 0 : 1;
+    for (unsigned threads : {1u, 2u}) {
+      for (const char *op : {"ADD", "SUB", "MUL", "DIV"})
+        agree({"%x: f32" + x.str() + ", %y: f32" + y.str(), "", std::string("%z: f32 = ") + op + "(%x, %y)", fast}, 1e-6, threads);
+      for (const char *op : {"SUB", "MAXIMUM"})
+        agree({"%x: i32" + x.str() + ", %y: i32" + y.str(), "", std::string("%z: i32 = ") + op + "(%x, %y)", fast}, 0, threads);
+      for (const char *type : {"i8", "u8"}) {
+        std::string inputs = std::string("%x: ") + type + x.str() + " q{scale=0.05, zero_point=7}, %y: " + type + y.str() +
+                             " q{scale=0.021, zero_point=3}";
+        std::string result = std::string("%z: ") + type + " q{scale=0.1, zero_point=11} = ";
+        for (const char *op : {"ADD", "SUB", "MUL"})
+          for (const char *activation : {"NONE", "RELU6"})
+            agree({inputs, "", result + op + "(%x, %y) {fused_activation_function=" + activation + "}", fast}, 0, threads, 1);
+        if (x.size() + y.size() > 14 && fast) // else a table does not pay
+          agree({inputs, "", std::string("%z: bool = GREATER(%x, %y)")}, 0, threads);
+      }
+    }
+  }
+}
+
+/// Sums of scales that 21 bits do not hold are looked up.
+TEST(FastOperators, ScalesFarApart) {
+  for (const char *scale : {"1e-5", "30"})
+    agree({"%x: i8[50,50] q{scale=0.05, zero_point=0}, %y: i8[50,50] q{scale=" + std::string(scale) + ", zero_point=0}", "",
+           "%z: i8 q{scale=0.1, zero_point=0} = ADD(%x, %y)"},
+          0, 1, 1);
+}
+
+TEST(FastOperators, EightBitsAndFloats) {
+  for (const char *type : {"i8", "u8"})
+    for (const char *shape : {"[]", "[1,3]", "[90,100]"})
+      for (unsigned threads : {1u, 2u}) {
+        std::string quantised = std::string(type) + shape + " q{scale=0.0078125, zero_point=5}";
+        agree({"%x: f32" + std::string(shape), "", "%y: " + quantised + " = QUANTIZE(%x)"}, 0, threads, 1);
+        agree({"%x: " + quantised, "", "%y: f32 = DEQUANTIZE(%x)"}, 1e-6, threads);
+      }
+  // Halves go to the even side; what is no number becomes the least one.
+  auto model = parse("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[9]) -> (%y) {\n"
+                     "%q: i8 q{scale=1, zero_point=1} = QUANTIZE(%x)\n%y: f32 = DEQUANTIZE(%q)\n}\n");
+  ASSERT_TRUE(model);
+  auto fast = compile(*model, fastOptions());
+  ASSERT_TRUE(!!fast);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(runFloats(*fast, floats({9}, {infinity, -infinity, std::nanf(""), 1e20f, -1e20f, 0.5f, 1.5f, -0.5f, 200})),
+            (std::vector<float>{126, -129, -129, 126, -129, 0, 2, 0, 126}));
+  EXPECT_EQ(fast->coverage().fast.size(), 2u);
 }
 
 TEST(FastOperators, PositionOfTheLargest) {

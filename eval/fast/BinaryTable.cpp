@@ -1,9 +1,7 @@
-#include "eval/fast/BinaryRows.h"
 #include "eval/fast/ByReference.h"
-#include "eval/fast/Parallel.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Zip.h"
 
-/// Operators of two numbers of 8 bits that XNNPACK has not, or not with these scales: results of all pairs, as the
+/// Operators of two numbers of 8 bits, of any scales: results of all pairs, as the
 /// reference kernel computes them, looked up.
 namespace origo::eval {
 
@@ -26,18 +24,13 @@ std::unique_ptr<FastKernel> byTable(const FastSite &site) {
   auto table = computeByReference(site, {x.tensor, y.tensor});
   if (!table || table->size() != 256 * 256)
     return nullptr;
-  return fastKernel([table = std::move(*table)](Operands in, Operands out, pthreadpool_t threads) {
-    if (out[0]->count() == 0)
-      return false;
-    auto row = [&](int64_t xAt, int64_t yAt, int64_t to, int64_t length, bool xMoves, bool yMoves) {
-      const uint8_t *x = dataOf<uint8_t>(*in[0]) + xAt, *y = dataOf<uint8_t>(*in[1]) + yAt;
-      uint8_t *z = dataOf<uint8_t>(*out[0]) + to;
-      parallelFor(threads, static_cast<size_t>(length), 1 << 13, [&](size_t first, size_t count) {
-        for (size_t i = first; i < first + count; ++i)
-          z[i] = table[x[xMoves ? i : 0] << 8 | y[yMoves ? i : 0]];
-      });
-    };
-    forBroadcastRows(*in[0], *in[1], *out[0], row);
+  return fastKernel([table = std::move(*table), all = Zip<uint8_t>()](Operands in, Operands out, pthreadpool_t threads) mutable {
+    uint8_t *result = dataOf<uint8_t>(*out[0]);
+    all(*in[0], *in[1], *out[0], threads,
+        [&](const uint8_t *x, bool xMoves, const uint8_t *y, bool yMoves, int64_t to, int64_t count) {
+          for (int64_t i = 0; i < count; ++i)
+            result[to + i] = table[x[xMoves ? i : 0] << 8 | y[yMoves ? i : 0]];
+        });
     return true;
   });
 }

@@ -1,72 +1,145 @@
-#include "eval/fast/BinaryRows.h"
-#include "eval/fast/Parallel.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Processor.h"
+#include "eval/fast/Zip.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
-/// ADD, SUB and MUL of quantised 16 bit numbers.
+#include <bit>
+
+/// ADD, SUB and MUL of quantised numbers of 8 and 16 bits.
 namespace origo::eval {
 
 namespace {
 
 using Op = BuiltinOperator;
 
-struct Row {
-  const int16_t *x, *y;
-  int16_t *out;
-  int64_t length;
-  bool xMoves, yMoves;
+/// Of 8 bits, with XNNPACK's numbers: the operands' scales as multiples of the result's, with 21 bits.
+template <class T> class ByteSum {
+public:
+  /// Nothing for scales that these bits do not hold.
+  static std::optional<ByteSum> of(const FastSite &site, std::pair<T, T> range) {
+    const Tensor &x = site.input(0), &y = site.input(1), &out = site.output();
+    float ofX = x.scale() / out.scale(), ofY = y.scale() / out.scale(), larger = std::max(ofX, ofY);
+    if (!(std::min(ofX, ofY) >= 0x1p-10f && larger < 0x1p8f))
+      return std::nullopt;
+    ByteSum sum;
+    sum.shift = 20 - std::ilogb(larger);
+    sum.ofX = static_cast<int32_t>(std::lrint(std::ldexp(ofX, sum.shift)));
+    sum.ofY = static_cast<int32_t>(std::lrint(std::ldexp(ofY, sum.shift)));
+    if (site.op.code == Op::SUB)
+      sum.ofY = -sum.ofY;
+    sum.zero = out.zeroPoint();
+    sum.start = (1 << (sum.shift - 1)) - sum.ofX * x.zeroPoint() - sum.ofY * y.zeroPoint();
+    sum.low = range.first - sum.zero;
+    sum.high = range.second - sum.zero;
+    return sum;
+  }
+  T operator()(T x, T y) const {
+    return static_cast<T>(std::clamp((start + x * ofX + y * ofY) >> shift, low, high) + zero);
+  }
+
+private:
+  int32_t shift, ofX, ofY, start, low, high, zero;
 };
 
-template <class F> [[gnu::always_inline]] inline void zip(const Row &row, const F &f) {
-  if (row.xMoves && row.yMoves)
-    for (int64_t i = 0; i < row.length; ++i)
-      row.out[i] = f(row.x[i], row.y[i]);
+/// Likewise: the product of whole numbers, scaled as a float and rounded to the nearest one.
+template <class T> class ByteProduct {
+public:
+  static std::optional<ByteProduct> of(const FastSite &site, std::pair<T, T> range) {
+    const Tensor &x = site.input(0), &y = site.input(1), &out = site.output();
+    float scale = x.scale() * y.scale() / out.scale();
+    if (!(scale >= 0x1p-16f && scale < 0x1p8f))
+      return std::nullopt;
+    return ByteProduct{x.zeroPoint(),
+                       y.zeroPoint(),
+                       out.zeroPoint(),
+                       scale,
+                       static_cast<float>(range.first - out.zeroPoint()),
+                       static_cast<float>(range.second - out.zeroPoint())};
+  }
+  T operator()(T x, T y) const {
+    float product = static_cast<float>((x - zeroX) * (y - zeroY)) * scale;
+    product = product > low ? product : low;
+    product = product < high ? product : high;
+    // The last bit of so large a float is a whole one.
+    constexpr float large = 0x1.8p23f;
+    return static_cast<T>(std::bit_cast<int32_t>(product + large) - std::bit_cast<int32_t>(large) + zero);
+  }
+
+  int32_t zeroX, zeroY, zero;
+  float scale, low, high;
+};
+
+template <class T, class F>
+[[gnu::always_inline]] inline void zip(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count,
+                                       const F &f) {
+  if (xMoves && yMoves)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(x[i], y[i]);
+  else if (xMoves)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(x[i], *y);
   else
-    for (int64_t i = 0; i < row.length; ++i)
-      row.out[i] = f(row.x[row.xMoves ? i : 0], row.y[row.yMoves ? i : 0]);
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(*x, yMoves ? y[i] : *y);
 }
 
 // The same code for what different processors have.
-template <class F> void zipPlain(const Row &row, const F &f) { zip(row, f); }
-#ifdef __x86_64__
-template <class F> [[gnu::target("avx2")]] void zipAvx2(const Row &row, const F &f) { zip(row, f); }
-template <class F> auto zipHere() { return __builtin_cpu_supports("avx2") ? zipAvx2<F> : zipPlain<F>; }
-#else
-template <class F> auto zipHere() { return zipPlain<F>; }
-#endif
+template <class T, class F>
+void zipPlain(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
+  zip(x, xMoves, y, yMoves, out, count, f);
+}
+template <class T, class F>
+ORIGO_AVX2 void zipAvx2(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
+  zip(x, xMoves, y, yMoves, out, count, f);
+}
+template <class T, class F>
+ORIGO_AVX512BW void zipAvx512(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
+  zip(x, xMoves, y, yMoves, out, count, f);
+}
 
-template <class F> std::unique_ptr<FastKernel> kernel(F f) {
-  return fastKernel([f](Operands in, Operands out, pthreadpool_t threads) {
-    static const auto zipRow = zipHere<F>();
-    if (out[0]->count() == 0)
-      return false;
-    forBroadcastRows(*in[0], *in[1], *out[0],
-                     [&](int64_t x, int64_t y, int64_t to, int64_t length, bool xMoves, bool yMoves) {
-                       Row all{dataOf<int16_t>(*in[0]) + x,
-                               dataOf<int16_t>(*in[1]) + y,
-                               dataOf<int16_t>(*out[0]) + to,
-                               length,
-                               xMoves,
-                               yMoves};
-                       parallelFor(threads, static_cast<size_t>(length), 1 << 12, [&](size_t first, size_t count) {
-                         auto at = static_cast<int64_t>(first);
-                         zipRow({all.x + (xMoves ? at : 0), all.y + (yMoves ? at : 0), all.out + at,
-                                 static_cast<int64_t>(count), xMoves, yMoves},
-                                f);
-                       });
-                     });
+template <class T, class F> std::unique_ptr<FastKernel> kernel(F f) {
+  using Run = void (*)(const T *, bool, const T *, bool, T *, int64_t, const F &);
+  Run run = forThisProcessorsBytes<Run>(zipPlain<T, F>, zipAvx2<T, F>, zipAvx512<T, F>);
+  return fastKernel([run, f, all = Zip<T>()](Operands in, Operands out, pthreadpool_t threads) mutable {
+    T *result = dataOf<T>(*out[0]);
+    all(*in[0], *in[1], *out[0], threads,
+        [&](const T *x, bool xMoves, const T *y, bool yMoves, int64_t to, int64_t count) {
+          run(x, xMoves, y, yMoves, result + to, count, f);
+        });
     return true;
   });
 }
 
+template <class T> std::unique_ptr<FastKernel> bytes(const FastSite &site) {
+  auto range = clampRange<T>(fusedActivation(site), site.output());
+  auto fits = [](const Tensor &tensor) { return isPerTensor(tensor) && std::in_range<T>(tensor.zeroPoint()); };
+  if (!range || !fits(site.input(0)) || !fits(site.input(1)) || !fits(site.output()))
+    return nullptr;
+  if (site.op.code == Op::MUL) {
+    auto product = ByteProduct<T>::of(site, *range);
+    return product ? kernel<T>(*product) : nullptr;
+  }
+  auto sum = ByteSum<T>::of(site, *range);
+  return sum ? kernel<T>(*sum) : nullptr;
+}
+
 std::unique_ptr<FastKernel> arithmetic(const FastSite &site) {
   const Tensor &result = site.output();
-  if (site.type(0) != TensorType::INT16 || site.type(1) != TensorType::INT16 || result.type != TensorType::INT16)
+  if (site.type(1) != site.type(0) || result.type != site.type(0))
     return nullptr;
+  switch (site.type(0)) {
+  case TensorType::INT8:
+    return bytes<int8_t>(site);
+  case TensorType::UINT8:
+    return bytes<uint8_t>(site);
+  case TensorType::INT16:
+    break;
+  default:
+    return nullptr;
+  }
   if (site.op.code == Op::MUL)
-    return kernel(QuantizedProduct<int16_t>(site, result));
+    return kernel<int16_t>(QuantizedProduct<int16_t>(site, result));
   auto sum = ShiftedSum::of(site, result);
-  return sum ? kernel(*sum) : kernel(QuantizedSum<int16_t, 15>(site, result));
+  return sum ? kernel<int16_t>(*sum) : kernel<int16_t>(QuantizedSum<int16_t, 15>(site, result));
 }
 
 } // namespace

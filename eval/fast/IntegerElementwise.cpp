@@ -1,6 +1,5 @@
-#include "eval/fast/BinaryRows.h"
 #include "eval/fast/Parallel.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Zip.h"
 #include "eval/kernels/Cast.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
@@ -15,28 +14,24 @@ using Op = BuiltinOperator;
 
 /// f(x, y, good) of each element; `good` becomes false where the reference kernel would refuse, which then says why.
 template <class T, class F> std::unique_ptr<FastKernel> zipped(F f) {
-  return fastKernel([f](Operands in, Operands out, pthreadpool_t threads) {
+  return fastKernel([f, all = Zip<T>()](Operands in, Operands out, pthreadpool_t threads) mutable {
     std::atomic<bool> good = true;
-    forBroadcastRows(*in[0], *in[1], *out[0],
-                     [&](int64_t x, int64_t y, int64_t to, int64_t length, bool xMoves, bool yMoves) {
-                       const T *a = dataOf<T>(*in[0]) + x, *b = dataOf<T>(*in[1]) + y;
-                       T *result = dataOf<T>(*out[0]) + to;
-                       parallelFor(threads, static_cast<size_t>(length), 1 << 13, [&](size_t first, size_t count) {
-                         bool all = true;
-                         size_t end = first + count;
-                         if (xMoves && yMoves)
-                           for (size_t i = first; i < end; ++i)
-                             result[i] = f(a[i], b[i], all);
-                         else if (xMoves)
-                           for (size_t i = first; i < end; ++i)
-                             result[i] = f(a[i], *b, all);
-                         else
-                           for (size_t i = first; i < end; ++i)
-                             result[i] = f(*a, yMoves ? b[i] : *b, all);
-                         if (!all)
-                           good = false;
-                       });
-                     });
+    all(*in[0], *in[1], *out[0], threads,
+        [&](const T *x, bool xMoves, const T *y, bool yMoves, int64_t to, int64_t count) {
+          T *result = dataOf<T>(*out[0]) + to;
+          bool fine = true;
+          if (xMoves && yMoves)
+            for (int64_t i = 0; i < count; ++i)
+              result[i] = f(x[i], y[i], fine);
+          else if (xMoves)
+            for (int64_t i = 0; i < count; ++i)
+              result[i] = f(x[i], *y, fine);
+          else
+            for (int64_t i = 0; i < count; ++i)
+              result[i] = f(*x, yMoves ? y[i] : *y, fine);
+          if (!fine)
+            good = false;
+        });
     return good.load();
   });
 }

@@ -1,11 +1,10 @@
-#include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Zip.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
-/// Functions of floats that XNNPACK lacks, or has for one thread only, in loops that the compiler vectorises.
+/// Functions of floats, in loops that the compiler vectorises.
 namespace origo::eval {
 
 namespace {
@@ -16,12 +15,25 @@ using Op = BuiltinOperator;
   struct name {                                                                                                        \
     [[gnu::always_inline]] static inline float of(float x) { return expression; }                                      \
   };
+FUNCTION(Absolute, std::abs(x))
+FUNCTION(Ceil, std::ceil(x))
 FUNCTION(Cos, cosf(x))
 FUNCTION(Exp, expf(x))
+FUNCTION(Floor, std::floor(x))
+FUNCTION(HardSwish, x *(x > -3 ? x < 3 ? x + 3 : 6 : 0) * (1 / 6.f))
 FUNCTION(Log, logf(x))
+FUNCTION(Negative, -x)
 FUNCTION(ReciprocalRoot, 1.f / std::sqrt(x))
+// What is no number becomes the lower bound.
+FUNCTION(Relu, x > 0 ? x : 0.f)
+FUNCTION(Relu0To1, x > 0 ? x < 1 ? x : 1.f : 0.f)
+FUNCTION(Relu6, x > 0 ? x < 6 ? x : 6.f : 0.f)
+FUNCTION(ReluN1To1, x > -1 ? x < 1 ? x : 1.f : -1.f)
+FUNCTION(Root, std::sqrt(x))
+FUNCTION(Round, std::nearbyint(x))
 FUNCTION(Sign, static_cast<float>(x > 0) - static_cast<float>(x < 0))
 FUNCTION(Sin, sinf(x))
+FUNCTION(Square, x *x)
 FUNCTION(Tanh, tanhf(x))
 FUNCTION(Gelu, 0.5f * x * (1 + erff(x * static_cast<float>(M_SQRT1_2))))
 FUNCTION(GeluByTanh, 0.5f * x * (1 + tanhf(static_cast<float>(M_2_SQRTPI * M_SQRT1_2) * (x + 0.044715f * x * x * x))))
@@ -32,6 +44,13 @@ template <class F> struct Each {
   [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
     for (int64_t i = 0; i < count; ++i)
       y[i] = F::of(x[i]);
+  }
+};
+
+struct LeakyRelu {
+  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float slope) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = x[i] >= 0 ? x[i] : x[i] * slope;
   }
 };
 
@@ -105,7 +124,7 @@ FUNCTION(SquaredDifference, (x - y) * (x - y))
 FUNCTION(Subtract, x - y)
 #undef FUNCTION
 template <class F, bool Clamps> struct Pairs {
-  [[gnu::always_inline]] static inline void run(const float *x, int64_t xStep, const float *y, int64_t yStep, float *to,
+  [[gnu::always_inline]] static inline void run(const float *x, bool xMoves, const float *y, bool yMoves, float *to,
                                                 int64_t count, std::pair<float, float> range) {
     float low = range.first, high = range.second;
     // What is no number becomes the lower bound.
@@ -113,18 +132,15 @@ template <class F, bool Clamps> struct Pairs {
       float raised = z > low ? z : low;
       return Clamps ? raised < high ? raised : high : z;
     };
-    if (xStep == 1 && yStep == 1)
+    if (xMoves && yMoves)
       for (int64_t i = 0; i < count; ++i)
         to[i] = clamped(F::of(x[i], y[i]));
-    else if (xStep == 1 && yStep == 0)
+    else if (xMoves)
       for (int64_t i = 0; i < count; ++i)
         to[i] = clamped(F::of(x[i], *y));
-    else if (xStep == 0 && yStep == 1)
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = clamped(F::of(*x, y[i]));
     else
       for (int64_t i = 0; i < count; ++i)
-        to[i] = clamped(F::of(x[i * xStep], y[i * yStep]));
+        to[i] = clamped(F::of(*x, yMoves ? y[i] : *y));
   }
 };
 
@@ -164,20 +180,46 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
     return nullptr;
   switch (site.op.code) {
+  case Op::ABS:
+    return inRows<Each<Absolute>>(false);
+  case Op::CEIL:
+    return inRows<Each<Ceil>>(false);
   case Op::COS:
     return inRows<Each<Cos>>(false);
   case Op::EXP:
     return inRows<Each<Exp>>(false);
+  case Op::FLOOR:
+    return inRows<Each<Floor>>(false);
+  case Op::HARD_SWISH:
+    return inRows<Each<HardSwish>>(false);
+  case Op::LEAKY_RELU:
+    return inRows<LeakyRelu>(false, site.options<circle::LeakyReluOptions>().alpha());
   case Op::LOG:
     return inRows<Each<Log>>(false);
   case Op::LOGISTIC:
     return logistic();
+  case Op::NEG:
+    return inRows<Each<Negative>>(false);
+  case Op::RELU:
+    return inRows<Each<Relu>>(false);
+  case Op::RELU6:
+    return inRows<Each<Relu6>>(false);
+  case Op::RELU_0_TO_1:
+    return inRows<Each<Relu0To1>>(false);
+  case Op::RELU_N1_TO_1:
+    return inRows<Each<ReluN1To1>>(false);
+  case Op::ROUND:
+    return inRows<Each<Round>>(false);
   case Op::RSQRT:
     return inRows<Each<ReciprocalRoot>>(false);
   case Op::SIGN:
     return inRows<Each<Sign>>(false);
   case Op::SIN:
     return inRows<Each<Sin>>(false);
+  case Op::SQRT:
+    return inRows<Each<Root>>(false);
+  case Op::SQUARE:
+    return inRows<Each<Square>>(false);
   case Op::TANH:
     return inRows<Each<Tanh>>(false);
   case Op::GELU:
@@ -188,7 +230,7 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   }
 }
 
-using RunPairs = void (*)(const float *, int64_t, const float *, int64_t, float *, int64_t, std::pair<float, float>);
+using RunPairs = void (*)(const float *, bool, const float *, bool, float *, int64_t, std::pair<float, float>);
 template <class F> RunPairs pairsHere(bool clamps) {
   using Clamped = Pairs<F, true>;
   using Free = Pairs<F, false>;
@@ -225,18 +267,12 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || !range)
     return nullptr;
   RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
-  return fastKernel([run, range = *range](Operands in, Operands out, pthreadpool_t threads) {
-    auto loops = broadcasting<2>({in[0]->shape, in[1]->shape}, out[0]->shape);
-    Loops<3>::Dim inner = loops.takeInner();
-    // Long rows are taken apart for the threads.
-    constexpr int64_t most = 4096;
-    int64_t blocks = (inner.count + most - 1) / most;
-    Loops<3>::Steps steps = inner.steps;
-    loops.dims.push_back({blocks, {most * steps[0], most * steps[1], most * steps[2]}});
-    loops.each(threads, [&](const Loops<3>::Steps &at, int64_t round) {
-      run(dataOf<float>(*in[0]) + at[0], steps[0], dataOf<float>(*in[1]) + at[1], steps[1],
-          dataOf<float>(*out[0]) + at[2], std::min(most, inner.count - round % blocks * most), range);
-    });
+  return fastKernel([run, range = *range, all = Zip<float>()](Operands in, Operands out, pthreadpool_t threads) mutable {
+    float *result = dataOf<float>(*out[0]);
+    all(*in[0], *in[1], *out[0], threads,
+        [&](const float *x, bool xMoves, const float *y, bool yMoves, int64_t to, int64_t count) {
+          run(x, xMoves, y, yMoves, result + to, count, range);
+        });
     return true;
   });
 }
@@ -261,13 +297,26 @@ std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastMath() {
-  static const FastRow rows[] = {{Op::COS, function},
+  static const FastRow rows[] = {{Op::ABS, function},
+                                 {Op::CEIL, function},
+                                 {Op::COS, function},
                                  {Op::EXP, function},
+                                 {Op::FLOOR, function},
+                                 {Op::HARD_SWISH, function},
+                                 {Op::LEAKY_RELU, function},
                                  {Op::LOG, function},
                                  {Op::LOGISTIC, function},
+                                 {Op::NEG, function},
+                                 {Op::RELU, function},
+                                 {Op::RELU6, function},
+                                 {Op::RELU_0_TO_1, function},
+                                 {Op::RELU_N1_TO_1, function},
+                                 {Op::ROUND, function},
                                  {Op::RSQRT, function},
                                  {Op::SIGN, function},
                                  {Op::SIN, function},
+                                 {Op::SQRT, function},
+                                 {Op::SQUARE, function},
                                  {Op::TANH, function},
                                  {Op::GELU, function},
                                  {Op::SOFTMAX, alongRows},

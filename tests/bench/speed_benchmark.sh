@@ -10,7 +10,7 @@
 # on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
 # "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each the least of FIRSTS=25, or of as many
-# as two seconds have room for, beyond those of the same program on SMALL, a model of one operator.
+# as two seconds have room for, beyond those of the same program (and the same mode of it) on SMALL, a model of one operator.
 set -uo pipefail
 usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]"
 bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:-}
@@ -54,7 +54,7 @@ interval() {
 small=${SMALL:-$models/mini/add.tflite}
 firstOurs() { process "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$1" "$work/out"; } # printing numbers takes memory
 firstNative() { process "$native" "$1" "$threads" 0 "$2"; }
-baseOurs=$(firstOurs "$small") baseNative=$(firstNative "$small" 1)
+baseOurs=$(firstOurs "$small") baseNative=("$(firstNative "$small" 0)" "$(firstNative "$small" 1)")
 
 for model in "$models"/*"${ONLY-}"*.tflite; do
   name=$(basename "$model" .tflite)
@@ -86,9 +86,9 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   echo "$name $best $(firstOurs "$model") $(firstNative "$model" "$best") $web $(interval) $(tr '\n' ' ' <"$work/times")"
 done | python3 -c '
 import math, statistics, sys
-base_ours, base_native = (list(map(float, text.split())) for text in sys.argv[1:3])
-worth = sys.argv[3] == "1"
-web_head = " LiteRT, WebAssembly: ms |" if sys.argv[4] else ""
+base_ours, *base_native = (list(map(float, text.split())) for text in sys.argv[1:4])
+worth = sys.argv[4] == "1"
+web_head = " LiteRT, WebAssembly: ms |" if sys.argv[5] else ""
 print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native |" + web_head
       + (" as it is / -O1: here | native |" if worth else ""))
 print("|" + "---|" * (7 + bool(web_head) + 2 * worth))
@@ -109,11 +109,12 @@ for line in sys.stdin:
     if mode == "1": delegate.append(math.log(ratio))
     if math.exp(log_mean + spread) < 1: below.append(name)
     if spread >= 0.015: coarse.append(name)
-    mib = lambda kib, base: max(0, float(kib) - base[1]) / 1024
+    base = base_native[int(mode)]
+    mib = lambda kib, base: max(0, float(kib) - base) / 1024
     print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f |%s" % (
         name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
-        math.exp(log_mean - spread), math.exp(log_mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base_native[0]) * 1e3,
-        mib(memory, base_ours), mib(native_memory, base_native), (" %s |" % web if web_head else "") + more))
+        math.exp(log_mean - spread), math.exp(log_mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base[0]) * 1e3,
+        mib(memory, base_ours[1]), mib(native_memory, base[1]), (" %s |" % web if web_head else "") + more))
 mean = lambda logs: math.exp(statistics.mean(logs))
 print()
 if all_: print("native / here, geometric mean of %d: %.2f" % (len(all_), mean(all_)))
@@ -121,4 +122,4 @@ if delegate: print("of %d that the delegate runs best: %.2f" % (len(delegate), m
 print("below 1: " + (", ".join(below) or "none"))
 if coarse: print("more than 3 % wide: " + ", ".join(coarse))
 if worths[0]: print("as it is / -O1, geometric mean: here %.2f, native %.2f" % (mean(worths[0]), mean(worths[1])))
-' "$baseOurs" "$baseNative" "${OPTIMISE:-}" "$oracle"
+' "$baseOurs" "${baseNative[@]}" "${OPTIMISE:-}" "$oracle"
