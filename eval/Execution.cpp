@@ -21,9 +21,8 @@ public:
     settled = step.settled;
     for (const Tensor *operand : inputs)
       operandShapes.push_back(operand ? operand->shape : Shape());
-    fastInputs = inputs;
-    if (step.pad >= 0)
-      fastInputs[0] = &frame.tensors[frame.plan.steps[step.pad].operands[0]];
+    for (int slot : step.reads())
+      fastInputs.push_back(slot >= 0 ? &frame.tensors[slot] : nullptr);
   }
   llvm::SmallVector<Tensor *, 6> fastInputs; ///< of a kernel that does another step's work, too
   Execution *execution = nullptr;            ///< the run
@@ -241,7 +240,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     if (llvm::Error error = step.kernel ? runKernel(frame, step) : runControlFlow(frame, step))
       return error;
     if (timer)
-      timer(*step.op, begin, std::chrono::steady_clock::now());
+      tellTime(plan, step, begin, std::chrono::steady_clock::now());
     if (observer)
       for (int slot : step.results)
         if (slot >= 0)
@@ -250,6 +249,22 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       giveUp(frame.heap[slot]);
   }
   return llvm::Error::success();
+}
+
+void Execution::tellTime(const Plan &plan, const Step &step, TimePoint begin, TimePoint end) {
+  bool folds = fast && !fast->alone;
+  if (folds && step.folded)
+    return; // the step that does its work tells
+  auto tell = [&](const Step &step, auto &tell) -> void {
+    if (folds && step.pad >= 0)
+      timer(*plan.steps[step.pad].op, begin, begin);
+    if (folds && step.ahead >= 0) {
+      tell(plan.steps[step.ahead], tell);
+      begin = end;
+    }
+    timer(*step.op, begin, end);
+  };
+  tell(step, tell);
 }
 
 llvm::Error Execution::takeGiven(Frame &frame, const Step &step) {
@@ -299,19 +314,26 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
   if (step.kernel->shapes == ShapesFrom::Rule)
     if (llvm::Error error = context.makeRoom())
       return error;
-  folds &= step.pad >= 0;
+  folds &= !step.fastOperands.empty();
+  // What goes element by element may have broadcast after all.
+  bool fits = true;
+  for (int ahead = folds ? step.ahead : -1; ahead >= 0; ahead = frame.plan.steps[ahead].ahead)
+    fits &= frame.tensors[frame.plan.steps[ahead].results[0]].shape == context.output().shape;
   if (entry && entry->kernel &&
-      (entry->taken = runFast(context, folds ? Operands(context.fastInputs) : Operands(context.inputs), *entry)))
+      (entry->taken = fits && runFast(frame, step, folds ? Operands(context.fastInputs) : Operands(context.inputs), *entry)))
     return llvm::Error::success();
-  if (folds)
-    if (llvm::Error error = runKernel(frame, frame.plan.steps[step.pad], true))
-      return error;
+  if (folds || asIs)
+    for (int before : {step.pad, step.ahead})
+      if (before >= 0)
+        if (llvm::Error error = runKernel(frame, frame.plan.steps[before], true))
+          return error;
   if (llvm::Error error = step.kernel->compute(context))
     return error;
   return context.checkTime();
 }
 
-bool Execution::runFast(StepContext &context, Operands inputs, FastKernels::Entry &entry) {
+bool Execution::runFast(Frame &frame, const Step &step, Operands inputs, FastKernels::Entry &entry) {
+  StepContext &context = *frame.contexts[&step - frame.plan.steps.data()];
   Operands outputs = context.outputs;
   // Of tensors without elements, XNNPACK checks some with assertions only.
   size_t most = 0;
@@ -325,7 +347,13 @@ bool Execution::runFast(StepContext &context, Operands inputs, FastKernels::Entr
   // Handing work out takes about a microsecond, in which a processor goes through some ten thousand bytes, or four
   // times as many products.
   constexpr uint64_t worthThreads = 1 << 15;
-  bool worth = most >= worthThreads || (threads && context.products() / 4 >= worthThreads - most);
+  bool worth = most >= worthThreads;
+  if (threads && !worth) {
+    uint64_t products = context.products();
+    for (int ahead = step.ahead; ahead >= 0; ahead = frame.plan.steps[ahead].ahead)
+      products += frame.contexts[ahead]->products();
+    worth = products / 4 >= worthThreads - most;
+  }
   return entry.kernel->run(inputs, outputs, worth ? threads : nullptr);
 }
 

@@ -83,12 +83,15 @@ private:
   uint64_t iterations = 0;
 
   llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
+  using TimePoint = std::chrono::steady_clock::time_point;
+  /// What a step takes together with those whose work it does is the first one's.
+  void tellTime(const Plan &plan, const Step &step, TimePoint begin, TimePoint end);
   /// A step that is not to compute: room for what the observer gives in its place.
   llvm::Error takeGiven(Frame &frame, const Step &step);
   /// `asIs`: even where another step does its work.
   llvm::Error runKernel(Frame &frame, const Step &step, bool asIs = false);
   /// False: its reference kernel has to compute it.
-  bool runFast(StepContext &context, Operands inputs, FastKernels::Entry &entry);
+  bool runFast(Frame &frame, const Step &step, Operands inputs, FastKernels::Entry &entry);
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.

@@ -259,6 +259,22 @@ void Plan::findOnlyGivenOut() {
     slots[i].onlyGivenOut = uses[i] == 1 && slots[i].kind == Slot::Kind::Computed && slots[i].sharedWith < 0;
 }
 
+Plan::Uses Plan::uses() const {
+  Uses made{std::vector<int>(slots.size(), -1), std::vector<int>(slots.size(), 0)};
+  for (size_t s = 0; s < steps.size(); ++s) {
+    for (int slot : steps[s].results)
+      if (slot >= 0)
+        made.producers[slot] = static_cast<int>(s);
+    for (int slot : steps[s].operands)
+      if (slot >= 0)
+        ++made.readers[slot];
+  }
+  for (int slot : outputs)
+    if (slot >= 0)
+      ++made.readers[slot];
+  return made;
+}
+
 void Plan::arrangeKnown(uint64_t limit) {
   findOnlyGivenOut();
   std::vector<Tensor> tensors;
@@ -339,14 +355,11 @@ Ordering Plan::ordering(llvm::ArrayRef<Arena::Place> places) const {
         producers[slot] = s;
     if (step.folded)
       continue;
-    if (step.pad < 0)
-      llvm::for_each(step.operands, reads);
-    for (size_t i = 1; i < step.operands.size() && step.pad >= 0; ++i)
-      reads(step.operands[i]);
-    if (step.pad >= 0) {
-      reads(steps[step.pad].operands[0]);
-      needs(producers[steps[step.pad].operands[0]]);
-    }
+    for (int slot : step.reads())
+      if (slot >= 0) {
+        reads(slot);
+        needs(producers[slot]);
+      }
     for (int slot : step.results)
       if (slot >= 0 && slots[slot].kind == Slot::Kind::Computed && slots[slot].sharedWith < 0)
         to.makes.push_back(slot);
@@ -359,14 +372,10 @@ std::vector<int> Plan::lastUses(llvm::ArrayRef<int> order) const {
   int end = static_cast<int>(order.size());
   for (int at = 0; at < end; ++at) {
     const Step &step = steps[order[at]];
-    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(step.operands), llvm::ArrayRef<int>(step.results)})
+    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(step.operands), llvm::ArrayRef<int>(step.results), step.reads()})
       for (int slot : used)
         if (slot >= 0)
           last[ownerOf(slot)] = at;
-    if (step.pad >= 0) {
-      int &image = last[ownerOf(steps[step.pad].operands[0])];
-      image = std::max(image, at);
-    }
   }
   for (int slot : outputs)
     last[ownerOf(slot)] = end;

@@ -29,8 +29,13 @@ struct Step {
   llvm::SmallVector<int, 2> results;  ///< likewise
   llvm::SmallVector<const Plan *, 2> callees;
   bool settled = false; ///< where operands have the shapes of their slots, results have those of theirs
-  int pad = -1;         ///< the PAD whose work its fast kernel does, from that one's operand, where nobody observes
-  bool folded = false;  ///< of a PAD: it is such a one
+  // Where nobody observes, a fast kernel may do the work of steps before it, which are `folded`: of a PAD, and of those that
+  // make what it goes through element by element.
+  bool folded = false;
+  int pad = -1;                           ///< −1: none
+  int ahead = -1;                         ///< makes an operand, and may be so itself; −1: none
+  llvm::SmallVector<int, 4> fastOperands; ///< instead of `operands`; none: they are the same
+  llvm::ArrayRef<int> reads() const { return fastOperands.empty() ? operands : fastOperands; }
 };
 
 /// Memory for all computed tensors whose sizes are known; those that never live at the same time share it.
@@ -63,6 +68,12 @@ struct Plan {
   std::optional<Arrangement> packed; ///< another order, that takes less memory
   /// Who observes a run sees the file's order.
   const Arrangement &arranged(bool observed) const { return packed && !observed ? *packed : filed; }
+
+  /// By slot: the step that makes it (−1: none), and how often it is read, as an output of the graph, too.
+  struct Uses {
+    std::vector<int> producers, readers;
+  };
+  Uses uses() const;
 
   /// An arena for tensors of these shapes, one a slot, in this order of steps. A tensor beyond `limit` bytes has no
   /// place.

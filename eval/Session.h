@@ -72,7 +72,8 @@ using Inputs = std::map<std::string, TensorRef>;
 using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
 /// Sees each tensor that an operator has computed, in called subgraphs too; what it writes there, later operators read.
 using Observer = std::function<void(const Operator &op, const Value &value, Tensor &tensor)>;
-/// Told when each operator ran, one that calls subgraphs after what it called.
+/// Told when each operator ran, one that calls subgraphs after what it called. Where a fast kernel does the work of
+/// several, its time is that of the first one, the convolution before an addition.
 using Timer = std::function<void(const Operator &op, std::chrono::steady_clock::time_point begin,
                                  std::chrono::steady_clock::time_point end)>;
 

@@ -217,7 +217,7 @@ public:
 
   /// Images of these shapes, whose numbers around them are `inputZero`. False: not for this kernel.
   bool run(const Tensor &x, const Tensor &y, int64_t images, const uint8_t *image, int32_t inputZero, Result *result,
-           pthreadpool_t threads) {
+           pthreadpool_t threads, const LeadingKernel::Behind &behind = std::nullopt) {
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
       return false;
     if (!windows.arrange(conv.axis(x, y, 0), conv.axis(x, y, 1), images, inputZero))
@@ -228,8 +228,12 @@ public:
     now.result = result;
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
-    windows.each(threads, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
-                              int64_t count) { pixels(now, rows, columns, from, to, count); });
+    windows.each(
+        threads,
+        [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to, int64_t count) {
+          pixels(now, rows, columns, from, to, count);
+        },
+        behind);
     return true;
   }
 
@@ -241,7 +245,7 @@ private:
   ImageWindows<uint8_t> windows;
 };
 
-template <class T> class ByteConvolution : public FastKernel {
+template <class T> class ByteConvolution : public LeadingKernel {
 public:
   ByteConvolution(const Conv &conv, const Tensor &in, const Tensor &out, std::pair<T, T> range)
       : products(conv), inputZero(in.zeroPoint()) {
@@ -259,10 +263,10 @@ public:
         [&](int64_t c) { return in.scale() * conv.filter->scaleOf(static_cast<size_t>(c)) / out.scale(); });
   }
 
-  bool run(Operands in, Operands out, pthreadpool_t threads) override {
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
     const Tensor &x = *in[0];
     return products.run(x, *out[0], x.rank() ? x.dim(0) : 0, dataOf<uint8_t>(x), inputZero, dataOf<uint8_t>(*out[0]),
-                        threads);
+                        threads, behind);
   }
 
 private:

@@ -360,7 +360,7 @@ ORIGO_AVX512 void pixelsAvx512(const Job<T> &job, const int64_t *from, const int
   pixels<Vectors<T, 16>>(job, from, to, count);
 }
 
-template <class T> class Depthwise : public FastKernel {
+template <class T> class Depthwise : public LeadingKernel {
 public:
   /// `low`, `high`: of the result, without its zero point. Of integers: `in` and `out` are their quantisation.
   Depthwise(const Conv &conv, float low, float high, int64_t lanes, const Tensor *in = nullptr,
@@ -392,7 +392,7 @@ public:
     this->conv.filter = this->conv.bias = nullptr; // they are there only now
   }
 
-  bool run(Operands in, Operands out, pthreadpool_t threads) override {
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
     const auto compute = lanes == 16 ? pixelsAvx512<T> : pixelsAvx2<T>;
     const Tensor &x = *in[0], &y = *out[0];
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
@@ -407,13 +407,15 @@ public:
     now.result = dataOf<T>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
-    windows.each(threads, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
-                              int64_t count) {
-      Job<T> part = now;
-      std::tie(part.rowBegin, part.rowEnd) = std::pair(rows.begin, rows.end);
-      std::tie(part.columnBegin, part.columnEnd) = std::pair(columns.begin, columns.end);
-      compute(part, from, to, count);
-    });
+    windows.each(
+        threads,
+        [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to, int64_t count) {
+          Job<T> part = now;
+          std::tie(part.rowBegin, part.rowEnd) = std::pair(rows.begin, rows.end);
+          std::tie(part.columnBegin, part.columnEnd) = std::pair(columns.begin, columns.end);
+          compute(part, from, to, count);
+        },
+        behind);
     return true;
   }
 

@@ -42,21 +42,10 @@ std::unique_ptr<FastKernel> softmax(const FastSite &site) {
   return rows(createXnn(xnn_create_softmax_nc_f32, channels, channels, channels, 0u), depth, xnn_setup_softmax_nc_f32);
 }
 
-std::unique_ptr<FastKernel> prelu(const FastSite &site) {
-  const Tensor *slope = site.constant(1);
-  if (!slope || site.constant(0) || site.type(0) != TensorType::FLOAT32 || slope->rank() == 0 ||
-      slope->count() != slope->shape.back() || slope->count() != lastDimension(site) || slope->count() == 0 ||
-      slope->rank() > static_cast<int>(site.input(0).shape.size()))
-    return nullptr;
-  size_t channels = static_cast<size_t>(slope->count());
-  return rows(createXnn(xnn_create_prelu_nc_f32, channels, channels, channels, dataOf<float>(*slope), 0u),
-                     slope->shape.back(), xnn_setup_prelu_nc_f32);
-}
-
 } // namespace
 
 llvm::ArrayRef<FastRow> fastElementwise() {
-  static const FastRow rows[] = {{Op::ELU, elu}, {Op::SOFTMAX, softmax}, {Op::PRELU, prelu}};
+  static const FastRow rows[] = {{Op::ELU, elu}, {Op::SOFTMAX, softmax}};
   return rows;
 }
 

@@ -8,8 +8,8 @@
 
 namespace origo::eval {
 
-// The files of eval/fast/, each with its rows. A new file needs its name here. Where two take an operator, the first one
-// has it: those of XNNPACK come first, and then what is quicker than a table.
+// The files of eval/fast/, each with its rows. A new file needs its name here. Where two take an operator, the first
+// one has it: those of XNNPACK come first, and then what is quicker than a table.
 #define FAST_FILES(FILE)                                                                                               \
   FILE(fastConvolution)                                                                                                \
   FILE(fastElementwise)                                                                                                \
@@ -162,36 +162,27 @@ static uint64_t packedBytesOf(const Step &step) {
 }
 
 /// The PAD whose result is an operand of this convolution and of nothing else; −1: none.
-static int padBefore(const Plan &plan, const Step &step, llvm::ArrayRef<int> producers, llvm::ArrayRef<int> readers) {
+static int padBefore(const Plan &plan, const Step &step, const Plan::Uses &uses) {
   if (step.op->code != BuiltinOperator::CONV_2D && step.op->code != BuiltinOperator::DEPTHWISE_CONV_2D)
     return -1;
   int image = step.operands[0];
-  if (image < 0 || producers[image] < 0 || readers[image] != 1 || !borderOf(plan, plan.steps[producers[image]]))
+  if (image < 0 || uses.producers[image] < 0 || uses.readers[image] != 1 ||
+      !borderOf(plan, plan.steps[uses.producers[image]]))
     return -1;
-  return producers[image];
+  return uses.producers[image];
 }
 
 FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold) {
   FastKernels kernels;
   uint64_t unpacked = 0;
   for (Plan &plan : plans) {
-    std::vector<int> producers(plan.slots.size(), -1), readers(plan.slots.size(), 0);
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      for (int slot : plan.steps[s].results)
-        if (slot >= 0)
-          producers[slot] = static_cast<int>(s);
-      for (int slot : plan.steps[s].operands)
-        if (slot >= 0)
-          ++readers[slot];
-    }
-    for (int slot : plan.outputs)
-      ++readers[slot];
+    const Plan::Uses uses = plan.uses();
     bool changed = false;
     for (Step &step : plan.steps) {
       uint64_t bytes = step.kernel ? packedBytesOf(step) : 0;
       if (!step.kernel || bytes > memoryLimit / 2 || kernels.packedBytes > memoryLimit / 2 - bytes)
         continue;
-      step.pad = fold ? padBefore(plan, step, producers, readers) : -1;
+      step.pad = fold ? padBefore(plan, step, uses) : -1;
       auto entry = prepare(plan, step, false);
       if (!entry && step.pad >= 0) {
         step.pad = -1;
@@ -199,13 +190,16 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       }
       if (!entry)
         continue;
-      if (step.pad >= 0)
+      if (step.pad >= 0) {
         changed = plan.steps[step.pad].folded = true;
+        step.fastOperands = step.operands;
+        step.fastOperands[0] = plan.steps[step.pad].operands[0];
+      }
       step.fast = static_cast<int>(kernels.entries.size());
       kernels.entries.push_back(std::move(*entry));
       kernels.packedBytes += bytes;
-      // Packed weights are not read again: together with the file they would be in memory twice. The more there are, the
-      // less often that is said.
+      // Packed weights are not read again: together with the file they would be in memory twice. The more there are,
+      // the less often that is said.
       if ((unpacked += bytes) >= (uint64_t(1) << 18) + kernels.packedBytes / 16) {
         step.op->subgraph()->model().restFiles();
         unpacked = 0;
@@ -215,6 +209,10 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       plan.graph->model().restFiles();
     if (changed)
       plan.arrangeKnown(memoryLimit);
+    if (fold) {
+      kernels.findChains(plan, memoryLimit);
+      kernels.join(plan);
+    }
   }
   return kernels;
 }
@@ -224,11 +222,12 @@ FastKernels::FastKernels(const std::deque<Plan> &plans, bool alone) : alone(alon
     for (const Step &step : plan.steps)
       if (step.fast >= 0) {
         auto entry = prepare(plan, step, alone);
-        if (!entry)
-          entry = Entry{fastKernel([](Operands, Operands, pthreadpool_t) { return false; })};
-        entries.push_back(std::move(*entry));
+        entries.push_back(entry ? std::move(*entry) : Entry{noKernel()});
         packedBytes += packedBytesOf(step);
       }
+  for (const Plan &plan : plans)
+    if (!alone)
+      join(plan);
 }
 
 } // namespace origo::eval

@@ -2,8 +2,11 @@
 
 #include "eval/Kernel.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <deque>
 #include <memory>
+#include <optional>
 #include <pthreadpool.h>
 
 /// Engine::Fast: kernels that are prepared when the model is compiled and run many times.
@@ -15,6 +18,9 @@ struct Step;
 
 using Operands = llvm::ArrayRef<Tensor *>;
 
+class LeadingKernel;
+class ElementKernel;
+
 /// An operator that is ready to run, weights packed. For one run at a time.
 class FastKernel {
 public:
@@ -22,6 +28,30 @@ public:
   /// Computes; the results have their shapes. False: not for operands of these shapes. Allocates only where shapes
   /// change.
   virtual bool run(Operands in, Operands out, pthreadpool_t threads) = 0;
+  /// Null: it is none.
+  virtual LeadingKernel *leading() { return nullptr; }
+  virtual ElementKernel *elements() { return nullptr; }
+};
+
+/// Has one result, and lets others work on each part of it while that is still in the cache.
+class LeadingKernel : public FastKernel {
+public:
+  /// Gets elements of the result, from `first` on. Null: nothing follows.
+  using Behind = std::optional<llvm::function_ref<void(int64_t first, int64_t count)>>;
+  virtual bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) = 0;
+  bool run(Operands in, Operands out, pthreadpool_t threads) final { return runThen(in, out, threads, std::nullopt); }
+  LeadingKernel *leading() final { return this; }
+};
+
+/// Each element of its result follows from those at the same place of the operands: it can work in the memory of one.
+class ElementKernel : public LeadingKernel {
+public:
+  /// False: not for operands of these shapes. They need not have elements.
+  virtual bool fits(Operands in, const Tensor &out) const = 0;
+  /// Before parts of the result, for operands that fit. One of them may lie in the memory of the result.
+  virtual void begin(Operands, const Tensor &) {}
+  virtual void part(Operands in, Tensor &out, int64_t first, int64_t count) = 0;
+  ElementKernel *elements() final { return this; }
 };
 
 /// An operator that is looked at before it runs: its constants have elements (`constant`), the other operands the shape
@@ -71,11 +101,15 @@ template <class Run> std::unique_ptr<FastKernel> fastKernel(Run run) {
   return std::make_unique<Kernel>(std::move(run));
 }
 
+/// Leaves everything to the reference kernel.
+std::unique_ptr<FastKernel> noKernel();
+
 /// The fast kernels of some plans, for one run at a time.
 class FastKernels {
 public:
   /// Numbers the steps that have one. Packed weights take at most half of the memory limit; what would need more is
-  /// left to the reference kernels. With `fold`, convolutions do the work of PADs before them.
+  /// left to the reference kernels. With `fold`, steps do the work of others before them: convolutions that of a PAD, what goes
+  /// element by element that of the step whose result it reads.
   static FastKernels choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold = true);
   /// Another set, for steps that are numbered; `alone`: each computes its own result, for an observer to see.
   explicit FastKernels(const std::deque<Plan> &plans, bool alone);
@@ -90,6 +124,10 @@ public:
 
 private:
   FastKernels() = default;
+  /// Which steps do the work of others ahead of them. The arena does not grow by that.
+  void findChains(Plan &plan, uint64_t memoryLimit) const;
+  /// Their kernels become one.
+  void join(const Plan &plan);
 };
 
 } // namespace origo::eval

@@ -176,7 +176,7 @@ void pixels(const Tiles &tiles, const Job &job, const Part &part, const int64_t 
   }
 }
 
-class Convolution : public FastKernel {
+class Convolution : public LeadingKernel {
 public:
   Convolution(const Conv &conv, std::pair<float, float> range, int64_t lanes) : conv(conv), lanes(lanes) {
     job.depth = static_cast<int64_t>(conv.groupIn);
@@ -213,7 +213,7 @@ public:
     job.packed = reinterpret_cast<const float *>(packed.data.get());
   }
 
-  bool run(Operands in, Operands out, pthreadpool_t threads) override {
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
     const Tiles &tiles = lanes == 16 ? tilesAvx512 : tilesAvx2;
     const Tensor &x = *in[0], &y = *out[0];
     if (!packed.data || x.rank() != 4 || x.dim(3) != job.depth)
@@ -232,12 +232,14 @@ public:
     now.result = dataOf<float>(*out[0]);
     now.columnStep = windows.horizontal.dilation * job.depth;
     now.rowStep = windows.vertical.dilation * windows.horizontal.image * job.depth;
-    auto channels = [&](pthreadpool_t helpers, int64_t first, int64_t end) {
-      windows.each(helpers, [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to,
-                                int64_t count) {
-        Part part = partOf(now, rows, columns, first, end);
-        pixels(tiles, now, part, from, to, count);
-      });
+    auto channels = [&](pthreadpool_t helpers, int64_t first, int64_t end, const Behind &behind) {
+      windows.each(
+          helpers,
+          [&](const Interval &rows, const Interval &columns, const int64_t *from, const int64_t *to, int64_t count) {
+            Part part = partOf(now, rows, columns, first, end);
+            pixels(tiles, now, part, from, to, count);
+          },
+          behind);
     };
     // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part
     // of the weights from run to run, in its own cache. Where that holds all weights, threads divide the image if it
@@ -246,15 +248,18 @@ public:
     int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block, weights = job.taps * job.resultDepth;
     bool dividesImage = x.count() >= weights || (weights <= weightsInCache && y.count() / job.resultDepth >= fewPixels);
     if (!threads || blocks < 2 || dividesImage) {
-      channels(threads, 0, job.resultDepth);
+      channels(threads, 0, job.resultDepth, behind);
       return true;
     }
     int64_t parts = static_cast<int64_t>(pthreadpool_get_threads_count(threads));
     parallelFor(threads, static_cast<size_t>(blocks), static_cast<size_t>((blocks + parts - 1) / parts),
                 [&](size_t first, size_t count) {
                   auto begin = static_cast<int64_t>(first) * block;
-                  channels(nullptr, begin, std::min(begin + static_cast<int64_t>(count) * block, job.resultDepth));
+                  channels(nullptr, begin, std::min(begin + static_cast<int64_t>(count) * block, job.resultDepth),
+                           std::nullopt);
                 });
+    if (behind)
+      (*behind)(0, y.count());
     return true;
   }
 

@@ -99,14 +99,10 @@ ORIGO_AVX512BW void zipAvx512(const T *x, bool xMoves, const T *y, bool yMoves, 
 template <class T, class F> std::unique_ptr<FastKernel> kernel(F f) {
   using Run = void (*)(const T *, bool, const T *, bool, T *, int64_t, const F &);
   Run run = forThisProcessorsBytes<Run>(zipPlain<T, F>, zipAvx2<T, F>, zipAvx512<T, F>);
-  return fastKernel([run, f, all = Zip<T>()](Operands in, Operands out, pthreadpool_t threads) mutable {
-    T *result = dataOf<T>(*out[0]);
-    all(*in[0], *in[1], *out[0], threads,
-        [&](const T *x, bool xMoves, const T *y, bool yMoves, int64_t to, int64_t count) {
-          run(x, xMoves, y, yMoves, result + to, count, f);
-        });
-    return true;
-  });
+  auto compute = [run, f](const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count) {
+    run(x, xMoves, y, yMoves, out, count, f);
+  };
+  return std::make_unique<ZipKernel<T, decltype(compute)>>(compute);
 }
 
 template <class T> std::unique_ptr<FastKernel> bytes(const FastSite &site) {

@@ -1,3 +1,4 @@
+#include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
@@ -148,19 +149,45 @@ template <class F, class... A> void runPlain(A... arguments) { F::run(arguments.
 template <class F, class... A> ORIGO_AVX2 void runAvx2(A... arguments) { F::run(arguments...); }
 template <class F, class... A> ORIGO_AVX512 void runAvx512(A... arguments) { F::run(arguments...); }
 
-/// `rows`: of the last dimension; else of any length.
-template <class F> std::unique_ptr<FastKernel> inRows(bool rows, float parameter = 0) {
-  using Run = void (*)(const float *, float *, int64_t, float);
-  Run run = forThisProcessor<Run>(runPlain<F>, runAvx2<F>, runAvx512<F>);
-  return fastKernel([=](Operands in, Operands out, pthreadpool_t threads) {
-    int64_t count = in[0]->count(), length = rows ? in[0]->shape.back() : 4096;
-    Loops<1> pieces;
-    pieces.add((count + length - 1) / length, {length});
-    pieces.each(threads, [&](const Loops<1>::Steps &at, int64_t) {
-      run(dataOf<float>(*in[0]) + at[0], dataOf<float>(*out[0]) + at[0], std::min(length, count - at[0]), parameter);
+using Run = void (*)(const float *, float *, int64_t, float);
+template <class F> Run runHere() { return forThisProcessor<Run>(runPlain<F>, runAvx2<F>, runAvx512<F>); }
+
+/// Along the last dimension.
+template <class F> std::unique_ptr<FastKernel> inRows(float parameter = 0) {
+  return fastKernel([run = runHere<F>(), parameter](Operands in, Operands out, pthreadpool_t threads) {
+    int64_t length = in[0]->shape.back();
+    auto some = static_cast<size_t>(1 + 4096 / length);
+    parallelFor(threads, static_cast<size_t>(in[0]->count() / length), some, [&](size_t first, size_t rows) {
+      for (auto at = static_cast<int64_t>(first) * length, end = at + static_cast<int64_t>(rows) * length; at < end; at += length)
+        run(dataOf<float>(*in[0]) + at, dataOf<float>(*out[0]) + at, length, parameter);
     });
     return true;
   });
+}
+
+class Elements : public ElementKernel {
+public:
+  Elements(Run compute, float parameter) : compute(compute), parameter(parameter) {}
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
+    parallelFor(threads, static_cast<size_t>(out[0]->count()), 4096, [&](size_t begin, size_t size) {
+      auto first = static_cast<int64_t>(begin), count = static_cast<int64_t>(size);
+      part(in, *out[0], first, count);
+      if (behind)
+        (*behind)(first, count);
+    });
+    return true;
+  }
+  bool fits(Operands in, const Tensor &out) const override { return in[0]->count() == out.count(); }
+  void part(Operands in, Tensor &out, int64_t first, int64_t count) override {
+    compute(dataOf<float>(*in[0]) + first, dataOf<float>(out) + first, count, parameter);
+  }
+
+private:
+  Run compute;
+  float parameter;
+};
+template <class F> std::unique_ptr<FastKernel> ofOne(float parameter = 0) {
+  return std::make_unique<Elements>(runHere<F>(), parameter);
 }
 
 std::unique_ptr<FastKernel> logistic() {
@@ -170,7 +197,7 @@ std::unique_ptr<FastKernel> logistic() {
                            auto count = static_cast<size_t>(in[0]->count());
                            return xnn_setup_sigmoid_nc_f32(op, count, dataOf<float>(*in[0]), dataOf<float>(*out[0]), threads);
                          });
-  auto second = inRows<MendedLogistic>(false);
+  auto second = ofOne<MendedLogistic>();
   return fastKernel([first = std::move(first), second = std::move(second)](Operands in, Operands out, pthreadpool_t threads) {
     return first && first->run(in, out, threads) && second->run(in, out, threads);
   });
@@ -181,50 +208,50 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
     return nullptr;
   switch (site.op.code) {
   case Op::ABS:
-    return inRows<Each<Absolute>>(false);
+    return ofOne<Each<Absolute>>();
   case Op::CEIL:
-    return inRows<Each<Ceil>>(false);
+    return ofOne<Each<Ceil>>();
   case Op::COS:
-    return inRows<Each<Cos>>(false);
+    return ofOne<Each<Cos>>();
   case Op::EXP:
-    return inRows<Each<Exp>>(false);
+    return ofOne<Each<Exp>>();
   case Op::FLOOR:
-    return inRows<Each<Floor>>(false);
+    return ofOne<Each<Floor>>();
   case Op::HARD_SWISH:
-    return inRows<Each<HardSwish>>(false);
+    return ofOne<Each<HardSwish>>();
   case Op::LEAKY_RELU:
-    return inRows<LeakyRelu>(false, site.options<circle::LeakyReluOptions>().alpha());
+    return ofOne<LeakyRelu>(site.options<circle::LeakyReluOptions>().alpha());
   case Op::LOG:
-    return inRows<Each<Log>>(false);
+    return ofOne<Each<Log>>();
   case Op::LOGISTIC:
     return logistic();
   case Op::NEG:
-    return inRows<Each<Negative>>(false);
+    return ofOne<Each<Negative>>();
   case Op::RELU:
-    return inRows<Each<Relu>>(false);
+    return ofOne<Each<Relu>>();
   case Op::RELU6:
-    return inRows<Each<Relu6>>(false);
+    return ofOne<Each<Relu6>>();
   case Op::RELU_0_TO_1:
-    return inRows<Each<Relu0To1>>(false);
+    return ofOne<Each<Relu0To1>>();
   case Op::RELU_N1_TO_1:
-    return inRows<Each<ReluN1To1>>(false);
+    return ofOne<Each<ReluN1To1>>();
   case Op::ROUND:
-    return inRows<Each<Round>>(false);
+    return ofOne<Each<Round>>();
   case Op::RSQRT:
-    return inRows<Each<ReciprocalRoot>>(false);
+    return ofOne<Each<ReciprocalRoot>>();
   case Op::SIGN:
-    return inRows<Each<Sign>>(false);
+    return ofOne<Each<Sign>>();
   case Op::SIN:
-    return inRows<Each<Sin>>(false);
+    return ofOne<Each<Sin>>();
   case Op::SQRT:
-    return inRows<Each<Root>>(false);
+    return ofOne<Each<Root>>();
   case Op::SQUARE:
-    return inRows<Each<Square>>(false);
+    return ofOne<Each<Square>>();
   case Op::TANH:
-    return inRows<Each<Tanh>>(false);
+    return ofOne<Each<Tanh>>();
   case Op::GELU:
-    return site.options<circle::GeluOptions>().approximate() ? inRows<Each<GeluByTanh>>(false)
-                                                             : inRows<Each<Gelu>>(false);
+    return site.options<circle::GeluOptions>().approximate() ? ofOne<Each<GeluByTanh>>()
+                                                             : ofOne<Each<Gelu>>();
   default:
     return nullptr;
   }
@@ -267,14 +294,10 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || !range)
     return nullptr;
   RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
-  return fastKernel([run, range = *range, all = Zip<float>()](Operands in, Operands out, pthreadpool_t threads) mutable {
-    float *result = dataOf<float>(*out[0]);
-    all(*in[0], *in[1], *out[0], threads,
-        [&](const float *x, bool xMoves, const float *y, bool yMoves, int64_t to, int64_t count) {
-          run(x, xMoves, y, yMoves, result + to, count, range);
-        });
-    return true;
-  });
+  auto compute = [run, range = *range](const float *x, bool xMoves, const float *y, bool yMoves, float *to, int64_t count) {
+    run(x, xMoves, y, yMoves, to, count, range);
+  };
+  return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
 }
 
 /// Along the last dimension.
@@ -284,12 +307,12 @@ std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
     return nullptr;
   switch (site.op.code) {
   case Op::SOFTMAX:
-    return inRows<Softmax>(true, site.options<circle::SoftmaxOptions>().beta());
+    return inRows<Softmax>(site.options<circle::SoftmaxOptions>().beta());
   case Op::LOG_SOFTMAX:
-    return inRows<LogSoftmax>(true);
+    return inRows<LogSoftmax>();
   default:
     return site.options<circle::L2NormOptions>().fused_activation_function() == circle::ActivationFunctionType::NONE
-               ? inRows<Normalize>(true)
+               ? inRows<Normalize>()
                : nullptr;
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "eval/Block.h"
+#include "eval/fast/Fast.h"
 #include "eval/fast/Parallel.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -72,8 +73,9 @@ public:
   /// `body(rows, columns, from, to, count)`: windows of such a part, where they begin in the image (and may lie before
   /// it) and where their results are, counted in elements. Threads divide the result as it lies in memory, each gets
   /// one part, as in other operators: what a thread has computed, it reads again. From the cache of another
-  /// processor that takes longer than work is unevenly divided.
-  template <class Body> void each(pthreadpool_t threads, const Body &body) const {
+  /// processor that takes longer than work is unevenly divided. `behind` gets what `body` has computed.
+  template <class Body>
+  void each(pthreadpool_t threads, const Body &body, const LeadingKernel::Behind &behind = std::nullopt) const {
     int64_t rowsOfAll = batch * vertical.result, width = horizontal.result;
     int64_t parts = threads ? static_cast<int64_t>(pthreadpool_get_threads_count(threads)) : 1;
     // Where all windows of a row have the same part, rows need not be whole.
@@ -97,7 +99,7 @@ public:
           int64_t passed = 0;
           for (const Interval &column : columns) {
             int64_t here = some.count * column.count;
-            walk(image, some, column, std::max<int64_t>(0, from - passed), std::min(here, to - passed), body);
+            walk(image, some, column, std::max<int64_t>(0, from - passed), std::min(here, to - passed), body, behind);
             passed += here;
           }
         }
@@ -109,8 +111,8 @@ private:
   std::vector<Interval> rows, columns;
 
   template <class Body>
-  void walk(int64_t image, const Interval &row, const Interval &column, int64_t first, int64_t end,
-            const Body &body) const {
+  void walk(int64_t image, const Interval &row, const Interval &column, int64_t first, int64_t end, const Body &body,
+            const LeadingKernel::Behind &behind) const {
     int64_t from[most], to[most];
     int64_t y = first / column.count, x = first % column.count;
     while (first < end) {
@@ -132,6 +134,11 @@ private:
           x = 0, ++y;
       }
       body(row, column, from, to, count);
+      for (int64_t i = 0, next; behind && i < count; i = next) {
+        for (next = i + 1; next < count && to[next] == to[next - 1] + resultDepth;)
+          ++next;
+        (*behind)(to[i], (next - i) * resultDepth);
+      }
       first += count;
     }
   }

@@ -54,4 +54,61 @@ private:
   }
 };
 
+/// `run(x, xMoves, y, yMoves, out, count)` of two operands that broadcast.
+template <class T, class Run> class ZipKernel : public ElementKernel {
+public:
+  explicit ZipKernel(Run run) : compute(std::move(run)) {}
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
+    T *result = dataOf<T>(*out[0]);
+    all(*in[0], *in[1], *out[0], threads,
+        [&](const T *x, bool xMoves, const T *y, bool yMoves, int64_t to, int64_t count) {
+          compute(x, xMoves, y, yMoves, result + to, count);
+          if (behind)
+            (*behind)(to, count);
+        });
+    return true;
+  }
+  /// One operand is as large as the result, the other, too, or it is a row of the result or a number.
+  bool fits(Operands in, const Tensor &out) const override {
+    return (in[0]->count() == out.count() && (wayOf(*in[1], out) != Way::None)) ||
+           (in[1]->count() == out.count() && (wayOf(*in[0], out) != Way::None));
+  }
+  void begin(Operands in, const Tensor &out) override {
+    for (size_t n : {0, 1})
+      if ((ways[n] = wayOf(*in[n], out)) == Way::Repeats) {
+        int64_t length = in[n]->count(), copies = (511 + length) / length;
+        rows.resize(static_cast<size_t>(copies * length));
+        for (int64_t i = 0; i < copies; ++i)
+          std::copy_n(dataOf<T>(*in[n]), length, rows.begin() + i * length);
+      }
+  }
+  void part(Operands in, Tensor &out, int64_t first, int64_t count) override {
+    auto length = static_cast<int64_t>(rows.size());
+    bool repeats = ways[0] == Way::Repeats || ways[1] == Way::Repeats;
+    for (int64_t end = first + count, next; first < end; first = next) {
+      int64_t row = repeats ? first % length : 0;
+      next = repeats ? std::min(end, first + length - row) : end;
+      auto from = [&](size_t n) {
+        return ways[n] == Way::Repeats ? rows.data() + row : dataOf<T>(*in[n]) + (ways[n] == Way::Moves ? first : 0);
+      };
+      compute(from(0), ways[0] != Way::Stands, from(1), ways[1] != Way::Stands, dataOf<T>(out) + first, next - first);
+    }
+  }
+
+private:
+  enum class Way { Moves, Repeats, Stands, None };
+  static Way wayOf(const Tensor &operand, const Tensor &out) {
+    constexpr int64_t longest = 1 << 13; // which is copied in each run
+    int64_t count = operand.count();
+    return count == out.count()                                                             ? Way::Moves
+           : count == 1                                                                     ? Way::Stands
+           : count == operand.shape.back() && count == out.shape.back() && count <= longest ? Way::Repeats
+                                                                                            : Way::None;
+  }
+  Run compute;
+  Zip<T> all;
+  std::array<Way, 2> ways = {};
+  std::vector<T> rows; ///< a row of the result, several times
+};
+
 } // namespace origo::eval
