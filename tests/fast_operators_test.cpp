@@ -512,6 +512,31 @@ TEST(FastOperators, EightBitsAndFloats) {
   EXPECT_EQ(fast->coverage().fast.size(), 2u);
 }
 
+/// Of as many rows as there are, and behind it what goes element by element.
+TEST(FastOperators, FullyConnected) {
+  for (int units : {1, 7, 16, 33, 130})
+    for (const char *shape : {"[1,40]", "[9,40]", "[2,3,40]", "[20,4,10]"})
+      for (const char *activation : {"NONE", "RELU6"}) {
+        std::string n = std::to_string(units), options = std::string(" {fused_activation_function=") + activation + "}";
+        agree({std::string("%x: f32") + shape,
+               "%w: f32[" + n + ",40] = const seed 1 uniform -1 1\n%b: f32[" + n + "] = const seed 2 uniform -1 1",
+               "%y: f32 = FULLY_CONNECTED(%x, %w, %b)" + options},
+              1e-5, 2);
+        for (bool perChannel : {false, true})
+          for (const char *type : {"i8", "u8"}) {
+            if (perChannel && (type[0] == 'u' || units != 7))
+              continue;
+            std::string scale = perChannel ? "scale=[0.01, 0.02, 0.01, 0.03, 0.01, 0.01, 0.005], zero_point=[0, 0, 0, 0, 0, 0, 0], dim=0"
+                                           : std::string("scale=0.01, zero_point=") + (type[0] == 'u' ? "128" : "0");
+            agree({std::string("%x: ") + type + shape + " q{scale=0.02, zero_point=5}",
+                   std::string("%w: ") + type + "[" + n + ",40] q{" + scale + "} = const seed 1 uniform " +
+                       (type[0] == 'u' ? "0 255" : "-127 127") + "\n%b: i32[" + n + "] = const seed 2 uniform -900 900",
+                   std::string("%y: ") + type + " q{scale=0.1, zero_point=7} = FULLY_CONNECTED(%x, %w, %b)" + options},
+                  0, 2, 1);
+          }
+      }
+}
+
 TEST(FastOperators, PositionOfTheLargest) {
   for (const char *type : {"f32", "i8", "u8"})
     for (const char *index : {"i32", "i64"})

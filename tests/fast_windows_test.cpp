@@ -23,7 +23,7 @@ struct Shape4 {
 
 struct Form {
   Shape4 image;
-  int results, height, width, stride = 1, dilation = 1;
+  int results, height, width, stride = 1, dilation = 1; ///< results: of each channel if depthwise; 0: one
   const char *padding = "SAME", *activation = "NONE";
 };
 
@@ -33,15 +33,16 @@ std::string convolution(const Form &f, bool depthwise) {
     return std::to_string(first) + "," + std::to_string(f.height) + "," + std::to_string(f.width) + "," +
            std::to_string(last);
   };
-  int results = depthwise ? f.image.depth : f.results;
-  std::string filter = depthwise ? dims(1, f.image.depth) : dims(results, f.image.depth);
-  int64_t count = int64_t(f.height) * f.width * f.image.depth * (depthwise ? 1 : results);
+  int times = std::max(1, f.results), results = depthwise ? f.image.depth * times : f.results;
+  std::string filter = depthwise ? dims(1, results) : dims(results, f.image.depth);
+  int64_t count = int64_t(f.height) * f.width * results * (depthwise ? 1 : f.image.depth);
   std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation);
   return "%w: f32[" + filter + "] = const [" + numbers(count) + "]\n%b: f32[" + std::to_string(results) +
          "] = const [" + numbers(results) + "]\n%y: f32 = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") +
          "(%x, %w, %b) {padding=" + f.padding + ", stride_w=" + stride + ", stride_h=" + stride +
          ", dilation_w_factor=" + dilation + ", dilation_h_factor=" + dilation +
-         ", fused_activation_function=" + f.activation + (depthwise ? ", depth_multiplier=1}\n" : "}\n");
+         ", fused_activation_function=" + f.activation +
+         (depthwise ? ", depth_multiplier=" + std::to_string(times) + "}\n" : "}\n");
 }
 
 std::string image(const Shape4 &shape, int batch = 2) {
@@ -99,7 +100,7 @@ struct Bytes {
 /// With scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of what bytes hold.
 std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
   std::string scales, weights, bias, type = bytes.weightZero ? "u8" : "i8";
-  int results = depthwise ? f.image.depth : f.results, outputZero = bytes.weightZero ? 119 : -9;
+  int times = std::max(1, f.results), results = depthwise ? f.image.depth * times : f.results, outputZero = bytes.weightZero ? 119 : -9;
   int64_t taps = int64_t(f.height) * f.width * (depthwise ? 1 : f.image.depth);
   for (int c = 0; c < results; ++c) {
     scales += (c ? ", " : "") + std::to_string(1 << c % 3);
@@ -109,7 +110,7 @@ std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
     weights += (i ? ", " : "") +
                std::to_string((taps < 8 || i % 5 == 0 ? (i * 83 + i / 7) % 4 - 1 : 0) + bytes.weightZero.value_or(0));
   std::string filter = "[" + std::to_string(depthwise ? 1 : results) + "," + std::to_string(f.height) + "," +
-                       std::to_string(f.width) + "," + std::to_string(f.image.depth) + "] q{";
+                       std::to_string(f.width) + "," + std::to_string(depthwise ? results : f.image.depth) + "] q{";
   filter += bytes.weightZero ? "scale=2, zero_point=" + std::to_string(*bytes.weightZero)
                              : "scale=[" + scales + "]" +
                                    (results == 1 ? ""
@@ -122,7 +123,8 @@ std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
           bias + "]\n%y: " + type + " q{scale=1, zero_point=" + std::to_string(outputZero) +
           "} = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") + "(%x, %w, %b) {padding=" + f.padding +
           ", stride_w=" + stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation + ", dilation_h_factor=" +
-          dilation + ", fused_activation_function=" + f.activation + (depthwise ? ", depth_multiplier=1}\n" : "}\n"));
+          dilation + ", fused_activation_function=" + f.activation +
+          (depthwise ? ", depth_multiplier=" + std::to_string(times) + "}\n" : "}\n"));
 }
 
 void agreeInBytes(const Form &form, bool depthwise) {
@@ -156,6 +158,10 @@ TEST(FastWindows, DepthwiseConvolutionsOfBytes) {
           for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
             agreeInBytes({{11, 13, 24}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agreeInBytes({{80, 70, 12}, 0, 3, 3}, true);
+  for (int times : {2, 3, 8})
+    for (int depth : {1, 4, 24})
+      for (int stride : {1, 2})
+        agreeInBytes({{11, 13, depth}, times, 3, 3, stride, 1, "SAME", "RELU"}, true);
   for (int size : {3, 5})
     agreeInBytes({{21, 45, 24}, 0, size, size, 2, 1, "SAME", "RELU"}, true);
 }
@@ -172,6 +178,10 @@ TEST(FastWindows, DepthwiseConvolutions) {
             for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
               agree({{11, 13, depth}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agree({{80, 70, 12}, 0, 3, 3, 1, 1, "SAME", "NONE"}, true);
+  for (int times : {2, 3, 8})
+    for (int depth : {1, 4, 24})
+      for (int stride : {1, 2})
+        agree({{11, 13, depth}, times, 3, 3, stride, 1, "VALID", "RELU"}, true);
   for (int size : {3, 5})
     agree({{21, 45, 24}, 0, size, size, 2, 1, "SAME", "RELU"}, true); // places that neighbours of a stride share
   agree({{7, 300, 16}, 0, 3, 3, 1, 1, "VALID", "NONE"}, true);        // rows too long for pairs

@@ -10,14 +10,14 @@ namespace origo::eval {
 /// A convolution as XNNPACK takes it. Filters are [output channels, height, width, input channels], those of a
 /// depthwise one [1, height, width, channels].
 struct Conv {
-  const Tensor *filter, *bias; ///< while the kernel is made
-  bool depthwise, same;
-  uint32_t strideH, strideW, dilationH, dilationW, groups;
-  size_t groupIn, groupOut;
-  circle::ActivationFunctionType activation;
+  const Tensor *filter = nullptr, *bias = nullptr; ///< while the kernel is made
+  bool depthwise = false, same = false;
+  uint32_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
+  size_t groupIn = 0, groupOut = 0;
+  circle::ActivationFunctionType activation = circle::ActivationFunctionType::NONE;
   XnnPadding padding = {};
   FastSite::Border border = {};
-  int64_t height = 0, width = 0; ///< of the filter
+  int64_t height = 1, width = 1; ///< of the filter
 
   /// Vertical: 0. Horizontal: 1. Of an image and its result.
   WindowAxis axis(const Tensor &in, const Tensor &out, int which) const {
@@ -46,7 +46,10 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
   if (shape.size() != 4 || shape[3] <= 0)
     return std::nullopt;
   int32_t depth = shape[3];
-  Conv c{filter, bias, site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D, false, 0, 0, 0, 0, 0, 0, 0, {}, {}};
+  Conv c;
+  c.filter = filter;
+  c.bias = bias;
+  c.depthwise = site.op.code == BuiltinOperator::DEPTHWISE_CONV_2D;
   auto read = [&](const auto &options) {
     c.same = options.padding() == circle::Padding::SAME;
     c.activation = options.fused_activation_function();

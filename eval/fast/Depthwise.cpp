@@ -4,7 +4,7 @@
 
 #include "llvm/ADT/bit.h"
 
-/// DEPTHWISE_CONV_2D of floats and of 8 bit numbers, with one result for each channel.
+/// DEPTHWISE_CONV_2D of floats and of 8 bit numbers.
 namespace origo::eval {
 
 namespace {
@@ -454,29 +454,70 @@ private:
   }
 };
 
-/// Zero: not for this processor, or not for such a convolution.
-int64_t lanesFor(const Conv &conv) {
+/// Several results for each channel: one for each of as many like channels.
+template <class T> class Widened : public LeadingKernel {
+public:
+  Widened(std::unique_ptr<LeadingKernel> depthwise, int64_t times) : depthwise(std::move(depthwise)), times(times) {}
+  bool runThen(Operands in, Operands out, pthreadpool_t threads, const Behind &behind) override {
+    const Tensor &x = *in[0];
+    if (x.rank() != 4)
+      return false;
+    int64_t count = x.count(), channels = eval::times(x.dim(3), times);
+    if (channels > std::numeric_limits<int32_t>::max() || eval::times(count, times) > int64_t(1) << 26)
+      return false;
+    auto bytes = static_cast<uint64_t>(count * times) * sizeof(T);
+    if (image.bytes != bytes && !image.allocate(bytes))
+      return false;
+    T *to = reinterpret_cast<T *>(image.data.get());
+    parallelFor(threads, static_cast<size_t>(count), 4096, [&](size_t first, size_t some) {
+      const T *from = dataOf<T>(x);
+      for (auto i = static_cast<int64_t>(first), end = i + static_cast<int64_t>(some); i < end; ++i)
+        for (int64_t n = 0; n < times; ++n)
+          to[i * times + n] = from[i];
+    });
+    wide.type = x.type;
+    wide.shape = x.shape;
+    wide.shape[3] = static_cast<int32_t>(channels);
+    wide.storage = {image.data.get(), static_cast<size_t>(bytes)};
+    Tensor *images = &wide;
+    return depthwise->runThen(images, out, threads, behind);
+  }
+
+private:
+  std::unique_ptr<LeadingKernel> depthwise;
+  int64_t times;
+  Block image;
+  Tensor wide;
+};
+
+/// `make(convolution, lanes)` of one result for each channel. Null: not for this processor, or not for such a convolution.
+template <class T, class Make> std::unique_ptr<FastKernel> ofChannels(Conv conv, Make make) {
+  auto times = static_cast<int64_t>(conv.groupOut);
+  conv.groups *= static_cast<uint32_t>(times);
+  conv.groupOut = 1;
   int64_t lanes = processor() >= Processor::Avx512 && conv.groups >= 16 ? 16 : 8;
   // XNNPACK is quicker where few channels are not side by side.
-  return processor() == Processor::Plain || conv.groupOut != 1 || (conv.groups < lanes && conv.strideW != 1) ? 0
-                                                                                                             : lanes;
+  if (processor() == Processor::Plain || (conv.groups < lanes && conv.strideW != 1))
+    return nullptr;
+  std::unique_ptr<LeadingKernel> made = make(conv, lanes);
+  return times == 1 ? std::move(made) : std::make_unique<Widened<T>>(std::move(made), times);
 }
 
 template <class T>
 std::unique_ptr<FastKernel> ofBytes(const Conv &conv, const Tensor &in, const Tensor &out, std::pair<T, T> range) {
-  int64_t lanes = lanesFor(conv);
-  if (!lanes)
-    return nullptr;
-  int32_t zero = out.zeroPoint();
-  return std::make_unique<Depthwise<T>>(conv, static_cast<float>(range.first - zero),
-                                        static_cast<float>(range.second - zero), lanes, &in, &out);
+  return ofChannels<T>(conv, [&](const Conv &conv, int64_t lanes) {
+    int32_t zero = out.zeroPoint();
+    return std::make_unique<Depthwise<T>>(conv, static_cast<float>(range.first - zero),
+                                          static_cast<float>(range.second - zero), lanes, &in, &out);
+  });
 }
 
 } // namespace
 
 std::unique_ptr<FastKernel> floatDepthwise(const Conv &conv, std::pair<float, float> range) {
-  int64_t lanes = lanesFor(conv);
-  return lanes ? std::make_unique<Depthwise<float>>(conv, range.first, range.second, lanes) : nullptr;
+  return ofChannels<float>(conv, [&](const Conv &conv, int64_t lanes) {
+    return std::make_unique<Depthwise<float>>(conv, range.first, range.second, lanes);
+  });
 }
 
 std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, const Tensor &out,
