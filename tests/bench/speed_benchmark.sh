@@ -4,8 +4,10 @@
 #   BIN_DIR      has circle-interpreter, circle2circle, circle-metrics and measure, built for release
 #   NATIVE       native_tflite of ../shared/tools/native, built as its README.md says (TFLite 2.9 with XNNPACK; the better of its modes)
 #   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK): one more column
-# A round runs one engine, then the other, and gives one ratio. There are rounds until the interval that their mean lies in with 95 % is
-# less than 3 % wide: at least ROUNDS=7, and at most MOST=ROUNDS*8, where the network is named as measured too coarsely. Of a round counts the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
+# A round runs one engine, then the other, and gives one ratio. There are rounds until the interval in which the median of such ratios
+# lies with 95 % (between two of them, by the binomial distribution: bursts of others' work count as rounds, not by how long they are) is
+# less than 3 % wide: at least ROUNDS=7, and at most MOST=ROUNDS*8, where the network is named as measured too coarsely. Of a round counts
+# the MEASURE=median of its runs; on a machine that others use, MEASURE=least.
 # THREADS=1, OPTIMISE=1 (both engines get what circle2circle -O1 makes of the file; how many times faster it is than the file as it is,
 # on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
@@ -44,12 +46,12 @@ process() { # COMMAND...
     "$bin/measure" 300 16000 "$@"
   done | awk '{ if (!t || $1 < t) t = $1; if (!m || $2 < m) m = $2 } END { print t + 0, m + 0 }'
 }
-# The mean logarithm of the rounds' ratios, and half the width of its interval; Student's quantile for so many by its expansion.
+# The ends of the interval.
 interval() {
-  awk '{ log_ = log($2 / $1); sum += log_; squares += log_ * log_ }
-    END { mean = sum / NR; d = NR > 1 ? NR - 1 : 1; variance = (squares - NR * mean * mean) / d
-      t = 1.96 + 2.372 / d + 2.822 / d ^ 2 + 2.556 / d ^ 3
-      print mean, t * sqrt((variance > 0 ? variance : 0) / NR) }' "$work/times"
+  awk '{ print $2 / $1 }' "$work/times" | sort -g | awk '{ ratio[NR] = $1 }
+    END { term = below = 2 ^ -NR # how likely it is that so few rounds are below the median
+      for (low = 1; (below += term *= (NR + 1 - low) / low) <= 0.025; ++low);
+      print ratio[low], ratio[NR + 1 - low] }'
 }
 small=${SMALL:-$models/mini/add.tflite}
 firstOurs() { process "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$1" "$work/out"; } # printing numbers takes memory
@@ -74,7 +76,7 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   : >"$work/times"
   [[ $asIs == "$model" ]] && bestAsIs= || bestAsIs=$(bestMode "$asIs")
   for ((round = 0; round < most; ++round)); do
-    ((round >= rounds)) && [[ -s $work/times ]] && interval | awk '{ exit !($2 < 0.015) }' && break
+    ((round >= rounds)) && [[ -s $work/times ]] && interval | awk '{ exit !($2 < 1.03 * $1) }' && break
     times="$(ours "$model" "$runs") $(tflite "$model" "$best" "$seconds")"
     [[ $asIs == "$model" ]] || times+=" $(ours "$asIs" "$runs") $(tflite "$asIs" "$bestAsIs" "$seconds")"
     # A round in which an engine says nothing is none.
@@ -94,7 +96,7 @@ print("| network | ms | native: ms | native / here | interval | first, ms: here,
 print("|" + "---|" * (7 + bool(web_head) + 2 * worth))
 all_, delegate, below, coarse, worths = [], [], [], [], ([], [])
 for line in sys.stdin:
-    name, mode, first, memory, native_first, native_memory, web, log_mean, spread, *times = line.split()
+    name, mode, first, memory, native_first, native_memory, web, low, high, *times = line.split()
     times = list(map(float, times))
     each = 4 if worth else 2
     pairs = list(zip(times[::each], times[1::each]))
@@ -103,17 +105,17 @@ for line in sys.stdin:
         log = statistics.median(math.log(b / a) for a, b in zip(times[engine::4], times[2 + engine::4]))
         worths[engine].append(log)
         more += " %.2f |" % math.exp(log)
-    log_mean, spread = float(log_mean), float(spread)
+    low, high = float(low), float(high)
     ratio = math.exp(statistics.median(math.log(b / a) for a, b in pairs))
     all_.append(math.log(ratio))
     if mode == "1": delegate.append(math.log(ratio))
-    if math.exp(log_mean + spread) < 1: below.append(name)
-    if spread >= 0.015: coarse.append(name)
+    if high < 1: below.append(name)
+    if high >= 1.03 * low: coarse.append(name)
     base = base_native[int(mode)]
     mib = lambda kib, base: max(0, float(kib) - base) / 1024
     print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f |%s" % (
         name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
-        math.exp(log_mean - spread), math.exp(log_mean + spread), (float(first) - base_ours[0]) * 1e3, (float(native_first) - base[0]) * 1e3,
+        low, high, (float(first) - base_ours[0]) * 1e3, (float(native_first) - base[0]) * 1e3,
         mib(memory, base_ours[1]), mib(native_memory, base[1]), (" %s |" % web if web_head else "") + more))
 mean = lambda logs: math.exp(statistics.mean(logs))
 print()
