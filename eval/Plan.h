@@ -32,9 +32,9 @@ struct Step {
   // Where nobody observes, a fast kernel may do the work of steps before it, which are `folded`: of a PAD, and of those that
   // make what it goes through element by element.
   bool folded = false;
-  int pad = -1;                           ///< −1: none
-  int ahead = -1;                         ///< makes an operand, and may be so itself; −1: none
-  llvm::SmallVector<int, 4> fastOperands; ///< instead of `operands`; none: they are the same
+  int pad = -1;                                ///< −1: none
+  int ahead = -1;                              ///< makes an operand, and may be so itself; −1: none
+  llvm::SmallVector<int, 4> fastOperands = {}; ///< instead of `operands`; none: they are the same
   llvm::ArrayRef<int> reads() const { return fastOperands.empty() ? operands : fastOperands; }
 };
 
