@@ -13,12 +13,15 @@ struct Form {
   const char *padding = "SAME", *activation = "NONE";
   bool bias = true, adds = false;
   const char *pad = ""; ///< amounts of a PAD before it
+  bool half = false;    ///< weights are stored as float16
 };
 
 std::string textOf(const Form &form) {
   std::string depth = std::to_string(form.depth), results = std::to_string(form.results), image = "f32[1?,40?,40?,";
-  std::string body = "%w: f32[" + results + ",3,3," + depth + "] = const seed 1 uniform -0.2 0.2\n%b: f32[" + results +
-                     "] = const seed 2 uniform -1 1\n";
+  std::string filter = "[" + results + ",3,3," + depth + "] = ";
+  std::string body = (form.half ? "%h: f16" + filter + "const splat 0.125\n%w: f32" + filter + "DEQUANTIZE(%h)\n"
+                                : "%w: f32" + filter + "const seed 1 uniform -0.2 0.2\n") +
+                     "%b: f32[" + results + "] = const seed 2 uniform -1 1\n";
   if (*form.pad)
     body += std::string("%a: i32[4,2] = const [0, 0, ") + form.pad + ", 0, 0]\n%p: f32 = PAD(%x, %a)\n";
   body += "%c: " + image + results + "] = CONV_2D(" + (*form.pad ? "%p" : "%x") + ", %w, " + (form.bias ? "%b" : "_") +
@@ -130,6 +133,16 @@ TEST(FastWinograd, AdditionsBehind) {
   agree({32, 32, "VALID", "RELU", true, true, "1, 1, 1, 1"}, images);
 }
 
+/// More weights than pixels, and more than a cache has room for.
+TEST(FastWinograd, ThreadsDivideChannels) {
+  for (int results : {100, 128})
+    agree({100, results, "SAME", "NONE", true, true}, some);
+  agree({128, 80, "SAME", "RELU6"}, some, [&](std::vector<float> &x) {
+    for (size_t i = 7; i < x.size(); i += 5003)
+      x[i] = std::numeric_limits<float>::infinity();
+  });
+}
+
 /// Differences of pixels are no numbers there, or are out of bounds, and what they are parts of is a number.
 TEST(FastWinograd, NumbersThatAreInfinite) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -139,6 +152,8 @@ TEST(FastWinograd, NumbersThatAreInfinite) {
         for (size_t i = 37; i < x.size(); i += 1501)
           x[i] = odd;
       });
+    agree({32, 32, "SAME", activation, true, false, "", true}, some,
+          [&](std::vector<float> &x) { x[x.size() / 2] = infinity; });
     agree({32, 32, "SAME", activation}, some, [&](std::vector<float> &x) {
       for (float &number : x)
         number = number * 1e36f + 9e37f;
