@@ -156,8 +156,11 @@ static uint64_t packedBytesOf(const Step &step) {
                         step.op->code == BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM);
   uint64_t elements = 0;
   for (unsigned i = 0; packs && i < step.op->numOperands(); ++i)
-    if (const Value *value = step.op->operand(i); value && !value->producer() && !value->isGraphInput)
-      elements += value->elementCount().value_or(0);
+    if (const Value *value = step.op->operand(i); value && !value->producer() && !value->isGraphInput) {
+      uint64_t count = value->elementCount().value_or(0);
+      bool ofThree = i == 1 && value->shape.size() == 4 && value->shape[1] == 3 && value->shape[2] == 3;
+      elements += ofThree && step.op->code == BuiltinOperator::CONV_2D ? count / 9 * 16 : count; // Winograd's
+    }
   return elements * sizeof(float);
 }
 

@@ -241,13 +241,8 @@ public:
           },
           behind);
     };
-    // Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part
-    // of the weights from run to run, in its own cache. Where that holds all weights, threads divide the image if it
-    // has pixels for them: what one has computed, it reads again in the next operator.
-    constexpr int64_t weightsInCache = 1 << 16, fewPixels = 16;
     int64_t block = 2 * lanes, blocks = (job.resultDepth + block - 1) / block, weights = job.taps * job.resultDepth;
-    bool dividesImage = x.count() >= weights || (weights <= weightsInCache && y.count() / job.resultDepth >= fewPixels);
-    if (!threads || blocks < 2 || dividesImage) {
+    if (!threads || blocks < 2 || !dividesWeights(x.count(), weights, y.count() / job.resultDepth)) {
       channels(threads, 0, job.resultDepth, behind);
       return true;
     }

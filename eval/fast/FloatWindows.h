@@ -13,6 +13,19 @@ namespace origo::eval {
 std::unique_ptr<FastKernel> floatConvolution(const Conv &conv, std::pair<float, float> range);
 std::unique_ptr<FastKernel> floatDepthwise(const Conv &conv, std::pair<float, float> range);
 
+/// Likewise, and not where it would take longer than `floatConvolution` for results of that shape, which each run may
+/// have another one of. Reads the operand with the filter, too.
+std::unique_ptr<FastKernel> winogradConvolution(const Conv &conv, std::pair<float, float> range,
+                                                llvm::ArrayRef<int32_t> result);
+
+/// Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part of
+/// the weights from run to run, in its own cache. Where that holds all weights, threads divide the image if it has
+/// pixels for them: what one has computed, it reads again in the next operator.
+inline bool dividesWeights(int64_t image, int64_t weights, int64_t pixels) {
+  constexpr int64_t weightsInCache = 1 << 16, fewPixels = 16;
+  return image < weights && (weights > weightsInCache || pixels < fewPixels);
+}
+
 /// Vectors that may lie anywhere.
 template <class V> [[gnu::always_inline]] inline void load(V &to, const float *from) {
   std::memcpy(&to, from, sizeof to);
