@@ -25,7 +25,7 @@ std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {
     return nullptr;
   // Where the plan does not know the shape, that which the model states.
   llvm::ArrayRef<int32_t> result = site.output().shape;
-  if (auto own = conv.depthwise ? nullptr : winogradConvolution(conv, *range, result))
+  if (auto own = conv.depthwise ? nullptr : winogradConvolution(conv, *range, result, site.scratch))
     return own;
   if (auto own = conv.depthwise ? floatDepthwise(conv, *range) : floatConvolution(conv, *range))
     return own;

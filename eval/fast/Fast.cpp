@@ -107,9 +107,11 @@ std::optional<FastSite::Border> borderOf(const Plan &plan, const Step &step) {
 }
 
 /// Nothing: only its reference kernel computes the step.
-std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step, bool alone) {
+std::optional<FastKernels::Entry> prepare(const Plan &plan, const Step &step, bool alone,
+                                          const std::shared_ptr<Block> &scratch) {
   FastKernels::Entry entry;
   FastSite site(*step.op);
+  site.scratch = scratch;
   std::vector<Tensor> tensors;
   tensors.reserve(step.operands.size() + step.results.size());
   auto add = [&](int slotIndex) -> Tensor * {
@@ -186,10 +188,10 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       if (!step.kernel || bytes > memoryLimit / 2 || kernels.packedBytes > memoryLimit / 2 - bytes)
         continue;
       step.pad = fold ? padBefore(plan, step, uses) : -1;
-      auto entry = prepare(plan, step, false);
+      auto entry = prepare(plan, step, false, kernels.scratch);
       if (!entry && step.pad >= 0) {
         step.pad = -1;
-        entry = prepare(plan, step, false);
+        entry = prepare(plan, step, false, kernels.scratch);
       }
       if (!entry)
         continue;
@@ -224,7 +226,7 @@ FastKernels::FastKernels(const std::deque<Plan> &plans, bool alone) : alone(alon
   for (const Plan &plan : plans)
     for (const Step &step : plan.steps)
       if (step.fast >= 0) {
-        auto entry = prepare(plan, step, alone);
+        auto entry = prepare(plan, step, alone, scratch);
         entries.push_back(entry ? std::move(*entry) : Entry{noKernel()});
         packedBytes += packedBytesOf(step);
       }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Block.h"
 #include "eval/Kernel.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -73,6 +74,8 @@ public:
     int64_t top = 0, bottom = 0, left = 0, right = 0;
   };
   std::optional<Border> border;
+  /// Where all kernels of a set work, one after the other; it keeps nothing from one run of a kernel to the next.
+  std::shared_ptr<Block> scratch;
 
 protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
@@ -123,6 +126,7 @@ public:
   bool alone = false;         ///< no step does another one's work
 
 private:
+  std::shared_ptr<Block> scratch = std::make_shared<Block>();
   FastKernels() = default;
   /// Which steps do the work of others ahead of them. The arena does not grow by that.
   void findChains(Plan &plan, uint64_t memoryLimit) const;

@@ -16,7 +16,7 @@ std::unique_ptr<FastKernel> floatDepthwise(const Conv &conv, std::pair<float, fl
 /// Likewise, and not where it would take longer than `floatConvolution` for results of that shape, which each run may
 /// have another one of. Reads the operand with the filter, too.
 std::unique_ptr<FastKernel> winogradConvolution(const Conv &conv, std::pair<float, float> range,
-                                                llvm::ArrayRef<int32_t> result);
+                                                llvm::ArrayRef<int32_t> result, std::shared_ptr<Block> scratch);
 
 /// Threads divide the larger one, the image or the weights: each reads the other one whole. A thread keeps its part of
 /// the weights from run to run, in its own cache. Where that holds all weights, threads divide the image if it has

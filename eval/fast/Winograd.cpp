@@ -191,7 +191,8 @@ constexpr Code codeAvx512 = codeOf<Avx512>(std::make_integer_sequence<int, 8>())
 
 class Winograd : public LeadingKernel {
 public:
-  Winograd(const Conv &conv, std::pair<float, float> range, const Code &code) : conv(conv), code(code) {
+  Winograd(const Conv &conv, std::pair<float, float> range, const Code &code, std::shared_ptr<Block> scratch)
+      : conv(conv), code(code), scratch(std::move(scratch)) {
     job.depth = static_cast<int64_t>(conv.groupIn);
     job.resultDepth = static_cast<int64_t>(conv.groupOut);
     job.low = range.first;
@@ -258,7 +259,8 @@ private:
   Conv conv;
   const Code &code;
   Job job = {};
-  Block packed, scratch;
+  Block packed;
+  std::shared_ptr<Block> scratch;
   bool finite = false;
 
   /// Blocks of two vectors of channels, a last one of one where that is enough: a term, all input channels of the
@@ -313,20 +315,18 @@ private:
   int64_t sumDistance() const { return distanceOf(mostSquares * 2 * code.lanes); }
   int64_t partSize() const { return terms * (inputDistance() + sumDistance()) + distanceOf(job.resultDepth); }
   int64_t zeroCount() const { return distanceOf(job.depth); }
-  const float *zeros() const { return reinterpret_cast<const float *>(scratch.data.get()); }
+  const float *zeros() const { return reinterpret_cast<const float *>(scratch->data.get()); }
 
   /// Memory for so many threads, behind zeros for what lies around the image.
   bool prepare(int64_t parts) {
     uint64_t bytes = static_cast<uint64_t>(zeroCount() + parts * partSize()) * sizeof(float);
-    if (scratch.bytes >= bytes)
-      return true;
-    if (!scratch.allocate(bytes))
+    if (scratch->bytes < bytes && !scratch->allocate(bytes))
       return false;
-    std::fill_n(reinterpret_cast<float *>(scratch.data.get()), zeroCount(), 0.0f);
+    std::fill_n(reinterpret_cast<float *>(scratch->data.get()), zeroCount(), 0.0f);
     return true;
   }
   Scratch scratchOf(int64_t part) const {
-    float *inputs = reinterpret_cast<float *>(scratch.data.get()) + zeroCount() + part * partSize();
+    float *inputs = reinterpret_cast<float *>(scratch->data.get()) + zeroCount() + part * partSize();
     float *sums = inputs + terms * inputDistance();
     return {inputs, sums, sums + terms * sumDistance(), inputDistance(), sumDistance()};
   }
@@ -446,7 +446,7 @@ private:
 } // namespace
 
 std::unique_ptr<FastKernel> winogradConvolution(const Conv &conv, std::pair<float, float> range,
-                                                llvm::ArrayRef<int32_t> result) {
+                                                llvm::ArrayRef<int32_t> result, std::shared_ptr<Block> scratch) {
   // Below, transforms take longer than the products that are saved; with 16 channels and many pixels it takes two
   // thirds of the time, with 64 half of it.
   constexpr size_t fewChannels = 16;
@@ -455,7 +455,8 @@ std::unique_ptr<FastKernel> winogradConvolution(const Conv &conv, std::pair<floa
       conv.strideW != 1 || conv.dilationH != 1 || conv.dilationW != 1 || conv.groupIn < fewChannels ||
       conv.groupOut < fewChannels || result.size() != 4 || result[1] < fewPixels || result[2] < fewPixels)
     return nullptr;
-  auto made = std::make_unique<Winograd>(conv, range, processor() >= Processor::Avx512 ? codeAvx512 : codeAvx2);
+  auto made = std::make_unique<Winograd>(conv, range, processor() >= Processor::Avx512 ? codeAvx512 : codeAvx2,
+                                         std::move(scratch));
   return made->isReady() ? std::move(made) : nullptr;
 }
 
