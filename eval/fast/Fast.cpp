@@ -12,9 +12,8 @@ namespace origo::eval {
 // one has it: those of XNNPACK come first, and then what is quicker than a table.
 #define FAST_FILES(FILE)                                                                                               \
   FILE(fastConvolution)                                                                                                \
-  FILE(fastElementwise)                                                                                                \
   FILE(fastFullyConnected)                                                                                             \
-  FILE(fastWindow)                                                                                                     \
+  FILE(fastFloatBilinear)                                                                                              \
   FILE(fastIntegerArithmetic)                                                                                          \
   FILE(fastIntegerConvert)                                                                                             \
   FILE(fastArgMax)                                                                                                     \
@@ -27,7 +26,6 @@ namespace origo::eval {
   FILE(fastIntegerMatMul)                                                                                              \
   FILE(fastIntegerReduce)                                                                                              \
   FILE(fastIntegerPrelu)                                                                                               \
-  FILE(fastIntegerWindow)                                                                                              \
   FILE(fastJoin)                                                                                                       \
   FILE(fastLstm)                                                                                                       \
   FILE(fastMatMul)                                                                                                     \
@@ -35,6 +33,7 @@ namespace origo::eval {
   FILE(fastMediaPipe)                                                                                                  \
   FILE(fastMovement)                                                                                                   \
   FILE(fastPad)                                                                                                        \
+  FILE(fastPooling)                                                                                                    \
   FILE(fastReduce)                                                                                                     \
   FILE(fastResize)                                                                                                     \
   FILE(fastSelect)                                                                                                     \

@@ -203,6 +203,15 @@ std::unique_ptr<FastKernel> logistic() {
   });
 }
 
+std::unique_ptr<FastKernel> elu() {
+  constexpr size_t one = 1;
+  return xnnKernel(createXnn(xnn_create_elu_nc_f32, one, one, one, 1.f, 0u),
+                   [](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+                     auto count = static_cast<size_t>(in[0]->count());
+                     return xnn_setup_elu_nc_f32(op, count, dataOf<float>(*in[0]), dataOf<float>(*out[0]), threads);
+                   });
+}
+
 std::unique_ptr<FastKernel> function(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
     return nullptr;
@@ -213,6 +222,8 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
     return ofOne<Each<Ceil>>();
   case Op::COS:
     return ofOne<Each<Cos>>();
+  case Op::ELU:
+    return elu();
   case Op::EXP:
     return ofOne<Each<Exp>>();
   case Op::FLOOR:
@@ -300,6 +311,23 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
 }
 
+/// XNNPACK's takes a quarter of the time of ours, and half a millisecond to be loaded.
+std::unique_ptr<FastKernel> softmaxOfMany(const FastSite &site) {
+  constexpr int64_t many = 1 << 13;
+  const Tensor &x = site.input(0);
+  if (x.rank() == 0 || x.count() < many || site.constant(0) || site.options<circle::SoftmaxOptions>().beta() != 1)
+    return nullptr;
+  auto depth = static_cast<size_t>(x.shape.back());
+  return xnnKernel(createXnn(xnn_create_softmax_nc_f32, depth, depth, depth, 0u),
+                   [depth](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
+                     auto count = static_cast<size_t>(in[0]->count());
+                     if (in[0]->rank() == 0 || static_cast<size_t>(in[0]->shape.back()) != depth)
+                       return xnn_status_invalid_parameter;
+                     return xnn_setup_softmax_nc_f32(op, count / depth, dataOf<float>(*in[0]), dataOf<float>(*out[0]),
+                                                     threads);
+                   });
+}
+
 /// Along the last dimension.
 std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
   // Ranks may change, but no kernel takes a scalar.
@@ -307,6 +335,8 @@ std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
     return nullptr;
   switch (site.op.code) {
   case Op::SOFTMAX:
+    if (auto kernel = softmaxOfMany(site))
+      return kernel;
     return inRows<Softmax>(site.options<circle::SoftmaxOptions>().beta());
   case Op::LOG_SOFTMAX:
     return inRows<LogSoftmax>();
@@ -323,6 +353,7 @@ llvm::ArrayRef<FastRow> fastMath() {
   static const FastRow rows[] = {{Op::ABS, function},
                                  {Op::CEIL, function},
                                  {Op::COS, function},
+                                 {Op::ELU, function},
                                  {Op::EXP, function},
                                  {Op::FLOOR, function},
                                  {Op::HARD_SWISH, function},
