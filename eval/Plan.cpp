@@ -275,7 +275,7 @@ Plan::Uses Plan::uses() const {
   return made;
 }
 
-void Plan::arrangeKnown(uint64_t limit) {
+void Plan::arrangeKnown(uint64_t limit, bool search) {
   findOnlyGivenOut();
   std::vector<Tensor> tensors;
   for (const Slot &slot : slots) {
@@ -289,7 +289,7 @@ void Plan::arrangeKnown(uint64_t limit) {
   filed = arrangement(tensors, limit, order);
   packed.reset();
   // Where a tensor has no place, nobody knows what an order takes.
-  bool known = mayReorder && shapesKnown && steps.size() <= Ordering::mostSteps;
+  bool known = search && mayReorder && shapesKnown && steps.size() <= Ordering::mostSteps;
   size_t operands = 0;
   for (const Step &step : steps)
     operands += step.operands.size();

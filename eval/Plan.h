@@ -83,8 +83,9 @@ struct Plan {
   std::vector<int> lastUses(llvm::ArrayRef<int> order) const;
   /// Which orders there are: what has effects or looks at a state keeps the file's. `places`: those of its arena.
   Ordering ordering(llvm::ArrayRef<Arena::Place> places) const;
-  /// Says where slots are released and, again, where they lie: whenever steps read others than before.
-  void arrangeKnown(uint64_t limit);
+  /// Says where slots are released and, again, where they lie: whenever steps read others than before. `search`: for
+  /// another order, too.
+  void arrangeKnown(uint64_t limit, bool search = true);
   int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
 
 private:

@@ -119,19 +119,20 @@ std::unique_ptr<FastKernel> noKernel() {
   return fastKernel([](Operands, Operands, pthreadpool_t) { return false; });
 }
 
-void FastKernels::findChains(Plan &plan, uint64_t memoryLimit) const {
-  auto arena = [&] { return plan.arranged(false).arena.bytes; };
-  uint64_t before = arena();
+bool FastKernels::findChains(Plan &plan, uint64_t memoryLimit) const {
+  uint64_t before = plan.filed.arena.bytes;
+  bool tried = false;
   // What steps far ahead read is in memory longer.
   for (int farthest : {4, 1}) {
     if (!link(plan, entries, farthest))
-      return;
-    plan.arrangeKnown(memoryLimit);
-    if (arena() <= before)
-      return;
+      break;
+    tried = true;
+    plan.arrangeKnown(memoryLimit, false);
+    if (plan.filed.arena.bytes <= before)
+      break;
     unlink(plan);
   }
-  plan.arrangeKnown(memoryLimit);
+  return tried;
 }
 
 void FastKernels::join(const Plan &plan) {

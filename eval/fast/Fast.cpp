@@ -211,12 +211,10 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
     }
     if (unpacked >= uint64_t(1) << 16)
       plan.graph->model().restFiles();
+    changed |= fold && kernels.findChains(plan, memoryLimit);
     if (changed)
       plan.arrangeKnown(memoryLimit);
-    if (fold) {
-      kernels.findChains(plan, memoryLimit);
-      kernels.join(plan);
-    }
+    kernels.join(plan);
   }
   return kernels;
 }
