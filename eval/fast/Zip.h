@@ -100,10 +100,12 @@ private:
   static Way wayOf(const Tensor &operand, const Tensor &out) {
     constexpr int64_t longest = 1 << 13; // which is copied in each run
     int64_t count = operand.count();
-    return count == out.count()                                                             ? Way::Moves
-           : count == 1                                                                     ? Way::Stands
-           : count == operand.shape.back() && count == out.shape.back() && count <= longest ? Way::Repeats
-                                                                                            : Way::None;
+    return count == out.count() ? Way::Moves
+           : count == 1         ? Way::Stands
+           : operand.rank() > 0 && out.rank() > 0 && count == operand.shape.back() && count == out.shape.back() &&
+                   count <= longest
+               ? Way::Repeats
+               : Way::None;
   }
   Run compute;
   Zip<T> all;
