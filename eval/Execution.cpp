@@ -255,16 +255,15 @@ void Execution::tellTime(const Plan &plan, const Step &step, TimePoint begin, Ti
   bool folds = fast && !fast->alone;
   if (folds && step.folded)
     return; // the step that does its work tells
-  auto tell = [&](const Step &step, auto &tell) -> void {
-    if (folds && step.pad >= 0)
-      timer(*plan.steps[step.pad].op, begin, begin);
-    if (folds && step.ahead >= 0) {
-      tell(plan.steps[step.ahead], tell);
-      begin = end;
-    }
-    timer(*step.op, begin, end);
-  };
-  tell(step, tell);
+  llvm::SmallVector<const Step *, 4> steps = {&step};
+  while (folds && steps.back()->ahead >= 0)
+    steps.push_back(&plan.steps[steps.back()->ahead]);
+  for (const Step *each : llvm::reverse(steps)) {
+    if (folds && each->pad >= 0)
+      timer(*plan.steps[each->pad].op, begin, begin);
+    timer(*each->op, begin, end);
+    begin = end;
+  }
 }
 
 llvm::Error Execution::takeGiven(Frame &frame, const Step &step) {

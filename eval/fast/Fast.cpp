@@ -9,7 +9,7 @@
 namespace origo::eval {
 
 // The files of eval/fast/, each with its rows. A new file needs its name here. Where two take an operator, the first
-// one has it: those of XNNPACK come first, and then what is quicker than a table.
+// one has it: what is quicker comes before tables and what takes any shape.
 #define FAST_FILES(FILE)                                                                                               \
   FILE(fastConvolution)                                                                                                \
   FILE(fastFullyConnected)                                                                                             \

@@ -311,7 +311,7 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
 }
 
-/// XNNPACK's takes a quarter of the time of ours, and half a millisecond to be loaded.
+/// XNNPACK's takes a quarter of the time of ours where there are many; for a few, its code need not be loaded.
 std::unique_ptr<FastKernel> softmaxOfMany(const FastSite &site) {
   constexpr int64_t many = 1 << 13;
   const Tensor &x = site.input(0);

@@ -58,18 +58,18 @@ template <class T, int64_t Count>
   std::memcpy(at.to + at.first, &largest, sizeof largest);
 }
 
-template <class T, int64_t Channels>
+template <class T, int64_t Count>
 [[gnu::always_inline]] inline void averageChannels(const Pool<T> &pool, const Window<T> &at) {
-  Bound<T> sums[Channels] = {};
+  Bound<T> sums[Count] = {};
   for (int64_t y = at.y0; y < at.y1; ++y)
     for (int64_t x = at.x0; x < at.x1; ++x) {
       const T *pixel = at.image + (y * pool.width + x) * pool.depth + at.first;
-      for (int64_t c = 0; c < Channels; ++c)
+      for (int64_t c = 0; c < Count; ++c)
         sums[c] += pixel[c];
     }
   auto count = static_cast<int32_t>(std::max<int64_t>(0, at.y1 - at.y0) * std::max<int64_t>(0, at.x1 - at.x0));
   count = std::max(count, 1);
-  for (int64_t c = 0; c < Channels; ++c) {
+  for (int64_t c = 0; c < Count; ++c) {
     Bound<T> value = sums[c];
     if constexpr (isFloat<T>)
       value /= static_cast<float>(count);
