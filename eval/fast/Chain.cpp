@@ -56,9 +56,6 @@ bool isLong(const Plan &plan, const Step &step) {
 int stepAhead(const Plan &plan, const Plan::Uses &uses, const Step &step, llvm::ArrayRef<FastKernels::Entry> entries,
               int farthest) {
   auto kernelOf = [&](const Step &step) { return step.fast >= 0 ? entries[step.fast].kernel.get() : nullptr; };
-  auto isVariable = [&](int slot) {
-    return slot >= 0 && plan.slots[plan.ownerOf(slot)].kind == Slot::Kind::Variable; // may be written to before
-  };
   if (!kernelOf(step) || !kernelOf(step)->elements() || step.op->effects() != 0)
     return -1;
   // Where the plan does not know shapes, those that the model states; it is looked at again when the model runs.
@@ -79,8 +76,9 @@ int stepAhead(const Plan &plan, const Plan::Uses &uses, const Step &step, llvm::
         operand.shape != result.shape)
       continue;
     const Step &ahead = plan.steps[uses.producers[slot]];
-    if (&step - &ahead <= farthest && kernelOf(ahead) && kernelOf(ahead)->leading() && ahead.op->effects() == 0 &&
-        !isLong(plan, ahead) && llvm::none_of(ahead.reads(), isVariable))
+    if (&step - &ahead <= farthest && kernelOf(ahead) && kernelOf(ahead)->leading() &&
+        ahead.op->effects() == 0 && // nor does it read a variable, which may be written to in between
+        !isLong(plan, ahead))
       found = std::max(found, uses.producers[slot]);
   }
   llvm::SmallVector<Tensor *, 2> operands;
