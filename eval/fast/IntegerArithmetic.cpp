@@ -68,32 +68,18 @@ public:
   float scale, low, high;
 };
 
-template <class T, class F>
-[[gnu::always_inline]] inline void zip(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count,
-                                       const F &f) {
-  if (xMoves && yMoves)
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = f(x[i], y[i]);
-  else if (xMoves)
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = f(x[i], *y);
-  else
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = f(*x, yMoves ? y[i] : *y);
-}
-
 // The same code for what different processors have.
 template <class T, class F>
 void zipPlain(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
-  zip(x, xMoves, y, yMoves, out, count, f);
+  eachPair(x, xMoves, y, yMoves, out, count, f);
 }
 template <class T, class F>
 ORIGO_AVX2 void zipAvx2(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
-  zip(x, xMoves, y, yMoves, out, count, f);
+  eachPair(x, xMoves, y, yMoves, out, count, f);
 }
 template <class T, class F>
 ORIGO_AVX512BW void zipAvx512(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count, const F &f) {
-  zip(x, xMoves, y, yMoves, out, count, f);
+  eachPair(x, xMoves, y, yMoves, out, count, f);
 }
 
 template <class T, class F> std::unique_ptr<FastKernel> kernel(F f) {

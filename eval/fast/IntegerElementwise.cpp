@@ -18,17 +18,8 @@ template <class T, class F> std::unique_ptr<FastKernel> zipped(F f) {
     std::atomic<bool> good = true;
     all(*in[0], *in[1], *out[0], threads,
         [&](const T *x, bool xMoves, const T *y, bool yMoves, int64_t to, int64_t count) {
-          T *result = dataOf<T>(*out[0]) + to;
           bool fine = true;
-          if (xMoves && yMoves)
-            for (int64_t i = 0; i < count; ++i)
-              result[i] = f(x[i], y[i], fine);
-          else if (xMoves)
-            for (int64_t i = 0; i < count; ++i)
-              result[i] = f(x[i], *y, fine);
-          else
-            for (int64_t i = 0; i < count; ++i)
-              result[i] = f(*x, yMoves ? y[i] : *y, fine);
+          eachPair(x, xMoves, y, yMoves, dataOf<T>(*out[0]) + to, count, [&](T a, T b) { return f(a, b, fine); });
           if (!fine)
             good = false;
         });

@@ -129,19 +129,11 @@ template <class F, bool Clamps> struct Pairs {
                                                 int64_t count, std::pair<float, float> range) {
     float low = range.first, high = range.second;
     // What is no number becomes the lower bound.
-    auto clamped = [low, high](float z) __attribute__((always_inline)) {
-      float raised = z > low ? z : low;
-      return Clamps ? raised < high ? raised : high : z;
-    };
-    if (xMoves && yMoves)
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = clamped(F::of(x[i], y[i]));
-    else if (xMoves)
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = clamped(F::of(x[i], *y));
-    else
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = clamped(F::of(*x, yMoves ? y[i] : *y));
+    eachPair(
+        x, xMoves, y, yMoves, to, count, [low, high](float x, float y) __attribute__((always_inline)) {
+          float z = F::of(x, y), raised = z > low ? z : low;
+          return Clamps ? raised < high ? raised : high : z;
+        });
   }
 };
 

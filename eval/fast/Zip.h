@@ -54,6 +54,21 @@ private:
   }
 };
 
+/// out = f(x, y), where an operand that does not move is one element.
+template <class T, class F>
+[[gnu::always_inline]] inline void eachPair(const T *x, bool xMoves, const T *y, bool yMoves, T *out, int64_t count,
+                                            const F &f) {
+  if (xMoves && yMoves)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(x[i], y[i]);
+  else if (xMoves)
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(x[i], *y);
+  else
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f(*x, yMoves ? y[i] : *y);
+}
+
 /// `run(x, xMoves, y, yMoves, out, count)` of two operands that broadcast.
 template <class T, class Run> class ZipKernel : public ElementKernel {
 public:
