@@ -14,28 +14,35 @@ using Bits = std::vector<uint64_t>;
 
 bool has(const Bits &bits, int i) { return bits[static_cast<size_t>(i) / 64] >> (i % 64) & 1; }
 
-/// The steps that ran, and what lives behind them: that follows from which ones they are.
+/// The steps that ran, those that may be next, and what lives behind them: that follows from which ones they are.
 struct Reached {
   Bits done;
+  llvm::SmallVector<int, 8> ready; ///< sorted
   uint64_t live = 0, peak = 0;
   size_t count = 0;
 };
 
 class Search {
 public:
-  explicit Search(const Ordering &problem) : problem(problem), readers(problem.bytes.size()) {
-    for (size_t s = 0; s < problem.steps.size(); ++s)
+  explicit Search(const Ordering &problem)
+      : problem(problem), readers(problem.bytes.size()), behind(problem.steps.size()) {
+    for (size_t s = 0; s < problem.steps.size(); ++s) {
       for (int tensor : problem.steps[s].reads)
         readers[static_cast<size_t>(tensor)].push_back(static_cast<int>(s));
+      for (int before : problem.steps[s].after)
+        if (auto &list = behind[static_cast<size_t>(before)]; list.empty() || list.back() != static_cast<int>(s))
+          list.push_back(static_cast<int>(s));
+    }
   }
   uint64_t work = 0; ///< steps that were looked at
 
   /// `peak`: what every order reaches.
-  Reached start(uint64_t peak) const { return {Bits((problem.steps.size() + 63) / 64), 0, peak, 0}; }
-  bool ready(const Reached &state, int step) {
-    ++work;
-    return !has(state.done, step) &&
-           llvm::all_of(problem.steps[static_cast<size_t>(step)].after, [&](int s) { return has(state.done, s); });
+  Reached start(uint64_t peak) const {
+    Reached made{Bits((problem.steps.size() + 63) / 64), {}, 0, peak, 0};
+    for (size_t s = 0; s < problem.steps.size(); ++s)
+      if (problem.steps[s].after.empty())
+        made.ready.push_back(static_cast<int>(s));
+    return made;
   }
   uint64_t made(int step) const {
     uint64_t all = 0;
@@ -62,18 +69,29 @@ public:
     state.live = state.live + made(step) - freed(state, step);
     state.done[static_cast<size_t>(step) / 64] |= uint64_t(1) << (step % 64);
     ++state.count;
+    state.ready.erase(llvm::lower_bound(state.ready, step));
+    for (int next : behind[static_cast<size_t>(step)])
+      if (llvm::all_of(problem.steps[static_cast<size_t>(next)].after, [&](int s) { return has(state.done, s); }))
+        state.ready.insert(llvm::lower_bound(state.ready, next), next);
   }
   /// Takes each step that makes no more than it frees, and lives within the peak that there was: whatever order the
   /// others have, it does no harm now.
   void takeHarmless(Reached &state, std::vector<int> &order) {
     for (bool found = true; found;) {
       found = false;
-      for (int step = 0; step < static_cast<int>(problem.steps.size()); ++step)
-        if (ready(state, step) && state.live + made(step) <= state.peak && made(step) <= freed(state, step)) {
+      for (int from = 0;;) {
+        auto *at = llvm::lower_bound(state.ready, from);
+        if (at == state.ready.end())
+          break;
+        int step = *at;
+        from = step + 1;
+        ++work;
+        if (state.live + made(step) <= state.peak && made(step) <= freed(state, step)) {
           take(state, step);
           order.push_back(step);
           found = true;
         }
+      }
     }
   }
   /// Always the step that raises the peak least, then the one that leaves least.
@@ -83,9 +101,8 @@ public:
     for (takeHarmless(state, order); state.count < problem.steps.size(); takeHarmless(state, order)) {
       int best = -1;
       std::pair<uint64_t, int64_t> least;
-      for (int step = 0; step < static_cast<int>(problem.steps.size()); ++step) {
-        if (!ready(state, step))
-          continue;
+      for (int step : state.ready) {
+        ++work;
         std::pair cost(std::max(state.peak, state.live + made(step)),
                        static_cast<int64_t>(made(step)) - static_cast<int64_t>(freed(state, step)));
         if (best < 0 || cost < least)
@@ -135,12 +152,12 @@ public:
           llvm::append_range(order, part);
         return order;
       }
-      for (int step = 0; step < static_cast<int>(all); ++step)
-        if (ready(state, step)) {
-          Reached next = state;
-          take(next, step);
-          add(std::move(next), at, {step});
-        }
+      for (int step : state.ready) {
+        ++work;
+        Reached next = state;
+        take(next, step);
+        add(std::move(next), at, {step});
+      }
     }
     finished = queue.empty();
     return {};
@@ -148,7 +165,7 @@ public:
 
 private:
   const Ordering &problem;
-  std::vector<llvm::SmallVector<int, 4>> readers;
+  std::vector<llvm::SmallVector<int, 4>> readers, behind; ///< of a tensor; of a step, which come after it
 };
 
 } // namespace

@@ -32,7 +32,7 @@ struct Ordering {
   /// An order with a low peak, never above the file's. The least one where `work` steps of the search are enough.
   Found search(uint64_t work = defaultWork) const;
 
-  static constexpr uint64_t defaultWork = 1 << 18; ///< about a millisecond
+  static constexpr uint64_t defaultWork = 1 << 14; ///< about a millisecond
   static constexpr size_t mostSteps = 1024;        ///< above that, the file's order: a search looks at all of them each time
   static constexpr size_t mostOperands = 16 * mostSteps;
 };

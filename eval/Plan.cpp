@@ -91,7 +91,6 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   inProgress.push_back(&graph);
   Plan made;
   made.graph = &graph;
-  made.mayReorder = options.engine == Engine::Fast;
   llvm::DenseMap<const Value *, int> slots;
   auto slotOf = [&](const Value *value) -> int {
     if (!value)
@@ -238,7 +237,7 @@ void Planner::inferShapes(Plan &plan) {
           llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
         add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
                       shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
-  plan.arrangeKnown(options.memoryLimit);
+  plan.arrangeFiled(options.memoryLimit);
 }
 
 void Plan::findOnlyGivenOut() {
@@ -275,21 +274,29 @@ Plan::Uses Plan::uses() const {
   return made;
 }
 
-void Plan::arrangeKnown(uint64_t limit, bool search) {
-  findOnlyGivenOut();
+/// Of the shapes that are known before a run.
+std::vector<Tensor> Plan::knownTensors() const {
   std::vector<Tensor> tensors;
+  tensors.reserve(slots.size());
   for (const Slot &slot : slots) {
-    tensors.push_back(ShapeRun::stated(*slot.value));
-    tensors.back().rankKnown = slot.shape.has_value();
+    Tensor &tensor = tensors.emplace_back(ShapeRun::stated(*slot.value));
+    tensor.rankKnown = slot.shape.has_value();
     if (slot.shape)
-      tensors.back().shape = *slot.shape;
+      tensor.shape = *slot.shape;
   }
+  return tensors;
+}
+
+void Plan::arrangeFiled(uint64_t limit) {
+  findOnlyGivenOut();
   std::vector<int> order(steps.size());
   std::iota(order.begin(), order.end(), 0);
-  filed = arrangement(tensors, limit, order);
-  packed.reset();
+  filed = arrangement(knownTensors(), limit, std::move(order));
+}
+
+void Plan::arrangePacked(uint64_t limit) {
   // Where a tensor has no place, nobody knows what an order takes.
-  bool known = search && mayReorder && shapesKnown && steps.size() <= Ordering::mostSteps;
+  bool known = shapesKnown && steps.size() <= Ordering::mostSteps;
   size_t operands = 0;
   for (const Step &step : steps)
     operands += step.operands.size();
@@ -301,9 +308,9 @@ void Plan::arrangeKnown(uint64_t limit, bool search) {
   if (!known)
     return;
   Ordering::Found found = ordering(filed.arena.places).search();
-  if (found.order == order)
+  if (found.order == filed.order)
     return;
-  Arrangement other = arrangement(tensors, limit, std::move(found.order));
+  Arrangement other = arrangement(knownTensors(), limit, std::move(found.order));
   if (other.arena.bytes < filed.arena.bytes)
     packed = std::move(other);
 }

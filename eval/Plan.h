@@ -62,7 +62,6 @@ struct Plan {
   std::vector<Step> steps;
   llvm::SmallVector<int> inputs, outputs;
   bool shapesKnown = false; ///< those of all inputs are
-  bool mayReorder = false;  ///< where that takes less memory
 
   Arrangement filed;                 ///< the file's order
   std::optional<Arrangement> packed; ///< another order, that takes less memory
@@ -83,13 +82,15 @@ struct Plan {
   std::vector<int> lastUses(llvm::ArrayRef<int> order) const;
   /// Which orders there are: what has effects or looks at a state keeps the file's. `places`: those of its arena.
   Ordering ordering(llvm::ArrayRef<Arena::Place> places) const;
-  /// Says where slots are released and, again, where they lie: whenever steps read others than before. `search`: for
-  /// another order, too.
-  void arrangeKnown(uint64_t limit, bool search = true);
+  /// Says where slots are released and where they lie in the file's order: whenever steps read others than before.
+  void arrangeFiled(uint64_t limit);
+  /// Looks for an order that takes less memory, when it is settled what steps read.
+  void arrangePacked(uint64_t limit);
   int ownerOf(int slot) const { return slots[slot].sharedWith >= 0 ? slots[slot].sharedWith : slot; }
 
 private:
   void findOnlyGivenOut();
+  std::vector<Tensor> knownTensors() const;
   Arrangement arrangement(llvm::ArrayRef<Tensor> tensors, uint64_t limit, std::vector<int> order) const;
 };
 

@@ -1,5 +1,6 @@
 #include "import/Source.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 
 #include <algorithm>
@@ -71,16 +72,18 @@ Payload findArchive(const Source &source) {
   if (bytes.size() < 8 + endRecordSize)
     return {};
   // The record is the file's last but for a comment, whose length it holds.
-  uint64_t last = bytes.size() - endRecordSize;
-  for (uint64_t comment = 0; comment <= std::min<uint64_t>(last - 8, 0xffff); ++comment) {
-    uint64_t end = last - comment;
-    if (read32le(bytes.data() + end) != endRecord || read16le(bytes.data() + end + 20) != comment)
+  uint64_t last = bytes.size() - endRecordSize, payloads = endOfPayloads(source);
+  uint64_t at = std::max(payloads, last - std::min<uint64_t>(last, 0xffff));
+  llvm::StringRef text = llvm::toStringRef(bytes);
+  Payload found;
+  for (; (at = text.find('P', at)) <= last; ++at) {
+    if (read32le(bytes.data() + at) != endRecord || read16le(bytes.data() + at + 20) != last - at)
       continue;
-    std::optional<uint64_t> start = archiveStart(bytes, end);
-    if (start && *start >= endOfPayloads(source))
-      return Payload(source.file, *start, bytes.size() - *start);
+    std::optional<uint64_t> start = archiveStart(bytes, at);
+    if (start && *start >= payloads)
+      found = Payload(source.file, *start, bytes.size() - *start);
   }
-  return {};
+  return found;
 }
 
 } // namespace origo

@@ -1,5 +1,6 @@
 #include "eval/Order.h"
 #include "eval/Plan.h"
+#include "eval/fast/Fast.h"
 #include "tests/Engines.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -140,6 +141,8 @@ TEST(Order, OfARunThatNobodyObserves) {
     Planner planner(options);
     const Plan *plan = planner.plan(*model->subgraphs[0]);
     ASSERT_FALSE(llvm::errorToBool(planner.takeErrors()));
+    if (engine == Engine::Fast)
+      FastKernels::choose(planner.plans, options.memoryLimit);
     ASSERT_EQ(static_cast<bool>(plan->packed), engine == Engine::Fast);
     if (!plan->packed)
       continue;

@@ -201,11 +201,17 @@ public:
           int64_t of = ((first + c) * job.positions + position) * job.depth;
           uint8_t *at = weights + position * job.quads * row + 4 * c;
           int32_t sum = 0;
-          for (int64_t k = 0; k < job.depth; ++k)
-            sum += filter[of + k] - weightZero;
-          for (int64_t k = 0; k < job.depth; k += 4, at += row)
-            for (int64_t i = 0; i < std::min<int64_t>(4, job.depth - k); ++i)
-              at[i] = static_cast<uint8_t>(filter[of + k + i] - lower);
+          auto take = [&](int64_t k, int64_t i) {
+            int32_t weight = filter[of + k + i];
+            sum += weight - weightZero;
+            at[i] = static_cast<uint8_t>(weight - lower);
+          };
+          int64_t k = 0;
+          for (; k + 4 <= job.depth; k += 4, at += row)
+            for (int64_t i = 0; i < 4; ++i)
+              take(k, i);
+          for (int64_t i = 0; i < job.depth - k; ++i)
+            take(k, i);
           put(excess + position * row + 4 * c, sum);
         }
       to += block * job.channelBytes();

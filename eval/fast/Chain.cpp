@@ -119,18 +119,16 @@ std::unique_ptr<FastKernel> noKernel() {
 
 bool FastKernels::findChains(Plan &plan, uint64_t memoryLimit) const {
   uint64_t before = plan.filed.arena.bytes;
-  bool tried = false;
   // What steps far ahead read is in memory longer.
   for (int farthest : {4, 1}) {
     if (!link(plan, entries, farthest))
-      break;
-    tried = true;
-    plan.arrangeKnown(memoryLimit, false);
+      return false;
+    plan.arrangeFiled(memoryLimit);
     if (plan.filed.arena.bytes <= before)
-      break;
+      return true;
     unlink(plan);
   }
-  return tried;
+  return false;
 }
 
 void FastKernels::join(const Plan &plan) {

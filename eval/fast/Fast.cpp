@@ -181,7 +181,6 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
   uint64_t unpacked = 0;
   for (Plan &plan : plans) {
     const Plan::Uses uses = plan.uses();
-    bool changed = false;
     for (Step &step : plan.steps) {
       uint64_t bytes = step.kernel ? packedBytesOf(step) : 0;
       if (!step.kernel || bytes > memoryLimit / 2 || kernels.packedBytes > memoryLimit / 2 - bytes)
@@ -195,7 +194,7 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
       if (!entry)
         continue;
       if (step.pad >= 0) {
-        changed = plan.steps[step.pad].folded = true;
+        plan.steps[step.pad].folded = true;
         step.fastOperands = step.operands;
         step.fastOperands[0] = plan.steps[step.pad].operands[0];
       }
@@ -211,9 +210,9 @@ FastKernels FastKernels::choose(std::deque<Plan> &plans, uint64_t memoryLimit, b
     }
     if (unpacked >= uint64_t(1) << 16)
       plan.graph->model().restFiles();
-    changed |= fold && kernels.findChains(plan, memoryLimit);
-    if (changed)
-      plan.arrangeKnown(memoryLimit);
+    if (!fold || !kernels.findChains(plan, memoryLimit))
+      plan.arrangeFiled(memoryLimit);
+    plan.arrangePacked(memoryLimit);
     kernels.join(plan);
   }
   return kernels;

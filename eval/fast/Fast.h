@@ -128,8 +128,8 @@ public:
 private:
   std::shared_ptr<Block> scratch = std::make_shared<Block>();
   FastKernels() = default;
-  /// Which steps do the work of others ahead of them. The arena of the file's order does not grow by that. True: it is to
-  /// be arranged again.
+  /// Which steps do the work of others ahead of them. The arena of the file's order does not grow by that. True: there
+  /// are some, and it is arranged for them.
   bool findChains(Plan &plan, uint64_t memoryLimit) const;
   /// Their kernels become one.
   void join(const Plan &plan);

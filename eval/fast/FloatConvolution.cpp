@@ -1,5 +1,6 @@
 #include "eval/fast/FloatWindows.h"
 #include "eval/fast/Regions.h"
+#include "eval/fast/Transpose.h"
 
 /// CONV_2D of floats, all channels of a filter in one group.
 namespace origo::eval {
@@ -201,11 +202,7 @@ public:
         int64_t place = job.place(first + v, lanes), count = std::min(lanes, job.resultDepth);
         for (int64_t c = 0; c < count; ++c)
           to[v + c] = bias ? bias[place + c] : 0;
-        // A line of the cache of each channel at a time.
-        for (int64_t begin = 0; begin < job.taps; begin += 16)
-          for (int64_t c = 0; c < count; ++c)
-            for (int64_t k = begin; k < std::min(begin + 16, job.taps); ++k)
-              to[(k + 1) * block + v + c] = filter[(place + c) * job.taps + k];
+        transposeRows(filter + place * job.taps, job.taps, count, job.taps, to + block + v, block);
       }
       to += block * (job.taps + 1);
       first += block;

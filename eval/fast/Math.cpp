@@ -19,10 +19,12 @@ using Op = BuiltinOperator;
 FUNCTION(Absolute, std::abs(x))
 FUNCTION(Ceil, std::ceil(x))
 FUNCTION(Cos, cosf(x))
+FUNCTION(Elu, x > 0 ? x : expm1f(x))
 FUNCTION(Exp, expf(x))
 FUNCTION(Floor, std::floor(x))
 FUNCTION(HardSwish, x *(x > -3 ? x < 3 ? x + 3 : 6 : 0) * (1 / 6.f))
 FUNCTION(Log, logf(x))
+FUNCTION(Logistic, 1 / (1 + exponential(x < -87 ? 87 : x > 87 ? -87 : -x)))
 FUNCTION(Negative, -x)
 FUNCTION(ReciprocalRoot, 1.f / std::sqrt(x))
 // What is no number becomes the lower bound.
@@ -62,7 +64,7 @@ struct LeakyRelu {
   // Numbers near 0 that no float holds in full, as masks make many, are slow to compute and make no difference.
   constexpr float least = -80;
   for (int64_t i = 0; i < count; ++i) {
-    float exponent = (x[i] - largest) * beta, made = expf(exponent < least ? least : exponent);
+    float exponent = (x[i] - largest) * beta, made = exponential(exponent < least ? least : exponent);
     y[i] = exponent < least ? 0 : made;
   }
   double sum = 0;
@@ -94,18 +96,6 @@ struct Normalize {
     float factor = 1 / std::max(static_cast<float>(std::sqrt(sum)), 1e-6f);
     for (int64_t i = 0; i < count; ++i)
       y[i] = x[i] * factor;
-  }
-};
-
-/// XNNPACK's exponential of numbers beyond 1e37 is none.
-struct MendedLogistic {
-  [[gnu::always_inline]] static inline void run(const float *x, float *y, int64_t count, float) {
-    int32_t any = 0;
-    for (int64_t i = 0; i < count; ++i)
-      any |= y[i] != y[i];
-    if (any)
-      for (int64_t i = 0; i < count; ++i)
-        y[i] = y[i] != y[i] ? 1 / (1 + expf(-x[i])) : y[i];
   }
 };
 
@@ -182,28 +172,6 @@ template <class F> std::unique_ptr<FastKernel> ofOne(float parameter = 0) {
   return std::make_unique<Elements>(runHere<F>(), parameter);
 }
 
-std::unique_ptr<FastKernel> logistic() {
-  constexpr size_t one = 1;
-  auto first = xnnKernel(createXnn(xnn_create_sigmoid_nc_f32, one, one, one, 0u),
-                         [](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-                           auto count = static_cast<size_t>(in[0]->count());
-                           return xnn_setup_sigmoid_nc_f32(op, count, dataOf<float>(*in[0]), dataOf<float>(*out[0]), threads);
-                         });
-  auto second = ofOne<MendedLogistic>();
-  return fastKernel([first = std::move(first), second = std::move(second)](Operands in, Operands out, pthreadpool_t threads) {
-    return first && first->run(in, out, threads) && second->run(in, out, threads);
-  });
-}
-
-std::unique_ptr<FastKernel> elu() {
-  constexpr size_t one = 1;
-  return xnnKernel(createXnn(xnn_create_elu_nc_f32, one, one, one, 1.f, 0u),
-                   [](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-                     auto count = static_cast<size_t>(in[0]->count());
-                     return xnn_setup_elu_nc_f32(op, count, dataOf<float>(*in[0]), dataOf<float>(*out[0]), threads);
-                   });
-}
-
 std::unique_ptr<FastKernel> function(const FastSite &site) {
   if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
     return nullptr;
@@ -215,7 +183,7 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   case Op::COS:
     return ofOne<Each<Cos>>();
   case Op::ELU:
-    return elu();
+    return ofOne<Each<Elu>>();
   case Op::EXP:
     return ofOne<Each<Exp>>();
   case Op::FLOOR:
@@ -227,7 +195,7 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   case Op::LOG:
     return ofOne<Each<Log>>();
   case Op::LOGISTIC:
-    return logistic();
+    return ofOne<Each<Logistic>>();
   case Op::NEG:
     return ofOne<Each<Negative>>();
   case Op::RELU:
@@ -303,23 +271,6 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
 }
 
-/// XNNPACK's takes a quarter of the time of ours where there are many; for a few, its code need not be loaded.
-std::unique_ptr<FastKernel> softmaxOfMany(const FastSite &site) {
-  constexpr int64_t many = 1 << 13;
-  const Tensor &x = site.input(0);
-  if (x.rank() == 0 || x.count() < many || site.constant(0) || site.options<circle::SoftmaxOptions>().beta() != 1)
-    return nullptr;
-  auto depth = static_cast<size_t>(x.shape.back());
-  return xnnKernel(createXnn(xnn_create_softmax_nc_f32, depth, depth, depth, 0u),
-                   [depth](xnn_operator_t op, Operands in, Operands out, pthreadpool_t threads) {
-                     auto count = static_cast<size_t>(in[0]->count());
-                     if (in[0]->rank() == 0 || static_cast<size_t>(in[0]->shape.back()) != depth)
-                       return xnn_status_invalid_parameter;
-                     return xnn_setup_softmax_nc_f32(op, count / depth, dataOf<float>(*in[0]), dataOf<float>(*out[0]),
-                                                     threads);
-                   });
-}
-
 /// Along the last dimension.
 std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
   // Ranks may change, but no kernel takes a scalar.
@@ -327,9 +278,10 @@ std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
     return nullptr;
   switch (site.op.code) {
   case Op::SOFTMAX:
-    if (auto kernel = softmaxOfMany(site))
-      return kernel;
-    return inRows<Softmax>(site.options<circle::SoftmaxOptions>().beta());
+    // Exponents are not above zero.
+    if (float beta = site.options<circle::SoftmaxOptions>().beta(); beta >= 0)
+      return inRows<Softmax>(beta);
+    return nullptr;
   case Op::LOG_SOFTMAX:
     return inRows<LogSoftmax>();
   default:

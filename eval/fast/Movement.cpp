@@ -1,4 +1,5 @@
 #include "eval/fast/Loops.h"
+#include "eval/fast/Transpose.h"
 #include "eval/kernels/Views.h"
 
 /// Operators whose result is a view on their operand.
@@ -60,10 +61,7 @@ void transposeSquares(Loops<2> loops, Loops<2>::Dim rows, Loops<2>::Dim columns,
     const T *x = reinterpret_cast<const T *>(from) + at[0];
     T *y = reinterpret_cast<T *>(to) + at[1];
     int64_t height = std::min(side, rows.count - round % blocks * side);
-    for (int64_t first = 0; first < columns.count; first += side)
-      for (int64_t r = 0, end = std::min(first + side, columns.count); r < height; ++r)
-        for (int64_t c = first; c < end; ++c)
-          y[r * rows.steps[1] + c] = x[c * columns.steps[0] + r];
+    transposeRows(x, columns.steps[0], columns.count, height, y, rows.steps[1]);
   });
 }
 

@@ -1,4 +1,5 @@
 #include "eval/fast/FloatWindows.h"
+#include "eval/fast/Transpose.h"
 
 /// CONV_2D of floats with filters of 3x3 by Winograd's F(2x2, 3x3): four pixels of the result need 16 products for each
 /// pair of channels, not 36. Parts of the image of 4x4 pixels, which overlap by two, are transformed, those of all
@@ -272,13 +273,11 @@ private:
       int64_t block = job.resultDepth - first > code.lanes ? 2 * code.lanes : code.lanes;
       for (int64_t begin = 0; begin < job.depth; begin += some) {
         int64_t count = std::min(some, job.depth - begin);
-        for (int64_t v = 0; v < block; ++v) {
-          int64_t channel =
-              std::min(first + v / code.lanes * code.lanes, job.resultDepth - code.lanes) + v % code.lanes;
-          const float *from = filter + channel * 9 * job.depth + begin;
-          for (int64_t tap = 0; tap < 9; ++tap, from += job.depth)
-            for (int64_t k = 0; k < count; ++k)
-              lines[k][tap][v] = from[k];
+        for (int64_t v = 0; v < block; v += code.lanes) {
+          int64_t channel = std::min(first + v, job.resultDepth - code.lanes);
+          for (int64_t tap = 0; tap < 9; ++tap)
+            transposeRows(filter + (channel * 9 + tap) * job.depth + begin, 9 * job.depth, code.lanes, count,
+                          lines[0][tap] + v, 9 * mostLanes);
         }
         for (int64_t k = 0; k < count; ++k)
           transformFilter(lines[k], block, to + (begin + k) * block, job.depth * block, zeros);
@@ -291,23 +290,29 @@ private:
 
   /// Of one input channel; terms are so far from each other. What is no number makes none of the zeros.
   static void transformFilter(const float (*g)[mostLanes], int64_t block, float *to, int64_t distance, float *zeros) {
-    for (int64_t v = 0; v < block; ++v) {
-      float rows[4][3];
+    using V = Vector4;
+    for (int64_t v = 0; v < block; v += lanesOf<V>, zeros += lanesOf<V>) {
+      V rows[4][3], zero;
+      load(zero, zeros);
       for (int x = 0; x < 3; ++x) {
-        float top = g[x][v], middle = g[3 + x][v], bottom = g[6 + x][v];
+        V top, middle, bottom;
+        load(top, g[x] + v);
+        load(middle, g[3 + x] + v);
+        load(bottom, g[6 + x] + v);
         rows[0][x] = top;
         rows[1][x] = (top + bottom + middle) * 0.5f;
         rows[2][x] = (top + bottom - middle) * 0.5f;
         rows[3][x] = bottom;
       }
       for (int y = 0; y < 4; ++y) {
-        float left = rows[y][0], middle = rows[y][1], right = rows[y][2];
-        float all[] = {left, (left + right + middle) * 0.5f, (left + right - middle) * 0.5f, right};
+        V left = rows[y][0], middle = rows[y][1], right = rows[y][2];
+        V all[] = {left, (left + right + middle) * 0.5f, (left + right - middle) * 0.5f, right};
         for (int x = 0; x < 4; ++x) {
-          to[(4 * y + x) * distance + v] = all[x];
-          zeros[v] += all[x] * 0.0f;
+          store(to + (4 * y + x) * distance + v, all[x]);
+          zero += all[x] * 0.0f;
         }
       }
+      store(zeros, zero);
     }
   }
 
