@@ -12,7 +12,7 @@
 # on each of them, is in two more columns), SECONDS_EACH=0.5 (an engine in a
 # round), LEAST=5000000 (multiply-adds of a network), ONLY=yunet (a part of the names).
 # "first" is the processor time that it takes to load, compile and run once, "MiB" the memory: each the least of FIRSTS=25, or of as many
-# as two seconds have room for, beyond those of the same program (and the same mode of it) on SMALL, a model of one operator.
+# as four seconds have room for, beyond those of the same program (and the same mode of it) on SMALL, a model of one operator; all in turn.
 set -uo pipefail
 usage="usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]"
 bin=${1:?$usage} models=${2:?$usage} native=${3:?$usage} oracle=${4:-}
@@ -39,12 +39,17 @@ litert() { # MODEL RUNS
   timeout 300 node --no-liftoff "$oracle/tflite-oracle.mjs" "$1" --seed 1 --kernels xnnpack --repeat "$2" 2>/dev/null |
     sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
 }
-# Seconds of processor time and KiB of a whole process.
-process() { # COMMAND...
+# Seconds of processor time of whole processes and KiB, beyond those on the small model: here and native.
+first() { # MODEL MODE
   local began=$SECONDS
-  for ((i = 0; i < ${FIRSTS:-25} && (i < 3 || SECONDS - began < 2); ++i)); do
-    "$bin/measure" 300 16000 "$@"
-  done | awk '{ if (!t || $1 < t) t = $1; if (!m || $2 < m) m = $2 } END { print t + 0, m + 0 }'
+  for ((i = 0; i < ${FIRSTS:-25} && (i < 3 || SECONDS - began < 4); ++i)); do
+    for one in "$small" "$1"; do
+      "$bin/measure" 300 16000 "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$one"
+      "$bin/measure" 300 16000 "$native" "$one" "$threads" 0 "$2"
+    done | tr '\n' ' '
+    echo
+  done | awk 'NF == 8 { for (i = 1; i <= 8; ++i) if (!least[i] || $i < least[i]) least[i] = $i }
+    END { for (i = 1; i <= 4; ++i) print least[4 + i] - least[i] }' | tr '\n' ' '
 }
 # The ends of the interval.
 interval() {
@@ -54,9 +59,6 @@ interval() {
       print ratio[low], ratio[NR + 1 - low] }'
 }
 small=${SMALL:-$models/mini/add.tflite}
-firstOurs() { process "$bin/circle-interpreter" --engine=fast "--threads=$threads" --seed=1 "$1" "$work/out"; } # printing numbers takes memory
-firstNative() { process "$native" "$1" "$threads" 0 "$2"; }
-baseOurs=$(firstOurs "$small") baseNative=("$(firstNative "$small" 0)" "$(firstNative "$small" 1)")
 
 for model in "$models"/*"${ONLY-}"*.tflite; do
   name=$(basename "$model" .tflite)
@@ -85,12 +87,11 @@ for model in "$models"/*"${ONLY-}"*.tflite; do
   [[ -s $work/times ]] || { echo "$name: left out: an engine ends before its time" >&2; continue; }
   web=-
   [[ -n $oracle ]] && web=$(litert "$model" "$runs" | grep . || echo -)
-  echo "$name $best $(firstOurs "$model") $(firstNative "$model" "$best") $web $(interval) $(tr '\n' ' ' <"$work/times")"
+  echo "$name $best $(first "$model" "$best") $web $(interval) $(tr '\n' ' ' <"$work/times")"
 done | python3 -c '
 import math, statistics, sys
-base_ours, *base_native = (list(map(float, text.split())) for text in sys.argv[1:4])
-worth = sys.argv[4] == "1"
-web_head = " LiteRT, WebAssembly: ms |" if sys.argv[5] else ""
+worth = sys.argv[1] == "1"
+web_head = " LiteRT, WebAssembly: ms |" if sys.argv[2] else ""
 print("| network | ms | native: ms | native / here | interval | first, ms: here, native | MiB: here, native |" + web_head
       + (" as it is / -O1: here | native |" if worth else ""))
 print("|" + "---|" * (7 + bool(web_head) + 2 * worth))
@@ -111,12 +112,10 @@ for line in sys.stdin:
     if mode == "1": delegate.append(math.log(ratio))
     if high < 1: below.append(name)
     if high >= 1.03 * low: coarse.append(name)
-    base = base_native[int(mode)]
-    mib = lambda kib, base: max(0, float(kib) - base) / 1024
+    mib = lambda kib: max(0, float(kib)) / 1024
     print("| `%s` | %.3f | %.3f | %.2f | %.2f–%.2f | %.1f, %.1f | %.1f, %.1f |%s" % (
         name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio,
-        low, high, (float(first) - base_ours[0]) * 1e3, (float(native_first) - base[0]) * 1e3,
-        mib(memory, base_ours[1]), mib(native_memory, base[1]), (" %s |" % web if web_head else "") + more))
+        low, high, float(first) * 1e3, float(native_first) * 1e3, mib(memory), mib(native_memory), (" %s |" % web if web_head else "") + more))
 mean = lambda logs: math.exp(statistics.mean(logs))
 print()
 if all_: print("native / here, geometric mean of %d: %.2f" % (len(all_), mean(all_)))
@@ -124,4 +123,4 @@ if delegate: print("of %d that the delegate runs best: %.2f" % (len(delegate), m
 print("below 1: " + (", ".join(below) or "none"))
 if coarse: print("more than 3 % wide: " + ", ".join(coarse))
 if worths[0]: print("as it is / -O1, geometric mean: here %.2f, native %.2f" % (mean(worths[0]), mean(worths[1])))
-' "$baseOurs" "${baseNative[@]}" "${OPTIMISE:-}" "$oracle"
+' "${OPTIMISE:-}" "$oracle"
