@@ -380,6 +380,16 @@ TEST(FastOperators, Exponential) {
   EXPECT_TRUE(std::isnan(exponential(NAN)));
 }
 
+/// Pixels that are shorter than vectors, as long, and longer.
+TEST(FastOperators, ResizeBilinear) {
+  for (const char *options : {"", "align_corners=true", "half_pixel_centers=true"})
+    for (int depth : {1, 3, 4, 6, 8, 15, 16, 21})
+      for (const char *size : {"[9, 20]", "[3, 4]", "[1, 1]", "[5, 7]"})
+        agree({"%x: f32[2,5,7," + std::to_string(depth) + "]", std::string("%s: i32[2] = const ") + size,
+               std::string("%y: f32 = RESIZE_BILINEAR(%x, %s) {") + options + "}"},
+              1e-6, 2);
+}
+
 TEST(FastOperators, NumbersThatAreNone) {
   const char *numbers = "%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, "
                         "88.8, -88, 1e4, 20, -20]";

@@ -13,10 +13,10 @@ namespace origo::eval {
 #define FAST_FILES(FILE)                                                                                               \
   FILE(fastConvolution)                                                                                                \
   FILE(fastFullyConnected)                                                                                             \
-  FILE(fastFloatBilinear)                                                                                              \
   FILE(fastIntegerArithmetic)                                                                                          \
   FILE(fastIntegerConvert)                                                                                             \
   FILE(fastArgMax)                                                                                                     \
+  FILE(fastBilinear)                                                                                                   \
   FILE(fastBinaryTable)                                                                                                \
   FILE(fastGather)                                                                                                     \
   FILE(fastHybridConvolution)                                                                                          \
@@ -39,7 +39,6 @@ namespace origo::eval {
   FILE(fastSelect)                                                                                                     \
   FILE(fastSpaceBatch)                                                                                                 \
   FILE(fastUnaryTable)                                                                                                 \
-  FILE(fastIntegerBilinear)                                                                                            \
   FILE(fastRecurrent)
 
 #define DECLARE(name) llvm::ArrayRef<FastRow> name();

@@ -2,8 +2,7 @@
 
 #include "eval/fast/Convolution.h"
 #include "eval/fast/Processor.h"
-
-#include <cstring>
+#include "eval/fast/Vectors.h"
 
 /// Convolutions of floats of our own, for AVX2 and AVX-512. They need neither tables of pointers nor checks for each
 /// pixel (Regions.h), keep more sums in registers than XNNPACK's and take any padding.
@@ -25,18 +24,5 @@ inline bool dividesWeights(int64_t image, int64_t weights, int64_t pixels) {
   constexpr int64_t weightsInCache = 1 << 16, fewPixels = 16;
   return image < weights && (weights > weightsInCache || pixels < fewPixels);
 }
-
-/// Vectors that may lie anywhere.
-template <class V> [[gnu::always_inline]] inline void load(V &to, const float *from) {
-  std::memcpy(&to, from, sizeof to);
-}
-template <class V> [[gnu::always_inline]] inline void store(float *to, const V &from) {
-  std::memcpy(to, &from, sizeof from);
-}
-template <class V> constexpr int64_t lanesOf = sizeof(V) / sizeof(float);
-
-using Vector4 = float __attribute__((vector_size(16)));
-using Vector8 = float __attribute__((vector_size(32)));
-using Vector16 = float __attribute__((vector_size(64)));
 
 } // namespace origo::eval

@@ -1,9 +1,10 @@
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Vectors.h"
 #include "eval/kernels/Bilinear.h"
 
-/// RESIZE_BILINEAR of 8 bit numbers, as the reference computes it. XNNPACK keeps four pointers for each pixel.
+/// RESIZE_BILINEAR of floats and, as the reference computes it, of 8 bit numbers. XNNPACK keeps four pointers for each
+/// pixel.
 namespace origo::eval {
 
 namespace {
@@ -65,6 +66,36 @@ template <class T> struct Row {
   }
 }
 
+/// `V`: no longer than a pixel.
+template <class V>
+[[gnu::always_inline]] inline void mixFloats(const Row<float> &row, float v, llvm::ArrayRef<Between<float>> columns) {
+  constexpr int64_t lanes = lanesOf<V>;
+  float *to = row.to;
+  for (const auto &[first, second, h] : columns) {
+    int64_t left = first * row.depth, right = second * row.depth;
+    float p = (1 - v) * (1 - h), q = (1 - v) * h, r = v * (1 - h), s = v * h;
+    for (int64_t next = 0; next < row.depth; next += lanes) {
+      int64_t i = std::min(next, row.depth - lanes); // the last ones once more, rather than some beyond them
+      V a, b, c, d;
+      load(a, row.upper + left + i);
+      load(b, row.upper + right + i);
+      load(c, row.lower + left + i);
+      load(d, row.lower + right + i);
+      store<V>(to + i, a * p + b * q + c * r + d * s);
+    }
+    to += row.depth;
+  }
+}
+template <class V> void floatsPlain(const Row<float> &row, float v, llvm::ArrayRef<Between<float>> columns) {
+  mixFloats<V>(row, v, columns);
+}
+ORIGO_AVX2 void floatsAvx2(const Row<float> &row, float v, llvm::ArrayRef<Between<float>> columns) {
+  mixFloats<Vector8>(row, v, columns);
+}
+ORIGO_AVX512 void floatsAvx512(const Row<float> &row, float v, llvm::ArrayRef<Between<float>> columns) {
+  mixFloats<Vector16>(row, v, columns);
+}
+
 template <class T, class Rest> void rowPlain(const Row<T> &row, Rest v, llvm::ArrayRef<Between<Rest>> columns) {
   mixRow(row, v, columns);
 }
@@ -73,11 +104,22 @@ ORIGO_AVX2 void rowAvx2(const Row<T> &row, Rest v, llvm::ArrayRef<Between<Rest>>
   mixRow(row, v, columns);
 }
 
+template <class T, class Rest> using MixRow = void (*)(const Row<T> &, Rest, llvm::ArrayRef<Between<Rest>>);
+/// For pixels of so many numbers.
+template <class T, class Rest> MixRow<T, Rest> mixOf(int64_t depth) {
+  if constexpr (std::is_same_v<T, float>)
+    return depth >= 16 && processor() >= Processor::Avx512 ? floatsAvx512
+           : depth >= 8 && processor() >= Processor::Avx2  ? floatsAvx2
+           : depth >= 4                                    ? floatsPlain<Vector4>
+                                                           : floatsPlain<float>;
+  else
+    return processor() == Processor::Plain ? rowPlain<T, Rest> : rowAvx2<T, Rest>;
+}
+
 template <class T, class Rest, class Places> std::unique_ptr<FastKernel> kernel(Places placesOf) {
   return fastKernel([placesOf, rows = llvm::SmallVector<Between<Rest>, 0>(),
                      columns = llvm::SmallVector<Between<Rest>, 0>(),
                      size = std::array<int32_t, 4>()](Operands in, Operands out, pthreadpool_t threads) mutable {
-    static const auto mixRow = processor() == Processor::Plain ? rowPlain<T, Rest> : rowAvx2<T, Rest>;
     const Tensor &x = *in[0];
     Tensor &y = *out[0];
     if (x.count() == 0 || y.count() == 0)
@@ -87,6 +129,7 @@ template <class T, class Rest, class Places> std::unique_ptr<FastKernel> kernel(
       columns = placesOf(x.dim(2), y.dim(2));
       size = now;
     }
+    const MixRow<T, Rest> mixRow = mixOf<T, Rest>(x.dim(3));
     int64_t depth = x.dim(3), line = x.dim(2) * depth, height = y.dim(1);
     parallelFor(threads, static_cast<size_t>(x.dim(0) * height), 4, [&](size_t first, size_t count) {
       for (auto at = static_cast<int64_t>(first), end = at + static_cast<int64_t>(count); at < end; ++at) {
@@ -103,8 +146,11 @@ template <class T, class Rest, class Places> std::unique_ptr<FastKernel> kernel(
 std::unique_ptr<FastKernel> resize(const FastSite &site) {
   const auto &options = site.options<circle::ResizeBilinearOptions>();
   Bilinear how{options.align_corners(), options.half_pixel_centers()};
+  auto places = [how](int32_t from, int32_t to) { return how.places(from, to); };
+  if (site.type(0) == TensorType::FLOAT32)
+    return kernel<float, float>(places);
   if (site.type(0) == TensorType::UINT8)
-    return kernel<uint8_t, float>([how](int32_t from, int32_t to) { return how.places(from, to); });
+    return kernel<uint8_t, float>(places);
   if (site.type(0) == TensorType::INT8)
     return kernel<int8_t, int64_t>([how](int32_t from, int32_t to) { return how.integerPlaces(from, to); });
   return nullptr;
@@ -112,7 +158,7 @@ std::unique_ptr<FastKernel> resize(const FastSite &site) {
 
 } // namespace
 
-llvm::ArrayRef<FastRow> fastIntegerBilinear() {
+llvm::ArrayRef<FastRow> fastBilinear() {
   static const FastRow rows[] = {{BuiltinOperator::RESIZE_BILINEAR, resize}};
   return rows;
 }
