@@ -168,35 +168,41 @@ llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTens
 }
 
 /// A line an output, or an object, for those who want to see that it runs.
-void summarise(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) {
+void summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<NamedTensor> outputs) {
   llvm::json::Array list;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    OwnedTensor copy = outputs[i].tensor;
+    OwnedTensor &output = outputs[i].tensor;
     Tensor tensor;
-    tensor.type = copy.type;
-    tensor.shape = copy.shape;
+    tensor.type = output.type;
+    tensor.shape = output.shape;
     tensor.quantization = ports[i].value->quantization;
-    tensor.storage = copy.bytes;
+    tensor.storage = output.bytes;
     if (json) {
       llvm::json::Array numbers;
       auto real = realNumbers(tensor);
       for (size_t j = 0; real && j < real->size(); ++j) // JSON has no NaN
         numbers.push_back(std::isfinite((*real)[j]) ? llvm::json::Value((*real)[j]) : llvm::json::Value(nullptr));
       list.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(llvm::StringRef(ports[i].name))},
-                                        {"type", tensorTypeName(copy.type)},
-                                        {"shape", llvm::json::Array(copy.shape)},
+                                        {"type", tensorTypeName(output.type)},
+                                        {"shape", llvm::json::Array(output.shape)},
                                         {"values", std::move(numbers)}});
       continue;
     }
-    llvm::outs() << "output " << i << " \"" << printable(ports[i].name) << "\" " << tensorTypeShortName(copy.type)
-                 << shapeText(copy.shape);
-    if (auto numbers = realNumbers(tensor); numbers && !numbers->empty()) {
-      auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
-      llvm::outs() << llvm::format(" from %g to %g:", *low, *high);
-      for (double number : llvm::ArrayRef(*numbers).take_front(8))
+    llvm::outs() << "output " << i << " \"" << printable(ports[i].name) << "\" " << tensorTypeShortName(output.type)
+                 << shapeText(output.shape);
+    auto tell = [](auto numbers) {
+      if (numbers.empty())
+        return;
+      auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+      llvm::outs() << llvm::format(" from %g to %g:", double(*low), double(*high));
+      for (double number : numbers.take_front(8))
         llvm::outs() << llvm::format(" %g", number);
-      llvm::outs() << (numbers->size() > 8 ? " …" : "");
-    }
+      llvm::outs() << (numbers.size() > 8 ? " …" : "");
+    };
+    if (tensor.type == TensorType::FLOAT32) // without doubles, which would take twice the memory
+      tell(llvm::ArrayRef<float>(tensor.as<float>()));
+    else if (auto numbers = realNumbers(tensor))
+      tell(llvm::ArrayRef(*numbers));
     llvm::outs() << '\n';
   }
   if (json)
@@ -245,7 +251,7 @@ llvm::Error writeProfile(const tools::Profile &times) {
   return writeFile(profile, text, {});
 }
 
-llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::ArrayRef<NamedTensor> outputs,
+llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<NamedTensor> outputs,
                          const std::string &outPrefix) {
   if (!outputsFolder.empty())
     return writeNpyOutputs(results, outputs);
