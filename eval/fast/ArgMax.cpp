@@ -1,4 +1,4 @@
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Fast.h"
 
 /// ARG_MAX; the first of several.
 namespace origo::eval {

@@ -1,3 +1,4 @@
+#include "eval/fast/Fast.h"
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Vectors.h"

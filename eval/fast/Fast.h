@@ -19,6 +19,9 @@ struct Step;
 
 using Operands = llvm::ArrayRef<Tensor *>;
 
+template <class T> const T *dataOf(const Tensor &tensor) { return reinterpret_cast<const T *>(tensor.storage.data()); }
+template <class T> T *dataOf(Tensor &tensor) { return reinterpret_cast<T *>(tensor.storage.data()); }
+
 class LeadingKernel;
 class ElementKernel;
 

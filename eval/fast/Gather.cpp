@@ -1,5 +1,5 @@
+#include "eval/fast/Fast.h"
 #include "eval/fast/Loops.h"
-#include "eval/fast/Xnnpack.h"
 #include "eval/kernels/Move.h"
 
 /// GATHER and GATHER_ND: slices by computed indices. One that is out of range is for the reference kernel to name.

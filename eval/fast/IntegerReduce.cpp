@@ -1,6 +1,6 @@
 #include "eval/Shapes.h"
+#include "eval/fast/Fast.h"
 #include "eval/fast/Parallel.h"
-#include "eval/fast/Xnnpack.h"
 #include "eval/kernels/ReduceQuantized.h"
 #include "eval/kernels/SoftmaxQuantized.h"
 

@@ -1,6 +1,6 @@
+#include "eval/fast/Fast.h"
 #include "eval/fast/MatMul.h"
 #include "eval/fast/VectorMath.h"
-#include "eval/fast/Xnnpack.h"
 
 /// UNIDIRECTIONAL_SEQUENCE_LSTM of floats without peepholes, projection and normalisation.
 namespace origo::eval {

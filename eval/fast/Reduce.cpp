@@ -1,8 +1,8 @@
-#include "eval/fast/Reduce.h"
 #include "eval/Shapes.h"
+#include "eval/fast/Fast.h"
 #include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
-#include "eval/fast/Xnnpack.h"
+#include "eval/fast/Reduce.h"
 
 /// Sums, means, products and extremes of floats along any axes.
 namespace origo::eval {

@@ -1,5 +1,5 @@
+#include "eval/fast/Fast.h"
 #include "eval/fast/Loops.h"
-#include "eval/fast/Xnnpack.h"
 #include "eval/kernels/Move.h"
 
 /// Operands that broadcast, looked at one by one: choices and comparisons.

@@ -1,7 +1,7 @@
 #include "eval/fast/ByReference.h"
+#include "eval/fast/Fast.h"
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
-#include "eval/fast/Xnnpack.h"
 
 #include <cstring>
 #ifdef __x86_64__

@@ -90,9 +90,6 @@ private:
   }
 };
 
-template <class T> const T *dataOf(const Tensor &tensor) { return reinterpret_cast<const T *>(tensor.storage.data()); }
-template <class T> T *dataOf(Tensor &tensor) { return reinterpret_cast<T *>(tensor.storage.data()); }
-
 /// Bounds that XNNPACK can clamp to; nothing for an activation that is more than that.
 template <class T>
 std::optional<std::pair<T, T>> clampRange(circle::ActivationFunctionType activation, const Tensor &output) {
