@@ -42,11 +42,13 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
   for (int64_t zero : filter.quantization->zeroPoint)
     if (zero != 0)
       return nullptr;
-  if (!canRescale(in, filter, out) ||
+  if (!rescales(in, filter, out) ||
       (filter.perChannel() && filter.quantization->scale.size() != conv.groups * conv.groupOut))
     return nullptr;
   if (auto own = conv.depthwise ? byteDepthwise(conv, in, out, *range) : byteConvolution(conv, in, out, *range))
     return own;
+  if (!xnnpackRescales(in, filter, out))
+    return nullptr;
   std::tuple<int8_t, float> inputScale(static_cast<int8_t>(in.zeroPoint()), in.scale()),
       after(static_cast<int8_t>(out.zeroPoint()), out.scale());
   if (!filter.perChannel()) {
@@ -64,10 +66,12 @@ std::unique_ptr<FastKernel> convInt8(const FastSite &site, const Conv &conv) {
 std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
   const Tensor &in = site.input(0), &out = site.output(), &filter = *conv.filter;
   auto range = clampRange<uint8_t>(conv.activation, out);
-  if (!range || !isPerTensor(filter) || !canRescale(in, filter, out))
+  if (!range || !isPerTensor(filter) || !rescales(in, filter, out))
     return nullptr;
   if (auto own = conv.depthwise ? byteDepthwise(conv, in, out, *range) : byteConvolution(conv, in, out, *range))
     return own;
+  if (!xnnpackRescales(in, filter, out))
+    return nullptr;
   std::tuple before(static_cast<uint8_t>(in.zeroPoint()), in.scale(), static_cast<uint8_t>(filter.zeroPoint()),
                     filter.scale());
   std::tuple after(static_cast<uint8_t>(out.zeroPoint()), out.scale());
@@ -160,7 +164,7 @@ std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
     if (auto range = clampRange<float>(options.fused_activation_function(), out))
       return kernel(create(xnn_create_deconvolution2d_nhwc_f32, *range, std::tuple<>(), std::tuple<>()),
                     xnn_setup_deconvolution2d_nhwc_f32, float());
-  if (!isPerTensor(in) || !isPerTensor(out) || !isPerTensor(*filter) || !canRescale(in, *filter, out))
+  if (!isPerTensor(in) || !isPerTensor(out) || !isPerTensor(*filter) || !xnnpackRescales(in, *filter, out))
     return nullptr;
   if (in.type == TensorType::INT8 && filter->zeroPoint() == 0)
     if (auto range = clampRange<int8_t>(options.fused_activation_function(), out))

@@ -81,20 +81,21 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
                  : nullptr;
   }
   if (!isPerTensor(in) || !isPerTensor(out) || !weights->quantization ||
-      weights->quantization->details != Quantization::Details::None || !canRescale(in, *weights, out))
+      weights->quantization->details != Quantization::Details::None || !rescales(in, *weights, out))
     return nullptr;
   const int32_t *sums = bias ? dataOf<int32_t>(*bias) : nullptr;
   if (in.type == TensorType::UINT8 && isPerTensor(*weights)) {
     auto range = clampRange<uint8_t>(activation, out);
     if (auto own = range ? ownKernel(*weights, bias, in, out, *range) : nullptr)
       return own;
-    return range ? rows<uint8_t>(createXnn(xnn_create_fully_connected_nc_qu8, depth, units, depth, units,
-                                           static_cast<uint8_t>(in.zeroPoint()), in.scale(),
-                                           static_cast<uint8_t>(weights->zeroPoint()), weights->scale(),
-                                           dataOf<uint8_t>(*weights), sums, static_cast<uint8_t>(out.zeroPoint()),
-                                           out.scale(), range->first, range->second, 0u),
-                                 rowLength, xnn_setup_fully_connected_nc_qu8)
-                 : nullptr;
+    if (!range || !xnnpackRescales(in, *weights, out))
+      return nullptr;
+    return rows<uint8_t>(createXnn(xnn_create_fully_connected_nc_qu8, depth, units, depth, units,
+                                   static_cast<uint8_t>(in.zeroPoint()), in.scale(),
+                                   static_cast<uint8_t>(weights->zeroPoint()), weights->scale(),
+                                   dataOf<uint8_t>(*weights), sums, static_cast<uint8_t>(out.zeroPoint()), out.scale(),
+                                   range->first, range->second, 0u),
+                         rowLength, xnn_setup_fully_connected_nc_qu8);
   }
   for (int64_t zero : weights->quantization->zeroPoint)
     if (zero != 0)
@@ -104,6 +105,8 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
     return nullptr;
   if (auto own = ownKernel(*weights, bias, in, out, *range))
     return own;
+  if (!xnnpackRescales(in, *weights, out))
+    return nullptr;
   if (isPerTensor(*weights))
     return rows<int8_t>(createXnn(xnn_create_fully_connected_nc_qs8, depth, units, depth, units,
                                   static_cast<int8_t>(in.zeroPoint()), in.scale(), weights->scale(),

@@ -107,12 +107,17 @@ std::optional<std::pair<T, T>> clampRange(circle::ActivationFunctionType activat
   }
 }
 
-/// XNNPACK's products of integers end the process where what goes from sums to the result's scale is out of bounds.
-inline bool canRescale(const Tensor &in, const Tensor &weights, const Tensor &out) {
+/// What goes from sums to the result's scale: is it, for each channel, from `least` to `most`?
+inline bool rescales(const Tensor &in, const Tensor &weights, const Tensor &out, float least = 0,
+                     float most = std::numeric_limits<float>::max()) {
   return llvm::all_of(weights.quantization->scale, [&](float scale) {
     float factor = in.scale() * scale / out.scale();
-    return factor >= 0x1p-32f && factor < 256;
+    return factor >= least && factor <= most;
   });
+}
+/// XNNPACK's products of integers end the process otherwise. Channels without weights often have so small a scale.
+inline bool xnnpackRescales(const Tensor &in, const Tensor &weights, const Tensor &out) {
+  return rescales(in, weights, out, 0x1p-32f, 0x1.fffffep7f);
 }
 
 /// A scale and a zero point for the whole tensor, and nothing else.
