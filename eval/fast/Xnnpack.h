@@ -107,17 +107,17 @@ std::optional<std::pair<T, T>> clampRange(circle::ActivationFunctionType activat
   }
 }
 
-/// What goes from sums to the result's scale: is it, for each channel, from `least` to `most`?
-inline bool rescales(const Tensor &in, const Tensor &weights, const Tensor &out, float least = 0,
-                     float most = std::numeric_limits<float>::max()) {
+/// What goes from sums to the result's scale is, for each channel, at least this, and not so much that sums of the
+/// reference, which are integers, overflow.
+inline bool rescales(const Tensor &in, const Tensor &weights, const Tensor &out, float least = 0) {
   return llvm::all_of(weights.quantization->scale, [&](float scale) {
     float factor = in.scale() * scale / out.scale();
-    return factor >= least && factor <= most;
+    return factor >= least && factor < 256;
   });
 }
 /// XNNPACK's products of integers end the process otherwise. Channels without weights often have so small a scale.
 inline bool xnnpackRescales(const Tensor &in, const Tensor &weights, const Tensor &out) {
-  return rescales(in, weights, out, 0x1p-32f, 0x1.fffffep7f);
+  return rescales(in, weights, out, 0x1p-32f);
 }
 
 /// A scale and a zero point for the whole tensor, and nothing else.
