@@ -158,7 +158,7 @@ TEST(FastWindows, DepthwiseConvolutionsOfBytes) {
           for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
             agreeInBytes({{11, 13, 24}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agreeInBytes({{80, 70, 12}, 0, 3, 3}, true);
-  for (int times : {2, 3, 8})
+  for (int times : {2, 3, 8, 21})
     for (int depth : {1, 4, 24})
       for (int stride : {1, 2})
         agreeInBytes({{11, 13, depth}, times, 3, 3, stride, 1, "SAME", "RELU"}, true);
@@ -178,7 +178,7 @@ TEST(FastWindows, DepthwiseConvolutions) {
             for (auto [height, width] : {std::pair(3, 3), std::pair(5, 5), std::pair(1, 4)})
               agree({{11, 13, depth}, 0, height, width, stride, dilation, padding, "RELU6"}, true);
   agree({{80, 70, 12}, 0, 3, 3, 1, 1, "SAME", "NONE"}, true);
-  for (int times : {2, 3, 8})
+  for (int times : {2, 3, 8, 21})
     for (int depth : {1, 4, 24})
       for (int stride : {1, 2})
         agree({{11, 13, depth}, times, 3, 3, stride, 1, "VALID", "RELU"}, true);

@@ -1,5 +1,6 @@
 #include "eval/fast/Convolution.h"
 #include "eval/fast/FloatWindows.h"
+#include "eval/fast/Transpose.h"
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV with constant weights.
 namespace origo::eval {
@@ -17,6 +18,21 @@ template <class T, class Setup> std::unique_ptr<FastKernel> convolution(XnnOpera
         return setup(op, static_cast<size_t>(x.dim(0)), static_cast<size_t>(x.dim(1)), static_cast<size_t>(x.dim(2)),
                      dataOf<T>(x), dataOf<T>(*out[0]), threads);
       });
+}
+
+/// Many results of an image's only channel are those of a plain convolution, whose filter lies the other way round.
+Tensor plainFilter(const Tensor &depthwise, std::vector<uint8_t> &memory) {
+  Tensor made = depthwise;
+  int64_t taps = int64_t(depthwise.dim(1)) * depthwise.dim(2), results = depthwise.dim(3);
+  made.shape = {depthwise.dim(3), depthwise.dim(1), depthwise.dim(2), 1};
+  bool isFloat = depthwise.type == TensorType::FLOAT32;
+  memory.resize(static_cast<size_t>(taps * results) * (isFloat ? sizeof(float) : 1));
+  made.storage = memory;
+  if (isFloat)
+    transposeRows(dataOf<float>(depthwise), results, taps, results, dataOf<float>(made), taps);
+  else
+    transposeRows(dataOf<uint8_t>(depthwise), results, taps, results, dataOf<uint8_t>(made), taps);
+  return made;
 }
 
 std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {
@@ -85,15 +101,20 @@ std::unique_ptr<FastKernel> conv(const FastSite &site) {
   if (!conv)
     return nullptr;
   TensorType in = site.type(0), filter = site.type(1);
-  if (in == TensorType::FLOAT32 && filter == TensorType::FLOAT32)
+  if (in != filter || !llvm::is_contained({TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, in))
+    return nullptr;
+  Tensor turned;
+  std::vector<uint8_t> memory;
+  if (conv->depthwise && conv->groups == 1 && conv->groupOut >= 8) {
+    turned = plainFilter(*conv->filter, memory);
+    conv->filter = &turned;
+    conv->depthwise = false;
+  }
+  if (in == TensorType::FLOAT32)
     return convFloat(site, *conv);
   if (!isPerTensor(site.input(0)) || !isPerTensor(site.output()))
     return nullptr;
-  if (in == TensorType::INT8 && filter == TensorType::INT8)
-    return convInt8(site, *conv);
-  if (in == TensorType::UINT8 && filter == TensorType::UINT8)
-    return convUint8(site, *conv);
-  return nullptr;
+  return in == TensorType::INT8 ? convInt8(site, *conv) : convUint8(site, *conv);
 }
 
 /// What TRANSPOSE_CONV cuts off along one dimension, and what it adds at the end.
