@@ -484,6 +484,26 @@ TEST(FastOperators, PowersAndSlopes) {
     agree({"%x: f32[300,100]", std::string("%y: f32[] = const [") + exponent + "]", "%z: f32 = POW(%x, %y)"}, 1e-5, 2);
 }
 
+TEST(FastOperators, PowersOfNumbersThatAreNone) {
+  auto model = parse(modelOf({"", "%x: f32[10,1] = const [inf, -inf, nan, 0, -1, 2, -2.5, 1e-40, -1e30, 0.5]\n"
+                                  "%y: f32[1,12] = const [0, 1, 2, 3, -1, -2, 0.5, -2.5, inf, -inf, nan, 16777217]",
+                              "%z: f32 = POW(%x, %y)"}));
+  ASSERT_TRUE(model);
+  auto reference = compile(*model), fast = compile(*model, fastOptions());
+  ASSERT_TRUE(reference && fast);
+  auto expected = runFloats(*reference, {}), actual = runFloats(*fast, {});
+  ASSERT_EQ(expected.size(), 120u);
+  ASSERT_EQ(actual.size(), 120u);
+  EXPECT_EQ(fast->coverage().fast.size(), 1u);
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(actual[i])) << i;
+    else if (std::isinf(expected[i]))
+      EXPECT_EQ(expected[i], actual[i]) << i;
+    else
+      EXPECT_NEAR(expected[i], actual[i], std::fabs(expected[i]) * 1e-5f + 1e-37f) << i;
+}
+
 /// Rows that come again and again, at either side, as long as they are written down several times for one run, and longer.
 TEST(FastOperators, OperandsThatBroadcast) {
   for (const char *shapes : {"[190,50,3] [3]", "[3] [190,50,3]", "[7,3,3] [1,3,3]", "[2,1,900,3] [2,3,1,3]", "[5,4,255] [255]",

@@ -109,11 +109,22 @@ FUNCTION(Divide, x / y)
 FUNCTION(Greater, x > y ? x : y)
 FUNCTION(Less, x < y ? x : y)
 FUNCTION(Multiply, x *y)
-FUNCTION(Power, powf(x, y))
 FUNCTION(Prelu, x >= 0 ? x : x * y)
 FUNCTION(SquaredDifference, (x - y) * (x - y))
 FUNCTION(Subtract, x - y)
 #undef FUNCTION
+/// The C library's computes 16 powers one by one where the base of one is not above zero.
+struct Power {
+  static constexpr float infinite = std::numeric_limits<float>::infinity();
+  [[gnu::always_inline]] static inline float of(float x, float y) {
+    float size = std::abs(x), half = y * 0.5f, power = powf(size == 0 ? 1 : size, y);
+    float ofZero = y > 0 ? 0.f : y < 0 ? infinite : y == 0 ? 1.f : y;
+    power = size == 0 ? ofZero : power;
+    float whole = std::floor(y), odd = std::floor(half) == half ? power : -power;
+    float ofNegative = whole == y ? odd : size == infinite ? power : NAN;
+    return x < 0 ? ofNegative : power;
+  }
+};
 template <class F, bool Clamps> struct Pairs {
   [[gnu::always_inline]] static inline void run(const float *x, bool xMoves, const float *y, bool yMoves, float *to,
                                                 int64_t count, std::pair<float, float> range) {
@@ -264,6 +275,9 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   auto range = clampRange<float>(activation, site.output());
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || !range)
     return nullptr;
+  if (site.op.code == Op::POW)
+    if (const Tensor *exponent = site.constant(1); exponent && exponent->count() == 1 && *dataOf<float>(*exponent) == 2)
+      return ofOne<Each<Square>>();
   RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
   auto compute = [run, range = *range](const float *x, bool xMoves, const float *y, bool yMoves, float *to, int64_t count) {
     run(x, xMoves, y, yMoves, to, count, range);
