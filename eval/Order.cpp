@@ -153,7 +153,7 @@ public:
         return order;
       }
       for (int step : state.ready) {
-        ++work;
+        work += 1 + state.ready.size() / 16; // all of it is copied
         Reached next = state;
         take(next, step);
         add(std::move(next), at, {step});

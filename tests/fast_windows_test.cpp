@@ -187,6 +187,21 @@ TEST(FastWindows, DepthwiseConvolutions) {
   agree({{7, 300, 16}, 0, 3, 3, 1, 1, "VALID", "NONE"}, true);        // rows too long for pairs
 }
 
+/// Weights and biases that are given to each run.
+TEST(FastWindows, ConvolutionsWithComputedWeights) {
+  const char *options = "padding=SAME, stride_w=1, stride_h=2, dilation_w_factor=1, dilation_h_factor=1";
+  for (const char *depth : {"3", "20"})
+    for (const char *bias : {"", ", %b"}) {
+      std::string d = depth, x = "%x: f32[2,11,13," + d + "], ";
+      agree(graph(x + "%w: f32[18,3,3," + d + "]" + (*bias ? ", %b: f32[18]" : ""),
+                  std::string("%y: f32 = CONV_2D(%x, %w") + bias + ") {" + options + "}\n"),
+            1);
+      agree(graph(x + "%w: f32[1,3,3," + d + "]" + (*bias ? ", %b: f32[" + d + "]" : ""),
+                  std::string("%y: f32 = DEPTHWISE_CONV_2D(%x, %w") + bias + ") {depth_multiplier=1, " + options + "}\n"),
+            1);
+    }
+}
+
 /// The steps whose work a convolution does.
 size_t folded(const std::string &text) {
   auto model = parse(text);

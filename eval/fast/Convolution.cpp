@@ -96,13 +96,12 @@ std::unique_ptr<FastKernel> convUint8(const FastSite &site, const Conv &conv) {
       xnn_setup_convolution2d_nhwc_qu8);
 }
 
-std::unique_ptr<FastKernel> conv(const FastSite &site) {
+/// Its weights have elements.
+std::unique_ptr<FastKernel> convWithWeights(const FastSite &site) {
   std::optional<Conv> conv = convOf(site, true);
   if (!conv)
     return nullptr;
-  TensorType in = site.type(0), filter = site.type(1);
-  if (in != filter || !llvm::is_contained({TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, in))
-    return nullptr;
+  TensorType in = site.type(0);
   Tensor turned;
   std::vector<uint8_t> memory;
   if (conv->depthwise && conv->groups == 1 && conv->groupOut >= 8) {
@@ -115,6 +114,23 @@ std::unique_ptr<FastKernel> conv(const FastSite &site) {
   if (!isPerTensor(site.input(0)) || !isPerTensor(site.output()))
     return nullptr;
   return in == TensorType::INT8 ? convInt8(site, *conv) : convUint8(site, *conv);
+}
+
+std::unique_ptr<FastKernel> conv(const FastSite &site) {
+  TensorType in = site.type(0), filter = site.type(1);
+  if (in != filter || !llvm::is_contained({TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8}, in))
+    return nullptr;
+  if (site.constant(1) && (site.constant(2) || !site.has(2)))
+    return convWithWeights(site);
+  // What is computed is packed in each run.
+  return fastKernel([&op = site.op, border = site.border, scratch = site.scratch](Operands in, Operands out,
+                                                                                  pthreadpool_t threads) {
+    FastSite now(op, in, out);
+    now.border = border;
+    now.scratch = scratch;
+    auto kernel = convWithWeights(now);
+    return kernel && kernel->run(in, out, threads);
+  });
 }
 
 /// What TRANSPOSE_CONV cuts off along one dimension, and what it adds at the end.

@@ -35,7 +35,7 @@ inline std::optional<Conv> convOf(const FastSite &site, bool takesBorder = false
     return std::nullopt;
   const Tensor *filter = site.constant(1), *bias = site.constant(2);
   const Value &input = *site.op.operand(0);
-  if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias) || site.constant(0))
+  if (!filter || filter->rank() != 4 || filter->count() == 0 || (site.has(2) && !bias))
     return std::nullopt;
   // Where the plan does not know the input's channels, those that the model states, or else as many as the filter has,
   // are checked when it runs.
