@@ -55,7 +55,8 @@ public:
     uint64_t all = 0;
     auto add = [&](int tensor) {
       auto at = static_cast<size_t>(tensor);
-      if (!problem.kept[at] && llvm::all_of(readers[at], [&](int s) { return s == step || has(state.done, s); }))
+      if (problem.bytes[at] && !problem.kept[at] &&
+          llvm::all_of(readers[at], [&](int s) { return s == step || has(state.done, s); }))
         all += problem.bytes[at];
     };
     llvm::for_each(problem.steps[static_cast<size_t>(step)].reads, add);

@@ -379,7 +379,8 @@ std::vector<int> Plan::lastUses(llvm::ArrayRef<int> order) const {
   int end = static_cast<int>(order.size());
   for (int at = 0; at < end; ++at) {
     const Step &step = steps[order[at]];
-    for (llvm::ArrayRef<int> used : {llvm::ArrayRef<int>(step.operands), llvm::ArrayRef<int>(step.results), step.reads()})
+    for (llvm::ArrayRef<int> used :
+         {llvm::ArrayRef<int>(step.operands), llvm::ArrayRef<int>(step.results), step.reads()})
       for (int slot : used)
         if (slot >= 0)
           last[ownerOf(slot)] = at;

@@ -1,8 +1,8 @@
+#include "eval/kernels/Bilinear.h"
 #include "eval/fast/Fast.h"
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
 #include "eval/fast/Vectors.h"
-#include "eval/kernels/Bilinear.h"
 
 /// RESIZE_BILINEAR of floats and, as the reference computes it, of 8 bit numbers. XNNPACK keeps four pointers for each
 /// pixel.
@@ -17,7 +17,9 @@ template <class T, class Number> struct Corners {
 };
 
 /// Rounded as the reference does.
-[[gnu::always_inline]] inline uint8_t rounded(float sum) { return static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f)); }
+[[gnu::always_inline]] inline uint8_t rounded(float sum) {
+  return static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f));
+}
 /// Sums wrap on the way only.
 [[gnu::always_inline]] inline int8_t rounded(uint32_t bits) {
   auto sum = static_cast<int32_t>(bits);

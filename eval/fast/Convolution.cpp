@@ -123,14 +123,14 @@ std::unique_ptr<FastKernel> conv(const FastSite &site) {
   if (site.constant(1) && (site.constant(2) || !site.has(2)))
     return convWithWeights(site);
   // What is computed is packed in each run.
-  return fastKernel([&op = site.op, border = site.border, scratch = site.scratch](Operands in, Operands out,
-                                                                                  pthreadpool_t threads) {
-    FastSite now(op, in, out);
-    now.border = border;
-    now.scratch = scratch;
-    auto kernel = convWithWeights(now);
-    return kernel && kernel->run(in, out, threads);
-  });
+  return fastKernel(
+      [&op = site.op, border = site.border, scratch = site.scratch](Operands in, Operands out, pthreadpool_t threads) {
+        FastSite now(op, in, out);
+        now.border = border;
+        now.scratch = scratch;
+        auto kernel = convWithWeights(now);
+        return kernel && kernel->run(in, out, threads);
+      });
 }
 
 /// What TRANSPOSE_CONV cuts off along one dimension, and what it adds at the end.

@@ -114,8 +114,8 @@ std::unique_ptr<FastKernel> noKernel();
 class FastKernels {
 public:
   /// Numbers the steps that have one. Packed weights take at most half of the memory limit; what would need more is
-  /// left to the reference kernels. With `fold`, steps do the work of others before them: convolutions that of a PAD, what goes
-  /// element by element that of the step whose result it reads.
+  /// left to the reference kernels. With `fold`, steps do the work of others before them: convolutions that of a PAD,
+  /// what goes element by element that of the step whose result it reads.
   static FastKernels choose(std::deque<Plan> &plans, uint64_t memoryLimit, bool fold = true);
   /// Another set, for steps that are numbered; `alone`: each computes its own result, for an observer to see.
   explicit FastKernels(const std::deque<Plan> &plans, bool alone);

@@ -90,12 +90,11 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
       return own;
     if (!range || !xnnpackRescales(in, *weights, out))
       return nullptr;
-    return rows<uint8_t>(createXnn(xnn_create_fully_connected_nc_qu8, depth, units, depth, units,
-                                   static_cast<uint8_t>(in.zeroPoint()), in.scale(),
-                                   static_cast<uint8_t>(weights->zeroPoint()), weights->scale(),
-                                   dataOf<uint8_t>(*weights), sums, static_cast<uint8_t>(out.zeroPoint()), out.scale(),
-                                   range->first, range->second, 0u),
-                         rowLength, xnn_setup_fully_connected_nc_qu8);
+    return rows<uint8_t>(
+        createXnn(xnn_create_fully_connected_nc_qu8, depth, units, depth, units, static_cast<uint8_t>(in.zeroPoint()),
+                  in.scale(), static_cast<uint8_t>(weights->zeroPoint()), weights->scale(), dataOf<uint8_t>(*weights),
+                  sums, static_cast<uint8_t>(out.zeroPoint()), out.scale(), range->first, range->second, 0u),
+        rowLength, xnn_setup_fully_connected_nc_qu8);
   }
   for (int64_t zero : weights->quantization->zeroPoint)
     if (zero != 0)
