@@ -33,7 +33,7 @@ struct Ordering {
   Found search(uint64_t work = defaultWork) const;
 
   static constexpr uint64_t defaultWork = 1 << 14; ///< about a millisecond
-  static constexpr size_t mostSteps = 1024;        ///< above that, the file's order: a search looks at all of them each time
+  static constexpr size_t mostSteps = 1024;        ///< above that, the file's order: a search copies sets of them each time
   static constexpr size_t mostOperands = 16 * mostSteps;
 };
 

@@ -118,11 +118,11 @@ struct Power {
   static constexpr float infinite = std::numeric_limits<float>::infinity();
   [[gnu::always_inline]] static inline float of(float x, float y) {
     float size = std::abs(x), half = y * 0.5f, power = powf(size == 0 ? 1 : size, y);
-    float ofZero = y > 0 ? 0.f : y < 0 ? infinite : y == 0 ? 1.f : y;
-    power = size == 0 ? ofZero : power;
-    float whole = std::floor(y), odd = std::floor(half) == half ? power : -power;
-    float ofNegative = whole == y ? odd : size == infinite ? power : NAN;
-    return x < 0 ? ofNegative : power;
+    bool whole = std::floor(y) == y, odd = whole & (std::floor(half) != half);
+    // Odd powers have the sign of their base, which may be a zero.
+    float ofZero = y > 0 ? odd ? x : 0.f : y < 0 ? odd ? 1 / x : infinite : y == 0 ? 1.f : y;
+    float ofNegative = odd ? -power : (whole | (size == infinite)) ? power : NAN;
+    return size == 0 ? ofZero : x < 0 ? ofNegative : power;
   }
 };
 template <class F, bool Clamps> struct Pairs {
