@@ -196,6 +196,10 @@ TEST(FastWindows, ConvolutionsWithComputedWeights) {
       agree(graph(x + "%w: f32[18,3,3," + d + "]" + (*bias ? ", %b: f32[18]" : ""),
                   std::string("%y: f32 = CONV_2D(%x, %w") + bias + ") {" + options + "}\n"),
             1);
+      agree(graph("%i: f32[2,11,13," + d + "], %w: f32[18,3,3," + d + "]" + (*bias ? ", %b: f32[18]" : ""),
+                  "%p: i32[4,2] = const [0, 0, 1, 2, 2, 1, 0, 0]\n%x: f32 = PAD(%i, %p)\n%y: f32 = CONV_2D(%x, %w" +
+                      std::string(bias) + ") {padding=VALID, stride_w=1, stride_h=1}\n"),
+            2);
       agree(graph(x + "%w: f32[1,3,3," + d + "]" + (*bias ? ", %b: f32[" + d + "]" : ""),
                   std::string("%y: f32 = DEPTHWISE_CONV_2D(%x, %w") + bias + ") {depth_multiplier=1, " + options + "}\n"),
             1);
