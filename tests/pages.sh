@@ -30,12 +30,6 @@ walkthrough)
 TARGET
   ;;
 blame)
-  models=${ORIGO_SHARED:-$root/../shared}/models
-  if [[ ! -d $models ]]; then
-    echo "pages: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
-    exit 77
-  fi
-  cp "$models/mobilenet_v1_025_128_f32.tflite" net.tflite
   cat >norm.origo <<'NET'
 origo 1
 model circle version 0
