@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <vector>
 
-/// The version that TFLite's converter gives to an operator, which is what GetBuiltinOperatorVersion in op_version.cc
-/// of TensorFlow 2.18 says, restated from memory of its rules; as data where a rule only looks at the type of one
-/// operand. tests/versions_test.cpp compares it with the versions in real files.
+/// The version that LiteRT's converter gives to an operator (the rules of its op_version.cc), as data where a rule only
+/// looks at the type of one operand. A few of its rules look at the wrong operand or take a default for a setting; the
+/// version here is then the one whose kernel is meant: 16x8 CONV_2D and FULLY_CONNECTED without quantized_bias_type
+/// are 4 and 7, DEPTHWISE_CONV_2D of int16 is 5, TRANSPOSE_CONV with quantized_bias_type is 5, SELECT and SELECT_V2 go
+/// by what is selected, int8 FULLY_CONNECTED with int4 weights is 10 with or without a bias. tests/versions_test.cpp
+/// compares it with the rules and with the versions in real files.
 
 using namespace origo;
 
@@ -49,13 +52,18 @@ struct TypeRule {
 
 constexpr auto i8 = TensorType::INT8, u8 = TensorType::UINT8, i16 = TensorType::INT16, i32 = TensorType::INT32,
                i64 = TensorType::INT64, u32 = TensorType::UINT32, boolean = TensorType::BOOL, text = TensorType::STRING,
-               f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16, i4 = TensorType::INT4;
+               f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16, bf16 = TensorType::BFLOAT16,
+               f64 = TensorType::FLOAT64, u16 = TensorType::UINT16, i4 = TensorType::INT4, u4 = TensorType::UINT4;
+// Numbers of tflite.fbs that circle.fbs has no names for.
+constexpr auto i2 = TensorType(19), f8e4m3 = TensorType(21), f8e5m2 = TensorType(22);
+
+bool isFloat8(TensorType type) { return type == f8e4m3 || type == f8e5m2; }
 
 const TypeRule typeRules[] = {
     {BuiltinOperator::AVERAGE_POOL_2D, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::MAX_POOL_2D, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::CONCATENATION, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::SOFTMAX, 0, {{i8, 2}, {i16, 3}}},
+    {BuiltinOperator::CONCATENATION, 0, {{i8, 2}, {i16, 3}, {u32, 4}, {i4, 5}, {f16, 6}, {f8e4m3, 7}, {f8e5m2, 7}}},
+    {BuiltinOperator::SOFTMAX, 0, {{i8, 2}, {i16, 3}, {f16, 4}}},
     {BuiltinOperator::TANH, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::LOGISTIC, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::MEAN, 0, {{i8, 2}, {i16, 3}}},
@@ -65,11 +73,13 @@ const TypeRule typeRules[] = {
     {BuiltinOperator::RELU, 0, {{i8, 2}, {u8, 2}, {i16, 3}}},
     {BuiltinOperator::RELU6, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::LEAKY_RELU, 0, {{i16, 2}}},
-    {BuiltinOperator::PACK, 0, {{i8, 2}, {i16, 3}, {u32, 4}}},
-    {BuiltinOperator::UNPACK, 0, {{i8, 2}, {u8, 2}, {boolean, 3}, {i16, 4}}},
-    {BuiltinOperator::SPLIT, 1, {{i8, 2}, {i32, 3}, {i16, 4}}},
-    {BuiltinOperator::SPLIT_V, 0, {{i8, 2}}},
-    {BuiltinOperator::TILE, 0, {{text, 2}, {i8, 3}, {i16, 3}}},
+    {BuiltinOperator::PACK, 0, {{i8, 2}, {i16, 3}, {u32, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
+    {BuiltinOperator::UNPACK,
+     0,
+     {{i8, 2}, {u8, 2}, {boolean, 3}, {i16, 4}, {f16, 5}, {bf16, 5}, {f8e4m3, 6}, {f8e5m2, 6}}},
+    {BuiltinOperator::SPLIT, 1, {{i8, 2}, {i32, 3}, {i16, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
+    {BuiltinOperator::SPLIT_V, 0, {{i8, 2}, {f8e4m3, 3}, {f8e5m2, 3}}},
+    {BuiltinOperator::TILE, 0, {{text, 2}, {i8, 3}}},
     {BuiltinOperator::SQUEEZE, 0, {{text, 2}}},
     {BuiltinOperator::SPACE_TO_DEPTH, 0, {{i8, 2}}},
     {BuiltinOperator::DEPTH_TO_SPACE, 0, {{i8, 2}}},
@@ -80,21 +90,25 @@ const TypeRule typeRules[] = {
     {BuiltinOperator::ARG_MAX, 0, {{i8, 2}, {boolean, 3}}},
     {BuiltinOperator::ARG_MIN, 0, {{i8, 2}, {boolean, 3}}},
     {BuiltinOperator::EXP, 0, {{i8, 2}, {i16, 2}}},
+    {BuiltinOperator::SQRT, 0, {{i8, 2}, {i16, 2}}},
+    {BuiltinOperator::SIN, 0, {{f16, 2}}},
+    {BuiltinOperator::COS, 0, {{f16, 2}}},
+    {BuiltinOperator::GELU, 0, {{i8, 2}, {u8, 2}, {f16, 3}}},
     {BuiltinOperator::LOG, 0, {{i8, 2}, {i16, 2}}},
     {BuiltinOperator::RSQRT, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::FLOOR_DIV, 0, {{f32, 2}, {i8, 3}, {i16, 3}}},
     {BuiltinOperator::FLOOR_MOD, 0, {{i8, 2}, {i16, 2}}},
     {BuiltinOperator::SQUARED_DIFFERENCE, 0, {{i8, 2}}},
-    {BuiltinOperator::EQUAL, 0, {{i8, 2}, {text, 3}, {i16, 4}}},
-    {BuiltinOperator::NOT_EQUAL, 0, {{i8, 2}, {text, 3}}},
+    {BuiltinOperator::EQUAL, 0, {{i8, 2}, {text, 3}, {i16, 5}}},
+    {BuiltinOperator::NOT_EQUAL, 0, {{i8, 2}, {text, 3}, {i16, 4}}},
     {BuiltinOperator::LESS, 0, {{i8, 2}, {i16, 3}}},
     {BuiltinOperator::LESS_EQUAL, 0, {{i8, 2}}},
     {BuiltinOperator::GREATER, 0, {{i8, 2}}},
     {BuiltinOperator::GREATER_EQUAL, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::REVERSE_V2, 0, {{boolean, 2}, {i8, 3}}},
+    {BuiltinOperator::REVERSE_V2, 0, {{boolean, 2}, {i8, 3}, {f8e4m3, 4}, {f8e5m2, 4}}},
     {BuiltinOperator::SPARSE_TO_DENSE, 2, {{i64, 2}, {i8, 3}, {u8, 3}}},
-    {BuiltinOperator::BROADCAST_TO, 0, {{i8, 3}, {i16, 3}}, 2},
-    {BuiltinOperator::FILL, 1, {{boolean, 2}, {text, 2}, {i8, 3}, {i16, 3}, {f16, 4}}},
+    {BuiltinOperator::BROADCAST_TO, 0, {{i8, 3}, {i16, 3}, {f8e4m3, 4}, {f8e5m2, 4}}, 2},
+    {BuiltinOperator::FILL, 1, {{boolean, 2}, {text, 2}, {i8, 3}, {i16, 3}, {f16, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
     {BuiltinOperator::WHERE, 0, {{boolean, 1}}, 2},
     {BuiltinOperator::RANGE, 0, {{i64, 2}}},
     {BuiltinOperator::SELECT_V2, 1, {{u32, 2}}},
@@ -133,19 +147,20 @@ int32_t depthwiseConv2D(const Operator &op) {
 int32_t fullyConnected(const Operator &op) {
   const auto *options = optionsOf<circle::FullyConnectedOptions>(op);
   const Value *weights = op.operand(1);
+  if (in(op, 1) == i2)
+    return 14;
   if (in(op, 0) == i16 && out(op) == i16) {
     if (in(op, 1) == i4)
       return 13;
-    return options && options->quantized_bias_type() != f32 ? 11 : 7;
+    return in(op, 1) == i8 && options && options->quantized_bias_type() != f32 ? 11 : 7;
   }
   if (in(op, 0) == i8 && in(op, 1) == i4 && out(op) == i8)
     return 10;
-  if (weights && weights->sparsity())
-    return 8;
-  // The table in op_version.cc asks for the bias before it asks for the types.
   bool hybrid = isHybrid(op, 1);
   if (hybrid && isPerChannel(weights))
     return 12;
+  if (weights && weights->sparsity())
+    return 8;
   if (hybrid && options && options->asymmetric_quantize_inputs())
     return 9;
   if (op.numOperands() == 2)
@@ -172,6 +187,8 @@ int32_t transposeConv(const Operator &op) {
 
 int32_t add(const Operator &op) {
   const auto *options = optionsOf<circle::AddOptions>(op);
+  if (in(op, 0) == f16)
+    return 6;
   if (in(op, 0) == i16 && !isScaled(op.operand(0)))
     return 5;
   if (in(op, 0) == i64)
@@ -194,6 +211,8 @@ int32_t sub(const Operator &op) {
 
 int32_t mul(const Operator &op) {
   const Value *a = op.operand(0), *b = op.operand(1), *result = op.result();
+  if (in(op, 0) == f16)
+    return 8;
   if ((in(op, 0) == i16 && !isScaled(a)) || in(op, 0) == u32)
     return 7;
   if (in(op, 0) == TensorType::COMPLEX64)
@@ -211,18 +230,30 @@ int32_t mul(const Operator &op) {
 int32_t div(const Operator &op) { return broadcastsBeyondRank4(op) ? 2 : 1; }
 
 int32_t maximumMinimum(const Operator &op) {
-  if (broadcastsBeyondRank4(op))
+  if (in(op, 0) == i16)
     return 4;
-  return in(op, 0) == i16 ? 3 : in(op, 0) == i8 ? 2 : 1;
+  if (broadcastsBeyondRank4(op))
+    return 3;
+  return in(op, 0) == i8 ? 2 : 1;
 }
 
 int32_t pad(const Operator &op) {
+  if (isFloat8(in(op, 0)))
+    return 6;
+  if (in(op, 0) == boolean)
+    return 5;
   if (rankOf(op, 0) > 4)
     return 4;
   return in(op, 0) == i16 ? 3 : in(op, 0) == i8 ? 2 : 1;
 }
 
 int32_t transpose(const Operator &op) {
+  if (in(op, 0) == f16)
+    return 9;
+  if (rankOf(op, 0) > 6 || in(op, 0) == bf16)
+    return 8;
+  if (in(op, 0) == i4)
+    return 7;
   if (rankOf(op, 0) > 5)
     return 6;
   if (in(op, 0) == i16)
@@ -233,6 +264,10 @@ int32_t transpose(const Operator &op) {
 }
 
 int32_t slice(const Operator &op) {
+  if (in(op, 0) == f16)
+    return 8;
+  if (in(op, 0) == i4)
+    return 7;
   if (in(op, 0) == u32)
     return 6;
   if (rankOf(op, 0) > 4)
@@ -259,6 +294,8 @@ int32_t stridedSlice(const Operator &op) {
 
 int32_t gather(const Operator &op) {
   const auto *options = optionsOf<circle::GatherOptions>(op);
+  if (isFloat8(in(op, 0)))
+    return 8;
   if (in(op, 0) == i4)
     return 7;
   if (in(op, 1) == i16)
@@ -269,17 +306,21 @@ int32_t gather(const Operator &op) {
 }
 
 int32_t gatherNd(const Operator &op) {
-  if (in(op, 1) == i16)
+  if (isFloat8(in(op, 0)))
+    return 6;
+  if (in(op, 0) == boolean)
     return 5;
-  return in(op, 0) == boolean ? 4 : in(op, 0) == i16 ? 3 : in(op, 0) == text ? 2 : 1;
+  if (in(op, 1) == i16)
+    return 4;
+  return in(op, 0) == i16 ? 3 : in(op, 0) == text ? 2 : 1;
 }
 
 int32_t batchMatMul(const Operator &op) {
   const auto *options = optionsOf<circle::BatchMatMulOptions>(op);
-  if (in(op, 0) == i8 && in(op, 1) == i8)
-    return 2;
-  if (in(op, 0) == i16 && in(op, 1) == i16)
+  if (in(op, 0) == i16)
     return 3;
+  if (in(op, 0) == i8)
+    return 2;
   return isHybrid(op, 1) && options && options->asymmetric_quantize_inputs() ? 4 : 1;
 }
 
@@ -310,6 +351,12 @@ int32_t resizeNearest(const Operator &op) {
 }
 
 int32_t dequantize(const Operator &op) {
+  if (isFloat8(in(op, 0)))
+    return 9;
+  if (in(op, 0) == u4)
+    return 8;
+  if (in(op, 0) == i2)
+    return 7;
   if (in(op, 0) == i4)
     return 6;
   if (in(op, 0) == i16 || in(op, 0) == f16)
@@ -320,26 +367,32 @@ int32_t dequantize(const Operator &op) {
 }
 
 int32_t quantize(const Operator &op) {
+  if (in(op, 0) == u4 || out(op) == u4)
+    return 5;
   if (in(op, 0) == i4 || out(op) == i4)
     return 4;
   if (isPerChannel(op.result()))
     return 3;
-  return in(op, 0) == i16 || out(op) == i16 ? 2 : 1;
+  return out(op) == i16 ? 2 : 1;
 }
 
 int32_t cast(const Operator &op) {
   auto either = [&](TensorType type) { return in(op, 0) == type || out(op) == type; };
-  if (either(TensorType::BFLOAT16))
+  if (either(f8e4m3) || either(f8e5m2))
+    return 9;
+  if (either(i2) || either(u4))
+    return 8;
+  if (either(bf16))
     return 7;
-  if (in(op, 0) == i4)
+  if (in(op, 0) == i4 && out(op) == f32)
     return 6;
-  if (either(TensorType::FLOAT64))
+  if (either(f64) || either(f16))
     return 5;
-  if (either(TensorType::UINT16))
+  if (either(u16))
     return 4;
   if (either(i8))
     return 3;
-  return either(u8) ? 2 : 1;
+  return either(u32) ? 2 : 1;
 }
 
 int32_t absolute(const Operator &op) {
@@ -347,12 +400,12 @@ int32_t absolute(const Operator &op) {
     return 5;
   if (in(op, 0) == i16)
     return isScaled(op.operand(0)) ? 3 : 4;
-  return in(op, 0) == i8 ? 2 : 1;
+  return in(op, 0) == i8 || in(op, 0) == u8 ? 2 : 1;
 }
 
 int32_t topK(const Operator &op) {
   const Value *indices = op.result(1);
-  if ((indices && indices->type == i16) || in(op, 1) == i16)
+  if (in(op, 0) == i16 || in(op, 1) == i16 || (indices && indices->type == i16))
     return 3;
   return in(op, 0) == i8 ? 2 : 1;
 }
@@ -360,7 +413,7 @@ int32_t topK(const Operator &op) {
 int32_t select(const Operator &op) {
   if (in(op, 1) == u32)
     return 4;
-  if (rankOf(op, 0) == 5)
+  if (rankOf(op, 0) == 5 || rankOf(op, 1) == 5 || rankOf(op, 2) == 5)
     return 3;
   return in(op, 1) == i8 ? 2 : 1;
 }
@@ -371,9 +424,21 @@ int32_t fakeQuant(const Operator &op) {
 }
 
 int32_t embeddingLookup(const Operator &op) {
-  if (in(op, 1) == i4 || (in(op, 1) == i8 && isPerChannel(op.operand(1))))
+  if (in(op, 1) == i4 || isPerChannel(op.operand(1)))
     return 4;
-  return in(op, 1) == i8 ? 3 : 1;
+  return in(op, 1) == i2 ? 5 : 1;
+}
+
+int32_t dynamicUpdateSlice(const Operator &op) {
+  if (in(op, 0) == bf16)
+    return 6;
+  if (in(op, 0) == i4)
+    return 5;
+  if (in(op, 0) == i16)
+    return 4;
+  if (in(op, 0) == f16)
+    return 3;
+  return in(op, 2) == i64 ? 2 : 1;
 }
 
 /// Hybrid kernels: one version for weights in int8, one more for inputs that are quantised asymmetrically.
@@ -390,15 +455,21 @@ int32_t sequenceRnn(const Operator &op) { return hybrid<circle::SequenceRNNOptio
 int32_t bidirectionalRnn(const Operator &op) { return hybrid<circle::BidirectionalSequenceRNNOptions>(op, 1, 2, 3); }
 int32_t bidirectionalLstm(const Operator &op) { return hybrid<circle::BidirectionalSequenceLSTMOptions>(op, 2, 2, 3); }
 
+bool is16x8Lstm(const Operator &op) { return in(op, 0) == i16 && in(op, 2) == i8 && out(op) == i16; }
+
 int32_t lstm(const Operator &op) {
   const auto *options = optionsOf<circle::LSTMOptions>(op);
   if (options && options->kernel_type() == circle::LSTMKernelType::BASIC)
     return 2;
+  if (is16x8Lstm(op))
+    return 5;
   return hybrid<circle::LSTMOptions>(op, 2, 3, 4);
 }
 
 int32_t sequenceLstm(const Operator &op) {
   const auto *options = optionsOf<circle::UnidirectionalSequenceLSTMOptions>(op);
+  if (is16x8Lstm(op))
+    return 5;
   if (options && options->diagonal_recurrent_tensors())
     return 4;
   return hybrid<circle::UnidirectionalSequenceLSTMOptions>(op, 2, 2, 3);
@@ -440,6 +511,7 @@ constexpr OwnRule ownRules[] = {
     {BuiltinOperator::SELECT, select},
     {BuiltinOperator::FAKE_QUANT, fakeQuant},
     {BuiltinOperator::EMBEDDING_LOOKUP, embeddingLookup},
+    {BuiltinOperator::DYNAMIC_UPDATE_SLICE, dynamicUpdateSlice},
     {BuiltinOperator::SVDF, svdf},
     {BuiltinOperator::RNN, rnn},
     {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_RNN, sequenceRnn},

@@ -19,7 +19,11 @@ using flatbuffers::FlatBufferBuilder;
 namespace {
 
 constexpr auto none = circle::ActivationFunctionType::NONE;
-constexpr auto f32 = TensorType::FLOAT32, i8 = TensorType::INT8, i16 = TensorType::INT16;
+constexpr auto f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16, bf16 = TensorType::BFLOAT16,
+               f64 = TensorType::FLOAT64, i8 = TensorType::INT8, u8 = TensorType::UINT8, i16 = TensorType::INT16,
+               u16 = TensorType::UINT16, i32 = TensorType::INT32, u32 = TensorType::UINT32, i64 = TensorType::INT64,
+               i4 = TensorType::INT4, u4 = TensorType::UINT4, boolean = TensorType::BOOL, text = TensorType::STRING,
+               c64 = TensorType::COMPLEX64, i2 = TensorType(19), f8 = TensorType(21), f8e5m2 = TensorType(22);
 
 struct VersionsTest : testing::Test {
   SmallGraph g;
@@ -98,13 +102,174 @@ TEST_F(VersionsTest, ByTypeAndShape) {
     EXPECT_GE(lowestVersion(g.op(info.code, {}, 0)), 1) << info.name.str();
 }
 
+/// What the rules of LiteRT's op_version.cc give by types alone, for operands of four dimensions without scales: the
+/// operands, the result, the version.
+TEST_F(VersionsTest, ByTheConvertersRules) {
+  struct Row {
+    Op code;
+    std::vector<TensorType> operands;
+    TensorType result;
+    int32_t version;
+  };
+  std::vector<Row> rows = {
+      {Op::CAST, {f32}, i32, 1},
+      {Op::CAST, {u8}, f32, 1},
+      {Op::CAST, {i64}, boolean, 1},
+      {Op::CAST, {u32}, f32, 2},
+      {Op::CAST, {i8}, u32, 3},
+      {Op::CAST, {f32}, i8, 3},
+      {Op::CAST, {i8}, u16, 4},
+      {Op::CAST, {u16}, f64, 5},
+      {Op::CAST, {f32}, f16, 5},
+      {Op::CAST, {f16}, i8, 5},
+      {Op::CAST, {i4}, f32, 6},
+      {Op::CAST, {f32}, i4, 1},
+      {Op::CAST, {bf16}, f16, 7},
+      {Op::CAST, {i2}, bf16, 8},
+      {Op::CAST, {f32}, u4, 8},
+      {Op::CAST, {f8}, i2, 9},
+      {Op::CAST, {f32}, f8e5m2, 9},
+      {Op::QUANTIZE, {f32}, u8, 1},
+      {Op::QUANTIZE, {i16}, i8, 1},
+      {Op::QUANTIZE, {i8}, i16, 2},
+      {Op::QUANTIZE, {f32}, i4, 4},
+      {Op::QUANTIZE, {i4}, u4, 5},
+      {Op::BATCH_MATMUL, {i8, i8}, i32, 2},
+      {Op::BATCH_MATMUL, {i8, f32}, f32, 2},
+      {Op::BATCH_MATMUL, {i16, i16}, i16, 3},
+      {Op::BATCH_MATMUL, {i16, i8}, i16, 3},
+      {Op::GATHER, {f32, i16}, f32, 6},
+      {Op::GATHER, {i4, i16}, i4, 7},
+      {Op::GATHER, {f8, i16}, f8, 8},
+      {Op::GATHER_ND, {f32, i32}, f32, 1},
+      {Op::GATHER_ND, {text, i32}, text, 2},
+      {Op::GATHER_ND, {i16, i32}, i16, 3},
+      {Op::GATHER_ND, {i16, i16}, i16, 4},
+      {Op::GATHER_ND, {boolean, i16}, boolean, 5},
+      {Op::GATHER_ND, {f8e5m2, i32}, f8e5m2, 6},
+      {Op::EMBEDDING_LOOKUP, {i32, f32}, f32, 1},
+      {Op::EMBEDDING_LOOKUP, {i32, i8}, f32, 1},
+      {Op::EMBEDDING_LOOKUP, {i32, i4}, f32, 4},
+      {Op::EMBEDDING_LOOKUP, {i32, i2}, f32, 5},
+      {Op::FULLY_CONNECTED, {i16, i16, i64}, i16, 7},
+      {Op::FULLY_CONNECTED, {i16, i4, i32}, i16, 13},
+      {Op::FULLY_CONNECTED, {f32, i2, f32}, f32, 14},
+      {Op::FULLY_CONNECTED, {i8, i2}, i8, 14},
+      {Op::SELECT, {boolean, u32, u32}, u32, 4},
+      {Op::SELECT, {boolean, i8, i8}, i8, 2},
+      {Op::SELECT_V2, {boolean, u32, u32}, u32, 2},
+      {Op::LSTM, {i16, i8, i8}, i16, 5},
+      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, {i16, i8, i8}, i16, 5},
+      {Op::DYNAMIC_UPDATE_SLICE, {f32, f32, i32}, f32, 1},
+      {Op::DYNAMIC_UPDATE_SLICE, {f32, f32, i64}, f32, 2},
+      {Op::DYNAMIC_UPDATE_SLICE, {f16, f16, i64}, f16, 3},
+      {Op::DYNAMIC_UPDATE_SLICE, {i16, i16, i64}, i16, 4},
+      {Op::DYNAMIC_UPDATE_SLICE, {i4, i4, i32}, i4, 5},
+      {Op::DYNAMIC_UPDATE_SLICE, {bf16, bf16, i32}, bf16, 6},
+      {Op::TOPK_V2, {i8, i32}, i8, 2},
+      {Op::TOPK_V2, {i16, i32}, i16, 3},
+      {Op::TOPK_V2, {f32, i16}, f32, 3},
+  };
+  // Those that look at the operands' type, which all of them have.
+  auto add = [&](Op code, std::vector<std::pair<TensorType, int32_t>> versions, unsigned operands = 1) {
+    for (auto [type, version] : versions)
+      rows.push_back({code, std::vector<TensorType>(operands, type), type, version});
+  };
+  add(Op::ABS, {{f32, 1}, {i8, 2}, {u8, 2}, {i16, 4}, {i32, 5}});
+  add(Op::SQRT, {{f32, 1}, {i8, 2}, {i16, 2}});
+  add(Op::RSQRT, {{f32, 1}, {i8, 2}, {i16, 3}});
+  for (Op code : {Op::EXP, Op::LOG})
+    add(code, {{f32, 1}, {i8, 2}, {i16, 2}});
+  for (Op code : {Op::SIN, Op::COS})
+    add(code, {{f32, 1}, {f16, 2}});
+  add(Op::GELU, {{f32, 1}, {i8, 2}, {u8, 2}, {f16, 3}});
+  add(Op::SOFTMAX, {{f32, 1}, {i8, 2}, {i16, 3}, {f16, 4}});
+  add(Op::RELU, {{f32, 1}, {i8, 2}, {u8, 2}, {i16, 3}});
+  add(Op::RELU6, {{f32, 1}, {u8, 1}, {i8, 2}, {i16, 3}});
+  add(Op::ADD, {{f32, 1}, {i8, 2}, {i64, 4}, {i16, 5}, {f16, 6}}, 2);
+  add(Op::MUL, {{f32, 1}, {i8, 2}, {i64, 5}, {c64, 6}, {i16, 7}, {u32, 7}, {f16, 8}}, 2);
+  for (Op code : {Op::MAXIMUM, Op::MINIMUM})
+    add(code, {{f32, 1}, {i8, 2}, {i16, 4}}, 2);
+  add(Op::EQUAL, {{f32, 1}, {i8, 2}, {text, 3}, {i16, 5}}, 2);
+  add(Op::NOT_EQUAL, {{f32, 1}, {i8, 2}, {text, 3}, {i16, 4}}, 2);
+  for (Op code : {Op::LESS, Op::GREATER_EQUAL})
+    add(code, {{f32, 1}, {i8, 2}, {i16, 3}}, 2);
+  for (Op code : {Op::GREATER, Op::LESS_EQUAL})
+    add(code, {{f32, 1}, {i8, 2}, {i16, 1}}, 2);
+  add(Op::CONCATENATION, {{f32, 1}, {i8, 2}, {i16, 3}, {u32, 4}, {i4, 5}, {f16, 6}, {f8, 7}}, 2);
+  add(Op::PACK, {{f32, 1}, {i8, 2}, {i16, 3}, {u32, 4}, {f8, 5}}, 2);
+  add(Op::UNPACK, {{f32, 1}, {i8, 2}, {u8, 2}, {boolean, 3}, {i16, 4}, {f16, 5}, {bf16, 5}, {f8e5m2, 6}});
+  add(Op::SPLIT_V, {{f32, 1}, {i8, 2}, {f8, 3}});
+  add(Op::TILE, {{f32, 1}, {i16, 1}, {text, 2}, {i8, 3}});
+  add(Op::REVERSE_V2, {{f32, 1}, {boolean, 2}, {i8, 3}, {f8, 4}});
+  add(Op::BROADCAST_TO, {{f32, 2}, {i8, 3}, {i16, 3}, {f8, 4}});
+  add(Op::SLICE, {{f32, 1}, {i8, 2}, {text, 3}, {i16, 4}, {u32, 6}, {i4, 7}, {f16, 8}});
+  add(Op::TRANSPOSE, {{f32, 1}, {i8, 2}, {boolean, 3}, {i16, 5}, {i4, 7}, {bf16, 8}, {f16, 9}});
+  add(Op::DEQUANTIZE, {{u8, 1}, {i8, 2}, {i16, 3}, {f16, 3}, {i4, 6}, {i2, 7}, {u4, 8}, {f8, 9}});
+  for (Op code : {Op::PAD, Op::PADV2})
+    add(code, {{f32, 1}, {i8, 2}, {i16, 3}, {boolean, 5}, {f8, 6}});
+  for (TensorType type : {f32, i8, i32, i16, f8}) // operand 0 is the axis
+    rows.push_back({Op::SPLIT,
+                    {i32, type},
+                    type,
+                    type == i8    ? 2
+                    : type == i32 ? 3
+                    : type == i16 ? 4
+                    : type == f8  ? 5
+                                  : 1});
+  for (TensorType type : {f32, boolean, i8, f16, f8}) // operand 0 is the shape
+    rows.push_back({Op::FILL,
+                    {i32, type},
+                    type,
+                    type == boolean ? 2
+                    : type == i8    ? 3
+                    : type == f16   ? 4
+                    : type == f8    ? 5
+                                    : 1});
+  for (const Row &row : rows) {
+    llvm::SmallVector<Value *> operands;
+    for (TensorType type : row.operands)
+      operands.push_back(g.tensor({1, 2, 2, 2}, type));
+    std::string what = operatorInfo(row.code)->name.str() + " of " + tensorTypeShortName(row.operands[0]).str();
+    EXPECT_EQ(lowestVersion(op(row.code, operands, row.result)), row.version) << what;
+    // The published table has no runtime for a recurrent network in 16 bits.
+    bool recurrent = row.code == Op::LSTM || row.code == Op::UNIDIRECTIONAL_SEQUENCE_LSTM;
+    EXPECT_EQ(runtimeOf(row.code, row.version).empty(), recurrent) << what << ", version " << row.version;
+  }
+  Value *rank7 = g.tensor({1, 1, 1, 1, 1, 1, 2}), *rank6 = g.tensor({1, 1, 1, 1, 1, 2}),
+        *rank5 = g.tensor({1, 1, 1, 1, 2});
+  Value *one = g.tensor({1}), *bits16 = g.tensor({1, 1, 1, 1, 2}, i16);
+  EXPECT_EQ(lowestVersion(op(Op::TRANSPOSE, {rank7, one})), 8);
+  EXPECT_EQ(lowestVersion(op(Op::TRANSPOSE, {rank6, one})), 6);
+  EXPECT_EQ(lowestVersion(op(Op::MAXIMUM, {rank5, one})), 3);
+  EXPECT_EQ(lowestVersion(op(Op::MAXIMUM, {rank5, rank5})), 1);
+  EXPECT_EQ(lowestVersion(op(Op::MINIMUM, {bits16, g.tensor({1}, i16)}, i16)), 4);
+  EXPECT_EQ(lowestVersion(op(Op::SELECT, {g.tensor({1, 1, 1, 1, 2}, boolean), one, one})), 3);
+  EXPECT_EQ(lowestVersion(op(Op::SELECT, {g.tensor({1}, boolean), one, rank5})), 3);
+  // Rows of a table with a scale each; one scale is what the first version has.
+  EXPECT_EQ(lowestVersion(op(Op::EMBEDDING_LOOKUP, {g.tensor({1}, i32), scaled({2, 4}, i8, {1, 2})})), 4);
+  EXPECT_EQ(lowestVersion(op(Op::EMBEDDING_LOOKUP, {g.tensor({1}, i32), scaled({2, 4}, i8, {1})})), 1);
+}
+
 TEST_F(VersionsTest, Runtime) {
+  EXPECT_EQ(runtimeOf(Op::ARG_MAX, 3), "2.9.0");
+  EXPECT_EQ(runtimeOf(Op::CAST, 4), "2.9.0");
+  EXPECT_EQ(runtimeOf(Op::CAST, 9), "2.23.0");
+  EXPECT_EQ(runtimeOf(Op::GATHER_ND, 2), "2.3.0");
+  EXPECT_EQ(runtimeOf(Op::GATHER_ND, 3), "2.5.0");
+  EXPECT_EQ(runtimeOf(Op::GATHER_ND, 4), "2.13.0");
+  EXPECT_EQ(runtimeOf(Op::GATHER_ND, 5), "2.16.0");
+  EXPECT_EQ(runtimeOf(Op::TRANSPOSE, 7), "2.14.4");
+  EXPECT_EQ(runtimeOf(Op::DYNAMIC_UPDATE_SLICE, 3), "2.19.0");
+  EXPECT_EQ(runtimeOf(Op::STABLEHLO_GATHER, 1), "2.16.0");
+  EXPECT_EQ(runtimeOf(Op::STABLEHLO_SCATTER, 1), "2.15.0");
+  EXPECT_EQ(runtimeOf(Op::STABLEHLO_CBRT, 1), "2.17.0");
+  EXPECT_EQ(runtimeOf(Op::FULLY_CONNECTED, 14), "2.21.0");
   EXPECT_EQ(runtimeOf(Op::CONV_2D, 1), "1.5.0");
   EXPECT_EQ(runtimeOf(Op::FULLY_CONNECTED, 13), "2.18.0");
   EXPECT_EQ(runtimeOf(Op::BROADCAST_TO, 1), "");
   EXPECT_EQ(runtimeOf(Op::CONV_2D, 0), "");
   EXPECT_EQ(runtimeOf(Op::CONV_2D, -1), "");
-  EXPECT_EQ(runtimeOf(Op::CONV_2D, 14), "");
   EXPECT_EQ(runtimeOf(Op::CONV_2D, 15), "");
   EXPECT_EQ(runtimeOf(Op::INSTANCE_NORM, 1), "");
 }
@@ -137,8 +302,8 @@ TEST(Versions, RealModels) {
   // Only networks that a converter wrote: what was made by hand or by a recipe has version 1 throughout.
   // Writers that gave lower versions than the rules: the float16 rewriter of old converters said 2 for DEQUANTIZE, and
   // meet_segm also keeps 1 for what its rules came later; the others are one operator each of older rules.
-  const std::set<std::string> lower = {"DEQUANTIZE 2 3", "FULLY_CONNECTED 1 5", "RESIZE_BILINEAR 1 3", "CAST 1 2",
-                                       "CONV_2D 3 4"};
+  const std::set<std::string> lower = {"DEQUANTIZE 2 3", "FULLY_CONNECTED 1 5", "RESIZE_BILINEAR 1 3",
+                                       "BATCH_MATMUL 1 3", "CONV_2D 3 4"};
   size_t operators = 0, equal = 0, atMost = 0, stated = 0, sameRuntime = 0;
   std::map<std::string, size_t> outliers;
   for (const std::string &file : files) {
