@@ -40,7 +40,7 @@ struct ModelFolder {
   std::string at(llvm::StringRef name) const { return path + "/" + name.str(); }
 };
 
-inline ModelFolder ownNetworks() { return {ORIGO_NETWORKS}; }
+inline ModelFolder ownNetworks() { return {ORIGO_BIN_DIR "/../networks"}; }
 /// Nothing is in it where ORIGO_MODELS does not say where it is, so that a test of it fails.
 inline ModelFolder publicModels() {
   const char *folder = std::getenv("ORIGO_MODELS");
