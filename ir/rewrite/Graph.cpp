@@ -21,19 +21,28 @@ static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) 
   return std::pair(low - zero, high - zero);
 }
 
+const Value &Tensor::described() const {
+  static const Value *absent = [] {
+    auto *made = new Value;
+    made->type = TensorType(127);
+    return made;
+  }();
+  return value ? *value : *absent;
+}
+
 bool Tensor::holdsAllOf(Tensor other) const {
-  auto mine = multiples(*value), its = multiples(*other.value);
+  auto mine = multiples(described()), its = multiples(other.described());
   return mine && its && value->quantization->scale[0] == other.value->quantization->scale[0] &&
          mine->first <= its->first && mine->second >= its->second;
 }
 
 bool Tensor::isPerTensor() const {
-  const Quantization *q = value->quantization;
+  const Quantization *q = described().quantization;
   return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);
 }
 
 bool Stored::isOf(Tensor tensor) const {
-  return tensor.type() == type() && sameQuantization(tensor.value->quantization, storage->quantization);
+  return tensor.type() == type() && sameQuantization(tensor.described().quantization, storage->quantization);
 }
 
 bool Tensor::isDenseConstant() const {
@@ -45,7 +54,8 @@ bool Tensor::isDenseConstant() const {
 }
 
 bool Tensor::hasShapeOf(Tensor other) const {
-  return value->shape == other.value->shape && value->shapeSignature() == other.value->shapeSignature();
+  const Value &mine = described(), &its = other.described();
+  return mine.shape == its.shape && mine.shapeSignature() == its.shapeSignature();
 }
 
 unsigned positionOf(const OperatorInfo &row, llvm::StringRef name) {

@@ -9,42 +9,43 @@ namespace origo::rewrite {
 using Op = BuiltinOperator;
 using Activation = circle::ActivationFunctionType;
 
-/// A value of the graph: the operand or result of an operator that was matched. Null: an operand that is absent.
+/// A value of the graph: the operand or result of an operator that was matched. An operand that is absent, or beyond
+/// those that there are, has no type, no shape and no bytes, so that no condition holds of it.
 class Tensor {
 public:
   Tensor() = default;
   explicit operator bool() const { return value != nullptr; }
   bool operator==(const Tensor &) const = default;
 
-  TensorType type() const { return value->type; }
-  llvm::ArrayRef<int32_t> shape() const { return value->shape; }
-  int rank() const { return value->rank(); }
-  int32_t lastDimension() const { return value->shape.empty() ? 0 : value->shape.back(); }
+  TensorType type() const { return described().type; }
+  llvm::ArrayRef<int32_t> shape() const { return described().shape; }
+  int rank() const { return described().rank(); }
+  int32_t lastDimension() const { return described().shape.empty() ? 0 : described().shape.back(); }
   /// Its shape is known and has no dynamic dimension.
-  bool isStatic() const { return value->isStatic(); }
-  std::optional<uint64_t> elementCount() const { return value->elementCount(); }
-  bool isFloat() const { return value->type == TensorType::FLOAT32; }
-  bool isConstant() const { return value->isConstant(); }
-  bool isOutput() const { return value->isInterface(); }
+  bool isStatic() const { return described().isStatic(); }
+  std::optional<uint64_t> elementCount() const { return described().elementCount(); }
+  bool isFloat() const { return described().type == TensorType::FLOAT32; }
+  bool isConstant() const { return described().isConstant(); }
+  bool isOutput() const { return described().isInterface(); }
   /// It keeps what it holds from one run to the next.
-  bool isVariable() const { return value->isVariable; }
+  bool isVariable() const { return described().isVariable; }
   /// A constant whose bytes are at hand and fill its shape.
   bool isDenseConstant() const;
-  uint64_t payloadSize() const { return value->payload().size(); }
+  uint64_t payloadSize() const { return described().payload().size(); }
   /// A big constant that would have to stay for other users if one of them had a changed copy.
-  bool isShared() const { return payloadSize() > 4096 && !value->hasOneUse(); }
+  bool isShared() const { return payloadSize() > 4096 && !described().hasOneUse(); }
   /// Of a constant: all that keeps it in the file is this one use.
-  bool hasOneUse() const { return value->hasOneUse(); }
-  bool isQuantized() const { return value->quantization && value->quantization->quantized(); }
+  bool hasOneUse() const { return described().hasOneUse(); }
+  bool isQuantized() const { return described().quantization && described().quantization->quantized(); }
   /// Quantised with one parameter for all elements, or not at all, so that moving them changes nothing.
   bool isPerTensor() const;
   /// It can hold each number that `other` can: of integers with the same scale for all elements.
   bool holdsAllOf(Tensor other) const;
   /// The same dimensions, known or not.
   bool hasShapeOf(Tensor other) const;
-  bool hasTypeOf(Tensor other) const { return value->type == other.value->type; }
+  bool hasTypeOf(Tensor other) const { return described().type == other.described().type; }
   bool hasQuantizationOf(Tensor other) const {
-    return sameQuantization(value->quantization, other.value->quantization);
+    return sameQuantization(described().quantization, other.described().quantization);
   }
   /// Type, shape and quantisation are the same.
   bool isLike(Tensor other) const { return hasTypeOf(other) && hasShapeOf(other) && hasQuantizationOf(other); }
@@ -58,6 +59,7 @@ private:
   friend class Stored;
   explicit Tensor(Value *value) : value(value) {}
   Value *value = nullptr;
+  const Value &described() const;
 };
 
 /// What is fused into an operator; NONE where its options have no such field.
@@ -70,7 +72,7 @@ public:
   const OperatorInfo &info() const { return *op->info(); }
   bool has(Trait trait) const { return op->info() && op->info()->has(trait); }
   unsigned operandCount() const { return op->numOperands(); }
-  llvm::StringRef resultName() const { return op->result()->name; }
+  llvm::StringRef resultName() const { return op->result() ? op->result()->name : llvm::StringRef(); }
   /// It does no work of the source.
   bool isSynthetic() const { return op->synthetic; }
   unsigned resultCount() const { return static_cast<unsigned>(op->results().size()); }

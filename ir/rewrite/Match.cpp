@@ -184,7 +184,7 @@ unsigned Match::positionOf(const Expr &name) const {
 }
 
 Range Match::range(Tensor tensor) const {
-  const Operator *op = tensor.value->producer();
+  const Operator *op = tensor ? tensor.value->producer() : nullptr;
   if (!op)
     return {};
   constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -207,6 +207,8 @@ bool Matcher::matchesOperands(const Expr::Node &node, Operator &op, unsigned i, 
     return matches(operand, op.operand(Node(&op).position(name)),
                    [&] { return matchesOperands(node, op, i + 1, next); });
   }
+  if (node.each && op.numOperands() == 0) // what holds of every operand holds of at least one
+    return miss([] { return "an operand"; });
   return node.each ? matchesEach(*node.each, op, 0, next) : next();
 }
 
