@@ -625,7 +625,7 @@ llvm::Expected<std::unique_ptr<Tables>> buildTables(const Model &model, const Ta
 }
 
 void withView(const Model &model, const Tables &tables, llvm::function_ref<void(const origin::ModelView &)> use) {
-  llvm::DenseMap<uint32_t, uint64_t> external;
+  llvm::DenseMap<uint64_t, uint64_t> external;
   for (const ExternalBuffer &buffer : model.externalBuffers)
     external.try_emplace(buffer.id, buffer.length);
   constexpr uint64_t end = 4096;
@@ -652,7 +652,7 @@ void withView(const Model &model, const Tables &tables, llvm::function_ref<void(
   };
   // Before and after the layout alike: it patches offsets, but what they lead to is in no memory.
   const uint8_t *begin = tables.builder.GetBufferPointer();
-  llvm::DenseMap<uint32_t, const Payload *> outside;
+  llvm::DenseMap<uint64_t, const Payload *> outside;
   auto unplaced = [&](const uint8_t *offset) -> origin::ModelView::Bytes {
     uint32_t at = offset - begin;
     if (uint64_t(at) + flatbuffers::ReadScalar<uoffset_t>(offset) < tables.builder.GetSize())

@@ -49,7 +49,7 @@ private:
   llvm::DenseMap<const Value *, Counts> counts;
   llvm::DenseSet<const Value *> listed;  ///< in the `values` of their subgraph
   llvm::DenseSet<const Operator *> done; ///< of the current subgraph, in its order
-  llvm::DenseSet<uint32_t> checkedSets[2];
+  llvm::DenseSet<uint64_t> checkedSets[2];
 
   void report(Place place, const llvm::Twine &message) {
     if (violations.size() >= maxViolations) {

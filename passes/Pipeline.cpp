@@ -92,7 +92,7 @@ public:
       for (const Rule &rule : entry.pass->rules) {
         RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});
         for (BuiltinOperator root : rule.roots())
-          candidates[static_cast<int32_t>(root)].push_back({&entry, &rule, &scores});
+          candidates[static_cast<int64_t>(root)].push_back({&entry, &rule, &scores});
       }
   }
   llvm::Error run();
@@ -104,7 +104,7 @@ private:
   Rewriter rw;
   StoragePlan plan;
   std::deque<RuleStatistics> statistics;
-  llvm::DenseMap<int32_t, llvm::SmallVector<Candidate, 4>> candidates;
+  llvm::DenseMap<int64_t, llvm::SmallVector<Candidate, 4>> candidates;
 
   bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
   llvm::Error check(llvm::StringRef pass);
@@ -140,7 +140,7 @@ static bool runsIn(Phase ofPass, Phase phase) {
 
 /// Tries the rules of a phase on an operator until one applies.
 llvm::Error Run::visit(Operator &op, Phase phase) {
-  auto found = candidates.find(static_cast<int32_t>(op.code));
+  auto found = candidates.find(static_cast<int64_t>(op.code));
   if (found == candidates.end())
     return llvm::Error::success();
   // Rules may count on results. Most operators without one are dead code, but not those with effects.

@@ -73,7 +73,7 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
     name(item.op->opName());
   Ids ids;
   // The values of what is gone may be those of what was made; an object in memory that is used again is another value.
-  llvm::DenseSet<uint32_t> kept;
+  llvm::DenseSet<uint64_t> kept;
   for (const Operator *op : removed) {
     auto known = operators.find(op);
     ids.push_back(known->second.id);

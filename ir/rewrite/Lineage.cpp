@@ -132,7 +132,7 @@ private:
         const Value *result = op.results().size() == 1 ? op.result() : nullptr;
         if (!result || result->relations.size() < 2)
           continue;
-        llvm::SmallDenseSet<int32_t, 4> equals;
+        llvm::SmallDenseSet<int64_t, 4> equals;
         for (const Relation &relation : result->relations)
           if (relation.steps == 0)
             equals.insert(static_cast<int32_t>(relation.tensor));
@@ -216,7 +216,7 @@ private:
             way.push_back(*before);
           }
     }
-    llvm::DenseMap<uint32_t, uint32_t> lineageOf; ///< by end
+    llvm::DenseMap<uint64_t, uint32_t> lineageOf; ///< by end
     std::vector<Lineage> list;
     llvm::SmallVector<uint32_t> all;
     for (auto [end, way] : llvm::zip(distinct, ways)) {

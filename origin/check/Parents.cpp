@@ -58,10 +58,10 @@ private:
   std::vector<uint32_t> member, visited;    ///< by node: op + 1 of the row whose search marked it
   static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
   std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
-  llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
+  llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
   std::vector<uint32_t> classes;           ///< of duplicates, by source operator; made when it is first needed
   std::vector<std::pair<uint32_t, uint32_t>> behind;         ///< operator of the written file, and one it claims
-  llvm::DenseSet<std::pair<uint32_t, uint32_t>> settled;     ///< likewise, what is reported already, or excused
+  llvm::DenseSet<std::pair<uint64_t, uint64_t>> settled;     ///< likewise, what is reported already, or excused
   std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
 
   bool allOutputsRelated(uint32_t op) const {
@@ -215,7 +215,7 @@ private:
   /// What is claimed and lies behind all that the operator is given.
   void checkBehind(uint32_t op, const OperatorRow &row) {
     const FileGraph &source = *context.source;
-    llvm::SmallDenseSet<uint32_t, 8> seen;
+    llvm::SmallDenseSet<uint64_t, 8> seen;
     llvm::SmallVector<uint32_t, 8> pending, starts, claimed;
     forEachEnd(op, [&](uint32_t node) {
       if (seen.insert(node).second)
@@ -254,7 +254,7 @@ private:
       return;
     if (classes.empty())
       classes = duplicateClasses(source, order);
-    llvm::SmallDenseSet<uint32_t, 8> kinds;
+    llvm::SmallDenseSet<uint64_t, 8> kinds;
     for (uint32_t id : seen)
       kinds.insert(classes[id]);
     for (uint32_t id : claimed)
@@ -328,7 +328,7 @@ private:
           swapped.push_back({question.row, question.group});
       }
     order.answer(swapped, forEachUserOrigin, itself);
-    llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 2>> ahead;
+    llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> ahead;
     for (const Question &found : swapped)
       if (found.answer)
         ahead[found.group].push_back(found.row);

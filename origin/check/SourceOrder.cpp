@@ -104,7 +104,7 @@ void SourceOrder::answer(llvm::MutableArrayRef<Question> questions, Nodes member
     for (Bits &bits : reached)
       bits.fill(0);
     batch.clear();
-    llvm::DenseMap<uint32_t, unsigned> bitOf;
+    llvm::DenseMap<uint64_t, unsigned> bitOf;
     size_t end = begin;
     for (; end < questions.size(); ++end) {
       auto [at, isNew] = bitOf.try_emplace(questions[end].group, bitOf.size());

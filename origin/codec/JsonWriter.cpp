@@ -405,7 +405,7 @@ private:
 
   /// What has no ledger row that it could stand in.
   void unneededOfLiving() {
-    llvm::DenseSet<std::pair<uint32_t, uint32_t>> gone;
+    llvm::DenseSet<std::pair<uint64_t, uint64_t>> gone;
     if (!map.unneeded.empty())
       mapRows.ledger([&](const MapLedgerRow &row) { gone.insert({row.isTensor, row.id}); });
     std::vector<std::span<const MapUnneeded>> living;

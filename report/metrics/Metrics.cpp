@@ -100,7 +100,7 @@ private:
   const StatisticsOptions &options;
   ModelMetrics metrics;
   llvm::DenseMap<const Value *, size_t> rowOf;
-  llvm::DenseMap<uint32_t, uint64_t> externalBytes;
+  llvm::DenseMap<uint64_t, uint64_t> externalBytes;
 
   const TensorMetrics &tensor(const Value *value) const { return metrics.tensors[rowOf.lookup(value)]; }
 
