@@ -83,6 +83,15 @@ bool Planner::unpacksConstant(const Operator &op) const {
          op.result(0)->shape == op.operand(0)->shape;
 }
 
+/// Then nothing else is looked at, so that the error stands alone.
+bool Planner::outOfTime(const Operator &op) {
+  if (!deadline || std::chrono::steady_clock::now() <= *deadline)
+    return false;
+  if (!late)
+    add(evalError(ErrorCode::Timeout, Phase::Compile, op, -1, "to plan the run takes longer than allowed"));
+  return late = true;
+}
+
 const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
   if (llvm::is_contained(inProgress, &graph)) {
     add(evalError(ErrorCode::BadGraph, Phase::Compile, "subgraph " + llvm::Twine(graph.index) + " calls itself"));
@@ -122,6 +131,8 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   for (const Value *input : graph.inputs)
     made.inputs.push_back(slotOf(input));
   for (const Operator *op : needed(graph, outputs)) {
+    if (outOfTime(*op))
+      break;
     if (unpacksConstant(*op) && made.slots[slotOf(op->operand(0))].kind == Slot::Kind::Constant &&
         made.slots[slotOf(op->operand(0))].constant) {
       const Value &packed = *op->operand(0);
@@ -164,7 +175,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
     }
     made.steps.push_back(std::move(step));
   }
-  for (const Value *output : outputs) {
+  for (const Value *output : late ? llvm::ArrayRef<Value *>() : outputs) {
     int slot = slotOf(output);
     if (slot < 0 || (made.slots[slot].kind == Slot::Kind::Computed && !output->producer()))
       add(evalError(ErrorCode::BadGraph, Phase::Compile,
@@ -225,7 +236,7 @@ void Planner::inferShapes(Plan &plan) {
     inputs.push_back(ShapeRun::stated(*value));
   plan.shapesKnown = llvm::all_of(inputs, [](const Tensor &input) { return input.rankKnown; });
   std::vector<bool> settled;
-  std::vector<Tensor> tensors = ShapeRun().run(plan, inputs, &settled);
+  std::vector<Tensor> tensors = shapes.run(plan, inputs, &settled);
   for (size_t i = 0; i < settled.size(); ++i)
     plan.steps[i].settled = settled[i];
   for (size_t i = 0; i < tensors.size(); ++i)

@@ -94,10 +94,36 @@ private:
   Arrangement arrangement(llvm::ArrayRef<Tensor> tensors, uint64_t limit, std::vector<int> order) const;
 };
 
+/// Shapes, and values where they are few and follow from constants, without running the rest. What is called with the
+/// same shapes and values again is not gone through again.
+class ShapeRun {
+public:
+  /// A tensor for each slot. `rankKnown` is false where the shape depends on what is not known. `settled` gets for each
+  /// step whether its results have these shapes whenever its operands have theirs. The values live as long as this.
+  std::vector<Tensor> run(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled = nullptr);
+  /// What a graph says of an input.
+  static Tensor stated(const Value &value);
+
+private:
+  std::deque<std::vector<uint8_t>> values;
+  /// Outputs by what was called, and shapes and values of its inputs.
+  std::map<std::pair<const Plan *, std::string>, std::vector<Tensor>> called;
+  /// Steps of calls that are still gone through, for nested calls may double shapes and so have more than anybody can go
+  /// through. Beyond, results have no known shapes.
+  uint64_t stepsLeft = 1 << 18;
+  std::vector<Tensor> through(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled);
+  bool runStep(const Step &step, std::vector<Tensor> &tensors);
+  void runCall(const Step &step, std::vector<Tensor> &tensors);
+  std::vector<Tensor> call(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
+};
+
 /// Makes plans of subgraphs and of what they call.
 class Planner {
 public:
-  explicit Planner(const CompileOptions &options) : options(options), sparseBytesLeft(options.memoryLimit) {}
+  explicit Planner(const CompileOptions &options) : options(options), sparseBytesLeft(options.memoryLimit) {
+    if (options.timeout)
+      deadline = std::chrono::steady_clock::now() + *options.timeout;
+  }
   /// The plan that computes `outputs`. What goes wrong is added to `errors`.
   const Plan *plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs);
   /// The same for a called subgraph: all its outputs, once for all callers.
@@ -117,26 +143,14 @@ private:
   llvm::DenseMap<const Subgraph *, const Plan *> called;
   llvm::SmallVector<const Subgraph *> inProgress;
   std::vector<llvm::Error> errors;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  ShapeRun shapes;
+  bool late = false; ///< the deadline has passed
+  bool outOfTime(const Operator &op);
   uint64_t sparseBytesLeft; ///< what sparse and unpacked constants may still grow to
   void inferShapes(Plan &plan);
   bool unpacksConstant(const Operator &op) const;
   void shareMemory(Plan &plan, const Step &step) const;
-};
-
-/// Shapes, and values where they are few and follow from constants, without running the rest.
-class ShapeRun {
-public:
-  /// A tensor for each slot. `rankKnown` is false where the shape depends on what is not known. `settled` gets for each
-  /// step whether its results have these shapes whenever its operands have theirs.
-  std::vector<Tensor> run(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled = nullptr);
-  /// What a graph says of an input.
-  static Tensor stated(const Value &value);
-
-private:
-  std::deque<std::vector<uint8_t>> values;
-  bool runStep(const Step &step, std::vector<Tensor> &tensors);
-  void runCall(const Step &step, std::vector<Tensor> &tensors);
-  std::vector<Tensor> call(const Plan &plan, llvm::ArrayRef<Tensor> inputs);
 };
 
 } // namespace origo::eval

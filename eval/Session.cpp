@@ -524,11 +524,13 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
     add(evalError(ErrorCode::BadGraph, Phase::Compile, "the model has no subgraph"));
   if (llvm::Error errors = compiled.planner.takeErrors())
     return errors;
+  llvm::DenseSet<const Subgraph *> called;
+  for (const Plan &plan : compiled.planner.plans)
+    for (const Step &step : plan.steps)
+      for (const Plan *callee : step.callees)
+        called.insert(callee->graph);
   for (Entry &entry : compiled.entries)
-    for (const Plan &plan : compiled.planner.plans)
-      for (const Step &step : plan.steps)
-        for (const Plan *callee : step.callees)
-          entry.once &= callee->graph != entry.plan->graph;
+    entry.once &= !called.contains(entry.plan->graph);
   if (options.engine == Engine::Fast) {
     compiled.giveBack(std::make_unique<FastKernels>(
         FastKernels::choose(compiled.planner.plans, options.memoryLimit, !options.observed)));

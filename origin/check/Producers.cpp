@@ -1,6 +1,7 @@
 #include "origin/check/Context.h"
 #include "origin/check/Movement.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <tuple>
@@ -74,7 +75,8 @@ private:
     Origins origins;
     uint32_t graph = target.subgraphOfTensor(tensor);
     uint32_t index = tensor - target.subgraphs[graph].firstTensor;
-    if (!context.knownTensor(relation.tensor) || !addMakers(relation.tensor, origins, 0) ||
+    Seen seen;
+    if (!context.knownTensor(relation.tensor) || !addMakers(relation.tensor, origins, seen, 0) ||
         llvm::any_of(origins, [&](uint32_t origin) {
           return std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index));
         }))
@@ -82,9 +84,13 @@ private:
     return origins;
   }
 
+  using Seen = llvm::SmallDenseSet<uint64_t, 8>;
+
   /// Where a call was inlined, its result was made by what makes the output of a subgraph that it could call. False: it
-  /// may be that nothing made it.
-  bool addMakers(uint32_t tensor, Origins &origins, unsigned depth) const {
+  /// may be that nothing made it. `seen`: tensors whose makers are there, for calls within calls lead to one on many ways.
+  bool addMakers(uint32_t tensor, Origins &origins, Seen &seen, unsigned depth) const {
+    if (!seen.insert(tensor).second)
+      return true;
     int32_t producer = context.sourceProducer[tensor];
     const MapLedgerRow *row = producer < 0 ? nullptr : context.ledgerOfOperator(producer);
     if (producer < 0 || (row && row->fate == "inlined" && (!context.source || depth == 64)))
@@ -104,7 +110,7 @@ private:
       int32_t inner = outputs && result < outputs->size()
                           ? source.tensorId(source.subgraphs[callee], outputs->Get(result))
                           : -1;
-      return inner >= 0 && addMakers(static_cast<uint32_t>(inner), origins, depth + 1);
+      return inner >= 0 && addMakers(static_cast<uint32_t>(inner), origins, seen, depth + 1);
     });
   }
 
