@@ -164,6 +164,10 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
   if (op.info()->has(Trait::Comparison) && llvm::any_of(decision.operands, reachesOne))
     return "a comparison of integers takes scales below 1";
   const Storage *x = decision.operands.empty() ? nullptr : decision.operands[0];
+  if (!llvm::is_contained({Op::RSQRT, Op::REDUCE_PROD, Op::HARD_SWISH, Op::SOFTMAX}, op.code))
+    return {};
+  if (!x || decision.results.empty() || !decision.results[0])
+    return "its operand and its result are not both floats";
   if (op.code == Op::RSQRT && x->quantization->zeroPoint[0] != (x->type == TensorType::INT8 ? -128 : -32768))
     return "integers below zero, which its operand could be, are refused when it runs";
   const char *farApart = "its scales would be too far apart";

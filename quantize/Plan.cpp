@@ -114,6 +114,8 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   }
   if (order.empty() && llvm::none_of(op.results(), isReal))
     return {};
+  if (weights && !isReal(op.operand(weights->operand)) && !hasOwnScales(*op.operand(weights->operand)))
+    return nameOf(op.operand(weights->operand)) + " holds integers without scales";
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
   for (unsigned i : order) {
@@ -144,9 +146,12 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   if (scheme.dialect == Dialect::Tflite)
     if (std::string why = scaleRefusal(op, decision); !why.empty())
       return why;
-  if (scaling == Scaling::Shared)
+  if (scaling == Scaling::Shared) {
+    if (!decision.results[0])
+      return "its operands are floats, and its result is none";
     for (unsigned i : order)
       decision.operands[i] = decision.results[0];
+  }
   if (weights)
     correct(op, *weights, choice, decision);
   return unsupported(op, decision);
@@ -158,6 +163,8 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
     return "it has no form in integers but that of 8 bits";
   if (std::string why = recurrentRefusal(op); !why.empty())
     return why;
+  if (!isReal(op.operand(0)) || !isReal(op.result()))
+    return "its input and its result are not both floats";
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
   const Storage *in = decision.operands[0] = storages.ofTensor(*op.operand(0), TensorType::INT8);
