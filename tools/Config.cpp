@@ -49,11 +49,10 @@ static StringRef withoutComment(StringRef line) {
   return line;
 }
 
-/// `%(key)s` becomes the value of the key, `%%` becomes `%`. `most`: so many more may be replaced, for what refers to others many
-/// times, ten deep, has no end though it is short.
-static llvm::Expected<std::string> interpolated(const Section &section, StringRef value, unsigned depth, unsigned &most) {
+/// `%(key)s` becomes the value of the key, `%%` becomes `%`. `most`: so many bytes more may be written, for what refers to others
+/// many times, ten deep, has no end though it is short.
+static llvm::Expected<std::string> interpolated(const Section &section, StringRef value, unsigned depth, size_t &most) {
   constexpr unsigned deepest = 10; // as in Python; what refers to itself ends here
-  constexpr size_t longest = 1 << 20;
   if (depth > deepest)
     return makeError("a value refers to others more than 10 deep");
   std::string text;
@@ -68,8 +67,6 @@ static llvm::Expected<std::string> interpolated(const Section &section, StringRe
       auto known = section.find(rest.slice(1, end).str());
       if (known == section.end())
         return makeError("there is no key \"" + printable(rest.slice(1, end)) + "\" to take the place of %(…)s");
-      if (most-- == 0)
-        return makeError("it refers to other values too many times");
       auto inner = interpolated(section, known->second, depth + 1, most);
       if (!inner)
         return inner.takeError();
@@ -78,14 +75,18 @@ static llvm::Expected<std::string> interpolated(const Section &section, StringRe
     } else {
       return makeError("a '%' is followed by neither '%' nor '(key)s'; write %% for the character itself");
     }
-    if (text.size() > longest)
-      return makeError("a value is longer than a megabyte");
+    if (text.size() >= most)
+      return makeError("it refers to other values too many times");
     value = rest;
   }
+  if (text.size() >= most)
+    return makeError("it refers to other values too many times");
+  most -= text.size() + 1;
   return text;
 }
 
 llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text, Section *given) {
+  size_t most = (size_t(1) << 20) + 64 * text.size(); // bytes of all values, and of those that they are made of
   std::map<std::string, Section> sections;
   Section defaults, *section = nullptr;
   std::string *last = nullptr; // the value that an indented line continues
@@ -141,9 +142,11 @@ llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text, Sectio
   trimEnd(defaults);
   if (given)
     *given = defaults;
-  if (defaults.size() * sections.size() > 1000000) // each section has them all
+  size_t common = 0;
+  for (const auto &[key, value] : defaults)
+    common += key.size() + value.size() + 128; // as a node of a map
+  if (common * sections.size() > most) // each section has them all
     return makeError("there are too many sections for the " + llvm::Twine(defaults.size()) + " keys of [DEFAULT]");
-  unsigned most = 1000000;
   for (auto &[name, keys] : sections) {
     trimEnd(keys);
     keys.insert(defaults.begin(), defaults.end());

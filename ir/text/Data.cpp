@@ -6,12 +6,14 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 
+#include <cstdlib>
+
 namespace origo::text {
 
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-constexpr uint64_t generatedLimit = uint64_t(16) << 30, smallLimit = 32 << 20, batchSize = 4 << 20;
+constexpr uint64_t smallLimit = 32 << 20, batchSize = 4 << 20;
 constexpr uint64_t fileAlignment = 64;
 
 std::optional<uint64_t> expectedBytes(const Value &value) {
@@ -126,12 +128,23 @@ bool DataReader::list(const Value &value, Payload &payload) {
   return true;
 }
 
+uint64_t DataReader::mostGenerated(uint64_t length) {
+  const char *said = std::getenv("ORIGO_TEXT_LIMIT");
+  uint64_t limit;
+  if (said && !StringRef(said).getAsInteger(10, limit))
+    return limit;
+  constexpr uint64_t always = 256 << 20, perByte = 64 << 10;
+  return always + perByte * length;
+}
+
 bool DataReader::generate(const Token &where, const Value &value, Payload &payload, Fill fill) {
   std::optional<uint64_t> size = expectedBytes(value);
   if (!size)
     return reader.failAt(where, "the shape does not tell how many elements there are");
-  if (*size > generatedLimit - generated)
-    return reader.failAt(where, "splats and seeds stand for more than 16 GiB");
+  if (*size > most - std::min(most, generated))
+    return reader.failAt(where, "splats and seeds stand for more than " + llvm::Twine(most >> 20) +
+                                    " MB, the most that a text of this length may ask for; set ORIGO_TEXT_LIMIT to a "
+                                    "number of bytes");
   generated += *size;
   if (*size <= PayloadStore::spillAbove && (generatedSmall += *size) > smallLimit) {
     pending.push_back({&payload, batch.size(), *size});

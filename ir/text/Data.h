@@ -33,8 +33,9 @@ private:
 /// Reads what DataWriter prints, and what a seed stands for.
 class DataReader {
 public:
-  DataReader(Reader &reader, llvm::StringRef directory, PayloadStore &store)
-      : reader(reader), directory(directory), store(store) {}
+  /// `length`: bytes of the text.
+  DataReader(Reader &reader, llvm::StringRef directory, PayloadStore &store, uint64_t length)
+      : reader(reader), directory(directory), store(store), most(mostGenerated(length)) {}
   /// The payload of `value`, whose type and shape are known. `payload` has to stay where it is until finish().
   bool constant(const Value &value, Payload &payload);
   bool bytes(Payload &payload) { return data(nullptr, payload); }
@@ -45,7 +46,9 @@ private:
   llvm::StringRef directory;
   PayloadStore &store;
   llvm::StringMap<std::shared_ptr<MappedFile>> files;
-  uint64_t generated = 0, generatedSmall = 0;
+  /// Bytes that splats and seeds may stand for: ORIGO_TEXT_LIMIT, or as many as a text of this length may ask for.
+  static uint64_t mostGenerated(uint64_t length);
+  uint64_t most, generated = 0, generatedSmall = 0;
 
   // A short text can ask for any number of small splats. What goes beyond a few of them is spilled in batches.
   std::string batch;
