@@ -361,9 +361,8 @@ llvm::Expected<std::string> LoadedModel::metricsCsv(report::Rows rows, const Loa
     auto other = source->import(alone());
     if (!other)
       return other.takeError();
-    if (other->lineage.source->fingerprint != imported->lineage.source->fingerprint)
-      return steps::notTheSource(source->path(), path(), *imported->lineage.source,
-                                 other->lineage.source->fingerprint);
+    if (llvm::Error error = steps::expectSource(source->path(), path(), *imported->lineage.source, *other->lineage.source))
+      return error;
     from = std::move(*other);
   }
   report::ModelMetrics metrics = report::metricsOf(*imported->model, *imported->lineage.source,

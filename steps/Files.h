@@ -15,9 +15,9 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
 /// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
 llvm::Error write(Imported &imported, llvm::StringRef path, const ExportOptions &options);
 
-/// `path` is not the model that `model` was made from, which `expected` lists.
-llvm::Error notTheSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
-                         const origin::Digest &actual);
+/// An error where `path`, which `actual` lists, is not the model that `model` was made from, which `expected` lists.
+llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,
+                         const origin::Listing &actual);
 
 /// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
 unsigned threadCount(unsigned asked);

@@ -50,8 +50,8 @@ private:
       return makeError(resultName() + " carries no origin map, so nothing ties it to --source; give its side file with "
                                       "--origin-map");
     const origin::Listing &listing = *request.source->imported.lineage.source;
-    if (listing.fingerprint != map->source.fingerprint)
-      return notTheSource(request.source->path, request.result.path, map->source, listing.fingerprint);
+    if (llvm::Error error = expectSource(request.source->path, request.result.path, map->source, listing))
+      return error;
     if (!map->source.namesKnown) { // embedded with ids only, and no side file at hand
       auto named = std::make_shared<origin::OriginMap>(*map);
       std::string name = std::move(named->source.file);

@@ -9,7 +9,7 @@
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
 
-using steps::FileKind, steps::kindOf, steps::notTheSource, steps::threadCount;
+using steps::FileKind, steps::kindOf, steps::expectSource, steps::threadCount;
 
 /// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
 /// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and

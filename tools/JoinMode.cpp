@@ -240,12 +240,13 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
     if (!opened)
       return opened.takeError();
     sourceModel = std::move(*opened);
-    if (auto actual = origin::fingerprint(sourceModel->view()); actual != map.source.fingerprint)
-      return tools::notTheSource(options.source, options.model, map.source, actual);
+    origin::Listing listing = origin::describe(sourceModel->view());
+    if (llvm::Error error = tools::expectSource(options.source, options.model, map.source, listing))
+      return error;
     source.emplace(sourceModel->view());
     if (!map.source.namesKnown) { // embedded with ids only, and no side file at hand
       std::string name = std::move(map.source.file);
-      map.source = origin::describe(sourceModel->view());
+      map.source = std::move(listing);
       map.source.file = std::move(name);
     }
   }

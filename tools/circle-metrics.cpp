@@ -103,8 +103,9 @@ llvm::Expected<Imported> loadSource(PayloadStore &store, const origin::Listing &
   ImportOptions options;
   options.origin = OriginMode::Restart;
   llvm::Expected<Imported> source = load(sourcePath, options, store);
-  if (source && source->lineage.source->fingerprint != expected.fingerprint)
-    return notTheSource(sourcePath, modelPath, expected, source->lineage.source->fingerprint);
+  if (source)
+    if (llvm::Error error = expectSource(sourcePath, modelPath, expected, *source->lineage.source))
+      return error;
   return source;
 }
 

@@ -47,7 +47,7 @@ static bool isSideFile(llvm::StringRef text) {
   return looksLikeJson(text.take_front(256)) && identifier != "CIR0" && identifier != "TFL3";
 }
 
-static bool sameCounts(const Listing &a, const Listing &b) {
+bool origin::sameCounts(const Listing &a, const Listing &b) {
   return llvm::equal(a.subgraphs, b.subgraphs, [](const SourceSubgraph &x, const SourceSubgraph &y) {
     return x.operators.size() == y.operators.size() && x.tensors.size() == y.tensors.size();
   });

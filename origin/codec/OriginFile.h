@@ -24,4 +24,7 @@ llvm::Expected<OriginFile> openOriginFile(llvm::StringRef path, llvm::StringRef 
 llvm::Expected<OriginFile> openOriginFile(llvm::ArrayRef<uint8_t> bytes, llvm::StringRef path, llvm::StringRef mapPath,
                                           bool acceptStale);
 
+/// Do two listings have as many operators and tensors in each subgraph?
+bool sameCounts(const Listing &a, const Listing &b);
+
 } // namespace origo::origin
