@@ -1,34 +1,11 @@
-#include "import/Import.h"
 #include "eval/Distance.h"
 #include "tests/RandomInputs.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tests/fuzz/Import.h"
 
 using namespace origo;
 using namespace origo::eval;
 
 namespace {
-
-std::unique_ptr<Model> import(const uint8_t *data, size_t size) {
-  int fd = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (fd < 0)
-    return nullptr;
-  auto descriptor = std::make_shared<FileDescriptor>(fd);
-  if (::write(fd, data, size) != static_cast<ssize_t>(size))
-    return nullptr;
-  auto file = MappedFile::adopt(descriptor, 0, size, "fuzz.circle");
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return nullptr;
-  }
-  auto imported = importModel(std::move(*file));
-  if (!imported) {
-    llvm::consumeError(imported.takeError());
-    return nullptr;
-  }
-  return std::move(imported->model);
-}
 
 struct Result {
   std::string error;    ///< empty: it ran
@@ -82,9 +59,12 @@ bool extreme(const OwnedTensor &tensor) {
 
 /// On any model that can be read, the engines refuse the same; a single operator computes the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  std::unique_ptr<Model> model = import(data, size);
-  if (!model)
+  auto imported = importBytes(data, size);
+  if (!imported) {
+    llvm::consumeError(imported.takeError());
     return 0;
+  }
+  const std::unique_ptr<Model> &model = imported->model;
   uint64_t elements = 0;
   for (const auto &graph : model->subgraphs)
     for (const Value *value : graph->values)

@@ -1,24 +1,10 @@
-#include "import/Import.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tests/fuzz/Import.h"
 
 using namespace origo;
 
 /// Any bytes end in a model or in an error of one line that names the file.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  int fd = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (fd < 0)
-    return 0;
-  auto descriptor = std::make_shared<FileDescriptor>(fd);
-  if (::write(fd, data, size) != static_cast<ssize_t>(size))
-    return 0;
-  llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::adopt(descriptor, 0, size, "fuzz.circle");
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return 0;
-  }
-  llvm::Expected<Imported> imported = importModel(std::move(*file));
+  llvm::Expected<Imported> imported = importBytes(data, size);
   if (!imported) {
     std::string error = llvm::toString(imported.takeError());
     if (error.rfind("fuzz.circle: ", 0) != 0 || error.find('\n') != std::string::npos)
