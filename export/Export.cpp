@@ -33,38 +33,6 @@ bool hasMoved(const Model &model) {
   return false;
 }
 
-/// Metadata that speaks of positions is wrong in a changed model.
-llvm::Error dropStaleMetadata(Model &model, std::vector<std::string> *notes) {
-  if (!hasMoved(model))
-    return llvm::Error::success();
-  llvm::DenseSet<const Buffer *> dropped;
-  for (const MetadataEntry &entry : model.metadata) {
-    if (entry.name == "COMPRESSION_METADATA" || entry.name == "LiteRtStamp")
-      return makeError("the model has been compiled already (metadata '" + entry.name +
-                       "'): it can be converted, but not optimized");
-    if (entry.name != "ONE_execution_plan_table" && entry.name != "OfflineMemoryAllocation")
-      continue;
-    if (notes)
-      notes->push_back("metadata '" + entry.name.str() + "' is dropped: it does not fit the changed model");
-    if (entry.buffer)
-      dropped.insert(entry.buffer);
-  }
-  if (dropped.empty())
-    return llvm::Error::success();
-  llvm::erase_if(model.metadata, [](const MetadataEntry &entry) {
-    return entry.name == "ONE_execution_plan_table" || entry.name == "OfflineMemoryAllocation";
-  });
-  for (const MetadataEntry &entry : model.metadata)
-    dropped.erase(entry.buffer);
-  for (const Buffer *buffer : model.metadataBuffers)
-    dropped.erase(buffer);
-  for (auto &graph : model.subgraphs)
-    for (const Value *value : graph->values)
-      dropped.erase(value->buffer);
-  llvm::erase_if(model.buffers, [&](const Buffer *buffer) { return dropped.contains(buffer); });
-  return llvm::Error::success();
-}
-
 /// The same bytes, in the file of `store` if they are many and there is room.
 Payload inStore(llvm::StringRef bytes, PayloadStore &store) {
   auto fill = [&](llvm::MutableArrayRef<uint8_t> window, uint64_t offset) {
@@ -89,10 +57,41 @@ llvm::Error sameFile(const OutputFile &model, const OutputFile &side, llvm::Stri
 
 } // namespace
 
+llvm::Error dropStaleMetadata(Model &model, const ExportOptions &options) {
+  const bool moved = hasMoved(model);
+  llvm::DenseSet<const Buffer *> dropped;
+  auto isStale = [&](const MetadataEntry &entry) {
+    // What describes tensors for users (TFLITE_METADATA) does so by their position among inputs and outputs.
+    return (moved && (entry.name == "ONE_execution_plan_table" || entry.name == "OfflineMemoryAllocation")) ||
+           (options.otherEnds && entry.name == "TFLITE_METADATA");
+  };
+  for (const MetadataEntry &entry : model.metadata) {
+    if (moved && (entry.name == "COMPRESSION_METADATA" || entry.name == "LiteRtStamp"))
+      return makeError("the model has been compiled already (metadata '" + entry.name +
+                       "'): it can be converted, but not optimized");
+    if (!isStale(entry))
+      continue;
+    if (options.notes)
+      options.notes->push_back("metadata '" + entry.name.str() + "' is dropped: it does not fit the changed model");
+    if (entry.buffer)
+      dropped.insert(entry.buffer);
+  }
+  llvm::erase_if(model.metadata, isStale);
+  for (const MetadataEntry &entry : model.metadata)
+    dropped.erase(entry.buffer);
+  for (const Buffer *buffer : model.metadataBuffers)
+    dropped.erase(buffer);
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      dropped.erase(value->buffer);
+  llvm::erase_if(model.buffers, [&](const Buffer *buffer) { return dropped.contains(buffer); });
+  return llvm::Error::success();
+}
+
 llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::StringRef path,
                         const ExportOptions &options) {
   auto inPath = [&](llvm::Error error) { return inFile(path, std::move(error)); };
-  if (llvm::Error error = dropStaleMetadata(model, options.notes))
+  if (llvm::Error error = dropStaleMetadata(model, options))
     return inPath(std::move(error));
   model.number();
   model.restFiles();

@@ -11,7 +11,12 @@ struct ExportOptions {
   origin::Embed embed = origin::Embed::Full;
   std::optional<std::string> originJson;     ///< path of the side file; none: not written
   std::vector<std::string> *notes = nullptr; ///< takes one-line notices for the user
+  bool otherEnds = false;                    ///< inputs or outputs are not those that the model was read with
 };
+
+/// Drops metadata that speaks of positions or of inputs and outputs, where these are not what they were (exportModel
+/// does). An error: the model has been compiled, and changed since.
+llvm::Error dropStaleMetadata(Model &model, const ExportOptions &options);
 
 /// Writes the model, and the side file before it, each whole or not at all: to a temporary file beside `path` that is
 /// renamed into place at the end (a symbolic link is followed; a pipe, a device or "-" is streamed to).

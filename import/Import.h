@@ -22,10 +22,23 @@ struct ImportOptions {
   bool payloads = true;
 };
 
+/// An input or an output of the first subgraph, as it was read.
+struct EndAsRead {
+  std::string name;
+  llvm::SmallVector<int32_t, 4> shape;
+  llvm::SmallVector<uint32_t, 1> sources; ///< the source tensors that it is
+};
+
 struct Imported {
   std::unique_ptr<Model> model;
   origin::Lineage lineage;
   std::vector<std::string> notes; ///< one-line notices for the user, for example about an empty ONE_op_table
+  std::vector<EndAsRead> inputs = {}, outputs = {};
+
+  /// Notes what inputs and outputs are now. For who has read the model.
+  void rememberEnds();
+  /// Are they others now: another number of them, or in the same place another tensor or one of another shape?
+  bool hasOtherEnds() const;
 };
 
 /// Maps and checks a `.circle` or `.tflite` file (told apart by its identifier) and builds the graph; constants stay

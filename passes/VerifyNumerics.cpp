@@ -6,7 +6,7 @@ namespace origo {
 
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, std::optional<uint32_t> fuel, eval::Baseline::Given given) {
+                 PayloadStore &store, const RunOptions &run, eval::Baseline::Given given) {
   llvm::Expected<std::unique_ptr<Model>> before = load();
   if (!before)
     return before.takeError();
@@ -22,7 +22,7 @@ findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> lo
     if (!model)
       return model.takeError();
     std::string last = "no rewrite";
-    RunOptions options;
+    RunOptions options = run;
     options.fuel = most;
     options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     if (llvm::Error error = runPipeline(**model, pipeline, store, options))
@@ -32,15 +32,22 @@ findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> lo
     if (!comparison)
       return WrongRewrite{(*model)->rewrites,
                           last + ": the model cannot be executed any more: " + llvm::toString(comparison.takeError())};
-    if (comparison->deviations.empty())
-      return std::nullopt;
+    if (comparison->deviations.empty()) {
+      if (comparison->equal + comparison->within != 0)
+        return std::nullopt;
+      std::string why;
+      for (const auto &[reason, count] : comparison->unchecked)
+        if (why.empty() && !reason.empty())
+          why = ": " + reason;
+      return makeError("nothing of the model could be compared" + why);
+    }
     const eval::Deviation &first = comparison->deviations.front();
     std::string text = last + ": tensor \"" + printable(first.value->name) + "\"";
     text += first.source ? ", which is source tensor " + std::to_string(*first.source) : ", an output";
     return WrongRewrite{(*model)->rewrites, text + ": " + first.text};
   };
 
-  auto wrong = compareAfter(fuel);
+  auto wrong = compareAfter(run.fuel);
   if (!wrong || !*wrong)
     return wrong;
   // What is wrong stays wrong: every tensor is judged by the operators right before it.

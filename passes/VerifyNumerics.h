@@ -11,11 +11,11 @@ struct WrongRewrite {
   std::string text; ///< the rewrite; then the tensor and how it deviates
 };
 
-/// Runs a pipeline on the model that `load` gives, each time anew, and compares what comes out with what the model
-/// computed before, for random inputs or those of `given`. Where something deviates, it searches by halves for the first
-/// rewrite after which it does. None: nothing deviates. `fuel`: only so many rewrites.
+/// Runs a pipeline as `run` says on the model that `load` gives, each time anew, and compares what comes out with what
+/// the model computed before, for random inputs or those of `given`. Where something deviates, it searches by halves
+/// for the first rewrite after which it does. None: nothing deviates. An error: there was nothing to be compared.
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, std::optional<uint32_t> fuel = {}, eval::Baseline::Given given = nullptr);
+                 PayloadStore &store, const RunOptions &run = {}, eval::Baseline::Given given = nullptr);
 
 } // namespace origo

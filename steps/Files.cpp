@@ -47,6 +47,7 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
     return inFile(path, listing.takeError());
   (*listing)->file = llvm::sys::path::filename(path).str();
   imported.lineage.source = *listing;
+  imported.rememberEnds();
   return imported;
 }
 
@@ -69,9 +70,13 @@ static llvm::Error saveText(Model &model, llvm::StringRef path) {
   return OutputFile::commit({file->get()});
 }
 
-llvm::Error write(Imported &imported, llvm::StringRef path, const ExportOptions &options) {
-  if (kindOf(path) == FileKind::Text)
+llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions options) {
+  options.otherEnds = imported.hasOtherEnds();
+  if (kindOf(path) == FileKind::Text) {
+    if (llvm::Error error = dropStaleMetadata(*imported.model, options))
+      return inFile(path, std::move(error));
     return saveText(*imported.model, path);
+  }
   return exportModel(*imported.model, imported.lineage, path, options);
 }
 

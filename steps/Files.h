@@ -13,7 +13,7 @@ std::optional<FileKind> kindOf(llvm::StringRef path);
 /// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 /// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
-llvm::Error write(Imported &imported, llvm::StringRef path, const ExportOptions &options);
+llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions options);
 
 /// An error where `path`, which `actual` lists, is not the model that `model` was made from, which `expected` lists.
 llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,

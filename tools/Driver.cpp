@@ -237,7 +237,13 @@ llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options
 
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
   phase("writing");
-  return steps::write(imported, path, options);
+  std::vector<std::string> notes;
+  if (!options.notes)
+    options.notes = &notes;
+  llvm::Error error = steps::write(imported, path, options);
+  for (const std::string &text : notes)
+    note(text);
+  return error;
 }
 
 llvm::Error makeFolder(llvm::StringRef path) {
@@ -276,16 +282,22 @@ llvm::Error rewriteFile(const std::string &input, const std::string &output,
   return save(*imported, output, options);
 }
 
-void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after,
-                std::optional<uint32_t> rewrites, llvm::StringRef nothing, llvm::StringRef grown) {
-  uint64_t bytesBefore = 0, bytesAfter = 0;
+uint64_t sizeOf(llvm::StringRef path) {
+  uint64_t bytes = 0;
+  return llvm::sys::fs::file_size(path, bytes) ? 0 : bytes;
+}
+
+void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
+                std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing, llvm::StringRef grown) {
+  uint64_t bytesAfter = 0;
   if (!kindOf(output) || llvm::sys::fs::file_size(output, bytesAfter))
     return;
   std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
   if (rewrites)
     text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) + (*rewrites == 1 ? " rewrite" : " rewrites");
-  if (!llvm::sys::fs::file_size(input, bytesBefore))
-    text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after, origins included";
+  if (bytesBefore)
+    text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after" +
+            (withOrigins ? ", origins included" : "");
   if (bytesBefore && bytesAfter > bytesBefore + bytesBefore / 4)
     text += grown;
   note(text + (rewrites == 0u ? nothing.str() : ""));

@@ -36,7 +36,7 @@ std::vector<char *> withStatistics(int argc, char **argv);
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 
-/// As steps/Files.h does, with what a command line says while it takes long.
+/// As steps/Files.h does, with what a command line says while it takes long, and with notes that nobody else takes.
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
 
@@ -50,10 +50,14 @@ llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);
 
-/// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream. `grown` is
-/// why the file may have become much bigger.
-void tellResult(llvm::StringRef input, llvm::StringRef output, size_t before, size_t after, std::optional<uint32_t> rewrites,
-                llvm::StringRef nothing, llvm::StringRef grown = "");
+uint64_t sizeOf(llvm::StringRef path); ///< of a file; 0: not known
+
+/// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream.
+/// `bytesBefore`: of the input when it was read; 0: not known. `withOrigins`: the written model has its origin map
+/// inside. `grown` is why the file may have become much bigger.
+void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
+                std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing,
+                llvm::StringRef grown = "");
 
 /// Prints one line for the error; the exit code of bad input, 1.
 int fail(llvm::Error error);

@@ -150,6 +150,8 @@ private:
     ExportOptions to;
     to.format = kindOf(candidate()) == FileKind::Tflite ? Format::Tflite : Format::Circle;
     to.embed = origin::Embed::None;
+    std::vector<std::string> notes; // each candidate has the same
+    to.notes = &notes;
     return tools::save(imported, candidate(), to);
   }
   size_t operators = 0; ///< of the last one

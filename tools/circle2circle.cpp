@@ -19,9 +19,11 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <malloc.h>
 #include <set>
+#include <sys/wait.h>
 
 using namespace origo;
 namespace cl = llvm::cl;
@@ -251,15 +253,6 @@ std::string refusal(const Operator &op, const report::Target &target) {
          first.rule + " is " + first.actual;
 }
 
-llvm::Expected<std::shared_ptr<report::Target>> readTargetFile() {
-  if (targetFile.empty())
-    return nullptr;
-  auto target = readFile(targetFile, report::readTarget);
-  if (!target)
-    return target.takeError();
-  return std::make_shared<report::Target>(std::move(*target));
-}
-
 /// The options of a .cfg file that the command line does not give.
 llvm::Error applyConfig(const FlagOptions &flagOptions) {
   auto sections = tools::readConfigFile(config);
@@ -323,19 +316,6 @@ llvm::Error fixBatch(Model &model) {
   return Editor(model).resizeInputs(shapes);
 }
 
-/// What is done once the rewrites are: how constants are stored.
-llvm::Error storeSparse(Model &model, PayloadStore &store) {
-  return sparse.tensor.empty() ? llvm::Error::success() : steps::sparsify(model, sparse, store);
-}
-
-RunOptions runOptions() {
-  RunOptions run;
-  run.verifyEach = verifyEach;
-  if (fuel != ~0u)
-    run.fuel = fuel;
-  return run;
-}
-
 llvm::Expected<Imported> loadInput(PayloadStore &store) {
   ImportOptions options;
   options.origin = found == Found::Continue ? OriginMode::Continue : OriginMode::Restart;
@@ -369,10 +349,136 @@ llvm::Error applyChangeOutputs(Model &model, PayloadStore &store) {
   return llvm::Error::success();
 }
 
-/// A rewrite broke the model: the input as text beside the output, headed by the command that shows it again.
-void writeReproducer(const Pipeline &pipeline, llvm::StringRef directory) {
+size_t dequantizers(const Model &model) {
+  size_t count = 0;
+  for (const auto &graph : model.subgraphs)
+    count +=
+        llvm::count_if(graph->operators, [](const Operator &op) { return op.code == BuiltinOperator::DEQUANTIZE; });
+  return count;
+}
+
+/// The run that the command line asks for, in its steps: read, change, rewrite, write. --bisect, --verify-numerics,
+/// --prices and the reproducer make them as well, so that they judge this run and no other one.
+class Job {
+public:
+  static llvm::Expected<Job> of(Pipeline pipeline, bool singleBatch) {
+    Job job;
+    job.pipeline = std::move(pipeline);
+    job.singleBatch = singleBatch;
+    if (targetFile.empty())
+      return job;
+    auto target = readFile(targetFile, report::readTarget);
+    if (!target)
+      return target.takeError();
+    job.target = std::make_shared<report::Target>(std::move(*target));
+    return job;
+  }
+
+  /// The input as it is.
+  llvm::Expected<Imported> read(PayloadStore &store) const { return loadInput(store); }
+
+  /// What is changed before the first rewrite.
+  llvm::Error change(Model &model, PayloadStore &store) const {
+    if (llvm::Error error = applyChangeOutputs(model, store))
+      return inFile(input, std::move(error));
+    if (singleBatch)
+      if (llvm::Error error = fixBatch(model))
+        return inFile(input, std::move(error));
+    return llvm::Error::success();
+  }
+
+  /// Both.
+  llvm::Expected<Imported> readChanged(PayloadStore &store) const {
+    llvm::Expected<Imported> imported = read(store);
+    if (imported)
+      if (llvm::Error error = change(*imported->model, store))
+        return error;
+    return imported;
+  }
+
+  /// How the pipeline runs on a model. Who looks on is added to it.
+  RunOptions options(const Model &model) const {
+    RunOptions run;
+    run.verifyEach = verifyEach;
+    if (fuel != ~0u)
+      run.fuel = fuel;
+    run.format = formatOf(model);
+    if (target)
+      run.refuses = [target = target](const Operator &op) { return refusal(op, *target); };
+    return run;
+  }
+
+  /// Models compiled for an accelerator are passed through as they are.
+  bool passesThrough(const Model &model) const { return steps::isCompiled(model) && !pipeline.empty(); }
+
+  /// Applies what is asked for; `instead`: another pipeline.
+  llvm::Error rewrite(Model &model, PayloadStore &store, const RunOptions &options,
+                      const Pipeline *instead = nullptr) const {
+    const Pipeline &asked = instead ? *instead : pipeline;
+    if (llvm::Error error = runPipeline(model, passesThrough(model) ? Pipeline() : asked, store, options))
+      return inFile(input, std::move(error));
+    if (sparse.tensor.empty())
+      return llvm::Error::success();
+    llvm::Error error = steps::sparsify(model, sparse, store);
+    return error ? inFile(input, std::move(error)) : llvm::Error::success();
+  }
+
+  /// `notes`: takes what else is told.
+  llvm::Error write(Imported &imported, const std::string &path, std::vector<std::string> *notes = nullptr) const {
+    ExportOptions to;
+    to.format = formatOf(*imported.model);
+    to.notes = notes;
+    to.embed = embedded();
+    // A stream gets a side file only if it is told where.
+    if (path == output && !noOriginJson && found != Found::Ignore && (tools::kindOf(output) || !originJson.empty()))
+      to.originJson = originJson.empty() ? output + ".origin.json" : originJson;
+    return tools::save(imported, path, to);
+  }
+
+  /// All of it, with at most `most` rewrites, into `path`; how many there were.
+  llvm::Expected<uint32_t> make(const std::string &path, std::optional<uint32_t> most,
+                                std::function<void(const RewriteEvent &)> onRewrite = nullptr,
+                                const Pipeline *instead = nullptr) const {
+    PayloadStore store;
+    llvm::Expected<Imported> imported = readChanged(store);
+    if (!imported)
+      return imported.takeError();
+    RunOptions run = options(*imported->model);
+    if (most)
+      run.fuel = std::min(*most, run.fuel.value_or(*most));
+    run.onRewrite = std::move(onRewrite);
+    if (llvm::Error error = rewrite(*imported->model, store, run, instead))
+      return error;
+    std::vector<std::string> notes; // told of the run as a whole
+    if (llvm::Error error = write(*imported, path, &notes))
+      return error;
+    return imported->model->rewrites;
+  }
+
+  /// Of what --verify-numerics found; none: nothing.
+  llvm::Expected<std::optional<WrongRewrite>> verify(PayloadStore &store) const;
+  /// The input as text beside the output, headed by the command that shows again how a rewrite broke the model.
+  void writeReproducer(llvm::StringRef directory) const;
+
+  static origin::Embed embedded() { return found == Found::Ignore ? origin::Embed::None : embed.getValue(); }
+
+  Pipeline pipeline;
+
+private:
+  bool singleBatch = false;
+  std::shared_ptr<const report::Target> target; ///< null: everything is taken
+
+  static Format formatOf(const Model &model) {
+    auto kind = tools::kindOf(output);
+    return kind == tools::FileKind::Tflite   ? Format::Tflite
+           : kind == tools::FileKind::Circle ? Format::Circle
+                                             : model.format;
+  }
+};
+
+void Job::writeReproducer(llvm::StringRef directory) const {
   PayloadStore store(directory.str());
-  llvm::Expected<Imported> imported = loadInput(store);
+  llvm::Expected<Imported> imported = readChanged(store);
   std::string path = output + ".reproducer.origo", names;
   for (const Pipeline::Entry &entry : pipeline.entries)
     names += (names.empty() ? "" : ",") + entry.pass->name.str();
@@ -380,18 +486,22 @@ void writeReproducer(const Pipeline &pipeline, llvm::StringRef directory) {
     return llvm::consumeError(imported.takeError());
   if (llvm::Error error = tools::save(*imported, path, {}))
     return llvm::consumeError(std::move(error));
-  tools::note("reproduce with: circle2circle --verify-each --passes=" + names + " " + path + " out.circle");
+  tools::note("reproduce with: circle2circle --verify-each --passes=" + names +
+              (target ? " --target=" + targetFile : std::string()) + " " + path + " out.circle");
 }
 
-/// Executes the model while it is rewritten. A wrong rewrite ends the program: it is the answer to the question.
-llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
+llvm::Expected<std::optional<WrongRewrite>> Job::verify(PayloadStore &store) const {
   tools::phase("executing");
+  auto changed = readChanged(store);
+  if (!changed)
+    return changed.takeError();
+  if (passesThrough(*changed->model))
+    return std::nullopt;
+  RunOptions run = options(*changed->model);
   auto load = [&]() -> llvm::Expected<std::unique_ptr<Model>> {
-    llvm::Expected<Imported> imported = loadInput(store);
+    llvm::Expected<Imported> imported = readChanged(store);
     if (!imported)
       return imported.takeError();
-    if (llvm::Error error = applyChangeOutputs(*imported->model, store))
-      return error;
     return std::move(imported->model);
   };
   constexpr uint64_t mostRecords = 4;
@@ -408,29 +518,19 @@ llvm::Error checkNumerics(const Pipeline &pipeline, PayloadStore &store) {
     }
     return all;
   };
-  auto wrong = verifyData.empty() ? findWrongRewrite(load, pipeline, store, runOptions().fuel)
-                                  : findWrongRewrite(load, pipeline, store, runOptions().fuel, records);
+  auto wrong = verifyData.empty() ? findWrongRewrite(load, pipeline, store, run)
+                                  : findWrongRewrite(load, pipeline, store, run, records);
   if (!wrong)
     return inFile(input, wrong.takeError());
-  if (*wrong) {
-    tools::fail(inFile(input, makeError("computes something else after " + (*wrong)->text)));
-    exit(2);
-  }
-  return llvm::Error::success();
+  return wrong;
 }
 
-size_t dequantizers(const Model &model) {
-  size_t count = 0;
-  for (const auto &graph : model.subgraphs)
-    count += llvm::count_if(graph->operators, [](const Operator &op) { return op.code == BuiltinOperator::DEQUANTIZE; });
-  return count;
-}
-
-llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
+llvm::Error run(const Job &job) {
   // Computed constants are spilled where there must be room anyway.
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());
-  llvm::Expected<Imported> imported = loadInput(store);
+  uint64_t bytes = tools::sizeOf(input); // it may be written over
+  llvm::Expected<Imported> imported = job.read(store);
   if (!imported)
     return imported.takeError();
   for (const std::string &note : imported->notes)
@@ -443,148 +543,91 @@ llvm::Error run(const Pipeline &pipeline, bool singleBatch) {
   auto observer = tools::Observer::create(observe, *imported);
   if (!observer)
     return observer.takeError();
-  if (llvm::Error error = applyChangeOutputs(model, store))
-    return inFile(input, std::move(error));
-  RunOptions options = runOptions();
+  if (llvm::Error error = job.change(model, store))
+    return error;
+  RunOptions options = job.options(model);
   (*observer)->attach(options);
-  if (singleBatch)
-    if (llvm::Error error = fixBatch(model))
-      return inFile(input, std::move(error));
-  auto target = readTargetFile();
-  if (!target)
-    return target.takeError();
-  Format format = tools::kindOf(output) == tools::FileKind::Tflite   ? Format::Tflite
-                  : tools::kindOf(output) == tools::FileKind::Circle ? Format::Circle
-                                                                     : model.format;
-  options.format = format;
-  if (*target)
-    options.refuses = [target = *target](const Operator &op) { return refusal(op, *target); };
   std::set<std::string> refusals; // a rule may be wrong at many places
   options.onRefusal = [&](llvm::StringRef text) {
     if (refusals.insert(text.split(':').first.str()).second)
       tools::note((text + "; not applied").str());
   };
   tools::phase("optimising");
-  bool compiled = steps::isCompiled(model) && !pipeline.empty();
-  if (compiled)
+  if (job.passesThrough(model))
     tools::note("the model is compiled for an accelerator already and is passed through as it is");
-  if (verifyNumerics && !compiled)
-    if (llvm::Error error = checkNumerics(pipeline, store))
-      return error;
-  if (llvm::Error error = runPipeline(model, compiled ? Pipeline() : pipeline, store, options)) {
+  if (llvm::Error error = job.rewrite(model, store, options)) {
     if (verifyEach)
-      writeReproducer(pipeline, directory);
-    return inFile(input, std::move(error));
+      job.writeReproducer(directory);
+    return error;
   }
   if (llvm::Error error = (*observer)->finish(llvm::errs()))
     return error;
-  if (llvm::Error error = storeSparse(model, store))
-    return inFile(input, std::move(error));
-
-  ExportOptions exportOptions;
-  exportOptions.format = format;
-  std::vector<std::string> notes;
-  exportOptions.notes = &notes;
-  exportOptions.embed = found == Found::Ignore ? origin::Embed::None : embed;
-  // A stream gets a side file only if it is told where.
-  if (!noOriginJson && found != Found::Ignore && (tools::kindOf(output) || !originJson.empty()))
-    exportOptions.originJson = originJson.empty() ? output + ".origin.json" : originJson;
-  if (llvm::Error error = tools::save(*imported, output, exportOptions))
+  if (llvm::Error error = job.write(*imported, output))
     return error;
-  for (const std::string &note : notes)
-    tools::note(note);
-  tools::tellResult(input, output, before, model.operatorCount(), model.rewrites,
+  tools::tellResult(bytes, output, before, model.operatorCount(), model.rewrites,
+                    Job::embedded() != origin::Embed::None,
                     !sparse.tensor.empty() ? "; the constant is sparse"
-                    : pipeline.empty()     ? "; no rewrite was asked for, -O1 is all safe ones"
+                    : job.pipeline.empty() ? "; no rewrite was asked for, -O1 is all safe ones"
                                            : "; no rewrite applied, --explain=NAME says why",
-                    dequantizers(model) < unpackers
-                        ? "; what was unpacked in each run is unpacked in the file now, circle-quantizer --scheme=float16 packs it again"
-                        : "");
+                    dequantizers(model) < unpackers ? "; what was unpacked in each run is unpacked in the file now, "
+                                                      "circle-quantizer --scheme=float16 packs it again"
+                                                    : "");
   return llvm::Error::success();
 }
 
-llvm::Error makeResult(const Pipeline &pipeline, std::optional<uint32_t> fuel, const std::string &path,
-                       std::function<void(const RewriteEvent &)> onRewrite, bool singleBatch) {
-  PayloadStore store;
-  llvm::Expected<Imported> imported = loadInput(store);
-  if (!imported)
-    return imported.takeError();
-  if (llvm::Error error = applyChangeOutputs(*imported->model, store))
-    return inFile(input, std::move(error));
-  RunOptions options = runOptions();
-  options.fuel = fuel;
-  options.onRewrite = std::move(onRewrite);
-  if (singleBatch)
-    if (llvm::Error error = fixBatch(*imported->model))
-      return inFile(input, std::move(error));
-  auto target = readTargetFile();
-  if (!target)
-    return target.takeError();
-  if (*target)
-    options.refuses = [target = *target](const Operator &op) { return refusal(op, *target); };
-  options.format = tools::kindOf(path) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
-  if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
-    return inFile(input, std::move(error));
-  if (llvm::Error error = storeSparse(*imported->model, store))
-    return inFile(input, std::move(error));
-  ExportOptions exportOptions;
-  exportOptions.format = *options.format;
-  return tools::save(*imported, path, exportOptions);
-}
-
-/// Runs the pipeline with so much fuel and hands the result to the command. `last`: the last rewrite applied.
-llvm::Expected<bool> passesWith(const Pipeline &pipeline, std::optional<uint32_t> amount, std::string &last,
-                                uint32_t &rewrites) {
-  PayloadStore store;
-  llvm::Expected<Imported> imported = loadInput(store);
-  if (!imported)
-    return imported.takeError();
-  RunOptions options = runOptions();
-  options.fuel = amount;
-  options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
-  options.format = tools::kindOf(output) == tools::FileKind::Tflite ? Format::Tflite : Format::Circle;
-  if (llvm::Error error = runPipeline(*imported->model, pipeline, store, options))
-    return error;
-  rewrites = imported->model->rewrites;
-  if (llvm::Error error = storeSparse(*imported->model, store))
-    return error;
-  ExportOptions exportOptions;
-  exportOptions.format = *options.format;
-  if (llvm::Error error = tools::save(*imported, output, exportOptions))
-    return error;
+/// Whether the command of --bisect succeeds on OUTPUT. An error: it was not started, or somebody ended it, which says
+/// nothing about the model.
+llvm::Expected<bool> commandSucceeds() {
   std::string command = bisect + " '" + output + "'";
-  return std::system(command.c_str()) == 0;
+  int status = std::system(command.c_str());
+  int code = status == -1 ? 127 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (code == 126 || code == 127)
+    return makeError("--bisect: the command cannot be started (exit status " + llvm::Twine(code) +
+                     "), which says nothing about the model: " + printable(bisect, 300));
+  if (code == 128 + SIGINT)
+    return makeError("--bisect: the command was interrupted");
+  return code == 0;
 }
 
-llvm::Error runBisect(const Pipeline &pipeline) {
+/// Finds the first rewrite after which the command fails, and leaves in OUTPUT what the run has made by then.
+llvm::Error runBisect(const Job &job) {
   if (llvm::StringRef(output).contains('\''))
     return inFile(output, makeError("--bisect needs an output name without quotes"));
+  if (output == "-")
+    return makeError("--bisect needs an OUTPUT that the command can read, and \"-\" is none");
   std::string last;
-  uint32_t all, ignored;
-  auto passes = passesWith(pipeline, std::nullopt, last, all);
+  uint32_t applied = 0;
+  auto passesAfter = [&](std::optional<uint32_t> most) -> llvm::Expected<bool> {
+    auto made = job.make(output, most, [&](const RewriteEvent &event) { last = event.text(); });
+    if (!made)
+      return made.takeError();
+    applied = *made;
+    return commandSucceeds();
+  };
+  auto passes = passesAfter(std::nullopt);
   if (!passes)
     return passes.takeError();
   if (*passes) {
-    llvm::outs() << "the command succeeds after all " << all << " rewrites\n";
+    llvm::outs() << "the command succeeds after all " << applied << " rewrites\n";
     return llvm::Error::success();
   }
-  uint32_t good = 0, bad = all;
-  passes = passesWith(pipeline, 0, last, ignored);
+  uint32_t good = 0, bad = applied;
+  passes = passesAfter(0);
   if (!passes)
     return passes.takeError();
   if (!*passes)
     return makeError("--bisect: the command fails before the first rewrite already");
   while (bad - good > 1) {
     uint32_t middle = good + (bad - good) / 2;
-    passes = passesWith(pipeline, middle, last, ignored);
+    passes = passesAfter(middle);
     if (!passes)
       return passes.takeError();
     llvm::errs() << "after " << middle << " rewrites: " << (*passes ? "succeeds" : "fails") << '\n';
     (*passes ? good : bad) = middle;
   }
-  passes = passesWith(pipeline, bad, last, ignored); // leaves the first failing model in OUTPUT
-  if (!passes)
-    return passes.takeError();
+  auto made = job.make(output, bad, [&](const RewriteEvent &event) { last = event.text(); });
+  if (!made)
+    return made.takeError();
   llvm::outs() << "the command fails first after " << last << '\n';
   return llvm::Error::success();
 }
@@ -637,13 +680,26 @@ int main(int argc, char **argv) {
     bool overInput = false;
     if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
       return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
-    if (llvm::Error error = bisect.empty() ? run(*pipeline, singleBatch) : runBisect(*pipeline))
+    auto job = Job::of(std::move(*pipeline), singleBatch);
+    if (!job)
+      return tools::fail(job.takeError());
+    if (verifyNumerics) {
+      PayloadStore store;
+      auto wrong = job->verify(store);
+      if (!wrong)
+        return tools::fail(wrong.takeError());
+      if (*wrong) {
+        tools::fail(inFile(input, makeError("computes something else after " + (*wrong)->text)));
+        return 2;
+      }
+    }
+    if (llvm::Error error = bisect.empty() ? run(*job) : runBisect(*job))
       return tools::fail(std::move(error));
     if (prices.getNumOccurrences())
       if (llvm::Error error = tools::tellPrices(
-              *pipeline, prices,
+              job->pipeline, prices,
               [&](const Pipeline &tried, auto amount, const std::string &path, auto onRewrite) {
-                return makeResult(tried, amount, path, onRewrite, singleBatch);
+                return job->make(path, amount, onRewrite, &tried).takeError();
               },
               tools::kindOf(output) == tools::FileKind::Tflite ? ".tflite" : ".circle", pricesJson, llvm::outs()))
         return tools::fail(std::move(error));
