@@ -6,6 +6,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <cmath>
+#include <map>
 
 namespace origo::quantize {
 
@@ -19,6 +20,8 @@ float blockScale(float scale) {
 }
 
 void storeBlockScales(Model &model) {
+  // Weights of several subgraphs that have one buffer have one for their scales, too.
+  std::map<std::pair<const Buffer *, std::string>, Buffer *> buffers;
   for (auto &graph : model.subgraphs) {
     llvm::MapVector<const Quantization *, llvm::SmallVector<Value *, 1>> lists;
     for (Value *value : graph->values)
@@ -34,8 +37,10 @@ void storeBlockScales(Model &model) {
         halves += {static_cast<char>(half & 255), static_cast<char>(half >> 8)};
       }
       Value &scales = model.addValue(*graph);
-      scales.buffer = &model.addBuffer(Payload::owned(std::move(halves)));
-      scales.buffer->computed = true;
+      Buffer *&buffer = buffers[{first.buffer, halves}];
+      if (!buffer)
+        buffer = &model.addBuffer(Payload::owned(std::move(halves)));
+      scales.buffer = buffer;
       scales.type = TensorType::FLOAT16;
       scales.hasShape = true;
       scales.hasRank = first.hasRank;
