@@ -513,6 +513,12 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
       std::vector<Port> outputs;
       for (const Signature::Entry &named : signature.inputs)
         entry.inputs.push_back(portOf(*named.value, named.name));
+      // In one order everywhere, whatever that of the signature: who has names does not need one.
+      llvm::DenseMap<const Value *, size_t> places;
+      for (auto [i, value] : llvm::enumerate(signature.subgraph->inputs))
+        places.try_emplace(value, i);
+      llvm::stable_sort(entry.inputs,
+                        [&](const Port &a, const Port &b) { return places.lookup(a.value) < places.lookup(b.value); });
       for (const Signature::Entry &named : signature.outputs)
         outputs.push_back(portOf(*named.value, named.name));
       addEntry(std::move(entry), *signature.subgraph, std::move(outputs));

@@ -53,6 +53,7 @@ public:
   bool raw = false;
 
   uint64_t count() const override { return records; }
+  bool hasNoNames() const override { return true; }
   llvm::Error open() {
     auto bytes = askFor(*reader, readers::countQuestion);
     if (!bytes)

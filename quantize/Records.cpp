@@ -19,6 +19,35 @@ using Bytes = llvm::ArrayRef<uint8_t>;
 
 Records::~Records() = default;
 
+std::string orderNote(llvm::ArrayRef<Port> inputs, const Records &records) {
+  if (inputs.size() < 2 || !records.hasNoNames() || llvm::any_of(inputs, [](const Port &port) { return !port.value; }))
+    return {};
+  const Subgraph *graph = inputs.front().value->subgraph();
+  auto listed = [](auto names) {
+    std::string text;
+    for (llvm::StringRef name : names)
+      text += (text.empty() ? "\"" : ", \"") + printable(name) + "\"";
+    return text;
+  };
+  for (const Signature &signature : graph->model().signatures) {
+    if (signature.subgraph != graph || signature.inputs.size() != inputs.size())
+      continue;
+    bool differs = false, fits = true;
+    for (auto [entry, port] : llvm::zip_equal(signature.inputs, inputs)) {
+      differs |= entry.value != port.value;
+      fits &= entry.value && entry.value->type == port.type && entry.value->shape == port.value->shape;
+    }
+    if (differs && fits)
+      return "data without names are in the order of the subgraph's inputs, " +
+             listed(llvm::map_range(inputs, [](const Port &port) { return port.value->name.text(); })) +
+             "; signature \"" + printable(signature.key) + "\" lists them as " +
+             listed(llvm::map_range(signature.inputs,
+                                    [](const Signature::Entry &entry) { return entry.value->name.text(); })) +
+             ", and .npz files tell them by name";
+  }
+  return {};
+}
+
 std::string inputText(llvm::ArrayRef<Port> ports, size_t i) {
   return ("input " + llvm::Twine(i) + " \"" + printable(ports[i].name) + "\"").str();
 }
@@ -105,6 +134,7 @@ public:
     return llvm::Error::success();
   }
   uint64_t count() const { return records; }
+  bool isNamed = true; ///< but for a single array, which needs no name
   Record read(uint64_t record) const {
     Record all;
     for (const OwnedTensor &array : arrays) {
@@ -149,9 +179,16 @@ private:
       if (named->size() != ports.size())
         return makeError("has " + llvm::Twine(named->size()) + " arrays for " + llvm::Twine(ports.size()) + " inputs");
       for (size_t i = 0; i < ports.size(); ++i) {
-        auto own = llvm::find_if(*named, [&](const NamedTensor &one) { return one.name == ports[i].name; });
-        if (own == named->end()) // numpy.savez(file, a, b) calls them so
-          own = llvm::find_if(*named, [&](const NamedTensor &one) { return one.name == "arr_" + std::to_string(i); });
+        auto called = [&](llvm::StringRef name) {
+          return llvm::find_if(*named, [&](const NamedTensor &one) { return one.name == name; });
+        };
+        auto own = called(ports[i].name); // a signature has a name of its own for the tensor
+        if (own == named->end() && ports[i].value)
+          own = called(ports[i].value->name.str());
+        if (own == named->end()) { // numpy.savez(file, a, b) calls them so
+          own = called("arr_" + std::to_string(i));
+          isNamed = false;
+        }
         if (own == named->end())
           return makeError("has no array \"" + printable(ports[i].name) + "\" and no \"arr_" + llvm::Twine(i) +
                            "\" for " + inputText(ports, i));
@@ -208,6 +245,7 @@ class NumpyRecords : public Records {
 public:
   Arrays arrays;
   uint64_t count() const override { return arrays.count(); }
+  bool hasNoNames() const override { return !arrays.isNamed; }
   llvm::Expected<Record> read(uint64_t record) override { return arrays.read(record); }
 };
 
@@ -217,6 +255,10 @@ public:
   explicit FileRecords(llvm::ArrayRef<Port> ports) : ports(ports.begin(), ports.end()) {}
   std::vector<std::vector<std::string>> files;
   uint64_t count() const override { return files.size(); }
+  bool hasNoNames() const override {
+    return llvm::any_of(
+        files, [](const auto &parts) { return parts.size() > 1 || !llvm::StringRef(parts.front()).ends_with(".npz"); });
+  }
   llvm::Expected<Record> read(uint64_t record) override {
     const std::vector<std::string> &parts = files[record];
     if (parts.size() == 1)

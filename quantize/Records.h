@@ -11,6 +11,8 @@ class Records {
 public:
   virtual ~Records();
   virtual uint64_t count() const = 0;
+  /// Which input is which is told by nothing but the order.
+  virtual bool hasNoNames() const { return false; }
   virtual llvm::Expected<std::vector<eval::OwnedTensor>> read(uint64_t record) = 0;
 };
 
@@ -40,6 +42,10 @@ enum class RecordFormat {
 llvm::Expected<std::unique_ptr<Records>> openRecords(const std::string &path, RecordFormat format,
                                                      llvm::ArrayRef<eval::Port> inputs,
                                                      const ImageOptions &images = {});
+
+/// What to tell where a signature lists inputs otherwise than its subgraph does, which is the order of data without
+/// names, and where the data fit both ways; empty: nothing.
+std::string orderNote(llvm::ArrayRef<eval::Port> inputs, const Records &records);
 
 /// What is run where there are no data: three records of std::mt19937 with its default seed, which so are the same
 /// everywhere. Floats lie between −5 and 5, integers between 0 and 100. What is not known of a shape is 1.

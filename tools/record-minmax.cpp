@@ -3,6 +3,7 @@
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
 #include "quantize/Choose.h"
+#include "tools/NoteOrder.h"
 #include "tools/Parts.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -148,7 +149,11 @@ llvm::Expected<std::unique_ptr<Records>> openData(llvm::ArrayRef<eval::Port> inp
   llvm::SmallString<256> own(data.getValue());
   llvm::sys::path::append(own, signature);
   bool apart = !signature.empty() && llvm::sys::fs::is_directory(own);
-  return openRecords(apart ? own.str().str() : data, format, inputs, {layout, resize, channels, mean, deviation});
+  auto records =
+      openRecords(apart ? own.str().str() : data, format, inputs, {layout, resize, channels, mean, deviation});
+  if (records)
+    noteOrder(inputs, **records);
+  return records;
 }
 
 CalibrateOptions optionsOfRuns() {
