@@ -2,12 +2,15 @@
 
 #include "eval/Execution.h"
 #include "eval/Strings.h"
+#include "eval/Threads.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <unistd.h>
 
 namespace origo::eval {
 
@@ -104,15 +107,36 @@ llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shape
 
 struct Session::Compiled {
   explicit Compiled(const CompileOptions &options) : options(options), planner(this->options) {}
-  ~Compiled() { pthreadpool_destroy(threads); }
   CompileOptions options;
   Planner planner;
   std::deque<Entry> entries;
-  pthreadpool_t threads = nullptr; ///< null: the thread that runs
-  // Sets of fast kernels that no run uses: one for each run that there ever was at the same time. The last one was used
-  // last.
-  mutable std::mutex idleMutex;
-  mutable std::vector<std::unique_ptr<FastKernels>> idle;
+  /// What runs share, in one process: threads and mutexes of another one are of no use after a fork.
+  struct Shared {
+    explicit Shared(unsigned count) : threads(makeThreadPool(count)) {}
+    ~Shared() { pthreadpool_destroy(threads); }
+    const pid_t process = ::getpid();
+    const pthreadpool_t threads; ///< null: the thread that runs
+    // Sets of fast kernels that no run uses: one for each run that there ever was at the same time. The last one was
+    // used last.
+    std::mutex mutex;
+    std::vector<std::unique_ptr<FastKernels>> idle;
+  };
+  mutable std::atomic<Shared *> ours = nullptr;
+  ~Compiled() {
+    if (Shared *last = ours; last && last->process == ::getpid())
+      delete last;
+  }
+  Shared &shared() const {
+    Shared *last = ours;
+    if (last && last->process == ::getpid())
+      return *last;
+    // What a parent had is left where it lies: nobody is there to give it back.
+    auto *made = new Shared(options.engine == Engine::Fast ? options.threads : 1);
+    if (ours.compare_exchange_strong(last, made))
+      return *made;
+    delete made;
+    return *last;
+  }
 
   /// `alone`: each computes its own result.
   std::unique_ptr<FastKernels> takeFast(bool alone) const {
@@ -120,11 +144,12 @@ struct Session::Compiled {
       return nullptr;
     alone &= !options.observed; // then they all do
     {
-      std::lock_guard lock(idleMutex);
-      auto found = llvm::find_if(idle, [&](auto &kernels) { return kernels->alone == alone; });
-      if (found != idle.end()) {
+      Shared &have = shared();
+      std::lock_guard lock(have.mutex);
+      auto found = llvm::find_if(have.idle, [&](auto &kernels) { return kernels->alone == alone; });
+      if (found != have.idle.end()) {
         auto taken = std::move(*found);
-        idle.erase(found);
+        have.idle.erase(found);
         return taken;
       }
     }
@@ -133,8 +158,9 @@ struct Session::Compiled {
   void giveBack(std::unique_ptr<FastKernels> fast) const {
     if (!fast)
       return;
-    std::lock_guard lock(idleMutex);
-    idle.push_back(std::move(fast));
+    Shared &have = shared();
+    std::lock_guard lock(have.mutex);
+    have.idle.push_back(std::move(fast));
   }
 
   llvm::Expected<const Entry *> entry(llvm::StringRef name) const {
@@ -214,7 +240,7 @@ struct Session::Compiled {
     std::unique_ptr<FastKernels> &fast = runOptions.turns ? runOptions.turns->fast : own;
     if (!fast)
       fast = takeFast(static_cast<bool>(runOptions.observer));
-    llvm::Error error = Execution(options, store, runOptions, fast.get(), threads).runEntry(*frame, arguments);
+    llvm::Error error = Execution(options, store, runOptions, fast.get(), shared().threads).runEntry(*frame, arguments);
     giveBack(std::move(own));
     if (error)
       return error;
@@ -397,11 +423,12 @@ llvm::Error Session::runEntry(const Entry &entry, llvm::ArrayRef<const TensorRef
 
 Session::Coverage Session::coverage() const {
   Coverage made;
-  std::lock_guard lock(compiled->idleMutex);
+  Compiled::Shared &have = compiled->shared();
+  std::lock_guard lock(have.mutex);
   for (const Plan &plan : compiled->planner.plans)
     for (const Step &step : plan.steps)
       if (step.kernel) {
-        bool fast = step.fast >= 0 && !compiled->idle.empty() && compiled->idle.back()->entries[step.fast].taken;
+        bool fast = step.fast >= 0 && !have.idle.empty() && have.idle.back()->entries[step.fast].taken;
         (fast ? made.fast : made.reference).push_back(step.op);
       }
   return made;
@@ -537,13 +564,10 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
         called.insert(callee->graph);
   for (Entry &entry : compiled.entries)
     entry.once &= !called.contains(entry.plan->graph);
-  if (options.engine == Engine::Fast) {
+  // Threads, which look for work for a while, are made behind that: not beside the one that packs weights.
+  if (options.engine == Engine::Fast)
     compiled.giveBack(std::make_unique<FastKernels>(
         FastKernels::choose(compiled.planner.plans, options.memoryLimit, !options.observed)));
-    // Threads without work look for some for a while: not beside the one that packs weights.
-    if (options.threads > 1)
-      compiled.threads = pthreadpool_create(options.threads);
-  }
   return session;
 }
 

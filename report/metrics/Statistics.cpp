@@ -1,6 +1,7 @@
 #include "report/metrics/Statistics.h"
 
 #include "eval/Numbers.h"
+#include "eval/Threads.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -8,7 +9,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 using namespace origo;
 using namespace origo::report;
@@ -282,12 +282,7 @@ std::vector<std::optional<Statistics>> report::statisticsOf(llvm::ArrayRef<const
         options.progress(unsigned(100 * (i + 1) / parts.size()));
     }
   };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::min<size_t>(options.threads, parts.size()); ++i)
-    helpers.emplace_back(work, false);
-  work(true);
-  for (std::thread &helper : helpers)
-    helper.join();
+  eval::onThreads(static_cast<unsigned>(std::min<size_t>(options.threads, parts.size())), work);
 
   std::vector<Sums> sums(readings.size());
   for (const Part &part : parts)
