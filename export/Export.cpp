@@ -49,12 +49,6 @@ llvm::StringRef bytesOf(const flatbuffers::DetachedBuffer &buffer) {
   return {reinterpret_cast<const char *>(buffer.data()), buffer.size()};
 }
 
-llvm::Error sameFile(const OutputFile &model, const OutputFile &side, llvm::StringRef path) {
-  if (model.isStream() || side.isStream() || model.target() != side.target())
-    return llvm::Error::success();
-  return inFile(path, makeError("cannot be both the model and its origin map"));
-}
-
 } // namespace
 
 llvm::Error dropStaleMetadata(Model &model, const ExportOptions &options) {
@@ -155,8 +149,6 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     if (!opened)
       return opened.takeError();
     side = std::move(*opened);
-    if (llvm::Error error = sameFile(file, *side, path))
-      return error;
     OutputStream os(*side);
     origin::writeJson(map->view(), os);
     os.flush();

@@ -1,6 +1,7 @@
 #include "export/Writer.h"
 
 #include "ir/Error.h"
+#include "schema/RunFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,27 +52,6 @@ llvm::StringRef remedy(int code) {
   default:
     return "";
   }
-}
-
-/// Follows links by hand: the last one may lead to a file that does not exist yet.
-llvm::Expected<std::string> followLinks(std::string path) {
-  constexpr int maxLinks = 40; // Linux's own limit
-  for (int i = 0; i < maxLinks; ++i) {
-    char link[PATH_MAX];
-    ssize_t length = ::readlink(path.c_str(), link, sizeof(link));
-    if (length < 0)
-      return path;
-    llvm::StringRef to(link, length);
-    if (to.starts_with("/")) {
-      path = to.str();
-    } else {
-      llvm::SmallString<128> next = llvm::sys::path::parent_path(path);
-      llvm::sys::path::append(next, to);
-      path = next.str().str();
-    }
-  }
-  errno = ELOOP;
-  return makeError("cannot be written: " + llvm::sys::StrError(ELOOP));
 }
 
 } // namespace
@@ -130,9 +111,11 @@ llvm::Expected<std::unique_ptr<OutputFile>> OutputFile::open(llvm::StringRef pat
     return file;
   }
 
-  llvm::Expected<std::string> destination = followLinks(file->name);
+  std::optional<std::string> destination = followLinks(file->name);
   if (!destination)
-    return inFile(path, destination.takeError());
+    return file->failure(ELOOP);
+  if (llvm::StringRef why = refusedOutput(path); !why.empty())
+    return inFile(path, makeError("cannot be written: " + why));
   file->destination = std::move(*destination);
   // A plain open would refuse to overwrite a read-only file; a rename would not ask.
   if (exists && ::faccessat(AT_FDCWD, file->destination.c_str(), W_OK, AT_EACCESS) != 0)
@@ -273,7 +256,36 @@ llvm::Error OutputFile::finish() {
   return llvm::Error::success();
 }
 
+llvm::Error writeFile(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &os)> write) {
+  IgnoreWriteSignals guard;
+  auto file = OutputFile::open(path);
+  if (!file)
+    return file.takeError();
+  {
+    OutputStream os(**file);
+    if (llvm::Error error = write(os))
+      return error;
+  }
+  if (llvm::Error error = (*file)->finish())
+    return error;
+  return OutputFile::commit({file->get()});
+}
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text) {
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error OutputFile::commit(llvm::ArrayRef<OutputFile *> files) {
+  // Two under one name would lose one.
+  std::set<FileIdentity> places;
+  for (OutputFile *file : files)
+    if (auto place = FileIdentity::of(file->destination); place && !places.insert(std::move(*place)).second)
+      return inFile(file->name,
+                    makeError("cannot be written: another output of this run has this name; give each its own"));
+
   // An interrupt waits, so that it finds all files in place or none.
   sigset_t all, before;
   ::sigfillset(&all);
@@ -304,8 +316,10 @@ llvm::Error OutputFile::commit(llvm::ArrayRef<OutputFile *> files) {
     // A second name for what is replaced. Where there is none to have, undoing removes the new file.
     if (file != files.back()) {
       here.backup = hiddenName(file->destination, ".old");
-      ::unlink(here.backup.c_str()); // left by a run that was killed
-      if (::link(file->destination.c_str(), here.backup.c_str()) != 0)
+      if (isOurs(here.backup))
+        ::unlink(here.backup.c_str()); // left by a run that was killed
+      auto link = [&] { return ::link(file->destination.c_str(), here.backup.c_str()) == 0; };
+      if (!link() && (errno != EEXIST || (here.backup = randomName(file->destination, ".old"), !link())))
         here.backup.clear();
     }
     if (int code = file->made->place()) {

@@ -3,6 +3,7 @@
 #include "ir/NewFile.h"
 #include "ir/Payload.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <memory>
@@ -19,7 +20,6 @@ public:
   OutputFile(const OutputFile &) = delete;
 
   bool isStream() const { return destination.empty(); }
-  const std::string &target() const { return destination; } ///< with symbolic links followed; empty for a stream
   /// Takes the disk space at once, so that a full disk shows before anything is written.
   void reserve(uint64_t size);
   void write(llvm::ArrayRef<uint8_t> bytes);
@@ -66,6 +66,10 @@ private:
   }
   uint64_t current_pos() const override { return file.position(); }
 };
+
+/// Writes a file whole or not at all.
+llvm::Error writeFile(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &os)> write);
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text);
 
 /// While it lives, writing to a closed pipe or past the file size limit is an error like any other.
 class IgnoreWriteSignals {

@@ -1,5 +1,7 @@
 #include "ir/NewFile.h"
 
+#include "schema/RunFiles.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
@@ -11,6 +13,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -32,6 +35,17 @@ std::string hiddenName(llvm::StringRef path, llvm::StringRef extension) {
   return besides(path, ".origo-" + llvm::utohexstr(hash, true) + extension);
 }
 
+std::string randomName(llvm::StringRef path, llvm::StringRef extension) {
+  uint64_t random =
+      uint64_t(llvm::sys::Process::GetRandomNumber()) << 32 | uint32_t(llvm::sys::Process::GetRandomNumber());
+  return besides(path, ".origo-" + llvm::utohexstr(random, true) + extension);
+}
+
+bool isOurs(const std::string &path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+}
+
 int NewFile::open(const std::string &path) {
   destination = path;
   std::string directory = llvm::sys::path::parent_path(path).str();
@@ -47,8 +61,7 @@ int NewFile::open(const std::string &path) {
 
 int NewFile::openNamed() {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    uint64_t random = uint64_t(llvm::sys::Process::GetRandomNumber()) << 32 | uint32_t(::getpid());
-    std::string path = besides(destination, ".origo-" + llvm::utohexstr(random, true) + ".tmp");
+    std::string path = randomName(destination, ".tmp");
     // Registered first, so that no moment is left in which an interrupt would leave the file behind.
     llvm::sys::RemoveFileOnSignal(path);
     fd = RetryAfterSignal(-1, ::open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -76,14 +89,22 @@ int NewFile::place() {
       return errno;
     llvm::sys::DontRemoveFileOnSignal(temporary);
     temporary.clear();
+    noteOutput(destination);
     return 0;
   }
+  int code = placeNameless();
+  if (code == 0)
+    noteOutput(destination);
+  return code;
+}
+
+int NewFile::placeNameless() {
   auto link = [&](const std::string &to) {
     return ::linkat(AT_FDCWD, inProc(fd).c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   };
   std::string between = hiddenName(destination, ".tmp");
   int code = link(destination);
-  if (code == 0)
+  if (code == 0 && isOurs(between))
     ::unlink(between.c_str()); // left by a run that was killed
   if (code != EEXIST)
     return code;
@@ -91,7 +112,9 @@ int NewFile::place() {
   // one that is here now, too. Whoever finds it helps it on, and whoever misses it has been helped.
   auto moveOn = [&] { return ::rename(between.c_str(), destination.c_str()) == 0 || errno == ENOENT ? 0 : errno; };
   for (int attempt = 0; (code = link(between)) == EEXIST && attempt < 100; ++attempt)
-    if (int failed = moveOn())
+    if (!isOurs(between))
+      between = randomName(destination, ".tmp");
+    else if (int failed = moveOn())
       return failed;
   if (code == 0)
     if ((code = moveOn()))

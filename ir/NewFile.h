@@ -31,10 +31,15 @@ private:
   std::string destination, temporary;
   int fd = -1;
   int openNamed();
+  int placeNameless();
 };
 
-/// A hidden name in the directory of `path` that follows from its name.
+/// A hidden name in the directory of `path` that follows from its name, so that what a killed run leaves is found. In a
+/// folder of many users others may have taken it: then one that nobody can foresee.
 std::string hiddenName(llvm::StringRef path, llvm::StringRef extension);
+std::string randomName(llvm::StringRef path, llvm::StringRef extension);
+/// A file of ours, which may be moved and removed.
+bool isOurs(const std::string &path);
 
 /// A file that will never have a name, for reading and writing: a descriptor, or −1 with errno.
 int openNameless(const std::string &directory);

@@ -79,7 +79,9 @@ static llvm::Expected<int> spool(int from, InputKind kind) {
   }
 }
 
-llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path) { return open(path, false); }
+llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path) {
+  return open(path, inputsAreCopied());
+}
 llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::openCopy(llvm::StringRef path) { return open(path, true); }
 
 llvm::Expected<std::shared_ptr<MappedFile>> MappedFile::open(llvm::StringRef path, bool copied) {

@@ -1,5 +1,7 @@
 #include "schema/InputFile.h"
 
+#include "schema/RunFiles.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Errno.h"
@@ -17,14 +19,15 @@ using llvm::sys::RetryAfterSignal;
 
 namespace {
 
-enum Refused { Device = 1, TooLong };
+enum Refused { Device = 1, TooLong, Shorter };
 
 struct Category : std::error_category {
   const char *name() const noexcept override { return "input"; }
   std::string message(int code) const override {
-    return code == Device ? "it is a device; files and pipes are read"
-                          : "more than " + std::to_string(pipeLimit()) +
-                                " bytes come through the pipe; put them into a file, or set ORIGO_PIPE_LIMIT";
+    return code == Device    ? "it is a device; files and pipes are read"
+           : code == Shorter ? "it became shorter while it was read"
+                             : "more than " + std::to_string(pipeLimit()) +
+                                   " bytes come through the pipe; put them into a file, or set ORIGO_PIPE_LIMIT";
   }
 };
 
@@ -36,6 +39,10 @@ std::error_code refused(Refused code) {
 std::error_code systemCode() { return {errno, std::generic_category()}; }
 
 } // namespace
+
+static bool copied = false;
+void copyInputs() { copied = true; }
+bool inputsAreCopied() { return copied; }
 
 std::error_code pipeTooLong() { return refused(TooLong); }
 
@@ -53,7 +60,10 @@ llvm::ErrorOr<InputKind> inputKind(int descriptor) {
     return std::make_error_code(std::errc::is_a_directory);
   if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
     return refused(Device);
-  return S_ISREG(status.st_mode) ? InputKind::File : InputKind::Pipe;
+  if (!S_ISREG(status.st_mode))
+    return InputKind::Pipe;
+  noteInput(descriptor);
+  return InputKind::File;
 }
 
 llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readInput(llvm::StringRef path) {
@@ -64,11 +74,15 @@ llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readInput(llvm::StringRef pat
   llvm::ErrorOr<InputKind> kind = inputKind(descriptor);
   if (!kind)
     return kind.getError();
-  if (*kind == InputKind::File)
+  if (*kind == InputKind::File && !inputsAreCopied())
     return llvm::MemoryBuffer::getOpenFile(descriptor, path, -1, /*RequiresNullTerminator=*/false);
-  const uint64_t limit = pipeLimit();
+  const uint64_t limit = *kind == InputKind::File ? UINT64_MAX : pipeLimit();
+  struct stat status = {};
   llvm::SmallVector<char, 0> bytes;
+  if (*kind == InputKind::File && ::fstat(descriptor, &status) == 0)
+    bytes.reserve(static_cast<size_t>(status.st_size) + 1);
   for (size_t room = 1 << 16;; room = 1 << 20) {
+    room = std::max(room, bytes.capacity() - bytes.size());
     size_t before = bytes.size();
     bytes.resize_for_overwrite(before + room);
     ssize_t got = RetryAfterSignal(-1, ::read, descriptor, bytes.data() + before, room);
@@ -77,6 +91,8 @@ llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readInput(llvm::StringRef pat
     bytes.truncate(before + got);
     if (bytes.size() > limit)
       return pipeTooLong();
+    if (got == 0 && *kind == InputKind::File && bytes.size() < static_cast<uint64_t>(status.st_size))
+      return refused(Shorter);
     if (got == 0)
       return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), path, /*RequiresNullTerminator=*/false);
   }

@@ -12,6 +12,11 @@
 /// they have to be kept. Devices are refused, for many never end.
 namespace origo {
 
+/// From now on files are read and not mapped: a process that is not ours must not end where a file is cut off
+/// meanwhile.
+void copyInputs();
+bool inputsAreCopied();
+
 /// A file as it lies there, or all that comes through a pipe.
 llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readInput(llvm::StringRef path);
 

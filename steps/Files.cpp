@@ -4,6 +4,7 @@
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
 #include "origin/codec/OriginFile.h"
+#include "schema/RunFiles.h"
 
 #include "llvm/Support/Path.h"
 
@@ -52,22 +53,11 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
 }
 
 static llvm::Error saveText(Model &model, llvm::StringRef path) {
-  IgnoreWriteSignals guard;
-  llvm::Expected<std::unique_ptr<OutputFile>> file = OutputFile::open(path);
-  if (!file)
-    return file.takeError();
   PrintOptions options;
   options.origins = true;
-  if (!(*file)->isStream())
+  if (FileIdentity::of(path)) // a stream has nothing beside it
     options.dataFile = path.str() + ".bin";
-  {
-    OutputStream os(**file);
-    if (llvm::Error error = writeText(model, os, options))
-      return error;
-  }
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
+  return writeFile(path, [&](llvm::raw_ostream &os) { return writeText(model, os, options); });
 }
 
 llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions options) {

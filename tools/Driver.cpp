@@ -1,6 +1,7 @@
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
+#include "schema/RunFiles.h"
 #include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -168,6 +170,74 @@ std::vector<char *> withStatistics(int argc, char **argv) {
   return arguments;
 }
 
+namespace {
+
+struct Output {
+  std::string option, path;
+};
+
+std::vector<std::string> commandLine; ///< its words
+
+std::vector<std::function<Output()>> &markedOptions() {
+  static std::vector<std::function<Output()>> options;
+  return options;
+}
+
+/// Whatever on the command line may name an input: the words that name no output, and what they are lists of.
+std::vector<std::string> possibleInputs(llvm::ArrayRef<Output> outputs) {
+  auto valueOf = [](llvm::StringRef word) { return word.starts_with("-") ? word.split('=').second : word; };
+  std::vector<std::string> words = commandLine, names;
+  for (const Output &output : outputs) {
+    auto own = llvm::find_if(words, [&](llvm::StringRef word) { return valueOf(word) == output.path; });
+    if (own != words.end())
+      words.erase(own);
+  }
+  for (llvm::StringRef word : words) {
+    llvm::SmallVector<llvm::StringRef> parts = {valueOf(word)};
+    if (parts[0].contains(','))
+      valueOf(word).split(parts, ',');
+    names.insert(names.end(), parts.begin(), parts.end());
+  }
+  return names;
+}
+
+} // namespace
+
+void noteOutputOption(const llvm::cl::Option &option, std::function<std::string()> value) {
+  markedOptions().push_back([&option, value = std::move(value)]() -> Output {
+    return {(option.ArgStr.size() == 1 ? "-" : "--") + option.ArgStr.str(), value()};
+  });
+}
+
+llvm::Error checkFiles(const std::string &input, const std::string &output) {
+  std::vector<Output> outputs;
+  if (!output.empty())
+    outputs.push_back({"OUTPUT", output});
+  for (const auto &option : markedOptions())
+    outputs.push_back(option());
+  std::map<FileIdentity, std::string> taken;
+  auto source = FileIdentity::of(input);
+  for (const std::string &name : possibleInputs(outputs))
+    if (auto file = FileIdentity::of(name); file && file->name.empty() && file != source)
+      taken.try_emplace(std::move(*file), "is an input");
+  for (const Output &one : outputs) {
+    auto file = FileIdentity::of(one.path);
+    if (!file)
+      continue;
+    if (file == source && one.option != "OUTPUT")
+      return inFile(one.path, makeError("is an input, and " + one.option + " would replace it; give it another name"));
+    if (file == source)
+      for (const char *beside : {"", ".bin", ".origin.json"}) // what lies beside it goes with it
+        if (auto part = FileIdentity::of(one.path + beside))
+          mayReplace(*part);
+    auto [other, isNew] = taken.try_emplace(std::move(*file), "is written by " + one.option);
+    if (!isNew)
+      return inFile(one.path,
+                    makeError(other->second + ", and " + one.option + " would replace it; give it another name"));
+  }
+  return llvm::Error::success();
+}
+
 /// However the program ends: what was printed is there, or it says that it is not.
 static void finishOutput() {
   llvm::outs().flush();
@@ -184,6 +254,7 @@ void setToolName(llvm::StringRef name) { toolName = name; }
 
 void startTool(llvm::StringRef name) {
   toolName = name;
+  protectInputs();
   llvm::outs(), llvm::errs(); // made before finishOutput is registered, and so gone after it
   std::atexit(finishOutput);
   if (::isatty(2)) {
@@ -211,6 +282,9 @@ int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm:
   }
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << toolName << " (origo) " ORIGO_VERSION "\n"; });
   parseOptions(argc, argv, overview);
+  commandLine.assign(argv + 1, argv + argc);
+  if (llvm::Error error = checkFiles())
+    return fail(std::move(error));
   return run();
 }
 
@@ -252,19 +326,11 @@ llvm::Error makeFolder(llvm::StringRef path) {
   return llvm::Error::success();
 }
 
-llvm::Error writeTextFile(const std::string &path, llvm::StringRef text) {
-  auto file = OutputFile::open(path);
-  if (!file)
-    return file.takeError();
-  (*file)->write(llvm::arrayRefFromStringRef(text));
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
-}
-
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change) {
   if (llvm::Error error = checkOutput(output))
+    return error;
+  if (llvm::Error error = checkFiles(input, output))
     return error;
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());

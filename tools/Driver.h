@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <functional>
+
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
 
@@ -16,6 +18,19 @@ using steps::FileKind, steps::kindOf, steps::expectSource, steps::threadCount;
 /// leave no temporary files.
 int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
          llvm::StringRef overview, llvm::function_ref<int()> run);
+
+/// Marks an option that names an output, for checkFiles().
+void noteOutputOption(const llvm::cl::Option &option, std::function<std::string()> value);
+struct WritesMark {
+  template <class T> void apply(T &option) const {
+    noteOutputOption(option, [&option] { return std::string(option.getValue()); });
+  }
+};
+inline constexpr WritesMark writes;
+/// Refuses an output that is an input or another output, whatever they are called, before anything is read; main() does
+/// so for marked options. `output`, a model, may take the place of `input`, which it is made of. What cannot be
+/// foreseen, such as files in a folder, is refused when it is opened (schema/RunFiles.h).
+llvm::Error checkFiles(const std::string &input = "", const std::string &output = "");
 
 /// What main() does before it looks at options, for a command line that has none of LLVM's.
 void startTool(llvm::StringRef name);
@@ -42,9 +57,6 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
 
 /// A folder for output, which others may read as far as the umask allows.
 llvm::Error makeFolder(llvm::StringRef path);
-
-/// Writes a file whole or not at all.
-llvm::Error writeTextFile(const std::string &path, llvm::StringRef text);
 
 /// Reads `input`, changes it and writes it to `output`, with its side file. Errors of `change` are about the input.
 llvm::Error rewriteFile(const std::string &input, const std::string &output,

@@ -48,7 +48,7 @@ cl::opt<Sort> sortBy("sort", cl::cat(category), cl::init(Sort::Default), cl::des
                                 clEnumValN(Sort::Change, "change", "falling change (default of --compare)"),
                                 clEnumValN(Sort::A, "a", "falling time; of --compare, that of A"),
                                 clEnumValN(Sort::B, "b", "of --compare, the time of B")));
-cl::opt<std::string> tracePath("trace", cl::value_desc("FILE"), cl::cat(category),
+cl::opt<std::string> tracePath("trace", tools::writes, cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
 cl::opt<bool> comparing("compare", cl::cat(category),
                         cl::desc("Compare MODEL and OUTPUT, two results of one source or two files that --join --json wrote, by source operator"));
@@ -216,17 +216,10 @@ llvm::Expected<Join> joinSource(const origin::OriginMap &map, const origin::File
 }
 
 llvm::Error writeTrace(const Join &join, const MapNames &names) {
-  IgnoreWriteSignals guard;
-  auto file = OutputFile::open(tracePath);
-  if (!file)
-    return file.takeError();
-  {
-    OutputStream os(**file);
+  return writeFile(tracePath, [&](llvm::raw_ostream &os) {
     printJoinTrace(join, names, os);
-  }
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  return OutputFile::commit({file->get()});
+    return llvm::Error::success();
+  });
 }
 
 llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &options) {

@@ -15,10 +15,11 @@ namespace json = llvm::json;
 llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions &options, Imported &imported) {
   std::unique_ptr<Observer> observer(new Observer(options, imported));
   if (!options.trace.empty()) {
-    std::error_code ec;
-    observer->trace = std::make_unique<llvm::raw_fd_ostream>(options.trace, ec);
-    if (ec)
-      return inFile(options.trace, makeError("cannot be written: " + ec.message()));
+    auto file = OutputFile::open(options.trace);
+    if (!file)
+      return file.takeError();
+    observer->traceFile = std::move(*file);
+    observer->trace = std::make_unique<OutputStream>(*observer->traceFile);
   }
   if (!options.history.empty()) {
     if (imported.model->run != 0)
@@ -183,9 +184,23 @@ void Observer::printExplained(llvm::raw_ostream &os) const {
   }
 }
 
+llvm::Error Observer::commitTrace() {
+  if (!trace)
+    return llvm::Error::success();
+  trace.reset(); // flushes
+  if (llvm::Error error = traceFile->finish())
+    return error;
+  return OutputFile::commit({traceFile.get()});
+}
+
+Observer::~Observer() {
+  if (trace && trace->tell())
+    llvm::consumeError(commitTrace());
+}
+
 llvm::Error Observer::finish(llvm::raw_ostream &os) {
-  if (trace)
-    trace->flush();
+  if (llvm::Error error = commitTrace())
+    return error;
   if (options.stats)
     printStatistics(os);
   if (options.timePasses)

@@ -24,6 +24,7 @@ public:
   static llvm::Expected<std::unique_ptr<Observer>> create(const ObserveOptions &options, Imported &imported);
   /// Adds what looks on to the options of a run.
   void attach(RunOptions &run);
+  ~Observer(); ///< a run that fails has a trace all the same, for it shows how far it came
   /// Prints what is told at the end.
   llvm::Error finish(llvm::raw_ostream &os);
 
@@ -31,7 +32,8 @@ private:
   Observer(const ObserveOptions &options, Imported &imported) : options(options), imported(imported) {}
   const ObserveOptions &options;
   Imported &imported;
-  std::unique_ptr<llvm::raw_fd_ostream> trace;
+  std::unique_ptr<OutputFile> traceFile;
+  std::unique_ptr<OutputStream> trace;
   std::unique_ptr<OutputFile> historyFile;
   std::unique_ptr<OutputStream> historyStream;
   std::unique_ptr<HistoryRecorder> history;
@@ -46,6 +48,7 @@ private:
   std::vector<std::vector<Attempt>> attempts; ///< by index in `explained`
 
   llvm::Error findExplained();
+  llvm::Error commitTrace();
   void onRewrite(const RewriteEvent &event);
   void onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason);
   void writeTrace(const RewriteEvent &event);

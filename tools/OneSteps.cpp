@@ -1,5 +1,6 @@
 #include "tools/OneSteps.h"
 
+#include "export/Writer.h"
 #include "tools/Driver.h"
 #include "tools/Process.h"
 
@@ -92,23 +93,34 @@ llvm::Error pack(const OneStep &step) {
     return files.takeError();
   std::string name = llvm::sys::path::stem(files->first).str(), base = llvm::sys::path::filename(files->first).str();
   std::string folder = files->second + "/" + name;
+  auto model = MappedFile::open(files->first);
+  if (!model)
+    return step.lacks(llvm::toString(model.takeError()));
   if (llvm::Error error = makeFolder(folder + "/metadata"))
     return step.lacks(llvm::toString(std::move(error)));
-  if (std::error_code error = llvm::sys::fs::copy_file(files->first, folder + "/" + base))
-    return step.lacks(printable(files->first, 300) + ": " + error.message());
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream out(os, 2);
-  out.object([&] {
-    out.attribute("major-version", "1");
-    out.attribute("minor-version", "2");
-    out.attribute("patch-version", "0");
-    out.attributeArray("configs", [] {});
-    out.attributeArray("models", [&] { out.value(llvm::json::fixUTF8(base)); });
-    out.attributeArray("model-types", [&] { out.value(llvm::json::fixUTF8(llvm::sys::path::extension(base).ltrim('.'))); });
-  });
-  os << '\n';
-  return writeTextFile(folder + "/metadata/MANIFEST", text);
+  IgnoreWriteSignals guard;
+  auto copy = OutputFile::open(folder + "/" + base), manifest = OutputFile::open(folder + "/metadata/MANIFEST");
+  if (!copy || !manifest)
+    return step.lacks(llvm::toString(firstError(copy, manifest)));
+  (*copy)->copy((*model)->bytes(), model->get());
+  {
+    OutputStream os(**manifest);
+    llvm::json::OStream out(os, 2);
+    out.object([&] {
+      out.attribute("major-version", "1");
+      out.attribute("minor-version", "2");
+      out.attribute("patch-version", "0");
+      out.attributeArray("configs", [] {});
+      out.attributeArray("models", [&] { out.value(llvm::json::fixUTF8(base)); });
+      out.attributeArray("model-types",
+                         [&] { out.value(llvm::json::fixUTF8(llvm::sys::path::extension(base).ltrim('.'))); });
+    });
+    os << '\n';
+  }
+  for (OutputFile *file : {copy->get(), manifest->get()})
+    if (llvm::Error error = file->finish())
+      return error;
+  return OutputFile::commit({copy->get(), manifest->get()});
 }
 
 /// What follows `key` on a command line, with quotes as in a shell.

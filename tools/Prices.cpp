@@ -1,11 +1,9 @@
 #include "tools/Prices.h"
 
 #include "report/Columns.h"
+#include "tools/Process.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -105,11 +103,10 @@ void printJson(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os
 
 llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult &make, const std::string &extension,
                        bool json, llvm::raw_ostream &os) {
-  llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("origo-prices", folder))
-    return makeError("no folder for what is tried: " + error.message());
-  auto remove = llvm::make_scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
-  std::string with = (folder + "/with" + extension).str(), without = (folder + "/without" + extension).str();
+  Scratch scratch("origo-prices");
+  if (scratch.error)
+    return makeError("no folder for what is tried: " + scratch.error.message());
+  std::string with = scratch.file("with" + extension), without = scratch.file("without" + extension);
 
   llvm::MapVector<llvm::StringRef, unsigned> passes;
   std::vector<std::string> rewrites;

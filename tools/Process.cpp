@@ -3,12 +3,15 @@
 #include "export/Writer.h"
 #include "ir/Error.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -56,20 +59,40 @@ static llvm::Error cannotStart(const std::string &path) {
   return makeError("cannot start " + printable(path, 300) + ": " + std::strerror(errno));
 }
 
-/// Starts `path` with its standard output, and its standard error if wanted, going to `end`; −1: where ours goes.
+/// The process that runs `path`; −1 with errno where it cannot be started. Starts it with its standard output, and its
+/// standard error if wanted, going to `end`; −1: where ours goes.
 static pid_t launch(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words, int end,
-                    bool errorsToo) {
+                    bool errorsToo, const sigset_t *mask = nullptr) {
+  int failure[2];
+  if (::pipe2(failure, O_CLOEXEC) != 0)
+    return -1;
   pid_t self = ::getpid(), child = ::fork();
-  if (child != 0)
+  if (child != 0) {
+    int code = child < 0 ? errno : 0;
+    ::close(failure[1]);
+    if (child > 0 && llvm::sys::RetryAfterSignal(-1, ::read, failure[0], &code, sizeof(code)) == sizeof(code)) {
+      (void)exitStatus(child);
+      child = -1;
+    }
+    ::close(failure[0]);
+    errno = code;
     return child;
+  }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM); // whoever ends us means it too
   if (::getppid() != self)
     ::_exit(1);
+  if (mask) { // the caller's own is not for it
+    ::pthread_sigmask(SIG_SETMASK, mask, nullptr);
+    ::close(0);
+    ::open("/dev/null", O_RDONLY);
+  }
   if (end >= 0)
     ::dup2(end, 1);
   if (end >= 0 && errorsToo)
     ::dup2(end, 2);
   become(path, shown, words);
+  int code = errno;
+  [[maybe_unused]] ssize_t ignored = ::write(failure[1], &code, sizeof(code));
   ::_exit(127);
 }
 
@@ -110,16 +133,57 @@ llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::s
   return text;
 }
 
-llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::string &log) {
-  std::string path = words[0];
-  if (!llvm::StringRef(path).contains('/')) {
-    auto found = llvm::sys::findProgramByName(path);
-    if (!found)
-      return makeError("there is no program " + printable(path, 300) + " in PATH");
-    path = *found;
-  } else if (!llvm::sys::fs::can_execute(path)) {
-    return makeError("cannot start " + printable(path, 300) + "; install all of Origo");
+llvm::Expected<std::string> findProgram(const std::string &name) {
+  if (llvm::StringRef(name).contains('/')) {
+    if (!llvm::sys::fs::can_execute(name))
+      return makeError("cannot start " + printable(name, 300) + ": there is no such program");
+    return name;
   }
+  auto found = llvm::sys::findProgramByName(name);
+  if (!found)
+    return makeError("there is no program " + printable(name, 300) + " in PATH");
+  return *found;
+}
+
+llvm::Expected<std::optional<int>> runQuietly(llvm::ArrayRef<std::string> words, const std::string &said,
+                                              unsigned seconds) {
+  int file = ::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0)
+    return inFile(said, makeError(std::strerror(errno)));
+  // Waited for with a limit by its signal, which must not be lost before.
+  sigset_t ended, before;
+  ::sigemptyset(&ended);
+  ::sigaddset(&ended, SIGCHLD);
+  ::pthread_sigmask(SIG_BLOCK, &ended, &before);
+  auto restore = llvm::make_scope_exit([&] { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); });
+  pid_t child = launch(words[0], words[0], words.drop_front(), file, true, &before);
+  int code = errno;
+  ::close(file);
+  if (child < 0) {
+    errno = code;
+    return cannotStart(words[0]);
+  }
+  using Clock = std::chrono::steady_clock;
+  auto end = Clock::now() + std::chrono::seconds(seconds);
+  for (int status = 0;;) {
+    if (pid_t done = ::waitpid(child, &status, WNOHANG); done == child)
+      return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::optional(-WTERMSIG(status));
+    auto left = std::chrono::ceil<std::chrono::nanoseconds>(end - Clock::now()).count();
+    if (left <= 0) {
+      ::kill(child, SIGKILL);
+      (void)exitStatus(child);
+      return std::nullopt;
+    }
+    timespec wait = {static_cast<time_t>(left / 1000000000), static_cast<long>(left % 1000000000)};
+    ::sigtimedwait(&ended, nullptr, &wait);
+  }
+}
+
+llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::string &log) {
+  auto program = findProgram(words[0]);
+  if (!program)
+    return program.takeError();
+  std::string path = *program;
   std::string name = llvm::sys::path::filename(path).str(), text = name;
   for (const std::string &word : words.drop_front())
     text += " " + word;
@@ -131,15 +195,38 @@ llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::str
   });
   if (!status || log.empty())
     return status;
-  auto file = OutputFile::open(log);
-  if (!file)
-    return file.takeError();
-  (*file)->write(llvm::arrayRefFromStringRef(text));
-  if (llvm::Error error = (*file)->finish())
-    return error;
-  if (llvm::Error error = OutputFile::commit({file->get()}))
+  if (llvm::Error error = writeFile(log, text))
     return error;
   return status;
+}
+
+Scratch::Scratch(llvm::StringRef name) {
+  error = llvm::sys::fs::createUniqueDirectory(name, path);
+  int ends[2];
+  if (error || ::pipe2(ends, O_CLOEXEC) != 0)
+    return;
+  pid_t keeper = ::fork(); // where there is none to have, an interrupt leaves the folder
+  if (keeper == 0) {
+    ::setsid(); // an interrupt is for the others
+    for (int signal : {SIGHUP, SIGINT, SIGTERM})
+      ::signal(signal, SIG_IGN);
+    for (int file : {0, 1, 2, ends[1]})
+      ::close(file);
+    char byte;
+    while (::read(ends[0], &byte, 1) < 0 && errno == EINTR)
+      ;
+    (void)llvm::sys::fs::remove_directories(path);
+    ::_exit(0);
+  }
+  ::close(ends[0]);
+  end = ends[1];
+}
+
+Scratch::~Scratch() {
+  if (!error)
+    (void)llvm::sys::fs::remove_directories(path);
+  if (end >= 0)
+    ::close(end);
 }
 
 } // namespace origo::tools

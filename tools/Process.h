@@ -1,9 +1,11 @@
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 
 /// Starting the tools that lie beside this one, and other programs.
@@ -23,5 +25,26 @@ llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::s
 /// Runs a program, found as a shell does, and passes on what it prints, to standard error; its exit status. With `log`, a file
 /// of that name has the command in its first line and what was printed behind it.
 llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::string &log);
+
+/// A program as a shell finds it; an error where there is none that can be started.
+llvm::Expected<std::string> findProgram(const std::string &name);
+/// Runs a program without input, and what it prints goes to the file `said`: its exit status, or −N where signal N ends
+/// it. None: it took longer than `seconds`.
+llvm::Expected<std::optional<int>> runQuietly(llvm::ArrayRef<std::string> words, const std::string &said,
+                                              unsigned seconds);
+
+/// A folder that is gone when this is, and also when the process is, however it ends.
+class Scratch {
+public:
+  explicit Scratch(llvm::StringRef name);
+  ~Scratch();
+  Scratch(const Scratch &) = delete;
+  std::string file(const llvm::Twine &name) const { return (path + "/" + name).str(); }
+  llvm::SmallString<128> path;
+  std::error_code error;
+
+private:
+  int end = -1; ///< of a pipe; whoever has the other removes the folder when this one is closed
+};
 
 } // namespace origo::tools

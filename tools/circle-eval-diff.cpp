@@ -9,6 +9,7 @@
 #include "steps/Quantize.h"
 #include "tools/Related.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -125,13 +126,8 @@ llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedT
   if (prefix.empty())
     return llvm::Error::success();
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    auto file = OutputFile::open(prefix + "." + std::to_string(record) + "." + which + ".output" + std::to_string(i));
-    if (!file)
-      return file.takeError();
-    (*file)->write(output.tensor.bytes);
-    if (llvm::Error error = (*file)->finish())
-      return error;
-    if (llvm::Error error = OutputFile::commit({file->get()}))
+    std::string path = prefix + "." + std::to_string(record) + "." + which + ".output" + std::to_string(i);
+    if (llvm::Error error = writeFile(path, llvm::toStringRef(output.tensor.bytes)))
       return error;
   }
   return llvm::Error::success();

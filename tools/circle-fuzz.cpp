@@ -1,11 +1,13 @@
 /// Random models against what has to hold of every model.
 
+#include "export/Writer.h"
 #include "ir/Error.h"
 #include "schema/InputFile.h"
 #include "tools/Driver.h"
 #include "tools/FuzzChecks.h"
 #include "tools/FuzzModels.h"
 #include "tools/FuzzNative.h"
+#include "tools/Process.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <map>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +141,7 @@ private:
 
   [[noreturn]] void inChild(uint64_t next, uint64_t end, llvm::StringRef directory, const NativeRuntime *runtime) {
     ::signal(SIGALRM, SIG_DFL);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read what it finds
     std::optional<FuzzNative> native;
     if (runtime) {
       native.emplace(*runtime, directory);
@@ -169,28 +173,12 @@ private:
       return llvm::Error::success();
     if (llvm::Error error = makeFolder(keep))
       return error;
-    std::error_code code;
-    std::string path = keep + "/" + name + ".origo";
-    llvm::raw_fd_ostream os(path, code);
-    if (!code)
-      os << modelOf(kind, number), os.close(), code = os.error();
-    os.clear_error();
-    return code ? makeError(printable(path) + ": " + code.message()) : llvm::Error::success();
-  }
-};
-
-/// A directory that is gone when this is.
-struct Scratch {
-  llvm::SmallString<128> path;
-  std::error_code error = llvm::sys::fs::createUniqueDirectory("circle-fuzz", path);
-  ~Scratch() {
-    if (!error)
-      llvm::sys::fs::remove_directories(path);
+    return writeFile(keep + "/" + name + ".origo", modelOf(kind, number));
   }
 };
 
 int run() {
-  Scratch scratch;
+  Scratch scratch("circle-fuzz");
   if (scratch.error)
     return fail("no directory for temporary files: " + scratch.error.message());
   std::optional<NativeRuntime> runtime;

@@ -3,6 +3,7 @@
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
 #include "ir/OpenFile.h"
+#include "schema/RunFiles.h"
 #include "schema/TensorTypes.h"
 #include "tools/Driver.h"
 #include "tools/Profile.h"
@@ -48,7 +49,8 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     swap("swap", cl::value_desc("LAYERS"), cl::cat(general),
          cl::desc("Runs these source operators in place of what became of them: names or scopes, separated by commas"));
-static cl::opt<std::string> profile("profile", cl::ValueOptional, cl::value_desc("FILE.json"), cl::cat(general),
+static cl::opt<std::string> profile("profile", tools::writes, cl::ValueOptional, cl::value_desc("FILE.json"),
+                                    cl::cat(general),
                                     cl::desc("Prints the time that each operator takes and its origins, or writes a "
                                              "trace for chrome://tracing"));
 static cl::opt<Engine> engine("engine", cl::desc("What computes:"), cl::init(Engine::Reference),
@@ -93,19 +95,11 @@ llvm::Expected<OwnedTensor> readRaw(const Port &port, const std::string &path) {
   return tensor;
 }
 
-llvm::Error writeFile(const std::string &path, llvm::StringRef header, llvm::ArrayRef<uint8_t> bytes) {
-  llvm::Expected<std::unique_ptr<OutputFile>> out = OutputFile::open(path);
-  if (!out)
-    return out.takeError();
-  (*out)->write(llvm::arrayRefFromStringRef(header));
-  (*out)->write(bytes);
-  if (llvm::Error error = (*out)->finish())
-    return error;
-  return OutputFile::commit({out->get()});
-}
-
 llvm::Error writeNpy(const std::string &path, TensorType type, const Shape &shape, llvm::ArrayRef<uint8_t> bytes) {
-  return writeFile(path + ".npy", npyHeader(type, shape, bytes.size()), bytes);
+  return writeFile(path + ".npy", [&](llvm::raw_ostream &os) {
+    os << npyHeader(type, shape, bytes.size()) << llvm::toStringRef(bytes);
+    return llvm::Error::success();
+  });
 }
 
 /// The name of a tensor as that of a file; none where it cannot be one.
@@ -157,8 +151,11 @@ llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTens
   std::string written;
   for (size_t i = 0; i < outputs.size(); ++i) {
     auto name = fileName(ports[i]);
+    if (!name || count[*name] > 1)
+      for (name = std::to_string(i); count.contains(*name);) // another one is called so
+        name = "#" + *name;
     const OwnedTensor &tensor = outputs[i].tensor;
-    std::string path = outputsFolder + "/" + (name && count[*name] == 1 ? *name : std::to_string(i));
+    std::string path = outputsFolder + "/" + *name;
     if (llvm::Error error = writeNpy(path, tensor.type, tensor.shape, tensor.bytes))
       return error;
     written += (written.empty() ? "" : ", ") + printable(path, 300) + ".npy";
@@ -245,10 +242,10 @@ llvm::Error writeProfile(const tools::Profile &times) {
     times.printTable(llvm::outs());
     return llvm::Error::success();
   }
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  times.writeTrace(os);
-  return writeFile(profile, text, {});
+  return writeFile(profile, [&](llvm::raw_ostream &os) {
+    times.writeTrace(os);
+    return llvm::Error::success();
+  });
 }
 
 llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<NamedTensor> outputs,
@@ -259,7 +256,7 @@ llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<Nam
     summarise(results, outputs);
   else
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (llvm::Error error = writeFile(outPrefix + std::to_string(i), {}, outputs[i].tensor.bytes))
+      if (llvm::Error error = writeFile(outPrefix + std::to_string(i), llvm::toStringRef(outputs[i].tensor.bytes)))
         return error;
   return llvm::Error::success();
 }
@@ -268,7 +265,7 @@ llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<Nam
 llvm::Error writeTap(const std::string &folder, const Value &value, const Tensor &tensor) {
   std::string path =
       folder + "/" + std::to_string(value.subgraph()->index) + "_" + std::to_string(value.index);
-  return inputsFolder.empty() && outputsFolder.empty() ? writeFile(path, {}, tensor.bytes())
+  return inputsFolder.empty() && outputsFolder.empty() ? writeFile(path, llvm::toStringRef(tensor.bytes()))
                                                        : writeNpy(path, tensor.type, tensor.shape, tensor.bytes());
 }
 
@@ -344,7 +341,7 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
     inputs.push_back(std::move(*input));
   }
   for (size_t i = 0; i < inputs.size() && !saveInputs.empty(); ++i)
-    if (llvm::Error error = writeFile(saveInputs + std::to_string(i), {}, inputs[i].bytes))
+    if (llvm::Error error = writeFile(saveInputs + std::to_string(i), llvm::toStringRef(inputs[i].bytes)))
       return error;
   RunOptions run;
   State state;
@@ -402,6 +399,11 @@ int run() {
     return tools::fail("needs MODEL, IN_PREFIX (unless --seed or --inputs is given) and OUT_PREFIX (unless --outputs "
                        "is); --help shows examples");
   std::string inPrefix = hasInputs ? "" : words[1], outPrefix = hasPrefix ? words.back() : "";
+  auto firstOf = [](const std::string &prefix) {
+    return prefix.empty() ? std::nullopt : FileIdentity::of(prefix + "0");
+  };
+  if (auto saved = firstOf(saveInputs); saved && saved == firstOf(outPrefix))
+    return tools::fail("--save-inputs and OUT_PREFIX give files the same names; give each its own");
   if (llvm::Error error = interpret(words[0], inPrefix, outPrefix))
     return tools::fail(std::move(error));
   if (json)

@@ -43,13 +43,15 @@ cl::opt<unsigned> threads("threads", cl::init(0), cl::value_desc("N"),
 cl::opt<bool> full("full", cl::desc("Shorten no names"), cl::cat(category));
 
 cl::OptionCategory viewers("Files for viewers");
-cl::opt<std::string> netron("netron", cl::value_desc("FILE"), cl::desc("Attachment for Netron"), cl::cat(viewers));
+cl::opt<std::string> netron("netron", writes, cl::value_desc("FILE"), cl::desc("Attachment for Netron"),
+                            cl::cat(viewers));
 cl::opt<std::string> modelExplorer("model-explorer", cl::value_desc("DIR"),
                                    cl::desc("Node data of each metric, and the mapping, for Model Explorer"),
                                    cl::cat(viewers));
-cl::opt<std::string> visq("visq", cl::value_desc("FILE"), cl::desc("--metric in the form of visq, for ONE-vscode"),
-                          cl::cat(viewers));
-cl::opt<std::string> dot("dot", cl::value_desc("FILE"), cl::desc("--metric as a Graphviz graph"), cl::cat(viewers));
+cl::opt<std::string> visq("visq", writes, cl::value_desc("FILE"),
+                          cl::desc("--metric in the form of visq, for ONE-vscode"), cl::cat(viewers));
+cl::opt<std::string> dot("dot", writes, cl::value_desc("FILE"), cl::desc("--metric as a Graphviz graph"),
+                         cl::cat(viewers));
 cl::opt<std::string> metricName("metric", cl::init("macs"), cl::value_desc("NAME"),
                                 cl::desc("macs (default), sparse_macs, operations, parameters, bytes, "
                                          "activation_bytes, live_bytes, sparsity, block_sparsity or intensity"),

@@ -1,6 +1,7 @@
 /// Finds the layers of a quantised model that need 16 bits, or floats.
 
 #include "eval/RealNumbers.h"
+#include "export/Writer.h"
 #include "ir/OpenFile.h"
 #include "passes/Pipeline.h"
 #include "quantize/Assignment.h"
@@ -55,7 +56,7 @@ cl::opt<double> mostTime("max_time", cl::value_desc("T"), cl::cat(category),
 cl::opt<std::string> costFile("costs", cl::value_desc("FILE"), cl::cat(category),
                               cl::desc("What each layer costs at each level, in JSON, for --max_time, and for --max_error "
                                        "instead of bytes"));
-cl::opt<std::string> writeCosts("measure_costs", cl::value_desc("FILE"), cl::cat(category),
+cl::opt<std::string> writeCosts("measure_costs", writes, cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes such a file: milliseconds on our engine, with --data"));
 cl::list<std::string> levelNames("levels", cl::value_desc("uint8,int16,float32"), cl::CommaSeparated,
                                  cl::cat(category), cl::desc("Only these levels, for budgets"));
@@ -74,7 +75,7 @@ cl::opt<bool> softmaxes("u8_softmax_with_s16_sub_exp", cl::cat(category),
                         cl::desc("SUB and EXP of softmaxes have 16 bits, likewise"));
 cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl::cat(category),
                                   cl::desc("Writes each configuration, its model and the errors there"));
-cl::opt<std::string> configFile("config", cl::value_desc("FILE"), cl::cat(category),
+cl::opt<std::string> configFile("config", writes, cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes what was found for circle-quantizer --config"));
 
 bool isUnsigned() { return quantizedType == "uint8"; }
@@ -159,6 +160,8 @@ bool hasRanges(const Model &model) {
 }
 
 llvm::Error Solver::open() {
+  if (llvm::Error error = checkFiles(input, output))
+    return error;
   auto loaded = load(input, {}, store);
   if (!loaded)
     return loaded.takeError();
@@ -366,7 +369,7 @@ llvm::Error Solver::measureCosts() {
         cost[static_cast<size_t>(level)] = found->second;
   }
   phase(nullptr);
-  return writeTextFile(writeCosts, costsText(costs, graph(), "ms", isUnsigned()));
+  return writeFile(writeCosts, costsText(costs, graph(), "ms", isUnsigned()));
 }
 
 /// The first entry is about all; those of other levels follow, and the model's ends.
@@ -425,13 +428,13 @@ llvm::Error Solver::keep(const std::string &number, const Levels &levels, double
     return llvm::Error::success();
   llvm::raw_string_ostream(errors) << number << ' ' << llvm::format("%.9g", error) << '\n';
   std::string folder = intermediate + "/";
-  if (llvm::Error failed = writeTextFile(folder + "errors.mpq.txt", errors))
+  if (llvm::Error failed = writeFile(folder + "errors.mpq.txt", errors))
     return failed;
   if (number[0] == 'Q')
     return llvm::Error::success();
   bool final = number == "FINAL";
-  if (llvm::Error failed = writeTextFile(
-          folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json", configOf(levels)))
+  if (llvm::Error failed = writeFile(folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json",
+                                     configOf(levels)))
     return failed;
   auto model = load(input, {}, store);
   if (final || !model)
@@ -486,7 +489,7 @@ llvm::Expected<MixedPrecision> Solver::solve() {
 
 llvm::Error Solver::finish(const Levels &levels) {
   if (!configFile.empty())
-    if (llvm::Error error = writeTextFile(configFile, configOf(levels)))
+    if (llvm::Error error = writeFile(configFile, configOf(levels)))
       return error;
   return output.empty() ? llvm::Error::success() : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) {
     return quantize(imported, levels, false);

@@ -1,16 +1,17 @@
 /// Makes the model of a failing command small.
 
+#include "export/Writer.h"
 #include "ir/Error.h"
 #include "ir/text/Text.h"
 #include "schema/InputFile.h"
 #include "tools/Divide.h"
+#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 
 using namespace origo;
 using namespace origo::tools;
@@ -38,30 +39,26 @@ cl::extrahelp examples(
     "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
     "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n");
 
-struct Scratch {
-  llvm::SmallString<128> path;
-  std::error_code error = llvm::sys::fs::createUniqueDirectory("circle-reduce", path);
-  ~Scratch() {
-    if (!error)
-      llvm::sys::fs::remove_directories(path);
-  }
-  std::string file(StringRef name) const { return (path + "/" + name).str(); }
-};
-
 class Reducer {
 public:
   Reducer(std::string model, std::vector<std::string> command, const Scratch &scratch)
       : model(std::move(model)), command(std::move(command)), scratch(scratch) {}
 
   llvm::Error run() {
-    auto program = llvm::sys::findProgramByName(command[0]);
+    auto program = findProgram(command[0]);
     if (!program)
-      return makeError("there is no command " + printable(command[0]));
+      return program.takeError();
     command[0] = *program;
     auto whole = textOf({}, true);
     if (!whole)
       return whole.takeError();
-    wanted = execute();
+    auto first = execute();
+    if (!first)
+      return first.takeError();
+    wanted = *first;
+    if (wanted == 126 || wanted == 127) // as shells say it of what they cannot start
+      return makeError("the command ends with exit status " + llvm::Twine(*wanted) +
+                       ", so that what it runs cannot be started, whatever the model");
     if (!wanted)
       return makeError("the command does not fail for " + printable(model) +
                        (match.empty() ? "" : ", or does not print \"" + printable(match) + '"'));
@@ -86,7 +83,7 @@ private:
   std::string candidate() const { return scratch.file("model." + extension); }
 
   /// How the command ends for the candidate; none: it does not fail as it should.
-  std::optional<int> execute() {
+  llvm::Expected<std::optional<int>> execute() {
     ++runs;
     std::vector<std::string> filled = command;
     bool placed = false;
@@ -95,18 +92,25 @@ private:
         word = candidate(), placed = true;
     if (!placed)
       filled.push_back(candidate());
-    std::vector<StringRef> arguments(filled.begin(), filled.end());
     std::string said = scratch.file("said");
-    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(said), StringRef(said)};
-    int status = llvm::sys::ExecuteAndWait(arguments[0], arguments, std::nullopt, redirects, timeout);
-    if (status == 0)
+    auto status = runQuietly(filled, said, timeout);
+    if (!status || !*status)
+      return status;
+    if (*status == 0)
       return std::nullopt;
     auto text = readInput(said);
     if (!match.empty() && (!text || !(*text)->getBuffer().contains(match)))
       return std::nullopt;
-    return status;
+    return *status;
   }
-  bool fails() { return execute() == wanted; }
+  bool fails() {
+    auto status = execute();
+    if (!status) { // it could be started before
+      llvm::consumeError(status.takeError());
+      return false;
+    }
+    return *status == wanted;
+  }
 
   /// The model with some of the operators of its first subgraph, or as it is, as a candidate and as text.
   llvm::Expected<std::string> textOf(llvm::ArrayRef<size_t> kept, bool whole = false) {
@@ -139,14 +143,8 @@ private:
   }
   /// The candidate. A text that has all its constants is in one file.
   llvm::Error write(Imported &imported, StringRef text) {
-    if (kindOf(candidate()) == FileKind::Text && !text.contains(" digest \"")) {
-      std::error_code code;
-      llvm::raw_fd_ostream os(candidate(), code);
-      if (!code)
-        os << text, os.close(), code = os.error();
-      os.clear_error();
-      return code ? makeError(candidate() + ": " + code.message()) : llvm::Error::success();
-    }
+    if (kindOf(candidate()) == FileKind::Text && !text.contains(" digest \""))
+      return writeFile(candidate(), text);
     ExportOptions to;
     to.format = kindOf(candidate()) == FileKind::Tflite ? Format::Tflite : Format::Circle;
     to.embed = origin::Embed::None;
@@ -283,11 +281,13 @@ int run() {
   if (llvm::Error error = checkOutput(output, FileKind::Text))
     return fail(std::move(error));
   std::string model = words[0];
+  if (llvm::Error error = checkFiles(model, output))
+    return fail(std::move(error));
   if (extension.empty())
     extension = llvm::sys::path::extension(model).drop_front(llvm::sys::path::has_extension(model)).str();
   if (!kindOf("model." + extension))
     return fail("--as: \"" + printable(extension) + "\" is none of circle, tflite and origo");
-  Scratch scratch;
+  Scratch scratch("circle-reduce");
   if (scratch.error)
     return fail("no directory for temporary files: " + scratch.error.message());
   llvm::Error error = Reducer(model, {words.begin() + 1, words.end()}, scratch).run();

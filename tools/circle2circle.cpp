@@ -75,11 +75,11 @@ cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose")
 
 cl::OptionCategory looking("Seeing what happens (every rewrite has a number)");
 tools::ObserveOptions observe;
-cl::opt<std::string, true> trace("trace", cl::location(observe.trace), cl::value_desc("file"),
+cl::opt<std::string, true> trace("trace", tools::writes, cl::location(observe.trace), cl::value_desc("file"),
                                  cl::desc("Write one line of JSON a rewrite"), cl::cat(looking));
-cl::opt<std::string, true> history("history", cl::location(observe.history), cl::value_desc("file"),
-                                   cl::desc("Write the rewrites in few bytes, and why operators stayed, for origin-view"),
-                                   cl::cat(looking));
+cl::opt<std::string, true>
+    history("history", tools::writes, cl::location(observe.history), cl::value_desc("file"),
+            cl::desc("Write the rewrites in few bytes, and why operators stayed, for origin-view"), cl::cat(looking));
 cl::opt<bool, true> timePasses("time-passes", cl::location(observe.timePasses), cl::desc("Time spent in each pass"),
                                cl::cat(looking));
 cl::opt<std::string, true>
@@ -108,7 +108,7 @@ cl::opt<origin::Embed>
                                 "without names, which stay in the side file, and without ONE's tables"),
                      clEnumValN(origin::Embed::None, "none", "nothing")),
           cl::cat(origins));
-cl::opt<std::string> originJson("origin-json", cl::value_desc("file"),
+cl::opt<std::string> originJson("origin-json", tools::writes, cl::value_desc("file"),
                                 cl::desc("Where the side file goes (default: OUTPUT.origin.json)"), cl::cat(origins));
 cl::opt<bool> noOriginJson("no-origin-json", cl::desc("No side file"), cl::cat(origins));
 cl::opt<std::string> originMap("origin-map", cl::value_desc("file"),
@@ -677,9 +677,10 @@ int main(int argc, char **argv) {
       return tools::fail("needs INPUT and OUTPUT; --help shows examples");
     if (llvm::Error error = tools::checkOutput(output))
       return tools::fail(std::move(error));
-    bool overInput = false;
-    if (!originJson.empty() && !llvm::sys::fs::equivalent(input, originJson, overInput) && overInput)
-      return tools::fail(inFile(originJson, makeError("--origin-json: is the INPUT; name another file")));
+    // What reads the input again and again cannot write over it.
+    bool once = bisect.empty() && !prices.getNumOccurrences();
+    if (llvm::Error error = tools::checkFiles(once ? input.getValue() : "", output))
+      return tools::fail(std::move(error));
     auto job = Job::of(std::move(*pipeline), singleBatch);
     if (!job)
       return tools::fail(job.takeError());

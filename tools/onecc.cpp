@@ -2,6 +2,7 @@
 /// (one-optimize, …) it is that step alone.
 
 #include "origin/codec/OriginFile.h"
+#include "schema/RunFiles.h"
 #include "tools/Driver.h"
 #include "tools/OneSteps.h"
 #include "tools/Process.h"
@@ -94,6 +95,8 @@ llvm::Error runFile(const std::string &path, const Given &given) {
   auto sections = readConfigFile(path, &everywhere);
   if (!sections)
     return sections.takeError();
+  if (llvm::StringRef why = refusedOutput(given.report); !why.empty())
+    return inFile(given.report, makeError("cannot be written: " + why));
   if (llvm::Error error = checkDriver(path, *sections, everywhere))
     return error;
   for (const auto &[key, value] : (*sections)["Environment"])

@@ -154,6 +154,8 @@ int runStrip() {
   }
   if (output.empty() && llvm::sys::Process::StandardOutIsDisplayed())
     return fail("--strip: a model is not for a terminal; say --strip=OUTPUT MODEL, or redirect the output");
+  if (llvm::Error error = checkFiles(model, output))
+    return fail(std::move(error));
   if (llvm::Error error = stripOrigins(model, output.empty() ? "-" : output))
     return fail(std::move(error));
   return 0;

@@ -14,7 +14,7 @@ namespace {
 
 cl::OptionCategory category("Options");
 cl::opt<std::string> modelPath(cl::Positional, cl::desc("RESULT"), cl::cat(category));
-cl::opt<std::string> output("o", cl::value_desc("FILE"), cl::desc("The page to write, such as page.html"),
+cl::opt<std::string> output("o", writes, cl::value_desc("FILE"), cl::desc("The page to write, such as page.html"),
                             cl::cat(category));
 cl::opt<std::string> sourcePath("source", cl::value_desc("MODEL"),
                                 cl::desc("The source, for its shapes, types, options and costs; without it the page "
@@ -121,17 +121,10 @@ llvm::Error writePage() {
   if (!data)
     return data.takeError();
   phase("writing");
-  IgnoreWriteSignals guard;
-  auto page = OutputFile::open(output);
-  if (!page)
-    return page.takeError();
-  {
-    OutputStream os(**page);
+  return writeFile(output, [&](llvm::raw_ostream &os) {
     view::writePage(*data, os);
-  }
-  if (llvm::Error error = (*page)->finish())
-    return error;
-  return OutputFile::commit({page->get()});
+    return llvm::Error::success();
+  });
 }
 
 } // namespace

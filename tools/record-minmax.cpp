@@ -80,7 +80,7 @@ cl::opt<eval::Engine>
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),
                       clEnumValN(eval::Engine::Fast, "fast", "vector kernels, within small tolerances")));
 cl::opt<std::string>
-    statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+    statisticsFile("statistics", writes, cl::value_desc("FILE"), cl::cat(category),
                    cl::desc("Writes the ranges of all records, to be merged or summarised later; also --stats"));
 cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::init("1/1"), cl::cat(category),
                                cl::desc("Only the records of part N, from 1, of M parts"));
@@ -221,7 +221,7 @@ llvm::Error run() {
     else if (statistics->model != model)
       return makeError("--merge: the statistics are of another model");
     if (!statisticsFile.empty())
-      if (llvm::Error error = writeTextFile(statisticsFile, statistics->text()))
+      if (llvm::Error error = writeFile(statisticsFile, statistics->text()))
         return error;
     if (automatic && !output.empty()) {
       summaries = choose(imported, *statistics, *summaries);

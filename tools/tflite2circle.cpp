@@ -16,6 +16,8 @@ static cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --ve
 static int run() {
   if (input.empty() || output.empty())
     return tools::fail("needs INPUT.tflite and OUTPUT.circle; --help shows an example");
+  if (llvm::Error error = tools::checkFiles(input, output))
+    return tools::fail(std::move(error));
   if (llvm::Error error = tools::checkOutput(output, tools::FileKind::Circle))
     return tools::fail(std::move(error));
   PayloadStore store;

@@ -48,25 +48,26 @@ cl::opt<double>
                    "an effect"));
 cl::opt<double> limit("limit", cl::value_desc("ERROR"), cl::cat(category),
                       cl::desc("Exit status 2 where an output's --metric is more than that, as circle2circle --bisect asks"));
-cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(category),
+cl::opt<std::string> config("config", writes, cl::value_desc("FILE"), cl::cat(category),
                             cl::desc("With --bound: writes them for circle-quantizer --config"));
 cl::opt<unsigned> mostRuns("most_runs", cl::value_desc("N"), cl::init(200), cl::cat(category),
                            cl::desc("With --bound: measures at most so often (200)"));
 cl::opt<std::string> shardText("shard", cl::value_desc("N/M"), cl::init("1/1"), cl::cat(category),
                                cl::desc("Only the records of part N, from 1, of M parts, for --stats"));
-cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
+cl::opt<std::string> statisticsFile("statistics", writes, cl::value_desc("FILE"), cl::cat(category),
                                     cl::desc("Writes what was measured of these records, to be merged; also --stats"));
 cl::list<std::string> merge("merge", cl::value_desc("FILE,…"), cl::CommaSeparated, cl::cat(category),
                             cl::desc("Takes what was measured from these files instead of running the models"));
 cl::list<std::string> moreFiles(cl::Positional, cl::desc("[more of --merge]"), cl::cat(category));
 cl::opt<bool> byScope("by_scope", cl::cat(category), cl::desc("A line a scope of names"));
-cl::opt<std::string> json("json", cl::value_desc("FILE"), cl::cat(category), cl::desc("Writes everything as JSON"));
+cl::opt<std::string> json("json", writes, cl::value_desc("FILE"), cl::cat(category),
+                          cl::desc("Writes everything as JSON"));
 cl::opt<bool> dot("dump_dot_graph", cl::cat(ones),
                   cl::desc("Writes FILE.dot beside each file, a picture of subgraph 0"));
-cl::opt<std::string> mpeir("mpeir_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MPEIR"));
-cl::opt<std::string> mse("mse_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MSE"));
-cl::opt<std::string> tae("tae_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes TAE"));
-cl::opt<std::string> srmse("srmse_output", cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes SRMSE"));
+cl::opt<std::string> mpeir("mpeir_output", writes, cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MPEIR"));
+cl::opt<std::string> mse("mse_output", writes, cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes MSE"));
+cl::opt<std::string> tae("tae_output", writes, cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes TAE"));
+cl::opt<std::string> srmse("srmse_output", writes, cl::value_desc("FILE"), cl::cat(ones), cl::desc("Writes SRMSE"));
 cl::opt<unsigned> batch("batch_size", cl::cat(ones), cl::desc("Accepted; a record is a record"));
 cl::alias batchToo("b", cl::aliasopt(batch), cl::desc("The same"), cl::cat(ones));
 cl::opt<eval::Engine>
@@ -146,7 +147,7 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
                                  found->layers.size(), blamed.size(), found->runs);
   for (const Operator *op : found->layers)
     llvm::outs() << "  " << op->opName() << " " << printable(op->result()->name, 200) << '\n';
-  return config.empty() ? llvm::Error::success() : writeTextFile(config, floatConfig(found->layers));
+  return config.empty() ? llvm::Error::success() : writeFile(config, floatConfig(found->layers));
 }
 
 llvm::Expected<std::string> fingerprintOf(Model &model) {
@@ -252,7 +253,7 @@ llvm::Expected<bool> compare(const ErrorMetric &metric) {
   if (!part)
     return part.takeError();
   if (!statisticsFile.empty())
-    if (llvm::Error error = writeTextFile(statisticsFile, part->text()))
+    if (llvm::Error error = writeFile(statisticsFile, part->text()))
       return error;
   auto rows = run->rows();
   ErrorReport report{*models->source.model,

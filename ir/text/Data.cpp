@@ -1,5 +1,7 @@
 #include "ir/text/Data.h"
 
+#include "schema/RunFiles.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,6 +84,10 @@ void DataWriter::bytes(llvm::raw_ostream &os, const Payload &payload) {
 }
 
 void DataWriter::open() {
+  if (StringRef why = refusedOutput(options.dataFile); !why.empty()) {
+    error = why.str();
+    return;
+  }
   if (int code = file.open(options.dataFile)) {
     error = llvm::sys::StrError(code);
     return;
