@@ -17,6 +17,7 @@
  * docs/reading-origins.md shows a program, docs/origin-map.md says what the words mean. What is meant for you is named
  * origo_…; origo__… is not. */
 
+#include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -431,8 +432,34 @@ static inline origo_term origo__term(origo__column *in, uint32_t row) {
   return term;
 }
 
+/* A number as JSON has it: strtod reads what the program's locale has chosen in the place of the point. */
+static inline double origo__double(const char *text, const char **end) {
+  char copy[220];
+  const char *point = localeconv()->decimal_point;
+  size_t length = strspn(text, "+-.0123456789eE"), head = strcspn(text, "."), tail, width = strlen(point);
+  double number;
+  char *stop;
+  *end = text;
+  if (length > 200 || width > 16)
+    return 0;
+  if (head > length)
+    head = length;
+  tail = length > head ? length - head - 1 : 0;
+  memcpy(copy, text, head);
+  if (length > head)
+    memcpy(copy + head, point, width);
+  else
+    width = 0;
+  memcpy(copy + head + width, text + head + 1, tail);
+  copy[head + width + tail] = 0;
+  number = strtod(copy, &stop);
+  /* Where it ended in the text, in which the point is one character. */
+  *end = text + (stop - copy) - (width && (size_t)(stop - copy) > head ? width - 1 : 0);
+  return number;
+}
+
 static inline int origo__source_term(const char **at, const char *key, origo_term *term) {
-  char *end;
+  const char *end;
   size_t length = strlen(key);
   if (strncmp(*at, key, length))
     return 0;
@@ -443,7 +470,7 @@ static inline int origo__source_term(const char **at, const char *key, origo_ter
   }
   if (**at != '-' && (**at < '0' || **at > '9'))
     return 0;
-  term->number = strtod(*at, &end);
+  term->number = origo__double(*at, &end);
   term->kind = memchr(*at, '.', (size_t)(end - *at)) || memchr(*at, 'e', (size_t)(end - *at)) ? ORIGO_NUMBER : ORIGO_SOURCE;
   if (term->kind == ORIGO_SOURCE) {
     if (end == *at || term->number < 0 || term->number > UINT32_MAX)

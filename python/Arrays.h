@@ -2,6 +2,7 @@
 
 #include "eval/Session.h"
 #include "ir/Error.h"
+#include "origin/CLocale.h"
 #include "quantize/Records.h"
 
 #include <pybind11/numpy.h>

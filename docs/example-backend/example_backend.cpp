@@ -5,6 +5,7 @@
 #include "origin/OriginReader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -327,9 +328,9 @@ static std::string tensors(const Graph &graph, const OriginMap &map) {
         std::memcpy(&value, bytes->data() + k * sizeof value, sizeof value);
         if (!std::isfinite(value))
           refuse("tensor " + number(i) + " holds what is no number");
-        char text[32];
-        std::snprintf(text, sizeof text, "%s%af", k == 0 ? "" : k % 8 ? ", " : ",\n  ", static_cast<double>(value));
-        code += text;
+        char text[32]; // not by printf, which writes a comma where the locale has one
+        char *end = std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::hex).ptr;
+        code += std::string(k == 0 ? "" : k % 8 ? ", " : ",\n  ") + (std::signbit(value) ? "-0x" : "0x") + std::string(text, end) + "f";
       }
       code += "}";
     }

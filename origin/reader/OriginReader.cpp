@@ -1,4 +1,5 @@
 #include "origin/OriginReader.h"
+#include "origin/CLocale.h"
 #include "origin/codec/OriginFile.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -100,6 +101,7 @@ struct OriginReader::Impl {
 };
 
 std::optional<OriginReader> OriginReader::open(const std::string &path, std::string &error) {
+  CLocale plain;
   auto file = openOriginFile(path, /*mapPath=*/"", /*acceptStale=*/false);
   if (!file) {
     error = llvm::toString(file.takeError());

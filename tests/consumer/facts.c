@@ -1,5 +1,7 @@
 #include "facts.h"
 
+#include <locale.h>
+
 int main(int argc, char **argv) {
   static char buffer[1 << 16];
   const char *path = argc > 1 ? argv[1] : NULL;
@@ -8,6 +10,7 @@ int main(int argc, char **argv) {
   origo_map map;
   origo_status status;
   int consistent;
+  setlocale(LC_ALL, ""); /* as programs do that speak to people */
   if (!bytes) {
     fprintf(stderr, "%s: cannot be read\n", path ? path : "");
     return 1;

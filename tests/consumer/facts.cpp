@@ -1,6 +1,7 @@
 // All facts of a map as lines, by the C++ reader. facts.h and json_facts.cpp print the same.
 #include "origin/OriginReader.h"
 
+#include <clocale>
 #include <cstdio>
 
 using namespace origo::origin;
@@ -125,6 +126,7 @@ static bool isConsistent(const OriginReader &reader) {
 }
 
 int main(int argc, char **argv) {
+  std::setlocale(LC_ALL, "");
   std::string error;
   auto reader = OriginReader::open(argc > 1 ? argv[1] : "", error);
   if (!reader) {

@@ -172,6 +172,29 @@ errors() {
   "$programs/hostile" "$to/full.circle" || fail "hostile: exit status $?"
 }
 
+# Programs that have chosen a locale read the same: in these a number ends with what is a comma elsewhere, and i has no I.
+locales() {
+  local out=$scratch/with.circle name program locale
+  "$root/tests/locales.sh" "$scratch/locales" || fail "no locales"
+  printf '%s\n' '#include "origin/origin_reader.h"' '#include <locale.h>' 'int main(void) {' \
+    '  const char text[] = "-1.25e-3,null", *end;' \
+    '  return !setlocale(LC_ALL, "") || origo__double(text, &end) != -1.25e-3 || *end != 44;' '}' >"$scratch/number.c"
+  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include/origo" "$scratch/number.c" -o "$scratch/number" || fail "number.c does not compile"
+  LOCPATH=$scratch/locales LC_ALL=de_DE.UTF-8 "$scratch/number" || fail "a fraction is read by the locale"
+  for name in resnet_preact while; do
+    "$prefix/bin/circle2circle" -O1 "$root/res/$name.origo" "$out" 2>/dev/null
+    for program in facts_c facts_c_as_cpp facts_cpp; do
+      facts $program "$out" "$scratch/plain"
+      for locale in de_DE tr_TR; do
+        LOCPATH=$scratch/locales LC_ALL=$locale.UTF-8 "$programs/$program" "$out" >"$scratch/local" || fail "$program of $name under $locale"
+        # What the program prints is its own.
+        sed -i -E 's/ number (-?[0-9]+),/ number \1./g' "$scratch/local"
+        same "$scratch/plain" "$scratch/local" "$program of $name under $locale"
+      done
+    done
+  done
+}
+
 # Installed pages link to what is installed.
 check_links() {
   local page target links=0
@@ -191,6 +214,7 @@ samples)
   check_links
   for file in "$root"/res/*.origo; do compare "$file"; done
   counts 4 0
+  locales
   errors
   ;;
 models)
