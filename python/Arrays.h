@@ -31,9 +31,10 @@ inline void take(llvm::Error error) {
   if (error)
     fail(std::move(error));
 }
-/// What takes long does not keep other threads of Python waiting.
+/// What takes long does not keep other threads of Python waiting, and numbers are those of C in any locale.
 template <class Work> auto unlocked(Work work) {
   py::gil_scoped_release release;
+  CLocale plain;
   return work();
 }
 

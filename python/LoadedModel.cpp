@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace origo::python {
@@ -61,32 +62,22 @@ std::string named(const std::string &path, llvm::StringRef step, Format format) 
   return (llvm::sys::path::stem(path) + "." + step + extensionOf(format)).str();
 }
 
-llvm::Error writeBytes(const std::string &path, llvm::ArrayRef<uint8_t> bytes, const MappedFile *from) {
-  IgnoreWriteSignals guard;
-  auto out = OutputFile::open(path);
-  if (!out)
-    return out.takeError();
-  (*out)->copy(bytes, from);
-  if (llvm::Error error = (*out)->finish())
-    return error;
-  return OutputFile::commit({out->get()});
-}
-
 } // namespace
 
 llvm::Expected<ModelPtr> LoadedModel::adopt(const std::string &path, const std::string &name) {
   auto model = std::make_shared<LoadedModel>();
-  auto opened = origin::openOriginFile(path, {}, /*acceptStale=*/false);
+  struct stat status;
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || ::fstat(fd, &status) != 0)
+    return inFile(path, makeError(std::strerror(errno)));
+  auto mapped = MappedFile::adopt(std::make_shared<FileDescriptor>(fd), 0, status.st_size, name);
+  if (!mapped)
+    return mapped.takeError();
+  auto opened = origin::openOriginFile((*mapped)->bytes(), path, {}, /*acceptStale=*/false);
   if (!opened)
     return renamed(path, name, opened.takeError());
   if (!opened->model)
     return inFile(name, makeError("is a side file; its model is needed"));
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return inFile(path, makeError(std::strerror(errno)));
-  auto mapped = MappedFile::adopt(std::make_shared<FileDescriptor>(fd), 0, opened->model->bytes().size(), name);
-  if (!mapped)
-    return mapped.takeError();
   model->file = std::move(*mapped);
   model->tables = std::move(opened->model);
   if (opened->map)
@@ -129,7 +120,7 @@ llvm::Expected<ModelPtr> LoadedModel::fromBytes(llvm::StringRef bytes, const std
   if (llvm::Error error = folder.error())
     return error;
   std::string path = folder / "model";
-  if (llvm::Error error = writeBytes(path, llvm::arrayRefFromStringRef(bytes), nullptr))
+  if (llvm::Error error = writeFile(path, bytes))
     return error;
   auto model = adopt(path, name);
   if (!model)

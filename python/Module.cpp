@@ -2,13 +2,16 @@
 #include "python/LoadedModel.h"
 
 #include "eval/EvalError.h"
+#include "export/Writer.h"
 #include "quantize/Reader.h"
 #include "report/errors/Errors.h"
+#include "schema/InputFile.h"
 #include "steps/Errors.h"
 #include "steps/Files.h"
 #include "steps/Related.h"
 
 #include <mutex>
+#include <unistd.h>
 
 /// The module origo._native: plain values in and out. What it looks like to people is written in Python, in python/origo/.
 namespace origo::python {
@@ -82,13 +85,14 @@ public:
     std::vector<eval::TensorRef> refs;
     for (size_t i = 0; i < ports.size(); ++i)
       refs.push_back(given.emplace_back(ports[i], values[i]).ref);
+    Own &own = ours();
     auto results = unlocked([&] {
-      std::unique_lock lock(mutex, std::defer_lock);
+      std::unique_lock lock(own.mutex, std::defer_lock);
       eval::RunOptions options;
       options.signature = signature;
       if (!fresh) {
         lock.lock();
-        options.state = &state;
+        options.state = &own.state;
       }
       auto outputs = session->run(refs, options);
       if (!outputs)
@@ -102,16 +106,33 @@ public:
   }
 
   void reset() {
-    std::lock_guard lock(mutex);
-    state.reset();
+    Own &own = ours();
+    std::lock_guard lock(own.mutex);
+    own.state.reset();
   }
 
 private:
+  struct Own {
+    eval::State state;
+    std::mutex mutex; ///< of the state
+    pid_t process = ::getpid();
+  };
+  /// With Python's lock. In a process that was forked off nobody will open what another thread had closed, nor finish what it
+  /// was at: that is left where it lies.
+  Own &ours() {
+    if (own->process != ::getpid()) {
+      if (own->mutex.try_lock())
+        own->mutex.unlock(), own->process = ::getpid();
+      else
+        (void)own.release(), own = std::make_unique<Own>();
+    }
+    return *own;
+  }
+
   ModelPtr model;
   Imported imported;
   std::optional<eval::Session> session;
-  std::mutex mutex; ///< of the state
-  eval::State state;
+  std::unique_ptr<Own> own = std::make_unique<Own>();
 };
 
 /// All operators and constants of a model; constants share its mapping.
@@ -309,6 +330,12 @@ py::str page(const LoadedModel &model, const LoadedModel *source, std::vector<st
   return textOf(unlocked([&] { return take(model.page(std::move(request), source)); }));
 }
 
+/// There is none but what the module itself hands out: another one would be memory that nothing was put into.
+PyObject *refuseNew(PyTypeObject *type, PyObject *, PyObject *) {
+  PyErr_Format(PyExc_TypeError, "%s is made by the functions of origo only", type->tp_name);
+  return nullptr;
+}
+
 py::list texts(const std::vector<std::string> &lines) {
   py::list list;
   for (const std::string &line : lines)
@@ -324,6 +351,7 @@ PYBIND11_MODULE(_native, module) {
   using pybind11::arg;
   module.attr("version") = ORIGO_VERSION;
   registerFailure();
+  origo::copyInputs();
 
   py::class_<LoadedModel, ModelPtr>(module, "Model")
       .def_property_readonly("path", [](const LoadedModel &m) { return textOf(m.path()); })
@@ -346,8 +374,12 @@ PYBIND11_MODULE(_native, module) {
       .def("statistics", &statisticsOf, arg("data"))
       .def("errors", &errorsOf, arg("source"), arg("data"), arg("effects"))
       .def("map_json", [](const LoadedModel &m) { return textOf(unlocked([&] { return take(m.mapJson()); })); })
-      .def("where", [](const LoadedModel &m, const std::string &what) { return textOf(take(m.where(what))); }, arg("what"))
-      .def("come_from", [](const LoadedModel &m, const std::string &what) { return textOf(take(m.from(what))); }, arg("what"))
+      .def("where", [](const LoadedModel &m, const std::string &what) {
+        return textOf(unlocked([&] { return take(m.where(what)); }));
+      }, arg("what"))
+      .def("come_from", [](const LoadedModel &m, const std::string &what) {
+        return textOf(unlocked([&] { return take(m.from(what)); }));
+      }, arg("what"))
       .def("check", [](const LoadedModel &m, const LoadedModel *source) {
         return texts(unlocked([&] { return take(m.check(source)); }));
       }, arg("source").none(true))
@@ -357,17 +389,24 @@ PYBIND11_MODULE(_native, module) {
 
   py::class_<origo::quantize::Statistics, StatisticsPtr>(module, "Statistics")
       .def("arrays", &statisticsArrays)
-      .def("text", [](const origo::quantize::Statistics &s) { return textOf(s.text()); });
+      .def("text", [](const origo::quantize::Statistics &s) { return textOf(unlocked([&] { return s.text(); })); });
 
   py::class_<NativeSession>(module, "Session")
-      .def(py::init<ModelPtr, const std::string &, unsigned, const std::string &>(), arg("model"), arg("engine"),
-           arg("threads"), arg("signature"))
       .def("signatures", &NativeSession::signatures)
       .def("inputs", &NativeSession::inputs, arg("signature"))
       .def("outputs", &NativeSession::outputs, arg("signature"))
       .def("run", &NativeSession::run, arg("signature"), arg("values"), arg("fresh"))
       .def("reset", &NativeSession::reset);
 
+  for (const char *name : {"Model", "Statistics", "Session"})
+    reinterpret_cast<PyTypeObject *>(module.attr(name).ptr())->tp_new = refuseNew;
+
+  module.def("session", [](ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature) {
+    return std::make_unique<NativeSession>(std::move(model), engine, threads, signature);
+  }, arg("model"), arg("engine"), arg("threads"), arg("signature"));
+  module.def("write_file", [](const std::string &path, const std::string &text) {
+    unlocked([&] { take(origo::writeFile(path, text)); });
+  }, arg("path"), arg("text"));
   module.def("set_reader", &origo::quantize::Reader::setProgram, arg("path"));
   module.def("load", [](const std::string &path, const std::string &map) {
     return unlocked([&] { return take(LoadedModel::open(path, map)); });
@@ -377,6 +416,7 @@ PYBIND11_MODULE(_native, module) {
     return unlocked([&] { return take(LoadedModel::fromBytes({text.data(), text.size()}, name)); });
   }, arg("bytes"), arg("name"));
   module.def("parse_statistics", [](const std::string &text) {
-    return std::make_shared<origo::quantize::Statistics>(take(origo::quantize::Statistics::parse(text)));
+    return std::make_shared<origo::quantize::Statistics>(
+        unlocked([&] { return take(origo::quantize::Statistics::parse(text)); }));
   }, arg("text"));
 }

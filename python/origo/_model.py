@@ -94,8 +94,8 @@ class Page:
         self.html = html
 
     def save(self, path: Path) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html)
+        """Writes the file, whole or not at all."""
+        _native.write_file(os.fspath(path), self.html)
 
     def _repr_html_(self) -> str:
         return (
@@ -124,9 +124,8 @@ class Statistics:
         self.high: NDArray[np.float32] = high
 
     def save(self, path: Path) -> None:
-        """Writes what `record-minmax --stats` writes."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._statistics.text())
+        """Writes what `record-minmax --stats` writes, whole or not at all."""
+        _native.write_file(os.fspath(path), self._statistics.text())
 
     @staticmethod
     def load(path: Path) -> "Statistics":
@@ -300,7 +299,7 @@ class Model:
 
     def session(self, *, engine: str = "fast", threads: int = 1, signature: str = "") -> Session:
         """Compiles it. `engine`: "fast", or "reference", the semantics bit for bit. `threads`: 0 for one a processor."""
-        return Session(_native.Session(self._native, engine, threads, signature), signature)
+        return Session(_native.session(self._native, engine, threads, signature), signature)
 
     def run(self, *arrays: Any, **named: Any) -> Dict[str, NDArray[Any]]:
         """Runs it once, on one thread, as if it were for the first time: see Session."""

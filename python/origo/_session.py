@@ -55,15 +55,20 @@ class Signature:
     def __call__(self, *arrays: Any, **named: Any) -> Dict[str, NDArray[Any]]:
         """Runs it on arrays in the order of its inputs, or by their names; the outputs by theirs.
 
-        Where two outputs share a name, or one has none, its number stands for it.
+        Where two outputs share a name, or one has none, its number stands for it; behind a # where another is called so.
         """
         return self._run(arrays, named, False)
 
     def _run(self, arrays: Tuple[Any, ...], named: Mapping[str, Any], fresh: bool) -> Dict[str, NDArray[Any]]:
         outputs: Dict[str, NDArray[Any]] = {}
-        values = order(self.inputs, arrays, named)
-        for index, (name, array) in enumerate(self._session.run(self.name, values, fresh)):
-            outputs[name if name and name not in outputs else str(index)] = array
+        results = self._session.run(self.name, order(self.inputs, arrays, named), fresh)
+        names = {name for name, _ in results}
+        for index, (name, array) in enumerate(results):
+            if not name or name in outputs:
+                name = str(index)
+                while name in names or name in outputs:
+                    name = "#" + name
+            outputs[name] = array
         return outputs
 
     def __repr__(self) -> str:
