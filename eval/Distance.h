@@ -13,8 +13,7 @@ inline llvm::ArrayRef<float> floatsIn(const OwnedTensor &tensor) {
 }
 
 /// How far two results are from each other: in parts of the range for floats, in steps for integers of 8 bits. All
-/// others are to be the same, or infinitely far. What is too small for a normal float counts as 0. What is NaN in `a`,
-/// the reference, may be the lower bound of a clamp in `b`, as docs/speed.md says.
+/// others are to be the same, or infinitely far. What is too small for a normal float counts as 0.
 inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (a.type != b.type || a.shape != b.shape || a.bytes.size() != b.bytes.size())
@@ -30,8 +29,7 @@ inline double distance(const OwnedTensor &a, const OwnedTensor &b) {
         high = std::max<double>(high, v);
       }
     for (size_t i = 0; i < x.size(); ++i) {
-      bool isBound = y[i] == -infinity || y[i] == 0 || y[i] == -1;
-      bool same = x[i] == y[i] || (std::isnan(x[i]) && (std::isnan(y[i]) || isBound));
+      bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
       double off = same ? 0 : std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i])) / (high - low);
       worst = std::isnan(off) ? infinity : std::max(worst, off);
     }

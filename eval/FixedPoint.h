@@ -80,11 +80,18 @@ inline int32_t multiply(int32_t x, Multiplier by) {
   return roundingDivideByPOT(saturatingRoundingDoublingHighMul(shifted, by.mantissa), right);
 }
 
-/// The same with one rounding at the end instead of two: what the runtime computes CONV_2D with scales for each channel
+/// The same with one rounding at the end instead of two: what the runtime computes CONV_2D of int8 and FULLY_CONNECTED
 /// by, and nothing else.
 inline int32_t multiplyRoundingOnce(int32_t x, Multiplier by) {
   int shift = 31 - by.shift;
   return static_cast<int32_t>((static_cast<int64_t>(x) * by.mantissa + (int64_t(1) << (shift - 1))) >> shift);
+}
+
+/// Of sums of 64 bits, halves away from zero: FULLY_CONNECTED of 16 bits.
+inline int32_t multiplyRoundingOnce(int64_t x, Multiplier by) {
+  double real = std::round(static_cast<double>(x) * std::ldexp(static_cast<double>(by.mantissa), by.shift - 31));
+  return static_cast<int32_t>(
+      std::clamp<double>(real, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
 /// The same for sums of 48 bits (16 bit activations), with 16 bits of the mantissa. Factors are below 2^15.

@@ -410,14 +410,68 @@ void agreeOnAllNumbers(const std::string &constants, const std::string &op, size
 }
 
 TEST(FastOperators, NumbersThatAreNone) {
-  for (const char *op : {"EXP", "LOG", "RSQRT", "TANH", "SIN", "COS", "SQRT", "ABS", "CEIL", "FLOOR", "ROUND", "NEG", "SQUARE",
-                         "LOGISTIC", "ELU"})
+  for (const char *op : {"EXP",  "LOG",   "RSQRT",        "TANH",        "SIN",        "COS",       "SQRT", "ABS",
+                         "CEIL", "FLOOR", "ROUND",        "NEG",         "SQUARE",     "LOGISTIC",  "ELU",  "SIGN",
+                         "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "HARD_SWISH", "LEAKY_RELU"})
     agreeOnAllNumbers("%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, 88.8, "
                       "-88, 1e4, 20, -20]",
                       std::string("%y: f32 = ") + op + "(%x)", 19, 1e-7f);
   agreeOnAllNumbers("%x: f32[11,1] = const [inf, -inf, nan, 0, -0, -1, 2, -2.5, 1e-40, -1e30, 0.5]\n"
                     "%y: f32[1,13] = const [0, 1, 2, 3, -1, -2, -3, 0.5, -2.5, inf, -inf, nan, 16777217]",
                     "%z: f32 = POW(%x, %y)", 143, 1e-37f);
+}
+
+/// What becomes of NaN is the reference's: a clamp keeps it, a largest number passes over it.
+TEST(FastOperators, NaNThroughClamps) {
+  auto agreeOn = [](int depth, const std::string &constants, const std::string &op) {
+    std::string d = std::to_string(depth);
+    std::string text = modelOf({"%x: f32[2,6,6," + d + "]", replaced(constants, "$D", d), op});
+    auto model = parse(text);
+    ASSERT_TRUE(model) << text;
+    auto reference = compile(*model), fast = compile(*model, fastOptions());
+    ASSERT_TRUE(reference && fast) << text;
+    std::vector<float> x = ramp(static_cast<size_t>(2 * 6 * 6 * depth));
+    for (size_t at : {size_t(0), size_t(1), x.size() / 3, x.size() - 1})
+      x[at] = at % 2 ? -std::nanf("") : std::nanf("");
+    TensorRef input = floats({2, 6, 6, depth}, x);
+    auto expected = runFloats(*reference, input), actual = runFloats(*fast, input);
+    ASSERT_EQ(expected.size(), actual.size()) << text;
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (std::isnan(expected[i]))
+        ASSERT_TRUE(std::isnan(actual[i])) << text << i << ": " << actual[i];
+      else
+        ASSERT_NEAR(expected[i], actual[i], 1e-5) << text << i;
+  };
+  for (std::string activation : {"NONE", "RELU", "RELU6", "RELU_N1_TO_1"})
+    for (int depth : {1, 3, 8, 16, 40}) {
+      std::string fused = "fused_activation_function=" + activation;
+      for (const char *op : {"ADD", "SUB", "MUL", "DIV"})
+        agreeOn(depth, "%k: f32[$D] = const splat 0.5", std::string("%y: f32 = ") + op + "(%x, %k) {" + fused + "}");
+      for (const char *op : {"MAX_POOL_2D", "AVERAGE_POOL_2D"})
+        for (const char *size : {"2", "3"})
+          agreeOn(depth, "",
+                  std::string("%y: f32 = ") + op + "(%x) {padding=SAME, stride_w=1, stride_h=1, filter_width=" + size +
+                      ", filter_height=" + size + ", " + fused + "}");
+      for (const char *size : {"1", "3"}) {
+        std::string where = "{padding=SAME, stride_w=1, stride_h=1, ";
+        std::string shape = std::string(size) + "," + size;
+        agreeOn(depth, "%w: f32[7," + shape + ",$D] = const seed 1 uniform -1 1\n%b: f32[7] = const splat 0.25",
+                "%y: f32 = CONV_2D(%x, %w, %b) " + where + fused + "}");
+        agreeOn(depth, "%w: f32[40," + shape + ",$D] = const seed 1 uniform -1 1\n%b: f32[40] = const splat 0.25",
+                "%y: f32 = CONV_2D(%x, %w, %b) " + where + fused + "}");
+        agreeOn(depth, "%w: f32[1," + shape + ",$D] = const seed 1 uniform -1 1\n%b: f32[$D] = const splat 0.25",
+                "%y: f32 = DEPTHWISE_CONV_2D(%x, %w, %b) " + where + "depth_multiplier=1, " + fused + "}");
+        agreeOn(depth, "%o: i32[4] = const [2,6,6,5]\n%w: f32[5," + shape + ",$D] = const seed 1 uniform -1 1",
+                "%y: f32 = TRANSPOSE_CONV(%o, %w, %x) " + where + fused + "}");
+      }
+      agreeOn(depth, "%w: f32[9,$D] = const seed 1 uniform -1 1\n%b: f32[9] = const splat 0.25",
+              "%y: f32 = FULLY_CONNECTED(%x, %w, %b) {keep_num_dims=true, " + fused + "}");
+      agreeOn(depth, "%w: i8[9,$D] q{scale=0.01, zero_point=0} = const seed 1 uniform -127 127",
+              "%y: f32 = FULLY_CONNECTED(%x, %w) {keep_num_dims=true, " + fused + "}");
+    }
+  for (int axis : {1, 3})
+    for (const char *op : {"REDUCE_MAX", "REDUCE_MIN", "SUM", "MEAN"})
+      agreeOn(16, "%a: i32[1] = const [" + std::to_string(axis) + "]", std::string("%y: f32 = ") + op + "(%x, %a)");
 }
 
 TEST(FastOperators, ChoicesAndComparisons) {
@@ -579,6 +633,27 @@ TEST(FastOperators, PositionOfTheLargest) {
                  std::string("%y: ") + index +
                      " = ARG_MAX(%x, %a) {output_type=" + (index == llvm::StringRef("i32") ? "INT32" : "INT64") + "}"},
                 0);
+  // NaN is passed over, along rows and across them.
+  const std::string rows = "const [nan, 1, 3, 2, 1, nan, 0, 5, nan, nan, nan, nan, 5, 5, nan, -1]";
+  for (auto [shape, axis, places] :
+       {std::tuple("[4,4]", "1", "2 3 0 0"), std::tuple("[1,16]", "1", "7"), std::tuple("[4,4]", "0", "3 3 0 1"),
+        std::tuple("[2,2,4]", "1", "1 0 0 1 1 1 0 1")}) {
+    auto model =
+        parse(modelOf({"", std::string("%x: f32") + shape + " = " + rows + "\n%a: i32[] = const [" + axis + "]",
+                       "%y: i32 = ARG_MAX(%x, %a) {output_type=INT32}"}));
+    ASSERT_TRUE(model);
+    for (const CompileOptions &options : {CompileOptions(), fastOptions()}) {
+      auto session = compile(*model, options);
+      ASSERT_TRUE(static_cast<bool>(session)) << llvm::toString(session.takeError());
+      auto results = session->run(llvm::ArrayRef<TensorRef>());
+      ASSERT_TRUE(static_cast<bool>(results)) << llvm::toString(results.takeError());
+      std::string found;
+      const auto &bytes = results->front().tensor.bytes;
+      for (size_t i = 0; i < bytes.size(); i += 4)
+        found += (i ? " " : "") + std::to_string(bytes[i]);
+      EXPECT_EQ(found, places) << shape << axis;
+    }
+  }
 }
 
 TEST(FastOperators, TransposedConvolutionOfAnyBatch) {

@@ -193,7 +193,13 @@ TEST_F(InferenceTest, Reshape) {
   EXPECT_EQ(infer(reshape({-1, 6}, {-1, 3})), "f32[?,3]");
   EXPECT_EQ(infer(reshape({1, 1}, {})), "f32[]");
   EXPECT_EQ(infer(reshape({1}, {0})), "error") << "means a scalar only as an option";
-  EXPECT_EQ(infer(reshape({0, 6}, {0, -1})), "f32[0,0]");
+  EXPECT_EQ(infer(reshape({0, 6}, {0, -1})), "f32[0,6]") << "beside a 0, what the sizes above it leave";
+  EXPECT_EQ(infer(reshape({2, 0}, {0, -1})), "f32[0,2]");
+  EXPECT_EQ(infer(reshape({0, 4}, {-1, 0})), "f32[4,0]");
+  EXPECT_EQ(infer(reshape({0}, {5, 0, -1})), "f32[5,0,0]");
+  EXPECT_EQ(infer(reshape({2, 0}, {3, -1})), "f32[3,0]");
+  EXPECT_EQ(infer(reshape({-1, 6}, {0, -1})), "f32[0,?]");
+  EXPECT_EQ(infer(reshape({0, big, big, big}, {0, -1})), "error");
   EXPECT_EQ(infer(reshape({2, 6}, {5, -1})), "error");
   EXPECT_EQ(infer(reshape({2, 6}, {-1, -1})), "error");
   EXPECT_EQ(infer(reshape({2, 6}, {-2, -6})), "error");
@@ -382,6 +388,7 @@ TEST_F(InferenceTest, GatherAndScatter) {
   EXPECT_EQ(infer(oneHot), "f32[7,7,2]");
   EXPECT_EQ(infer(g.op(Op::TOPK_V2, {g.tensor({3, 9}), g.scalar(4)}, 2)), "f32[3,4] i32[3,4]");
   EXPECT_EQ(infer(g.op(Op::TOPK_V2, {g.tensor({3, 9}), g.scalar(10)}, 2)), "error");
+  EXPECT_EQ(infer(g.op(Op::TOPK_V2, {g.tensor({3, 9}), g.scalar(-2)}, 2)), "f32[3,0] i32[3,0]");
   EXPECT_EQ(infer(g.op(Op::TOPK_V2, {g.tensor({}), g.scalar(1)}, 2)), "error");
 }
 

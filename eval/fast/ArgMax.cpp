@@ -1,6 +1,6 @@
 #include "eval/fast/Fast.h"
 
-/// ARG_MAX; the first of several.
+/// ARG_MAX; the first of several, and NaN passed over.
 namespace origo::eval {
 
 namespace {
@@ -13,14 +13,16 @@ template <class T, class Index> std::unique_ptr<FastKernel> largest(int64_t axis
     auto along = static_cast<size_t>(axis < 0 ? axis + rank : axis);
     int64_t outer = product(in[0]->shape, 0, along), length = in[0]->shape[along];
     int64_t inner = product(in[0]->shape, along + 1, in[0]->shape.size());
-    for (int64_t row = 0; row < outer && inner == 1; ++row, x += length)
-      y[row] = static_cast<Index>(std::max_element(x, x + length) - x);
+    for (int64_t row = 0; row < outer && inner == 1; ++row, x += length) {
+      const T *first = std::find_if(x, x + length, [](T number) { return number == number; });
+      y[row] = first == x + length ? 0 : static_cast<Index>(std::max_element(first, x + length) - x);
+    }
     for (int64_t row = 0; row < outer && inner > 1; ++row, x += length * inner)
       for (int64_t k = 0; k < inner; ++k) {
         int64_t best = k;
         T top = x[k];
         for (int64_t i = k + inner; i < length * inner; i += inner)
-          if (x[i] > top) {
+          if (x[i] > top || (top != top && x[i] == x[i])) {
             top = x[i];
             best = i;
           }

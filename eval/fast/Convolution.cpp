@@ -45,6 +45,8 @@ std::unique_ptr<FastKernel> convFloat(const FastSite &site, const Conv &conv) {
     return own;
   if (auto own = conv.depthwise ? floatDepthwise(conv, *range) : floatConvolution(conv, *range))
     return own;
+  if (!isFinite(conv.filter) || !isFinite(conv.bias))
+    return nullptr;
   return convolution<float>(
       createConv<float, float>(xnn_create_convolution2d_nhwc_f32, conv, *range, std::tuple<>(), std::tuple<>()), conv,
       xnn_setup_convolution2d_nhwc_f32);
@@ -195,7 +197,7 @@ std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
                    h, dataOf<T>(x), dataOf<T>(*out[0]), threads);
     });
   };
-  if (filter->type != in.type)
+  if (filter->type != in.type || !isFinite(filter) || !isFinite(bias))
     return nullptr;
   if (in.type == TensorType::FLOAT32)
     if (auto range = clampRange<float>(options.fused_activation_function(), out))

@@ -128,8 +128,7 @@ template <class T, int Lanes> struct Vectors {
       convert(real, whole);
       real *= scale;
     }
-    real = real > bounds.low ? real : bounds.low;
-    real = real < bounds.high ? real : bounds.high;
+    clamp(real, bounds.low, bounds.high);
     if constexpr (isFloat<T>) {
       std::memcpy(to, &real, sizeof real);
     } else {

@@ -120,8 +120,7 @@ template <class V, int Rows, int Wide>
 #pragma GCC unroll 2
     for (int v = 0; v < Wide; ++v) {
       V sum = sums[r][v];
-      sum = sum > low ? sum : low;
-      sum = sum < high ? sum : high;
+      clamp(sum, low, high);
       if (Wide > 1 || job.resultDepth >= lanes)
         store(results[v] + to[r], sum);
       else

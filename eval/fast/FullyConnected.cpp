@@ -74,11 +74,12 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
     auto range = clampRange<float>(activation, out);
     if (auto own = range ? ownKernel(*weights, bias, in, out, *range) : nullptr)
       return own;
-    return range ? rows<float>(createXnn(xnn_create_fully_connected_nc_f32, depth, units, depth, units,
-                                         dataOf<float>(*weights), bias ? dataOf<float>(*bias) : nullptr, range->first,
-                                         range->second, 0u),
-                               rowLength, xnn_setup_fully_connected_nc_f32)
-                 : nullptr;
+    return range && isFinite(weights) && isFinite(bias)
+               ? rows<float>(createXnn(xnn_create_fully_connected_nc_f32, depth, units, depth, units,
+                                       dataOf<float>(*weights), bias ? dataOf<float>(*bias) : nullptr, range->first,
+                                       range->second, 0u),
+                             rowLength, xnn_setup_fully_connected_nc_f32)
+               : nullptr;
   }
   if (!isPerTensor(in) || !isPerTensor(out) || !weights->quantization ||
       weights->quantization->details != Quantization::Details::None || !rescales(in, *weights, out))

@@ -14,7 +14,8 @@ public:
   HybridConvolution(const FastSite &site, const Conv &conv, std::pair<float, float> range)
       : clamp(range), depth(static_cast<int32_t>(conv.groups * conv.groupIn)),
         channels(static_cast<int64_t>(conv.groups * conv.groupOut)), height(conv.filter->dim(1)),
-        width(conv.filter->dim(2)), padding(conv.padding), asymmetric(conv.depthwise || conv.filter->perChannel()) {
+        width(conv.filter->dim(2)), padding(conv.padding),
+        asymmetric(convolvesAsymmetrically(conv.depthwise, *conv.filter)) {
     if ((bytes = hybridProducts(conv, range)))
       return;
     for (int64_t c = 0; c < channels; ++c)

@@ -105,8 +105,8 @@ std::unique_ptr<FastKernel> hybrid(const FastSite &site) {
     llvm::consumeError(blocks.takeError());
     return nullptr;
   }
-  // As the reference kernel: beside weights of 4 bits with no scales for blocks the option is ignored.
-  bool asymmetric = options.asymmetric_quantize_inputs() && (!blocks->empty() || weights->type != TensorType::INT4);
+  // As the reference kernel: scales for blocks and, without them, weights of 4 bits leave no choice.
+  bool asymmetric = !blocks->empty() || (options.asymmetric_quantize_inputs() && weights->type != TensorType::INT4);
   return std::make_unique<HybridFullyConnected>(*weights, asymmetric, *range, std::move(*blocks));
 }
 

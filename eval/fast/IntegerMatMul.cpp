@@ -23,6 +23,7 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
   if (!scales)
     return nullptr;
   scales->roundOnce = !std::is_same_v<T, uint8_t>;
+  scales->narrowWhereFits = !site.has(2) && options.quantized_bias_type() == TensorType::FLOAT32;
   auto pack = [units, depth](PackedMatrix &matrix, const auto &elements) {
     matrix.pack(units, 1, depth, [&](int64_t unit, int64_t, int64_t k) {
       return static_cast<int8_t>(elements[unit * depth + k] - packedOffset<W>);
@@ -51,8 +52,7 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
           for (int64_t unit = first; unit < std::min(first + PackedMatrix::width, units); ++unit) {
             Sum sum = wrappingSub<Sum>(sums[static_cast<size_t>(unit - first)], zeros[row]);
             sum = added ? wrappingAdd<Sum>(sum, added[unit]) : sum;
-            // As the reference kernel: sums of 64 bits are scaled as if they had 32.
-            y[row * units + unit] = scales.template scaled<Out>(static_cast<int32_t>(sum), unit);
+            y[row * units + unit] = scales.template scaled<Out>(sum, unit);
           }
         });
     return true;
@@ -166,7 +166,9 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
     return fullyConnected<uint8_t, uint8_t, uint8_t, int32_t, int32_t>(site);
   if (x != TensorType::INT16 || weights != TensorType::INT8 || out != x)
     return nullptr;
-  if (site.has(2) && site.type(2) == TensorType::INT32)
+  // As the reference kernel: without a bias the option says which type it would have.
+  if (site.has(2) ? site.type(2) == TensorType::INT32
+                  : site.options<circle::FullyConnectedOptions>().quantized_bias_type() == TensorType::INT32)
     return fullyConnected<int16_t, int8_t, int16_t, int32_t, int32_t>(site);
   return fullyConnected<int16_t, int8_t, int16_t, int64_t, int64_t>(site);
 }

@@ -2,6 +2,7 @@
 #include "eval/fast/Processor.h"
 #include "eval/fast/Reduce.h"
 #include "eval/fast/VectorMath.h"
+#include "eval/fast/Vectors.h"
 #include "eval/fast/Zip.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
@@ -27,14 +28,14 @@ FUNCTION(Log, logf(x))
 FUNCTION(Logistic, 1 / (1 + exponential(x < -87 ? 87 : x > 87 ? -87 : -x)))
 FUNCTION(Negative, -x)
 FUNCTION(ReciprocalRoot, 1.f / std::sqrt(x))
-// What is no number becomes the lower bound.
-FUNCTION(Relu, x > 0 ? x : 0.f)
-FUNCTION(Relu0To1, x > 0 ? x < 1 ? x : 1.f : 0.f)
-FUNCTION(Relu6, x > 0 ? x < 6 ? x : 6.f : 0.f)
-FUNCTION(ReluN1To1, x > -1 ? x < 1 ? x : 1.f : -1.f)
+// NaN is not below a bound.
+FUNCTION(Relu, x < 0 ? 0.f : x)
+FUNCTION(Relu0To1, x<0 ? 0.f : x> 1 ? 1.f : x)
+FUNCTION(Relu6, x<0 ? 0.f : x> 6 ? 6.f : x)
+FUNCTION(ReluN1To1, x<-1 ? -1.f : x> 1 ? 1.f : x)
 FUNCTION(Root, std::sqrt(x))
 FUNCTION(Round, std::nearbyint(x))
-FUNCTION(Sign, static_cast<float>(x > 0) - static_cast<float>(x < 0))
+FUNCTION(Sign, x == x ? static_cast<float>(x > 0) - static_cast<float>(x < 0) : x)
 FUNCTION(Sin, sinf(x))
 FUNCTION(Square, x *x)
 FUNCTION(Tanh, tanhf(x))
@@ -129,11 +130,12 @@ template <class F, bool Clamps> struct Pairs {
   [[gnu::always_inline]] static inline void run(const float *x, bool xMoves, const float *y, bool yMoves, float *to,
                                                 int64_t count, std::pair<float, float> range) {
     float low = range.first, high = range.second;
-    // What is no number becomes the lower bound.
     eachPair(
-        x, xMoves, y, yMoves, to, count, [low, high](float x, float y) __attribute__((always_inline)) {
-          float z = F::of(x, y), raised = z > low ? z : low;
-          return Clamps ? raised < high ? raised : high : z;
+        x, xMoves, y, yMoves, to, count, [ low, high ](float x, float y) __attribute__((always_inline)) {
+          float z = F::of(x, y);
+          if constexpr (Clamps)
+            clamp(z, low, high);
+          return z;
         });
   }
 };

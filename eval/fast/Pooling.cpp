@@ -1,6 +1,7 @@
 #include "eval/Shapes.h"
 #include "eval/fast/Parallel.h"
 #include "eval/fast/Processor.h"
+#include "eval/fast/Vectors.h"
 #include "eval/fast/Xnnpack.h"
 
 #include <cstring>
@@ -34,11 +35,11 @@ template <class T> struct Channels<T, 1> { using type = T; };
 template <class T, int64_t Count>
 [[gnu::always_inline]] inline void maxChannels(const Pool<T> &pool, const Window<T> &at) {
   using V = typename Channels<T, Count>::type;
-  V largest = V{} + (isFloat<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest());
+  V largest = V{} + std::numeric_limits<T>::lowest();
   auto add = [&largest](const T *pixel) __attribute__((always_inline)) {
     V next;
     std::memcpy(&next, pixel, sizeof next);
-    largest = largest > next ? largest : next;
+    largest = next > largest ? next : largest; // not of NaN
   };
   const int64_t line = pool.width * pool.depth;
   const T *corner = at.image + at.y0 * line + at.x0 * pool.depth + at.first;
@@ -53,8 +54,7 @@ template <class T, int64_t Count>
         add(corner + x * pool.depth);
   }
   const V low = V{} + static_cast<T>(pool.low), high = V{} + static_cast<T>(pool.high);
-  largest = largest > low ? largest : low;
-  largest = largest < high ? largest : high;
+  clamp(largest, low, high);
   std::memcpy(at.to + at.first, &largest, sizeof largest);
 }
 
@@ -75,8 +75,8 @@ template <class T, int64_t Count>
       value /= static_cast<float>(count);
     else // a quotient of whole numbers of 32 bits, cut off, is the one of the doubles
       value = static_cast<int32_t>((value > 0 ? value + count / 2 : value - count / 2) / double(count));
-    value = value > pool.low ? value : pool.low;
-    at.to[at.first + c] = static_cast<T>(value < pool.high ? value : pool.high);
+    clamp(value, pool.low, pool.high);
+    at.to[at.first + c] = static_cast<T>(value);
   }
 }
 
@@ -129,9 +129,8 @@ template <class T, bool Average> Row<T> rowHere() {
 
 template <class T> std::unique_ptr<FastKernel> pool(const FastSite &site) {
   const auto &options = site.options<circle::Pool2DOptions>();
-  if (site.output().type != site.type(0) ||
-      (!isFloat<T> && !sameQuantization(site.op.operand(0)->quantization, site.op.result()->quantization)))
-    return nullptr; // to be rescaled
+  if (site.output().type != site.type(0))
+    return nullptr;
   // Sums of so many have 32 bits.
   if (options.filter_height() <= 0 || options.filter_width() <= 0 || options.stride_h() <= 0 ||
       options.stride_w() <= 0 || int64_t(options.filter_height()) * options.filter_width() > 1 << 15)

@@ -19,4 +19,11 @@ template <class V> [[gnu::always_inline]] inline void store(float *to, const V &
   std::memcpy(to, &from, sizeof from);
 }
 
+/// To within the bounds, numbers and many of them at once. NaN stays: so the processor's maximum and minimum do with
+/// their second operand.
+template <class V> [[gnu::always_inline]] inline void clamp(V &x, const V &low, const V &high) {
+  x = low > x ? low : x;
+  x = high < x ? high : x;
+}
+
 } // namespace origo::eval

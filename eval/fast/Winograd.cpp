@@ -126,8 +126,7 @@ template <class V, int Wide>
         V sum = pixel % 2 ? m[1] - m[2] - m[3] : m[0] + m[1] + m[2];
         zeros += sum * 0.0f;
         sum += bias;
-        sum = sum > low ? sum : low;
-        sum = sum < high ? sum : high;
+        clamp(sum, low, high);
         store(squares.to[s][pixel] + place, sum);
       }
     }
@@ -419,8 +418,8 @@ private:
             for (int64_t k = 0; k < job.depth; ++k)
               sum += from[k] * weights[k];
           }
-          sum = sum > job.low ? sum : job.low;
-          squares.to[s][pixel][channel] = sum < job.high ? sum : job.high;
+          clamp(sum, job.low, job.high);
+          squares.to[s][pixel][channel] = sum;
         }
   }
 

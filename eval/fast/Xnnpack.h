@@ -25,12 +25,20 @@ template <class Create, class... Arguments> XnnOperator createXnn(Create create,
   return XnnOperator(made);
 }
 
-/// `setup(operator, in, out, threads)` gives XNNPACK's status. Null for no operator.
+/// XNNPACK makes infinities of NaN, which is left to the reference kernel, therefore, with what NaN may come of.
+inline bool isFinite(const Tensor *tensor) {
+  if (!tensor || tensor->type != TensorType::FLOAT32)
+    return true;
+  return llvm::all_of(tensor->as<float>(), [](float number) { return std::isfinite(number); });
+}
+
+/// `setup(operator, in, out, threads)` gives XNNPACK's status. Null for no operator. Constants are finite.
 template <class Setup> std::unique_ptr<FastKernel> xnnKernel(XnnOperator op, Setup setup) {
   if (!op)
     return nullptr;
   return fastKernel([op = std::move(op), setup](Operands in, Operands out, pthreadpool_t threads) {
-    return setup(op.get(), in, out, threads) == xnn_status_success &&
+    auto isFit = [](const Tensor *x) { return (x && x->value && x->value->isConstant()) || isFinite(x); };
+    return llvm::all_of(in, isFit) && setup(op.get(), in, out, threads) == xnn_status_success &&
            xnn_run_operator(op.get(), threads) == xnn_status_success;
   });
 }

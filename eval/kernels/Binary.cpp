@@ -222,16 +222,19 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::FLOOR_MOD, "f32, f32 -> f32", floorMod<float>},
       {Op::FLOOR_MOD, "i32, i32 -> i32", floorMod<int32_t>},
       {Op::FLOOR_MOD, "i64, i64 -> i64", floorMod<int64_t>},
-// 16 bit integers are compared as such, whatever their scales: so does the runtime.
 #define COMPARISON(code)                                                                                               \
   {Op::code, "f32, f32 -> bool", compare<float>}, {Op::code, "i32, i32 -> bool", compare<int32_t>},                    \
-      {Op::code, "i64, i64 -> bool", compare<int64_t>}, {Op::code, "i16{n|t}, i16{n|t} -> bool", compare<int16_t>}
+      {Op::code, "i64, i64 -> bool", compare<int64_t>}
+// 16 bit integers are ordered as such, whatever their scales: so does the runtime.
+#define ORDER(code)                                                                                                    \
+  COMPARISON(code), { Op::code, "i16{n|t}, i16{n|t} -> bool", compare<int16_t> }
       COMPARISON(EQUAL),
       COMPARISON(NOT_EQUAL),
-      COMPARISON(LESS),
-      COMPARISON(LESS_EQUAL),
-      COMPARISON(GREATER),
-      COMPARISON(GREATER_EQUAL),
+      ORDER(LESS),
+      ORDER(LESS_EQUAL),
+      ORDER(GREATER),
+      ORDER(GREATER_EQUAL),
+#undef ORDER
 #undef COMPARISON
       {Op::EQUAL, "bool, bool -> bool", compare<uint8_t>},
       {Op::NOT_EQUAL, "bool, bool -> bool", compare<uint8_t>},

@@ -17,6 +17,15 @@ template <class T> llvm::Error compareQuantized(KernelContext &ctx) {
       [&](T y) { return multiply((y - b.zeroPoint()) * 256, ofB); });
 }
 
+/// Of 16 bits only EQUAL and NOT_EQUAL look at scales, and only where both operands have one.
+llvm::Error equalInt16(KernelContext &ctx) {
+  auto hasScale = [](const Tensor &tensor) { return tensor.quantization && !tensor.quantization->scale.empty(); };
+  if (hasScale(ctx.input(0)) && hasScale(ctx.input(1)))
+    return compareQuantized<int16_t>(ctx);
+  auto same = [](int16_t x) { return x; };
+  return compareAs<int16_t, int16_t>(ctx, same, same);
+}
+
 template <class T> llvm::Error squaredDifferenceQuantized(KernelContext &ctx) {
   constexpr int spare = 7;
   const Tensor &a = ctx.input(0), &b = ctx.input(1), &result = *ctx.outputs[0];
@@ -72,6 +81,8 @@ llvm::ArrayRef<KernelRow> binaryQuantizedKernels() {
       COMPARISON(GREATER),
       COMPARISON(GREATER_EQUAL),
 #undef COMPARISON
+      {Op::EQUAL, "i16{n|t}, i16{n|t} -> bool", equalInt16},
+      {Op::NOT_EQUAL, "i16{n|t}, i16{n|t} -> bool", equalInt16},
       {Op::SQUARED_DIFFERENCE, "i8{t}, i8{t} -> i8{t}", squaredDifferenceQuantized<int8_t>},
       {Op::DIV, "u8{t}, u8{t} -> u8{t}", divideQuantized<uint8_t>},
       {Op::DIV, "i8{t}, i8{t} -> i8{t}", divideQuantized<int8_t>},

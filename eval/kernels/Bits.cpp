@@ -3,7 +3,7 @@
 #include "eval/Shapes.h"
 #include "eval/kernels/Move.h"
 
-/// What looks at numbers as bits, and SIGN.
+/// What looks at numbers as bits.
 namespace origo::eval {
 
 namespace {
@@ -36,12 +36,6 @@ template <class T> llvm::Error rightShift(KernelContext &ctx) {
   });
 }
 
-template <class T> llvm::Error sign(KernelContext &ctx) {
-  llvm::transform(ctx.input(0).as<T>(), ctx.output().as<T>().begin(),
-                  [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::ArrayRef<KernelRow> bitKernels() {
@@ -53,9 +47,9 @@ llvm::ArrayRef<KernelRow> bitKernels() {
     Op::code, "u32, u32 -> u32", function<uint32_t>                                                                    \
   }
   static const KernelRow rows[] = {
-      {Op::BITCAST, "any -> any", bitcast},   INTEGERS(BITWISE_XOR, exclusiveOr),
-      INTEGERS(RIGHT_SHIFT, rightShift),      {Op::SIGN, "i32 -> i32", sign<int32_t>},
-      {Op::SIGN, "f64 -> f64", sign<double>},
+      {Op::BITCAST, "any -> any", bitcast},
+      INTEGERS(BITWISE_XOR, exclusiveOr),
+      INTEGERS(RIGHT_SHIFT, rightShift),
   };
 #undef INTEGERS
   return rows;

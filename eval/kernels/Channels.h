@@ -11,6 +11,9 @@ struct ChannelScales {
   /// How the runtime computes that factor: the first product in double, or rounded to float.
   enum class Product { Double, Float };
   bool roundOnce = false;
+  /// FULLY_CONNECTED of 16 bits with no bias to tell how wide sums are: those that 32 bits hold are scaled as such, as
+  /// in runtimes that have no others.
+  bool narrowWhereFits = false;
   llvm::SmallVector<Multiplier, 0> factors;
   int32_t inputZero = 0, filterZero = 0, outputZero = 0, low = 0, high = 0;
   /// By channel, where these are not all 0: TensorFlow Lite has no such filters, ONE's quantiser makes them. A channel is
@@ -49,10 +52,10 @@ struct ChannelScales {
 
   template <class T, class Acc> T scaled(Acc sum, int64_t channel) const {
     Multiplier factor = factors[factors.size() == 1 ? 0 : channel];
-    int32_t value = multiply(sum, factor);
-    if constexpr (std::is_same_v<Acc, int32_t>)
-      if (roundOnce)
-        value = multiplyRoundingOnce(sum, factor);
+    int32_t value = !roundOnce ? multiply(sum, factor)
+                    : narrowWhereFits && sum == static_cast<int32_t>(sum)
+                        ? multiplyRoundingOnce(static_cast<int32_t>(sum), factor)
+                        : multiplyRoundingOnce(sum, factor);
     return static_cast<T>(std::clamp(wrappingAdd(value, outputZero), low, high));
   }
 };

@@ -125,7 +125,7 @@ template <class Options, class T, class W, class Acc> llvm::Error convQuantized(
 template <class Options> llvm::Error convHybrid(KernelContext &ctx) {
   Conv conv = prepare<Options>(ctx);
   const Tensor &in = *conv.input, &filter = *conv.filter;
-  HybridRows rows(in.as<float>(), in.dim(0), conv.depthwise || filter.perChannel());
+  HybridRows rows(in.as<float>(), in.dim(0), convolvesAsymmetrically(conv.depthwise, filter));
   auto weights = weightsOf<int8_t>(filter);
   auto bias = conv.bias ? conv.bias->as<float>() : llvm::ArrayRef<float>();
   int64_t perPicture = in.dim(0) ? conv.output->count() / in.dim(0) : 0, done = 0;

@@ -66,6 +66,11 @@ llvm::Error runFloat(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
+/// FLOAT32 where nothing is said.
+TensorType biasType(const KernelContext &ctx) {
+  return ctx.options<circle::FullyConnectedOptions>().quantized_bias_type();
+}
+
 template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQuantized(KernelContext &ctx) {
   auto p = prepare(ctx);
   if (!p)
@@ -77,6 +82,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
   if (!scales)
     return scales.takeError();
   scales->roundOnce = !std::is_same_v<T, uint8_t>;
+  scales->narrowWhereFits = !p->bias && biasType(ctx) == TensorType::FLOAT32;
   auto in = p->input->as<T>();
   auto weights = weightsOf<W>(*p->weights);
   auto bias = p->bias ? p->bias->as<Bias>() : llvm::ArrayRef<Bias>();
@@ -88,17 +94,23 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
         sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
                                         (weights[u * p->depth + k] - scales->filterZeroAt(u * p->depth + k)));
       sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
-      // The runtime scales sums of 64 bits as if they had 32.
-      out[b * p->units + u] = scales->template scaled<Out>(static_cast<int32_t>(sum), u);
+      out[b * p->units + u] = scales->template scaled<Out>(sum, u);
     }
   return llvm::Error::success();
 }
 
-/// As below, but each block of a unit's weights has a scale of its own.
+/// Sums of 64 bits, but where there is no bias and the option says that it would have 32.
+llvm::Error runInt16(KernelContext &ctx) {
+  return !ctx.has(2) && biasType(ctx) == TensorType::INT32
+             ? runQuantized<int16_t, int8_t, int16_t, int32_t, int32_t>(ctx)
+             : runQuantized<int16_t, int8_t, int16_t, int64_t, int64_t>(ctx);
+}
+
+/// As below, but each block of a unit's weights has a scale of its own, and rows are quantised asymmetrically whatever
+/// the option says.
 llvm::Error runBlockwise(KernelContext &ctx, const Product &p, llvm::ArrayRef<float> scales) {
   int64_t size = p.weights->quantization->more->blockSize, blocks = p.depth / size;
-  HybridRows rows(p.input->as<float>(), p.batches,
-                  ctx.options<circle::FullyConnectedOptions>().asymmetric_quantize_inputs());
+  HybridRows rows(p.input->as<float>(), p.batches, true);
   auto weights = weightsOf<int8_t>(*p.weights);
   auto bias = p.bias ? p.bias->as<float>() : llvm::ArrayRef<float>();
   auto out = p.output->as<float>();
@@ -218,10 +230,7 @@ llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
        "u8{t}, u8{t|c0}[u,d], i32[#u]? -> i16{t}[..,u]",
        runQuantized<uint8_t, uint8_t, int16_t, int32_t, int32_t>,
        {inOrder}},
-      {Op::FULLY_CONNECTED,
-       "i16{t}, i8{t|c0}[u,d], i64[#u]? -> i16{t}[..,u]",
-       runQuantized<int16_t, int8_t, int16_t, int64_t, int64_t>,
-       {inOrder}},
+      {Op::FULLY_CONNECTED, "i16{t}, i8{t|c0}[u,d], i64[#u]? -> i16{t}[..,u]", runInt16, {inOrder}},
       {Op::FULLY_CONNECTED,
        "i16{t}, i8{t|c0}[u,d], i32[#u] -> i16{t}[..,u]",
        runQuantized<int16_t, int8_t, int16_t, int32_t, int32_t>,

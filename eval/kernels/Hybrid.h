@@ -62,6 +62,12 @@ struct HybridScale {
   }
 };
 
+/// How the input of a hybrid convolution is quantised. Scales of filters that are all equal count as one.
+inline bool convolvesAsymmetrically(bool depthwise, const Tensor &filter) {
+  llvm::ArrayRef<float> scales = filter.quantization->scale;
+  return depthwise || llvm::any_of(scales, [&](float scale) { return scale != scales.front(); });
+}
+
 /// Rows of floats, each quantised to int8 by its own range; `elements` are without the zero point.
 struct HybridRows {
   HybridRows(llvm::ArrayRef<float> values, int64_t rows, bool asymmetric) : elements(values.size(), 0) {

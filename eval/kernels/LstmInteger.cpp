@@ -223,7 +223,7 @@ llvm::Expected<Cell> readCell(const KernelContext &ctx, const Sizes &sizes, floa
       return error;
   }
   cell.hiddenFactor = quantizeMultiplier(std::ldexp(1.f, -15) / views[4].scale() * std::ldexp(1.f, -15));
-  cell.hiddenZero = -views[4].zeroPoint();
+  cell.hiddenZero = views[4].zeroPoint();
   cell.outputZero = state.zeroPoint();
   if (cell.projected) {
     if (llvm::Error error = wantTensor(ctx, projectionAt, {TensorType::INT8}, {sizes.output, sizes.cell}))

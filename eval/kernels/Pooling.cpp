@@ -69,28 +69,13 @@ llvm::Error l2Float(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// From the numbers of the operand to those of a result with another scale. TFLite has no such operators; ONE does.
-struct Rescale {
-  bool needed;
-  double factor, inputZero, outputZero;
-  Rescale(const Tensor &in, const Tensor &out)
-      : needed(in.scale() != out.scale() || in.zeroPoint() != out.zeroPoint()),
-        factor(static_cast<double>(in.scale()) / static_cast<double>(out.scale())), inputZero(in.zeroPoint()),
-        outputZero(out.zeroPoint()) {}
-  int64_t operator()(double number) const {
-    return static_cast<int64_t>(std::clamp(std::round((number - inputZero) * factor) + outputZero, -1e9, 1e9));
-  }
-};
-
+/// The numbers themselves, whatever the scale of the result: only the bounds of a fused activation are its.
 template <class T> llvm::Error averageQuantized(KernelContext &ctx) {
   Pool p(ctx);
   auto [low, high] = quantizedActivationRange<T>(p.options->fused_activation_function(), *p.output);
   pool<T>(
       p, int64_t(0), [](int64_t sum, T x) { return sum + x; },
-      [low = low, high = high, rescale = Rescale(*p.input, *p.output)](int64_t sum, int64_t count) -> T {
-        if (rescale.needed && count)
-          return static_cast<T>(
-              std::clamp<int64_t>(rescale(static_cast<double>(sum) / static_cast<double>(count)), low, high));
+      [low = low, high = high](int64_t sum, int64_t count) {
         int64_t rounded = count == 0 ? 0 : (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
         return static_cast<T>(std::clamp<int64_t>(rounded, low, high));
       });
@@ -111,10 +96,7 @@ template <class T> llvm::Error maxQuantized(KernelContext &ctx) {
   auto [low, high] = quantizedActivationRange<T>(p.options->fused_activation_function(), *p.output);
   pool<T>(
       p, std::numeric_limits<T>::lowest(), [](T most, T x) { return std::max(most, x); },
-      [low = low, high = high, rescale = Rescale(*p.input, *p.output)](T most, int64_t) {
-        int64_t number = rescale.needed ? rescale(static_cast<double>(most)) : most;
-        return static_cast<T>(std::clamp<int64_t>(number, low, high));
-      });
+      [low = low, high = high](T most, int64_t) { return static_cast<T>(std::clamp<int32_t>(most, low, high)); });
   return llvm::Error::success();
 }
 

@@ -100,10 +100,8 @@ llvm::ArrayRef<KernelRow> resizeKernels() {
       {Op::RESIZE_BILINEAR, "u8{n|t}[n,h,w,c], i32[2] -> u8{n|t}[n,_,_,c]", bilinearByFloat<uint8_t>, {oneOf}},
       {Op::RESIZE_BILINEAR, "i8{n|t}[n,h,w,c], i32[2] -> i8{n|t}[n,_,_,c]", bilinearByIntegers<int8_t>, {oneOf}},
       {Op::RESIZE_BILINEAR, "i16{n|t}[n,h,w,c], i32[2] -> i16{n|t}[n,_,_,c]", bilinearByIntegers<int16_t>, {oneOf}},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "f32[n,h,w,c], i32[2] -> f32[n,_,_,c]", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "u8[n,h,w,c], i32[2] -> u8[n,_,_,c]", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i8[n,h,w,c], i32[2] -> i8[n,_,_,c]", resizeNearest},
-      {Op::RESIZE_NEAREST_NEIGHBOR, "i16[n,h,w,c], i32[2] -> i16[n,_,_,c]", resizeNearest},
+      {Op::RESIZE_NEAREST_NEIGHBOR, "f32|i32|u32|f16|bf16|i16|u16|i8|u8|bool[n,h,w,c], i32[2] -> same[n,_,_,c]",
+       resizeNearest},
   };
   return rows;
 }

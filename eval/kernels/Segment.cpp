@@ -20,10 +20,13 @@ template <class T> T multiply(T a, T b) {
     return wrappingMul(a, b);
 }
 
-/// SEGMENT_SUM: the numbers rise, and there are as many segments as the last one says.
+/// SEGMENT_SUM: the numbers rise from 0 without a gap, and there are as many segments as the last one says.
 template <class T> llvm::Error segmentSum(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
   auto ids = ctx.input(1).as<int32_t>();
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (int32_t last = i ? ids[i - 1] : -1; ids[i] != last + 1 && (i == 0 || ids[i] != last))
+      return ctx.fail(1, "segment " + llvm::Twine(ids[i]) + (i ? " behind " + llvm::Twine(last) : " at first"));
   auto x = in.as<T>();
   auto out = ctx.output().as<T>();
   std::fill(out.begin(), out.end(), T(0));

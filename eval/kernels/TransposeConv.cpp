@@ -89,6 +89,25 @@ llvm::Error transposeFloat(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
+/// Float input and narrow weights: each picture is quantised by its own range, asymmetrically; sums are integers.
+llvm::Error transposeHybrid(KernelContext &ctx) {
+  auto c = prepare(ctx);
+  if (!c)
+    return c.takeError();
+  int64_t pictures = c->input->dim(0), perPicture = pictures ? c->output->count() / pictures : 0, done = 0;
+  HybridRows rows(c->input->as<float>(), pictures, true);
+  auto filter = weightsOf<int8_t>(*c->filter);
+  auto bias = c->bias ? c->bias->as<float>() : llvm::ArrayRef<float>();
+  gather<int32_t, float>(
+      *c, [&](int32_t &sum, int64_t i, int64_t f) { sum = wrappingAdd(sum, rows.elements[i] * filter[f]); },
+      [&](int32_t sum, int64_t channel) {
+        float scale = rows.scales[done++ / perPicture];
+        float real = static_cast<float>(sum) * c->filter->scaleOf(channel) * scale;
+        return activate(real + (bias.empty() ? 0 : bias[channel]), c->activation);
+      });
+  return llvm::Error::success();
+}
+
 /// Acc: the type of sums and bias.
 template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelContext &ctx) {
   auto c = prepare(ctx);
@@ -119,6 +138,7 @@ llvm::ArrayRef<KernelRow> transposeConvKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::TRANSPOSE_CONV, "i32, f32[o,y,x,c], f32[n,h,w,c], f32[#o]? -> f32[n,_,_,o]", transposeFloat},
+      {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], f32[n,h,w,c], f32[#o]? -> f32[n,_,_,o]", transposeHybrid},
       {Op::TRANSPOSE_CONV, "i32, u8{t|c0}[o,y,x,c], u8{t}[n,h,w,c], i32[#o]? -> u8{t}[n,_,_,o]",
        transposeQuantized<uint8_t, uint8_t, int32_t>},
       {Op::TRANSPOSE_CONV, "i32, i8|i4{t|c0}[o,y,x,c], i8{t}[n,h,w,c], i32[#o]? -> i8{t}[n,_,_,o]",

@@ -12,7 +12,6 @@ template <float (*f)(float)> llvm::Error mapFloat(KernelContext &ctx) { return m
 float square(float x) { return x * x; }
 float reciprocalRoot(float x) { return 1.f / std::sqrt(x); }
 float negate(float x) { return -x; }
-float sign(float x) { return x > 0 ? 1.f : x < 0 ? -1.f : 0.f; }
 /// Half to even, whatever the rounding mode.
 float roundHalfToEven(float x) {
   float low = std::floor(x), rest = x - low;
@@ -45,8 +44,9 @@ llvm::Error logicalNot(KernelContext &ctx) {
   return map<uint8_t, uint8_t>(ctx, [](uint8_t x) -> uint8_t { return !x; });
 }
 
+/// NaN stays.
 template <class T> llvm::Error signOf(KernelContext &ctx) {
-  return map<T, T>(ctx, [](T x) -> T { return static_cast<T>((x > 0) - (x < 0)); });
+  return map<T, T>(ctx, [](T x) -> T { return x == x ? static_cast<T>((x > 0) - (x < 0)) : x; });
 }
 
 /// How many of the sorted boundaries an element is not below.
@@ -97,9 +97,11 @@ llvm::ArrayRef<KernelRow> unaryKernels() {
       {Op::NEG, "f32 -> f32", mapFloat<negate>},
       {Op::NEG, "i32 -> i32", negateInteger<int32_t>},
       {Op::NEG, "i64 -> i64", negateInteger<int64_t>},
+      {Op::NEG, "i8{n} -> i8{n}", negateInteger<int8_t>},
+      {Op::NEG, "i16{n} -> i16{n}", negateInteger<int16_t>},
       {Op::ROUND, "f32 -> f32", mapFloat<roundHalfToEven>},
       {Op::RSQRT, "f32 -> f32", mapFloat<reciprocalRoot>},
-      {Op::SIGN, "f32 -> f32", mapFloat<sign>},
+      {Op::SIGN, "f32 -> f32", signOf<float>},
       {Op::SIGN, "i32 -> i32", signOf<int32_t>},
       {Op::SIGN, "f64 -> f64", signOf<double>},
       {Op::BUCKETIZE, "f32 -> i32", bucketize<float>},

@@ -65,15 +65,15 @@ llvm::Error logarithm16(KernelContext &ctx) {
   return mapByTable16(ctx, [&](float x) { return x > 0 ? std::log(x) : least; });
 }
 
-/// √x, not rounded but cut off.
+/// √x, of which the steps above the zero point are not rounded but cut off.
 template <class T> llvm::Error root(KernelContext &ctx) {
   const Tensor &in = ctx.input(0), &result = *ctx.outputs[0];
   bool negative = false;
   if (llvm::Error error = map<T, T>(ctx, [&](T x) -> T {
         negative |= x < in.zeroPoint();
         float real = in.scale() * static_cast<float>(std::max(0, x - in.zeroPoint()));
-        float number = std::sqrt(real) / result.scale() + static_cast<float>(result.zeroPoint());
-        return saturate<T>(static_cast<int32_t>(std::min(number, 1e6f)));
+        auto steps = static_cast<int32_t>(std::min(std::sqrt(real) / result.scale(), 1e6f));
+        return saturate<T>(result.zeroPoint() + steps);
       }))
     return error;
   return negative ? ctx.fail(0, "has elements below zero") : llvm::Error::success();

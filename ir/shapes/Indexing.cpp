@@ -249,9 +249,9 @@ Answer topK(const ShapeSite &op) {
     return op.fail("a scalar has no largest elements");
   auto k = op.value(1);
   int32_t &last = input->back();
-  if (k && (*k < 0 || (last >= 0 && *k > last) || *k > std::numeric_limits<int32_t>::max()))
+  if (k && ((last >= 0 && *k > last) || *k > std::numeric_limits<int32_t>::max()))
     return op.fail(llvm::Twine(*k) + " largest elements of " + llvm::Twine(last));
-  last = k ? static_cast<int32_t>(*k) : -1;
+  last = k ? static_cast<int32_t>(std::max<int64_t>(*k, 0)) : -1; // fewer than none are none
   const Value *indices = op.result(1);
   TensorType indexType = indices && indices->type == TensorType::INT16 ? TensorType::INT16 : TensorType::INT32;
   return Results{{op.type(0), *input, true}, {indexType, *input, true}};

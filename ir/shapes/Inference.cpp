@@ -149,6 +149,15 @@ std::optional<int64_t> inference::elementCount(llvm::ArrayRef<int32_t> shape) {
   return count;
 }
 
+/// Of the sizes that are; nothing where 63 bits do not hold it.
+template <class T> static std::optional<int64_t> productAboveZero(llvm::ArrayRef<T> sizes) {
+  int64_t all = 1;
+  for (int64_t size : sizes)
+    if (size > 0 && llvm::MulOverflow(all, size, all))
+      return std::nullopt;
+  return all;
+}
+
 Answer inference::reshapeTo(const ShapeSite &op, TensorType type, llvm::ArrayRef<int32_t> from,
                             llvm::ArrayRef<int64_t> to) {
   auto count = elementCount(from);
@@ -169,7 +178,11 @@ Answer inference::reshapeTo(const ShapeSite &op, TensorType type, llvm::ArrayRef
   if (stretched >= 0 && *count >= 0) {
     if (product == 0 ? *count != 0 : *count % product != 0)
       return op.fail(llvm::Twine(*count) + " elements do not fit the new shape");
-    dims[stretched] = product == 0 ? 0 : *count / product;
+    // Beside a dimension of 0 any number would fit: it is what the sizes that are not 0 leave.
+    auto before = productAboveZero(from), after = productAboveZero(to);
+    if (product == 0 && (!before || !after))
+      return op.fail("impossible new shape");
+    dims[stretched] = product == 0 ? *before / *after : *count / product;
   } else if (stretched < 0 && *count >= 0 && *count != product) {
     return op.fail(llvm::Twine(*count) + " elements in a new shape of " + llvm::Twine(product));
   }

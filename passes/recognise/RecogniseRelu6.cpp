@@ -6,13 +6,14 @@ Pass RecogniseRelu6() {
   auto x = any();
   auto below = minimum(x, 6).once();
   auto bounded = relu(below) | maximum(below, 0) | minimum(maximum(x, 0).once(), 6) | minimum(relu(x).once(), 6);
-  return {"recognise-relu6",
+  return Pass{"recognise-relu6",
           "min(max(x, 0), 6), relu(min(x, 6)) -> relu6(x)",
           Phase::Recognise,
           true,
           {{"transform_min_max_to_relu6", {{Op::MINIMUM, Op::MAXIMUM}, {Op::MAXIMUM, Op::MINIMUM}}},
            {"transform_min_relu_to_relu6", {{Op::RELU, Op::MINIMUM}, {Op::MINIMUM, Op::RELU}}}},
-          {{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}}};
+          {{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}}}
+      .about("NaN stays NaN, where a minimum or a maximum would make a bound of it.");
 }
 
 } // namespace origo

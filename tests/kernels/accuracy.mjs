@@ -77,6 +77,31 @@ its way one step at the beginning may become a good part of a small output.
 
 Where floats add up over many operators, the last bit of exp, tanh or a sum in another order grows on its way: behind
 softmax and normalisation of long rows most, where a difference is divided by a small number.
+
+## Where runtimes differ
+
+LiteRT changes what its kernels compute, and its own back ends do not agree. What is computed here is what LiteRT's source of
+August 2026 does with its own kernels, in both engines; \`tests/regressions/runtime/\` has a model of each with the right numbers.
+
+| operator | here | other runtimes |
+|---|---|---|
+| UNIDIRECTIONAL_SEQUENCE_LSTM of int8 | the zero point of the hidden state is added | TFLite of 2022 and before takes it off; with zero point 0 all agree |
+| CAST of floats to integers | cut off, then the nearest number that there is; NaN the largest one | LiteRT before August 2026: NaN 0, or whatever the processor makes of it |
+| ARG_MAX, ARG_MIN | pass over NaN | before July 2026 a NaN in front is the largest and the least |
+| SIGN | NaN stays | before June 2026: 0 |
+| RELU, RELU6 and their like, fused ones, too | NaN stays | before June 2025: 0; XNNPACK: a bound |
+| MAXIMUM, MINIMUM, MAX_POOL_2D, REDUCE_MAX, REDUCE_MIN | NaN is passed over, but as the second operand of the first two | XNNPACK: any of the two |
+| SQRT of int8 | steps above the zero point are cut off | none before July 2025 |
+| EQUAL, NOT_EQUAL of int16 | real numbers are compared where both have a scale | before September 2025: the integers; so LESS and its like still do |
+| MAX_POOL_2D, AVERAGE_POOL_2D whose result has another scale | the integers as they are | TFLM and XNNPACK refuse such models |
+| FULLY_CONNECTED of int16 and int8 | with a bias of 64 bits, or none, sums have 64 bits | without a bias LiteRT's optimised kernel and LiteRT.js add up in 32 bits, which wrap, unless the option \`quantized_bias_type\` is INT64 |
+| FULLY_CONNECTED of floats and weights with a scale for each block | the input is quantised asymmetrically, whatever its option says | LiteRT without XNNPACK gives the bias alone |
+| CONV_2D of floats and int8 whose several scales are equal | the input is quantised symmetrically, as with one scale | XNNPACK: always asymmetrically |
+| RESHAPE of empty tensors | −1 beside a size of 0 is what the sizes that are not 0 leave | before July 2026: 0 |
+| TOPK_V2 with k below 0 | nothing | before March 2026: refused, or a negative size |
+| broadcasts of more than 8 dimensions, results with another scale in CONCATENATION of int8, PACK, UNPACK, MIRROR_PAD | computed | refused, or the process stops |
+
+[Kernels](kernels.md) has what LiteRT does by accident, and is not followed in.
 `;
   for (const [folder, title] of Object.entries(sections)) {
     const of = Object.entries(results).filter(([name]) => path.dirname(name) === (folder || '.')).sort(([a], [b]) => a < b ? -1 : 1);
