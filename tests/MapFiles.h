@@ -5,12 +5,11 @@
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
 #include "schema/circle_generated.h"
+#include "tests/RealModels.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <gtest/gtest.h>
 
 /// What tests of maps and model files have in common.
@@ -30,18 +29,6 @@ inline std::string json(const OriginMap &map) {
   return text;
 }
 inline bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
-
-inline std::vector<std::string> modelsIn(const std::string &folder) {
-  const char *shared = std::getenv("ORIGO_SHARED");
-  std::filesystem::path root = shared ? shared : std::string(ORIGO_SOURCE_DIR) + "/../shared";
-  std::vector<std::string> result;
-  std::error_code ignored;
-  for (const auto &entry : std::filesystem::directory_iterator(root / "models" / folder, ignored))
-    if (entry.path().extension() == ".tflite" || entry.path().extension() == ".circle")
-      result.push_back(entry.path().string());
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 /// A circle model of one ADD (constant + input) and one CUSTOM operator, with what the fingerprint must not see as
 /// parameters.

@@ -104,10 +104,9 @@ inline std::vector<Sample> ownSamples(const Scratch &scratch) {
   return samples;
 }
 
-/// Those of the shared folder.
-inline std::vector<Sample> sharedSamples() {
+inline std::vector<Sample> samplesOf(const std::vector<std::string> &paths) {
   std::vector<Sample> samples;
-  for (const std::string &path : realModels())
+  for (const std::string &path : paths)
     samples.push_back({baseName(path), path});
   return samples;
 }

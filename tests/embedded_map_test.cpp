@@ -13,17 +13,6 @@ using llvm::StringRef;
 namespace embedded = origo::embedded;
 
 namespace {
-std::unique_ptr<ModelFile> openShared(const std::string &name) {
-  for (const char *folder : {"", "mini", "recipes"})
-    for (const std::string &path : modelsIn(folder))
-      if (std::filesystem::path(path).filename() == name) {
-        auto file = ModelFile::open(path);
-        EXPECT_TRUE(bool(file)) << error(file);
-        return file ? std::move(*file) : nullptr;
-      }
-  return nullptr;
-}
-
 /// A chain of CONV_2D, each with two constants and a name as converters write them.
 std::string chainModel(unsigned length) {
   using namespace circle;
@@ -111,10 +100,10 @@ OriginMap fusedMap(const ModelView &view) {
 
 TEST(EmbeddedMap, DecodesToWhatWasEncoded) {
   unsigned read = 0;
-  for (const char *name : {"one_while_000.circle", "multi_signature_3sg_f32.tflite", "mnist_lstm_i8.tflite"}) {
-    auto model = openShared(name);
-    if (!model)
-      GTEST_SKIP() << "no models: set ORIGO_SHARED to the folder that holds models/";
+  for (const char *name : {"while.circle", "signatures_3sg_f32.tflite", "mixed_i8.tflite"}) {
+    auto file = ModelFile::open(ownNetworks().at(name));
+    ASSERT_TRUE(bool(file)) << error(file);
+    std::unique_ptr<ModelFile> model = std::move(*file);
     for (unsigned seed = 0; seed < 200; ++seed) {
       OriginMap map = randomMap(seed, model->view());
       std::string full = encoded(map, Embed::Full);
@@ -176,9 +165,10 @@ TEST(EmbeddedMap, IsSmall) {
   EXPECT_EQ(json(*decoded), json(map));
 }
 
-TEST(EmbeddedMap, OfRealModelsIsSmall) {
+namespace {
+void ofModelsIsSmall(const ModelFolder &models) {
   unsigned checked = 0;
-  for (const std::string &path : modelsIn("")) {
+  for (const std::string &path : models.networks()) {
     auto file = ModelFile::open(path);
     ASSERT_TRUE(bool(file)) << error(file);
     OriginMap map = identityMap((*file)->view());
@@ -191,10 +181,12 @@ TEST(EmbeddedMap, OfRealModelsIsSmall) {
     ASSERT_TRUE(bool(decoded)) << error(decoded);
     EXPECT_EQ(json(*decoded), json(map));
   }
-  if (!checked)
-    GTEST_SKIP() << "no models: set ORIGO_SHARED to the folder that holds models/";
   EXPECT_GE(checked, 25u);
 }
+} // namespace
+
+TEST(EmbeddedMap, OfModelsIsSmall) { ofModelsIsSmall(ownNetworks()); }
+TEST(EmbeddedMapPublicModels, IsSmall) { ofModelsIsSmall(publicModels()); }
 
 TEST(EmbeddedMap, IsRefusedWhereItDoesNotBelong) {
   std::string model = Small().build(), chain = chainModel(3);

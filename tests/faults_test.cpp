@@ -155,48 +155,40 @@ TEST(Faults, Samples) {
     EXPECT_GE(seen[fault].seen * 10, seen[fault].faults * (fault == OneNumber ? 7 : 8)) << names[fault];
 }
 
-TEST(Faults, RealModels) {
-  if (realModels().empty())
-    GTEST_SKIP() << "there is no folder of models (ORIGO_SHARED says where it is)";
+void ofModels(const ModelFolder &folder, std::initializer_list<llvm::StringRef> of) {
   std::map<int, Seen> seen;
   std::string lost;
   unsigned models = 0; // with ORIGO_THOROUGH=1 all of them, else some seconds
-  for (const char *name : {"kws_ref_i8",
-                           "mnist_resnet_f32",
-                           "resnet8_cifar_f32",
-                           "cifar10_f32",
-                           "blazeface_front_f32",
-                           "mtcnn_rnet_f32",
-                           "dtln_1_f32",
-                           "mnist_lstm_f32",
-                           "vww_96_f32",
-                           "textcls_wordvec_f32",
-                           "dilated_conv_f32",
-                           "sdpa_composite_f32",
-                           "mobilenet_v1_025_128_f32",
-                           "age_lite_f32",
-                           "lstm2_unrolled_f32",
-                           "nested_while_f32",
-                           "multi_signature_3sg_f32",
-                           "yunet_f32",
-                           "ddsp_pitch_f32",
-                           "toy_llm_kv_2sig_f32"})
-    for (const std::string &file : realModels())
-      if (baseName(file) == std::string(name) + ".tflite") {
-        if (++models > 6 && !thorough())
-          break;
-        SCOPED_TRACE(name);
-        auto load = [&] {
-          ImportOptions options;
-          options.origin = OriginMode::Restart;
-          return std::move(llvm::cantFail(importModel(file, options)).model);
-        };
-        tryFaults(load, seen, thorough() ? 6 : 2, lost);
-      }
+  for (llvm::StringRef name : of) {
+    if (++models > 6 && !thorough())
+      break;
+    SCOPED_TRACE(name.str());
+    auto load = [&] {
+      ImportOptions options;
+      options.origin = OriginMode::Restart;
+      return std::move(llvm::cantFail(importModel(folder.at((name + ".tflite").str()), options)).model);
+    };
+    tryFaults(load, seen, thorough() ? 6 : 2, lost);
+  }
   report(seen);
   EXPECT_EQ(lost, "");
   for (Fault fault : {OneNumber, Swapped, Zeroed})
     EXPECT_GE(seen[fault].seen * 10, seen[fault].faults * 8) << names[fault];
+}
+
+TEST(Faults, Models) {
+  ofModels(ownNetworks(),
+           {"mobilenet_i8", "resnet_f32", "mobilenet_v3_f32", "blazeface_f32", "unrolled_lstm_f32", "keywords_f32",
+            "style_transfer_f32", "bert_f32", "unet_f32", "nested_loops_f32", "signatures_3sg_f32", "conformer_f32",
+            "detection_f32", "dilated_f32", "composite_f32", "language_model_2sg_f32"});
+}
+TEST(FaultsPublicModels, Models) {
+  ofModels(publicModels(),
+           {"kws_ref_i8", "mnist_resnet_f32", "resnet8_cifar_f32", "cifar10_f32", "blazeface_front_f32",
+            "mtcnn_rnet_f32", "dtln_1_f32", "mnist_lstm_f32", "vww_96_f32", "textcls_wordvec_f32",
+            "dilated_conv_f32", "sdpa_composite_f32", "mobilenet_v1_025_128_f32", "age_lite_f32",
+            "lstm2_unrolled_f32", "nested_while_f32", "multi_signature_3sg_f32", "yunet_f32", "ddsp_pitch_f32",
+            "toy_llm_kv_2sig_f32"});
 }
 
 } // namespace

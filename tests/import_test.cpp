@@ -2,6 +2,7 @@
 #include "import/Lineage.h"
 
 #include "schema/tflite_generated.h"
+#include "tests/RealModels.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,21 +19,6 @@ using flatbuffers::Offset;
 using llvm::StringRef;
 
 namespace {
-
-std::string modelFolder() {
-  const char *shared = std::getenv("ORIGO_SHARED");
-  return (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/models";
-}
-
-std::vector<std::string> filesIn(const std::string &folder) {
-  std::vector<std::string> files;
-  std::error_code ec;
-  for (llvm::sys::fs::directory_iterator it(folder, ec), end; it != end && !ec; it.increment(ec))
-    if (StringRef(it->path()).ends_with(".tflite") || StringRef(it->path()).ends_with(".circle"))
-      files.push_back(it->path());
-  llvm::sort(files);
-  return files;
-}
 
 std::shared_ptr<MappedFile> inMemory(StringRef bytes) {
   int fd = ::memfd_create("model", MFD_CLOEXEC);
@@ -111,38 +97,31 @@ std::string words(std::initializer_list<uint32_t> values) {
   return {reinterpret_cast<const char *>(std::data(values)), values.size() * 4};
 }
 
-} // namespace
-
-TEST(Import, EveryModelFile) {
-  if (!llvm::sys::fs::exists(modelFolder()))
-    GTEST_SKIP() << "no model files";
+void everyModelFileIsImported(const test::ModelFolder &models, unsigned least) {
   unsigned imported = 0, operators = 0, constants = 0;
-  for (const char *folder : {"", "/mini", "/recipes"})
-    for (const std::string &path : filesIn(modelFolder() + folder)) {
-      llvm::Expected<Imported> model = importModel(path);
-      if (!model) {
-        std::string text = llvm::toString(model.takeError());
-        // The one file whose operator writes to a graph input.
-        EXPECT_TRUE(StringRef(path).ends_with("add_shared_tensors.tflite")) << text;
-        continue;
-      }
-      ++imported;
-      operators += model->model->operatorCount();
-      for (auto &graph : model->model->subgraphs)
-        constants += llvm::count_if(graph->values, [](Value *v) { return v->isConstant(); });
-      EXPECT_EQ(model->lineage.source->operatorCount(), model->model->operatorCount()) << path;
-      EXPECT_EQ(model->lineage.source->file, llvm::sys::path::filename(path));
-      EXPECT_EQ(model->model->run, 0u);
+  for (const std::string &path : models.all()) {
+    llvm::Expected<Imported> model = importModel(path);
+    if (!model) {
+      std::string text = llvm::toString(model.takeError());
+      // The one file whose operator writes to a graph input.
+      EXPECT_TRUE(StringRef(path).ends_with("add_shared_tensors.tflite")) << text;
+      continue;
     }
+    ++imported;
+    operators += model->model->operatorCount();
+    for (auto &graph : model->model->subgraphs)
+      constants += llvm::count_if(graph->values, [](Value *v) { return v->isConstant(); });
+    EXPECT_EQ(model->lineage.source->operatorCount(), model->model->operatorCount()) << path;
+    EXPECT_EQ(model->lineage.source->file, llvm::sys::path::filename(path));
+    EXPECT_EQ(model->model->run, 0u);
+  }
   std::printf("%u model files imported: %u operators, %u constants\n", imported, operators, constants);
-  EXPECT_GE(imported, 640u);
+  EXPECT_GE(imported, least);
   EXPECT_GE(operators, 4000u);
-  EXPECT_GE(constants, 3000u);
+  EXPECT_GE(constants, 2500u);
 }
 
-TEST(Import, HostileFiles) {
-  if (!llvm::sys::fs::exists(modelFolder() + "/hostile"))
-    GTEST_SKIP() << "no model files";
+void hostileFilesAreRefused(const test::ModelFolder &models) {
   // What must be refused, and a word that the reason must have.
   const std::pair<StringRef, StringRef> reasons[] = {
       {"buffer_idx_oob", "out of range"},
@@ -169,8 +148,8 @@ TEST(Import, HostileFiles) {
       {"trunc0", "0 bytes"},
   };
   unsigned refused = 0, read = 0, expected = 0;
-  for (const char *folder : {"/hostile", "/hostile/derived"})
-    for (const std::string &path : filesIn(modelFolder() + folder)) {
+  for (const char *folder : {"hostile", "hostile/derived"})
+    for (const std::string &path : models.in(folder)) {
       llvm::Expected<Imported> model = importModel(path);
       std::string error = model ? "" : llvm::toString(model.takeError());
       model ? ++read : ++refused;
@@ -189,6 +168,13 @@ TEST(Import, HostileFiles) {
   EXPECT_GE(read, 3u);
   EXPECT_GE(expected, 65u);
 }
+
+} // namespace
+
+TEST(Import, EveryModelFile) { everyModelFileIsImported(test::ownNetworks(), 900); }
+TEST(ImportPublicModels, EveryModelFile) { everyModelFileIsImported(test::publicModels(), 640); }
+TEST(Import, HostileFiles) { hostileFilesAreRefused(test::ownNetworks()); }
+TEST(ImportPublicModels, HostileFiles) { hostileFilesAreRefused(test::publicModels()); }
 
 TEST(Import, CarriesTheTablesOfAModel) {
   Writer w;

@@ -589,10 +589,7 @@ TEST(Inference, HostileNumbers) {
   EXPECT_GT(errors, 1000u);
 }
 
-TEST(Inference, RealModels) {
-  std::vector<std::string> files = realModels();
-  if (files.empty())
-    GTEST_SKIP() << "no shared models";
+void modelsKeepTheRules(const ModelFolder &folder, size_t leastModels, size_t leastOperators, size_t mostContradictions) {
   // Files that contradict the rules without being made for that (those have Neg in their name).
   const llvm::StringSet<> contradicting = {
       "add_quantized.tflite",             // an addition of UINT8 is stated as FLOAT32
@@ -605,7 +602,7 @@ TEST(Inference, RealModels) {
   };
   size_t models = 0, operators = 0, answered = 0, contradictions = 0;
   llvm::StringMap<size_t> unanswered;
-  for (const std::string &file : files) {
+  for (const std::string &file : folder.all()) {
     auto imported = importModel(file);
     if (!imported) {
       llvm::consumeError(imported.takeError());
@@ -634,12 +631,15 @@ TEST(Inference, RealModels) {
     bool expected = contradicting.contains(name) || llvm::StringRef(name).contains("_Neg");
     EXPECT_TRUE(expected) << name << ": " << violations.front();
   }
-  EXPECT_GE(models, 650u);
-  EXPECT_GE(operators, 5700u);
+  EXPECT_GE(models, leastModels);
+  EXPECT_GE(operators, leastOperators);
   EXPECT_GE(answered * 100, operators * 97) << answered << " of " << operators;
-  EXPECT_LE(contradictions, 60u);
+  EXPECT_LE(contradictions, mostContradictions);
   for (auto &entry : unanswered)
     EXPECT_LT(entry.second, 40u) << entry.first().str();
 }
+
+TEST(Inference, Models) { modelsKeepTheRules(ownNetworks(), 900, 13000, 170); }
+TEST(InferencePublicModels, KeepTheRules) { modelsKeepTheRules(publicModels(), 650, 5700, 60); }
 
 } // namespace

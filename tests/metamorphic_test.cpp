@@ -13,7 +13,7 @@ using namespace origo::test;
 
 namespace {
 
-/// Runs over the models of this project and over the shared ones, as far as a rewrite fires in them.
+/// Runs over texts of this project, over the networks that it makes and over public ones, as far as a rewrite fires in them.
 class Metamorphic : public testing::TestWithParam<const char *> {
 protected:
   Scratch scratch;
@@ -21,15 +21,15 @@ protected:
   std::vector<Sample> samples;
 
   void SetUp() override {
-    bool own = GetParam() == std::string("samples");
-    std::vector<Sample> all = own ? ownSamples(scratch) : sharedSamples();
-    if (all.empty())
-      GTEST_SKIP() << "no model files: ORIGO_SHARED says where the shared folder is";
+    std::string over = GetParam();
+    std::vector<Sample> all = over == "samples"    ? ownSamples(scratch)
+                              : over == "networks" ? samplesOf(ownNetworks().networks())
+                                                   : samplesOf(publicModels().all());
     for (const Sample &sample : all)
       if (std::optional<Imported> imported = load(sample.path); imported && run(*imported, Pipeline::o1()))
         if (imported->model->rewrites > 0)
           samples.push_back(sample);
-    ASSERT_GE(samples.size(), own ? 60u : 50u) << "too few models in which a rewrite fires";
+    ASSERT_GE(samples.size(), over == "samples" ? 60u : over == "networks" ? 40u : 50u) << "too few models in which a rewrite fires";
   }
 
   /// A model that is its own source; nothing if it is refused, which tests/every_model.sh judges.
@@ -450,6 +450,8 @@ TEST_P(Metamorphic, OriginsOff) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Metamorphic, testing::Values("samples", "networks"),
+                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(PublicModels, Metamorphic, testing::Values("public"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace

@@ -308,10 +308,8 @@ subgraph @main(%x: f32[4]) -> (%y) {
   EXPECT_NE(text.find("0   4    400     1600     0   6  waits    early  early"), std::string::npos) << text;
 }
 
-TEST(Metrics, OfRealModels) {
-  std::vector<std::string> files = realModels();
-  if (files.empty())
-    GTEST_SKIP() << "there is no folder ../shared/models (ORIGO_SHARED says where it is)";
+void metricsOfModels(const ModelFolder &models) {
+  std::vector<std::string> files = models.all();
   size_t measured = 0, withMacs = 0;
   for (const std::string &file : files) {
     auto imported = importModel(file);
@@ -334,6 +332,9 @@ TEST(Metrics, OfRealModels) {
   EXPECT_GT(measured, files.size() * 9 / 10);
   EXPECT_GT(withMacs, 100u);
 }
+
+TEST(Metrics, OfModels) { metricsOfModels(ownNetworks()); }
+TEST(MetricsPublicModels, OfModels) { metricsOfModels(publicModels()); }
 
 // Files for viewers. tests/viewers/ looks at them with the eyes of their readers.
 

@@ -334,18 +334,36 @@ TEST(VerifyNumerics, RoundingGoesByTheSizeOfNumbers) {
                     "}\n"));
 }
 
-/// As they were found.
-TEST(VerifyNumerics, FoundModels) {
-  const char *shared = std::getenv("ORIGO_SHARED");
-  std::string folder = (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/found/";
-  if (!llvm::sys::fs::is_directory(folder))
-    GTEST_SKIP() << "there is no " << folder;
-  for (const char *name : {"2a-exact-folded", "2b-exact-zero-sign", "5-range"}) {
-    SCOPED_TRACE(name);
-    auto buffer = llvm::MemoryBuffer::getFile(folder + name + ".origo");
-    ASSERT_TRUE(bool(buffer));
-    expectRight((*buffer)->getBuffer());
-  }
+/// Constants that are computed beforehand; a zero whose sign goes; a range that is far from zero.
+TEST(VerifyNumerics, FoldedConstants) {
+  expectRight(model("subgraph @main(%x: f32[4,2]) -> (%y) {\n"
+                    "  %c: f16[4,1] = const [0.5, 1.0, 2.0, 3.0]\n"
+                    "  %w: f32[2,1] = const [-0.02878064475953579, -0.1953917294740677]\n"
+                    "  %d: f32[1] = const [0.831293523311615]\n"
+                    "  %e: f32[2] = const [0.12503740191459656, -1.8666127920150757]\n"
+                    "  %a: f32[4,1] = DEQUANTIZE(%c)\n"
+                    "  %p: f32[4,2] = FULLY_CONNECTED(%a, %w)\n"
+                    "  %q: f32[4,2] = ADD(%p, %d)\n"
+                    "  %r: f32[4,2] = ADD(%q, %e)\n"
+                    "  %y: f32[4,2] = MAXIMUM(%x, %r)\n"
+                    "  %dead: f32[4,2] = ABS(%r)\n"
+                    "}\n"));
+  expectRight(model("subgraph @main(%x: f32[4]) -> (%y) {\n"
+                    "  %zero: f32[1] = const [0]\n"
+                    "  %k: i32[1] = const [4]\n"
+                    "  %r: f32[4] = RELU(%x)\n"
+                    "  %n: f32[4] = NEG(%r)\n"
+                    "  %a: f32[4] = ADD(%n, %zero)\n"
+                    "  %b: f32[4] = RESHAPE(%a, %k)\n"
+                    "  %y: f32[4] = TANH(%b)\n"
+                    "}\n"));
+  expectRight(model("subgraph @main(%x: f32[8,2]) -> (%y) {\n"
+                    "  %w: f32[1,2] = const [0.0006, 0.0002]\n"
+                    "  %b: f32[1] = const [-1.9083985]\n"
+                    "  %c: f32[] = const [-1.2808625]\n"
+                    "  %p: f32[8,1] = FULLY_CONNECTED(%x, %w, %b)\n"
+                    "  %y: f32[8,1] = ADD(%p, %c)\n"
+                    "}\n"));
 }
 
 /// A chain of products and sums with fused activations, of so many layers. The marked one has a bias.

@@ -11,6 +11,7 @@
 #include "quantize/Plan.h"
 #include "quantize/Recipe.h"
 #include "schema/TensorTypes.h"
+#include "tests/RealModels.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -24,6 +25,7 @@
 
 using namespace origo;
 using namespace origo::quantize;
+using namespace origo::test;
 using eval::OwnedTensor;
 using eval::Port;
 
@@ -77,11 +79,6 @@ TEST(QuantizationParameters, ClippedWeights) {
   EXPECT_GT(eight[0].max, 1.8f);
 }
 
-std::string pairsFolder() {
-  const char *shared = std::getenv("ORIGO_SHARED");
-  return (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/pairs/";
-}
-
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
   RunOptions options;
   options.verifyEach = true;
@@ -97,10 +94,8 @@ template <class T> std::vector<T> elementsOf(const Value &constant) {
 
 /// The LSTM of a calibrated file, with projection and normalisation: operands, states and the tensors that carry scales are
 /// what TensorFlow's quantiser made of it.
-TEST(QuantizationPairs, AnLstmIsWhatTheConverterMade) {
-  std::string folder = pairsFolder() + "../models/mini/unidirectional_sequence_lstm_";
-  if (!llvm::sys::fs::exists(folder + "calibrated.tflite"))
-    GTEST_SKIP() << "no " << folder;
+TEST(QuantizationPairsPublicModels, AnLstmIsWhatTheConverterMade) {
+  std::string folder = publicModels().at("mini/unidirectional_sequence_lstm_");
   auto source = importModel(folder + "calibrated.tflite"), target = importModel(folder + "quantized.tflite");
   ASSERT_TRUE(source && target);
   PayloadStore store;
@@ -155,9 +150,8 @@ eval::Tensor tensorOf(const Value &constant, std::vector<uint8_t> &bytes) {
 }
 
 /// Each constant of a quantised model that is said to be one of the source, changed by steps, is that, computed anew.
-TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
-  if (!llvm::sys::fs::exists(pairsFolder()))
-    GTEST_SKIP() << "no " << pairsFolder();
+void constantsAreWhatTheirRelationsSay(const ModelFolder &models, std::initializer_list<const char *> networks,
+                                       unsigned leastScaled) {
   struct Way {
     const char *name;
     Scheme::Mode mode;
@@ -167,7 +161,7 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
   };
   unsigned byBlock = 0;
   unsigned compared = 0, scaled = 0, unchecked = 0, edges = 0;
-  for (const char *network : {"mobilenet_v1_025_128_f32", "resnet8_cifar_f32", "dtln_1_f32", "lstm2_unrolled_f32"})
+  for (const char *network : networks)
     for (const Way &way : {Way{"int8", Scheme::Mode::Full, INT8, true, false},
                            Way{"equalised", Scheme::Mode::Full, INT8, false, true},
                            Way{"dynamic", Scheme::Mode::Weights, INT8, true, false},
@@ -175,7 +169,7 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
                            Way{"by block", Scheme::Mode::Weights, INT4, true, false, 32},
                            Way{"float16", Scheme::Mode::Float16, INT8, true, false}}) {
       SCOPED_TRACE(std::string(network) + ", " + way.name);
-      std::string path = pairsFolder() + "../models/" + network + ".tflite";
+      std::string path = models.at(std::string(network) + ".tflite");
       auto source = importModel(path), imported = importModel(path);
       ASSERT_TRUE(source && imported);
       Model &model = *imported->model;
@@ -232,10 +226,19 @@ TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
           }
     }
   EXPECT_GE(compared, 500u);
-  EXPECT_GE(scaled, 40u);
+  EXPECT_GE(scaled, leastScaled);
   EXPECT_GE(byBlock, 1u);
   EXPECT_EQ(unchecked, 0u);
   EXPECT_LE(edges, 2u);
+}
+
+TEST(QuantizedConstants, AreWhatTheirRelationsSay) {
+  constantsAreWhatTheirRelationsSay(ownNetworks(),
+                                    {"mobilenet_fused_f32", "resnet_f32", "unrolled_lstm_f32", "bert_f32"}, 20);
+}
+TEST(QuantizedConstantsPublicModels, AreWhatTheirRelationsSay) {
+  constantsAreWhatTheirRelationsSay(
+      publicModels(), {"mobilenet_v1_025_128_f32", "resnet8_cifar_f32", "dtln_1_f32", "lstm2_unrolled_f32"}, 40);
 }
 
 constexpr llvm::StringLiteral convolutions = R"(origo 1

@@ -551,18 +551,19 @@ TEST(Taint, GoldenCases) {
   EXPECT_LE(counts.recognised, counts.perturbations / 10);
 }
 
-TEST(Taint, Networks) {
-  std::vector<Sample> samples = sharedSamples();
-  if (samples.empty())
-    GTEST_SKIP() << "no model files: ORIGO_SHARED says where the shared folder is";
-  Counts counts = study(samples, thorough() ? ~size_t(0) : 40);
+void ofNetworks(const std::vector<std::string> &paths, unsigned leastModels, size_t mostOfEach) {
+  Counts counts = study(samplesOf(paths), thorough() ? ~size_t(0) : mostOfEach);
   counts.print("networks");
   EXPECT_LE(counts.recognised, 30u);
   expectPrecise(counts);
   expectFewRecognised(counts);
-  EXPECT_GE(counts.models, 150u);
+  EXPECT_GE(counts.models, leastModels);
   EXPECT_GE(counts.perturbations, 800u);
   EXPECT_GE(counts.computed, 150u) << "too few perturbations reached a constant that a rewrite has computed";
 }
+
+/// The cases of tests/golden have a test of their own.
+TEST(Taint, Networks) { ofNetworks(ownNetworks().networks(), 50, 80); }
+TEST(TaintPublicModels, Networks) { ofNetworks(publicModels().all(), 150, 40); }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "import/Import.h"
 #include "ir/text/Text.h"
+#include "tests/RealModels.h"
 #include "tests/SameModel.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -69,29 +70,10 @@ template <class T> std::vector<T> elements(const Model &model, StringRef name) {
   return {};
 }
 
-std::vector<std::string> modelFiles() {
-  const char *shared = std::getenv("ORIGO_SHARED");
-  std::string folder = (shared ? std::string(shared) : std::string(ORIGO_SOURCE_DIR "/../shared")) + "/models";
-  std::vector<std::string> files;
-  for (StringRef part : {"", "/mini", "/recipes"}) {
-    std::error_code ec;
-    for (llvm::sys::fs::directory_iterator it(folder + part, ec), end; it != end && !ec; it.increment(ec))
-      if (StringRef(it->path()).ends_with(".tflite") || StringRef(it->path()).ends_with(".circle"))
-        files.push_back(it->path());
-  }
-  llvm::sort(files);
-  return files;
-}
-
-} // namespace
-
-TEST(Text, EveryModelSurvives) {
-  std::vector<std::string> files = modelFiles();
-  if (files.empty())
-    GTEST_SKIP() << "no ../shared/models";
+void everyModelSurvives(const test::ModelFolder &models, unsigned least) {
   Scratch scratch;
   unsigned good = 0, refused = 0;
-  for (const std::string &file : files) {
+  for (const std::string &file : models.all()) {
     SCOPED_TRACE(file);
     llvm::Expected<Imported> imported = importModel(file);
     if (!imported) {
@@ -118,9 +100,14 @@ TEST(Text, EveryModelSurvives) {
     ASSERT_EQ(print(*again, brief), print(*back, brief));
     ++good;
   }
-  EXPECT_GE(good, 650u);
+  EXPECT_GE(good, least);
   EXPECT_LE(refused, 3u);
 }
+
+} // namespace
+
+TEST(Text, EveryModelSurvives) { everyModelSurvives(test::ownNetworks(), 900); }
+TEST(TextPublicModels, EveryModelSurvives) { everyModelSurvives(test::publicModels(), 650); }
 
 TEST(Text, EverySpellingIsStable) {
   expectStable(R"(origo 1

@@ -295,10 +295,7 @@ std::string minRuntime(const Model &model) {
   return {};
 }
 
-TEST(Versions, RealModels) {
-  std::vector<std::string> files = realModels();
-  if (files.empty())
-    GTEST_SKIP() << "no shared models";
+void versionsAreThoseOfConverters(const ModelFolder &models, size_t leastOperators, size_t leastStated) {
   // Only networks that a converter wrote: what was made by hand or by a recipe has version 1 throughout.
   // Writers that gave lower versions than the rules: the float16 rewriter of old converters said 2 for DEQUANTIZE, and
   // meet_segm also keeps 1 for what its rules came later; the others are one operator each of older rules.
@@ -306,7 +303,7 @@ TEST(Versions, RealModels) {
                                        "BATCH_MATMUL 1 3", "CONV_2D 3 4"};
   size_t operators = 0, equal = 0, atMost = 0, stated = 0, sameRuntime = 0;
   std::map<std::string, size_t> outliers;
-  for (const std::string &file : files) {
+  for (const std::string &file : models.all()) {
     auto imported = importModel(file);
     if (!imported) {
       llvm::consumeError(imported.takeError());
@@ -314,7 +311,7 @@ TEST(Versions, RealModels) {
     }
     const Model &model = *imported->model;
     bool network =
-        llvm::sys::path::filename(llvm::sys::path::parent_path(file)) == "models" && model.format == Format::Tflite;
+        llvm::sys::path::parent_path(file) == models.path && model.format == Format::Tflite;
     std::array<int, 3> runtime{};
     for (auto &graph : model.subgraphs)
       for (const Operator &op : graph->operators) {
@@ -335,12 +332,16 @@ TEST(Versions, RealModels) {
   }
   for (const auto &[what, count] : outliers)
     EXPECT_TRUE(lower.count(what)) << what << " (" << count << " times)";
-  EXPECT_GE(operators, 3500u);
+  EXPECT_GE(operators, leastOperators);
   EXPECT_GE(atMost * 100, operators * 90) << atMost << " of " << operators;
   EXPECT_GE(equal * 100, operators * 85) << equal << " of " << operators;
   // Tools that edit a file after its conversion leave the old number in it.
-  EXPECT_GE(stated, 25u);
+  EXPECT_GE(stated, leastStated);
   EXPECT_GE(sameRuntime * 100, stated * 70) << sameRuntime << " of " << stated;
 }
+
+/// Those that tests/networks/ states are of the same rules, but go through a file.
+TEST(Versions, OfModels) { versionsAreThoseOfConverters(ownNetworks(), 2000, 50); }
+TEST(VersionsPublicModels, OfModels) { versionsAreThoseOfConverters(publicModels(), 3500, 25); }
 
 } // namespace

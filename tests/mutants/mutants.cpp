@@ -17,7 +17,8 @@
 #include <bitset>
 #include <map>
 
-/// Puts faults into the provenance of every model in which rewrites fire, one a run, and lets the checks judge what is
+/// Puts faults into the provenance of every model (public ones where ORIGO_MODELS says where they are, else those that
+/// tests/networks/ makes) in which rewrites fire, one a run, and lets the checks judge what is
 /// written: the verifier, the outside checker's laws, and the golden texts and maps. A fault that none of them sees and
 /// that the side file shows is a survivor, and fails the test.
 ///
@@ -33,7 +34,7 @@ using mutation::kinds;
 
 namespace {
 
-constexpr uint64_t largestFile = 1 << 20; ///< of the shared models
+constexpr uint64_t largestFile = 1 << 20; ///< of the models that are swept
 
 // What can see a fault. Laws are 1 to 10.
 enum Judge : unsigned { Verifier = 0, Reader = 11, OneTables, Golden, judges };
@@ -55,6 +56,7 @@ struct Subject {
   std::string source;     ///< what the laws are checked against: a model file
   std::string goldenText; ///< expected text; empty: none
   bool goldenMap = false; ///< expected map in tests/golden/maps
+  bool isSwept = false;   ///< one of the models that are swept, not of res/ or tests/golden
   std::string core;       ///< of the side file without a fault
   std::array<unsigned, kinds> opportunities{};
 };
@@ -288,13 +290,14 @@ std::vector<Subject> subjects(unsigned &failures) {
     if (llvm::StringRef(it->path()).ends_with(".origo"))
       files.push_back(it->path());
   llvm::sort(files);
-  for (const std::string &file : test::realModels())
+  for (const std::string &file : test::modelsToSweep().all())
     if (uint64_t size; !llvm::sys::fs::file_size(file, size) && size <= largestFile)
       files.push_back(file);
   for (const std::string &file : files) {
     Subject subject;
     subject.name = test::baseName(file);
     subject.path = file;
+    subject.isSwept = !llvm::StringRef(file).starts_with(ORIGO_SOURCE_DIR "/res");
     subject.pipeline = Pipeline::o1();
     if (!prepare(subject, failures))
       continue;
@@ -381,7 +384,7 @@ std::string firstDifference(llvm::StringRef before, llvm::StringRef after) {
 int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
   unsigned failures = 0, golden = 0, lawful = 0, lawless = 0;
   std::vector<Subject> all = subjects(failures);
-  std::array<Score, kinds + 1> scores{};
+  std::array<Score, kinds + 1> scores{}, swept{};
   for (auto [number, subject] : llvm::enumerate(all)) {
     golden += subject.goldenMap || !subject.goldenText.empty();
     for (unsigned k = 0; k < kinds; ++k) {
@@ -423,7 +426,10 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
           llvm::errs() << mutant << ": SURVIVED\n" << firstDifference(subject.core, outcome->core);
           ++failures;
         }
-        for (Score *score : {&scores[k], &scores[kinds]}) {
+        std::vector<Score *> counted{&scores[k], &scores[kinds]};
+        if (subject.isSwept)
+          counted.insert(counted.end(), {&swept[k], &swept[kinds]});
+        for (Score *score : counted) {
           ++score->made;
           score->equivalent += equivalent;
           score->survived += survived;
@@ -442,9 +448,9 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
     }
   }
   printTable(scores);
+  llvm::outs() << "\nIn the models that are swept alone:\n";
+  printTable(swept);
   const Score &total = scores[kinds];
-  if (test::realModels().empty())
-    llvm::outs() << "models: skipped those of the shared folder, which is not there (ORIGO_SHARED says where it is)\n";
   llvm::outs() << "models: " << total.made << " mutants in " << all.size() << " models (" << golden
                << " with a golden text or map), " << total.made - total.equivalent - total.survived << " killed, "
                << total.equivalent << " equivalent, " << total.survived << " survived\n";

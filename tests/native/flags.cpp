@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
   std::map<std::string, Counts> flags;
   std::map<std::string, std::set<std::string>> notRun;
   unsigned models = 0, number = 0, same = 0, failed = 0;
-  for (const std::string &path : realModels()) {
+  for (const std::string &path : modelsToSweep().all()) {
     if (!llvm::StringRef(path).ends_with(".tflite"))
       continue;
     auto imported = importAsSource(path);

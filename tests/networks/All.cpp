@@ -66,7 +66,17 @@ namespace origo::test {
   NETWORK("integers_i32.tflite", integers)                                                                             \
   NETWORK("movement_f32.tflite", movement)                                                                             \
   NETWORK("stablehlo_f32.tflite", stablehlo)                                                                           \
-  NETWORK("fake_quantized_f32.tflite", fakeQuantized)
+  NETWORK("fake_quantized_f32.tflite", fakeQuantized)                                                                  \
+  NETWORK("audio_front_end_i16.tflite", audioFrontEnd)                                                                 \
+  NETWORK("moved_integers.tflite", movedIntegers)                                                                      \
+  NETWORK("archived_f32.tflite", archived)                                                                             \
+  NETWORK("sparse_indices_f32.tflite", sparseIndices)                                                                  \
+  NETWORK("circle_types.circle", circleTypes)                                                                          \
+  NETWORK("rare_rows.tflite", rareRows)                                                                                \
+  NETWORK("circle_bits.circle", circleBits)                                                                            \
+  NETWORK("small_lstm_f32.tflite", smallLstm)                                                                          \
+  NETWORK("old_file_f32.tflite", oldFile)                                                                              \
+  NETWORK("upsample_f32.tflite", upsample)
 
 #define NETWORK(file, make) void make(Net &);
 NETWORKS

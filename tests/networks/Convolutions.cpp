@@ -419,4 +419,7 @@ void inception(Net &n) {
   n.end(n.op("LOG_SOFTMAX", n.dense(n.reshape(n.pool(x, true, 8, 8, "VALID"), {1, 12}), 5)));
 }
 
+/// An image made twice as big, and no more.
+void upsample(Net &n) { n.end(n.op("RELU", n.shift(n.transposeConv(n.input({1, 5, 5, 4}), 4, 3, 2)))); }
+
 } // namespace origo::test

@@ -35,6 +35,8 @@ public:
   void signature(llvm::StringRef key, const Named &inputs, const Named &outputs);
   /// A line of the model, behind that subgraph.
   void line(const std::string &statement) { behind += statement + "\n"; }
+  /// A line in front of the subgraphs.
+  void heading(const std::string &statement) { head += statement + "\n"; }
   /// A statement of the subgraph.
   void statement(const std::string &text) { body += "  " + text + "\n"; }
   /// In front of the names of the tensors that follow.

@@ -286,4 +286,192 @@ void fakeQuantized(Net &n) {
   n.end(n.op("FAKE_QUANT", x, "min=0, max=6, num_bits=8"));
 }
 
+/// A front end of sound in integers, of operators that micro-controllers have.
+void audioFrontEnd(Net &n) {
+  T x = n.input({1, 32}, "i16");
+  T y = n.op("CUSTOM \"SignalWindow\"", {x, n.uniform({32}, 0, 4096, "i16")},
+             "custom hex\"73686966740001070101010c04022401\"", "i16[1,32]");
+  y = n.op("RESHAPE", {y, n.ints({-1})}, "", "i16[32]");
+  std::vector<T> scaled =
+      n.ops("CUSTOM \"SignalFftAutoScale\"", y, "custom hex\"00000100002401\"", {"i16[32]", "i32[]"});
+  y = n.op("CUSTOM \"SignalRfft\"", scaled[0],
+           "custom hex\"54006666745f6c656e67746800020e0d020001000200070000020505062501\"", "i16[34]");
+  T energy = n.op("CUSTOM \"SignalEnergy\"", y, "custom hex\"00000100002401\"", "u32[17]");
+  T low = n.op("CAST", energy, "in_data_type=UINT32, out_data_type=INT32", "i32[17]");
+  low = n.op("CONCATENATION",
+             {n.constant("i32", {2}, "splat 0"), n.op("STRIDED_SLICE", {low, n.ints({2}), n.ints({13}), n.ints({1})}),
+              n.constant("i32", {4}, "splat 0")},
+             "axis=0");
+  T bank = n.op("CUSTOM \"SignalFilterBank\"",
+                {n.op("CAST", low, "in_data_type=INT32, out_data_type=UINT32", "u32[17]"),
+                 n.uniform({12}, 0, 4096, "i16"), n.uniform({4}, 0, 12, "i16")},
+                "custom hex\"00000100002401\"", "u64[4]");
+  T root = n.op("CUSTOM \"SignalFilterBankSquareRoot\"", {bank, scaled[1]}, "custom hex\"00000100002401\"", "u32[4]");
+  T loud = n.op("CUSTOM \"SignalFilterBankLog\"", root, "custom hex\"00000100002401\"", "i16[4]");
+  T wide = n.op("CAST", loud, "in_data_type=INT16, out_data_type=INT32", "i32[4]");
+  wide = n.op("DIV", {n.add(n.mul(wide, n.constant("i32", {}, "[256]")), n.constant("i32", {}, "[333]")),
+                      n.constant("i32", {}, "[666]")});
+  wide = n.op("MAXIMUM",
+              {n.op("MINIMUM", {n.op("SUB", {wide, n.constant("i32", {}, "[128]")}), n.constant("i32", {}, "[127]")}),
+               n.constant("i32", {}, "[-128]")});
+  n.end(n.op("CAST", wide, "in_data_type=INT32, out_data_type=INT8", "i8[4]"));
+}
+
+/// Elements of other types that are moved only.
+void movedIntegers(Net &n) {
+  std::vector<T> outputs;
+  for (const char *type : {"i8", "u8", "i16", "i64", "bool"}) {
+    bool isScaled = type[0] != 'b' && type != std::string("i64");
+    std::string q = isScaled ? scaled(0.5, type == std::string("i16") ? 0 : 3) : "";
+    auto result = [&] { return std::string(type) + (q.empty() ? "" : " " + q); };
+    T x = n.input({2, 4, 6}, type, q);
+    T t = n.op("TRANSPOSE", {x, n.ints({1, 0, 2})}, "", result());
+    std::vector<T> halves = n.ops("SPLIT", {n.constant("i32", {}, "[2]"), t}, "num_splits=2", {result(), result()});
+    t = n.op("CONCATENATION", {halves[1], halves[0]}, "axis=0", result());
+    t = n.op("SLICE", {t, n.ints({1, 0, 0}), n.ints({4, 2, 3})}, "", result());
+    t = n.op("PACK", {t, t}, "values_count=2, axis=1", result());
+    t = n.op("STRIDED_SLICE", {t, n.ints({0, 0, 0, 0}), n.ints({4, 2, 2, 3}), n.ints({2, 1, 1, 1})}, "", result());
+    std::vector<T> rows = n.ops("UNPACK", t, "num=2, axis=0", {result(), result()});
+    T taken = n.op("GATHER", {rows[1], n.ints({1, 0})}, "axis=1", result());
+    outputs.push_back(n.op("RESHAPE", {n.op("TILE", {taken, n.ints({1, 1, 2})}, "", result()), n.ints({-1})}, "",
+                           (type + std::string("[24]") + (q.empty() ? "" : " " + q))));
+  }
+  n.end(outputs);
+}
+
+/// A file in which tensors have buffers of their own, and something lies behind the flatbuffer.
+void archived(Net &n) {
+  n.heading("default own_buffer");
+  T x = n.input({1, 6}), none = n.constant("f32", {0}, "[]");
+  T y = n.op("RELU", n.shift(n.dense(x, 4, "", false)));
+  n.end({n.op("CONCATENATION", {y, n.op("RESHAPE", {none, n.ints({1, 0})}, "", "f32[1,0]")}, "axis=1", "f32[1,4]")});
+  n.line("metadata \"reduced_precision_support\" \"fp16accfp32\"");
+  n.line("archive hex\"504b0506000000000000000000000000000000000000\"");
+}
+
+/// Indices of sparse constants in other widths.
+void sparseIndices(Net &n) {
+  T x = n.input({2, 4});
+  std::vector<T> sums;
+  for (const char *vector : {"Int32Vector {values=[0, 2, 3]}, array_indices=Int32Vector {values=[1, 3, 0]}",
+                             "Uint16Vector {values=[0, 2, 3]}, array_indices=Uint16Vector {values=[1, 3, 0]}"}) {
+    T w = n.constant("f32", {2, 4}, "hex\"0000803f000000bf00000040\"",
+                     "sparse{traversal_order=[0, 1], dim_metadata=[{format=DENSE, dense_size=2}, {format=SPARSE_CSR, "
+                     "array_segments=" +
+                         std::string(vector) + "}]}");
+    sums.push_back(n.op("FULLY_CONNECTED", {x, n.op("DENSIFY", w, "", "f32[2,4]")}));
+  }
+  n.end(n.add(sums[0], sums[1]));
+}
+
+/// circle's: weights of four bits without a sign, unique numbers of 64 bits, lists of bits that variables are updated.
+void circleTypes(Net &n) {
+  T x = n.input({3, 8});
+  T w = n.constant(
+      "u4", {4, 8},
+      "[" +
+          [] {
+            std::string numbers;
+            for (int i = 0; i < 32; ++i)
+              numbers += (i ? ", " : "") + std::to_string(i * 7 % 16);
+            return numbers;
+          }() +
+          "]",
+      scaled(0.1, 8));
+  T y = n.op("FULLY_CONNECTED", {x, w}, "", "f32[3,4]");
+  std::vector<T> unique =
+      n.ops("UNIQUE", n.op("ARG_MAX", {y, n.constant("i32", {}, "[1]")}, "output_type=INT64", "i64[3]"),
+            "idx_out_type=INT64", {"i64[?]", "i64[3]"});
+  n.end({y, unique[0], unique[1]});
+}
+
+/// Rows of kernels that no other network comes through, in one.
+void rareRows(Net &n) {
+  T x = n.input({2, 3, 4}), k = n.input({3, 4}, "i32"), narrow = n.input({1, 4, 4, 4}, "i8", scaled(0.02, 3));
+  T scalar = n.number(0.1), seven = n.constant("i32", {}, "[7]"), last = n.constant("i32", {}, "[-1]");
+  // Comparisons and choices.
+  T more = n.op("GREATER", {x, scalar}), less = n.op("LESS_EQUAL", {x, scalar}), equal = n.op("EQUAL", {x, x});
+  T most = n.op("GREATER", {k, seven}), other = n.op("NOT_EQUAL", {k, seven});
+  T chosen = n.op("SELECT", {most, k, n.op("MAXIMUM", {k, seven})});
+  T again = n.op("SELECT_V2", {other, chosen, seven});
+  T known = n.op("LOGICAL_AND", {n.op("LOGICAL_OR", {more, less}), equal});
+  T least = n.op("ARG_MIN", {x, last}, "output_type=INT32", "i32[2,3]");
+  T largest = n.op("ARG_MAX", {x, last}, "output_type=INT64", "i64[2,3]");
+  T taken = n.op("GATHER", {x, n.constant("i32", {2, 1}, "[1, 0]")}, "axis=1, batch_dims=1");
+  T shape = n.op("BROADCAST_ARGS", {n.ints({1, 4}), n.ints({3, 1})}, "", "i32[2]");
+  std::vector<T> rows = n.ops("UNPACK", x, "num=3, axis=1", {"f32", "f32", "f32"});
+  std::vector<T> parts =
+      n.ops("SPLIT_V", {x, n.ints({2, 2}), n.constant("i32", {}, "[2]")}, "num_splits=2", {"f32", "f32"});
+  T peak = n.op("REDUCE_MAX", {x, n.ints({2})});
+  T wide = n.op("CAST", n.op("CAST", x, "in_data_type=FLOAT32, out_data_type=FLOAT64", "f64[2,3,4]"),
+                "in_data_type=FLOAT64, out_data_type=FLOAT32", "f32[2,3,4]");
+  // Integers.
+  T leaky = n.op("LEAKY_RELU", narrow, "alpha=0.2", scaled(0.02, 3));
+  T average =
+      n.op("AVERAGE_POOL_2D", leaky, "stride_w=1, stride_h=1, filter_width=2, filter_height=2", scaled(0.02, 3));
+  T bytes = n.op("QUANTIZE", average, "", "u8 " + scaled(0.02, 131));
+  T unit = n.op("L2_NORMALIZATION", bytes, "", scaled(0.0078125, 128));
+  T sure = n.op("SOFTMAX", n.op("LOGISTIC", unit, "", scaled(0.00390625, 0)), "beta=1", scaled(0.00390625, 0));
+  T back = n.op("QUANTIZE", sure, "", "i8 " + scaled(0.00390625, -128));
+  T best = n.op("ARG_MAX", {bytes, last}, "output_type=INT32", "i32[1,4,4]");
+  T longer = n.input({1, 3, 8}, "i16", scaled(0.001, 0));
+  T product =
+      n.op("BATCH_MATMUL", {longer, n.uniform({1, 8, 4}, -127, 127, "i8", scaled(0.01, 0))}, "", scaled(0.005, 0));
+  T blocks = n.constant("f32", {4, 4}, "hex\"0000803f0000004000004040000080400000a0400000c0400000e04000000041\"",
+                        "sparse{traversal_order=[0, 1, 2, 3], block_map=[0, 1], dim_metadata=[{format=DENSE, "
+                        "dense_size=2}, {format=SPARSE_CSR, "
+                        "array_segments=Uint8Vector {values=hex\"000102\"}, array_indices=Uint8Vector "
+                        "{values=hex\"0100\"}}, {format=DENSE, dense_size=2}, "
+                        "{format=DENSE, dense_size=2}]}");
+  T turned = n.op("FULLY_CONNECTED", {taken, n.op("DENSIFY", blocks, "", "f32[4,4]")});
+  T up = n.op("TRANSPOSE_CONV", {n.ints({1, 9, 9, 2}), n.weights({2, 3, 3, 4}), n.op("DEQUANTIZE", leaky, "", "f32")},
+              "padding=VALID, stride_w=2, stride_h=2");
+  n.end({again, known, least, largest, shape, rows[1], parts[1], peak, wide, back, best, product, turned, up});
+}
+
+/// Operators of bits that only circle has.
+void circleBits(Net &n) {
+  T x = n.input({2, 4}, "u4", scaled(0.1, 8)), y = n.input({1, 2, 4}, "u4", scaled(0.1, 8)), f = n.input({3, 2});
+  T w = n.constant("u4", {3, 4}, "[1, 15, 3, 8, 7, 0, 9, 4, 12, 2, 6, 11]", scaled(0.1, 8));
+  T z = n.op("FULLY_CONNECTED", {x, w}, "", "u4[2,3] " + scaled(0.2, 8));
+  T product = n.op("BATCH_MATMUL", {y, n.constant("u4", {1, 4, 2}, "[1, 15, 3, 8, 7, 0, 9, 4]", scaled(0.1, 8))}, "",
+                   "u4[1,2,2] " + scaled(0.2, 8));
+  // Two clusters of weights with three columns: one row of two bits, two rows of one bit.
+  T coded = n.op("BCQ_FULLY_CONNECTED",
+                 {f, n.floats({4, 1, 2, 0.5}), n.constant("i32", {4, 1}, "[5, 4, 3, 2]"), n.floats({10, 20, 30}),
+                  n.constant("i32", {2, 2}, "[2, 1, 1, 2]")},
+                 "weights_hidden_size=3", "f32[3,2]");
+  n.end({z, product, coded});
+}
+
+/// The index of each gate of an LSTM's results, in as few operators as may be.
+void smallLstm(Net &n) {
+  T x = n.input({1, 4, 6});
+  const T none;
+  std::vector<T> operands{x};
+  for (int i = 0; i < 4; ++i)
+    operands.push_back(n.weights({6, 6}));
+  for (int i = 0; i < 4; ++i)
+    operands.push_back(n.weights({6, 6}));
+  operands.insert(operands.end(), 3, none);
+  for (int i = 0; i < 4; ++i)
+    operands.push_back(n.uniform({6}, -0.1, 0.1));
+  operands.insert(operands.end(), 2, none);
+  operands.push_back(n.variable({1, 6}));
+  operands.push_back(n.variable({1, 6}));
+  T y = n.op("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, "fused_activation_function=TANH");
+  n.end(n.softmax(n.dense(n.reshape(y, {1, 24}), 3)));
+}
+
+/// What older writers left: lists of buffers, a tag, which operands are updated.
+void oldFile(Net &n) {
+  T x = n.input({1, 4}), state = n.variable({1, 4});
+  T y = n.op("CUSTOM \"OldState\"", {x, state}, "custom hex\"00\" mutating [false, true]", "f32[1,4]");
+  T z = n.op("TANH", y);
+  n.end(z);
+  n.line("signature \"old\" @main inputs(\"x\"=%\"" + x.name + "\") outputs(\"z\"=%\"" + z.name + "\") tag \"serve\"");
+  n.line("buffer #9 = hex\"00010203\"");
+  n.line("metadata_buffers [#9]");
+}
+
 } // namespace origo::test

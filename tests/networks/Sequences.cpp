@@ -148,7 +148,9 @@ void languageModel(Net &n) {
 void composite(Net &n) {
   T query = n.input({1, 4, 2, 8}), key = n.input({1, 6, 2, 8}), value = n.input({1, 6, 2, 8});
   T y = n.op("STABLEHLO_COMPOSITE", {query, key, value},
-             "name=\"odml.scaled_dot_product_attention\", decomposition_subgraph_index=@attention", "f32[1,4,2,8]");
+             "name=\"odml.scaled_dot_product_attention\", decomposition_subgraph_index=@attention, "
+             "composite_attributes=hex\"736300010106010102012401\"",
+             "f32[1,4,2,8]");
   n.end(n.layerNorm(n.reshape(y, {1, 4, 16})));
   n.begin("attention");
   n.scope("inner/");

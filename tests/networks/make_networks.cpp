@@ -12,6 +12,7 @@
 #include "tests/networks/Net.h"
 
 #include "eval/Session.h"
+#include "ir/Verifier.h"
 #include "ir/Versions.h"
 #include "passes/Pipeline.h"
 #include "quantize/Blocks.h"
@@ -46,6 +47,7 @@ constexpr Quantized quantized[] = {
     {"pyramid_16x8.tflite", "pyramid_f32.tflite", Scheme::Mode::Full, INT16, INT8, INT16},
     {"inception_hybrid.tflite", "inception_f32.tflite", Scheme::Mode::Weights},
     {"mobilenet_v3_f16w.tflite", "mobilenet_v3_f32.tflite", Scheme::Mode::Float16},
+    {"small_lstm_i8.tflite", "small_lstm_f32.tflite"},
     {"blazeface_i8_widened.tflite", "blazeface_f32.tflite", Scheme::Mode::WidenedWeights},
 };
 
@@ -133,40 +135,64 @@ void writeQuantized(const Quantized &way, const std::string &text, const std::st
   write(std::move(model), path);
 }
 
-/// The shapes that its results have when it runs; nothing: it does not.
-bool stateShapes(Model &model) {
-  auto failed = [](llvm::Error error) {
-    bool is = static_cast<bool>(error);
-    llvm::consumeError(std::move(error));
-    return is;
-  };
-  auto session = eval::compile(model, {});
-  if (!session)
-    return !failed(session.takeError());
-  auto ports = session->inputs();
-  if (!ports)
-    return !failed(ports.takeError());
-  auto inputs = randomInputs(*ports, 1);
+/// Runs it, and states the shape that its result has: nothing if it does not run.
+std::optional<eval::Session::Coverage> stateShape(Model &model) {
+  eval::CompileOptions how;
+  how.engine = eval::Engine::Fast;
+  auto session = eval::compile(model, how);
+  if (!session) {
+    llvm::consumeError(session.takeError());
+    return std::nullopt;
+  }
+  auto inputs = randomInputs(*session->inputs(), 1);
   if (!inputs)
-    return false;
+    return std::nullopt;
   std::vector<eval::TensorRef> refs(inputs->begin(), inputs->end());
   auto results = session->run(refs);
-  if (!results)
-    return !failed(results.takeError());
+  if (!results) {
+    llvm::consumeError(results.takeError());
+    return std::nullopt;
+  }
   Value &value = *model.subgraphs[0]->outputs[0];
   value.hasShape = value.hasRank = true;
   value.shape = llvm::ArrayRef<int32_t>(results->front().tensor.shape);
-  return true;
+  return session->coverage();
 }
 
-/// Of each row an operator that runs, if one is found, and of each operator one that does not.
+/// As .tflite where that has all of it.
+void writeEither(Model &model, const std::string &stem, bool preferTflite) {
+  stateVersions(model);
+  for (bool isTflite : {true, false}) {
+    if (isTflite && !preferTflite)
+      continue;
+    model.format = isTflite ? Format::Tflite : Format::Circle;
+    model.version = isTflite ? 3 : 0;
+    auto text = [&] {
+      std::string printed;
+      llvm::raw_string_ostream os(printed);
+      printText(model, os, {.inlineBytes = ~uint64_t(0)});
+      return printed;
+    }();
+    if (writeAsFile(text, "", stem + (isTflite ? ".tflite" : ".circle")))
+      return;
+  }
+}
+
+/// Does it contradict no rule of its operators, or, unless `strict`, of their types and shapes only?
+bool isLawful(Model &model, bool strict) {
+  model.becomeSource();
+  return verify(model, strict).empty();
+}
+
+/// Of each row an operator that runs, one that the fast engine has code for, and of each operator one that does not
+/// run, as far as they are found.
 void writeOperators(const std::string &folder) {
   tools::RandomOperator generator(1);
   std::map<std::string, unsigned> numbers;
   for (const eval::Kernel &kernel : eval::allKernels()) {
     std::string code = operatorInfo(kernel.code)->name.lower(), number = std::to_string(numbers[code]++);
-    bool runs = false, refused = number != "0";
-    for (int attempt = 0; attempt < 300 && !(runs && refused); ++attempt) {
+    bool runs = false, isFast = false, refused = number != "0";
+    for (int attempt = 0; attempt < 200 && !(runs && isFast && refused); ++attempt) {
       auto text = generator.make(kernel);
       if (!text)
         break;
@@ -176,25 +202,33 @@ void writeOperators(const std::string &folder) {
         llvm::consumeError(model.takeError());
         continue;
       }
-      bool &written = stateShapes(**model) ? runs : refused;
-      if (!written) {
-        stateVersions(**model);
-        write(std::move(*model), folder + "/" + code + (&written == &runs ? "_" : "_Neg_") + number + ".circle");
-      }
-      written = true;
+      auto coverage = stateShape(**model);
+      bool isGood = coverage && isLawful(**model, true), byFast = isGood && !coverage->fast.empty();
+      if (isGood ? runs && (isFast || !byFast) : refused || !isLawful(**model, false))
+        continue;
+      writeEither(**model, folder + "/" + code + (!isGood ? "_Neg_" : runs ? "_fast_" : "_") + number, true);
+      (isGood ? runs : refused) = true;
+      isFast |= byFast;
     }
   }
 }
 
+/// Some are what no converter writes, so that a rule declines.
 void writePatterns(const std::string &folder) {
   for (const std::string &file : goldenFiles()) {
     auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
     unsigned number = 0;
-    for (const Case &item : readCases(buffer ? (*buffer)->getBuffer() : ""))
-      // Some cases are about errors, or have only a digest of their weights.
-      writeAsFile(item.input, goldenFolder(),
-                  folder + "/" + file + "_" + std::to_string(++number) +
-                      (StringRef(item.input).contains("\nmodel tflite") ? ".tflite" : ".circle"));
+    for (const Case &item : readCases(buffer ? (*buffer)->getBuffer() : "")) {
+      std::string name = std::to_string(++number);
+      PayloadStore store;
+      auto model = parseText(item.input, goldenFolder(), store);
+      if (!model) { // a case of an error
+        llvm::consumeError(model.takeError());
+        continue;
+      }
+      bool isGood = isLawful(**model, true);
+      writeEither(**model, folder + "/" + file + (isGood ? "_" : "_Neg_") + name, number % 2);
+    }
   }
 }
 
