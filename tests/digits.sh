@@ -2,7 +2,6 @@
 # The first command of docs/quantization.md, and what makes a quantised network better, on the digits that it draws.
 # usage: digits.sh BIN
 . "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
-command -v python3 >/dev/null || { echo "digits: skipped, there is no python3"; exit 77; }
 python3 "$root/res/digits.py" "$bin" digits >shown || fail "digits.py: $(<shown)"
 right() { awk -v name="$1" 'index($0, name) == 1 { print 10 * substr($0, length(name) + 1) + 0 }' shown; } # in thousandths
 float=$(right float) int8=$(right int8) four=$(right 'weights of 4 bits') gptq=$(right '... by GPTQ')

@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
-# Sends every model file of the shared folder through circle2circle -O1 and lets origin-dump --check judge the result by
-# the bytes of the two files.
-# usage: every_model.sh BIN models    each is done right, or refused and listed in docs/refused-models.md
-#        every_model.sh BIN samples  the same for res/
-#        every_model.sh BIN hostile   each is done right or refused in one line; nothing crashes, hangs or grows
-# Exits with 77 (skipped) where there are no model files.
+# Sends every model file through circle2circle -O1 and lets origin-dump --check judge the result by the bytes of the two files.
+# usage: every_model.sh BIN networks|models           each is done right, or refused and listed in docs/refused-models.md
+#        every_model.sh BIN samples                   the same for res/
+#        every_model.sh BIN hostile networks|models   each of their hostile/ is done right or refused in one line; nothing crashes,
+#                                                     hangs or grows
+# Under sanitizers every third public model is taken, and of the models of few operators that the tree makes every third, or ninth;
+# ORIGO_THOROUGH=1 in the environment takes them all.
 set -uo pipefail
 bin=$1 what=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-models=${ORIGO_SHARED:-$root/../shared}/models
-[[ $what == samples ]] && models=$root/res
-if [[ ! -d $models ]]; then
-  echo "models: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
-  exit 77
-fi
-models=$(cd "$models" && pwd)
+source "$root/tests/folder.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+case $what in
+samples) models=$root/res ;;
+hostile) models=$(folder_of "$3")/hostile ;;
+*) models=$(folder_of "$what") || exit 1 ;;
+esac
+[[ -d $models ]] || { echo "FAILED: there is no folder $models"; exit 1; }
 export bin what root models scratch
 export ASAN_OPTIONS=exitcode=99:hard_rss_limit_mb=2048:${ASAN_OPTIONS-}
 export UBSAN_OPTIONS=exitcode=99:${UBSAN_OPTIONS-}
@@ -70,15 +71,14 @@ both() {
 export -f both sample
 export -f one
 
-each=both
-if [[ $what == samples ]]; then
-  each=sample where=("$models")
-elif [[ $what == hostile ]]; then
-  where=("$models/hostile")
-else
-  where=("$models" -path "$models/hostile" -prune -o)
-fi
-find "${where[@]}" -type f \( -name '*.tflite' -o -name '*.circle' -o -name '*.origo' \) -print0 | sort -z |
+each=both every=1
+[[ $what == samples ]] && each=sample
+[[ $what == networks ]] && every=3
+[[ -n $sanitized ]] && every=$((3 * every))
+case $what in
+samples | hostile) find "$models" -type f \( -name '*.tflite' -o -name '*.circle' -o -name '*.origo' \) | sort ;;
+*) swept "$what" $every ;;
+esac | tr '\n' '\0' |
   xargs -0 -P "$(nproc)" -I{} bash -c "$each"' "$1"' _ {} >"$scratch/verdicts"
 
 count() { grep -c "^$1 " "$scratch/verdicts"; }

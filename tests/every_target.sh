@@ -1,17 +1,12 @@
 #!/usr/bin/env bash
-# Every model file of the shared folder through the tools that know of targets.
-# usage: every_target.sh BIN limits  what `circle-check --limits-of eval` lets through runs in circle-interpreter
-#        every_target.sh BIN parts   the parts of --partition, of circle-opselector and of circle-resizer keep the law
-# Takes every fifth file; ORIGO_THOROUGH=1 in the environment takes them all. Exits with 77 (skipped) where there are no model files.
+# Every model file through the tools that know of targets.
+# usage: every_target.sh BIN limits networks|models   what `circle-check --limits-of eval` lets through runs in circle-interpreter
+#        every_target.sh BIN parts networks|models    the parts of --partition, of circle-opselector and of circle-resizer keep the law
+# Every fifth is taken; ORIGO_THOROUGH=1 in the environment takes them all.
 set -uo pipefail
 bin=$1 what=$2
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-models=${ORIGO_SHARED:-$root/../shared}/models
-if [[ ! -d $models ]]; then
-  echo "models: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
-  exit 77
-fi
-models=$(cd "$models" && pwd)
+source "$(dirname "${BASH_SOURCE[0]}")/folder.sh"
+models=$(folder_of "$3") || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export bin models scratch
@@ -20,7 +15,8 @@ export bin models scratch
 # compute with. A kernel that is missing, or refuses a type, is none of these.
 export values='states another shape|has another shape|another number of elements|division by zero|index -?[0-9]+ of|'\
 'axis -?[0-9]+ of|axis or batch dimensions out of range|dimension [0-9]+ is not 1|elements in a new shape|another length than|'\
-'(RESHAPE|SLICE)\): the shape of result|axis -?[0-9]+ is (not one|out)|must be (a|two)|not a single|computed by nothing|cut beyond'
+'(RESHAPE|SLICE)\): the shape of result|axis -?[0-9]+ is (not one|out)|must be (a|two)|not a single|computed by nothing|cut beyond|'\
+'not a permutation|is outside dimension|was never assigned'
 
 limits() {
   local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status said
@@ -98,10 +94,10 @@ export -f limits parts judge lawful
 "$bin/circle-check" --limits-of eval >"$scratch/eval.json" || exit 1
 echo '{"target": "npu", "ops": {"CONV_2D": {}, "DEPTHWISE_CONV_2D": {}, "RELU": {}, "RELU6": {}, "ADD": {}, "MUL": {},
   "FULLY_CONNECTED": {}, "RESHAPE": {}, "WHILE": {}, "LESS": {}}}' >"$scratch/npu.json"
-every=5 least=60
-[[ -n ${ORIGO_THOROUGH-} ]] && every=1 least=300
+least=60
+[[ ${ORIGO_THOROUGH-0} != 0 ]] && least=300
 [[ $what == parts ]] && least=$((least * 3))
-find "$models" -name hostile -prune -o \( -name '*.tflite' -o -name '*.circle' \) -print0 | sort -z | awk -v RS='\0' -v ORS='\0' -v every="$every" 'NR % every == 0' |
+swept "$3" 5 | if [[ $3 == networks ]]; then grep -v _Neg_; else cat; fi | tr '\n' '\0' |
   xargs -0 -P "$(nproc)" -I{} bash -c "$what \"\$1\"" _ {} >"$scratch/all"
 
 cut -d' ' -f1 "$scratch/all" | sort | uniq -c

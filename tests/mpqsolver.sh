@@ -1,8 +1,29 @@
 #!/usr/bin/env bash
 # circle-mpqsolver on a sample network: the files that ONE's tool writes, an error that falls, a configuration that
 # circle-quantizer makes the same model of, and mistakes in one line.
-# usage: mpqsolver.sh BIN
+# usage: mpqsolver.sh BIN networks|models     models: public networks alone
 . "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
+source "$root/tests/folder.sh"
+
+# Networks: what is found quantises, and its map is true.
+models=$(folder_of "$2") || exit 1
+if [[ $2 == models ]]; then
+  networks=("$models"/{resnet8_cifar,nested_while,age_lite,vww_96}_f32.tflite)
+else
+  networks=("$models"/{bert,branches,inception,lstm,nested_loops,resnet}_f32.tflite)
+fi
+solved=0
+for model in "${networks[@]}"; do
+  status=0
+  circle-mpqsolver --bisection true --data random --input_model "$model" --output_model solved.circle >log 2>&1 || status=$?
+  ((status <= 1)) || fail "$model: exit status $status"
+  ((status == 0)) || continue
+  origin-dump --check --source "$model" solved.circle >log 2>&1 || fail "$model: $(<log)"
+  ((++solved))
+done
+((solved >= 3)) || fail "only $solved networks"
+echo "models: $solved networks with layers of 8 and of 16 bits"
+[[ $2 == models ]] && exit
 
 circle2circle "$root/res/resnet_preact.origo" float.tflite 2>log || fail "$(<log)"
 circle2circle -O1 float.tflite net.circle 2>log || fail "$(<log)"
@@ -118,21 +139,3 @@ echo '{"error": [{"nobody": 1}]}' >other.json
 refused_after_notes 'other.json: tells of no tensor of this model' circle-mpqsolver --bisection auto --visq_file other.json --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'is no format of records; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
-
-# Networks: what is found quantises, and its map is true.
-models=${ORIGO_SHARED:-$root/../shared}/models
-if [[ -d $models ]]; then
-  solved=0
-  for model in "$models"/{resnet8_cifar,nested_while,age_lite,vww_96}_f32.tflite; do
-    status=0
-    circle-mpqsolver --bisection true --data random --input_model "$model" --output_model solved.circle >log 2>&1 || status=$?
-    ((status <= 1)) || fail "$model: exit status $status"
-    ((status == 0)) || continue
-    origin-dump --check --source "$model" solved.circle >log 2>&1 || fail "$model: $(<log)"
-    ((++solved))
-  done
-  ((solved >= 3)) || fail "only $solved networks"
-  echo "models: $solved networks with layers of 8 and of 16 bits"
-else
-  echo "models: skipped, there is no folder $models"
-fi

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Real networks, quantised in ONE's three steps, against what ONE's quantiser made of them.
+"""Float networks, quantised in ONE's three steps.
 
-usage: one_networks.py BIN [PAGE]      with PAGE the table of docs/quantization.md is written
-Exits with 77 (skipped) where there are no model files.
+usage: one_networks.py BIN models [PAGE]     public ones, against what ONE's quantiser made of them; with PAGE the table of
+                                             docs/quantization.md is written
+       one_networks.py BIN networks          generated ones: scales and zero points are those that follow from the ranges of the
+                                             second step and from the weights
 """
 
 import gzip
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from page_tables import shared_folder, write_tables
+from page_tables import generated_floats, public_folder, write_tables
 
 
 class Table:
@@ -70,6 +72,7 @@ def read(path):
         tensors.setdefault(tensor.text(3), []).append({
             "type": tensor.number(1, "b"), "shape": tensor.vector(0, "i"),
             "scale": q.vector(2, "f") if q else [], "zp": q.vector(3, "q") if q else [],
+            "min": q.vector(0, "f") if q else [], "max": q.vector(1, "f") if q else [],
             "sha": hashlib.sha256(payload).hexdigest()[:16] if payload else ""})
     for index in graph.vector(1, "i"):
         inputs.append(graph.tables(0)[index].vector(0, "i"))
@@ -90,20 +93,68 @@ def difference(have, want):
     return ""
 
 
+def steps(tools, work, network, kind, *data):
+    """The three steps: what the last two make."""
+    def tool(*words):
+        subprocess.run([os.path.join(tools, words[0]), *words[1:]], check=True, cwd=work, stderr=subprocess.DEVNULL)
+
+    words = ["float32", kind, "channel"]
+    tool("tflite2circle", network, "0.circle")
+    tool("circle-quantizer", "--quantize_dequantize_weights", *words, "0.circle", "1.circle")
+    tool("record-minmax", "--input_model", "1.circle", *data, "--output_model", "2.circle")
+    tool("circle-quantizer", "--quantize_with_minmax", *words, "2.circle", "3.circle")
+    return [read(os.path.join(work, f"{step}.circle"))[0] for step in (2, 3)]
+
+
+def expected(kind, low, high):
+    """Scale and zero point of a range, which has to hold zero."""
+    low, high = min(low, 0), max(high, 0)
+    if kind == "int16":
+        return max(-low, high) / 32767, 0
+    scale = (high - low) / 255
+    return scale, round(-low / scale) if scale else 0
+
+
+def generated(tools):
+    ranges, right, others = 0, 0, []
+    for network in generated_floats():
+        for kind in ("int16", "uint8"):
+            with tempfile.TemporaryDirectory() as work:
+                try:
+                    recorded, made = steps(tools, work, network, kind, "--input_data", "random")
+                except subprocess.CalledProcessError:
+                    continue  # every_quantized.sh looks at these
+            for name, tensors in recorded.items():
+                have = made.get(name, [])
+                if len(tensors) != 1 or len(have) != 1 or len(tensors[0]["min"]) != 1 or have[0]["type"] not in (3, 7):
+                    continue
+                scale, zero = expected(kind, tensors[0]["min"][0], tensors[0]["max"][0])
+                ranges += 1
+                # A scale may be another tensor's, with which this one is joined, or an operator's own.
+                if have[0]["scale"] and abs(have[0]["scale"][0] - scale) <= 1e-5 * scale and abs(have[0]["zp"][0] - zero) <= 1:
+                    right += 1
+                else:
+                    others.append(f"{os.path.basename(network)} {kind}: {name}: {have[0]['scale']} {have[0]['zp']}, not {scale} {zero}")
+    print(f"models: {right} of {ranges} tensors of generated networks have the scales of their ranges")
+    if ranges > 10000 and right > 0.8 * ranges:
+        return 0
+    print("FAILED", *others, sep="\n")
+    return 1
+
+
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = shared_folder("quantization-cases/networks.json.gz")
-    with gzip.open(os.path.join(shared, "quantization-cases/networks.json.gz")) as file:
+    if sys.argv[2] == "networks":
+        return generated(tools)
+    models = public_folder("models")
+    with gzip.open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "facts/one-networks.json.gz")) as file:
         networks = json.load(file)
     failed, table = False, "| network | type | tensors | as ONE's | with other integers in them |\n|---|---|---|---|---|\n"
     with tempfile.TemporaryDirectory() as work:
-        def tool(*words):
-            subprocess.run([os.path.join(tools, words[0]), *words[1:]], check=True, cwd=work, stderr=subprocess.DEVNULL)
-
         for name in sorted(networks):
-            tool("tflite2circle", os.path.join(shared, "models", name + ".tflite"), "0.circle")
+            network = os.path.join(models, "models", name + ".tflite")
             generator, lines = random.Random(name), []
-            shapes = read(os.path.join(work, "0.circle"))[1]
+            shapes = read(network)[1]
             for record in range(4):
                 files = []
                 for i, shape in enumerate(shapes):
@@ -117,12 +168,7 @@ def main():
             with open(os.path.join(work, "list.txt"), "w") as file:
                 file.writelines(lines)
             for kind, wanted in sorted(networks[name].items()):
-                words = ["float32", kind, "channel"]
-                tool("circle-quantizer", "--quantize_dequantize_weights", *words, "0.circle", "1.circle")
-                tool("record-minmax", "--input_model", "1.circle", "--input_data", "list.txt", "--input_data_format",
-                     "list", "--output_model", "2.circle")
-                tool("circle-quantizer", "--quantize_with_minmax", *words, "2.circle", "3.circle")
-                made = read(os.path.join(work, "3.circle"))[0]
+                made = steps(tools, work, network, kind, "--input_data", "list.txt", "--input_data_format", "list")[1]
                 everything = [one for same in made.values() for one in same]
                 wrong, equal, slight, bytes_differ = [], 0, 0, 0
                 for tensor, want in wanted.items():
@@ -146,8 +192,8 @@ def main():
                     print("  ", *item)
                 # What is nearly nothing, as in pose_hourglass_v1, hangs on the order of sums more than on anything else.
                 failed |= bool(wrong) or slight > 0.02 * len(wanted) or (kind == "uint8" and bytes_differ > 0.03 * len(wanted))
-    if len(sys.argv) > 2:
-        write_tables(sys.argv[2], {"networks": table})
+    if len(sys.argv) > 3:
+        write_tables(sys.argv[3], {"networks": table})
     return 1 if failed else 0
 
 

@@ -2,7 +2,6 @@
 # Debian packages: cpack makes them, lintian accepts them, twice made they are the same bytes, in two folders too, and on a fresh
 # Debian they install and run. Twice and in two folders is a part of them; ORIGO_THOROUGH=1: all, compiled anew.
 # usage: packages.sh BUILD
-# Exits with 77 (skipped) where cpack or lintian cannot work, or no fresh Debian can be made.
 set -euo pipefail
 build=$(realpath "$1")
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,9 +9,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 fail() { echo "FAILED: $*"; exit 1; }
-skip() { echo "packages: skipped, $1"; exit 77; }
 for tool in dpkg-shlibdeps lintian mmdebstrap; do
-  command -v $tool >/dev/null || skip "$tool is not installed"
+  command -v $tool >/dev/null || fail "$tool is not installed (./setup --install)"
 done
 export SOURCE_DATE_EPOCH=1700000000
 
@@ -109,8 +107,8 @@ said=$(timeout 400 mmdebstrap --variant=apt --customize-hook='chroot "$1" apt-ge
   --customize-hook='chroot "$1" sh /packages/inside' \
   --customize-hook='chroot "$1" sh -c "apt-get remove -y origo && ! command -v origo"' \
   bookworm /dev/null 2>&1) || status=$?
-grep -q 'a fresh Debian is there' <<<"$said" || skip "mmdebstrap cannot make a Debian here: $(tail -1 <<<"$said")"
-((status != 124)) || skip "a fresh Debian takes more than 400 seconds to come"
+grep -q 'a fresh Debian is there' <<<"$said" || fail "mmdebstrap cannot make a Debian here: $(tail -1 <<<"$said")"
+((status != 124)) || fail "a fresh Debian takes more than 400 seconds to come"
 ((status == 0)) || fail "on a fresh Debian: $(tail -15 <<<"$said")"
 grep -q 'all of it works' <<<"$said" || fail "on a fresh Debian: $(tail -15 <<<"$said")"
 echo "packages: $names are accepted, made twice the same ($made in one folder, $folders in two), and run on a fresh Debian"

@@ -1,17 +1,26 @@
-"""Tables that scripts make of the shared folder, and write into a page."""
+"""Tables that scripts make of public models, and write into a page."""
 
 import os
 import sys
 
 
-def shared_folder(what):
-    """Where models are; leaves the process with 77 (skipped) where there is no such folder or file in it."""
-    beside = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../shared")
-    shared = os.path.realpath(os.environ.get("ORIGO_SHARED") or beside)
-    if not os.path.exists(os.path.join(shared, what)):
-        print(f"skipped: there is no {shared}/{what} (ORIGO_SHARED says where the shared folder is)")
-        sys.exit(77)
-    return shared
+def public_folder(what):
+    """The folder that holds models/ and `what` beside it."""
+    if "ORIGO_MODELS" not in os.environ:
+        sys.exit("FAILED: ORIGO_MODELS has to name the folder of public models (tests/models.tsv)")
+    folder = os.path.dirname(os.path.realpath(os.environ["ORIGO_MODELS"]))
+    if not os.path.exists(os.path.join(folder, what)):
+        sys.exit(f"FAILED: there is no {folder}/{what}")
+    return folder
+
+
+def generated_floats():
+    """The float networks that the tree generates."""
+    folder = os.environ.get("ORIGO_NETWORKS", "")
+    found = sorted(name for name in os.listdir(folder or os.curdir) if name.endswith("_f32.tflite"))
+    if not folder or not found:
+        sys.exit("FAILED: ORIGO_NETWORKS has to name the folder of generated networks")
+    return [os.path.join(folder, name) for name in found]
 
 
 def write_tables(path, tables):

@@ -90,7 +90,6 @@ NET
   chmod +x fails.sh
   ;;
 quantization)
-  command -v python3 >/dev/null || { echo "pages: skipped, there is no python3"; exit 77; }
   mkdir build && ln -s "$bin" build/bin
   ;;
 origo) circle2circle res/mobilenet_v2.origo net.tflite && rm net.tflite.origin.json ;;

@@ -8,12 +8,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=/usr/bin/python3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-skip() {
-  echo "python: skipped, $1"
-  exit 77
+lacks() {
+  echo "FAILED: $1 (./setup --install)"
+  exit 1
 }
-compgen -G "$build/python/origo/_native*.so" >/dev/null || skip "the module was not built: CMake says why in the line \"No Python module\""
-has() { $python -c "import $1" 2>/dev/null || skip "$2 is not installed"; }
+compgen -G "$build/python/origo/_native*.so" >/dev/null || lacks "the module was not built: CMake says why in the line \"No Python module\""
+has() { $python -c "import $1" 2>/dev/null || lacks "$2 is not installed"; }
 cd "$root"
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1
 case $what in
@@ -59,7 +59,7 @@ types)
 pip)
   has venv python3-venv
   has numpy python3-numpy
-  $python -m venv --system-site-packages "$scratch/env" || skip "python3-venv is not installed"
+  $python -m venv --system-site-packages "$scratch/env" || lacks "python3-venv is not installed"
   unset PYTHONPATH
   "$scratch/env/bin/pip" install -q --no-index --no-build-isolation --disable-pip-version-check \
     --config-settings=build-dir="$build" .

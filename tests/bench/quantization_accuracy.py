@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What each way of quantising costs in accuracy: writes the tables of docs/quantization.md.
 
-usage: quantization_accuracy.py BIN [PAGE]      without PAGE the tables are printed
-       quantization_accuracy.py BIN --check     only what has to hold, as a test: 77 where there are no models
-ORIGO_SHARED says where the folder with the models is. Ranges come from four seeded records; the errors are on twenty
+usage: quantization_accuracy.py BIN [PAGE]                      without PAGE the tables are printed
+       quantization_accuracy.py BIN --check models|networks     only what has to hold, as a test
+ORIGO_MODELS says where the models are. Ranges come from four seeded records; the errors are on twenty
 others: the root of the mean square of the difference to the float model's outputs, over their range, and the share of
 inputs for which the greatest number of the first output is at the same place.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from page_tables import shared_folder, write_tables  # noqa: E402
+from page_tables import generated_floats, public_folder, write_tables  # noqa: E402
 
 NETWORKS = ["blazeface_front_f32", "mobilenet_v1_025_128_f32", "mtcnn_rnet_f32", "resnet8_cifar_f32", "vww_96_f32",
             "ultraface_rfb320_f32", "yunet_f32"]
@@ -133,6 +133,25 @@ def check(tools, shared):
     sys.exit(f"FAILED: {', '.join(failed)}" if failed else 0)
 
 
+def generated(tools):
+    """The finer a way is, the nearer is what it makes."""
+    failed, judged, ways = [], 0, dict(WAYS)
+    for network in generated_floats()[::2]:
+        with tempfile.TemporaryDirectory() as work:
+            try:
+                judge = Judge(tools, network, work)
+                int8, finer, half = (judge(quantised(tools, network, f"{work}/made.tflite", ways[way] + (RANDOM if "int" in way else [])))[0]
+                                     for way in ("int8", "int16x8", "float16"))
+            except (subprocess.CalledProcessError, ZeroDivisionError):
+                continue  # every_quantized.sh looks at what cannot be made or run
+        judged += 1
+        print(f"{os.path.basename(network)}: int8 {int8:.2f} %, int16x8 {finer:.2f} %, float16 {half:.3f} %")
+        if int8 > 20 or finer > max(1.1 * int8, 0.01) or half > 0.5:
+            failed.append(os.path.basename(network))
+    print(f"models: {judged} generated networks in three schemes")
+    sys.exit(f"FAILED: {', '.join(failed) or 'too few'}" if failed or judged < 12 else 0)
+
+
 def published_figures(tools, shared, ones=True):
     for source, other, scheme, data in PUBLISHED:
         network = os.path.join(shared, source + ".tflite")
@@ -170,8 +189,10 @@ def by_block(tools, shared):
 
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = shared_folder("models")
-    if sys.argv[2:] == ["--check"]:
+    if sys.argv[2:] == ["--check", "networks"]:
+        generated(tools)
+    shared = public_folder("models")
+    if sys.argv[2:] == ["--check", "models"]:
         check(tools, shared)
     tables = {"accuracy": by_way(tools, shared), "blocks": by_block(tools, shared), "published": published(tools, shared)}
     if len(sys.argv) < 3:

@@ -2,10 +2,11 @@
 """How far our quantised files equal those that other people's converters made of the same float networks, number by number:
 writes the table of docs/quantization.md.
 
-usage: quantization_pairs.py BIN [PAGE]      without PAGE the table is printed
-       quantization_pairs.py BIN --check     only what has to hold, as a test: 77 where there are no models
-ORIGO_SHARED says where the folder with the models is. Numbers of activations hang on the records that ranges are taken from,
-which are known of the two mnist alone.
+usage: quantization_pairs.py BIN [PAGE]             without PAGE the table is printed
+       quantization_pairs.py BIN --check models     only what has to hold, as a test
+       quantization_pairs.py BIN --check networks   of generated networks: all integers are the nearest, whoever else quantises
+ORIGO_MODELS says where the models are. Numbers of activations hang on the records that ranges are taken from, which are known of
+the two mnist alone.
 """
 
 import os
@@ -17,7 +18,7 @@ from array import array
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from one_networks import Table  # noqa: E402
-from page_tables import shared_folder, write_tables  # noqa: E402
+from page_tables import generated_floats, public_folder, write_tables  # noqa: E402
 
 DIGITS = "pairs/mnist_calibration"
 # Float network, what a converter made of it, options, and records to take ranges from.
@@ -125,7 +126,7 @@ class Figures:
             elif bias and bias.numbers and data.scale:
                 self.guarded += near(want, 2 * abs(bias.numbers[channel]) / ((2 ** 31 - 1) * data.scale[0]), 1e-5)
         for i, (want, have) in enumerate(zip(b.numbers, a.numbers, strict=True)):
-            away = abs(x.numbers[i] / b.scale_of(i) - want)
+            away = abs(x.numbers[i] / b.scale_of(i) + (b.zero[0] if len(b.zero) == 1 else 0) - want)
             self.weights += 1
             self.nearest += away <= 0.5001
             self.equal += a.kind == b.kind and want == have
@@ -159,6 +160,21 @@ def check(name, data, f):
     return [] if right else [name]
 
 
+def generated(tools):
+    failed, weights, scales = [], 0, 0
+    for network in generated_floats():
+        with tempfile.TemporaryDirectory() as work:
+            ours = os.path.join(work, "ours.tflite")
+            if subprocess.run([f"{tools}/circle-quantizer", *FULL[:2], "--input_data", "random", network, ours], stderr=subprocess.DEVNULL).returncode:
+                continue  # every_quantized.sh looks at these
+            f = Figures(network, ours, ours)
+        weights, scales = weights + f.weights, scales + f.scales
+        if f.nearest != f.weights:
+            failed.append(f"{os.path.basename(network)} ({f.weights - f.nearest} of {f.weights})")
+    print(f"models: {weights} weights of generated networks are the nearest integers of {scales} scales")
+    sys.exit(f"FAILED: {', '.join(failed)}" if failed or weights < 10000 else 0)
+
+
 def row(name, data, f):
     # Integers of biases, and scales of activations, are comparable where the records are known.
     known = [f"{f.equal_biases} of {f.biases}", f"{f.equal_ranges} of {f.ranges}"] if data == DIGITS else ["", ""]
@@ -170,7 +186,9 @@ def row(name, data, f):
 
 def main():
     tools = os.path.realpath(sys.argv[1])
-    shared = shared_folder("pairs")
+    if sys.argv[2:] == ["--check", "networks"]:
+        generated(tools)
+    shared = public_folder("pairs")
     table = "| published | its weights are the nearest | ours are the same | scales of weights | biases | activations | what differs |\n"
     table += "|---|---|---|---|---|---|---|\n"
     failed, page = [], sys.argv[2] if len(sys.argv) > 2 else ""

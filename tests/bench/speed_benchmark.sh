@@ -2,8 +2,9 @@
 # How fast networks run here and in the native TFLite, each engine alone in a process of its own, in turn.
 # usage: speed_benchmark.sh BIN_DIR MODELS_DIR NATIVE [ORACLE_DIR]
 #   BIN_DIR      has circle-interpreter, circle2circle, circle-metrics and measure, built for release
-#   NATIVE       native_tflite of ../shared/tools/native, built as its README.md says (TFLite 2.9 with XNNPACK; the better of its modes)
-#   ORACLE_DIR   tflite-oracle.mjs of ../shared/tools/oracle with its packages (LiteRT as WebAssembly with XNNPACK): one more column
+#   NATIVE       native_tflite, as tests/runtimes/native.sh builds it (TFLite 2.9 with XNNPACK; the better of its modes)
+#   ORACLE_DIR   tflite-oracle.mjs with its packages, as the test `runtime` leaves it in build/test/oracle (LiteRT as WebAssembly with XNNPACK):
+#                one more column
 # A round runs one engine, then the other, and gives one ratio. There are rounds until the interval in which the median of such ratios
 # lies with 95 % (between two of them, by the binomial distribution: bursts of others' work count as rounds, not by how long they are) is
 # less than 3 % wide: at least ROUNDS=7, and at most MOST=ROUNDS*8, where the network is named as measured too coarsely. Of a round counts

@@ -2,8 +2,7 @@
 # Installs Origo, builds this folder's project against what was installed and nothing else, and compares what its
 # programs read with the side file.
 # usage: run.sh BUILD C CXX SANITIZE samples   installs and builds, then the networks of res/, errors, and hostile bytes
-#        run.sh BUILD C CXX SANITIZE models    smaller models of the shared folder, with what `samples` has built
-# Exits with 77 (skipped) where there are no model files.
+#        run.sh BUILD C CXX SANITIZE networks|models    smaller models, with what `samples` has built
 set -uo pipefail
 build=$1 c=$2 cxx=$3 sanitize=$4 what=$5
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -217,15 +216,12 @@ samples)
   locales
   errors
   ;;
-models)
-  shared=${ORIGO_SHARED:-$root/../shared}/models
-  if [[ ! -d $shared ]]; then
-    echo "models: skipped, there is no folder $shared (ORIGO_SHARED says where it is)"
-    exit 77
-  fi
+networks | models)
+  source "$root/tests/folder.sh"
+  folder=$(folder_of "$what") || exit 1
   # Larger ones say nothing new here.
-  while IFS= read -r file; do compare "$file"; done < <(find "$shared" -maxdepth 1 -name '*.tflite' -size -512k | sort)
+  while IFS= read -r file; do compare "$file"; done < <(find "$folder" -maxdepth 1 -name '*.tflite' -size -512k | sort)
   counts 10 1
   ;;
-*) fail "samples or models?" ;;
+*) fail "samples, networks or models?" ;;
 esac

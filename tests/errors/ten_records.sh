@@ -1,14 +1,11 @@
 #!/usr/bin/env bash
-# visq over ten records: small networks of the shared folder, after -O1 and in int8; with ORIGO_THOROUGH=1 all of them. What runs
-# has figures of ten records, and two shards are the whole, byte for byte.
-# usage: ten_records.sh BIN; exits with 77 (skipped) where there are no model files. ORIGO_TABLE=FILE gets a line a pair.
+# visq over ten records, after -O1 and in int8. What runs has figures of ten records, and two shards are the whole, byte for byte.
+# usage: ten_records.sh BIN networks|models     ORIGO_TABLE=FILE gets a line a pair.
+# Of public models some small ones are taken; ORIGO_THOROUGH=1 in the environment takes them all.
 set -uo pipefail
 bin=$(realpath "$1")
-models=${ORIGO_SHARED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/../shared}/models
-if [[ ! -d $models ]]; then
-  echo "errors: skipped, there is no folder $models (ORIGO_SHARED says where it is)"
-  exit 77
-fi
+source "$(dirname "${BASH_SOURCE[0]}")/../folder.sh"
+models=$(folder_of "$2") || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export bin scratch
@@ -43,7 +40,7 @@ export -f one
 list=()
 for model in "$models"/*.tflite "$models"/*.circle; do
   name=${model##*/}
-  if [[ ${ORIGO_THOROUGH-0} == 0 ]]; then
+  if [[ $2 == models && ${ORIGO_THOROUGH-0} == 0 ]]; then
     case $name in
     cifar10_f32.tflite | dtln_1_f32.tflite | nested_while_f32.tflite | mnist_lstm_f32.tflite | toy_llm_kv_2sig_f32.tflite | lyra_quantizer_2sig_f32.tflite) ;;
     *) continue ;;

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Fills a folder with small model files to start fuzzing from: seed_corpus.sh FOLDER [LARGEST]
+# Fills a folder with small model files to start fuzzing from: seed_corpus.sh MODELS FOLDER [LARGEST]
 set -eu
-folder=${1:?usage: seed_corpus.sh FOLDER [LARGEST BYTES]}
-largest=${2:-20000}
-models=${ORIGO_SHARED:-$(dirname "$0")/../../../shared}/models
-[ -d "$models" ] || { echo "no model files in $models: set ORIGO_SHARED" >&2; exit 1; }
+usage="usage: seed_corpus.sh MODELS FOLDER [LARGEST BYTES]"
+models=${1:?$usage} folder=${2:?$usage}
+largest=${3:-20000}
 mkdir -p "$folder"
 find "$models" -type f \( -name '*.tflite' -o -name '*.circle' \) -size -"$largest"c -exec cp -f {} "$folder" \;
 chmod -R u+w "$folder"

@@ -59,6 +59,9 @@ export async function measure(interpreter, taps, model, scratch) {
 export const isNear = (recorded, measured) => recorded === measured ||
   ([recorded, measured].every(b => b === 'exact' || b.startsWith('1e')) && Math.abs(rank(recorded) - rank(measured)) <= 1);
 
+/** Whether what is recorded nowhere may stand: floats within 1e-5 of their range, integers within a step, or no runtime to compare with. */
+export const isRight = ({ bound, unjudged }) => Boolean(unjudged) || ['exact', '1 step'].includes(bound) || (/^1e-/.test(bound) && rank(bound) <= -5);
+
 const sections = { '': 'Networks', mini: 'mini/', recipes: 'recipes/' };
 const column = { litert: 'LiteRT', tfjs: 'older' };
 
@@ -68,7 +71,7 @@ export function documentOf(results) {
 
 Made by \`tests/kernels/run.sh\`, which compares it with what it measures and writes it anew with \`ORIGO_BLESS=1\`: random
 inputs, all operators of a model one after another, and the outputs beside those of the
-real TFLite runtime with its reference kernels. *exact*: bit for bit. A power of ten: no float differs by more than this
+real TFLite runtime with its reference kernels, of [public models](../CONTRIBUTING.md#public-models). *exact*: bit for bit. A power of ten: no float differs by more than this
 part of the output's range. Steps are those of quantised numbers; thousands of them, or *different*, are an accident of the
 runtime that [kernels](kernels.md) names. *older*: only the runtime of 2023 runs the model (variable tensors, shapes that
 depend on data), with fast kernels that round in their own way. There a step is no error, but in a network that quantises on

@@ -1,4 +1,4 @@
-// quantised.mjs BIN ORACLE SCRATCH MODELS [PAGE]: what quantised.sh does, once the runtimes are there.
+// quantised.mjs BIN ORACLE SCRATCH FOLDER networks|models [PAGE]: what quantised.sh does, once the runtimes are there.
 import fs from 'node:fs';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
@@ -6,15 +6,15 @@ import { promisify } from 'node:util';
 import { eachOf, isExplained, judgeModels } from './judge.mjs';
 import { answerOf, modelsOf, tap } from './taps.mjs';
 
-const [bin, oracle, scratch, root, page] = process.argv.slice(2);
+const [bin, oracle, scratch, root, what, page] = process.argv.slice(2);
 const tool = name => path.join(bin, name), taps = path.join(scratch, 'taps');
 const schemes = { int8: ['--input_data', 'random'], int16x8: ['--input_data', 'random'], dynamic: [], weights: [], float16: [] };
 
-// A few small networks of many operators, unless all are asked for.
+// Of public ones a few small networks of many operators, unless all are asked for.
 const few = ['mobilenet_v1_025_128_f32', 'resnet8_cifar_f32', 'vww_96_f32', 'textcls_wordvec_f32', 'sdpa_composite_f32', 'mtcnn_rnet_f32',
   'mnist_lstm_f32'];
 const floats = modelsOf([root], ['.tflite']).filter(file => path.basename(file).endsWith('_f32.tflite') &&
-  (process.env.ORIGO_THOROUGH === '1' || few.includes(path.basename(file, '.tflite'))));
+  (what === 'networks' || process.env.ORIGO_THOROUGH === '1' || few.includes(path.basename(file, '.tflite'))));
 
 // Where the runtime rounds a tie in its own way, integers are a step off, which is rare. Operators that stayed float are judged by
 // check.mjs. The runtime finds memory too small, which it has set aside itself.

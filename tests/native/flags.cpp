@@ -78,7 +78,6 @@ void runModel(const tools::NativeRuntime &runtime, const std::string &path, cons
     }
     if (applied == 0)
       continue;
-    say(Applies, flag);
     if (!before) {
       const Subgraph &graph = *imported->model->subgraphs.front();
       std::string why;
@@ -93,6 +92,7 @@ void runModel(const tools::NativeRuntime &runtime, const std::string &path, cons
       }
       before = why.empty() ? runtime.run(path, inputs) : tools::NativeRuntime::Outcome{true, why, {}};
     }
+    say(Applies, flag);
     if (!before->refused.empty()) {
       say(NotRun, flag, before->refused);
       continue;
@@ -193,8 +193,9 @@ int main(int argc, char **argv) {
       if (line[0] == Differs)
         fail(last, text);
     }
-    // The runtime is asked for the model as it was when the first flag applies.
-    if (died && flags[last].applies && !judged)
+    if (died && judged)
+      notRun["the runtime ends itself on the model as it is"].insert(baseName(path));
+    else if (died)
       fail(last, "the process dies");
   }
   for (const auto &[flag, count] : flags)

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Fetches the runtimes of package-lock.json and lets run.mjs compare every model before and after -O1.
-# usage: run.sh BIN SCRATCH      SCRATCH keeps the runtimes for the next time
+# Fetches the real runtimes and lets run.mjs compare every model before and after -O1.
+# usage: run.sh BIN SCRATCH networks|models      SCRATCH keeps the runtimes for the next time; samples go with networks
+# Of models of few operators that the tree makes every third is taken; ORIGO_THOROUGH=1 in the environment takes them all.
 # ORIGO_ORACLE_PASSES=all tries each pass by itself. ORIGO_ORACLE_SEEDS=4 tries four inputs a model instead of one, and what was rewritten in two runtimes.
-# Exits with 77 (skipped) where there are no model files, no Node.js, or no way to the npm registry.
 set -uo pipefail
 bin=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-models=${ORIGO_SHARED:-$root/../shared}/models
-source "$here/install.sh"
-[[ -d $models ]] || skip "there is no folder $models (ORIGO_SHARED says where it is)"
+source "$here/../runtimes/install.sh"
+source "$here/../folder.sh"
 fetch_runtimes "$scratch"
-mkdir -p "$scratch/work"
-rm -f "$scratch"/work/*
-find "$models" "$root/res" -path "$models/hostile" -prune -o \( -name '*.tflite' -o -name '*.origo' \) -print | sort |
-  node "$here/run.mjs" "$bin" "$scratch/node_modules" "$scratch/work" "${ORIGO_ORACLE_SEEDS:-1}"
+work=$scratch/work.$3
+mkdir -p "$work"
+rm -f "$work"/*
+{
+  [[ $3 == networks ]] && find "$root/res" -name '*.origo' | sort
+  swept "$3" $([[ $3 == networks ]] && echo 3 || echo 1) | grep '\.tflite$'
+} | node "$here/run.mjs" "$bin" "$scratch/node_modules" "$work" "${ORIGO_ORACLE_SEEDS:-1}"

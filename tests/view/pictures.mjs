@@ -1,11 +1,12 @@
 // The pictures of docs/viewers.md and of the README: ten networks of different kinds, in few colours so that the files are small.
-// usage: tests/view/run.sh BIN SCRATCH pictures.mjs [FOLDER]     FOLDER: docs/pictures where none is given
+// usage: ORIGO_MODELS=DIR/models tests/view/run.sh BIN SCRATCH pictures.mjs [FOLDER]     DIR: as tests/models.sh lays out public
+// models; FOLDER: docs/pictures where none is given
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { frame, launch, network, open, rest, root, tool } from './browser.mjs';
 
-const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = `${process.env.ORIGO_SHARED}/models`, most = 60e3;
+const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 60e3;
 const browser = await launch(), paper = await browser.newPage();
 
 /** An indexed PNG of at most 256 colours. */

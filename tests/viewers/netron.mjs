@@ -47,7 +47,8 @@ for (const source of fs.readFileSync(0, 'utf8').trim().split('\n')) {
     ++counts.refused; // what is newer than this Netron
     continue;
   }
-  const model = await open(after).catch((error) => expect(false, error.message));
+  // What was recognised may be newer than this Netron, too.
+  const model = await open(after).catch((error) => (/Invalid built-in code/.test(error.message) ? void ++counts.refused : expect(false, error.message)));
   if (!model) continue;
   ++counts.models;
   const graph = model.graphs[0];
