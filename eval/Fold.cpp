@@ -78,6 +78,11 @@ bool ElementwiseFold::canFold(const Operator &op) {
   }
   if (!shape || result.shape != *shape)
     return false;
+  // Not all kernels that go element by element stretch operands.
+  if (auto fits = inferResults(op); !fits) {
+    llvm::consumeError(fits.takeError());
+    return false;
+  }
   // Other kernels do not look at several scales.
   auto fits = [](const Value *value) {
     const Quantization &q = *value->quantization;

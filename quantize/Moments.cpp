@@ -147,6 +147,12 @@ private:
   }
 };
 
+/// Does it go on from window to window?
+template <class Options> bool advances(const Operator &op) {
+  const auto *options = op.options.as<Options>();
+  return !options || (options->stride_h() > 0 && options->stride_w() > 0);
+}
+
 /// Does each output channel have all of the input's channels, those of its group, or, depthwise, its own one?
 bool isPlain(const Operator &op) {
   bool linear = op.code == Op::CONV_2D || op.code == Op::DEPTHWISE_CONV_2D || op.code == Op::TRANSPOSE_CONV ||
@@ -162,11 +168,11 @@ bool isPlain(const Operator &op) {
   if (w.rank() != 4 || x.rank() != 4 || op.result()->rank() != 4 || x.shape[3] <= 0)
     return false;
   if (op.code == Op::DEPTHWISE_CONV_2D)
-    return w.shape[3] % x.shape[3] == 0;
+    return w.shape[3] % x.shape[3] == 0 && advances<circle::DepthwiseConv2DOptions>(op);
   if (op.code == Op::TRANSPOSE_CONV) // of a size that compiling has checked, for its input is seen before it runs
     return op.operand(0) && op.operand(0)->isConstant() && op.options.as<circle::TransposeConvOptions>() &&
-           w.shape[3] == x.shape[3] && op.result()->isStatic();
-  return x.shape[3] % w.shape[3] == 0 && w.shape[0] % (x.shape[3] / w.shape[3]) == 0;
+           w.shape[3] == x.shape[3] && op.result()->isStatic() && advances<circle::TransposeConvOptions>(op);
+  return advances<circle::Conv2DOptions>(op) && x.shape[3] % w.shape[3] == 0 && w.shape[0] % (x.shape[3] / w.shape[3]) == 0;
 }
 
 } // namespace

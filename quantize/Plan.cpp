@@ -78,16 +78,17 @@ std::string Planner::unsupported(const Operator &op, const Decision &decision) c
     store(copy.get().operand(i), storage);
   for (auto [i, storage] : llvm::enumerate(decision.results))
     store(copy.get().result(i), storage);
+  std::string misfit;
   if (auto results = inferResults(copy.get())) {
     for (auto [i, result] : llvm::enumerate(*results))
       if (i < op.results().size() && copy.get().result(i) && copy.get().result(i)->type != result.type)
         return "its results would have another type than its operands ask for";
   } else {
-    llvm::consumeError(results.takeError());
+    misfit = "its operands would not fit: " + llvm::toString(results.takeError());
   }
   bool known = eval::findKernel(copy.get()) != nullptr;
   if (storesAnew() && (scheme.common.mode == Scheme::Mode::Unsigned || !eval::findKernel(op)))
-    return {}; // what has no kernel before need not have one then
+    return misfit; // what has no kernel before need not have one then
   return known ? "" : "there is no kernel for " + eval::typesOf(copy.get());
 }
 

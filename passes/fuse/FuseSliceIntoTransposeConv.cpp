@@ -3,11 +3,13 @@
 namespace origo {
 
 /// The padding in front that a TransposeConv to `size` has, as the runtimes compute it; none: `in` does not lead there.
-static std::optional<int32_t> paddingBefore(int32_t in, int32_t size, int32_t filter, int32_t stride, bool same) {
-  int32_t expected = same ? (size + stride - 1) / stride : (size - filter + stride) / stride;
+static std::optional<int64_t> paddingBefore(int64_t in, int64_t size, int64_t filter, int64_t stride, bool same) {
+  if (stride <= 0)
+    return std::nullopt;
+  int64_t expected = same ? (size + stride - 1) / stride : (size - filter + stride) / stride;
   if (size <= 0 || expected != in)
     return std::nullopt;
-  return std::max(0, (in - 1) * stride + filter - size) / 2;
+  return std::max<int64_t>(0, (in - 1) * stride + filter - size) / 2;
 }
 
 /// slice(transpose_conv(x, W), begin, size) → transpose_conv(x, W) to that size, whose padding leaves out the rest.
@@ -22,7 +24,9 @@ static Rule slice() {
               return decline(why);
             std::optional<Integers> from = m.integers(m[begin]);
             Tensor x = at.operand(2), result = m[sliced];
-            if (!from || from->size() != 4 || !result.isStatic() || !x.isStatic() || !m[linear].isStatic())
+            auto isPicture = [](Tensor tensor) { return tensor.isStatic() && tensor.rank() == 4; };
+            if (!from || from->size() != 4 || !isPicture(result) || !isPicture(x) || !isPicture(m[linear]) ||
+                parts.filter.rank() != 4)
               return decline("begin or size are not known before run time");
             if (from->at(0) != 0 || from->at(3) != 0 || result.shape()[0] != m[linear].shape()[0] ||
                 result.shape()[3] != m[linear].shape()[3])
@@ -30,8 +34,8 @@ static Rule slice() {
             for (auto padding : {circle::Padding::VALID, circle::Padding::SAME}) {
               bool fits = true;
               for (int axis : {1, 2}) {
-                auto stride = static_cast<int32_t>(at.option(axis == 1 ? "stride_h" : "stride_w"));
-                int32_t filter = parts.filter.shape()[axis], in = x.shape()[axis];
+                int64_t stride = at.option(axis == 1 ? "stride_h" : "stride_w");
+                int64_t filter = parts.filter.shape()[axis], in = x.shape()[axis];
                 bool wasSame = at.option("padding") == static_cast<int64_t>(circle::Padding::SAME);
                 auto before = paddingBefore(in, m[linear].shape()[axis], filter, stride, wasSame);
                 auto after = paddingBefore(in, result.shape()[axis], filter, stride, padding == circle::Padding::SAME);
