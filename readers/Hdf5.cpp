@@ -54,7 +54,8 @@ std::string readArray(hid_t record, const std::string &name, uint64_t limit, Byt
   // Numbers that lie in other files, which no path in this one may name, would be read as zeros.
   Handle layout(H5Dget_create_plist(set), H5Pclose);
   if (layout.none() || H5Pget_layout(layout) == H5D_VIRTUAL || H5Pget_external_count(layout) != 0)
-    return place + " is put together of other datasets or files (it is virtual, or external): copy its numbers into one file";
+    return place +
+           " is put together of other datasets or files (it is virtual, or external): copy its numbers into one file";
   Array array;
   H5T_class_t kind = H5Tget_class(type);
   array.kind = kind == H5T_FLOAT                                                      ? 'f'

@@ -79,8 +79,9 @@ llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const orig
                      ", and lists other operators and tensors than are there: it is not true (origin-dump --check)");
   }
   std::string name = expected.file.empty() ? "a " + expected.format + " file" : printable(expected.file);
-  return makeError(printable(path, 300) + " is not the source of " + printable(model, 300) + ", which was made from " + name + " with the fingerprint sha256:" +
-                   origin::hex(expected.fingerprint) + "; this one has sha256:" + origin::hex(actual.fingerprint) +
+  return makeError(printable(path, 300) + " is not the source of " + printable(model, 300) + ", which was made from " +
+                   name + " with the fingerprint sha256:" + origin::hex(expected.fingerprint) +
+                   "; this one has sha256:" + origin::hex(actual.fingerprint) +
                    " (origin-dump --fingerprint FILE shows it)");
 }
 

@@ -41,6 +41,25 @@ for operator in PACK ADD_N; do
   (bounded circle2circle -O1 none.origo none.circle) >said 2>&1 || [[ $? == 1 ]] || fail "$operator() ends: $(<said)"
 done
 
+# A sum of constants that do not fit together is not computed.
+graph '%x: i32[2]' '%j: i32[2] = const [7, 5]
+%n: i32[] = const [4]
+%k: i32[2] = ADD_N(%j, %n)
+%y: i32[2] = MUL(%x, %k)' >sum.origo
+ends 0 "" circle2circle -O1 sum.origo sum.circle
+
+# Windows that do not go on, and results of another rank than operators make.
+for t in 'f32[1,8,8,1] = TRANSPOSE_CONV(%o, %w, %x) {stride_w=2, stride_h=0' 'f32[1,8,8] = TRANSPOSE_CONV(%o, %w, %x) {stride_w=2, stride_h=2' \
+  'f32[1,8,8,1] = TRANSPOSE_CONV(%o, %w, %x) {stride_w=-1, stride_h=-2147483648'; do
+  graph '%x: f32[1,3,3,1]' "%w: f32[1,4,4,1] = const splat 1
+%o: i32[4] = const [1, 8, 8, 1]
+%t: $t, padding=VALID}
+%g: i32[4] = const [0, 1, 1, 0]
+%s: i32[4] = const [1, 6, 6, 1]
+%y: f32[1,6,6,1] = SLICE(%t, %g, %s)" >window.origo
+  ends 0 "" circle2circle -O1 window.origo window.circle
+done
+
 # Codes that no table has.
 for code in 2147483647 2147483646 -2147483648 -2147483647 -1; do
   graph '%x: f32[4]' "%y: f32[4] = builtin($code)(%x)" >code.origo

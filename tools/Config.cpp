@@ -49,8 +49,8 @@ static StringRef withoutComment(StringRef line) {
   return line;
 }
 
-/// `%(key)s` becomes the value of the key, `%%` becomes `%`. `most`: so many bytes more may be written, for what refers to others
-/// many times, ten deep, has no end though it is short.
+/// `%(key)s` becomes the value of the key, `%%` becomes `%`. `most`: so many bytes more may be written, for what refers
+/// to others many times, ten deep, has no end though it is short.
 static llvm::Expected<std::string> interpolated(const Section &section, StringRef value, unsigned depth, size_t &most) {
   constexpr unsigned deepest = 10; // as in Python; what refers to itself ends here
   if (depth > deepest)
@@ -145,7 +145,7 @@ llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text, Sectio
   size_t common = 0;
   for (const auto &[key, value] : defaults)
     common += key.size() + value.size() + 128; // as a node of a map
-  if (common * sections.size() > most) // each section has them all
+  if (common * sections.size() > most)         // each section has them all
     return makeError("there are too many sections for the " + llvm::Twine(defaults.size()) + " keys of [DEFAULT]");
   for (auto &[name, keys] : sections) {
     trimEnd(keys);

@@ -87,7 +87,8 @@ private:
   using Seen = llvm::SmallDenseSet<uint64_t, 8>;
 
   /// Where a call was inlined, its result was made by what makes the output of a subgraph that it could call. False: it
-  /// may be that nothing made it. `seen`: tensors whose makers are there, for calls within calls lead to one on many ways.
+  /// may be that nothing made it. `seen`: tensors whose makers are there, for calls within calls lead to one on many
+  /// ways.
   bool addMakers(uint32_t tensor, Origins &origins, Seen &seen, unsigned depth) const {
     if (!seen.insert(tensor).second)
       return true;

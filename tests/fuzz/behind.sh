@@ -11,9 +11,8 @@ case $entry in
 models | texts)
   find "$here/mended" "$here/../regressions" "$here/../../res" -name '*.origo' -size -8k -exec cp -f {} "$folder/seeds" \;
   find "$here/../regressions" \( -name '*.circle' -o -name '*.tflite' \) -size -8k -exec cp -f {} "$folder/seeds" \;
-  for seed in 1 2 3 4 5 6 7 8; do
-    "$bin/circle-fuzz" --graphs=1 --seed=$seed --keep="$folder/seeds" >/dev/null || true
-  done
+  awk -v folder="$folder/seeds" '/^origo 1/ { file = sprintf("%s/golden-%04d.origo", folder, ++n); on = 1 }
+    /^=>/ { if (on) close(file); on = 0 } on { print > file }' "$here"/../golden/*.txt
   ;;
 settings)
   cp "$folder/history" "$folder/seeds"
