@@ -1,6 +1,8 @@
 #include "quantize/Constraints.h"
 
+#include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "ir/rewrite/Graph.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -158,19 +160,79 @@ std::optional<FixedScale> fixedScale(Op code, TensorType type, Dialect dialect) 
   return std::nullopt;
 }
 
+static float scaleOf(const Storage *storage) { return storage->quantization->scale[0]; }
+static const Storage *operandOf(const StoragePlan::Decision &decision, unsigned i) {
+  return i < decision.operands.size() ? decision.operands[i] : nullptr;
+}
+
+double leastResultScale(const Operator &op, const StoragePlan::Decision &decision) {
+  const Storage *y = decision.results.empty() ? nullptr : decision.results[0];
+  if (!y)
+    return 0;
+  constexpr double above = 1 + 0x1p-16; // as a multiplier is rounded
+  auto twiceGreatest = [&] {
+    double greatest = 0;
+    for (const Storage *operand : decision.operands)
+      if (operand)
+        greatest = std::max(greatest, double{scaleOf(operand)});
+    return 2 * greatest;
+  };
+  switch (op.code) {
+  case Op::ADD:
+  case Op::SUB: // the sum is shifted so far to the left before it is multiplied by less than 1
+    return twiceGreatest() / (y->type == TensorType::INT16 ? 0x1p15 : 0x1p20) * above;
+  case Op::SQUARED_DIFFERENCE:
+    return y->type == TensorType::INT16 ? 0 : twiceGreatest() * twiceGreatest() / 0x1p14 * above;
+  case Op::FULLY_CONNECTED: { // the bias' scale may be off by so much of the result's
+    const Storage *x = operandOf(decision, 0), *w = operandOf(decision, 1), *bias = operandOf(decision, 2);
+    if (!x || !w || !bias || w->quantization->scale.size() != 1)
+      return 0;
+    return std::fabs(double{scaleOf(x)} * double{scaleOf(w)} - double{scaleOf(bias)}) / 0.02 * above;
+  }
+  default:
+    return 0;
+  }
+}
+
+/// Do bounds of an activation lie so many steps from zero that they are no integer of 32 bits?
+static bool boundsOverflow(const Operator &op, float scale) {
+  auto activation = rewrite::activationOf(op);
+  if (op.code == Op::RELU6)
+    activation = circle::ActivationFunctionType::RELU6;
+  if (op.code == Op::RELU_N1_TO_1 || op.code == Op::RELU_0_TO_1)
+    activation = circle::ActivationFunctionType::RELU_N1_TO_1;
+  auto [low, high] = eval::activationRange(activation);
+  constexpr float most = 2147483392; // with a zero point beside it
+  auto overflows = [&](float bound) { return std::isfinite(bound) && std::fabs(bound) / scale > most; };
+  return overflows(low) || overflows(high);
+}
+
 std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decision) {
-  auto scaleOf = [](const Storage *storage) { return storage->quantization->scale[0]; };
   auto reachesOne = [&](const Storage *storage) { return storage && scaleOf(storage) >= 1; };
   if (op.info()->has(Trait::Comparison) && llvm::any_of(decision.operands, reachesOne))
     return "a comparison of integers takes scales below 1";
-  const Storage *x = decision.operands.empty() ? nullptr : decision.operands[0];
+  const char *farApart = "its scales would be too far apart";
+  const Storage *x = operandOf(decision, 0), *second = operandOf(decision, 1);
+  const Storage *y = decision.results.empty() ? nullptr : decision.results[0];
+  if (y && scaleOf(y) < leastResultScale(op, decision))
+    return farApart;
+  if (x && y) { // a quotient of floats, which has to be one
+    bool isProduct = second && (op.code == Op::MUL || op.code == Op::PRELU || op.code == Op::BATCH_MATMUL);
+    float factor = scaleOf(x) * (isProduct ? scaleOf(second) : 1.f);
+    if (!std::isfinite(factor / scaleOf(y)))
+      return farApart;
+  }
+  if (y && boundsOverflow(op, scaleOf(y)))
+    return "the bound of its activation is more steps of its result's scale than 32 bits hold";
+  if (op.code == Op::SCATTER_ND && second && second->quantization->zeroPoint[0] != 0)
+    return "places that nothing is written to hold the integer 0, which is not the number 0 with its operand's zero "
+           "point";
   if (!llvm::is_contained({Op::RSQRT, Op::REDUCE_PROD, Op::HARD_SWISH, Op::SOFTMAX}, op.code))
     return {};
   if (!x || decision.results.empty() || !decision.results[0])
     return "its operand and its result are not both floats";
   if (op.code == Op::RSQRT && x->quantization->zeroPoint[0] != (x->type == TensorType::INT8 ? -128 : -32768))
     return "integers below zero, which its operand could be, are refused when it runs";
-  const char *farApart = "its scales would be too far apart";
   if (op.code == Op::RSQRT && x->type == TensorType::INT8) {
     double factor = 1 / (std::sqrt(double{scaleOf(x)}) * scaleOf(decision.results[0]));
     if (!(factor >= 0x1p-11 && factor < 0x1p49))
@@ -203,6 +265,17 @@ std::optional<Weights> weightsOf(const Operator &op) {
         return Weights{static_cast<unsigned>(i), axis < 0 ? axis + op.operand(i)->rank() : axis};
       }
   return std::nullopt;
+}
+
+std::optional<Weights> weightsAlone(const Operator &op) {
+  auto isConstant = [&](unsigned i) { return op.operand(i) && op.operand(i)->isConstant(); };
+  if (op.code == Op::EMBEDDING_LOOKUP && isConstant(1) && op.operand(1)->rank() >= 1)
+    return Weights{1, 0};
+  if (const auto *options = op.code == Op::BATCH_MATMUL ? op.options.as<circle::BatchMatMulOptions>() : nullptr)
+    for (unsigned i : {1u, 0u})
+      if (isConstant(i) && op.operand(i)->rank() >= 2)
+        return Weights{i, op.operand(i)->rank() - ((i == 1) == options->adjoint_rhs() ? 2 : 1)};
+  return weightsOf(op);
 }
 
 unsigned inputOf(const Operator &op) { return op.code == Op::TRANSPOSE_CONV ? 2 : 0; }

@@ -38,8 +38,12 @@ struct FixedScale {
 /// Of the result of an operator with Scaling::Fixed; none: not for this type.
 std::optional<FixedScale> fixedScale(BuiltinOperator code, TensorType type, Dialect dialect);
 
-/// What kernels of TensorFlow Lite ask of scales and zero points, and find out only when they run: why they would refuse
-/// what was decided; empty: they would not.
+/// The least scale that kernels of TensorFlow Lite take for the result beside those that were decided for the operands,
+/// where they end their program on a lower one; 0: any.
+double leastResultScale(const Operator &op, const StoragePlan::Decision &decision);
+
+/// What kernels of TensorFlow Lite ask of scales and zero points, and find out only when they run: why they would
+/// refuse what was decided, or compute other numbers; empty: they would not.
 std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decision);
 
 /// Operand and axis of the weights of an operator of constant weights; none: it has no such.
@@ -48,6 +52,8 @@ struct Weights {
   int32_t axis;
 };
 std::optional<Weights> weightsOf(const Operator &op);
+/// The same for schemes of weights alone, in which a table of rows and a constant matrix count, too.
+std::optional<Weights> weightsAlone(const Operator &op);
 
 /// The operand that weights are multiplied with.
 unsigned inputOf(const Operator &op);

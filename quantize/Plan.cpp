@@ -3,10 +3,12 @@
 #include "eval/Dense.h"
 #include "eval/Kernels.h"
 #include "ir/DetachedOperator.h"
+#include "ir/rewrite/Graph.h"
 #include "ir/shapes/Inference.h"
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
 #include "quantize/Parameters.h"
+#include "quantize/Ranges.h"
 #include "quantize/Recurrent.h"
 #include "quantize/Storages.h"
 
@@ -45,10 +47,15 @@ private:
     return own == scheme.layers.end() ? scheme.common : own->second;
   }
 
+  llvm::DenseSet<const Value *> fixed; ///< results that no record shows
+  std::string withoutRange(const Value &value) const;
   std::string decide(Operator &op);
   std::string decideFull(Operator &op, const Choice &choice, Decision &decision);
+  const Storage *ofScattered(const Operator &op, const Choice &choice);
   std::string decideRecurrent(const Operator &op, const Choice &choice, Decision &decision);
   std::string decideWeights(Operator &op, const Choice &choice, Decision &decision);
+  void bringTogether(const Operator &op, Decision &decision);
+  void addZeroBias(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision);
   void correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision);
   std::string decideHalves(Operator &op, Decision &decision);
   std::string decideOtherwise(Operator &op, Decision &decision);
@@ -61,6 +68,17 @@ private:
 };
 
 std::string nameOf(const Value *value) { return "\"" + printable(value->name) + "\""; }
+
+/// Does each number of a constant lie within what the integers reach?
+bool holds(const Storage &storage, const Value &constant) {
+  llvm::ArrayRef<float> scales = storage.quantization->scale;
+  std::vector<float> numbers(constant.payload().size() / sizeof(float));
+  constant.payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
+  for (auto [i, number] : llvm::enumerate(numbers))
+    if (double scale = scales[scales.size() == 1 ? 0 : i % scales.size()]; !(std::fabs(number) <= scale * 2147483647.))
+      return false;
+  return true;
+}
 
 /// Why kernels cannot compute with what the decision makes of the operator's tensors; empty: they can. ONE's runtimes
 /// have other kernels than TensorFlow Lite's, which ours are.
@@ -92,6 +110,12 @@ std::string Planner::unsupported(const Operator &op, const Decision &decision) c
   return known ? "" : "there is no kernel for " + eval::typesOf(copy.get());
 }
 
+std::string Planner::withoutRange(const Value &value) const {
+  return "tensor " + nameOf(&value) +
+         (fixed.contains(&value) ? " follows from constants, and has no range before circle2circle -O1 has folded it"
+                                 : " has no recorded range");
+}
+
 std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &decision) {
   Scaling scaling = scalingOf(op, scheme);
   if (scaling == Scaling::Real)
@@ -119,6 +143,7 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     return nameOf(op.operand(weights->operand)) + " holds integers without scales";
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
+  bool scatters = op.code == Op::SCATTER_ND && scheme.dialect == Dialect::Tflite;
   for (unsigned i : order) {
     const Value &value = *op.operand(i);
     if (value.isConstant() && (!isDense(&value) || !value.elementCount().value_or(0)))
@@ -128,13 +153,16 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
       return "its bias is computed";
     const Storage *storage = weights && i == weights->operand ? storages.ofWeights(op, *weights, choice, decision)
                              : isBias                         ? storages.ofBias(op, i, *weights, choice, decision)
+                             : scatters                       ? ofScattered(op, choice)
                              : value.isConstant()             ? storages.ofConstant(op, i, choice)
                                                               : storages.ofTensor(value, choice.activations);
     if (!storage)
       return value.isConstant() ? "constant " + nameOf(&value) + " holds an infinity, or has no channel for each scale"
-                                : "tensor " + nameOf(&value) + " has no recorded range";
+                                : withoutRange(value);
     if (llvm::any_of(storage->quantization->scale, [](float s) { return !std::isfinite(s) || s <= 0; }))
       return nameOf(&value) + " has a range that no scale can hold";
+    if (isBias && storage->type == TensorType::INT32 && scheme.dialect == Dialect::Tflite && !holds(*storage, value))
+      return "its bias does not fit into 32 bits with the scales of input and weights";
     decision.operands[i] = storage;
   }
   for (auto [i, result] : llvm::enumerate(op.results())) {
@@ -142,11 +170,13 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
       continue;
     decision.results[i] = storages.ofResult(op, i, scaling, choice, decision);
     if (!decision.results[i])
-      return "tensor " + nameOf(result) + " has no recorded range";
+      return withoutRange(*result);
   }
-  if (scheme.dialect == Dialect::Tflite)
+  if (scheme.dialect == Dialect::Tflite) {
+    bringTogether(op, decision);
     if (std::string why = scaleRefusal(op, decision); !why.empty())
       return why;
+  }
   if (scaling == Scaling::Shared) {
     if (!decision.results[0])
       return "its operands are floats, and its result is none";
@@ -155,7 +185,56 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   }
   if (weights)
     correct(op, *weights, choice, decision);
+  if (weights && scheme.dialect == Dialect::Tflite)
+    addZeroBias(op, *weights, choice, decision);
   return unsupported(op, decision);
+}
+
+/// Places that nothing is written to hold the integer 0, and what is written twice adds up: the zero point is 0, and
+/// the scale holds the sums.
+const Storage *Planner::ofScattered(const Operator &op, const Choice &choice) {
+  auto written = storages.rangeOf(*op.operand(1)), sums = op.result() ? storages.rangeOf(*op.result()) : std::nullopt;
+  if (!written || !sums)
+    return nullptr;
+  written->join(*sums);
+  return storages.aroundZero(choice.activations, *written);
+}
+
+/// Kernels that end their program where the result's scale is far below the operands' get another one: for an operand
+/// that is always 0, of which any scale holds, else for the result, which is then still far finer than what it is made
+/// of.
+void Planner::bringTogether(const Operator &op, Decision &decision) {
+  if (decision.results.empty() || !decision.results[0])
+    return;
+  const Storage *&result = decision.results[0];
+  auto isLow = [&] { return result->quantization->scale[0] < leastResultScale(op, decision); };
+  if (!isLow())
+    return;
+  for (unsigned i = 0; i < decision.operands.size() && op.code != Op::FULLY_CONNECTED; ++i)
+    if (const Value *value = decision.operands[i] ? op.operand(i) : nullptr) {
+      auto range = storages.rangeOf(*value);
+      if (range && range->min == 0 && range->max == 0)
+        decision.operands[i] = result;
+    }
+  if (isLow())
+    result = storages.withScale(*result, std::nextafter(static_cast<float>(leastResultScale(op, decision)), 1e30f));
+}
+
+/// Without a bias runtimes add up in 32 bits, which so many products of 16 and 8 bits may not fit into; with one of 64
+/// bits they add up in these.
+void Planner::addZeroBias(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision) {
+  constexpr unsigned position = 2;
+  if (op.code != Op::FULLY_CONNECTED || choice.bias != TensorType::INT64 || op.operand(position) ||
+      (position < decision.operands.size() && decision.operands[position]))
+    return;
+  const Value &w = *op.operand(weights.operand);
+  double greatest = 32768 * largestWeight(choice.weights) * static_cast<double>(w.shape.back());
+  if (greatest < 0x1p31)
+    return;
+  std::string zeros(static_cast<size_t>(w.shape.front()) * sizeof(float), 0);
+  decision.summands.emplace_back(position, Summand{Payload::owned(std::move(zeros))});
+  decision.operands.resize(std::max<size_t>(decision.operands.size(), position + 1));
+  decision.operands[position] = storages.ofBias(op, position, weights, choice, decision);
 }
 
 std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, Decision &decision) {
@@ -168,11 +247,17 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
     return "its input and its result are not both floats";
   decision.operands.resize(op.numOperands());
   decision.results.resize(op.results().size());
+  // What an LSTM remembers has the zero point 0: runtimes differ in how they take another one into account.
+  auto remembered = [&](const Value &value) {
+    auto range = recordedRange(value);
+    return range ? storages.aroundZero(TensorType::INT8, *range) : nullptr;
+  };
   const Storage *in = decision.operands[0] = storages.ofTensor(*op.operand(0), TensorType::INT8);
-  const Storage *out = decision.results[0] = storages.ofTensor(*op.result(), TensorType::INT8);
+  const Storage *out = decision.results[0] =
+      op.code == Op::SVDF ? storages.ofTensor(*op.result(), TensorType::INT8) : remembered(*op.result());
   for (const Value *value : {in ? nullptr : op.operand(0), out ? nullptr : op.result()})
     if (value)
-      return "tensor " + nameOf(value) + " has no recorded range";
+      return withoutRange(*value);
   // What the kernel makes within has tensors that only carry scales. Sums are in 16 bits of a scale that it knows, unless
   // they are normalised; and without a projection, what that would read is the result.
   const Storage *beforeProjection = out;
@@ -189,7 +274,7 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
                    ? "what its projection reads has no recorded range, which an intermediate of the operator would have"
                    : "sums that it normalises have no recorded range, which intermediates of the operator would have";
       } else {
-        decision.intermediates[i] = storages.ofRange(isHidden ? TensorType::INT8 : TensorType::INT16, *range);
+        decision.intermediates[i] = isHidden ? remembered(*within[i]) : storages.ofRange(TensorType::INT16, *range);
       }
     }
     beforeProjection = decision.intermediates.back();
@@ -265,15 +350,49 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
     decision.operands[bias] = storages.ofBias(op, bias, weights, choice, decision);
 }
 
+/// Operators whose weights no scheme for weights alone stores.
+bool hasOtherWeights(Op code) {
+  switch (code) {
+  case Op::BIDIRECTIONAL_SEQUENCE_LSTM:
+  case Op::BIDIRECTIONAL_SEQUENCE_RNN:
+  case Op::CONV_3D:
+  case Op::CONV_3D_TRANSPOSE:
+  case Op::EMBEDDING_LOOKUP_SPARSE:
+  case Op::GATHER:
+  case Op::LSTM:
+  case Op::RNN:
+  case Op::SVDF:
+  case Op::UNIDIRECTIONAL_SEQUENCE_LSTM:
+  case Op::UNIDIRECTIONAL_SEQUENCE_RNN:
+    return true;
+  default:
+    return false;
+  }
+}
+
 std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision &decision) {
-  std::optional<Weights> weights = weightsOf(op);
-  if (!weights || !isReal(op.operand(weights->operand)))
+  bool isTflite = scheme.dialect == Dialect::Tflite;
+  std::optional<Weights> weights = isTflite ? weightsAlone(op) : weightsOf(op);
+  uint64_t least = std::max<uint64_t>(choice.leastElements, 1);
+  auto isBig = [&](const Value *value) {
+    return isReal(value) && value->isConstant() && value->elementCount().value_or(0) >= least;
+  };
+  if (!weights)
+    return isTflite && hasOtherWeights(op.code) &&
+                   llvm::any_of(op.operands(), [&](const Use &use) { return isBig(use.get()); })
+               ? "its weights are stored as floats only"
+               : "";
+  if (!isReal(op.operand(weights->operand)))
     return {};
   const Value &w = *op.operand(weights->operand);
   if (!isDense(&w))
     return nameOf(&w) + " is no dense constant";
-  if (w.elementCount().value_or(0) < std::max<uint64_t>(choice.leastElements, 1) || hasOwnScales(w))
+  if (hasOwnScales(w) || w.elementCount() == 0u)
     return {};
+  if (choice.mode == Scheme::Mode::Weights && op.code == Op::BATCH_MATMUL && weights->operand == 0)
+    return "no kernel has integers in front of floats";
+  if (!isBig(&w))
+    return "its weights have fewer than " + std::to_string(least) + " elements (--min-elements)";
   if (isByBlock(op, choice) && (w.rank() != 2 || w.shape[1] % choice.blockSize != 0))
     return nameOf(&w) + " has rows that blocks of " + std::to_string(choice.blockSize) + " do not divide";
   decision.operands.resize(op.numOperands());
@@ -282,6 +401,8 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
                    [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
   correct(op, *weights, choice, decision);
+  if (isByBlock(op, choice) && rewrite::activationOf(op) != rewrite::Activation::NONE)
+    decision.results.assign(1, storages.keep({TensorType::FLOAT32, nullptr})); // some runtimes leave out what is fused
   if (choice.mode == Scheme::Mode::Weights)
     return unsupported(op, decision);
   bool widens = choice.mode == Scheme::Mode::WidenedWeights;
@@ -357,8 +478,8 @@ std::string Planner::decide(Operator &op) {
     return {};
   if (auto results = inferResults(op); !results)
     return "its operands do not fit: " + llvm::toString(results.takeError());
-  std::string why = !choice.quantize                       ? "that is what was asked for"
-                    : stores                               ? decideOtherwise(op, decision)
+  std::string why = !choice.quantize ? choice.whyFloat.str()
+                    : stores         ? decideOtherwise(op, decision)
                     : op.effects() != 0 && (choice.mode != Scheme::Mode::Full || recurrentOperands(op.code).empty())
                         ? "it has effects"
                     : choice.mode == Scheme::Mode::Full    ? decideFull(op, choice, decision)
@@ -390,8 +511,18 @@ void Planner::pushScale(Value &value, const Storage *scale) {
     return;
   Decision &decision = found->second;
   Scaling scaling = scalingOf(*op, scheme);
-  if (scaling == Scaling::Fixed || scaling == Scaling::Whole || op->results().size() != 1)
+  bool remembers =
+      llvm::any_of(recurrentOperands(op->code), [](auto &one) { return one.as == RecurrentOperand::As::Result; });
+  if (scaling == Scaling::Fixed || scaling == Scaling::Whole || op->results().size() != 1 || remembers)
     return;
+  Decision changed = decision;
+  changed.results[0] = scale;
+  if (scaling == Scaling::AsInput)
+    if (auto first = llvm::find_if(changed.operands, [](const Storage *operand) { return operand; });
+        first != changed.operands.end())
+      *first = scale;
+  if (scheme.dialect == Dialect::Tflite && !scaleRefusal(*op, changed).empty())
+    return; // a bridge stands between them
   decision.results[0] = scale;
   storages.agree(value, scale);
   if (scaling != Scaling::AsInput)
@@ -451,6 +582,7 @@ void Planner::decideInterface() {
 
 llvm::Expected<Plan> Planner::plan() {
   model.number();
+  fixed = computedFromConstants(model);
   llvm::StringMap<bool> met;
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators)

@@ -23,6 +23,7 @@ struct Scheme {
   };
   struct Choice {
     bool quantize = true;
+    llvm::StringRef whyFloat = "that is what was asked for"; ///< a literal: where it is not quantised
     Mode mode = Mode::Full;
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;

@@ -29,6 +29,23 @@ void clearRanges(Model &model) {
   });
 }
 
+llvm::DenseSet<const Value *> computedFromConstants(const Model &model) {
+  llvm::DenseSet<const Value *> all;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      bool any = false, fixed = op.effects() == 0;
+      for (unsigned i = 0; i < op.numOperands() && fixed; ++i)
+        if (const Value *value = op.operand(i)) {
+          any = true;
+          fixed = value->isConstant() || all.contains(value);
+        }
+      for (const Value *result : op.results())
+        if (any && fixed && result)
+          all.insert(result);
+    }
+  return all;
+}
+
 static llvm::Expected<Value *> tensorNamed(Model &model, llvm::StringRef name) {
   Value *found = nullptr;
   for (auto &graph : model.subgraphs)

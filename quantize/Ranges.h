@@ -2,6 +2,8 @@
 
 #include "ir/Model.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 /// Quantisation parameters of tensors, changed as they are: no number of a tensor changes.
 namespace origo::quantize {
 
@@ -9,6 +11,9 @@ namespace origo::quantize {
 void clearParameters(Model &model);
 /// Forgets minima and maxima.
 void clearRanges(Model &model);
+
+/// Results that follow from constants alone, which runs do not compute anew, so that no record shows them.
+llvm::DenseSet<const Value *> computedFromConstants(const Model &model);
 
 /// Gives a tensor one scale and zero point. An error: there is no such tensor, or several.
 llvm::Error forceParameters(Model &model, llvm::StringRef tensor, float scale, int64_t zeroPoint);

@@ -115,6 +115,7 @@ Error readChoice(const json &entry, Scheme::Choice &choice) {
   std::string precision = text(config, "compute_precision", "FLOAT");
   if (algorithm == "no_quantize") {
     choice.quantize = false;
+    choice.whyFloat = "the recipe says no_quantize";
     return Error::success();
   }
   if (algorithm == "float_casting") {
@@ -151,13 +152,13 @@ StringRef recipeName(const Operator &op) {
 
 /// What the entry asks of the kind of operator; null: the operator cannot take it.
 bool canTake(const Operator &op, const Scheme::Choice &choice) {
-  bool weightsAlone = choice.mode == Scheme::Mode::Weights || choice.mode == Scheme::Mode::WidenedWeights ||
-                      choice.mode == Scheme::Mode::Float16;
+  bool alone = choice.mode == Scheme::Mode::Weights || choice.mode == Scheme::Mode::WidenedWeights ||
+               choice.mode == Scheme::Mode::Float16;
   if (!choice.quantize)
     return true;
   if (choice.blockSize > 0 && op.code != BuiltinOperator::FULLY_CONNECTED)
     return false;
-  return weightsAlone ? weightsOf(op).has_value() : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
+  return alone ? weightsAlone(op).has_value() : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
 }
 
 } // namespace
@@ -186,6 +187,7 @@ Error readRecipe(StringRef source, const Model &model, Scheme &scheme) {
     entries.push_back(std::move(entry));
   }
   scheme.common.quantize = false;
+  scheme.common.whyFloat = "no entry of the recipe that it can take is about it";
   for (auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       if (!op.result() || !op.info())

@@ -47,6 +47,27 @@ const Storage *Storages::make(TensorType type, llvm::ArrayRef<Parameters> parame
   return keep({type, model.create(quantization), {parents.begin(), parents.end()}});
 }
 
+const Storage *Storages::aroundZero(TensorType type, Extremes range) {
+  float reach = std::max({-range.min, range.max, 0.f}), most = type == TensorType::INT16 ? 32767 : 127;
+  // As of any tensor that is always 0.
+  return reach > 0 ? make(type, Parameters{std::max(reach / most, std::numeric_limits<float>::min()), 0}, 0)
+                   : make(type, Parameters{1.f / 255, 0}, 0);
+}
+
+const Storage *Storages::withScale(const Storage &storage, float scale) {
+  int64_t zero = storage.quantization->zeroPoint[0];
+  double lowest = storage.type == TensorType::UINT8 ? 0 : storage.type == TensorType::INT16 ? 0 : -128;
+  double steps = (static_cast<double>(zero) - lowest) * double{storage.quantization->scale[0]} / double{scale};
+  return make(storage.type, Parameters{scale, static_cast<int64_t>(lowest + std::round(steps))}, 0);
+}
+
+std::optional<Extremes> Storages::rangeOf(const Value &value) {
+  if (!value.isConstant())
+    return recordedRange(value);
+  Extremes range = extremesOf(value, -1).front();
+  return std::isfinite(range.min) && std::isfinite(range.max) ? std::optional(range) : std::nullopt;
+}
+
 /// Is the range of a tensor of floats what integers of this type reach by the scale that it has?
 static bool reaches(const Quantization &given, TensorType type) {
   if (given.scale.size() != 1 || (type != TensorType::UINT8 && type != TensorType::INT16))
@@ -120,25 +141,27 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   }
   if (isByBlock(op, choice))
     return ofBlocks(w, choice);
-  bool byChannel = choice.perChannel && (choice.perChannelDense || op.code != Op::FULLY_CONNECTED);
+  const Constraint *row = constraintOf(op.code);
+  bool isMatrix = op.code == Op::FULLY_CONNECTED || !row || row->bias < 0; // or a table of rows
+  bool byChannel = choice.perChannel && (choice.perChannelDense || !isMatrix);
   int32_t axis = byChannel ? weights.axis : -1;
   const std::vector<Extremes> ranges =
       choice.clipsWeights ? clippedExtremesOf(w, axis, choice.weights) : extremesOf(w, axis);
   llvm::SmallVector<Parameters> parameters;
   for (const Extremes &range : ranges)
     parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));
-  // The bias has to fit into 32 bits with the scale of input times weights.
-  const Constraint &row = *constraintOf(op.code);
-  const Value *bias = op.operand(static_cast<unsigned>(row.bias));
+  // The bias has to fit into 32 bits with the scale of input times weights; of those of 64, kernels multiply 48.
+  const Value *bias = row && row->bias >= 0 ? op.operand(static_cast<unsigned>(row->bias)) : nullptr;
   const Storage *input = decision.operands[inputOf(op)];
   llvm::SmallVector<Value *, 1> parents;
-  if (scheme.dialect == Dialect::Tflite && choice.bias == TensorType::INT32 && input && isDense(bias) &&
-      isReal(bias) && parameters.size() == bias->elementCount()) {
-    std::vector<float> numbers(parameters.size());
+  if (scheme.dialect == Dialect::Tflite && input && isDense(bias) && isReal(bias) &&
+      (parameters.size() == bias->elementCount() || parameters.size() == 1)) {
+    std::vector<float> numbers(*bias->elementCount());
     bias->payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
-    double in = input->quantization->scale[0], most = 2147483647.;
-    for (auto [number, one] : llvm::zip_equal(numbers, parameters))
-      if (std::fabs(number) >= 0.5 * in * one.scale * most) {
+    double in = input->quantization->scale[0], most = choice.bias == TensorType::INT32 ? 2147483647. : 0x1p47;
+    for (auto [i, number] : llvm::enumerate(numbers))
+      if (Parameters &one = parameters[parameters.size() == 1 ? 0 : i];
+          std::fabs(number) >= 0.5 * in * one.scale * most) {
         one.scale = static_cast<float>(2 * std::fabs(number) / (most * in));
         parents.assign(1, const_cast<Value *>(bias));
       }

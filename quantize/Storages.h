@@ -30,6 +30,12 @@ public:
   const Storage *ofRange(TensorType type, Extremes range) {
     return make(type, activationParameters(range, type, scheme.dialect), 0, range);
   }
+  /// With the zero point 0: of a tensor that has it given by its operator.
+  const Storage *aroundZero(TensorType type, Extremes range);
+  /// The same with a greater scale, of which one step more or less is at the same lowest number.
+  const Storage *withScale(const Storage &storage, float scale);
+  /// How far a tensor goes: a constant, or what records tell.
+  std::optional<Extremes> rangeOf(const Value &value);
   /// The same for all who find or leave the tensor in that type.
   const Storage *ofTensor(const Value &value, TensorType type);
   void agree(const Value &value, const Storage *storage) {

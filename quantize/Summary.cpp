@@ -2,6 +2,7 @@
 
 #include "ir/Model.h"
 #include "quantize/Clips.h"
+#include "quantize/Ranges.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -92,6 +93,7 @@ Error setRanges(Model &model, const Statistics &statistics, const Summaries &sum
   for (const auto &[name, summary] : summaries.named)
     if (!names.contains(name))
       return makeError("no tensor of floats is called \"" + printable(name) + "\"");
+  const llvm::DenseSet<const Value *> fixed = computedFromConstants(model);
   const Value *computed = nullptr;
   bool anyRange = false;
   for (const Statistics::Tensor &tensor : statistics.tensors) {
@@ -101,13 +103,16 @@ Error setRanges(Model &model, const Statistics &statistics, const Summaries &sum
       return makeError("the statistics have no histograms, which this calibrator needs: record them with --histograms");
     Extremes range = summarise(tensor, summary);
     bool known = !range.empty();
-    if (!known)
+    bool isFixed = fixed.contains(value); // nothing is wrong with the records
+    if (!known && !isFixed)
       silent.push_back(tensor.name);
-    if (value->producer() && value->elementCount() != 0) {
+    if (value->producer() && value->elementCount() != 0 && !isFixed) {
       computed = computed ? computed : value;
       anyRange |= known;
     }
     Quantization quantization = value->quantization ? *value->quantization : Quantization();
+    if (!known && isFixed)
+      continue;
     if (!known) { // nor has it the one that the file came with, which is of other records
       quantization.min = quantization.max = {};
       if (value->quantization && quantization.quantized())

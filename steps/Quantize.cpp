@@ -3,6 +3,7 @@
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
 #include "quantize/OnnxFake.h"
+#include "quantize/Storages.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -18,7 +19,7 @@ Scheme schemeOf(const TfliteScheme &asked) {
                        : asked.name == Name::Float16 ? Scheme::Mode::Float16
                                                      : Scheme::Mode::Full;
   bool alone = scheme.common.mode == Scheme::Mode::Weights || scheme.common.mode == Scheme::Mode::WidenedWeights;
-  scheme.common.leastElements = alone ? 1024 : 0;
+  scheme.common.leastElements = alone ? asked.leastElements : 0;
   scheme.common.weights = asked.fourBits ? TensorType::INT4 : TensorType::INT8;
   if (asked.name == Name::Int16x8) {
     scheme.common.activations = TensorType::INT16;
@@ -39,6 +40,7 @@ llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names,
         if (op.result() && (op.result()->name == name || llvm::StringRef(op.opName()).equals_insensitive(name))) {
           Scheme::Choice choice = scheme.common;
           choice.quantize = false;
+          choice.whyFloat = Scheme::Choice().whyFloat; // a recipe has reasons of its own
           scheme.layers[op.result()->name] = choice;
           any = true;
         }
@@ -156,6 +158,20 @@ llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
     return moments.takeError();
   scheme.moments = std::make_shared<const Moments>(std::move(*moments));
   return llvm::Error::success();
+}
+
+bool carriesRanges(const Model &model) {
+  for (const auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      if (value->producer() && isReal(value) && recordedRange(*value))
+        return true;
+  return false;
+}
+
+void leaveCarried(const Model &model, Statistics &statistics) {
+  llvm::erase_if(statistics.tensors, [&](const Statistics::Tensor &tensor) {
+    return recordedRange(*model.subgraphs[tensor.subgraph]->values[tensor.index]);
+  });
 }
 
 llvm::Error setRanges(Model &model, const Statistics &statistics, std::vector<std::string> &silent) {

@@ -11,6 +11,7 @@ struct TfliteScheme {
   enum class Name { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
   bool fourBits = false, clipsWeights = false, perChannel = true, perChannelDense = false;
   int32_t blockSize = 0; ///< of weights; 0: their scales are of channels
+  uint64_t leastElements = 1024; ///< of weights that are stored alone, beside floats
 };
 quantize::Scheme schemeOf(const TfliteScheme &scheme);
 
@@ -40,6 +41,10 @@ llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme
 /// Takes ranges as record-minmax does with min and max.
 llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
 llvm::Error setRanges(Model &model, const quantize::Statistics &statistics, std::vector<std::string> &silent);
+/// Have tensors that the model computes ranges, as record-minmax notes them?
+bool carriesRanges(const Model &model);
+/// Leaves those tensors out that have one.
+void leaveCarried(const Model &model, quantize::Statistics &statistics);
 /// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory, numpy or
 /// images; empty: as the path tells.
 llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,

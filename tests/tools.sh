@@ -103,6 +103,44 @@ grep -q 'FULLY_CONNECTED stays float: .*"w"\|FULLY_CONNECTED stays float: .*"y"'
 grep -q 'NEG stays float' notes || fail "a range of other records is taken: $(cat notes)"
 sed -i '/ABS/d; s/(%n, %z)/(%n)/' infinite.origo
 refused 'no record gave any result a finite number, the first being "y": look for NaN' "$bin/circle-quantizer" --scheme int8 --input_data random infinite.origo q.tflite
+# Ranges that a model carries stay where data are there for corrections; else they are taken anew, and a note says so.
+cat >carried.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,4] q{min=-0.5, max=0.5}) -> (%y) {
+  %w: f32[2,4] = const [1, 2, 3, 4, 1, 2, 3, 4]
+  %y: f32[1,2] q{min=-1, max=1} = FULLY_CONNECTED(%x, %w, _)
+}
+END
+"$bin/circle-quantizer" --scheme int8 --bias-correction --input_data random carried.origo q.tflite 2>notes || fail "carried ranges"
+grep -q 'note: the ranges that the model carries are kept' notes || fail "no note of carried ranges: $(cat notes)"
+"$bin/circledump" q.tflite | grep -q 'x_Quantize: i8\[1,4\] q{scale=0.0039215' || fail "a carried range is not kept: $("$bin/circledump" q.tflite)"
+"$bin/circle-quantizer" --scheme int8 --input_data random carried.origo q.tflite 2>notes || fail "carried ranges"
+grep -q 'note: ranges are taken anew' notes || fail "no note of ranges that are taken anew: $(cat notes)"
+"$bin/circledump" q.tflite | grep -q 'q{scale=0.0039215' && fail "carried ranges are not taken anew"
+# What stays float is told, and --strict is a verdict.
+"$bin/circle-quantizer" --scheme weights --weight_bits 4 carried.origo q.tflite 2>notes || fail "small weights"
+grep -q 'FULLY_CONNECTED stays float: its weights have fewer than 1024 elements (--min-elements); is "y"' notes || fail "no note of small weights: $(cat notes)"
+"$bin/circle-quantizer" --scheme weights --weight_bits 4 --strict carried.origo strict.tflite 2>notes
+(($? == 2)) || fail "--strict: exit status $?"
+[[ ! -e strict.tflite ]] || fail "--strict leaves a file"
+"$bin/circle-quantizer" --scheme weights --weight_bits 4 --strict --min-elements=8 carried.origo q.tflite 2>notes || fail "--min-elements: $(cat notes)"
+refused 'min-elements goes with --scheme dynamic or weights' "$bin/circle-quantizer" --scheme int8 --min-elements 2 carried.origo q.tflite
+# Data without names have one order, that of the subgraph; where a signature has another one, a note says so.
+cat >order.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%big: f32[1,4], %small: f32[1,4]) -> (%y) {
+  %y: f32[1,4] = ADD(%big, %small)
+}
+signature "s" @main inputs("a"=%small, "b"=%big) outputs("y"=%y)
+END
+mkdir -p bare
+printf '\0\0\310\302\0\0\310\102\0\0\310\102\0\0\310\102\0\0\200\277\0\0\200\77\0\0\200\77\0\0\200\77' >bare/0 # -100 100 100 100 -1 1 1 1
+"$bin/circle-quantizer" --scheme int8 --input_data bare order.origo q.tflite 2>notes || fail "bare elements: $(cat notes)"
+grep -q 'note: data without names are in the order of the subgraph.s inputs, "big", "small"; signature "s" lists them as "small", "big"' notes ||
+  fail "no note of two orders: $(cat notes)"
+"$bin/circledump" q.tflite | grep -q 'big_Quantize: i8\[1,4\] q{scale=0.784' || fail "data are in the order of the signature: $("$bin/circledump" q.tflite)"
 refused 'there is no option --map' "$bin/origin-dump" --map x net.circle
 "$bin/origin-dump" --summary --origin-map net.circle.origin.json net.circle >/dev/null || fail "origin-dump --origin-map"
 

@@ -8,6 +8,7 @@
 #include "quantize/Recipe.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
+#include "tools/NoteOrder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -45,11 +46,14 @@ cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_des
                                           "one for each"));
 cl::list<std::string> outputTypes("output_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
                                   cl::desc("The same of outputs"));
-cl::opt<bool> strict("strict", cl::cat(category), cl::desc("Refuses a model of which something would stay float"));
+cl::opt<bool> strict("strict", cl::cat(category),
+                     cl::desc("Refuses a model of which something would stay float, with exit status 2"));
 cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc("NAME"), cl::cat(category),
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
 cl::opt<unsigned> weightBits("weight_bits", cl::init(8), cl::value_desc("8|4"), cl::cat(category),
                              cl::desc("Of the weights of a scheme; runtimes have 4 for few operators"));
+cl::opt<uint64_t> leastElements("min-elements", cl::init(1024), cl::value_desc("N"), cl::cat(category),
+                                cl::desc("With --scheme dynamic and weights: weights of fewer elements stay float"));
 cl::opt<bool> clipWeights("clip-weights", cl::cat(category),
                           cl::desc("Scales of weights by the least sum of squared errors instead of the greatest "
                                    "magnitude; for 4 bits"));
@@ -96,6 +100,8 @@ cl::opt<std::string> config("config", cl::value_desc("FILE"), cl::cat(ones), cl:
 cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(ones), cl::desc("MAX_POOL_2D has the scale of its input"));
 cl::opt<bool> saveMinMax("save_min_max", cl::cat(ones), cl::desc("Keeps the recorded ranges beside the scales"));
 cl::opt<bool> profileData("generate_profile_data", cl::cat(ones), cl::desc("Accepted; origins are always kept"));
+
+bool refused = false; ///< by --strict: a verdict, not bad input
 
 llvm::Error checkFrom(const std::string &type) {
   if (llvm::StringRef(type).equals_insensitive("float32"))
@@ -147,6 +153,7 @@ llvm::Expected<Scheme> schemeAsked() {
     asked.perChannel = !perLayer;
     asked.perChannelDense = perChannelDense;
     asked.blockSize = blockSize;
+    asked.leastElements = leastElements;
     scheme = steps::schemeOf(asked);
   }
   auto inputs = steps::typesOf(inputTypes, ends), outputs = steps::typesOf(outputTypes, ends);
@@ -162,12 +169,19 @@ llvm::Expected<Scheme> schemeAsked() {
 }
 
 llvm::Expected<std::unique_ptr<Records>> recordsOfData(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
-  return steps::recordsAt(data, inputs);
+  auto records = steps::recordsAt(data, inputs);
+  if (records)
+    noteOrder(inputs, **records);
+  return records;
 }
 
-llvm::Error takeRanges(Model &model) {
+/// `changed`: numbers are others by now than those that ranges were recorded of. Ranges that the model carries stay
+/// where data are there for something else.
+llvm::Error takeRanges(Model &model, const Scheme &scheme, bool changed) {
   if (data.empty() && statisticsFile.empty())
     return llvm::Error::success();
+  bool carries = scheme.needsRanges() && steps::carriesRanges(model);
+  bool keeps = carries && !changed && statisticsFile.empty() && scheme.needsMoments();
   llvm::Expected<Statistics> statistics = Statistics();
   if (!statisticsFile.empty()) {
     statistics = readFile(statisticsFile, Statistics::parse);
@@ -179,9 +193,14 @@ llvm::Error takeRanges(Model &model) {
     if (!statistics)
       return statistics.takeError();
   }
+  if (keeps)
+    steps::leaveCarried(model, *statistics);
   std::vector<std::string> silent;
   if (llvm::Error error = steps::setRanges(model, *statistics, silent))
     return error;
+  if (carries)
+    note(keeps ? "the ranges that the model carries are kept; --input_data is for the corrections"
+               : "ranges are taken anew, in the place of those that the model carries");
   if (!silent.empty())
     note(withoutRange(silent));
   return llvm::Error::success();
@@ -239,7 +258,7 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     if (llvm::Error error = steps::absorbBiases(model, recordsOfData, store, verifyEach))
       return error;
   }
-  if (llvm::Error error = takeRanges(model))
+  if (llvm::Error error = takeRanges(model, *scheme, equalize || absorb || smooth.getNumOccurrences() > 0))
     return error;
   if (scheme->needsMoments()) {
     if (data.empty())
@@ -258,8 +277,10 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   if (!unquantized)
     return unquantized.takeError();
   if (strict)
-    if (llvm::Error error = steps::refuseUnquantized(*unquantized))
+    if (llvm::Error error = steps::refuseUnquantized(*unquantized)) {
+      refused = true;
       return error;
+    }
   llvm::StringRef stays = requantized.empty() && !fakeQuantized ? "float" : "as it is";
   for (const std::string &text : steps::unquantizedWords(*unquantized, stays))
     note(text);
@@ -310,6 +331,9 @@ int checkAndRun() {
     if (gptq || biasCorrection || perLayer)
       return fail("--block_size does not go with --gptq, --bias-correction or --per-tensor");
   }
+  if (leastElements.getNumOccurrences() &&
+      (!isScheme || (schemeName != SchemeName::Dynamic && schemeName != SchemeName::Weights)))
+    return fail("--min-elements goes with --scheme dynamic or weights, which store weights alone");
   if (weightBits != 8 && weightBits != 4)
     return fail("--weight_bits is 8 or 4");
   unsigned modes = !recipe.empty() + isScheme + !fake.empty() + !full.empty() + !weightsOnly.empty() +
@@ -317,8 +341,10 @@ int checkAndRun() {
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
   bool onlyParameters = !forced.empty() || !copied.empty();
-  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel))
-    return fail(std::move(error));
+  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel)) {
+    fail(std::move(error));
+    return refused ? 2 : 1;
+  }
   if (!onlyParameters)
     tellSizes(arguments[0], arguments[1]);
   return 0;

@@ -9,6 +9,21 @@ static std::vector<Op> storedOperators() {
   return codes;
 }
 
+static std::optional<Op> operatorOf(Activation activation) {
+  switch (activation) {
+  case Activation::RELU:
+    return Op::RELU;
+  case Activation::RELU6:
+    return Op::RELU6;
+  case Activation::RELU_N1_TO_1:
+    return Op::RELU_N1_TO_1;
+  case Activation::TANH:
+    return Op::TANH;
+  default:
+    return std::nullopt;
+  }
+}
+
 Pass StoreQuantized() {
   using Constants = StoragePlan::Constants;
   Rule rule{"store", "an operand is absent", anyOf(storedOperators()).mayActivate(), [](Match &m) {
@@ -51,6 +66,14 @@ Pass StoreQuantized() {
                 copy = copy.with("pot_scale_int16", 0);
               if (!any)
                 return decline("nothing says how its tensors are to be stored");
+              // A float that is to be left as one: by an operator into which nothing is fused.
+              Activation activation = m.root().activation();
+              Stored left = m.resultStored(0);
+              if (left && left.type() == TensorType::FLOAT32 && m.root().result().isFloat()) {
+                auto behind = operatorOf(activation);
+                return behind ? m.replace(op(*behind, {copy.activation(Activation::NONE)}))
+                              : decline("what is fused has no operator of its own");
+              }
               std::vector<std::pair<Tensor, Expr>> results;
               for (unsigned i = 0; i < m.root().resultCount(); ++i) {
                 Tensor y = m.root().result(i);
