@@ -108,6 +108,12 @@ echo older >trace
 (ulimit -f 0; circle2circle -O1 --trace=trace big.circle /dev/null 2>/dev/null)
 [[ $(<trace) == older ]] || fail "a part of a trace is left"
 
+refused_after_notes 'fails before the first rewrite' circle2circle -O1 --bisect=false model.tflite b.circle
+[[ -z $(ls b.circle* 2>/dev/null) ]] || fail "a --bisect that finds nothing leaves $(ls b.circle*)"
+echo older >b.circle
+refused_after_notes 'fails before the first rewrite' circle2circle -O1 --bisect=false model.tflite b.circle
+[[ $(<b.circle) == older && ! -e b.circle.origin.json ]] || fail "a --bisect that finds nothing replaces an output"
+
 # The name that an output takes before its own is another one where that is taken, as anybody may do in a shared folder.
 cat >shim.c <<'TEXT'
 #define _GNU_SOURCE

@@ -1,14 +1,17 @@
+#include "export/Writer.h"
 #include "ir/OpenFile.h"
 #include "origin/codec/Json.h"
 #include "passes/VerifyNumerics.h"
 #include "quantize/Records.h"
 #include "report/target/Target.h"
+#include "schema/RunFiles.h"
 #include "steps/Optimize.h"
 #include "steps/Sparsify.h"
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
 #include "tools/Prices.h"
+#include "tools/Process.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
@@ -632,6 +635,34 @@ llvm::Error runBisect(const Job &job) {
   return llvm::Error::success();
 }
 
+/// Where it finds nothing, what it tried goes, and what was there before is there again.
+llvm::Error bisectOrRestore(const Job &job) {
+  tools::Scratch scratch("origo-bisect");
+  if (scratch.error)
+    return makeError("no folder for what OUTPUT is now: " + scratch.error.message());
+  std::string files[] = {output, output + ".bin", originJson.empty() ? output + ".origin.json" : originJson};
+  auto kept = [&](const std::string &file) { return scratch.file(llvm::Twine(&file - files)); };
+  std::set<std::string> older;
+  for (const std::string &file : files)
+    if (auto identity = FileIdentity::of(file); identity && identity->name.empty()) {
+      if (std::error_code code = llvm::sys::fs::copy_file(file, kept(file)))
+        return inFile(file, makeError("cannot be kept while --bisect writes there: " + code.message()));
+      older.insert(file);
+    }
+  llvm::Error error = runBisect(job);
+  for (const std::string &file : files) {
+    if (!error || !FileIdentity::of(file))
+      continue;
+    if (!older.count(file))
+      llvm::sys::fs::remove(file);
+    else if (auto bytes = MappedFile::open(kept(file)))
+      error = llvm::joinErrors(std::move(error), writeFile(file, llvm::toStringRef((*bytes)->bytes())));
+    else
+      error = llvm::joinErrors(std::move(error), bytes.takeError());
+  }
+  return error;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -694,7 +725,7 @@ int main(int argc, char **argv) {
         return 2;
       }
     }
-    if (llvm::Error error = bisect.empty() ? run(*job) : runBisect(*job))
+    if (llvm::Error error = bisect.empty() ? run(*job) : bisectOrRestore(*job))
       return tools::fail(std::move(error));
     if (prices.getNumOccurrences())
       if (llvm::Error error = tools::tellPrices(
