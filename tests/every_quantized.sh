@@ -50,6 +50,7 @@ export -f one
 pairs() { xargs -0 -n 2 -P "$(nproc)" bash -c 'one "$@"' _ >"$1"; }
 for scheme in int8 int16x8 dynamic weights float16; do
   for model in "$models"/*_f32.tflite; do
+    [[ $model == */ten_thousand_f32.tflite ]] && continue # --verify-each looks at all of it after each rewrite
     printf '%s\0%s\0' "$scheme" "$model"
   done
 done | pairs "$scratch/verdicts"
