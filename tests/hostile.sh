@@ -59,6 +59,13 @@ for t in 'f32[1,8,8,1] = TRANSPOSE_CONV(%o, %w, %x) {stride_w=2, stride_h=0' 'f3
 %y: f32[1,6,6,1] = SLICE(%t, %g, %s)" >window.origo
   ends 0 "" circle2circle -O1 window.origo window.circle
 done
+graph '%x: f32[1,2,3]' '%p: i32[3] = const [0, 2, 1]
+%s: i32[2] = const [1, 6]
+%w: f32[4,6] = const splat 1
+%t: f32[] ranked = TRANSPOSE(%x, %p)
+%f: f32[1,6] = RESHAPE(%t, %s)
+%y: f32[1,4] = FULLY_CONNECTED(%f, %w)' >rank.origo
+ends 0 "" circle2circle -O1 rank.origo rank.circle
 
 # Codes that no table has.
 for code in 2147483647 2147483646 -2147483648 -2147483647 -1; do

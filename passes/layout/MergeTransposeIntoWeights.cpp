@@ -19,7 +19,7 @@ static Rule behindFlatten() {
             if (!permutation || !permutation->isPermutation(m[x].shape().size()) || m[x].rank() == 0 ||
                 permutation->at(0) != 0)
               return decline("the first dimension moves too");
-            if (!m[x].isStatic() || !m[flat].isStatic() || m[flat].rank() != 2 ||
+            if (!m[x].isStatic() || !m[flat].isStatic() || m[flat].rank() != 2 || m[moved].rank() != m[x].rank() ||
                 m[flat].shape()[0] != m[x].shape()[0] || m[flat].lastDimension() != parts.filter.lastDimension())
               return decline("what is flattened is not all but the first dimension");
             if (parts.filter.isShared())
