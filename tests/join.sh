@@ -31,6 +31,30 @@ printf 'op_index,ns\n1,7\n' >one.csv
 origin-dump --join one.csv --json ids.circle | grep -q '"by_operator": \[{"id":1,"name":"","ns":7}\]' || fail "names from nowhere"
 origin-dump --join one.csv --json --source=while.tflite ids.circle | grep -q '"name":"result"' || fail "the source has names"
 
+# The same table as Android's log has it, with its tabs pasted as blanks, and both.
+table=tests/profiles/benchmark.txt
+origin-dump --join $table --csv while.circle >table.csv 2>said || fail "$(<said)"
+sed 's/^/09-12 10:11:12.345  1234  1234 I tflite  : /' $table >logcat.txt
+sed 's,^,I/tflite  ( 1234): ,' $table >brief.txt
+sed 's/\t/    /g' $table >blanks.txt
+sed 's/^/09-12 10:11:12.345  1234  1234 I tflite  : /' blanks.txt >both.txt
+for form in logcat brief blanks both; do
+  origin-dump --join $form.txt --csv while.circle >$form.csv 2>said || fail "$form: $(<said)"
+  cmp table.csv $form.csv || fail "$form.txt is joined as something else"
+done
+# TensorFlow up to 2.4 has names and no indices.
+sed -E 's/(\t\[.*\]):[0-9]+$/\1/' $table >old.txt
+grep -q '\[result\]$' old.txt && origin-dump --join old.txt while.circle >out 2>said || fail "a table without indices: $(<said)"
+[[ $(grep -c ' tensor ' out) == 4 ]] && grep -q '^attributed  *0.190 ms  100.0 %' out || fail "a table without indices: $(<out)"
+# Traces of Android name operators by number, others by tensor.
+cat >trace.json <<'END'
+{"traceEvents": [{"name": "Invoke", "ph": "X", "ts": 0, "dur": 100, "pid": 1, "tid": 1},
+  {"name": "FULLY_CONNECTED@1/2", "ph": "X", "ts": 1, "dur": 30, "pid": 1, "tid": 1, "args": {}},
+  {"name": "result", "ph": "X", "ts": 40, "dur": 10, "pid": 1, "tid": 1}, {"name": "something else", "ph": "X", "ts": 60, "dur": 5, "pid": 1, "tid": 1}]}
+END
+origin-dump --join trace.json while.circle >out 2>said || fail "trace.json: $(<said)"
+grep -qE '^ *0.030 .* exact +2:1 ' out && grep -qE '^ *0.010 .* tensor +1 ' out && grep -qE '^unattributed  *0.005 ms' out || fail "trace.json: $(<out)"
+
 # Two results of one source.
 origin-dump --join one.csv --json while.circle >own.times
 circle2circle -O1 res/mobilenet_v2.origo a.circle && circle-quantizer --scheme dynamic res/mobilenet_v2.origo b.circle || fail "two results"

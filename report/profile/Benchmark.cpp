@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -13,16 +14,46 @@ using llvm::StringRef;
 
 namespace {
 
+/// A line without what Android's log puts in front of it: "09-12 10:11:12.345  1234  1234 I tflite  : ", or in its
+/// brief form "I/tflite  ( 1234): ".
+StringRef withoutLogHead(StringRef line) {
+  StringRef rest = line;
+  auto word = [&] {
+    rest = rest.ltrim(' ');
+    StringRef taken = rest.take_until([](char c) { return c == ' '; });
+    rest = rest.drop_front(taken.size());
+    return taken;
+  };
+  auto isOf = [](StringRef text, StringRef marks) {
+    return !text.empty() && llvm::all_of(text, [&](char c) { return llvm::isDigit(c) || marks.contains(c); });
+  };
+  constexpr StringRef levels = "VDIWEFS";
+  bool isBrief = line.size() > 1 && levels.contains(line[0]) && line[1] == '/' && line.contains("): ");
+  bool isTimed = isOf(word(), "-") && isOf(word(), ":.") && isOf(word(), "") && isOf(word(), "");
+  if (isTimed) {
+    StringRef level = word();
+    isTimed = level.size() == 1 && levels.contains(level[0]);
+  }
+  size_t colon = isBrief   ? line.find("): ") + 1
+                 : isTimed ? line.size() - rest.size() + rest.find(':')
+                           : StringRef::npos;
+  if (colon >= line.size())
+    return line;
+  rest = line.drop_front(colon + 1);
+  rest.consume_front(" ");
+  return rest;
+}
+
 /// Where the columns of a table are. Builds differ in them, so they are found by name.
 struct Header {
-  char separator = ',';
+  char separator = ','; ///< ' ': tabs became blanks where the table was copied
   std::vector<std::string> columns;
 
   static std::optional<Header> of(StringRef line) {
     Header header;
-    header.separator = line.contains("[node type]") ? '\t' : ',';
+    header.separator = !line.contains("[node type]") ? ',' : line.contains("]\t") ? '\t' : ' ';
     llvm::SmallVector<StringRef> cells;
-    line.trim().split(cells, header.separator);
+    line.trim().split(cells, header.separator == ' ' ? ']' : header.separator, -1, header.separator != ' ');
     for (StringRef cell : cells) {
       std::string name = cell.trim(" []").lower();
       std::replace(name.begin(), name.end(), ' ', '_');
@@ -36,6 +67,8 @@ struct Header {
   /// In a CSV file only the name is free of commas, in the printed form only the type is free of tabs.
   std::optional<llvm::SmallVector<StringRef>> split(StringRef line) const {
     llvm::SmallVector<StringRef> cells;
+    if (separator == ' ')
+      return splitAtNumbers(line);
     if (separator == '\t') {
       line.ltrim(" \t").split(cells, '\t', static_cast<int>(columns.size()) - 1);
     } else {
@@ -55,6 +88,32 @@ struct Header {
       cell = cell.trim(' ');
     return cells;
   }
+
+private:
+  /// What stands between type and name are numbers, with a % where the column has parts.
+  std::optional<llvm::SmallVector<StringRef>> splitAtNumbers(StringRef line) const {
+    llvm::SmallVector<StringRef> words;
+    line.trim().split(words, ' ', -1, false);
+    size_t numbers = columns.size() - 2;
+    auto fits = [&](StringRef word, StringRef column) {
+      return word.consume_back("%") == column.ends_with("%") && !word.empty() &&
+             llvm::all_of(word, [](char c) { return llvm::isDigit(c) || c == '.'; });
+    };
+    for (size_t first = 1; first + numbers < words.size(); ++first) {
+      bool all = true;
+      for (size_t i = 0; i < numbers && all; ++i)
+        all = fits(words[first + i], columns[i + 1]);
+      if (!all)
+        continue;
+      llvm::SmallVector<StringRef> cells;
+      auto from = [](StringRef begin, StringRef end) { return StringRef(begin.data(), end.end() - begin.data()); };
+      cells.push_back(from(words.front(), words[first - 1]));
+      cells.append(words.begin() + first, words.begin() + first + numbers);
+      cells.push_back(from(words[first + numbers], words.back()));
+      return cells;
+    }
+    return std::nullopt;
+  }
 };
 
 class Reader {
@@ -66,7 +125,7 @@ public:
     for (size_t number = 1; !text.empty(); ++number) {
       auto [line, rest] = text.split('\n');
       text = rest;
-      if (llvm::Error error = take(line.rtrim('\r')))
+      if (llvm::Error error = take(withoutLogHead(line.rtrim('\r'))))
         return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     }
     if (!tables)
@@ -87,11 +146,11 @@ private:
   size_t tables = 0; ///< of regular runs
   size_t rows = 0;   ///< of the last table, while the file has not told their number
 
-  /// A name ends with the index of its node or subgraph.
+  /// A name ends with the index of its node or subgraph, or is a list.
   bool endsInName() const {
     StringRef name = profile.rows.empty() ? "" : StringRef(profile.rows.back().rawName);
     StringRef rest = name.rtrim("0123456789");
-    return rest.size() == name.size() || !(rest.ends_with(":") || rest.ends_with("/"));
+    return !name.ends_with("]") && (rest.size() == name.size() || !(rest.ends_with(":") || rest.ends_with("/")));
   }
 
   llvm::Error take(StringRef line) {
@@ -192,9 +251,13 @@ void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &ro
   }
   auto [list, number] = name.rsplit("]:");
   uint32_t index = 0;
-  if (list.size() == name.size() || !list.consume_front("[") || number.getAsInteger(10, index))
+  bool hasIndex = list.size() != name.size() && !number.getAsInteger(10, index);
+  if (!hasIndex && !(list = name).consume_back("]")) // TensorFlow up to 2.4 tells none
     return;
-  row.op = index;
+  if (!list.consume_front("["))
+    return;
+  if (hasIndex)
+    row.op = index;
   row.outputs = list.str();
   std::replace(row.outputs.begin(), row.outputs.end(), ',', '\t');
 }

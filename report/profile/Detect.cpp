@@ -45,7 +45,8 @@ bool isCsv(StringRef text) {
 /// In the order of looking. A tool's last format is what --format takes a file for that looks like none of them.
 constexpr ProfileFormat formats[] = {
     {"benchmark_model", isBenchmarkProto, readBenchmarkProto, "--op_profiling_output_mode=proto"},
-    {"circle-interpreter", isOwnTrace, readChromeTrace, "--profile=FILE"},
+    {"circle-interpreter", isOwnTrace, readChromeTrace,
+     "--profile=FILE; and traces whose events are called KIND@OPERATOR/SUBGRAPH (ATrace), or as tensors"},
     {"onert", isTrace, readChromeTrace, "trace.chrome.json"},
     {"snpe", isSnpe, readSnpe,
      "snpe_bench.py -json; NOT VERIFIED against its source, only against what others read from it"},
@@ -56,7 +57,7 @@ constexpr ProfileFormat formats[] = {
     {"onert", isOnertTable, readOnertTable, "trace.table.md"},
     {"vela", isVela, readVela, "*_per-layer.csv of --verbose-performance: estimated cycles; see --clock"},
     {"benchmark_model", isBenchmark, readBenchmarkText,
-     "--enable_op_profiling=true, what it prints or its CSV file; the layout of LiteRT's newer "
+     "--enable_op_profiling=true, what it prints, also through logcat, or its CSV file; the layout of LiteRT's newer "
      "--profiling_output_csv_file is NOT VERIFIED"},
     {"csv", isCsv, readCsv, "comma-separated values (or \";\", or tabs) with a head; see --columns"},
 };

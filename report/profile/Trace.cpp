@@ -1,5 +1,5 @@
-/// Chrome traces: of onert, with begin and end events whose fields are all strings, and of circle-interpreter, with
-/// whole events that nest.
+/// Chrome traces: of onert, with begin and end events whose fields are all strings, of circle-interpreter, with
+/// whole events that nest, of TensorFlow Lite on Android, and any whose events have the names of tensors.
 
 #include "report/profile/Readers.h"
 
@@ -50,6 +50,19 @@ bool describeOnert(StringRef name, ProfileRow &row) {
     return false;
   row.op = index;
   row.kind = name.str();
+  return true;
+}
+
+/// "CONV_2D@3/0", operator 3 of subgraph 0, as TensorFlow Lite writes into Android's trace; false for another name.
+bool describeTflite(StringRef name, ProfileRow &row) {
+  auto [kind, place] = name.rsplit('@');
+  auto [op, subgraph] = place.split('/');
+  uint32_t number = 0, graph = 0;
+  if (kind.empty() || op.getAsInteger(10, number) || subgraph.getAsInteger(10, graph))
+    return false;
+  row.op = number;
+  row.subgraph = graph;
+  row.kind = kind.str();
   return true;
 }
 
@@ -161,13 +174,17 @@ private:
     auto model = indexOf(args, "model");
     if (describeOnert(name, row))
       row.backend = textOf(event, "tid").rsplit(", ").second.str();
-    else if (name.starts_with("#"))
+    else if (name.starts_with("#") || name == "Invoke")
       row.metric = "graph_time";
+    else if (describeTflite(name, row))
+      row.backend = "cpu";
     else if (auto index = indexOf(args, "operator"); index || (index = indexOf(args, "op_index"))) {
       row.op = index;
       row.kind = name.split(' ').first.str();
       row.tensor = textOf(args, "output").str();
       row.backend = "eval";
+    } else {
+      row.tensor = name.str(); // as far as it is one
     }
     std::string place = args.is_object() ? args.value("session", json()).dump() + " " : "";
     for (auto number : {model, row.subgraph, row.op})
