@@ -45,6 +45,7 @@ llvm::Error evalError(ErrorCode code, Phase phase, const Operator &op, int opera
     place.subgraph = static_cast<int>(op.subgraph()->index);
   place.op = static_cast<int>(op.index);
   place.opName = op.opName();
+  place.name = op.customCode().str();
   std::string operandName, text;
   if (operand >= 0) {
     if (const OperatorInfo *info = op.info(); info && !info->operands.empty()) {

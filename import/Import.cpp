@@ -10,9 +10,12 @@ static llvm::Expected<Imported> importFile(std::shared_ptr<MappedFile> file, con
   if (!source)
     return source.takeError();
   source->payloads = options.payloads;
+  Imported imported;
+  if (options.tolerant)
+    source->tolerated = &imported.notes;
   if (llvm::Error error = checkRules(*source))
     return error;
-  Imported imported;
+  imported.bytes = source->bytes().size();
   imported.model = buildModel(*source);
   if (source->unknownFields)
     imported.notes.push_back("fields of a later revision of the format are not carried over");

@@ -20,6 +20,9 @@ struct ImportOptions {
   /// end of the file, and such a model cannot be exported or run. An origin map whose fingerprint cannot be compared for
   /// lack of payloads is continued where it lists the operators and tensors that the model has.
   bool payloads = true;
+  /// For people to look at: scales that do not fit their tensor are a note. Such a model is not rewritten, run or
+  /// exported.
+  bool tolerant = false;
 };
 
 /// An input or an output of the first subgraph, as it was read.
@@ -33,6 +36,7 @@ struct Imported {
   std::unique_ptr<Model> model;
   origin::Lineage lineage;
   std::vector<std::string> notes; ///< one-line notices for the user, for example about an empty ONE_op_table
+  uint64_t bytes = 0; ///< of the file, or of what came through the pipe
   std::vector<EndAsRead> inputs = {}, outputs = {};
 
   /// Notes what inputs and outputs are now. For who has read the model.

@@ -1,5 +1,6 @@
 #include "import/Lineage.h"
 
+#include "ir/Printable.h"
 #include "origin/Fingerprint.h"
 #include "origin/Utf8.h"
 #include "origin/codec/Embedded.h"
@@ -144,7 +145,7 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
     return refuse(Twine(opTable ? origin::oneSourceTable : origin::oneOpTable) + " is missing beside its counterpart");
   llvm::Expected<origin::OneOrigins> tables = origin::decodeOneTables(*sourceTable, *opTable);
   if (!tables)
-    return refuse("ONE's origin tables are damaged (" + printable(llvm::toString(tables.takeError())) + ")");
+    return refuse("ONE's origin tables are damaged (" + printableWords(llvm::toString(tables.takeError()), 120) + ")");
   if (tables->operators.empty() && model.operatorCount())
     return refuse("ONE_op_table is empty, a known defect of circle2circle since 2021");
 
@@ -219,7 +220,7 @@ Error Lineages::run() {
              embedded && (options.payloads || !embedded->empty())) {
     llvm::Expected<origin::OriginMap> map = origin::decode(*embedded, view);
     if (!map)
-      return makeError("its origin map is damaged: " + printable(llvm::toString(map.takeError()), 300) +
+      return makeError("its origin map is damaged: " + printableWords(llvm::toString(map.takeError()), 300) +
                        "; use --origin=restart or --origin=ignore");
     // One that was embedded with ids only is completed by its side file.
     bool completed = options.map && !map->source.namesKnown;

@@ -91,6 +91,8 @@ private:
   /// The subgraphs that each subgraph calls.
   std::vector<llvm::SmallVector<uint32_t, 1>> callees;
 
+  unsigned tolerated = 0;
+
   size_t bufferCount() const { return length(model.buffers()); }
   size_t subgraphCount() const { return length(model.subgraphs()); }
   bool bufferExists(uint32_t index) const {
@@ -105,6 +107,7 @@ private:
   Error subgraph(unsigned index);
   Error tensor(const circle::SubGraph &graph, const circle::Tensor &tensor, const Place &place);
   Error quantization(const circle::SubGraph &graph, const circle::Tensor &tensor, const Place &place);
+  Error tolerable(Error error, const Place &place);
   Error sparsity(const circle::SparsityParameters &sparsity, const Place &place);
   Error payload(const circle::Tensor &tensor, const Place &place);
   Error operators(const circle::SubGraph &graph, unsigned index);
@@ -248,7 +251,19 @@ Error Rules::tensor(const circle::SubGraph &graph, const circle::Tensor &tensor,
   if (tensor.sparsity())
     if (Error error = sparsity(*tensor.sparsity(), place))
       return error;
-  return quantization(graph, tensor, place);
+  return tolerable(quantization(graph, tensor, place), place);
+}
+
+/// An error, or a note where that is asked for.
+Error Rules::tolerable(Error error, const Place &place) {
+  bool hasPlace = place.tensor >= 0; // else this is asked again with one
+  if (!error || !source.tolerated || !hasPlace)
+    return error;
+  constexpr unsigned most = 8;
+  std::string text = llvm::toString(std::move(error));
+  if (++tolerated <= most)
+    source.tolerated->push_back(std::move(text));
+  return Error::success();
 }
 
 Error Rules::calls(const OperatorInfo &row, const Table &table, const Place &place) {
@@ -391,8 +406,10 @@ Error Rules::subgraph(unsigned index) {
     // The place is needed for an error only; making a million of them would take longer than the checks.
     if (Error error = tensor(graph, t, {})) {
       llvm::consumeError(std::move(error));
-      return tensor(graph, t,
-                    {.subgraph = static_cast<int>(index), .tensor = static_cast<int>(i), .name = view(t.name()).str()});
+      if (Error placed = tensor(
+              graph, t,
+              {.subgraph = static_cast<int>(index), .tensor = static_cast<int>(i), .name = view(t.name()).str()}))
+        return placed;
     }
   }
   return operators(graph, index);

@@ -3,6 +3,8 @@
 #include "schema/Refusals.h"
 #include "schema/tflite_generated.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 
 namespace origo {
@@ -143,13 +145,11 @@ llvm::Expected<Source> openSource(std::shared_ptr<MappedFile> file) {
   Source source;
   source.file = std::move(file);
   llvm::ArrayRef<uint8_t> bytes = source.bytes();
-  if (bytes.size() < 8)
-    return makeError(refusal::tooShort(bytes.size()));
-  llvm::StringRef identifier(reinterpret_cast<const char *>(bytes.data()) + 4, 4);
+  llvm::StringRef identifier = llvm::toStringRef(bytes).substr(4, 4);
   source.tflite = identifier == wire::Schema::tflite().fileIdentifier();
   const wire::Schema &schema = source.tflite ? wire::Schema::tflite() : wire::Schema::circle();
   if (identifier != schema.fileIdentifier())
-    return makeError(refusal::noModel);
+    return makeError(refusal::noModel(llvm::toStringRef(bytes)));
 
   // The tables lie within 2 GB; what is behind is reached by file offsets. A table takes 4 bytes besides the 4 of the
   // offset that leads to it, unless tables are shared.

@@ -1,5 +1,7 @@
 #include "ir/Error.h"
 
+#include "ir/Printable.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,7 +27,7 @@ void ModelError::log(llvm::raw_ostream &os) const {
     os << ' ' << '"' << printable(place.name) << '"';
   if (place.subgraph >= 0 || place.op >= 0 || place.tensor >= 0 || !place.name.empty())
     os << ": ";
-  os << message;
+  os << printableWords(message);
 }
 
 llvm::Error makeError(const llvm::Twine &message) { return llvm::make_error<ModelError>(Place{}, message.str()); }
@@ -49,14 +51,23 @@ llvm::Error inFile(llvm::StringRef file, llvm::Error error) {
       });
 }
 
-/// Length of the valid UTF-8 sequence at the start of `text`; 0 if there is none.
-static size_t sequenceLength(llvm::StringRef text) {
+Character firstCharacter(llvm::StringRef text) {
   auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data());
   unsigned length = llvm::getNumBytesForUTF8(*begin);
-  return length <= text.size() && llvm::isLegalUTF8Sequence(begin, begin + length) ? length : 0;
+  if (length > text.size() || !llvm::isLegalUTF8Sequence(begin, begin + length))
+    return {1, *begin, false};
+  uint32_t code = length == 1 ? *begin : *begin & (0x7fu >> length);
+  for (unsigned i = 1; i < length; ++i)
+    code = code << 6 | (begin[i] & 0x3fu);
+  auto within = [&](uint32_t from, uint32_t to) { return code >= from && code <= to; };
+  bool controls = code < 0x20 || within(0x7f, 0x9f);
+  // Marks of direction, what has no width, ends of lines and paragraphs, and tags.
+  bool hides = code == 0x61c || within(0x200b, 0x200f) || within(0x2028, 0x202e) || within(0x2060, 0x206f) ||
+               code == 0xfeff || within(0xfff9, 0xfffb) || within(0xe0000, 0xe007f);
+  return {length, code, !controls && !hides};
 }
 
-std::string printable(llvm::StringRef text, size_t limit) {
+static std::string shown(llvm::StringRef text, size_t limit, bool inQuotes) {
   std::string result;
   llvm::raw_string_ostream os(result);
   while (!text.empty()) {
@@ -64,23 +75,18 @@ std::string printable(llvm::StringRef text, size_t limit) {
       os << "…";
       break;
     }
-    unsigned char c = text.front();
-    size_t length = c < 0x80 ? 1 : sequenceLength(text);
-    // U+0080–U+009F are control characters too, and U+202A–U+202E, U+2066–U+2069 turn the direction of a line around.
-    bool control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) ||
-                   (length == 3 && (text.starts_with("\xe2\x80") || text.starts_with("\xe2\x81")));
-    if (length == 0 || control) {
-      os << "\\x" << llvm::format_hex_no_prefix(c, 2);
-      text = text.drop_front();
-    } else if (c == '"' || c == '\\') {
-      os << '\\' << static_cast<char>(c);
-      text = text.drop_front();
-    } else {
-      os << text.take_front(length);
-      text = text.drop_front(length);
-    }
+    auto [length, code, shows] = firstCharacter(text);
+    if (!shows)
+      for (char c : text.take_front(length))
+        os << "\\x" << llvm::format_hex_no_prefix(static_cast<unsigned char>(c), 2);
+    else
+      os << (inQuotes && (code == '"' || code == '\\') ? "\\" : "") << text.take_front(length);
+    text = text.drop_front(length);
   }
   return result;
 }
+
+std::string printable(llvm::StringRef text, size_t limit) { return shown(text, limit, true); }
+std::string printableWords(llvm::StringRef text, size_t limit) { return shown(text, limit, false); }
 
 } // namespace origo

@@ -403,12 +403,10 @@ llvm::Error ModelFile::Impl::checkIndices() const {
 }
 
 llvm::Error ModelFile::Impl::parse() {
-  if (bytes.size() < 8)
-    return error(refusal::tooShort(bytes.size()));
-  StringRef identifier(reinterpret_cast<const char *>(bytes.data()) + 4, 4);
+  StringRef identifier = llvm::toStringRef(bytes).substr(4, 4);
   view.tflite = identifier == wire::Schema::tflite().fileIdentifier();
   if (!view.tflite && identifier != wire::Schema::circle().fileIdentifier())
-    return error(refusal::noModel);
+    return error(refusal::noModel(llvm::toStringRef(bytes)));
 
   // Payloads may lie past the 2 GB that a flatbuffer can address, and a table takes 8 bytes at least: 4 of its own and
   // 4 of the reference to it.

@@ -160,7 +160,8 @@ llvm::Expected<Imported> LoadedModel::import(ImportOptions options) const {
 
 llvm::Error LoadedModel::save(const std::string &path, bool sideFile) const {
   const char *extension = extensionOf(format);
-  if (llvm::sys::path::extension(path) != extension)
+  llvm::StringRef given = llvm::sys::path::extension(path);
+  if (!given.empty() && !given.equals_insensitive(extension))
     return inFile(path, makeError("the extension tells the format, and this model's is " + llvm::Twine(extension) +
                                   "; Model.convert gives another one"));
   std::string beside = path + ".origin.json";

@@ -350,6 +350,10 @@ PYBIND11_MODULE(_native, module) {
   using namespace origo::python;
   using pybind11::arg;
   module.attr("version") = ORIGO_VERSION;
+  module.def("printable", [](const py::str &text) {
+    auto bytes = py::bytes(text.attr("encode")("utf-8", "replace"));
+    return textOf(origo::printable(std::string(bytes), ~size_t(0)));
+  });
   registerFailure();
   origo::copyInputs();
 

@@ -11,11 +11,8 @@ namespace origo::refusal {
 inline std::string cannotOpen(std::error_code code) {
   return code == std::errc::is_a_directory ? "is not a file" : "cannot be opened: " + code.message();
 }
-inline std::string tooShort(size_t bytes) {
-  return ("is no model: it has only " + llvm::Twine(bytes) + (bytes == 1 ? " byte" : " bytes")).str();
-}
-inline constexpr const char *noModel =
-    "is neither a circle nor a tflite model: it has no identifier \"CIR0\" or \"TFL3\"";
+/// Of a file without the identifier of a model: what it is, as far as its bytes tell, and what to do.
+std::string noModel(llvm::StringRef bytes);
 inline constexpr const char *damaged = "is damaged or truncated: the flatbuffer verifier refuses it";
 inline constexpr const char *exhausting =
     "is damaged, or made to exhaust its reader: its tables refer to more than the file can hold";

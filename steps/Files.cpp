@@ -14,13 +14,18 @@ namespace origo::steps {
 
 std::optional<FileKind> kindOf(llvm::StringRef path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
-  if (extension == ".circle")
+  if (extension.equals_insensitive(".circle"))
     return FileKind::Circle;
-  if (extension == ".tflite")
+  if (extension.equals_insensitive(".tflite"))
     return FileKind::Tflite;
-  if (extension == ".origo")
+  if (extension.equals_insensitive(".origo"))
     return FileKind::Text;
   return std::nullopt;
+}
+
+Format formatOf(llvm::StringRef path, Format otherwise) {
+  auto kind = kindOf(path);
+  return kind == FileKind::Tflite ? Format::Tflite : kind == FileKind::Circle ? Format::Circle : otherwise;
 }
 
 unsigned threadCount(unsigned asked) {
@@ -41,6 +46,7 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
     return inFile(path, model.takeError());
   Imported imported;
   imported.model = std::move(*model);
+  imported.bytes = bytes.size();
   imported.model->keep(*file);
   imported.model->becomeSource();
   auto listing = listingOf(*imported.model, imported.model->format);

@@ -7,8 +7,10 @@
 namespace origo::steps {
 
 enum class FileKind { Circle, Tflite, Text };
-/// By extension; none: something else.
+/// By extension, in capitals or not; none: something else.
 std::optional<FileKind> kindOf(llvm::StringRef path);
+/// What is written to `path`: what its extension tells, or where it tells none of the two, `otherwise`.
+Format formatOf(llvm::StringRef path, Format otherwise);
 
 /// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);

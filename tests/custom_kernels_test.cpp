@@ -142,4 +142,12 @@ TEST(Detection, EachLabelByItself) {
   EXPECT_EQ(all[3], std::vector<float>{3});
 }
 
+/// What nobody can compute says which operator it is.
+TEST(CustomKernels, TheCodeOfOneWithoutAKernelIsNamed) {
+  auto outputs = runCustom("%x: f32[4]", "%y: f32[4]", "%y", "\"Mine\\x1b\"(%x)", "", {});
+  ASSERT_FALSE(static_cast<bool>(outputs));
+  std::string error = llvm::toString(outputs.takeError());
+  EXPECT_NE(error.find("operator 0 (CUSTOM) \"Mine\\x1b\": no kernel for f32 -> f32"), std::string::npos) << error;
+}
+
 } // namespace

@@ -14,7 +14,9 @@ input_path = net.circle
 output_path : net.opt.circle
 transform_min_max_to_relu6 = False
 fuse_bcq =
+change_outputs=
 [onecc]
+remark = of nobody
 one-import-tf=False
 one-import-tflite=True
 one-optimize=yes

@@ -3,8 +3,12 @@
 #include "tools/Comparison.h"
 #include "tools/FrontDoor.h"
 #include "tools/HelpPages.h"
+#include "tools/Process.h"
+
+#include "schema/InputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -30,10 +34,13 @@ std::vector<std::string> joined(std::vector<std::string> first, llvm::ArrayRef<s
   return first;
 }
 
-/// NAME.suffix.EXT in the current folder.
+/// NAME.suffix.EXT in the current folder, of the format that the model has.
 std::string besideHere(llvm::StringRef model, llvm::StringRef suffix) {
-  llvm::StringRef extension = kindOf(model) == FileKind::Tflite ? ".tflite" : ".circle";
-  return (llvm::sys::path::stem(model) + "." + suffix + extension).str();
+  bool isTflite = kindOf(model) == FileKind::Tflite;
+  if (!kindOf(model) && !isStream(model))
+    if (auto file = readInput(model))
+      isTflite = (*file)->getBuffer().substr(4, 4) == "TFL3";
+  return (llvm::sys::path::stem(model) + "." + suffix + (isTflite ? ".tflite" : ".circle")).str();
 }
 
 struct Closing {
@@ -54,11 +61,17 @@ struct Closing {
       runs = std::move(*both);
     }
     phase(nullptr);
-    (json ? compareJson : compare)(*first, *second, runs ? &*runs : nullptr, llvm::outs());
+    if (json) {
+      JsonOutput os;
+      compareJson(*first, *second, runs ? &*runs : nullptr, os);
+    } else {
+      compare(*first, *second, runs ? &*runs : nullptr, llvm::outs());
+    }
     bool unpacked = llvm::any_of(first->kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
     if (unpacked && second->constantBytes > first->constantBytes + first->constantBytes / 4)
       next("\nThe constants grew, for what was unpacked in each run is unpacked in the file now.\n"
-           "  origo quantize --scheme=float16 " + printable(after, 300) + "    stores floats as halves again\n");
+           "  origo quantize --scheme=float16 " +
+           shellWord(after) + "    stores floats as halves again\n");
     return 0;
   }
   void next(const llvm::Twine &text) const {
@@ -66,13 +79,6 @@ struct Closing {
       llvm::outs() << text;
   }
 };
-
-int refuseUnknown(const Call &call) {
-  for (const std::string &word : call.options())
-    return fail("there is no option " + printable(llvm::StringRef(word).split('=').first, 60) + "; origo " +
-                call.command.name + " --help lists them");
-  return 0;
-}
 
 int optimize(Call &call) {
   if (call.hasAny({"list-passes", "print-pipeline", "config", "bisect"}))
@@ -89,14 +95,15 @@ int optimize(Call &call) {
   if (!asked)
     words.push_back("-O1");
   words.insert(words.end(), {"--", model, output});
-  if (int status = runTool(call, "circle2circle", words, true))
+  if (int status = runTool(call, "circle2circle", words, Then::GoesOn))
     return status;
   closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
   if (int status = closing.print(model, output))
     return status;
-  closing.next("\nTry next:\n  origo where LAYER " + printable(output, 300) + "    what became of a layer of yours\n  origo profile " +
-               printable(output, 300) + "        what takes how long\n  origo check " + printable(output, 300) + " " +
-               printable(model, 300) + "    are the origins true?\n");
+  std::string result = shellWord(output), source = shellWord(model);
+  closing.next("\nTry next:\n  origo where LAYER " + result + "    what became of a layer of yours\n  origo profile " +
+               result + "        what takes how long\n  origo check " + result + (isStream(model) ? "" : " " + source) +
+               "    are the origins true?\n");
   return 0;
 }
 
@@ -104,13 +111,17 @@ int quantize(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given OUTPUT");
   Closing closing(call);
-  constexpr llvm::StringLiteral ones = "Modes of ONE's tool, of which there is one a run";
+  if (auto given = call.take("input_data"); given && closing.records.empty()) // as the tool calls it
+    closing.records = *given;
+  bool hasMode =
+      call.hasAny({"recipe", "quantize_dequantize_weights", "quantize_with_minmax", "quantize_weights", "requantize",
+                   "fake_quantize", "quantize_onnx_fq_model", "force_quantparam", "copy_quantparam"});
   std::vector<std::string> words = call.options();
   bool hasRanges = !closing.records.empty() || call.has("statistics") || call.has("stats");
   std::string scheme = "quantized";
   if (auto given = call.take("scheme"))
     scheme = *given;
-  else if (!call.hasCategory(ones)) {
+  else if (!hasMode) {
     scheme = hasRanges ? "int8" : "dynamic";
     words.push_back("--scheme=" + scheme);
     if (!hasRanges)
@@ -121,14 +132,15 @@ int quantize(Call &call) {
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, scheme);
   words.insert(words.end(), {"--", model, output});
-  if (int status = runTool(call, "circle-quantizer", words, true))
+  if (int status = runTool(call, "circle-quantizer", words, Then::GoesOn))
     return status;
   closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
   if (int status = closing.print(model, output))
     return status;
-  closing.next("\nToo far off? origo quantize --keep-float=NAME keeps an operator in floats, --scheme=int16x8 has more bits;\n"
-               "more records in --data make better ranges. origo where LAYER " +
-               printable(output, 300) + " shows what became of a layer.\n");
+  closing.next(
+      "\nToo far off? origo quantize --keep-float=NAME keeps an operator in floats, --scheme=int16x8 has more bits;\n"
+      "more records in --data make better ranges. origo where LAYER " +
+      shellWord(output) + " shows what became of a layer.\n");
   return 0;
 }
 
@@ -177,8 +189,6 @@ int where(Call &call) {
 
 int diff(Call &call) {
   Closing closing(call);
-  if (int status = refuseUnknown(call))
-    return status;
   if (call.arguments.size() != 2)
     return usage(call, "needs two models");
   return closing.print(call.arguments[0], call.arguments[1]);
@@ -197,6 +207,30 @@ int check(Call &call) {
   return runTool(call, "origin-dump", words);
 }
 
+/// Measures here, and tells of it as of what a device measured. What has no origins is its own source.
+int profileHere(const Call &call, std::vector<std::string> measuring, std::vector<std::string> telling) {
+  llvm::SmallString<128> folder;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("origo-profile", folder))
+    return fail("no folder for what is measured: " + error.message());
+  auto remove = llvm::make_scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
+  std::string trace = (folder + "/profile.json").str(), model = call.arguments[0];
+  PayloadStore store;
+  auto imported = load(model, {}, store);
+  if (!imported)
+    return fail(imported.takeError());
+  ExportOptions options;
+  options.format = imported->model->format;
+  std::string copy =
+      (folder + "/" + llvm::sys::path::stem(model) + (options.format == Format::Tflite ? ".tflite" : ".circle")).str();
+  if (llvm::Error error = exportModel(*imported->model, imported->lineage, copy, options))
+    return fail(std::move(error));
+  measuring.insert(measuring.end(), {"--profile=" + trace, "--", copy});
+  if (int status = runTool(call, "circle-interpreter", measuring, Then::GoesOnSilently))
+    return status;
+  telling.insert(telling.end(), {"--join=" + trace, "--", copy});
+  return runTool(call, "origin-dump", telling, Then::GoesOn);
+}
+
 int profile(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given the PROFILE of a device");
@@ -205,11 +239,20 @@ int profile(Call &call) {
       std::swap(call.arguments[0], call.arguments[1]);
     return runTool(call, "origin-dump", joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
   }
-  std::vector<std::string> words = call.options();
+  auto measuring = optionsOf("circle-interpreter"), telling = optionsOf("origin-dump");
+  if (!measuring || !telling)
+    return fail(firstError(measuring, telling));
+  auto measures = [&](llvm::StringRef name) { return findOption(*measuring, name) != nullptr; };
+  bool alsoTells = !call.options([&](llvm::StringRef name) { return !measures(name); }).empty();
+  std::vector<std::string> words =
+      call.options([&](llvm::StringRef name) { return !alsoTells || (measures(name) && !findOption(*telling, name)); });
   if (!call.has("engine"))
     words.push_back("--engine=fast");
   if (!call.hasAny({"seed", "inputs"}))
     words.push_back("--seed=1");
+  if (alsoTells)
+    return profileHere(call, std::move(words),
+                       call.options([&](llvm::StringRef name) { return findOption(*telling, name); }));
   words.insert(words.end(), {"--profile", "--", call.arguments[0]});
   return runTool(call, "circle-interpreter", words);
 }
@@ -227,7 +270,7 @@ int view(Call &call) {
   if (call.arguments.size() == 2)
     words.push_back("--source=" + call.arguments[1]);
   words.insert(words.end(), {"-o", page, "--", call.arguments[0]});
-  if (int status = runTool(call, "origin-view", words, json))
+  if (int status = runTool(call, "origin-view", words, json ? Then::GoesOn : Then::Ends))
     return status;
   uint64_t bytes = 0;
   if (llvm::sys::fs::file_size(page, bytes))
@@ -236,7 +279,7 @@ int view(Call &call) {
   if (call.arguments.size() == 2)
     told["source"] = llvm::json::fixUTF8(call.arguments[1]);
   told["model"] = llvm::json::fixUTF8(call.arguments[0]);
-  llvm::outs() << llvm::json::Value(std::move(told)) << '\n';
+  JsonOutput() << llvm::json::Value(std::move(told)) << '\n';
   return 0;
 }
 
@@ -258,8 +301,6 @@ constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circle
 int completion(Call &call) {
   if (call.arguments.size() != 1 || (call.arguments[0] != "bash" && call.arguments[0] != "zsh"))
     return usage(call, "needs bash or zsh");
-  if (int status = refuseUnknown(call))
-    return status;
   auto text = call.arguments[0] == "bash" ? bashCompletion() : zshCompletion();
   if (!text)
     return fail(text.takeError());
@@ -268,8 +309,6 @@ int completion(Call &call) {
 }
 
 int manual(Call &call) {
-  if (int status = refuseUnknown(call))
-    return status;
   if (call.arguments.empty()) {
     llvm::outs() << "origo\n";
     for (const Command &command : commands())
@@ -300,7 +339,8 @@ const std::vector<Command> &commands() {
       {"optimize",
        "MODEL [OUTPUT]",
        "Makes it smaller and faster, and compares the two",
-       "Without OUTPUT, NAME.optimized.tflite (or .circle, as MODEL is) is written into the current folder, with its side\n"
+       "Without OUTPUT, NAME.optimized.tflite (or .circle, as MODEL is) is written into the current folder, with its "
+       "side\n"
        "file NAME.optimized.tflite.origin.json. All safe rewrites are applied, unless some are asked for.\n\n"
        "  origo optimize net.tflite                       writes net.optimized.tflite\n"
        "  origo optimize net.tflite net.circle            the extension tells the format\n"
@@ -314,13 +354,15 @@ const std::vector<Command> &commands() {
       {"quantize",
        "MODEL [OUTPUT]",
        "Stores it in integers, and says how far off the results are",
-       "With --data, everything becomes 8 bits (--scheme=int8), and NAME.int8.tflite is written; without, only weights do\n"
+       "With --data, everything becomes 8 bits (--scheme=int8), and NAME.int8.tflite is written; without, only weights "
+       "do\n"
        "(--scheme=dynamic).\n\n"
        "  origo quantize net.tflite --data images.npy     records of numpy, or a folder of them\n"
        "  origo quantize net.tflite --data images/ --scheme=int16x8\n"
        "  origo quantize net.tflite                       weights only, no data needed\n"
        "  origo optimize net.tflite && origo quantize net.optimized.tflite --data images/\n"
-       "  origo quantize net.tflite --data images/ --keep-float=softmax\n",
+       "  origo quantize net.tflite --data images/ --keep-float=softmax\n"
+       "  origo quantize net.tflite --data images/ --recipe recipe.json\n",
        {"circle-quantizer"},
        {"input_data"},
        {jsonOption, noRunOption, value("data", "PATH", "Records to take ranges from, and to compare the two on"),
@@ -354,7 +396,8 @@ const std::vector<Command> &commands() {
        "  origo diff --no-run --json a.circle b.circle\n",
        {},
        {},
-       {flag("json", "Print JSON"), noRunOption, value("data", "PATH", "Records to run the two on, as origo quantize takes them")},
+       {flag("json", "Print JSON"), noRunOption,
+        value("data", "PATH", "Records to run the two on, as origo quantize takes them")},
        diff},
       {"check",
        "MODEL [SOURCE]",
@@ -368,12 +411,15 @@ const std::vector<Command> &commands() {
       {"profile",
        "MODEL [PROFILE]",
        "Shows what takes how long, told of the layers that you wrote",
-       "Without PROFILE, the model is run here, once; with it, a device's profile is brought into the terms of the source.\n\n"
+       "Without PROFILE, the model is run here, once; with it, a device's profile is brought into the terms of the "
+       "source.\n\n"
        "  origo profile net.optimized.tflite              on this machine\n"
+       "  origo profile net.optimized.tflite --by=scope   told of each scope of names\n"
        "  origo profile net.circle device.csv --by=operator\n"
        "  origo profile net.circle device.csv --json > net.join.json\n",
        {"circle-interpreter", "origin-dump"},
-       {"profile", "join", "compare", "where", "check", "from", "ledger", "summary", "fingerprint", "strip", "dot", "kernels"},
+       {"profile", "join", "compare", "where", "check", "from", "ledger", "summary", "fingerprint", "strip", "dot",
+        "kernels"},
        {},
        profile},
       {"blame",
@@ -382,8 +428,8 @@ const std::vector<Command> &commands() {
        "  origo blame net.tflite net.int8.tflite                    on random numbers\n"
        "  origo blame --data images.npy net.tflite net.int8.tflite\n",
        {"visq"},
-       {"blame", "fp32_circle", "q_circle", "f", "q", "batch_size", "dump_dot_graph", "mpeir_output", "mse_output", "srmse_output",
-        "tae_output", "json"},
+       {"blame", "fp32_circle", "q_circle", "f", "q", "batch_size", "dump_dot_graph", "mpeir_output", "mse_output",
+        "srmse_output", "tae_output", "json"},
        {flag("json", "Print JSON")},
        blame},
       {"view",
@@ -397,24 +443,52 @@ const std::vector<Command> &commands() {
        {"source"},
        {flag("json", "Print what was written as JSON")},
        view},
-      {"metrics", "MODEL", "Counts what each operator costs",
+      {"metrics",
+       "MODEL",
+       "Counts what each operator costs",
        "  origo metrics net.tflite\n"
        "  origo metrics --per=source --source=net.tflite net.optimized.tflite\n",
-       {metricsTool}, {}, {}, same<metricsTool>},
-      {"dump", "MODEL", "Prints the tables of the file",
-       "There is no --json: programs ask origo metrics --json for operators and tensors, origin-dump --json for origins.\n\n"
-       "  origo dump net.tflite\n", {dumpTool}, {}, {}, same<dumpTool>},
-      {"reduce", "MODEL -- COMMAND", "Cuts a model down to what makes a command fail",
+       {metricsTool},
+       {},
+       {},
+       same<metricsTool>},
+      {"dump",
+       "MODEL",
+       "Prints the tables of the file",
+       "There is no --json: programs ask origo metrics --json for operators and tensors, origin-dump --json for "
+       "origins.\n\n"
+       "  origo dump net.tflite\n",
+       {dumpTool},
+       {},
+       {},
+       same<dumpTool>},
+      {"reduce",
+       "MODEL -- COMMAND",
+       "Cuts a model down to what makes a command fail",
        "What is left is the file that --output names. There is no --json: the exit status tells a program the rest.\n\n"
-       "  origo reduce --output small.origo net.tflite -- ./fails.sh\n", {reduceTool}, {}, {}, same<reduceTool>},
-      {"completion", "bash|zsh", "Prints what makes a shell complete options",
+       "  origo reduce --output small.origo net.tflite -- ./fails.sh\n",
+       {reduceTool},
+       {},
+       {},
+       same<reduceTool>},
+      {"completion",
+       "bash|zsh",
+       "Prints what makes a shell complete options",
        "  origo completion bash > /etc/bash_completion.d/origo\n"
        "  origo completion zsh > /usr/share/zsh/site-functions/_origo\n",
-       {}, {}, {}, completion},
-      {"manual", "[NAME]", "Prints a manual page, or the names of all",
+       {},
+       {},
+       {},
+       completion},
+      {"manual",
+       "[NAME]",
+       "Prints a manual page, or the names of all",
        "  origo manual optimize | man -l -                a command of origo\n"
        "  origo manual origin-dump | man -l -             a tool\n",
-       {}, {}, {}, manual},
+       {},
+       {},
+       {},
+       manual},
   };
   return table;
 }

@@ -8,7 +8,8 @@
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -27,24 +28,56 @@ static PortFacts portOf(const Value &value) {
   return {printable(value.name), type + "]"};
 }
 
+/// The names in a zip file, which its directory at the end has.
+static std::vector<std::string> filesIn(llvm::ArrayRef<uint8_t> zip) {
+  using llvm::support::endian::read16le, llvm::support::endian::read32le;
+  constexpr size_t endSize = 22, entrySize = 46;
+  std::vector<std::string> names;
+  size_t end = zip.size();
+  while (end-- > 0) // a comment follows, which says how long it is
+    if (zip.size() - end >= endSize && read32le(&zip[end]) == 0x06054b50 &&
+        read16le(&zip[end + 20]) == zip.size() - end - endSize)
+      break;
+  if (end >= zip.size() || read32le(&zip[end + 12]) > end)
+    return names;
+  for (size_t at = end - read32le(&zip[end + 12]); at + entrySize <= end && read32le(&zip[at]) == 0x02014b50;) {
+    size_t length = read16le(&zip[at + 28]), more = length + read16le(&zip[at + 30]) + read16le(&zip[at + 32]);
+    if (more > end - at - entrySize)
+      break;
+    names.push_back(printable(llvm::toStringRef(zip.slice(at + entrySize, length))));
+    at += entrySize + more;
+  }
+  return names;
+}
+
+static SignatureFacts signatureOf(const Signature &signature) {
+  SignatureFacts facts{printable(signature.key), {}, {}};
+  for (auto [from, to] : {std::pair(&signature.inputs, &facts.inputs), std::pair(&signature.outputs, &facts.outputs)})
+    for (const Signature::Entry &entry : *from)
+      to->push_back(printable(entry.name));
+  return facts;
+}
+
 llvm::Expected<ModelFacts> factsOf(const std::string &path) {
   PayloadStore store;
-  llvm::Expected<Imported> imported = load(path, {}, store);
+  ImportOptions options;
+  options.tolerant = true;
+  llvm::Expected<Imported> imported = load(path, options, store);
   if (!imported)
     return imported.takeError();
   phase("counting");
   const Model &model = *imported->model;
   ModelFacts facts;
   facts.path = path;
+  facts.notes = imported->notes;
   facts.format = kindOf(path) == FileKind::Text ? "text" : model.format == Format::Tflite ? "tflite" : "circle";
-  if (llvm::sys::fs::file_size(path, facts.bytes))
-    facts.bytes = 0;
+  facts.bytes = sizeOf(path);
   facts.operators = model.operatorCount();
   facts.subgraphs = model.subgraphs.size();
   std::map<std::string, size_t> kinds;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators)
-      ++kinds[printable(op.opName())];
+      ++kinds[op.opName() + (op.customCode().empty() ? "" : ":" + printable(op.customCode()))];
   facts.kinds.assign(kinds.begin(), kinds.end());
   llvm::stable_sort(facts.kinds, [](const auto &a, const auto &b) { return a.second > b.second; });
   report::ModelMetrics metrics = report::metricsOf(model, *imported->lineage.source, nullptr, {});
@@ -58,6 +91,11 @@ llvm::Expected<ModelFacts> factsOf(const std::string &path) {
   for (const Value *value : model.subgraphs.front()->outputs)
     if (value)
       facts.outputs.push_back(portOf(*value));
+  for (const Signature &signature : model.signatures)
+    facts.signatures.push_back(signatureOf(signature));
+  for (const MetadataEntry &entry : model.metadata)
+    facts.metadata.push_back({printable(entry.name), entry.buffer ? entry.buffer->payload.size() : 0});
+  facts.packed = filesIn(model.archive.bytes());
   if (!imported->lineage.chain.empty()) {
     facts.source = imported->lineage.source->file.empty() ? "a model without a name" : imported->lineage.source->file;
     facts.sourceOperators = imported->lineage.source->operatorCount();
@@ -306,14 +344,20 @@ static std::string changeWords(double before, double after) {
   return text == "+0 %" || text == "-0 %" ? "nearly the same" : text;
 }
 
-static std::string portsWords(llvm::ArrayRef<PortFacts> ports) {
+/// A line each.
+static std::string lines(size_t count, llvm::function_ref<std::string(size_t)> line) {
   constexpr size_t most = 6;
   std::string text;
-  for (size_t i = 0; i < ports.size() && i < most; ++i)
-    text += (i ? "\n         " : "") + (ports[i].name.empty() ? "" : ports[i].name + "  ") + ports[i].type;
-  if (ports.size() > most)
-    text += "\n         and " + std::to_string(ports.size() - most) + " more";
-  return ports.empty() ? "none" : text;
+  for (size_t i = 0; i < count && i < most; ++i)
+    text += (i ? "\n            " : "") + line(i);
+  if (count > most)
+    text += "\n            and " + std::to_string(count - most) + " more";
+  return count ? text : "none";
+}
+
+static std::string portsWords(llvm::ArrayRef<PortFacts> ports) {
+  return lines(ports.size(),
+               [&](size_t i) { return (ports[i].name.empty() ? "" : ports[i].name + "  ") + ports[i].type; });
 }
 
 static std::string kindsWords(llvm::ArrayRef<std::pair<std::string, size_t>> kinds) {
@@ -334,12 +378,24 @@ void describe(const ModelFacts &facts, llvm::raw_ostream &os) {
      << countWords(facts.macs) << " multiply-adds a run"
      << (facts.unknownMacs ? ", and those of " + std::to_string(facts.unknownMacs) + " operators that are not known" : "")
      << '\n';
-  os << "inputs   " << portsWords(facts.inputs) << '\n';
-  os << "outputs  " << portsWords(facts.outputs) << '\n';
+  os << "inputs      " << portsWords(facts.inputs) << '\n';
+  os << "outputs     " << portsWords(facts.outputs) << '\n';
+  if (!facts.signatures.empty())
+    os << "signatures  " << lines(facts.signatures.size(), [&](size_t i) {
+      const SignatureFacts &signature = facts.signatures[i];
+      return signature.key + "(" + llvm::join(signature.inputs, ", ") + ") -> (" + llvm::join(signature.outputs, ", ") +
+             ")";
+    }) << '\n';
+  if (!facts.metadata.empty())
+    os << "metadata    " << lines(facts.metadata.size(), [&](size_t i) {
+      return facts.metadata[i].first + "  " + bytesWords(facts.metadata[i].second);
+    }) << '\n';
+  if (!facts.packed.empty())
+    os << "packed      " << lines(facts.packed.size(), [&](size_t i) { return facts.packed[i]; }) << '\n';
   if (facts.source.empty())
-    os << "origins  it is its own source\n";
+    os << "origins     it is its own source\n";
   else
-    os << "origins  made from " << printable(facts.source) << " (" << facts.sourceOperators << " operators)\n";
+    os << "origins     made from " << printable(facts.source) << " (" << facts.sourceOperators << " operators)\n";
 }
 
 static void factsJson(const ModelFacts &facts, json::OStream &out) {
@@ -366,6 +422,28 @@ static void factsJson(const ModelFacts &facts, json::OStream &out) {
             out.attribute("type", port.type);
           });
       });
+    auto list = [&](const char *key, llvm::ArrayRef<std::string> names) {
+      out.attributeArray(key, [&] {
+        for (const std::string &name : names)
+          out.value(text(name));
+      });
+    };
+    out.attributeArray("signatures", [&] {
+      for (const SignatureFacts &signature : facts.signatures)
+        out.object([&] {
+          out.attribute("key", text(signature.key));
+          list("inputs", signature.inputs);
+          list("outputs", signature.outputs);
+        });
+    });
+    out.attributeArray("metadata", [&] {
+      for (const auto &[name, bytes] : facts.metadata)
+        out.object([&, &name = name, bytes = bytes] {
+          out.attribute("name", text(name));
+          out.attribute("bytes", static_cast<int64_t>(bytes));
+        });
+    });
+    list("packedFiles", facts.packed);
     if (facts.source.empty())
       out.attribute("source", nullptr);
     else

@@ -11,6 +11,11 @@ struct PortFacts {
   std::string name, type; ///< as they are written: float32[1,224,224,3]
 };
 
+struct SignatureFacts {
+  std::string key;
+  std::vector<std::string> inputs, outputs; ///< as they are called
+};
+
 /// What is said of a file.
 struct ModelFacts {
   std::string path, format;
@@ -21,6 +26,10 @@ struct ModelFacts {
   uint64_t macs = 0, unknownMacs = 0; ///< of a run; operators whose share is not known
   uint64_t liveBytes = 0;             ///< activations alive at the same time, at most
   std::vector<PortFacts> inputs, outputs;
+  std::vector<SignatureFacts> signatures;
+  std::vector<std::pair<std::string, uint64_t>> metadata; ///< names and bytes
+  std::vector<std::string> packed;                        ///< files in the archive behind the model
+  std::vector<std::string> notes;                         ///< of who read it
   std::string source; ///< the file that it was made from; empty where it is its own source
   size_t sourceOperators = 0;
 };

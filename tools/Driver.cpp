@@ -1,12 +1,16 @@
 #include "tools/Driver.h"
 
 #include "export/Writer.h"
+#include "ir/Printable.h"
 #include "schema/RunFiles.h"
 #include "tools/OptionTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -113,7 +117,7 @@ std::string optionError(llvm::StringRef text) {
     return "there are too many arguments; --help shows examples";
   if (first.starts_with("Not enough positional"))
     return "there are too few arguments; --help shows examples";
-  return (option.empty() ? "" : option + ": ") + printable(first, 200) + "; --help shows examples";
+  return (option.empty() ? "" : option + ": ") + printableWords(first, 200) + "; --help shows examples";
 }
 
 /// The real stderr, while what is written to it is caught: some parsers of options print by themselves. −1: it is not.
@@ -288,8 +292,16 @@ int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm:
   return run();
 }
 
+bool isStream(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return path == "-" ||
+         (!llvm::sys::fs::status(path, status) && status.type() != llvm::sys::fs::file_type::regular_file &&
+          status.type() != llvm::sys::fs::file_type::directory_file);
+}
+
 llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
-  if (path == "-" || path.starts_with("/dev/"))
+  bool isModel = llvm::is_contained(kinds, FileKind::Circle);
+  if (isStream(path) || path.starts_with("/dev/") || (isModel && llvm::sys::path::extension(path).empty()))
     return llvm::Error::success();
   auto kind = kindOf(path);
   if (kind && llvm::is_contained(kinds, *kind))
@@ -303,10 +315,22 @@ llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
   return inFile(path, makeError("the extension tells the format: use " + names));
 }
 
+static llvm::StringMap<uint64_t> sizes; ///< of what was loaded
+
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   phase("reading");
   prepareBusMessage(path);
-  return steps::read(path, options, store);
+  auto imported = steps::read(path, options, store);
+  if (imported)
+    sizes[path] = imported->bytes;
+  return imported;
+}
+
+uint64_t sizeOf(llvm::StringRef path) {
+  uint64_t size = 0;
+  if (auto known = sizes.find(path); known != sizes.end())
+    return known->second;
+  return llvm::sys::fs::file_size(path, size) ? 0 : size;
 }
 
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
@@ -327,7 +351,8 @@ llvm::Error makeFolder(llvm::StringRef path) {
 }
 
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
-                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change) {
+                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change,
+                        origin::Embed embed, bool sideFile) {
   if (llvm::Error error = checkOutput(output))
     return error;
   if (llvm::Error error = checkFiles(input, output))
@@ -342,21 +367,17 @@ llvm::Error rewriteFile(const std::string &input, const std::string &output,
   if (llvm::Error error = change(*imported, store))
     return inFile(input, std::move(error));
   ExportOptions options;
-  options.format = kindOf(output) == FileKind::Tflite ? Format::Tflite : Format::Circle;
-  if (output != "-")
+  options.format = formatOf(output, imported->model->format);
+  options.embed = embed;
+  if (sideFile && !isStream(output))
     options.originJson = output + ".origin.json";
   return save(*imported, output, options);
-}
-
-uint64_t sizeOf(llvm::StringRef path) {
-  uint64_t bytes = 0;
-  return llvm::sys::fs::file_size(path, bytes) ? 0 : bytes;
 }
 
 void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
                 std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing, llvm::StringRef grown) {
   uint64_t bytesAfter = 0;
-  if (!kindOf(output) || llvm::sys::fs::file_size(output, bytesAfter))
+  if (isStream(output) || llvm::sys::fs::file_size(output, bytesAfter))
     return;
   std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
   if (rewrites)
@@ -369,6 +390,29 @@ void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, siz
   note(text + (rewrites == 0u ? nothing.str() : ""));
 }
 
+void JsonOutput::write_impl(const char *data, size_t size) {
+  written += size;
+  rest.append(data, size);
+  llvm::StringRef text = rest;
+  while (!text.empty()) {
+    size_t plain = std::min(text.size(), text.find_if([](char c) { return static_cast<unsigned char>(c) >= 0x7f; }));
+    to << text.take_front(plain);
+    text = text.drop_front(plain);
+    if (text.empty() || text.size() < llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(text.front())))
+      break;
+    auto [length, code, shows] = firstCharacter(text);
+    if (shows || length == 1)
+      to << (code == 0x7f ? "\\u007f" : text.take_front(length));
+    else if (code < 0x10000)
+      to << "\\u" << llvm::format_hex_no_prefix(code, 4);
+    else
+      to << "\\u" << llvm::format_hex_no_prefix(0xd7c0 + (code >> 10), 4) << "\\u"
+         << llvm::format_hex_no_prefix(0xdc00 + (code & 0x3ff), 4);
+    text = text.drop_front(length);
+  }
+  rest = text.str();
+}
+
 int fail(llvm::Error error) {
   // Several failures of one cause are still one line each.
   llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &e) { fail(llvm::Twine(e.message())); });
@@ -377,13 +421,13 @@ int fail(llvm::Error error) {
 
 int fail(const llvm::Twine &message) {
   clearProgress();
-  llvm::errs() << toolName << ": error: " << message << '\n';
+  llvm::errs() << toolName << ": error: " << printableWords(message.str()) << '\n';
   return 1;
 }
 
 void note(const llvm::Twine &message) {
   clearProgress();
-  llvm::errs() << toolName << ": note: " << message << '\n';
+  llvm::errs() << toolName << ": note: " << printableWords(message.str()) << '\n';
 }
 
 } // namespace origo::tools

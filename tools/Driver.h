@@ -5,13 +5,14 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <functional>
 
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
 
-using steps::FileKind, steps::kindOf, steps::expectSource, steps::threadCount;
+using steps::FileKind, steps::formatOf, steps::kindOf, steps::expectSource, steps::threadCount;
 
 /// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
 /// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and
@@ -40,7 +41,11 @@ void setToolName(llvm::StringRef name);
 /// What LLVM says of a wrong option, in our words.
 std::string optionError(llvm::StringRef text);
 
-/// Refuses an OUTPUT whose extension is none of those that tell a format; "-" and what is in /dev have none.
+/// Standard input or output, a pipe or a device: what has no size and no files beside it.
+bool isStream(llvm::StringRef path);
+
+/// Refuses an OUTPUT whose extension is none of those that tell a format. It may have none: then it is written as the
+/// input is.
 llvm::Error checkOutput(llvm::StringRef path,
                         llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite, FileKind::Text});
 
@@ -54,15 +59,17 @@ void phase(const char *word);
 /// As steps/Files.h does, with what a command line says while it takes long, and with notes that nobody else takes.
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
+/// Bytes of what was loaded from there, or of the file; 0: there is none.
+uint64_t sizeOf(llvm::StringRef path);
 
 /// A folder for output, which others may read as far as the umask allows.
 llvm::Error makeFolder(llvm::StringRef path);
 
-/// Reads `input`, changes it and writes it to `output`, with its side file. Errors of `change` are about the input.
+/// Reads `input`, changes it and writes it to `output`, with its side file if that is wanted. Errors of `change` are
+/// about the input.
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
-                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change);
-
-uint64_t sizeOf(llvm::StringRef path); ///< of a file; 0: not known
+                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change,
+                        origin::Embed embed = origin::Embed::Full, bool sideFile = true);
 
 /// The closing line of what wrote a model: operators, rewrites and sizes of the two files; no line for a stream.
 /// `bytesBefore`: of the input when it was read; 0: not known. `withOrigins`: the written model has its origin map
@@ -70,6 +77,20 @@ uint64_t sizeOf(llvm::StringRef path); ///< of a file; 0: not known
 void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
                 std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing,
                 llvm::StringRef grown = "");
+
+/// Standard output for JSON. What a terminal would obey, or reorder, is escaped, as JSON can do with any character.
+class JsonOutput : public llvm::raw_ostream {
+public:
+  explicit JsonOutput(llvm::raw_ostream &to = llvm::outs()) : to(to) {}
+  ~JsonOutput() override { flush(); }
+
+private:
+  llvm::raw_ostream &to;
+  std::string rest; ///< the beginning of a character
+  uint64_t written = 0;
+  void write_impl(const char *data, size_t size) override;
+  uint64_t current_pos() const override { return written; }
+};
 
 /// Prints one line for the error; the exit code of bad input, 1.
 int fail(llvm::Error error);

@@ -12,13 +12,13 @@
 
 namespace origo::tools {
 
-int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, bool stays) {
+int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, Then then) {
   if (llvm::Error error = checkTool(tool))
     return fail(std::move(error));
   std::string shown = ("origo " + call.command.name).str();
   llvm::outs().flush();
-  if (stays) {
-    auto status = runAs(toolPath(tool), shown, words);
+  if (then != Then::Ends) {
+    auto status = runAs(toolPath(tool), shown, words, then == Then::GoesOnSilently);
     return status ? *status : fail(status.takeError());
   }
   become(toolPath(tool), shown, words);
@@ -47,7 +47,7 @@ const Command *findCommand(llvm::StringRef name) {
   return found == commands().end() ? nullptr : &*found;
 }
 
-std::vector<OptionRow> optionsOf(const Command &command) {
+std::vector<OptionRow> optionsOf(const Command &command, bool withCovered) {
   std::vector<OptionRow> all = command.own;
   for (llvm::StringRef tool : command.tools) {
     auto options = optionsOf(tool);
@@ -56,14 +56,14 @@ std::vector<OptionRow> optionsOf(const Command &command) {
       continue;
     }
     for (OptionRow &row : *options)
-      if (!llvm::is_contained(command.covered, row.name) && !findOption(all, row.name))
+      if ((withCovered || !llvm::is_contained(command.covered, row.name)) && !findOption(all, row.name))
         all.push_back(std::move(row));
   }
   return all;
 }
 
 Call::Call(const Command &command, llvm::ArrayRef<std::string> words)
-    : command(command), typed(words), known(optionsOf(command)), parts(takeApart(words, known)) {
+    : command(command), typed(words), known(optionsOf(command, true)), parts(takeApart(words, known)) {
   for (const Word &part : parts)
     if (part.option.empty())
       arguments.push_back(part.text);
@@ -92,10 +92,33 @@ std::optional<std::string> Call::take(llvm::StringRef option) {
   return value;
 }
 
-std::vector<std::string> Call::options() const {
+std::string Call::unknown() const {
+  if (llvm::any_of(command.tools, [](llvm::StringRef tool) { return llvm::errorToBool(checkTool(tool)); }))
+    return ""; // whoever starts it says so
+  for (const Word &part : parts) {
+    llvm::StringRef name = part.option;
+    bool isKnown = name.empty() || findOption(known, name) || name == "stats" || name == "version" ||
+                   name.starts_with("help") || name.starts_with("print-") ||
+                   llvm::any_of(known, [&](const OptionRow &row) {
+                     return row.kind == OptionRow::Prefix && name.starts_with(row.name);
+                   });
+    if (isKnown)
+      continue;
+    std::string text = "there is no option " + printable(llvm::StringRef(part.text).split('=').first, 60), nearest;
+    unsigned least = 4;
+    for (const OptionRow &row : known)
+      if (unsigned distance = name.edit_distance(row.name, true, least); distance < least)
+        least = distance, nearest = row.spelled();
+    return text + "; " +
+           (nearest.empty() ? ("origo " + command.name + " --help lists them").str() : "did you mean " + nearest + "?");
+  }
+  return "";
+}
+
+std::vector<std::string> Call::options(llvm::function_ref<bool(llvm::StringRef)> chosen) const {
   std::vector<std::string> words;
   for (const Word &part : parts)
-    if (!part.option.empty()) {
+    if (!part.option.empty() && (!chosen || chosen(part.option))) {
       words.push_back(part.text);
       llvm::append_range(words, part.more);
     }

@@ -21,9 +21,11 @@ public:
   bool hasCategory(llvm::StringRef category) const;
   /// The value of an option, which is forgotten: the tool does not see it. None: it was not given.
   std::optional<std::string> take(llvm::StringRef option);
-  /// The options that are left, as they were typed.
-  std::vector<std::string> options() const;
-  std::vector<OptionRow> known; ///< the command's own, and those of its tools
+  /// The options that are left, as they were typed: all, or those for which `chosen` holds.
+  std::vector<std::string> options(llvm::function_ref<bool(llvm::StringRef)> chosen = nullptr) const;
+  /// What is said of the first option that neither the command nor its tools have; empty: there is none.
+  std::string unknown() const;
+  std::vector<OptionRow> known; ///< the command's own, and all of its tools
 
 private:
   std::vector<Word> parts;
@@ -45,13 +47,15 @@ std::vector<std::string> installedTools();
 /// As `tool` prints it. An error: there is no such tool.
 llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool);
 
-/// The options of a command, its own first; what a tool cannot be asked for is left out.
-std::vector<OptionRow> optionsOf(const Command &command);
+/// The options of a command, its own first; what a tool cannot be asked for is left out, and what the command stands
+/// for.
+std::vector<OptionRow> optionsOf(const Command &command, bool withCovered = false);
 
 std::string frontHelp();
 std::string helpOf(const Command &command);
 
-/// Runs a tool under the name that was typed; its exit code. `stays`: we go on afterwards.
-int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, bool stays = false);
+/// Runs a tool under the name that was typed; its exit code.
+enum class Then { Ends, GoesOn, GoesOnSilently }; ///< silently: without what the tool prints to standard output
+int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, Then then = Then::Ends);
 
 } // namespace origo::tools

@@ -5,7 +5,7 @@
 #include "report/join/Print.h"
 #include "report/join/Results.h"
 #include "report/profile/Readers.h"
-#include "tools/Driver.h"
+#include "tools/Related.h"
 
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
@@ -229,7 +229,7 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
     target.emplace(file.model->view());
   std::unique_ptr<origin::ModelFile> sourceModel;
   if (!options.source.empty()) {
-    auto opened = origin::ModelFile::open(options.source);
+    auto opened = tools::openModelFile(options.source);
     if (!opened)
       return opened.takeError();
     sourceModel = std::move(*opened);
@@ -283,8 +283,9 @@ llvm::Error joinProfile(origin::OriginFile &file, const tools::JoinModeOptions &
   if (!tracePath.empty())
     if (llvm::Error error = writeTrace(*join, names))
       return error;
+  tools::JsonOutput json;
   if (options.json)
-    printJoinJson(*join, names, ofSource, llvm::outs());
+    printJoinJson(*join, names, ofSource, json);
   else if (options.csv)
     printJoinCsv(*join, names, by, ofSource, llvm::outs());
   else

@@ -37,7 +37,7 @@ llvm::Error startCommand(const OneStep &step, const Words &words, const std::str
   if (!status)
     return status.takeError();
   if (*status)
-    return step.lacks(printable(llvm::join(words, " "), 1000) + " ends with exit status " + llvm::Twine(*status));
+    return step.lacks(shellWords(words) + " ends with exit status " + llvm::Twine(*status));
   return llvm::Error::success();
 }
 
@@ -74,11 +74,13 @@ llvm::Error optimize(const OneStep &step) {
   for (const auto &[key, value] : keys) {
     if (key == "input_path" || key == "output_path")
       continue;
-    if (key == "change_outputs")
-      words.push_back("--change_outputs=" + value);
+    if (value.empty()) // as if it were not there
+      continue;
+    if (key == "change_outputs" || llvm::StringRef(key).starts_with("sparsify_"))
+      words.push_back("--" + key + "=" + value);
     else if (isSwitchedOn(value))
       words.push_back("--" + key);
-    else if (!value.empty()) // goes before the group
+    else // goes before the group
       words.push_back("--" + key + "=false");
   }
   llvm::append_range(words, step.rest);

@@ -153,7 +153,8 @@ llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult 
   }
   if (what == PriceOf::Rewrite && all > rewrites.size())
     note("the first " + llvm::Twine(rewrites.size()) + " of " + llvm::Twine(all) + " rewrites are told");
-  (json ? printJson : printTable)(prices, what, os);
+  JsonOutput escaped(os);
+  json ? printJson(prices, what, escaped) : printTable(prices, what, os);
   return llvm::Error::success();
 }
 

@@ -3,6 +3,7 @@
 #include "export/Writer.h"
 #include "ir/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
@@ -20,6 +21,27 @@
 #include <unistd.h>
 
 namespace origo::tools {
+
+std::string shellWord(llvm::StringRef text, bool isFile) {
+  std::string word = text.str(), shown = printable(text, 4096);
+  if (isFile && text.starts_with("-"))
+    word = "./" + word, shown = "./" + shown;
+  if (!text.empty() &&
+      llvm::all_of(word, [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_./:@%+,=-").contains(c); }))
+    return word;
+  auto escaped = [](llvm::StringRef from, llvm::StringRef quote) {
+    std::string to;
+    for (char c : from)
+      to += c == '\'' ? quote.str() : std::string(1, c);
+    return to;
+  };
+  bool plain = !llvm::StringRef(shown).contains("\\x") && !llvm::StringRef(shown).ends_with("…");
+  return plain ? "'" + escaped(word, "'\\''") + "'" : "$'" + escaped(shown, "\\'") + "'";
+}
+
+std::string shellWords(llvm::ArrayRef<std::string> words) {
+  return llvm::join(llvm::map_range(words, [](const std::string &word) { return shellWord(word, false); }), " ");
+}
 
 std::string toolFolder() {
   static const std::string path = [] {
@@ -96,13 +118,6 @@ static pid_t launch(const std::string &path, const std::string &shown, llvm::Arr
   ::_exit(127);
 }
 
-llvm::Expected<int> runAs(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words) {
-  pid_t child = launch(path, shown, words, -1, false);
-  if (child < 0)
-    return cannotStart(path);
-  return exitStatus(child);
-}
-
 /// All that the program prints; `each` sees it as it comes.
 static llvm::Expected<int> capture(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words,
                                    bool errorsToo, llvm::function_ref<void(llvm::StringRef)> each) {
@@ -116,6 +131,16 @@ static llvm::Expected<int> capture(const std::string &path, const std::string &s
     if (count > 0)
       each({part, static_cast<size_t>(count)});
   ::close(ends[0]);
+  if (child < 0)
+    return cannotStart(path);
+  return exitStatus(child);
+}
+
+llvm::Expected<int> runAs(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words,
+                          bool silent) {
+  if (silent)
+    return capture(path, shown, words, false, [](llvm::StringRef) {});
+  pid_t child = launch(path, shown, words, -1, false);
   if (child < 0)
     return cannotStart(path);
   return exitStatus(child);

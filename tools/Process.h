@@ -11,6 +11,12 @@
 /// Starting the tools that lie beside this one, and other programs.
 namespace origo::tools {
 
+/// A file's name as one types it in a shell: quoted where it has to be, no option, and nothing that a terminal would
+/// obey.
+std::string shellWord(llvm::StringRef text, bool isFile = true);
+/// The same of all words of a command.
+std::string shellWords(llvm::ArrayRef<std::string> words);
+
 std::string toolFolder();
 std::string toolPath(llvm::StringRef tool);
 /// An error that says what to do where the tool is not there.
@@ -18,8 +24,9 @@ llvm::Error checkTool(llvm::StringRef tool);
 
 /// Becomes the program at `path` under the name `shown`. Returns only where that fails.
 void become(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words);
-/// The exit status of `path`, which ends when we are ended.
-llvm::Expected<int> runAs(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words);
+/// The exit status of `path`, which ends when we are ended. `silent`: without what it prints to standard output.
+llvm::Expected<int> runAs(const std::string &path, const std::string &shown, llvm::ArrayRef<std::string> words,
+                          bool silent = false);
 /// What a tool prints to standard output; an error where it fails.
 llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::string> words);
 /// Runs a program, found as a shell does, and passes on what it prints, to standard error; its exit status. With `log`, a file

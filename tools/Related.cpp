@@ -1,8 +1,33 @@
 #include "tools/Related.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Signals.h"
 
 namespace origo::tools {
+
+llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path) {
+  if (kindOf(path) != FileKind::Text)
+    return origin::ModelFile::open(path);
+  PayloadStore store;
+  auto imported = load(path, {}, store);
+  if (!imported)
+    return imported.takeError();
+  llvm::SmallString<128> written;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("origo-source", "model", written))
+    return makeError("no file for what " + printable(path, 300) + " is as a model: " + error.message());
+  llvm::FileRemover remover(written);
+  llvm::sys::RemoveFileOnSignal(written);
+  auto forget = llvm::make_scope_exit([&] { llvm::sys::DontRemoveFileOnSignal(written); });
+  ExportOptions options;
+  options.format = imported->model->format;
+  options.embed = origin::Embed::None;
+  if (llvm::Error error = exportModel(*imported->model, imported->lineage, written, options))
+    return inFile(path, std::move(error));
+  return origin::ModelFile::open(written);
+}
 
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     bool tell) {

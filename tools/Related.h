@@ -1,10 +1,14 @@
 #pragma once
 
+#include "origin/Files.h"
 #include "report/errors/Recover.h"
 #include "steps/Related.h"
 #include "tools/Driver.h"
 
 namespace origo::tools {
+
+/// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
+llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path);
 
 using steps::Related;
 

@@ -119,8 +119,9 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
                      llvm::sys::path::filename(model).str(),
                      run->pairs().by,
                      dumps->count()};
+  JsonOutput os;
   if (json)
-    writeErrors(report, metric, llvm::outs());
+    writeErrors(report, metric, os);
   else
     printErrors(report, metric, ErrorOrder::Blame, llvm::outs());
   return llvm::Error::success();

@@ -140,7 +140,7 @@ int run() {
       return fail(std::move(error));
   }
   if (json)
-    llvm::outs() << violationsJson(violations);
+    JsonOutput() << violationsJson(violations);
   else if (violations.empty())
     llvm::outs() << "supported\n";
   else

@@ -407,7 +407,7 @@ int run() {
   if (llvm::Error error = interpret(words[0], inPrefix, outPrefix))
     return tools::fail(std::move(error));
   if (json)
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(told))) << '\n';
+    tools::JsonOutput() << llvm::formatv("{0:2}", llvm::json::Value(std::move(told))) << '\n';
   return 0;
 }
 

@@ -86,8 +86,8 @@ void showProgress(unsigned percent) {
 /// The model with its map, which may lie beside it.
 llvm::Expected<Imported> loadModel(PayloadStore &store) {
   ImportOptions options;
-  auto kind = kindOf(modelPath);
-  if (!mapPath.empty() || kind == FileKind::Circle || kind == FileKind::Tflite) {
+  options.tolerant = true;
+  if (!mapPath.empty() || (kindOf(modelPath) != FileKind::Text && !isStream(modelPath))) {
     llvm::Expected<origin::OriginFile> file = origin::openOriginFile(modelPath, mapPath, false);
     if (!file)
       return file.takeError();
@@ -224,8 +224,9 @@ llvm::Error run() {
       return makeError("files for viewers are written without --json, --csv and --per");
     return writeViewers(report);
   }
+  JsonOutput os;
   if (json)
-    printMetricsJson(report, llvm::outs());
+    printMetricsJson(report, os);
   else if (csv)
     printMetricsCsv(report, per, llvm::outs());
   else if (per.getNumOccurrences())

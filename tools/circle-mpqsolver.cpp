@@ -69,8 +69,11 @@ cl::opt<std::string> quantizedType("quantized_dtype", cl::init("uint8"), cl::cat
 cl::opt<std::string> granularity("granularity", cl::init("channel"), cl::cat(category), cl::desc("channel or layer"));
 cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(category), cl::desc("MAX_POOL_2D has the scale of its input"));
 cl::opt<bool> saveMinMax("save_min_max", cl::cat(category), cl::desc("Keeps the recorded ranges beside the scales"));
+cl::opt<bool>
+    patterns("patterns", cl::cat(category),
+             cl::desc("Instead of --bisection: all in 8 bits, but for what the two options below name; needs no data"));
 cl::opt<bool> layerNorms("u8_layernorm_with_s16_variance", cl::cat(category),
-                         cl::desc("Variances of layer norms have 16 bits; needs no data, and no --bisection"));
+                         cl::desc("Variances of layer norms have 16 bits; stands for --patterns"));
 cl::opt<bool> softmaxes("u8_softmax_with_s16_sub_exp", cl::cat(category),
                         cl::desc("SUB and EXP of softmaxes have 16 bits, likewise"));
 cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl::cat(category),
@@ -78,6 +81,10 @@ cl::opt<std::string> intermediate("save_intermediate", cl::value_desc("DIR"), cl
 cl::opt<std::string> configFile("config", writes, cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes what was found for circle-quantizer --config"));
 
+cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(category));
+cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(category));
+
+bool byPatterns() { return patterns || layerNorms || softmaxes; }
 bool isUnsigned() { return quantizedType == "uint8"; }
 llvm::StringRef shown(Level level) { return levelName(level, isUnsigned()); }
 
@@ -512,7 +519,7 @@ llvm::Error Solver::run() {
   if (!intermediate.empty())
     if (llvm::Error error = makeFolder(intermediate))
       return error;
-  if (layerNorms || softmaxes) {
+  if (byPatterns()) {
     WideLayers wide(graph().operators.size(), false);
     for (const WideLayers &part :
          {layerNorms ? layerNormVariances(graph()) : wide, softmaxes ? softmaxExponents(graph()) : wide})
@@ -558,13 +565,13 @@ int checkAndRun() {
     return fail("needs --input_model, and --output_model or --config; --help shows examples");
   if (!isUnsigned() && quantizedType != "int8")
     return fail("--quantized_dtype: \"" + printable(quantizedType) + "\": only uint8 and int8 are mixed with 16 bits");
-  if (!isUnsigned() && (layerNorms || softmaxes))
+  if (!isUnsigned() && byPatterns())
     return fail("patterns are of uint8");
   if (!(ratio >= 0 && ratio <= 1))
     return fail("--qerror_ratio lies between 0 and 1");
   unsigned searches = (bisection.getNumOccurrences() != 0) + budgets() + !writeCosts.empty();
-  if (searches + (layerNorms || softmaxes) != 1)
-    return fail("needs one of --bisection, --max_error, --max_bytes, --max_time and --measure_costs, or patterns");
+  if (searches + byPatterns() != 1)
+    return fail("needs one of --bisection, --max_error, --max_bytes, --max_time, --measure_costs and --patterns");
   if (mostTime.getNumOccurrences() && costFile.empty())
     return fail("--max_time needs --costs; --measure_costs writes such a file");
   if (!costFile.empty() && (!budgets() || mostBytes.getNumOccurrences()))

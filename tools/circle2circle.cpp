@@ -433,7 +433,7 @@ public:
     to.notes = notes;
     to.embed = embedded();
     // A stream gets a side file only if it is told where.
-    if (path == output && !noOriginJson && found != Found::Ignore && (tools::kindOf(output) || !originJson.empty()))
+    if (path == output && !noOriginJson && found != Found::Ignore && (!tools::isStream(output) || !originJson.empty()))
       to.originJson = originJson.empty() ? output + ".origin.json" : originJson;
     return tools::save(imported, path, to);
   }
@@ -472,10 +472,7 @@ private:
   std::shared_ptr<const report::Target> target; ///< null: everything is taken
 
   static Format formatOf(const Model &model) {
-    auto kind = tools::kindOf(output);
-    return kind == tools::FileKind::Tflite   ? Format::Tflite
-           : kind == tools::FileKind::Circle ? Format::Circle
-                                             : model.format;
+    return tools::formatOf(output, model.format);
   }
 };
 
@@ -490,7 +487,8 @@ void Job::writeReproducer(llvm::StringRef directory) const {
   if (llvm::Error error = tools::save(*imported, path, {}))
     return llvm::consumeError(std::move(error));
   tools::note("reproduce with: circle2circle --verify-each --passes=" + names +
-              (target ? " --target=" + targetFile : std::string()) + " " + path + " out.circle");
+              (target ? " --target=" + tools::shellWord(targetFile) : std::string()) + " " + tools::shellWord(path) +
+              " out.circle");
 }
 
 llvm::Expected<std::optional<WrongRewrite>> Job::verify(PayloadStore &store) const {
@@ -532,13 +530,13 @@ llvm::Error run(const Job &job) {
   // Computed constants are spilled where there must be room anyway.
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());
-  uint64_t bytes = tools::sizeOf(input); // it may be written over
   llvm::Expected<Imported> imported = job.read(store);
   if (!imported)
     return imported.takeError();
   for (const std::string &note : imported->notes)
     tools::note(note);
   Model &model = *imported->model;
+  uint64_t bytes = imported->bytes; // the file may be written over
   size_t before = model.operatorCount(), unpackers = dequantizers(model);
 
   observe.printAfter = printAfter;

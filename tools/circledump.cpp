@@ -15,9 +15,13 @@ static int run() {
   if (input.empty())
     return tools::fail("needs MODEL; --help shows an example");
   PayloadStore store;
-  llvm::Expected<Imported> imported = tools::load(input, {}, store);
+  ImportOptions import;
+  import.tolerant = true;
+  llvm::Expected<Imported> imported = tools::load(input, import, store);
   if (!imported)
     return tools::fail(imported.takeError());
+  for (const std::string &text : imported->notes)
+    tools::note(text);
   PrintOptions options;
   options.origins = origins;
   printText(*imported->model, llvm::outs(), options);

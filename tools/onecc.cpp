@@ -57,7 +57,7 @@ llvm::Error writeReport(const std::string &first, const std::string &last, const
   if (!status)
     return status.takeError();
   if (*status)
-    return makeError("--report: " + printable(llvm::join(words, " "), 1000) + " ends with exit status " + llvm::Twine(*status));
+    return makeError("--report: " + shellWords(words) + " ends with exit status " + llvm::Twine(*status));
   note("wrote " + printable(page, 300));
   return llvm::Error::success();
 }
@@ -76,8 +76,12 @@ llvm::Error checkDriver(const std::string &path, const std::map<std::string, Sec
     if (key == "include" || (everywhere.count(key) && !findStep(key)))
       continue;
     auto on = isOn(value);
-    if (!on)
+    if (!on && findStep(key))
       return inFile(path, makeError("[onecc] " + printable(key) + ": " + llvm::toString(on.takeError())));
+    if (!on) { // of a key that is none of ours
+      llvm::consumeError(on.takeError());
+      continue;
+    }
     if (*on && !findStep(key))
       note(printable(path, 300) + ": [onecc] asks for " + printable(key) + ", which is no step, and is left out");
     if (*on && findStep(key) && !sections.count(key))
@@ -254,7 +258,8 @@ llvm::Error printConfig(const std::string &path) {
   auto sections = readConfigFile(path);
   if (!sections)
     return sections.takeError();
-  llvm::json::OStream out(llvm::outs(), 1);
+  JsonOutput os;
+  llvm::json::OStream out(os, 1);
   out.object([&] {
     for (const auto &[name, keys] : *sections)
       out.attributeObject(llvm::json::fixUTF8(name), [&, &keys = keys] {
@@ -262,7 +267,7 @@ llvm::Error printConfig(const std::string &path) {
           out.attribute(llvm::json::fixUTF8(key), llvm::json::fixUTF8(value));
       });
   });
-  llvm::outs() << '\n';
+  os << '\n';
   return llvm::Error::success();
 }
 

@@ -5,6 +5,7 @@
 #include "report/origin/Words.h"
 #include "tools/Driver.h"
 #include "tools/JoinMode.h"
+#include "tools/Related.h"
 #include "tools/ValuesMode.h"
 
 #include "export/Export.h"
@@ -79,7 +80,7 @@ int runCheck(const origin::OriginFile &file) {
     return fail("--check needs the model; give its side file with --origin-map");
   std::unique_ptr<origin::ModelFile> source;
   if (!sourcePath.empty()) {
-    auto opened = origin::ModelFile::open(sourcePath);
+    auto opened = openModelFile(sourcePath);
     if (!opened)
       return fail(opened.takeError());
     source = std::move(*opened);
@@ -89,7 +90,8 @@ int runCheck(const origin::OriginFile &file) {
   for (const std::string &text : skipped)
     note("not checked: " + text);
   if (json) {
-    llvm::json::OStream out(llvm::outs(), 1);
+    JsonOutput os;
+    llvm::json::OStream out(os, 1);
     out.object([&] {
       out.attribute("ok", violations.empty());
       out.attributeArray("violations", [&] {
@@ -104,7 +106,7 @@ int runCheck(const origin::OriginFile &file) {
           out.value(llvm::json::fixUTF8(text));
       });
     });
-    llvm::outs() << '\n';
+    os << '\n';
     return violations.empty() ? 0 : 2;
   }
   for (const origin::Violation &violation : violations)
@@ -205,13 +207,16 @@ int run() {
   if (wantsJoin())
     return runJoin(file, joinOptions);
   if (json && !answers) {
-    origin::writeJson(*file.map, llvm::outs());
+    JsonOutput os;
+    origin::writeJson(*file.map, os);
     return 0;
   }
   MapNames names(*file.map);
   const origin::ModelView *view = file.model ? &file.model->view() : nullptr;
   if (where.getNumOccurrences()) {
-    WhereAnswer answer = printWhere(names, where, full, json, llvm::outs());
+    JsonOutput os;
+    WhereAnswer answer =
+        json ? printWhere(names, where, full, true, os) : printWhere(names, where, full, false, llvm::outs());
     if (!answer.found)
       return fail("the source has no operator or tensor \"" + printable(where) + "\"; " +
                   (answer.note.empty() ? "origin-dump MODEL shows the names" : answer.note));

@@ -2,7 +2,7 @@
 
 #include "origin/codec/OriginFile.h"
 #include "steps/Page.h"
-#include "tools/Driver.h"
+#include "tools/Related.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -57,8 +57,8 @@ struct Opened {
 
 llvm::Error readResult(Opened &opened, steps::PageRequest &request) {
   ImportOptions options;
-  auto kind = kindOf(modelPath);
-  if (!mapPath.empty() || kind == FileKind::Circle || kind == FileKind::Tflite) {
+  options.tolerant = true;
+  if (!mapPath.empty() || (kindOf(modelPath) != FileKind::Text && !isStream(modelPath))) {
     auto file = origin::openOriginFile(modelPath, mapPath, /*acceptStale=*/true);
     if (!file)
       return file.takeError();
@@ -74,12 +74,14 @@ llvm::Error readResult(Opened &opened, steps::PageRequest &request) {
   if (!imported && request.map) {
     // A map that does not fit is shown for what it is.
     llvm::consumeError(imported.takeError());
-    options = {};
+    options.map = nullptr;
     options.origin = OriginMode::Restart;
     imported = load(modelPath, options, opened.store);
   }
   if (!imported)
     return imported.takeError();
+  for (const std::string &text : imported->notes)
+    note(text);
   request.result = {std::move(*imported), opened.result.model.get(), modelPath};
   return llvm::Error::success();
 }
@@ -90,13 +92,10 @@ llvm::Error readSource(Opened &opened, steps::PageRequest &request) {
   auto imported = load(sourcePath, options, opened.store);
   if (!imported)
     return imported.takeError();
-  if (kindOf(sourcePath) != FileKind::Text) {
-    auto file = origin::ModelFile::open(sourcePath);
-    if (file)
-      opened.source = std::move(*file);
-    else
-      request.notes.push_back(llvm::toString(file.takeError()));
-  }
+  if (auto file = openModelFile(sourcePath))
+    opened.source = std::move(*file);
+  else
+    request.notes.push_back(llvm::toString(file.takeError()));
   request.source = steps::PageInput{std::move(*imported), opened.source.get(), sourcePath};
   return llvm::Error::success();
 }

@@ -28,14 +28,14 @@ static int describeModel(llvm::ArrayRef<std::string> words) {
   for (const std::string &word : words) {
     if (word == "--json")
       json = true;
-    else if (llvm::StringRef(word).starts_with("-"))
+    else if (word != "-" && llvm::StringRef(word).starts_with("-"))
       return fail("there is no option " + printable(word, 60) + "; --help lists them");
     else if (!model.empty())
       tooMany = true;
     else
       model = word;
   }
-  if (!kindOf(model) && !llvm::sys::fs::exists(model))
+  if (!kindOf(model) && model != "-" && !llvm::sys::fs::exists(model))
     return fail("there is no command and no file \"" + printable(model, 60) + "\"; " + guess(model));
   if (tooMany)
     return fail("there are too many arguments; --help shows examples");
@@ -43,7 +43,13 @@ static int describeModel(llvm::ArrayRef<std::string> words) {
   if (!facts)
     return fail(facts.takeError());
   phase(nullptr);
-  (json ? describeJson : describe)(*facts, llvm::outs());
+  for (const std::string &text : facts->notes)
+    note(text);
+  JsonOutput os;
+  if (json)
+    describeJson(*facts, os);
+  else
+    describe(*facts, llvm::outs());
   return 0;
 }
 
@@ -71,5 +77,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   Call call(*command, words);
+  if (std::string what = call.unknown(); !what.empty())
+    return fail(what);
   return command->run(call);
 }

@@ -75,6 +75,8 @@ cl::opt<bool>
                cl::desc("Notes how many elements lie where, too, for calibrators of elements to be tried later"));
 cl::opt<unsigned> threads("num_threads", cl::init(1), cl::cat(category), cl::desc("Threads of a run (1)"));
 cl::alias threadsToo("threads", cl::aliasopt(threads), cl::desc("The same"), cl::cat(category));
+cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(category));
+cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(category));
 cl::opt<eval::Engine>
     engine("engine", cl::init(eval::Engine::Fast), cl::cat(category), cl::desc("What computes:"),
            cl::values(clEnumValN(eval::Engine::Reference, "reference", "the semantics, bit for bit"),

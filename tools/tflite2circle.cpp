@@ -21,7 +21,6 @@ static int run() {
   if (llvm::Error error = tools::checkOutput(output, tools::FileKind::Circle))
     return tools::fail(std::move(error));
   PayloadStore store;
-  uint64_t bytes = tools::sizeOf(input); // it may be written over
   llvm::Expected<Imported> imported = tools::load(input, {}, store);
   if (!imported)
     return tools::fail(imported.takeError());
@@ -36,7 +35,7 @@ static int run() {
     return tools::fail(std::move(error));
   for (const std::string &note : notes)
     tools::note(note);
-  tools::tellResult(bytes, output, imported->model->operatorCount(), 0, std::nullopt, true, "");
+  tools::tellResult(imported->bytes, output, imported->model->operatorCount(), 0, std::nullopt, true, "");
   return 0;
 }
 

@@ -100,7 +100,8 @@ llvm::Error write(const ErrorReport &report, llvm::ArrayRef<Wanted> files) {
       return file.takeError();
     {
       OutputStream os(**file);
-      (wanted.dot ? writeErrorDot : writeErrors)(report, *wanted.metric, os);
+      JsonOutput escaped(os);
+      wanted.dot ? writeErrorDot(report, *wanted.metric, os) : writeErrors(report, *wanted.metric, escaped);
     }
     if (llvm::Error error = (*file)->finish())
       return error;

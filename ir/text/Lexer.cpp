@@ -1,6 +1,7 @@
 #include "ir/text/Lexer.h"
 
 #include "ir/Error.h"
+#include "ir/Printable.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -283,34 +284,16 @@ bool unescape(Reader &reader, const Token &token, std::string &value) {
 
 void printQuoted(llvm::raw_ostream &os, StringRef text) {
   os << '"';
-  auto escape = [&](unsigned char c) { os << "\\x" << llvm::hexdigit(c >> 4, true) << llvm::hexdigit(c & 15, true); };
-  for (size_t i = 0; i < text.size();) {
-    unsigned char c = text[i];
-    if (c < 0x80) {
-      if (c == '\n')
-        os << "\\n";
-      else if (c == '\t')
-        os << "\\t";
-      else if (c == '"' || c == '\\')
-        os << '\\' << c;
-      else if (c < 0x20 || c == 0x7f)
-        escape(c);
-      else
-        os << c;
-      ++i;
-      continue;
-    }
-    auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data() + i);
-    size_t length = llvm::getNumBytesForUTF8(c);
-    bool legal = length <= text.size() - i && llvm::isLegalUTF8Sequence(begin, begin + length);
-    bool control = c == 0xc2 && legal && static_cast<unsigned char>(text[i + 1]) < 0xa0; // U+0080 to U+009F
-    if (legal && !control) {
-      os << text.substr(i, length);
-      i += length;
-    } else {
-      escape(c);
-      ++i;
-    }
+  while (!text.empty()) {
+    auto [length, code, shows] = firstCharacter(text);
+    if (code == '\n' || code == '\t')
+      os << (code == '\n' ? "\\n" : "\\t");
+    else if (!shows)
+      for (unsigned char c : text.take_front(length))
+        os << "\\x" << llvm::hexdigit(c >> 4, true) << llvm::hexdigit(c & 15, true);
+    else
+      os << (code == '"' || code == '\\' ? "\\" : "") << text.take_front(length);
+    text = text.drop_front(length);
   }
   os << '"';
 }

@@ -114,7 +114,7 @@ private:
 
 /// Resolves the escapes of a string token. Fails on what is not an escape.
 bool unescape(Reader &reader, const Token &token, std::string &value);
-/// With quotes. Control characters, bytes that are not UTF-8, quotes and backslashes are escaped.
+/// With quotes. What does not show (Character), quotes and backslashes are escaped.
 void printQuoted(llvm::raw_ostream &os, llvm::StringRef text);
 void printHex(llvm::raw_ostream &os, llvm::ArrayRef<uint8_t> bytes);
 /// Can it stand after % or @ as it is?

@@ -224,8 +224,8 @@ class Model:
         self._native.save(os.fspath(path), side_file)
 
     def __repr__(self) -> str:
-        made = f", from {self._origin_map['source']['file']}" if self._native.has_map else ""
-        return f"<origo.Model {self.name}: {self.format}, {len(self.operators)} operators{made}>"
+        made = f", from {_native.printable(self._origin_map['source']['file'])}" if self._native.has_map else ""
+        return f"<origo.Model {_native.printable(self.name)}: {self.format}, {len(self.operators)} operators{made}>"
 
     # Other models from it.
 
@@ -361,7 +361,7 @@ class Model:
         if source is not None:
             return source
         if self._source is None:
-            raise Error(f"{self.path}: its source is not at hand; give source=origo.load(...)", self.path)
+            raise Error(f"{_native.printable(self.path)}: its source is not at hand; give source=origo.load(...)", self.path)
         return self._source
 
     def metrics(self, per: str = "operator", *, source: Optional["Model"] = None) -> Table:

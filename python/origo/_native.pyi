@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 version: str
 
+def printable(text: str) -> str: ...
+
 _Port = Tuple[str, str, str, Optional[Tuple[int, ...]], Optional[float], Optional[int]]
 
 class Model:

@@ -1,12 +1,17 @@
 """Running models on arrays of numpy."""
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from numpy.typing import NDArray
 
 from . import _native
 from ._errors import Error
+from ._native import printable
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(printable(name) for name in names)
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,11 @@ def order(ports: List[Port], arrays: Tuple[Any, ...], named: Mapping[str, Any]) 
     names = [port.name for port in ports]
     for name in names[len(arrays) :]:
         if name not in named:
-            raise Error(f'input "{name}" is missing; the inputs are {", ".join(names)}')
+            raise Error(f'input "{printable(name)}" is missing; the inputs are {listed(names)}')
         values.append(named[name])
     for name in named:
         if name not in names[len(arrays) :]:
-            raise Error(f'there is no input "{name}" left; the inputs are {", ".join(names)}')
+            raise Error(f'there is no input "{printable(name)}" left; the inputs are {listed(names)}')
     return values
 
 
@@ -99,7 +104,7 @@ class Session:
 
     def __getitem__(self, signature: str) -> Signature:
         if signature not in self.signatures:
-            raise Error(f'there is no signature "{signature}"; there are: {", ".join(self.signatures) or "none"}')
+            raise Error(f'there is no signature "{printable(signature)}"; there are: {listed(self.signatures) or "none"}')
         return Signature(self._session, signature)
 
     @property
