@@ -23,7 +23,8 @@ struct Scheme {
   };
   struct Choice {
     bool quantize = true;
-    llvm::StringRef whyFloat = "that is what was asked for"; ///< a literal: where it is not quantised
+    /// A literal: where it is not quantised, and not even noted where this is empty, for it has nothing to store.
+    llvm::StringRef whyFloat = "that is what was asked for";
     Mode mode = Mode::Full;
     TensorType activations = TensorType::INT8, weights = TensorType::INT8, bias = TensorType::INT32;
     bool perChannel = true;

@@ -1,6 +1,7 @@
 #include "quantize/Reader.h"
 
 #include "ir/Model.h"
+#include "ir/Printable.h"
 #include "readers/Protocol.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -154,7 +155,7 @@ llvm::Expected<std::vector<uint8_t>> Reader::ask(llvm::ArrayRef<uint8_t> questio
   if (Error error = transfer(bytes.data(), bytes.size(), true, deadline))
     return error;
   if (answer.failed)
-    return makeError(printable(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), 4096));
+    return makeError(printableWords(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), 4096));
   return bytes;
 }
 

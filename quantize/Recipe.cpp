@@ -1,9 +1,10 @@
 #include "quantize/Recipe.h"
 
 #include "quantize/Blocks.h"
+#include "quantize/Expression.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,47 +31,12 @@ int64_t number(const json &object, const char *key, int64_t otherwise) {
   return value.is_number_integer() ? value.get<int64_t>() : otherwise;
 }
 
-/// What an expression comes to with its counted repetitions written out, as they are when it is compiled: nested ones
-/// multiply. None: it looks back at what it found, which can take for ever.
-std::optional<uint64_t> writtenOut(StringRef expression) {
-  static constexpr uint64_t most = 1 << 30;
-  struct Level {
-    uint64_t total = 0, last = 0;
-    void add(uint64_t size) { total = std::min(most, total + (last = std::min(most, size))); }
-  };
-  std::vector<Level> open(1);
-  for (size_t i = 0; i < expression.size(); ++i) {
-    char c = expression[i];
-    if (c == '\\' && ++i < expression.size() && expression[i] >= '1' && expression[i] <= '9')
-      return std::nullopt;
-    if (c == '(') {
-      open.emplace_back();
-    } else if (c == ')' && open.size() > 1) {
-      uint64_t inner = open.back().total;
-      open.pop_back();
-      open.back().add(inner + 2);
-    } else if (c == '{') {
-      auto [low, high] = expression.slice(i + 1, expression.find('}', i)).split(',');
-      uint64_t times = 0, count = 0;
-      for (StringRef text : {low, high})
-        if (!text.getAsInteger(10, count))
-          times = std::max(times, std::min(most, count));
-      open.back().add(open.back().last * times);
-    } else {
-      open.back().add(1);
-    }
-  }
-  uint64_t all = 0; // of groups that nothing closes, too
-  for (const Level &level : open)
-    all += level.total;
-  return open.size() > 200 ? most : all;
-}
-
 /// One entry, read.
 struct Entry {
-  llvm::Regex regex;
-  std::string operation;
+  Expression expression;
+  std::string text, operation;
   Scheme::Choice choice;
+  bool isFound = false, isFoundInKind = false; ///< in the name of a layer, of one of the operation
 };
 
 Error readWeights(const json &config, Scheme::Choice &choice) {
@@ -78,7 +44,9 @@ Error readWeights(const json &config, Scheme::Choice &choice) {
   if (bits != 8 && bits != 4)
     return makeError("weights of " + llvm::Twine(bits) + " bits are not supported; give 8 or 4");
   choice.weights = bits == 4 ? TensorType::INT4 : TensorType::INT8;
-  std::string granularity = text(config, "granularity", "TENSORWISE");
+  const json &byChannel = field(config, "channel_wise"); // what older recipes have
+  std::string granularity =
+      text(config, "granularity", byChannel.is_boolean() && byChannel.get<bool>() ? "CHANNELWISE" : "TENSORWISE");
   StringRef block = granularity;
   if (block.consume_front("BLOCKWISE_") && (block.getAsInteger(10, choice.blockSize) || !isBlockSize(choice.blockSize)))
     choice.blockSize = 0;
@@ -150,76 +118,132 @@ StringRef recipeName(const Operator &op) {
   return op.code == BuiltinOperator::TRANSPOSE_CONV ? StringRef("CONV_2D_TRANSPOSE") : op.info()->name;
 }
 
-/// What the entry asks of the kind of operator; null: the operator cannot take it.
+/// Whether the operator can take what the entry asks for.
 bool canTake(const Operator &op, const Scheme::Choice &choice) {
-  bool alone = choice.mode == Scheme::Mode::Weights || choice.mode == Scheme::Mode::WidenedWeights ||
-               choice.mode == Scheme::Mode::Float16;
   if (!choice.quantize)
     return true;
   if (choice.blockSize > 0 && op.code != BuiltinOperator::FULLY_CONNECTED)
     return false;
-  return alone ? weightsAlone(op).has_value() : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
+  return choice.mode != Scheme::Mode::Full ? weightsAlone(op).has_value()
+                                           : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
+}
+
+/// What becomes of an operator that cannot take what the last entry about it asks for.
+Scheme::Choice untaken(const Operator &op, Scheme::Choice choice) {
+  bool perBlock = choice.blockSize > 0, halves = choice.mode == Scheme::Mode::Float16;
+  if (choice.mode != Scheme::Mode::Full && !perBlock && !halves) { // the plan says whether there is anything to store
+    choice.choosesRounding = false;
+    return choice;
+  }
+  choice.quantize = false;
+  choice.whyFloat = choice.mode == Scheme::Mode::Full ? "it has no form in integers"
+                  : perBlock && weightsOf(op)       ? "weights by blocks are those of FULLY_CONNECTED"
+                                                    : "";
+  return choice;
+}
+
+/// Whether the entry is about what has these names and is of this kind.
+llvm::Expected<bool> isAbout(Entry &entry, StringRef kind, llvm::ArrayRef<Value *> values, Expression::Budget &budget) {
+  bool isKind = entry.operation == "*" || entry.operation == kind;
+  for (const Value *value : values) {
+    if (!value)
+      continue;
+    auto found = entry.expression.isIn(value->name, budget);
+    if (!found)
+      return found.takeError();
+    if (!*found)
+      continue;
+    entry.isFound = true;
+    entry.isFoundInKind |= isKind;
+    return isKind;
+  }
+  return false;
+}
+
+/// What entries ask for in vain: most likely they are not what was meant.
+std::vector<std::string> vain(llvm::ArrayRef<Entry> entries, const llvm::StringSet<> &kinds) {
+  std::vector<std::string> lines;
+  for (const auto &[i, entry] : llvm::enumerate(entries)) {
+    std::string at = ("entry " + llvm::Twine(i) + ": ").str(), text = "\"" + printable(entry.text) + "\" matches no ";
+    if (!kinds.contains(entry.operation) && entry.operation != "*" && entry.operation != "CONV_2D_TRANSPOSE" &&
+        !operatorInfo(entry.operation))
+      lines.push_back(at + "there is no operation \"" + printable(entry.operation) + "\"");
+    else if (!entry.isFound)
+      lines.push_back(at + text + "layer");
+    else if (!entry.isFoundInKind && kinds.contains(entry.operation))
+      lines.push_back(at + text + entry.operation);
+  }
+  return lines;
 }
 
 } // namespace
 
-Error readRecipe(StringRef source, const Model &model, Scheme &scheme) {
+llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Model &model, Scheme &scheme) {
   json root = json::parse(source.begin(), source.end(), nullptr, false);
   if (!root.is_array())
     return makeError("is no recipe: a list in JSON");
   std::vector<Entry> entries;
   for (const auto &[i, item] : llvm::enumerate(root)) {
     auto wrong = [&, i = i](const llvm::Twine &why) { return makeError("entry " + llvm::Twine(i) + ": " + why); };
-    std::string expression = text(item, "regex"), why;
-    Entry entry{{}, text(item, "operation", "*"), {}};
-    if (!item.is_object() || expression.empty())
+    std::string text = quantize::text(item, "regex");
+    if (!item.is_object() || text.empty())
       return wrong("there is no \"regex\"");
-    auto size = writtenOut(expression);
-    if (!size)
-      return wrong("\"" + printable(expression) + "\" looks back at what it found (\\1), which is not supported");
-    if (*size > 20000)
-      return wrong("\"" + printable(StringRef(expression).take_front(100)) + "\" is too long with its repetitions written out");
-    entry.regex = llvm::Regex(expression);
-    if (!entry.regex.isValid(why))
-      return wrong("\"" + printable(expression) + "\" is no expression: " + why);
+    auto expression = Expression::compile(text);
+    if (!expression)
+      return wrong(llvm::toString(expression.takeError()));
+    Entry entry{std::move(*expression), text, quantize::text(item, "operation", "*"), {}};
     if (Error error = readChoice(item, entry.choice))
       return wrong(llvm::toString(std::move(error)));
     entries.push_back(std::move(entry));
   }
   scheme.common.quantize = false;
-  scheme.common.whyFloat = "no entry of the recipe that it can take is about it";
+  scheme.common.whyFloat = "no entry of the recipe is about it";
+  Expression::Budget budget;
+  llvm::StringSet<> kinds;
   for (auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       if (!op.result() || !op.info())
         continue;
-      for (const Entry &entry : llvm::reverse(entries)) {
-        bool isKind = entry.operation == "*" || recipeName(op) == entry.operation;
-        bool isNamed = llvm::any_of(op.results(), [&](const Value *v) { return v && entry.regex.match(v->name); });
-        if (!isKind || !isNamed || !canTake(op, entry.choice))
+      kinds.insert(recipeName(op));
+      const Entry *last = nullptr, *taken = nullptr;
+      for (Entry &entry : llvm::reverse(entries)) {
+        auto about = isAbout(entry, recipeName(op), op.results(), budget);
+        if (!about)
+          return about.takeError();
+        if (!*about)
           continue;
-        scheme.layers[op.result()->name] = entry.choice;
-        break;
+        last = last ? last : &entry;
+        taken = taken || !canTake(op, entry.choice) ? taken : &entry;
       }
+      if (last)
+        scheme.layers[op.result()->name] = taken ? taken->choice : untaken(op, last->choice);
     }
-  auto ends = [&](StringRef name, llvm::ArrayRef<Value *> values, llvm::SmallVectorImpl<TensorType> &types) {
+  auto ends = [&](StringRef name, llvm::ArrayRef<Value *> values, llvm::SmallVectorImpl<TensorType> &types) -> Error {
+    kinds.insert(name);
     types.clear();
-    for (const Value *value : values) {
-      if (value->type != TensorType::FLOAT32)
-        continue;
-      types.push_back(TensorType::FLOAT32);
-      for (const Entry &entry : llvm::reverse(entries)) {
-        bool isAboutIt = (entry.operation == name || entry.operation == "*") && entry.regex.match(value->name);
-        if (!isAboutIt || (entry.choice.quantize && entry.choice.mode != Scheme::Mode::Full))
+    for (Value *value : values) {
+      TensorType type = TensorType::FLOAT32;
+      bool isDecided = value->type != TensorType::FLOAT32;
+      for (Entry &entry : llvm::reverse(entries)) {
+        auto about = isAbout(entry, name, value, budget);
+        if (!about)
+          return about.takeError();
+        if (!*about || isDecided || (entry.choice.quantize && entry.choice.mode != Scheme::Mode::Full))
           continue; // weights alone are nothing that an end could have
+        isDecided = true;
         if (entry.choice.quantize)
-          types.back() = entry.choice.activations;
-        break;
+          type = entry.choice.activations;
       }
+      if (value->type == TensorType::FLOAT32)
+        types.push_back(type);
     }
+    return Error::success();
   };
-  ends("INPUT", model.subgraphs.front()->inputs, scheme.inputs);
-  ends("OUTPUT", model.subgraphs.front()->outputs, scheme.outputs);
-  return Error::success();
+  if (Error error = ends("INPUT", model.subgraphs.front()->inputs, scheme.inputs))
+    return error;
+  if (Error error = ends("OUTPUT", model.subgraphs.front()->outputs, scheme.outputs))
+    return error;
+  return vain(entries, kinds);
 }
 
 } // namespace origo::quantize

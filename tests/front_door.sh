@@ -27,6 +27,12 @@ refused 'origo: error: there is no option --nonsense' origo --nonsense net.tflit
 refused 'origo optimize: error: there is no option --nonsense' origo optimize --nonsense net.tflite
 refused 'origo diff: error: there is no option --nonsense' origo diff --nonsense net.tflite net.tflite
 refused 'origo optimize: error: needs MODEL' origo optimize
+# An option that is not there is what is said, whatever else is missing, and near ones are named.
+for command in optimize quantize run where diff check profile blame view metrics dump reduce completion manual; do
+  refused "origo $command: error: there is no option --nonsense" origo $command --nonsense
+done
+refused 'there is no option --dat; did you mean --data?' origo quantize --dat images.npy net.tflite
+refused 'there is no option --topp; did you mean --top?' origo profile --topp=3 net.tflite
 refused 'no.tflite: cannot be opened' origo optimize no.tflite
 
 # The same bytes as by the old name.
@@ -51,6 +57,22 @@ says 'half.optimized.tflite -> again.tflite' origo quantize --no-run --scheme=fl
 says 'net.tflite -> net.int8.tflite' origo quantize net.tflite --data random
 circle-quantizer --scheme int8 --input_data random net.tflite a/net.int8.tflite 2>/dev/null || fail "circle-quantizer"
 cmp net.int8.tflite a/net.int8.tflite || fail "origo quantize writes other bytes than circle-quantizer"
+# Recipes, and configurations of ONE with whatever scheme is the default.
+printf '[{"regex": "\\\\bstem\\\\b", "op_config": {"weight_tensor_config": {"num_bits": 8}, "compute_precision": "INTEGER"}}]' >recipe.json
+says 'net.tflite -> net.quantized.tflite' origo quantize --no-run --recipe recipe.json net.tflite
+circle-quantizer --recipe recipe.json net.tflite a/recipe.tflite 2>notes && cmp net.quantized.tflite a/recipe.tflite || fail "--recipe: $(<notes)"
+grep -q 'CONV_2D stay float: no entry of the recipe is about it' notes || fail "another reason: $(<notes)"
+! cmp -s net.tflite net.quantized.tflite || fail "the recipe does nothing"
+printf '[{"regex": "^stam", "op_config": {"weight_tensor_config": {}}}]' >vain.json
+says 'vain.tflite' origo quantize --no-run --recipe=vain.json net.tflite vain.tflite
+grep -q 'vain.json: entry 0: "^stam" matches no layer' stderr || fail "no note of an entry in vain: $(<stderr)"
+circle-quantizer --strict --recipe vain.json net.tflite x.tflite >stdout 2>stderr
+[[ $? == 2 && $(<stderr) == *'vain.json: --strict: entry 0: "^stam" matches no layer'* && ! -e x.tflite ]] || fail "--strict: $(<stderr)"
+printf '{"layers": [{"name": "stem", "dtype": "float32"}]}' >config.json
+says 'net.tflite -> net.dynamic.tflite' origo quantize --no-run --config config.json net.tflite
+circle-quantizer --scheme dynamic --config config.json net.tflite a/config.tflite 2>/dev/null && cmp net.dynamic.tflite a/config.tflite || fail "--config"
+origo quantize --no-run --data random --config=config.json net.tflite c.tflite >stdout 2>stderr || fail "--config --data: $(<stderr)"
+
 json 'j.after.bytes < 0.3 * j.before.bytes && j.run.outputs[0].greatestDifference > 1e-4' origo diff --json net.tflite net.int8.tflite
 # Records, and inputs that became integers.
 node -e '
@@ -63,6 +85,37 @@ refused 'nothing.npy' origo diff --data nothing.npy net.tflite net.tflite
 says 'the output is the same, bit for bit' origo diff net.tflite net.tflite
 circle2circle "$root/res/while.origo" while.circle || fail "while.origo"
 says 'not compared by running them' origo diff net.tflite while.circle
+
+# Names that a shell would take apart are quoted in what is suggested; what has no extension is what its bytes are.
+mkdir "a b" && cp net.tflite "a b/it's.tflite" && cp net.tflite plain || fail "copies"
+says "origo check 'it'\\''s.optimized.tflite' 'a b/it'\\''s.tflite'" origo optimize --no-run "a b/it's.tflite"
+eval "$(sed -n 's/^  \(origo check .*[^ ]\)    are .*/\1/p' stdout)" >checked || fail "the suggested command: $(<checked)"
+says 'plain -> plain.optimized.tflite' origo optimize --no-run plain
+says ok origo check plain.optimized.tflite plain
+# A text is a source, too, of which the suggested check and the page's hold.
+says 'origo check mobilenet_v2.optimized.circle' origo optimize --no-run "$root/res/mobilenet_v2.origo"
+says ok origo check mobilenet_v2.optimized.circle "$root/res/mobilenet_v2.origo"
+says ok origin-dump --check mobilenet_v2.optimized.circle --source "$root/res/mobilenet_v2.origo"
+refused 'while.origo is not the source of mobilenet_v2.optimized.circle' \
+  origin-dump --join=device.csv --source="$root/res/while.origo" mobilenet_v2.optimized.circle
+# Signatures, metadata and the files behind a model; a pipe has a size.
+cat >told.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[4]) -> (%y) {
+  %y: f32[4] = NEG(%x)
+}
+signature "serve" @main inputs("image"=%x) outputs("scores"=%y)
+metadata "notes" "abc"
+END
+circle2circle told.origo told.tflite 2>/dev/null && python3 -c '
+import zipfile
+with zipfile.ZipFile("told.tflite", "a") as z: z.writestr("labels.txt", "cat"); z.writestr("more/words.txt", "dog")' || fail "told.tflite"
+says 'signatures  serve(image) -> (scores)' origo told.tflite
+grep -q '^metadata    notes  3 B$' stdout && grep -q '^packed      labels.txt$' stdout && grep -q '^            more/words.txt$' stdout || fail "$(<stdout)"
+json 'j.signatures[0].key === "serve" && j.signatures[0].outputs[0] === "scores" && j.metadata.some(m => m.name === "notes" && m.bytes === 3) &&
+      j.packedFiles[1] === "more/words.txt"' origo --json told.tflite
+says ', 14.2 MB' origo - <net.tflite
 
 says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where stem/bn/mul net.optimized.tflite
 says 'lives in operator 0 (CONV_2D "stem/relu6")' origo where net.optimized.tflite stem/bn/mul
@@ -83,6 +136,14 @@ says 'output 0 "probabilities"' origo run net.tflite
 says 'stem/relu6' origo profile net.optimized.tflite
 says 'CONV_2D' origo dump net.optimized.tflite
 says 'stem/relu6' origo metrics net.optimized.tflite
+# What tells of profiles tells of what is measured here, too; what has no origins is its own source.
+says 'stem/bn/mul' origo profile --by=operator net.optimized.tflite
+origin-dump --strip=bare.tflite net.tflite || fail "--strip"
+for model in net.optimized.tflite bare.tflite "$root/res/while.origo"; do
+  says 'and ' origo profile --top=3 --by=operator "$model"
+  (($(wc -l <stdout) < 12)) || fail "--top=3: $(<stdout)"
+done
+says 'stem/bn/mul' origo profile --csv --by=operator --runs=2 net.optimized.tflite
 printf 'layer,time\nstem/relu6,2.5\n' >device.csv
 says 'stem/bn/mul' origo profile net.optimized.tflite device.csv --format=csv --columns=name=layer,ms=time --by=operator --full
 

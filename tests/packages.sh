@@ -33,6 +33,8 @@ expected="liborigo-dev liborigooriginreader${version%.*} origo origo-doc "
 compgen -G "$build/python/origo/_native*.so" >/dev/null && expected+="python3-origo "
 [[ $names == "$expected" ]] || fail "the packages are $names, not $expected"
 
+dpkg-deb -f "$scratch"/one/origo_*.deb Depends | grep -q libpcre2-8-0 || fail "origo does not ask for the library that searches names"
+
 # What pages link to is installed.
 dpkg-deb -x "$scratch"/one/origo-doc_*.deb "$scratch/doc"
 links=0

@@ -9,6 +9,7 @@
 #include "quantize/Calibrate.h"
 #include "quantize/Parameters.h"
 #include "quantize/Plan.h"
+#include "quantize/Expression.h"
 #include "quantize/Recipe.h"
 #include "schema/TensorTypes.h"
 #include "tests/RealModels.h"
@@ -344,7 +345,7 @@ TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
   auto model = parseText(floats, "", store);
   ASSERT_TRUE(static_cast<bool>(model));
   Scheme scheme;
-  llvm::Error error = readRecipe(R"([
+  auto vain = readRecipe(R"([
     {"regex": ".*", "operation": "*", "op_config": {
       "activation_tensor_config": {"num_bits": 16, "symmetric": true},
       "weight_tensor_config": {"num_bits": 8, "granularity": "CHANNELWISE"}, "compute_precision": "INTEGER"}},
@@ -353,9 +354,12 @@ TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
     {"regex": "^dec", "operation": "FULLY_CONNECTED", "algorithm_key": "no_quantize"},
     {"regex": "z$", "operation": "OUTPUT", "algorithm_key": "no_quantize"}])",
                                  **model, scheme);
-  ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  ASSERT_TRUE(static_cast<bool>(vain)) << llvm::toString(vain.takeError());
+  EXPECT_TRUE(vain->empty());
   EXPECT_FALSE(scheme.common.quantize);
-  ASSERT_EQ(scheme.layers.size(), 3u); // SIN has no form in integers
+  ASSERT_EQ(scheme.layers.size(), 4u);
+  EXPECT_FALSE(scheme.layers["dec/z"].quantize);
+  EXPECT_EQ(scheme.layers["dec/z"].whyFloat, "it has no form in integers");
   const Scheme::Choice &dense = scheme.layers["enc/a"], &tanh = scheme.layers["enc/y"], &computed = scheme.layers["dec/b"];
   EXPECT_EQ(dense.mode, Scheme::Mode::WidenedWeights);
   EXPECT_EQ(dense.weights, INT4);
@@ -380,8 +384,9 @@ TEST(Recipe, SaysWhatItCannotDo) {
            {"[1]", "there is no \"regex\""},
            {R"([{"regex": 7}])", "there is no \"regex\""},
            {R"([{"regex": "("}])", "is no expression"},
-           {R"([{"regex": "(a{9})\\1"}])", "looks back"},
-           {R"([{"regex": "((((a{255}){255}){255}){255}"}])", "is too long with its repetitions written out"},
+           {R"([{"regex": "\\h"}])", "is no expression of Python's: there is no escape \\h"},
+           {R"x([{"regex": "(((a{255}){255}){255}){255}"}])x", "is no expression of Python's: regular expression is too large"},
+           {R"([{"regex": "(x|y*)*[bc]", "algorithm_key": "OCTAV"}])", "OCTAV"}, // that one is fine
            {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OCTAV"}])", "OCTAV"}, // that one is not
            {R"([{"regex": "x", "algorithm_key": "OCTAV"}])", "entry 0: the algorithm \"OCTAV\" is not here"},
            {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
@@ -393,9 +398,106 @@ TEST(Recipe, SaysWhatItCannotDo) {
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
             "activations of 8 bits are asymmetric"}}) {
     Scheme scheme;
-    std::string error = llvm::toString(readRecipe(recipe, **model, scheme));
+    auto vain = readRecipe(recipe, **model, scheme);
+    ASSERT_FALSE(static_cast<bool>(vain)) << recipe;
+    std::string error = llvm::toString(vain.takeError());
     EXPECT_NE(error.find(why), std::string::npos) << recipe << ": " << error;
   }
+}
+
+/// Entries that are most likely not meant so: none of them ends the reading, and the kinds that the model lacks are none.
+TEST(Recipe, TellsOfEntriesThatAreAboutNothing) {
+  PayloadStore store;
+  auto model = parseText(floats, "", store);
+  ASSERT_TRUE(static_cast<bool>(model));
+  Scheme scheme;
+  auto vain = readRecipe(R"([
+    {"regex": ".*", "operation": "CONV_2D", "algorithm_key": "no_quantize"},
+    {"regex": "enc\\d", "operation": "*", "algorithm_key": "no_quantize"},
+    {"regex": "/y$", "operation": "FULLY_CONNECTED", "algorithm_key": "no_quantize"},
+    {"regex": "/y$", "operation": "TANH", "algorithm_key": "no_quantize"},
+    {"regex": "/z$", "operation": "INPUT", "algorithm_key": "no_quantize"},
+    {"regex": ".*", "operation": "TAHN", "algorithm_key": "no_quantize"}])",
+                         **model, scheme);
+  ASSERT_TRUE(static_cast<bool>(vain)) << llvm::toString(vain.takeError());
+  EXPECT_EQ(*vain, (std::vector<std::string>{"entry 1: \"enc\\\\d\" matches no layer",
+                                             "entry 2: \"/y$\" matches no FULLY_CONNECTED",
+                                             "entry 4: \"/z$\" matches no INPUT", "entry 5: there is no operation \"TAHN\""}));
+}
+
+/// What stays float is what it is for the reason that is given.
+TEST(Recipe, ReasonsOfWhatStaysFloat) {
+  PayloadStore store;
+  auto reasons = [&](llvm::StringRef recipe) {
+    auto model = parseText(floats, "", store);
+    (*model)->becomeSource();
+    Scheme scheme;
+    llvm::cantFail(readRecipe(recipe, **model, scheme).takeError());
+    std::vector<Unquantized> list;
+    llvm::cantFail(planBy(scheme, &list)(**model).takeError());
+    std::string text;
+    for (const Unquantized &one : list)
+      text += one.name + ": " + one.why + "\n";
+    return text;
+  };
+  // Weights alone: TANH and SIN have none.
+  EXPECT_EQ(reasons(R"([{"regex": "^enc", "op_config": {"weight_tensor_config": {}, "compute_precision": "INTEGER"}}])"),
+            "dec/b: no entry of the recipe is about it\ndec/z: no entry of the recipe is about it\n");
+  EXPECT_EQ(reasons(R"([{"regex": ".*", "op_config": {"weight_tensor_config": {}, "compute_precision": "INTEGER"}},
+                       {"regex": "dec/b", "algorithm_key": "no_quantize"}])"),
+            "dec/b: the recipe says no_quantize\n");
+}
+
+/// As Python's re.search finds them (3.11).
+TEST(Recipe, ExpressionsArePythons) {
+  for (auto [expression, text, found] : std::initializer_list<std::tuple<llvm::StringRef, llvm::StringRef, bool>>{
+           {"\\d", "relu0/Relu", true}, {"\\d", "relu/Relu", false}, {".*relu\\d.*", "relu12/x", true},
+           {"\\bfc1\\b", "a/fc1/MatMul", true}, {"\\bfc1\\b", "a/fc12/MatMul", false}, {"^\\w+/Relu$", "relu0/Relu", true},
+           {"^\\w+/Relu$", "a/relu0/Relu", false}, {"^(?!.*Softmax).*", "fc/MatMul", true}, {"^(?!.*Softmax).*", "sm/Softmax", false},
+           {"fc1/.*?MatMul", "fc1/a/MatMul", true}, {"(?:fc1|GAP).*", "GAP/Mean", true}, {"(?i)RELU0", "relu0", true},
+           {"RELU0", "relu0", false}, {"(?i:RELU)0", "relu0", true}, {"(?i:RELU)A", "relua", false}, {"(?<=dec/)\\w+$", "dec/out", true},
+           {"(?<!dec/)out$", "dec/out", false}, {"(a+)/\\1$", "aa/aa", true}, {"(a+)/\\1$", "aa/aab", false},
+           {"(?P<s>b+)/(?P=s)$", "bb/bb", true}, {"x\\Z", "x", true}, {"x$", "x\n", true}, {"x\\Z", "x\n", false},
+           {"^a{,2}b$", "aaab", false}, {"^a{,2}b$", "aab", true}, {"^a{,}b$", "aaaab", true}, {"a{x}", "a{x}", true},
+           {"[[:alpha:]]", "k]", false}, {"[[:alpha:]]", "a]", true}, {"[]a]", "]", true}, {"[^]a]", "]", false},
+           {"\\v", "\v", true}, {"\\v", "\n", false}, {"[\\v]", "\n", false}, {"\\w", "é", true}, {"(?a)\\w", "é", false},
+           {"\\d", "٣", true}, {"(?a)\\d", "٣", false}, {"(?s)a.b", "a\nb", true}, {"a.b", "a\nb", false}, {"(?m)^b", "a\nb", true},
+           {"(?x) a b  # both", "ab", true}, {"(?x)a\\ b", "a b", true}, {"\\u00e9$", "café", true}, {"\\x41", "A", true},
+           {"a++b", "aaab", true}, {"(?>a+)ab", "aaab", false}, {"^(a)?(?(1)b|c)$", "ac", false}, {"(?P<n>a)?(?(n)b|c)$", "ab", true},
+           {"(?#note)a", "a", true}, {"[\\b]", "\b", true}, {"\\.", "a", false}, {"\\/", "a/b", true}, {"^.$", "é", true}, {"", "", true}}) {
+    auto compiled = Expression::compile(expression);
+    ASSERT_TRUE(static_cast<bool>(compiled)) << expression.str() << ": " << llvm::toString(compiled.takeError());
+    Expression::Budget budget;
+    auto isIn = compiled->isIn(text, budget);
+    ASSERT_TRUE(static_cast<bool>(isIn)) << expression.str() << ": " << llvm::toString(isIn.takeError());
+    EXPECT_EQ(*isIn, found) << expression.str() << " in " << text.str();
+  }
+  for (llvm::StringRef wrong : {"\\h", "\\Q.\\E", "(?R)", "(*UTF)a", "(?<n>a)", "a(?i)b", "(", "\\p{L}", "(?|a|b)", "[a", "\\x4",
+                                "(?L)a", "(?z)a", "a\\", "\\K", "(?'n'a)", "(?&n)", "(?C)a", "[\\Z]", "(?1)", "\\N", "x{70000}"}) {
+    auto compiled = Expression::compile(wrong);
+    EXPECT_FALSE(static_cast<bool>(compiled)) << wrong.str();
+    llvm::consumeError(compiled.takeError());
+  }
+}
+
+/// Searching ends, by the text's length, and says so; a text that is no UTF-8 is searched.
+TEST(Recipe, SearchesAreBounded) {
+  std::string many(20000, 'a');
+  for (llvm::StringRef slow : {"(a{1,60}){1,60}[bc]", "(a|a)*b", "(a*)*b", "^(a+)+[bc]$", "(.*)(.*)(.*)(.*)x|y"}) {
+    auto compiled = Expression::compile(slow);
+    ASSERT_TRUE(static_cast<bool>(compiled)) << llvm::toString(compiled.takeError());
+    Expression::Budget budget;
+    auto begin = std::chrono::steady_clock::now();
+    auto isIn = compiled->isIn(many, budget);
+    std::string error = isIn ? "" : llvm::toString(isIn.takeError());
+    EXPECT_TRUE(error.empty() || error.find("takes too long to search \"aaa") != std::string::npos) << error;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  }
+  auto quick = Expression::compile("a+$");
+  ASSERT_TRUE(static_cast<bool>(quick));
+  Expression::Budget budget;
+  EXPECT_TRUE(llvm::cantFail(quick->isIn(many, budget)));
+  EXPECT_TRUE(llvm::cantFail(quick->isIn("\xff\xfe\xc3" "a", budget)));
 }
 
 /// Each block has the scale of its own greatest magnitude, in a tensor of halves with as many digits as bfloat16 has.

@@ -28,12 +28,30 @@ refused 'there are too many arguments' "$bin/tflite2circle" a.tflite b.circle c.
 
 refused 'b.tflite: the extension tells the format: use .circle' "$bin/tflite2circle" net.tflite b.tflite
 refused 'use .circle, .tflite or .origo' "$bin/circle-opselector" --by_id 0 net.circle b.onnx
-refused 'use .circle, .tflite or .origo' "$bin/circle-resizer" --input_shapes '[1,8]' net.circle b
+refused 'use .circle, .tflite or .origo' "$bin/circle-resizer" --input_shapes '[1,8]' net.circle b.v2
 refused 'use .circle, .tflite or .origo' "$bin/circle2circle" net.circle b.onnx
 [[ -z $(ls b.* b 2>/dev/null) ]] || fail "something is written: $(ls)"
 "$bin/circle-resizer" --input_shapes '[1,8]' net.circle same.circle || fail "circle-resizer INPUT OUTPUT"
 "$bin/circle-resizer" --input_path net.circle --output_path ones.circle --input_shapes '[1,8]' || fail "circle-resizer as ONE has it"
 cmp same.circle ones.circle || fail "the two ways to call circle-resizer write different files"
+# Without an extension a file is what its bytes are, and is written as the input is; extensions may be capitals.
+format() { head -c 8 "$1" | tail -c 4; }
+cp net.tflite plain && cp net.tflite BIG.TFLITE || fail "copies"
+for model in plain net.tflite BIG.TFLITE; do
+  rm -f out out.origin.json
+  "$bin/circle2circle" -O1 $model out 2>notes && [[ $(format out) == TFL3 && -e out.origin.json ]] || fail "$model out: $(format out)"
+  grep -q 'operators, .* bytes, .* after' notes || fail "no closing line for out: $(<notes)"
+  "$bin/circle-quantizer" --scheme dynamic $model out 2>notes && [[ $(format out) == TFL3 ]] || fail "circle-quantizer $model out: $(format out)"
+done
+"$bin/circle-resizer" --input_shapes '[1,8]' net.circle out && [[ $(format out) == CIR0 ]] || fail "circle-resizer net.circle out: $(format out)"
+"$bin/circle2circle" net.tflite OUT.CIRCLE && [[ $(format OUT.CIRCLE) == CIR0 ]] || fail "OUT.CIRCLE: $(format OUT.CIRCLE)"
+"$bin/circle2circle" net.circle OUT.TFLITE && [[ $(format OUT.TFLITE) == TFL3 ]] || fail "OUT.TFLITE: $(format OUT.TFLITE)"
+"$bin/circle2circle" net.circle OUT.ORIGO && "$bin/circledump" OUT.ORIGO >/dev/null || fail "OUT.ORIGO"
+"$bin/circle-quantizer" --scheme dynamic --embed-origin=none --no-origin-json net.tflite bare.tflite 2>notes || fail "--embed-origin=none: $(<notes)"
+[[ ! -e bare.tflite.origin.json ]] && ! grep -aq origo.origin_map bare.tflite && ! grep -q origins notes || fail "origins are kept: $(<notes)"
+for tool in record-minmax circle-quantizer circle-mpqsolver; do
+  "$bin/$tool" --verbose --help | grep -q -- '--verbose' && "$bin/$tool" -V --help >/dev/null || fail "$tool --verbose"
+done
 
 head -c 100 /dev/zero >zeros.circle
 head -c 3 net.circle >short.circle
@@ -46,6 +64,61 @@ for tool in circledump circle-metrics origin-dump "origin-view -o x.html" "circl
   refused 'is damaged or truncated' "$bin"/$tool half.circle
   refused ': cannot be opened: it is a device' timeout 9 "$bin"/$tool /dev/zero
 done
+# What is no model is named as what it is.
+python3 - "$root" <<'END' || fail "files of other kinds"
+import gzip, pickle, struct, sys, zipfile
+def put(name, data):
+    open(name, "wb").write(data)
+put("f_html", b"\n<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
+put("f_lfs", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+put("f_gz", gzip.compress(open("net.tflite", "rb").read()))
+def archive(name, **files):
+    with zipfile.ZipFile(name, "w") as z:
+        for path, data in files.items():
+            z.writestr(path.replace("__", "/").replace("_", "."), data)
+archive("f_zip", readme_txt="a")
+archive("f_task", model_tflite=open("net.tflite", "rb").read())
+archive("f_torch", archive__data_pkl="x")
+archive("f_keras", config_json="{}", model_weights_h5="x")
+put("f_onnx", b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x10")
+put("f_saved", b"\x08\x01\x12\xd6\x04\n\x04serve")
+put("f_pickle", pickle.dumps({"weight": [1.0, 2.0]}))
+put("f_safe", struct.pack("<Q", 40) + b'{"w":{"dtype":"F32","shape":[1]}}       ' + b"\0" * 4)
+put("f_h5", b"\x89HDF\r\n\x1a\n" + b"\0" * 40)
+put("f_json", b'{"layers": []}')
+put("f_side", open("net.tflite.origin.json", "rb").read())
+put("f_text", b"404: Not Found")
+put("f_origo", open(sys.argv[1] + "/res/while.origo", "rb").read())
+put("f_empty", b"")
+put("f_pte", b"\x1c\0\0\0ET12" + b"\0" * 20)
+put("f_noise", bytes(range(128, 256)))
+END
+while read -r file said; do
+  refused "$said" "$bin/circledump" "$file"
+  refused "$said" "$bin/circle2circle" "$file" x.circle
+  [[ $file == f_side || $file == f_json ]] || refused "$said" "$bin/origin-dump" "$file"
+done <<'END'
+f_html but a web page (HTML); the address
+f_lfs but a pointer of Git LFS, which stands in place of the model; run git lfs pull
+f_gz but compressed by gzip; unpack it
+f_zip but a zip archive; unpack it
+f_task but a zip archive that packs models (a .task of MediaPipe?); unpack it
+f_torch but a zip archive as PyTorch writes (.pt); convert
+f_keras but a Keras model (.keras); tf.lite.TFLiteConverter
+f_onnx but an ONNX model; convert it first
+f_saved but a SavedModel of TensorFlow; tf.lite.TFLiteConverter
+f_pickle but a pickle of Python, as older files of PyTorch are; convert
+f_safe but weights in safetensors; they have no graph
+f_h5 but HDF5, as a Keras model (.h5) is; tf.lite.TFLiteConverter
+f_json but JSON; give the model
+f_side is a side file, which tells of origins; its model is needed
+f_text but text; it begins with "404: Not Found"
+f_origo is a model as text, which is read where its name ends in .origo; circle2circle
+f_empty is empty; what should have written it
+f_pte but a program of ExecuTorch (.pte); convert
+f_noise is neither a circle nor a tflite model: it has no identifier
+END
+
 # What never ends is not waited for: devices are refused, and of a pipe a part is taken.
 mkfifo pipe
 for tool in "origo optimize --no-run" "origo quantize --no-run --scheme=dynamic" "circle2circle net.circle x.circle --origin-map" \

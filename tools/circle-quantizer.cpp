@@ -47,7 +47,8 @@ cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_des
 cl::list<std::string> outputTypes("output_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
                                   cl::desc("The same of outputs"));
 cl::opt<bool> strict("strict", cl::cat(category),
-                     cl::desc("Refuses a model of which something would stay float, with exit status 2"));
+                     cl::desc("Refuses a model of which something would stay float, and a recipe with an entry "
+                              "that is about nothing: exit status 2"));
 cl::list<std::string> keepFloat("keep-float", cl::CommaSeparated, cl::value_desc("NAME"), cl::cat(category),
                                 cl::desc("Operators that stay float, by the name of their first result or by kind"));
 cl::opt<unsigned> weightBits("weight_bits", cl::init(8), cl::value_desc("8|4"), cl::cat(category),
@@ -78,7 +79,17 @@ cl::opt<bool> gptq("gptq", cl::cat(category),
                             "least (GPTQ); for 4 bits; with --input_data"));
 cl::opt<bool> biasCorrection("bias-correction", cl::cat(category),
                              cl::desc("Adds to biases what rounding of the weights takes from the mean; with --input_data"));
+cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(category));
+cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(category));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
+
+cl::opt<origin::Embed>
+    embed("embed-origin", cl::init(origin::Embed::Full), cl::cat(category),
+          cl::desc("The origin map inside the model:"),
+          cl::values(clEnumValN(origin::Embed::Full, "full", "with source names (default)"),
+                     clEnumValN(origin::Embed::Ids, "ids", "without names, which stay in the side file"),
+                     clEnumValN(origin::Embed::None, "none", "nothing")));
+cl::opt<bool> noOriginJson("no-origin-json", cl::cat(category), cl::desc("No side file OUTPUT.origin.json"));
 
 cl::list<std::string> fake("quantize_dequantize_weights", cl::multi_val(3), cl::cat(ones),
                            cl::desc("float32 TYPE GRANULARITY: rounds weights, which stay floats"));
@@ -227,8 +238,15 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     auto file = openFile(recipe);
     if (!file)
       return file.takeError();
-    if (llvm::Error error = readRecipe((*file)->getBuffer(), model, *scheme))
-      return inFile(recipe, std::move(error));
+    auto vain = readRecipe((*file)->getBuffer(), model, *scheme);
+    if (!vain)
+      return inFile(recipe, vain.takeError());
+    if (strict && !vain->empty()) {
+      refused = true;
+      return inFile(recipe, makeError("--strict: " + vain->front()));
+    }
+    for (const std::string &text : *vain)
+      note(printable(recipe, 300) + ": " + text);
   }
   if (llvm::Error error = steps::keepFloat(model, keepFloat, *scheme))
     return error;
@@ -310,9 +328,10 @@ llvm::Error changeParameters(Imported &imported, PayloadStore &) {
 }
 
 void tellSizes(const std::string &input, const std::string &output) {
-  uint64_t before = 0, after = 0;
-  if (!llvm::sys::fs::file_size(input, before) && !llvm::sys::fs::file_size(output, after) && before && after)
-    note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after, origins included");
+  uint64_t before = sizeOf(input), after = 0;
+  if (before && !isStream(output) && !llvm::sys::fs::file_size(output, after))
+    note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after" +
+         (embed == origin::Embed::None ? "" : ", origins included"));
 }
 
 int checkAndRun() {
@@ -341,7 +360,8 @@ int checkAndRun() {
   if (arguments.size() != 2 || modes != 1)
     return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
   bool onlyParameters = !forced.empty() || !copied.empty();
-  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel)) {
+  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel,
+                                      embed, !noOriginJson)) {
     fail(std::move(error));
     return refused ? 2 : 1;
   }

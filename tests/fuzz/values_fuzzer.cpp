@@ -135,8 +135,11 @@ static void recipe(llvm::StringRef bytes) {
                                "}\n",
                                ".", store));
   quantize::Scheme scheme;
-  if (fails(quantize::readRecipe(bytes, *model, scheme)))
+  auto vain = quantize::readRecipe(bytes, *model, scheme);
+  if (!vain) {
+    fails(vain.takeError());
     return;
+  }
   auto plan = quantize::planBy(scheme)(*model);
   if (!plan)
     fails(plan.takeError());
