@@ -100,7 +100,7 @@ OriginMap fusedMap(const ModelView &view) {
 
 TEST(EmbeddedMap, DecodesToWhatWasEncoded) {
   unsigned read = 0;
-  for (const char *name : {"while.circle", "signatures_3sg_f32.tflite", "mixed_i8.tflite"}) {
+  for (const char *name : {"loop_f32.circle", "signatures_3sg_f32.tflite", "mixed_i8.tflite"}) {
     auto file = ModelFile::open(ownNetworks().at(name));
     ASSERT_TRUE(bool(file)) << error(file);
     std::unique_ptr<ModelFile> model = std::move(*file);

@@ -203,6 +203,8 @@ TEST(ReachPublicModels, IsNotMoreThanThatOfOwnNetworks) {
     }
     table += "\n";
   }
+  if (const char *bless = std::getenv("ORIGO_BLESS"); !bless || !*bless || HasFailure())
+    return;
   std::string path = ORIGO_SOURCE_DIR "/docs/test-networks.md";
   auto file = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(static_cast<bool>(file));
@@ -211,13 +213,9 @@ TEST(ReachPublicModels, IsNotMoreThanThatOfOwnNetworks) {
   size_t first = page.find(begin), last = page.find(end);
   ASSERT_TRUE(first != std::string::npos && first < last && last != std::string::npos);
   first += begin.size();
-  if (const char *bless = std::getenv("ORIGO_BLESS"); bless && *bless) {
-    std::error_code ec;
-    llvm::raw_fd_ostream(path, ec) << page.replace(first, last - first, table);
-    ASSERT_FALSE(ec) << ec.message();
-  }
-  EXPECT_EQ(page.substr(first, last - first), table)
-      << "ORIGO_BLESS=1 origo_tests --gtest_filter=ReachPublicModels.* writes it";
+  std::error_code ec;
+  llvm::raw_fd_ostream(path, ec) << page.replace(first, last - first, table);
+  ASSERT_FALSE(ec) << ec.message();
 }
 
 } // namespace

@@ -43,7 +43,7 @@ namespace origo::test {
   NETWORK("pitch_f32.tflite", pitch)                                                                                   \
   NETWORK("streaming_f32.tflite", streaming)                                                                           \
   NETWORK("circle_operators_f32.circle", circleOperators)                                                              \
-  NETWORK("while.circle", whileLoop)                                                                                   \
+  NETWORK("loop_f32.circle", whileLoop)                                                                                \
   NETWORK("nested_loops_f32.tflite", nestedLoops)                                                                      \
   NETWORK("branches_f32.tflite", branches)                                                                             \
   NETWORK("branches_of_other_sizes_f32.tflite", branchesOfOtherSizes)                                                  \
@@ -76,7 +76,8 @@ namespace origo::test {
   NETWORK("circle_bits.circle", circleBits)                                                                            \
   NETWORK("small_lstm_f32.tflite", smallLstm)                                                                          \
   NETWORK("old_file_f32.tflite", oldFile)                                                                              \
-  NETWORK("upsample_f32.tflite", upsample)
+  NETWORK("upsample_f32.tflite", upsample)                                                                             \
+  NETWORK("few_rows.tflite", fewRows)
 
 #define NETWORK(file, make) void make(Net &);
 NETWORKS

@@ -372,8 +372,11 @@ void mediapipeCustom(Net &n) {
   T y = n.op("RELU", n.conv(pooled[0], 4, 3));
   y = n.op("CUSTOM \"MaxUnpooling2D\"", {y, pooled[1]}, words({1, 2, 2, 2, 2}), "f32[1,8,8,4]");
   y = n.add(y, x);
-  n.end(n.op("CUSTOM \"Convolution2DTransposeBias\"", {y, n.weights({2, 2, 2, 4}), n.uniform({2}, -0.2, 0.2)},
-             words({1, 2, 2}), "f32[1,16,16,2]"));
+  T up = n.op("CUSTOM \"Convolution2DTransposeBias\"", {y, n.weights({2, 2, 2, 4}), n.uniform({2}, -0.2, 0.2)},
+              words({1, 2, 2}), "f32[1,16,16,2]");
+  for (int i : {0, 1})
+    up = n.op("RELU6", n.batchNorm(n.conv(up, 4, 3, 2, "", i)));
+  n.end(n.softmax(n.dense(n.mean(up, {1, 2}), 3)));
 }
 
 /// An operator that nobody knows, between others.

@@ -153,7 +153,7 @@ void write(const std::string &path, StringRef bytes) {
 } // namespace
 
 void origo::test::writeHostile(const std::string &folder) {
-  for (const char *name : {"mobilenet_i8.tflite", "resnet_f32.tflite", "while.circle"}) {
+  for (const char *name : {"mobilenet_i8.tflite", "resnet_f32.tflite", "loop_f32.circle"}) {
     auto whole = llvm::MemoryBuffer::getFile(folder + "/" + name);
     if (!whole)
       continue;

@@ -395,7 +395,8 @@ void rareRows(Net &n) {
   T chosen = n.op("SELECT", {most, k, n.op("MAXIMUM", {k, seven})});
   T again = n.op("SELECT_V2", {other, chosen, seven});
   T known = n.op("LOGICAL_AND", {n.op("LOGICAL_OR", {more, less}), equal});
-  T least = n.op("ARG_MIN", {x, last}, "output_type=INT32", "i32[2,3]");
+  T least = n.op("ARG_MIN", {x, last}, "output_type=INT64", "i64[2,3]");
+  T lowest = n.op("ARG_MIN", {x, last}, "output_type=INT32", "i32[2,3]");
   T largest = n.op("ARG_MAX", {x, last}, "output_type=INT64", "i64[2,3]");
   T taken = n.op("GATHER", {x, n.constant("i32", {2, 1}, "[1, 0]")}, "axis=1, batch_dims=1");
   T shape = n.op("BROADCAST_ARGS", {n.ints({1, 4}), n.ints({3, 1})}, "", "i32[2]");
@@ -426,7 +427,7 @@ void rareRows(Net &n) {
   T turned = n.op("FULLY_CONNECTED", {taken, n.op("DENSIFY", blocks, "", "f32[4,4]")});
   T up = n.op("TRANSPOSE_CONV", {n.ints({1, 9, 9, 2}), n.weights({2, 3, 3, 4}), n.op("DEQUANTIZE", leaky, "", "f32")},
               "padding=VALID, stride_w=2, stride_h=2");
-  n.end({again, known, least, largest, shape, rows[1], parts[1], peak, wide, back, best, product, turned, up});
+  n.end({again, known, least, lowest, largest, shape, rows[1], parts[1], peak, wide, back, best, product, turned, up});
 }
 
 /// Operators of bits that only circle has.
@@ -472,6 +473,19 @@ void oldFile(Net &n) {
   n.line("signature \"old\" @main inputs(\"x\"=%\"" + x.name + "\") outputs(\"z\"=%\"" + z.name + "\") tag \"serve\"");
   n.line("buffer #9 = hex\"00010203\"");
   n.line("metadata_buffers [#9]");
+}
+
+/// Rows that are asked for in a network of few operators.
+void fewRows(Net &n) {
+  T narrow = n.input({1, 4, 4, 4}, "i8", scaled(0.02, 3)), bytes = n.input({1, 4, 4, 4}, "u8", scaled(0.0078125, 128));
+  T average =
+      n.op("AVERAGE_POOL_2D", narrow, "stride_w=2, stride_h=2, filter_width=2, filter_height=2", scaled(0.02, 3));
+  T most =
+      n.op("MAX_POOL_2D", bytes, "stride_w=2, stride_h=2, filter_width=2, filter_height=2", scaled(0.0078125, 128));
+  T sure = n.op("SOFTMAX", n.op("L2_NORMALIZATION", most, "", scaled(0.0078125, 128)), "beta=1", scaled(0.00390625, 0));
+  T image = n.op("RESIZE_NEAREST_NEIGHBOR", {n.input({1, 3, 3, 2}), n.ints({4, 4})});
+  T none = n.constant("i32", {2, 2}, "[0, 0, 0, 0]");
+  n.end({average, sure, n.op("SPACE_TO_BATCH_ND", {image, n.ints({2, 2}), none})});
 }
 
 } // namespace origo::test
