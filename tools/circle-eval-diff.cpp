@@ -101,6 +101,9 @@ llvm::Error compareOutput(Compared &compared, const eval::Port &a, eval::OwnedTe
 void print(const Compared &c) {
   double elements = static_cast<double>(std::max<uint64_t>(c.elements.count, 1));
   auto line = [&](const char *what, double value, const char *unit = "") {
+    // What is finite in one of the two only is in no sum, and no small figure either.
+    if (c.elements.odd && !llvm::StringRef(what).contains("Top"))
+      value = NAN;
     llvm::outs() << what << " for " << printable(c.name, 200) << " is " << llvm::format("%.9g", value) << unit << '\n';
   };
   ErrorFigures figures = c.sums.figures(std::nullopt);
@@ -113,9 +116,9 @@ void print(const Compared &c) {
   if (mse)
     line("MSE", c.elements.squares / elements);
   if (psnr)
-    line("PSNR", figures.psnr.value_or(INFINITY), " dB");
+    line("PSNR", figures.psnr.value_or(figures.max > 0 ? NAN : INFINITY), " dB");
   if (cosine)
-    line("cosine", figures.cosine.value_or(1));
+    line("cosine", figures.cosine.value_or(figures.max > 0 ? NAN : 1));
   if (top1 && c.counted1)
     line("Mean Top-1 match ratio", c.match1 / static_cast<double>(c.counted1));
   if (top5 && c.counted5)
@@ -147,6 +150,8 @@ llvm::Error compare() {
   auto inputs = a->inputs(), others = b->inputs(), outputs = a->outputs(), otherOutputs = b->outputs();
   if (!inputs || !others || !outputs || !otherOutputs)
     return firstError(inputs, others, outputs, otherOutputs);
+  if (outputs->empty())
+    return makeError("the models have no outputs, so that there is nothing to compare");
   if (outputs->size() != otherOutputs->size())
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
@@ -154,6 +159,8 @@ llvm::Error compare() {
   auto records = steps::recordsAt(firstData.empty() ? "random" : firstData.getValue(), *inputs, format);
   if (!records)
     return records.takeError();
+  if ((*records)->count() == 0)
+    return makeError(printable(firstData, 300) + ": holds no record, so that there is nothing to compare");
   std::unique_ptr<quantize::Records> own;
   if (!secondData.empty()) {
     auto opened = steps::recordsAt(secondData, *others, format);
@@ -188,8 +195,13 @@ llvm::Error compare() {
     if (llvm::Error error = dump(i, "second", *y))
       return error;
   }
-  for (const Compared &compared : all)
+  for (const Compared &compared : all) {
     print(compared);
+    for (auto [asked, counted, k] : {std::tuple(+top1, compared.counted1, 1), std::tuple(+top5, compared.counted5, 5)})
+      if (asked && !counted)
+        note("output \"" + printable(compared.name, 200) + "\" has no Top-" + llvm::Twine(k) +
+             " match: it has fewer elements, or NaN among them");
+  }
   return llvm::Error::success();
 }
 

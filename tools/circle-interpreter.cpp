@@ -292,6 +292,7 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
     return error;
   llvm::Error failed = llvm::Error::success();
   unsigned live = 0, recovered = 0;
+  bool leftOut = false;
   auto outputs = report::recover(
       *source, *result, pairs, signature, inputs,
       [&](const Value &value, unsigned, const Tensor &tensor, bool isRecovered) {
@@ -300,12 +301,17 @@ llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
         ++(isRecovered ? recovered : live);
         failed = writeTap(tapSource, value, tensor);
       },
-      [](const Value &) { return true; });
+      [&](const Value &value) {
+        bool told = pairs.tellsOf(value);
+        leftOut |= !told;
+        return told;
+      });
   if (failed) {
     llvm::consumeError(outputs.takeError());
     return failed;
   }
-  tools::note(llvm::Twine(live) + " tensors of the source live, " + llvm::Twine(recovered) + " are recovered");
+  tools::note(llvm::Twine(live) + " tensors of the source live, " + llvm::Twine(recovered) + " are recovered" +
+              (leftOut ? "; the result tells nothing of the others" : ""));
   return outputs;
 }
 

@@ -117,7 +117,40 @@ struct Sample {
   std::vector<eval::OwnedTensor> inputs;
 };
 
-llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::ArrayRef<Sample> samples) {
+llvm::Expected<std::unique_ptr<quantize::Records>> recordsFor(llvm::ArrayRef<eval::Port> inputs) {
+  bool random = data.empty() || data == "random";
+  return random && most.getNumOccurrences() ? quantize::seededRecords(inputs, most)
+                                            : steps::recordsAt(random ? "random" : std::string(data), inputs);
+}
+
+/// The output error on all records, where the source does the work of these layers.
+llvm::Expected<double> errorOnAll(const ErrorRun &run, const Layers &layers) {
+  double sum = 0;
+  uint64_t counted = 0;
+  for (const std::string &signature : run.signatures()) {
+    auto ports = run.inputs(signature);
+    if (!ports)
+      return ports.takeError();
+    auto records = recordsFor(*ports);
+    if (!records)
+      return records.takeError();
+    uint64_t count = most.getNumOccurrences() ? std::min<uint64_t>((*records)->count(), most) : (*records)->count();
+    for (uint64_t i = 0; i < count; ++i) {
+      auto inputs = (*records)->read(i);
+      if (!inputs)
+        return inputs.takeError();
+      auto error = run.errorWith(signature, *inputs, layers);
+      if (!error)
+        return error.takeError();
+      sum += *error;
+      ++counted;
+    }
+  }
+  return sum / static_cast<double>(std::max<uint64_t>(counted, 1));
+}
+
+/// False: what suffices on the records that effects are taken from does not on all of them.
+llvm::Expected<bool> findLayers(const ErrorRun &run, const ErrorReport &report, llvm::ArrayRef<Sample> samples) {
   std::vector<const ErrorRow *> rows;
   for (const ErrorRow &row : report.rows)
     if (row.effect && row.value->producer())
@@ -139,16 +172,36 @@ llvm::Error findLayers(const ErrorRun &run, const ErrorReport &report, llvm::Arr
   });
   if (!found)
     return found.takeError();
+  double error = found->error;
+  if (report.records > blameRecords) {
+    auto all = errorOnAll(run, closed(Layers(found->layers.begin(), found->layers.end()), run.pairs()));
+    if (!all)
+      return all.takeError();
+    error = *all;
+  }
   phase(nullptr);
+  if (!(error <= bound)) {
+    llvm::errs()
+        << "visq: with " << found->layers.size()
+        << llvm::format(
+               " layers as in the source the output error is %.4g on the %llu records that they were found on, "
+               "and %.4g on all %llu, more than %.4g; --blame_records=%llu looks for them on all\n",
+               found->error, (unsigned long long)blameRecords, error, (unsigned long long)report.records,
+               bound.getValue(), (unsigned long long)report.records);
+    return false;
+  }
   llvm::outs() << llvm::format("output error %.4g", found->before);
   if (found->layers.empty())
     llvm::outs() << ", which is within the bound\n";
   else
-    llvm::outs() << llvm::format(", and %.4g with %zu of %zu layers as in the source (%u runs):\n", found->error,
+    llvm::outs() << llvm::format(", and %.4g with %zu of %zu layers as in the source (%u runs):\n", error,
                                  found->layers.size(), blamed.size(), found->runs);
   for (const Operator *op : found->layers)
     llvm::outs() << "  " << op->opName() << " " << printable(op->result()->name, 200) << '\n';
-  return config.empty() ? llvm::Error::success() : writeFile(config, floatConfig(found->layers));
+  if (!config.empty())
+    if (llvm::Error failed = writeFile(config, floatConfig(found->layers)))
+      return failed;
+  return true;
 }
 
 llvm::Expected<std::string> fingerprintOf(Model &model) {
@@ -175,14 +228,7 @@ llvm::Expected<ErrorPart> measure(ErrorRun &run, std::vector<Sample> &samples) {
   records.shard = *shard;
   records.progress = Progress(shard->parts);
   phase("executing");
-  auto numbers = steps::runRecords(
-      run,
-      [](llvm::ArrayRef<eval::Port> inputs) {
-        bool random = data.empty() || data == "random";
-        return random && most.getNumOccurrences() ? quantize::seededRecords(inputs, most)
-                                                  : steps::recordsAt(random ? "random" : std::string(data), inputs);
-      },
-      records);
+  auto numbers = steps::runRecords(run, recordsFor, records);
   if (!numbers)
     return numbers.takeError();
   ErrorPart part = run.measured();
@@ -216,16 +262,14 @@ llvm::Expected<ErrorPart> partOf(ErrorRun &run, const Related &models, std::vect
 
 /// Whether an output is off by more than --limit, or has no figure; of those that are, one is told.
 bool exceedsLimit(const ErrorReport &report, const ErrorMetric &metric) {
-  llvm::DenseSet<const Value *> outputs;
-  if (!report.source.subgraphs.empty())
-    outputs.insert(report.source.subgraphs[0]->outputs.begin(), report.source.subgraphs[0]->outputs.end());
-  for (const Signature &signature : report.source.signatures)
-    for (const Signature::Entry &entry : signature.outputs)
-      outputs.insert(entry.value);
+  if (llvm::none_of(report.rows, [](const ErrorRow &row) { return row.isOutput; })) {
+    llvm::errs() << "visq: no output is compared\n";
+    return true;
+  }
   for (const ErrorRow &row : report.rows) {
-    if (!outputs.contains(row.value))
+    if (!row.isOutput)
       continue;
-    auto error = row.total.empty() ? std::nullopt : metric.of(row.total.figures(row.scale));
+    auto error = row.unmeasured.empty() ? metric.of(row.total.figures(row.scale)) : std::nullopt;
     if (error && *error <= limit && row.total.odd == 0)
       continue;
     llvm::errs() << "visq: output \"" << printable(row.value->name, 200) << "\": ";
@@ -278,11 +322,8 @@ llvm::Expected<bool> compare(const ErrorMetric &metric) {
   want(json, &metric);
   if (llvm::Error error = write(report, files))
     return error;
-  if (bound.getNumOccurrences()) {
-    if (llvm::Error error = findLayers(*run, report, samples))
-      return error;
-    return true;
-  }
+  if (bound.getNumOccurrences())
+    return findLayers(*run, report, samples);
   phase(nullptr);
   if (byScope && json != "-")
     printErrorScopes(report, metric, llvm::outs());

@@ -51,13 +51,16 @@ void compareConstants(ErrorRow &row, llvm::ArrayRef<Counterpart> counterparts) {
   Tensor source = viewOf(*row.value, *want);
   Numbers have = *numbers;
   std::vector<bool> known(have.size(), true);
+  bool any = false;
   for (const Counterpart &counterpart : counterparts)
     if (auto constant = constantOf(*counterpart.value)) {
       Tensor tensor = viewOf(*counterpart.value, *constant);
-      numbersOfSource(source, counterpart, tensor, have, known);
+      any |= numbersOfSource(source, counterpart, tensor, have, known);
     }
-  if (have.size() != numbers->size())
+  if ((!any && !counterparts.empty()) || have.size() != numbers->size()) {
+    row.unmeasured = any ? "has another shape in the result" : "is a constant, and in the result it is none";
     return;
+  }
   RecordSums sums, none;
   sums.add(*numbers, have);
   none.add(*numbers, *numbers);

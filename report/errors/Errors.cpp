@@ -22,25 +22,31 @@ bool holdsNumbers(TensorType type) {
          bitsPerElement(type).value_or(0) >= 8;
 }
 
-/// Root of the mean square in parts of the range of what is right; none where there is nothing to compare.
-std::optional<double> outputError(const Value &value, OwnedTensor right, const Value &other, OwnedTensor have) {
+/// What an output is off, and the range of what is right.
+struct OutputError {
+  RecordSums sums;
+  double range() const { return std::max(sums.high, 0.) - std::min(sums.low, 0.); } // an output may be one number
+  /// Root of the mean square in parts of the range.
+  double part() const { return range() > 0 ? std::sqrt(sums.squares / static_cast<double>(sums.count)) / range() : 0; }
+};
+
+/// None: there is nothing to compare.
+std::optional<OutputError> outputError(const Value &value, OwnedTensor right, const Value &other, OwnedTensor have) {
   auto want = realNumbers(viewOf(value, right)), is = realNumbers(viewOf(other, have));
   if (!want || !is || want->size() != is->size() || want->empty())
     return std::nullopt;
-  RecordSums sums;
-  sums.add(*want, *is);
-  double range = std::max(sums.high, 0.) - std::min(sums.low, 0.); // an output may be one number
-  return range > 0 ? std::sqrt(sums.squares / static_cast<double>(sums.count)) / range : 0;
+  OutputError error;
+  error.sums.add(*want, *is);
+  return error;
 }
 
-/// The mean of that over the outputs.
-double outputsError(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> right, llvm::ArrayRef<Port> others,
-                    llvm::ArrayRef<NamedTensor> have) {
+/// The mean of the parts over the outputs of two runs of one model.
+double outputsError(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> right, llvm::ArrayRef<NamedTensor> have) {
   double sum = 0;
   unsigned counted = 0;
   for (size_t i = 0; i < right.size() && i < have.size(); ++i)
-    if (auto part = outputError(*ports[i].value, right[i].tensor, *others[i].value, have[i].tensor)) {
-      sum += *part;
+    if (auto error = outputError(*ports[i].value, right[i].tensor, *ports[i].value, have[i].tensor)) {
+      sum += error->part();
       ++counted;
     }
   return counted ? sum / counted : 0;
@@ -61,25 +67,40 @@ llvm::Expected<ErrorRun> ErrorRun::of(const Imported &source, const Imported &re
   if (!was || !is)
     return firstError(was, is);
   auto parts = std::make_unique<Parts>(Pairs::of(source, result), std::move(*was), std::move(*is), options);
+  const llvm::DenseSet<const Value *> outputs = outputsOf(*source.model);
+  bool computes = false, paired = false, pairedOutput = outputs.empty();
   for (const auto &graph : source.model->subgraphs) {
     llvm::SmallVector<const Value *> computed(graph->inputs.begin(), graph->inputs.end());
     for (const Operator &op : graph->operators)
       llvm::copy_if(op.results(), std::back_inserter(computed), [](const Value *value) { return value; });
+    for (const Value *value : graph->values)
+      if (value->isConstant() && outputs.contains(value))
+        computed.push_back(value);
     for (const Value *value : computed) {
       ErrorRow row{value};
       auto counterparts = parts->pairs.of(*value);
-      row.recovered = counterparts.empty();
+      computes |= !value->isGraphInput;
+      paired |= !value->isGraphInput && !counterparts.empty();
+      row.isOutput = outputs.contains(value);
+      pairedOutput |= row.isOutput && !counterparts.empty();
+      if (!parts->pairs.tellsOf(*value))
+        row.unmeasured = row.isOutput ? "is no output of the result" : "nothing of the result leads to it";
+      row.recovered = counterparts.empty() && row.unmeasured.empty();
       for (const Counterpart &c : counterparts)
         if (c.value->quantization && c.value->quantization->scale.size() == 1 && !isFloat(c.value->type))
           row.scale = c.value->quantization->scale[0];
       if (!holdsNumbers(value->type))
         row.unmeasured = "holds no numbers";
-      else
+      else if (row.unmeasured.empty())
         parts->rowOf[value] = parts->rows.size();
       parts->part.rows.push_back({graph->index, value->index});
       parts->rows.push_back(std::move(row));
     }
   }
+  if ((computes && !paired) || (!pairedOutput && parts->pairs.by != Pairs::By::Relations))
+    return makeError("no output of one model is in the other one, by origins, order of operators, position or name, so "
+                     "that there is "
+                     "nothing to compare: was one made from the other?");
   parts->open.resize(parts->rows.size());
   parts->remembers = eval::remembers(*source.model) || eval::remembers(*result.model);
   parts->recovers = llvm::any_of(parts->rows, [](const ErrorRow &row) { return row.recovered; });
@@ -162,7 +183,7 @@ llvm::Error ErrorRun::addEffects(llvm::StringRef signature, const std::vector<Ow
     if (!outputs)
       return outputs.takeError();
     ErrorPart::Row &row = parts->part.rows[parts->rowOf.lookup(layer)];
-    row.effects.add(outputsError(*ports, *right, *ports, *outputs));
+    row.effects.add(outputsError(*ports, *right, *outputs));
     ++row.effectTimes;
   }
   return llvm::Error::success();
@@ -183,7 +204,27 @@ llvm::Expected<double> ErrorRun::errorWith(llvm::StringRef signature, const std:
   auto have = runSwapped(parts->source, parts->result, parts->pairs, signature.str(), *given, layers);
   if (!have)
     return have.takeError();
-  return outputsError(*ports, *right, *ends, *have);
+  double sum = 0;
+  unsigned counted = 0;
+  for (size_t i = 0; i < right->size(); ++i) {
+    const Port &port = (*ports)[i];
+    if (!holdsNumbers(port.value->type) || (*right)[i].tensor.bytes.empty())
+      continue;
+    const auto *end = llvm::find_if(
+        *ends, [&](const Port &its) { return llvm::is_contained(parts->pairs.sourcesOf(*its.value), port.value); });
+    size_t at = static_cast<size_t>(end - ends->begin());
+    auto error = at < have->size() ? outputError(*port.value, (*right)[i].tensor, *end->value, (*have)[at].tensor)
+                                   : std::nullopt;
+    if (!error)
+      return makeError("output \"" + printable(port.name) +
+                       "\" cannot be compared: the result has none of its shape in its place");
+    bool unbounded = error->sums.odd != 0 || (error->range() == 0 && error->sums.squares > 0);
+    sum += unbounded ? INFINITY : error->part();
+    ++counted;
+  }
+  if (!counted)
+    return makeError("no output holds numbers that could be compared");
+  return sum / counted;
 }
 
 const ErrorPart &ErrorRun::measured() const { return parts->part; }
@@ -211,7 +252,7 @@ std::vector<ErrorRow> ErrorRun::rows() const {
       row.own = row.inherited = {};
     if (measured.effectTimes)
       row.effect = measured.effects.value() / static_cast<double>(measured.effectTimes);
-    if (!row.total.empty())
+    if (!row.total.empty() && !(row.isOutput && !measured.unmeasured.empty()))
       row.unmeasured.clear();
     else if (row.unmeasured.empty())
       row.unmeasured = !measured.seen && row.value->isGraphInput ? "is handed to a called subgraph"

@@ -21,9 +21,10 @@ struct ErrorOptions {
   bool own = true; ///< two more runs: what each layer adds itself
 };
 
-/// One tensor of the source: computed, or an input.
+/// One tensor of the source: computed, an input, or an output.
 struct ErrorRow {
   const Value *value;
+  bool isOutput = false;            ///< compared in every record, and never recovered
   bool recovered = false;           ///< it has no counterpart; the figures are of inherited error
   std::string unmeasured = {};      ///< why there are none
   std::optional<double> scale = {}; ///< of its counterpart, where that has one for the whole tensor
@@ -60,7 +61,7 @@ public:
   llvm::Error addEffects(llvm::StringRef signature, const std::vector<eval::OwnedTensor> &inputs, const OwnErrors &own);
 
   /// How far the result's outputs are from the source's when the source does the work of these layers: measured like an
-  /// effect.
+  /// effect; infinite where a number is finite in one of the two only. An error: an output cannot be compared.
   llvm::Expected<double> errorWith(llvm::StringRef signature, const std::vector<eval::OwnedTensor> &inputs,
                                    const Layers &layers) const;
 

@@ -38,7 +38,44 @@ llvm::StringMap<const Value *> uniqueNames(const Subgraph &graph) {
   return names;
 }
 
+/// What users of both models have in the same place.
+std::vector<std::pair<const Value *, const Value *>> sameOutputs(const Model &source, const Model &result) {
+  std::vector<std::pair<const Value *, const Value *>> same;
+  for (const Signature &signature : source.signatures) {
+    auto other = llvm::find_if(result.signatures, [&](const Signature &s) { return s.key == signature.key; });
+    if (other == result.signatures.end())
+      continue;
+    for (const Signature::Entry &entry : signature.outputs)
+      for (const Signature::Entry &its : other->outputs)
+        if (its.name == entry.name)
+          same.emplace_back(entry.value, its.value);
+  }
+  const auto &outputs = source.subgraphs.front()->outputs, &others = result.subgraphs.front()->outputs;
+  if (outputs.size() == others.size())
+    for (auto [x, y] : llvm::zip(outputs, others))
+      same.emplace_back(x, y);
+  llvm::erase_if(same, [](const auto &pair) { return !pair.first || !pair.second; });
+  return same;
+}
+
 } // namespace
+
+llvm::DenseSet<const Value *> outputsOf(const Model &model) {
+  llvm::DenseSet<const Value *> outputs;
+  if (!model.subgraphs.empty())
+    outputs.insert(model.subgraphs.front()->outputs.begin(), model.subgraphs.front()->outputs.end());
+  for (const Signature &signature : model.signatures)
+    for (const Signature::Entry &entry : signature.outputs)
+      outputs.insert(entry.value);
+  outputs.erase(nullptr);
+  return outputs;
+}
+
+void Pairs::pairOutputs(const Model &source, const Model &result) {
+  for (auto [x, y] : sameOutputs(source, result))
+    if (of(*x).empty() && sourcesOf(*y).empty())
+      add(x, y);
+}
 
 void Pairs::add(const Value *source, const Value *result, llvm::SmallVector<Step, 2> steps) {
   counterparts[source].push_back({result, std::move(steps)});
@@ -61,19 +98,29 @@ Pairs Pairs::of(const Imported &source, const Imported &result) {
         for (const Relation &relation : value->relations)
           if (auto found = byId.find(relation.tensor); found != byId.end())
             pairs.add(found->second, value, eval::withConstants(to.steps.get(relation.steps), byId));
+    pairs.pairOutputs(from, to);
   } else {
     bool sameOrder = from.subgraphs.size() == to.subgraphs.size();
     for (size_t i = 0; sameOrder && i < from.subgraphs.size(); ++i)
       sameOrder = pairs.pairByOrder(*from.subgraphs[i], *to.subgraphs[i]);
+    // Where the order of operators and that of outputs say different things, it is not the same network.
+    sameOrder = sameOrder && llvm::all_of(sameOutputs(from, to), [&](const auto &pair) {
+                  return (pairs.of(*pair.first).empty() && pairs.sourcesOf(*pair.second).empty()) ||
+                         llvm::is_contained(pairs.sourcesOf(*pair.second), pair.first);
+                });
     pairs.by = sameOrder ? By::Order : By::Names;
     if (!sameOrder) {
       pairs = Pairs();
       pairs.by = By::Names;
+      pairs.pairOutputs(from, to);
       for (auto [graph, other] : llvm::zip(from.subgraphs, to.subgraphs))
         pairs.pairByNames(*graph, *other);
+    } else {
+      pairs.pairOutputs(from, to);
     }
   }
   pairs.sort(source, result);
+  pairs.follow(from);
   for (const auto &graph : to.subgraphs)
     for (const Operator &op : graph->operators)
       for (const Subgraph *callee : op.callees())
@@ -117,12 +164,10 @@ bool Pairs::pairByOrder(const Subgraph &source, const Subgraph &result) {
 void Pairs::pairByNames(const Subgraph &source, const Subgraph &result) {
   auto names = uniqueNames(source), others = uniqueNames(result);
   auto pair = [&](const Value *x, const Value *y) {
-    if (x && y && sameShape(*x, *y) && !sources.count(y))
+    if (x && y && sameShape(*x, *y) && !sources.count(y) && !counterparts.count(x))
       add(x, y);
   };
   for (auto [x, y] : llvm::zip(source.inputs, result.inputs))
-    pair(x, y);
-  for (auto [x, y] : llvm::zip(source.outputs, result.outputs))
     pair(x, y);
   for (const Value *value : source.values)
     if (names.lookup(value->name) == value)
@@ -137,6 +182,27 @@ void Pairs::sort(const Imported &source, const Imported &result) {
     });
   for (auto &[value, list] : sources)
     llvm::stable_sort(list, [&](const Value *x, const Value *y) { return before.lookup(x) < before.lookup(y); });
+}
+
+void Pairs::follow(const Model &source) {
+  const llvm::DenseSet<const Value *> outputs = outputsOf(source);
+  llvm::DenseSet<const Value *> known; // what is computed and told of, or follows from that
+  for (const auto &graph : source.subgraphs) {
+    for (const Value *value : graph->values)
+      if (!of(*value).empty() || (by == By::Relations && value->isGraphInput && !outputs.contains(value)))
+        told.insert(value);
+    for (const Operator &op : graph->operators) {
+      bool follows =
+          by == By::Relations || llvm::any_of(op.operands(), [&](const Use &use) { return known.contains(use.get()); });
+      for (const Value *value : op.results()) {
+        if (!value || !(follows || told.contains(value)))
+          continue;
+        known.insert(value);
+        if (!outputs.contains(value))
+          told.insert(value);
+      }
+    }
+  }
 }
 
 llvm::ArrayRef<Counterpart> Pairs::of(const Value &source) const {

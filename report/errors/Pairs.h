@@ -17,6 +17,9 @@ struct Counterpart {
   llvm::SmallVector<Step, 2> steps;
 };
 
+/// The outputs of the first subgraph and of all signatures.
+llvm::DenseSet<const Value *> outputsOf(const Model &model);
+
 /// A tensor in a run, and how often it has been computed before in it.
 using Place = std::pair<const Value *, unsigned>;
 
@@ -30,7 +33,8 @@ public:
   };
 
   /// By relations, if the origin map of `result` leads to `source`, or both maps lead to the same model. A model that
-  /// is its own result pairs with itself.
+  /// is its own result pairs with itself. Outputs that no relation pairs are paired as their users have them: by the
+  /// names in a signature, or else by position, whatever they are called and shaped.
   static Pairs of(const Imported &source, const Imported &result);
 
   By by = By::Relations;
@@ -38,6 +42,10 @@ public:
   llvm::ArrayRef<Counterpart> of(const Value &source) const;
   /// The tensors of the source that a tensor of the result stands for, in the order of execution.
   llvm::ArrayRef<const Value *> sourcesOf(const Value &result) const;
+
+  /// Whether the result tells of a tensor of the source: it has it, or, unless it is an output, something that it is
+  /// computed from. Where no map leads from one to the other, that has to be computed: inputs are the source's own.
+  bool tellsOf(const Value &source) const { return told.contains(&source); }
 
   /// What of a run of the result holds a tensor of the source, for one of the times that it is computed. Where a called
   /// subgraph was inlined, each call has its own.
@@ -52,14 +60,17 @@ public:
   Place placeFor(const Value &source, const Place &result) const;
 
 private:
+  llvm::DenseSet<const Value *> told;
   std::set<const Subgraph *> called; ///< subgraphs of the result that operators call
   bool inlined(const Value &source) const;
   llvm::DenseMap<const Value *, std::vector<Counterpart>> counterparts;
   llvm::DenseMap<const Value *, std::vector<const Value *>> sources;
   void add(const Value *source, const Value *result, llvm::SmallVector<Step, 2> steps = {});
+  void pairOutputs(const Model &source, const Model &result);
   bool pairByOrder(const Subgraph &source, const Subgraph &result);
   void pairByNames(const Subgraph &source, const Subgraph &result);
   void sort(const Imported &source, const Imported &result);
+  void follow(const Model &source);
 };
 
 /// The relation's steps lead from numbers of `source` to numbers of the counterpart. These are the way back and forth.

@@ -51,23 +51,6 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
   return outputs;
 }
 
-llvm::Expected<OwnedTensor> recoverTensor(const Session &source, const Session &result, const Pairs &pairs,
-                                          const std::string &signature, const std::vector<OwnedTensor> &inputs,
-                                          const Value &tensor) {
-  std::optional<OwnedTensor> found;
-  auto outputs = recover(
-      source, result, pairs, signature, inputs,
-      [&](const Value &, unsigned, const Tensor &seen, bool) {
-        found = {seen.type, seen.shape, {seen.storage.begin(), seen.storage.end()}};
-      },
-      [&](const Value &value) { return &value == &tensor; });
-  if (!outputs)
-    return outputs.takeError();
-  if (!found)
-    return makeError("tensor \"" + printable(tensor.name) + "\" of the source is not computed");
-  return std::move(*found);
-}
-
 Layers closed(const Layers &layers, const Pairs &pairs) {
   Layers all = layers;
   std::vector<const Operator *> open(layers.begin(), layers.end());
@@ -163,6 +146,12 @@ llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const
   auto ports = source.inputs(signature), resultPorts = result.inputs(signature);
   if (!ports || !resultPorts)
     return firstError(ports, resultPorts);
+  bool reaches = llvm::any_of(layers, [&](const Operator *op) {
+    return llvm::any_of(op->results(), [&](const Value *value) { return value && !pairs.of(*value).empty(); });
+  });
+  if (!reaches && !layers.empty())
+    return makeError("no tensor of the result is what these layers compute, or what follows from it, so that they have "
+                     "no place there");
   auto given = inputsOfSource(*ports, *resultPorts, pairs, inputs);
   std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   Readings readings(pairs); // what is written to one counterpart goes on to the next

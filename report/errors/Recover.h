@@ -21,11 +21,6 @@ llvm::Expected<std::vector<eval::NamedTensor>> recover(const eval::Session &sour
                                                        llvm::function_ref<bool(const Value &)> wanted,
                                                        eval::Observer first = {}, eval::Timer ran = {});
 
-/// One of them: "give me that source tensor of this optimised model", the last time that it is computed.
-llvm::Expected<eval::OwnedTensor> recoverTensor(const eval::Session &source, const eval::Session &result,
-                                                const Pairs &pairs, const std::string &signature,
-                                                const std::vector<eval::OwnedTensor> &inputs, const Value &tensor);
-
 /// Source operators whose work the source does in a swapped run.
 using Layers = std::set<const Operator *>;
 /// With the layers that have to go with them: those behind, up to the first tensor that has a counterpart.
