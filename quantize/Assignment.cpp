@@ -2,7 +2,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -16,12 +15,6 @@ llvm::StringRef levelName(Level level, bool isUnsigned) {
 }
 
 namespace {
-
-std::string text(double number) {
-  std::string result;
-  llvm::raw_string_ostream(result) << llvm::format("%.4g", number);
-  return result;
-}
 
 /// An operator from one level to another.
 struct StepUp {
@@ -124,8 +117,13 @@ llvm::Expected<Assignment> cheapestWithin(const LevelCosts &costs, double bound,
   auto least = measure(finest);
   if (!least)
     return least.takeError();
-  if (*least > bound)
-    return makeError("with each operator at its finest the error is still " + text(*least));
+  if (!(*least <= bound)) {
+    search.found.levels = finest;
+    search.found.error = *least;
+    search.found.cost = search.costOf(finest);
+    search.found.suffices = false;
+    return search.found;
+  }
   auto steps = search.steps();
   if (!steps)
     return steps.takeError();
@@ -183,8 +181,10 @@ llvm::Expected<Assignment> bestWithin(const LevelCosts &costs, double budget, Me
   Search search(costs, measure);
   if (llvm::Error error = search.start())
     return error;
-  if (search.found.cost > budget)
-    return makeError("with each operator at its cheapest the cost is still " + text(search.found.cost));
+  if (search.found.cost > budget) {
+    search.found.suffices = false;
+    return search.found;
+  }
   auto steps = search.steps();
   if (!steps)
     return steps.takeError();
@@ -225,6 +225,8 @@ llvm::Expected<LevelCosts> readCosts(llvm::StringRef text, const Subgraph &graph
     positions[nameOf(op)] = costs.size();
     costs.push_back({0, 0, 0});
   }
+  if (layers->empty())
+    return makeError("gives no layer a cost, so that every choice would be free");
   std::vector<bool> given(costs.size(), false);
   for (const auto &layer : *layers) {
     auto name = layer.is_object() ? layer.find("name") : layer.end();

@@ -22,6 +22,7 @@ using LevelCosts = std::vector<std::array<std::optional<double>, levelCount>>;
 using MeasureLevels = llvm::function_ref<llvm::Expected<double>(const Levels &levels)>;
 
 struct Assignment {
+  bool suffices = true; ///< else `levels` are those that come nearest
   Levels levels = {};
   double error = 0, cost = 0;
   double leastCost = 0, errorAtLeast = 0; ///< of each operator at its cheapest
@@ -31,12 +32,12 @@ struct Assignment {
 /// far as a greedy search finds them. It starts with each operator at its cheapest, and measures each alone at each of
 /// its other levels. What gains most for what it costs more comes first. For a bound, as many of these steps as it
 /// needs, by bisection; then each operator is put back as far as the bound allows. For a budget, each step that
-/// fits in. Errors: no operators suffice.
+/// fits in.
 llvm::Expected<Assignment> cheapestWithin(const LevelCosts &costs, double bound, MeasureLevels measure);
 llvm::Expected<Assignment> bestWithin(const LevelCosts &costs, double budget, MeasureLevels measure);
 
-/// Costs from a file in JSON: {"layers": [{"name", "uint8" or "int8", "int16", "float32"}, …]}, a number for each level that
-/// the layer can have. Names are those of first results. Who is not in it costs nothing.
+/// Costs from a file in JSON: {"layers": [{"name", "uint8" or "int8", "int16", "float32"}, …]}, a number for each level
+/// that the layer can have. Names are those of first results. Who is not in it costs nothing. An error: nobody is.
 llvm::Expected<LevelCosts> readCosts(llvm::StringRef json, const Subgraph &graph, bool isUnsigned = true);
 /// The same the other way.
 std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit, bool isUnsigned = true);

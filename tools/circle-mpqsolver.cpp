@@ -8,7 +8,9 @@
 #include "quantize/Config.h"
 #include "quantize/MixedPrecision.h"
 #include "quantize/Ranges.h"
+#include "report/errors/Live.h"
 #include "report/errors/Search.h"
+#include "schema/TensorTypes.h"
 #include "steps/Quantize.h"
 #include "tools/Driver.h"
 
@@ -23,6 +25,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <map>
 
 using namespace origo;
 using namespace origo::quantize;
@@ -46,9 +49,10 @@ cl::opt<std::string> bisection("bisection", cl::value_desc("auto|true|false"), c
                                         "without that file auto takes the way with fewer layers in 16 bits"));
 cl::opt<std::string> visqFile("visq_file", cl::value_desc("FILE"), cl::cat(category),
                               cl::desc("Errors by layer, from visq"));
-cl::opt<double>
-    bound("max_error", cl::value_desc("E"), cl::cat(category),
-          cl::desc("Instead of --bisection: the cheapest uint8, int16 and float32 of layers with an error of at most E"));
+cl::opt<double> bound(
+    "max_error", cl::value_desc("E"), cl::cat(category),
+    cl::desc("Instead of --bisection: the cheapest uint8, int16 and float32 of layers with an error of at most E, ends "
+             "included; exit status 2 where none has it"));
 cl::opt<double> mostBytes("max_bytes", cl::value_desc("N"), cl::cat(category),
                           cl::desc("Likewise: the least error with at most N bytes of weights and results of layers"));
 cl::opt<double> mostTime("max_time", cl::value_desc("T"), cl::cat(category),
@@ -112,7 +116,8 @@ unsigned budgets() {
 /// The input, read anew for each try.
 class Solver {
 public:
-  llvm::Error run();
+  /// False: what was asked for cannot be had.
+  llvm::Expected<bool> run();
 
 private:
   PayloadStore store;
@@ -122,6 +127,8 @@ private:
   std::optional<eval::Session> reference;
   Scheme scheme;
   unsigned tried = 0;
+  std::map<Levels, double> measured; ///< of what is written
+  bool wideHasNoKernels = false;     ///< where weights have 16 bits
   std::string errors; ///< lines of errors.mpq.txt
 
   const Subgraph &graph() const { return *original.model->subgraphs.front(); }
@@ -130,12 +137,17 @@ private:
   llvm::Expected<bool> inFront() const;
   llvm::Expected<MixedPrecision> solve();
   llvm::Expected<LevelCosts> levelCosts() const;
-  llvm::Error solveBudget();
+  llvm::Expected<bool> solveBudget();
   llvm::Error measureCosts();
   std::string nameOf(const Operator &op) const { return op.result() ? op.result()->name.str() : ""; }
   llvm::Error quantize(Imported &imported, const Levels &levels, bool floatEnds);
-  llvm::Expected<double> errorOf(const Levels &levels);
-  llvm::Expected<double> distance(eval::Session &session);
+  llvm::Expected<double> insideErrorOf(const Levels &levels);
+  llvm::Expected<double> writtenErrorOf(const Levels &levels);
+  llvm::Expected<double> runWritten(Model &model);
+  llvm::Expected<double> kept(const Levels &levels, llvm::Expected<double> error);
+  llvm::Expected<eval::Session> fake(Imported &faked, const Levels &levels);
+  llvm::Expected<double> distance(const eval::Session &session, const Subgraph *ends = nullptr);
+  llvm::Expected<uint64_t> writtenBytes(const Levels &levels);
   std::string configOf(const Levels &levels) const;
   std::string recipeOf(const Levels &levels) const;
   llvm::Error keep(const std::string &number, const Levels &levels, double error);
@@ -225,61 +237,180 @@ llvm::Error Solver::quantize(Imported &imported, const Levels &levels, bool floa
   return llvm::Error::success();
 }
 
-llvm::Expected<double> Solver::errorOf(const Levels &levels) {
-  // Runtimes have few kernels for weights of 16 bits. Floats that are rounded to what the integers hold are as far off.
-  auto faked = load(input, {}, store);
-  if (!faked)
-    return faked.takeError();
+/// Floats that are rounded to what the integers hold, between ends that are not: they are as far off as the integers,
+/// for which runtimes have few kernels where weights have 16 bits.
+llvm::Expected<eval::Session> Solver::fake(Imported &faked, const Levels &levels) {
+  auto loaded = load(input, {}, store);
+  if (!loaded)
+    return loaded.takeError();
+  faked = std::move(*loaded);
   Scheme fake;
   fake.dialect = scheme.dialect;
   fake.common.mode = Scheme::Mode::Fake;
-  llvm::Error failed = quantize(*faked, levels, true);
+  llvm::Error failed = quantize(faked, levels, true);
   if (!failed)
-    failed = runPipeline(*faked->model, Pipeline::quantization(planBy(fake)), store, {});
+    failed = runPipeline(*faked.model, Pipeline::quantization(planBy(fake)), store, {});
   if (failed)
     return failed;
-  eval::CompileOptions options;
-  options.engine = eval::Engine::Fast;
-  phase("executing");
-  auto session = eval::compile(*faked->model, options);
-  if (!session)
-    return session.takeError();
-  auto error = distance(*session);
+  return eval::compile(*faked.model, {.engine = eval::Engine::Fast});
+}
+
+/// Notes what a try has come to.
+llvm::Expected<double> Solver::kept(const Levels &levels, llvm::Expected<double> error) {
   if (!error)
-    return error.takeError();
+    return error;
   auto all = [&](Level level) { return llvm::all_of(levels, [&](Level one) { return one == level; }); };
   std::string number = all(Level::Int8) ? "Q8" : all(Level::Int16) ? "Q16" : std::to_string(++tried);
   if (llvm::Error failed = keep(number, levels, *error))
     return failed;
-  return *error;
+  return error;
 }
 
-/// What elements of the outputs are off: the mean over elements, and of that over outputs and records.
-llvm::Expected<double> Solver::distance(eval::Session &session) {
+/// What the layers are off, as ONE's tool measures it: the ends stay floats.
+llvm::Expected<double> Solver::insideErrorOf(const Levels &levels) {
+  phase("executing");
+  Imported faked;
+  auto session = fake(faked, levels);
+  if (!session)
+    return session.takeError();
+  return kept(levels, distance(*session));
+}
+
+/// What the model is off that is written for these levels, ends and all.
+llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels) {
+  if (auto known = measured.find(levels); known != measured.end())
+    return known->second;
+  phase("executing");
+  auto written = load(input, {}, store);
+  if (!written)
+    return written.takeError();
+  if (llvm::Error failed = quantize(*written, levels, false))
+    return failed;
+  bool wide = isUnsigned() && llvm::is_contained(levels, Level::Int16);
+  auto error = [&]() -> llvm::Expected<double> {
+    if (wide && wideHasNoKernels)
+      return makeError("weights of 16 bits have no kernel");
+    return runWritten(*written->model);
+  }();
+  if (!error) {
+    // There is no kernel for some of it: its insides in floats, between its ends.
+    llvm::consumeError(error.takeError());
+    wideHasNoKernels |= wide;
+    Imported faked;
+    auto inside = fake(faked, levels);
+    if (!inside)
+      return inside.takeError();
+    error = distance(*inside, written->model->subgraphs.front().get());
+  }
+  auto noted = kept(levels, std::move(error));
+  if (noted)
+    measured[levels] = *noted;
+  return noted;
+}
+
+llvm::Expected<double> Solver::runWritten(Model &model) {
+  auto session = eval::compile(model, {.engine = eval::Engine::Fast});
+  if (!session)
+    return session.takeError();
+  return distance(*session);
+}
+
+/// A tensor's real numbers as another one stores them; none: it cannot.
+std::optional<eval::OwnedTensor> storedAs(eval::OwnedTensor given, const Value &from, const Value &to) {
+  auto numbers = eval::realNumbers(given, from.quantization);
+  if (!numbers)
+    return std::nullopt;
+  eval::OwnedTensor made{to.type, given.shape, {}};
+  made.bytes.resize(numbers->size() * bitsPerElement(to.type).value_or(0) / 8);
+  eval::Tensor view = report::viewOf(to, made);
+  return eval::storeNumbers(view, *numbers) ? std::optional(std::move(made)) : std::nullopt;
+}
+
+/// What elements of the outputs are off: the mean over elements, and of that over outputs and records. `ends`: inputs
+/// and outputs that numbers pass on their way into the session and out of it.
+llvm::Expected<double> Solver::distance(const eval::Session &session, const Subgraph *ends) {
+  auto ports = reference->inputs(), inputs = session.inputs(), outputs = session.outputs(),
+       wanted = reference->outputs();
+  if (!ports || !inputs || !outputs || !wanted)
+    return firstError(ports, inputs, outputs, wanted);
   double sum = 0;
   uint64_t count = 0;
   for (uint64_t i = 0; i < records->count(); ++i) {
-    auto given = records->read(i);
-    if (!given)
-      return given.takeError();
-    std::vector<eval::TensorRef> inputs(given->begin(), given->end());
-    auto want = reference->run(inputs), have = session.run(inputs);
+    auto record = records->read(i);
+    if (!record)
+      return record.takeError();
+    std::vector<eval::OwnedTensor> given;
+    for (size_t k = 0; k < record->size(); ++k) {
+      const Value &from = *(*ports)[k].value, &to = *(*inputs)[k].value, &end = ends ? *ends->inputs[k] : to;
+      std::optional<eval::OwnedTensor> tensor = (*record)[k];
+      if (end.type != from.type)
+        tensor = storedAs(std::move(*tensor), from, end);
+      if (tensor && end.type != to.type)
+        tensor = storedAs(std::move(*tensor), end, to);
+      if (!tensor)
+        return makeError("input \"" + printable((*ports)[k].name) + "\" cannot be given to the quantised model");
+      given.push_back(std::move(*tensor));
+    }
+    auto want = reference->run(std::vector<eval::TensorRef>(record->begin(), record->end()));
+    auto have = session.run(std::vector<eval::TensorRef>(given.begin(), given.end()));
     if (!want || !have)
       return firstError(want, have);
-    for (auto [a, b] : llvm::zip_equal(*want, *have)) {
-      if (a.tensor.type != TensorType::FLOAT32 || b.tensor.type != TensorType::FLOAT32)
+    for (size_t k = 0; k < want->size(); ++k) {
+      if ((*want)[k].tensor.type != TensorType::FLOAT32)
         continue;
-      std::vector<double> x = *eval::realNumbers(a.tensor, nullptr), y = *eval::realNumbers(b.tensor, nullptr);
+      const Value &is = *(*outputs)[k].value;
+      std::optional<eval::OwnedTensor> got = (*have)[k].tensor;
+      if (ends && ends->outputs[k]->type != is.type)
+        got = storedAs(std::move(*got), is, *ends->outputs[k]);
+      auto x = eval::realNumbers((*want)[k].tensor, nullptr);
+      auto y = got ? eval::realNumbers(*got, (ends ? *ends->outputs[k] : is).quantization) : std::nullopt;
+      if (!x || !y || x->size() != y->size())
+        return makeError("output \"" + printable((*want)[k].name) + "\" cannot be compared with the quantised model's");
       double off = 0;
-      for (auto [right, other] : llvm::zip_equal(x, y))
+      for (auto [right, other] : llvm::zip_equal(*x, *y))
         off += std::fabs(right - other);
-      sum += x.empty() ? 0 : off / static_cast<double>(x.size());
+      sum += x->empty() ? 0 : off / static_cast<double>(x->size());
       ++count;
     }
   }
   if (!count)
     return inFile(input, makeError("has no output of floats, so that nothing can be compared"));
   return sum / static_cast<double>(count);
+}
+
+/// What --max_bytes counts, of the model that is written: numbers of weights, biases and results, but of bridges.
+llvm::Expected<uint64_t> Solver::writtenBytes(const Levels &levels) {
+  auto written = load(input, {}, store);
+  if (!written)
+    return written.takeError();
+  if (llvm::Error failed = quantize(*written, levels, false))
+    return failed;
+  uint64_t bits = 0;
+  auto add = [&](const Value *value) {
+    bits += value->elementCount().value_or(0) * bitsPerElement(value->type).value_or(0);
+  };
+  for (const Operator &op : written->model->subgraphs.front()->operators) {
+    if (op.code == BuiltinOperator::QUANTIZE || op.code == BuiltinOperator::DEQUANTIZE)
+      continue;
+    for (const Use &use : op.operands())
+      if (const Value *value = use.get();
+          value && value->isConstant() &&
+          (value->type == TensorType::FLOAT32 || (value->quantization && value->quantization->quantized())))
+        add(value);
+    for (const Value *value : op.results())
+      if (value)
+        add(value);
+  }
+  return (bits + 7) / 8;
+}
+
+bool isStored(TensorType type) { return type != TensorType::FLOAT32; }
+
+bool isBias(const Operator &op, size_t operand) {
+  using Op = BuiltinOperator;
+  return (operand == 2 &&
+          llvm::is_contained({Op::CONV_2D, Op::DEPTHWISE_CONV_2D, Op::FULLY_CONNECTED, Op::CONV_3D}, op.code)) ||
+         (operand == 3 && op.code == Op::TRANSPOSE_CONV);
 }
 
 /// What --costs says; else bytes: of weights and of what operators compute.
@@ -295,14 +426,15 @@ llvm::Expected<LevelCosts> Solver::levelCosts() const {
     costs = std::move(*read);
   } else {
     for (const Operator &op : graph().operators) {
-      uint64_t weights = 0, results = 0;
-      for (const Use &use : op.operands())
+      uint64_t weights = 0, biases = 0, results = 0;
+      for (auto [i, use] : llvm::enumerate(op.operands()))
         if (const Value *value = use.get(); value && value->isConstant() && value->type == TensorType::FLOAT32)
-          weights += value->elementCount().value_or(0);
+          (isBias(op, i) ? biases : weights) += value->elementCount().value_or(0);
       for (const Value *value : op.results())
         results += value ? value->elementCount().value_or(0) : 0;
-      auto w = static_cast<double>(weights), r = static_cast<double>(results);
-      costs.push_back({w + r, (isUnsigned() ? 2 : 1) * w + 2 * r, 4 * (w + r)}); // in int16x8, weights keep 8 bits
+      auto w = static_cast<double>(weights), b = static_cast<double>(biases), r = static_cast<double>(results);
+      // In int16x8, weights keep 8 bits; biases are sums of products.
+      costs.push_back({w + 4 * b + r, (isUnsigned() ? 2 : 1) * w + 8 * b + 2 * r, 4 * (w + b + r)});
     }
   }
   for (auto &cost : costs)
@@ -312,16 +444,53 @@ llvm::Expected<LevelCosts> Solver::levelCosts() const {
   return costs;
 }
 
-llvm::Error Solver::solveBudget() {
+llvm::Expected<bool> Solver::solveBudget() {
   auto costs = levelCosts();
   if (!costs)
     return costs.takeError();
-  auto measure = [&](const Levels &levels) { return errorOf(levels); };
-  double budget = mostBytes.getNumOccurrences() ? mostBytes : mostTime;
-  auto found = bound.getNumOccurrences() ? cheapestWithin(*costs, bound, measure) : bestWithin(*costs, budget, measure);
+  auto measure = [&](const Levels &levels) { return writtenErrorOf(levels); };
+  bool bytes = mostBytes.getNumOccurrences();
+  double budget = bytes ? mostBytes : mostTime;
+  auto search = [&] {
+    return bound.getNumOccurrences() ? cheapestWithin(*costs, bound, measure) : bestWithin(*costs, budget, measure);
+  };
+  auto found = search();
+  // Where the quantiser leaves floats, what is written takes more than its levels cost: as much less is looked for
+  // again.
+  constexpr unsigned mostSearches = 4;
+  bool cheapest = true;
+  for (unsigned i = 0; found && bytes; ++i) {
+    auto written = writtenBytes(found->levels);
+    if (!written)
+      return written.takeError();
+    double over = static_cast<double>(*written) - mostBytes;
+    budget = std::min(budget, found->cost) - over;
+    found->cost = static_cast<double>(*written);
+    cheapest = !found->suffices;
+    found->suffices &= over <= 0;
+    if (found->suffices || cheapest || i == mostSearches)
+      break;
+    found = search();
+  }
   if (!found)
     return inFile(input, found.takeError());
   phase(nullptr);
+  if (!found->suffices) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (bound.getNumOccurrences()) {
+      os << llvm::format("with each operator at its finest the error is still %.4g, more than %.4g", found->error,
+                         bound.getValue());
+      if (llvm::any_of(scheme.inputs, isStored) || llvm::any_of(scheme.outputs, isStored))
+        os << "; that of ends in integers is part of it, --input_dtype and --output_dtype float32 keep them floats";
+    } else {
+      os << (cheapest ? "with each operator at its cheapest the cost is still "
+                      : "the cost of what was found is still ")
+         << llvm::format("%.6g, more than %.6g", found->cost, bytes ? mostBytes.getValue() : mostTime.getValue());
+    }
+    fail(inFile(input, makeError(text)));
+    return false;
+  }
   llvm::outs() << llvm::format("mean absolute error: %.4g at a cost of %.6g; %.4g at the least, of %.6g\n", found->error,
                                found->cost, found->errorAtLeast, found->leastCost);
   for (auto [op, level] : llvm::zip_equal(graph().operators, found->levels))
@@ -329,7 +498,9 @@ llvm::Error Solver::solveBudget() {
       llvm::outs() << "  " << shown(level) << ' ' << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
   if (llvm::Error error = keep("FINAL", found->levels, found->error))
     return error;
-  return finish(found->levels);
+  if (llvm::Error error = finish(found->levels))
+    return error;
+  return true;
 }
 
 /// Milliseconds of each layer, all others at the same level: the least of some runs, for what disturbs makes them longer.
@@ -473,7 +644,7 @@ llvm::Expected<bool> Solver::inFront() const {
 }
 
 llvm::Expected<MixedPrecision> Solver::solve() {
-  auto measure = [&](const WideLayers &wide) { return errorOf(levelsOf(wide)); };
+  auto measure = [&](const WideLayers &wide) { return insideErrorOf(levelsOf(wide)); };
   std::vector<unsigned> depths = depthsOf(graph());
   if (bisection == "auto" && visqFile.empty()) {
     auto front = bisectDepth(depths, true, ratio, measure);
@@ -503,9 +674,14 @@ llvm::Error Solver::finish(const Levels &levels) {
   });
 }
 
-llvm::Error Solver::run() {
+llvm::Expected<bool> Solver::run() {
   if (llvm::Error error = open())
     return error;
+  auto done = [](llvm::Error error) -> llvm::Expected<bool> {
+    if (error)
+      return error;
+    return true;
+  };
   auto typesOf = [](const cl::opt<std::string> &given) {
     return steps::typesOf({given.getNumOccurrences() ? given : quantizedType}, TensorType::UINT8);
   };
@@ -526,7 +702,7 @@ llvm::Error Solver::run() {
       for (size_t i = 0; i < wide.size(); ++i)
         wide[i] = wide[i] || part[i];
     llvm::outs() << llvm::count(wide, true) << " of " << wide.size() << " operators have 16 bits\n";
-    return finish(levelsOf(wide));
+    return done(finish(levelsOf(wide)));
   }
   eval::CompileOptions options;
   options.engine = eval::Engine::Fast;
@@ -542,7 +718,7 @@ llvm::Error Solver::run() {
     return opened.takeError();
   records = std::move(*opened);
   if (!writeCosts.empty())
-    return measureCosts();
+    return done(measureCosts());
   if (budgets())
     return solveBudget();
   auto found = solve();
@@ -557,7 +733,12 @@ llvm::Error Solver::run() {
       llvm::outs() << "  " << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
   if (llvm::Error error = keep("FINAL", levelsOf(found->wide), found->error))
     return error;
-  return finish(levelsOf(found->wide));
+  auto written = writtenErrorOf(levelsOf(found->wide));
+  if (!written)
+    return inFile(input, written.takeError());
+  phase(nullptr);
+  llvm::outs() << llvm::format("%.4g as it is written, its ends included\n", *written);
+  return done(finish(levelsOf(found->wide)));
 }
 
 int checkAndRun() {
@@ -585,8 +766,8 @@ int checkAndRun() {
     return fail("--bisection: \"" + printable(bisection) + "\" is none; give auto, true or false");
   if (searches && data.empty())
     return fail("needs --data: records, or the word random");
-  llvm::Error error = Solver().run();
-  return error ? fail(std::move(error)) : 0;
+  auto found = Solver().run();
+  return !found ? fail(found.takeError()) : *found ? 0 : 2;
 }
 
 } // namespace
