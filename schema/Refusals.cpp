@@ -142,7 +142,7 @@ std::string text(StringRef bytes) {
 
 std::string noModel(StringRef bytes) {
   if (bytes.empty())
-    return "is empty; what should have written it, or downloaded it, failed";
+    return "is no model: it has only 0 bytes; what should have written it, or downloaded it, failed";
   for (const Kind &kind : kinds)
     if (bytes.substr(kind.at).starts_with(kind.bytes))
       return described(kind.what, kind.next);

@@ -114,7 +114,7 @@ f_json but JSON; give the model
 f_side is a side file, which tells of origins; its model is needed
 f_text but text; it begins with "404: Not Found"
 f_origo is a model as text, which is read where its name ends in .origo; circle2circle
-f_empty is empty; what should have written it
+f_empty is no model: it has only 0 bytes; what should have written it
 f_pte but a program of ExecuTorch (.pte); convert
 f_noise is neither a circle nor a tflite model: it has no identifier
 END
