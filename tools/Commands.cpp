@@ -49,26 +49,59 @@ struct Closing {
   explicit Closing(Call &call)
       : json(call.take("json").has_value()), run(!call.take("no-run")), records(call.take("data").value_or("")) {}
 
-  int print(const std::string &before, const std::string &after) const {
-    auto first = factsOf(before), second = factsOf(after);
-    if (!first || !second)
-      return fail(firstError(first, second));
+  /// The model that is compared with, as it is now.
+  struct Before {
+    ModelFacts facts;
+    std::optional<Runner> runner = {};
+  };
+  llvm::Expected<Before> read(const std::string &model) const {
+    auto facts = factsOf(model);
+    if (!facts)
+      return facts.takeError();
+    Before before{std::move(*facts)};
+    if (run)
+      before.runner.emplace(Runner::open(model));
+    return before;
+  }
+
+  /// Runs the tool that makes `output` of `model`, which may be the same file, and tells of both.
+  int make(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, const std::string &model,
+           const std::string &output) const {
+    bool same = false;
+    std::optional<llvm::Expected<Before>> before;
+    if (!llvm::sys::fs::equivalent(model, output, same) && same)
+      before.emplace(read(model));
+    if (before && !*before)
+      return fail(before->takeError());
+    if (int status = runTool(call, tool, words, Then::GoesOn))
+      return status;
+    next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
+    if (!before)
+      before.emplace(read(model));
+    return *before ? print(std::move(**before), output) : fail(before->takeError());
+  }
+
+  int print(Before before, const std::string &after) const {
+    auto second = factsOf(after);
+    if (!second)
+      return fail(second.takeError());
     std::optional<RunFacts> runs;
-    if (run) {
-      auto both = runBoth(before, after, records);
+    if (before.runner) {
+      auto both = runBoth(std::move(*before.runner), after, records);
       if (!both)
         return fail(both.takeError());
       runs = std::move(*both);
     }
     phase(nullptr);
+    const ModelFacts &first = before.facts;
     if (json) {
       JsonOutput os;
-      compareJson(*first, *second, runs ? &*runs : nullptr, os);
+      compareJson(first, *second, runs ? &*runs : nullptr, os);
     } else {
-      compare(*first, *second, runs ? &*runs : nullptr, llvm::outs());
+      compare(first, *second, runs ? &*runs : nullptr, llvm::outs());
     }
-    bool unpacked = llvm::any_of(first->kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
-    if (unpacked && second->constantBytes > first->constantBytes + first->constantBytes / 4)
+    bool unpacked = llvm::any_of(first.kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
+    if (unpacked && second->constantBytes > first.constantBytes + first.constantBytes / 4)
       next("\nThe constants grew, for what was unpacked in each run is unpacked in the file now.\n"
            "  origo quantize --scheme=float16 " +
            shellWord(after) + "    stores floats as halves again\n");
@@ -86,19 +119,17 @@ int optimize(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given OUTPUT");
   Closing closing(call);
-  bool asked = call.has("passes") || call.hasCategory("Rewrites, by the flags of the circle toolchain");
-  for (const char *level : {"O0", "O1", "O"})
-    asked |= call.has(level);
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
+  bool asked = call.has("passes") || call.hasCategory("Rewrites, by the flags of the circle toolchain") ||
+               llvm::any_of(words, [](llvm::StringRef word) {
+                 return word.ltrim('-').starts_with("O");
+               }); // -O2 is refused, not -O1
   if (!asked)
     words.push_back("-O1");
   words.insert(words.end(), {"--", model, output});
-  if (int status = runTool(call, "circle2circle", words, Then::GoesOn))
-    return status;
-  closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
-  if (int status = closing.print(model, output))
+  if (int status = closing.make(call, "circle2circle", words, model, output))
     return status;
   std::string result = shellWord(output), source = shellWord(model);
   closing.next("\nTry next:\n  origo where LAYER " + result + "    what became of a layer of yours\n  origo profile " +
@@ -132,10 +163,7 @@ int quantize(Call &call) {
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, scheme);
   words.insert(words.end(), {"--", model, output});
-  if (int status = runTool(call, "circle-quantizer", words, Then::GoesOn))
-    return status;
-  closing.next(printable(model, 300) + " -> " + printable(output, 300) + "\n\n");
-  if (int status = closing.print(model, output))
+  if (int status = closing.make(call, "circle-quantizer", words, model, output))
     return status;
   closing.next(
       "\nToo far off? origo quantize --keep-float=NAME keeps an operator in floats, --scheme=int16x8 has more bits;\n"
@@ -191,7 +219,8 @@ int diff(Call &call) {
   Closing closing(call);
   if (call.arguments.size() != 2)
     return usage(call, "needs two models");
-  return closing.print(call.arguments[0], call.arguments[1]);
+  auto first = closing.read(call.arguments[0]);
+  return first ? closing.print(std::move(*first), call.arguments[1]) : fail(first.takeError());
 }
 
 int check(Call &call) {

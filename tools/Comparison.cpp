@@ -103,15 +103,13 @@ llvm::Expected<ModelFacts> factsOf(const std::string &path) {
   return facts;
 }
 
-namespace {
-
-/// A model that is ready to run.
-struct Runner {
+struct Runner::Parts {
   PayloadStore store;
   Imported imported;
   std::optional<eval::Session> session;
   eval::State state;
   std::vector<eval::Port> inputs, outputs;
+  std::string notRun; ///< why it cannot be run
 
   llvm::Error open(const std::string &path) {
     auto loaded = load(path, {}, store);
@@ -133,6 +131,24 @@ struct Runner {
     return llvm::Error::success();
   }
 };
+
+Runner::Runner(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
+Runner::Runner(Runner &&) noexcept = default;
+Runner::~Runner() = default;
+
+static std::string wordsOf(llvm::Error error) {
+  return llvm::StringRef(llvm::toString(std::move(error))).split('\n').first.str();
+}
+
+Runner Runner::open(const std::string &path) {
+  phase("preparing a run");
+  auto parts = std::make_unique<Parts>();
+  if (llvm::Error error = parts->open(path))
+    parts->notRun = wordsOf(std::move(error));
+  return Runner(std::move(parts));
+}
+
+namespace {
 
 /// Real numbers as elements of a port: rounded to its steps where it is quantised. None: no type for it.
 std::optional<eval::OwnedTensor> stored(llvm::ArrayRef<double> numbers, const eval::Shape &shape,
@@ -173,18 +189,18 @@ std::optional<eval::OwnedTensor> stored(llvm::ArrayRef<double> numbers, const ev
 }
 
 /// The inputs of `from` as those of `to`, which may want other types; none: they do not fit.
-std::optional<std::vector<eval::OwnedTensor>> converted(std::vector<eval::OwnedTensor> &inputs, const Runner &from,
-                                                        const Runner &to) {
-  if (from.inputs.size() != to.inputs.size())
+std::optional<std::vector<eval::OwnedTensor>>
+converted(std::vector<eval::OwnedTensor> &inputs, llvm::ArrayRef<eval::Port> from, llvm::ArrayRef<eval::Port> to) {
+  if (from.size() != to.size())
     return std::nullopt;
   std::vector<eval::OwnedTensor> result;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (from.inputs[i].type == to.inputs[i].type) {
+    if (from[i].type == to[i].type) {
       result.push_back(inputs[i]);
       continue;
     }
-    auto numbers = eval::realNumbers(inputs[i], from.inputs[i].value->quantization);
-    auto tensor = numbers ? stored(*numbers, inputs[i].shape, to.inputs[i]) : std::nullopt;
+    auto numbers = eval::realNumbers(inputs[i], from[i].value->quantization);
+    auto tensor = numbers ? stored(*numbers, inputs[i].shape, to[i]) : std::nullopt;
     if (!tensor)
       return std::nullopt;
     result.push_back(std::move(*tensor));
@@ -193,19 +209,20 @@ std::optional<std::vector<eval::OwnedTensor>> converted(std::vector<eval::OwnedT
 }
 
 /// Adds what one record shows. False: the outputs are not of the same kind.
-bool addDifferences(std::vector<eval::NamedTensor> &before, std::vector<eval::NamedTensor> &after, const Runner &first,
-                    const Runner &second, RunFacts &facts, std::vector<std::array<double, 4>> &sums) {
+bool addDifferences(std::vector<eval::NamedTensor> &before, std::vector<eval::NamedTensor> &after,
+                    llvm::ArrayRef<eval::Port> first, llvm::ArrayRef<eval::Port> second, RunFacts &facts,
+                    std::vector<std::array<double, 4>> &sums) {
   if (before.size() != after.size())
     return false;
   sums.resize(before.size(), {0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()});
   facts.differences.resize(before.size());
   for (size_t i = 0; i < before.size(); ++i) {
-    auto a = eval::realNumbers(before[i].tensor, first.outputs[i].value->quantization);
-    auto b = eval::realNumbers(after[i].tensor, second.outputs[i].value->quantization);
+    auto a = eval::realNumbers(before[i].tensor, first[i].value->quantization);
+    auto b = eval::realNumbers(after[i].tensor, second[i].value->quantization);
     if (!a || !b || a->size() != b->size())
       return false;
     OutputDifference &difference = facts.differences[i];
-    difference.name = first.outputs[i].name;
+    difference.name = first[i].name;
     auto &[sum, count, low, high] = sums[i];
     for (size_t k = 0; k < a->size(); ++k) {
       double x = (*a)[k], y = (*b)[k];
@@ -232,10 +249,6 @@ double quantile(std::vector<double> times, double part) {
   return times.empty() ? 0 : times[static_cast<size_t>(static_cast<double>(times.size() - 1) * part + 0.5)];
 }
 
-std::string wordsOf(llvm::Error error) {
-  return llvm::StringRef(llvm::toString(std::move(error))).split('\n').first.str();
-}
-
 constexpr uint64_t mostRecords = 8; ///< enough for a first impression
 constexpr double timeBudget = 1000; ///< milliseconds for the runs that only measure
 constexpr unsigned mostRuns = 20;
@@ -243,14 +256,15 @@ constexpr unsigned mostRuns = 20;
 } // namespace
 
 llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &path) {
+  return runBoth(Runner::open(before), after, path);
+}
+
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &path) {
   RunFacts facts;
-  Runner first, second;
-  phase("preparing a run");
-  for (auto [runner, file] : {std::pair(&first, &before), std::pair(&second, &after)})
-    if (llvm::Error error = runner->open(*file)) {
-      facts.notRun = wordsOf(std::move(error));
-      return facts;
-    }
+  Runner other = Runner::open(after);
+  Runner::Parts &first = *before.parts, &second = *other.parts;
+  if (facts.notRun = first.notRun.empty() ? second.notRun : first.notRun; !facts.notRun.empty())
+    return facts;
   bool random = path.empty() || path == "random";
   auto records = random ? quantize::seededRecords(first.inputs, 1)
                         : quantize::openRecords(path, quantize::RecordFormat::ByName, first.inputs);
@@ -261,13 +275,17 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
     return facts;
   }
   facts.records = std::min((*records)->count(), mostRecords);
+  if (facts.records == 0 || first.outputs.empty()) {
+    facts.notRun = facts.records == 0 ? "there is no record in " + printable(path) : "there is no output";
+    return facts;
+  }
   facts.inputs = random ? "random inputs"
                         : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") +
                               printable(path);
   phase("executing");
   std::vector<double> times[2];
   std::vector<std::array<double, 4>> sums;
-  auto runOne = [&](Runner &runner, llvm::ArrayRef<eval::OwnedTensor> inputs, std::vector<double> &into) {
+  auto runOne = [&](auto &runner, llvm::ArrayRef<eval::OwnedTensor> inputs, std::vector<double> &into) {
     std::vector<eval::TensorRef> refs(inputs.begin(), inputs.end());
     eval::RunOptions run;
     run.state = &runner.state;
@@ -280,7 +298,7 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
     auto inputs = (*records)->read(record);
     if (!inputs)
       return inputs.takeError();
-    auto others = converted(*inputs, first, second);
+    auto others = converted(*inputs, first.inputs, second.inputs);
     if (!others) {
       facts.notRun = "the two do not take the same inputs";
       return facts;
@@ -292,7 +310,7 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
       facts.notRun = wordsOf(firstError(a, b));
       return facts;
     }
-    if (!addDifferences(*a, *b, first, second, facts, sums)) {
+    if (!addDifferences(*a, *b, first.outputs, second.outputs, facts, sums)) {
       facts.notRun = "the two do not give the same outputs";
       facts.differences.clear();
       return facts;

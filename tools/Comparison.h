@@ -51,9 +51,26 @@ struct RunFacts {
 };
 
 llvm::Expected<ModelFacts> factsOf(const std::string &path);
+
+/// A model that is ready to run.
+class Runner {
+public:
+  static Runner open(const std::string &path);
+  Runner(Runner &&) noexcept;
+  ~Runner();
+
+private:
+  friend llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records);
+  struct Parts;
+  explicit Runner(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts;
+};
+
 /// Runs both on `records` (a path as circle-quantizer takes it; empty: random numbers). What cannot be compared is said in `notRun`,
 /// for it is no mistake of the caller; an error is a mistake in `records`.
 llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &records);
+/// The same with a model as it was when it was opened.
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records);
 
 void describe(const ModelFacts &facts, llvm::raw_ostream &os);
 void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);
