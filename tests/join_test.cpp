@@ -160,6 +160,58 @@ TEST(Join, BenchmarkPrinted) {
   expectExact(join);
 }
 
+/// Events of TensorFlow Lite Micro, numbered from `first`, with a tag for each operator.
+std::string events(const Optimised &model, const std::string &before, bool tags = true) {
+  std::string text = "\"Event\",\"Tag\",\"Ticks\"\n" + before;
+  unsigned number = before.empty() ? 0 : 1;
+  for (const origin::OperatorRow &op : model.map().target.subgraphs[0].operators)
+    text += std::to_string(number++) + "," + (tags ? op.op.str() : "OP") + ",1000\n";
+  return text;
+}
+
+TEST(Join, IndicesThatSomethingContradictsAreNotExact) {
+  auto count = [](const Join &join, Match match) {
+    return llvm::count_if(join.rows, [&](const JoinedRow &row) { return row.match == match; });
+  };
+  auto isTold = [](const Join &join, llvm::StringRef text) {
+    return llvm::any_of(join.notes, [&](llvm::StringRef note) { return note.contains(text); });
+  };
+  const auto operators = mobilenet().map().target.subgraphs[0].operators.size();
+  Join sound = mobilenet().join(events(mobilenet(), ""));
+  EXPECT_EQ(count(sound, Match::Exact), static_cast<ptrdiff_t>(operators));
+  EXPECT_FALSE(isTold(sound, "none is exact"));
+  // One event more in front, and each index is that of the operator before: CONV_2D is no DEPTHWISE_CONV_2D.
+  Join shifted = mobilenet().join(events(mobilenet(), "0,PREPROCESS,500\n"));
+  EXPECT_EQ(count(shifted, Match::Exact), 0);
+  EXPECT_TRUE(isTold(shifted, "none is exact"));
+  for (const JoinedRow &row : shifted.rows)
+    if (row.row.op && !row.operators.empty() && row.row.rawName != "PREPROCESS")
+      EXPECT_EQ(mobilenet().op(0, row.operators[0]).op.str(), row.row.rawName);
+  expectExact(shifted);
+  // Tags may say nothing: then there is an index too many.
+  Join counted =
+      mobilenet().join(events(mobilenet(), "0,,500\n", false) + std::to_string(operators + 1) + ",SOFTMAX,1\n");
+  EXPECT_EQ(count(counted, Match::Exact), 0);
+  EXPECT_TRUE(isTold(counted, "that no operator of the model has"));
+
+  // By name and index, but another kind: by the name alone.
+  Profile profile;
+  profile.tool = "some";
+  const origin::OperatorRow &op = mobilenet().op(0, 0);
+  for (const char *kind : {"CONV_2D", "ADD", "Fused"}) {
+    ProfileRow &row = profile.rows.emplace_back();
+    row.rawName = kind;
+    row.value = 1;
+    row.op = 0;
+    row.kind = kind;
+    row.tensor = op.outputs[0];
+  }
+  Join named = llvm::cantFail(mobilenet().join(profile));
+  EXPECT_EQ(named.rows[0].match, Match::Exact);
+  EXPECT_EQ(named.rows[1].match, Match::Tensor);
+  EXPECT_EQ(named.rows[2].match, Match::Exact);
+}
+
 TEST(Join, DelegatesPartitionIsWalkedBackward) {
   Join join = mobilenet().join(sampleProfile("delegate.csv"));
   ASSERT_EQ(join.rows.size(), 9u);

@@ -32,16 +32,38 @@ std::string plain(StringRef name) {
   return text;
 }
 
-/// Is `kind`, a profiler's own word, surely that of another operator? Words that nobody knows say nothing.
-bool contradicts(StringRef kind, const OperatorRow &op) {
+/// Versions of an operator, and the two ways to run a recurrent one, go by one name in profiles.
+StringRef family(StringRef name) {
+  name.consume_front("unidirectionalsequence") || name.consume_front("bidirectionalsequence");
+  return name.size() > 2 && llvm::isDigit(name.back()) && name[name.size() - 2] == 'v' ? name.drop_back(2) : name;
+}
+
+/// What a row calls the type of the operator; tables of names may have an operator's as it is in the schema.
+StringRef kindOf(const ProfileRow &row) {
+  static const llvm::StringSet<> names = [] {
+    llvm::StringSet<> names;
+    for (const OperatorInfo &info : allOperators())
+      names.insert(info.name);
+    return names;
+  }();
+  return !row.kind.empty() || !names.contains(row.rawName) ? StringRef(row.kind) : StringRef(row.rawName);
+}
+
+/// Is it the name of an operator, and no profiler's own word?
+bool isOperatorName(StringRef plainName) {
   static const llvm::StringSet<> known = [] {
     llvm::StringSet<> names;
     for (const OperatorInfo &info : allOperators())
       names.insert(plain(info.name));
     return names;
   }();
-  std::string said = plain(kind), is = plain(op.op.str());
-  return known.contains(said) && !StringRef(is).contains(said) && !StringRef(said).contains(is);
+  return known.contains(plainName);
+}
+
+/// Is the row surely about another operator? Words that nobody knows say nothing.
+bool contradicts(const ProfileRow &row, const OperatorRow &op) {
+  std::string said = plain(kindOf(row)), is = plain(op.op.str());
+  return isOperatorName(said) && family(said) != family(is);
 }
 
 class Matcher {
@@ -67,9 +89,14 @@ public:
     for (JoinedRow &row : rows)
       if (row.row.isSummed() || row.row.offset)
         matchAlone(row);
+    // Where some indices are those of other operators, or of none, the others fit by chance as well as for a reason.
+    if (contradicted + beyond + elsewhere)
+      for (JoinedRow *row : byIndex)
+        row->match = Match::Approx;
     coverPartitions();
   }
-  size_t contradicted = 0, ambiguous = 0, elsewhere = 0;
+  size_t contradicted = 0, beyond = 0, ambiguous = 0, elsewhere = 0;
+  bool doubtsIndices() const { return contradicted + beyond + elsewhere != 0 && !byIndex.empty(); }
 
 private:
   const Target &target;
@@ -81,6 +108,7 @@ private:
   std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
   std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
   std::set<Place> claimed;                                            ///< by rows that name them
+  std::vector<JoinedRow *> byIndex;                                   ///< rows that only their index places
 
   static void note(std::vector<Place> &places, Place place) {
     if (places.empty() || places.back() != place)
@@ -110,15 +138,22 @@ private:
       bool named = !says.outputs.empty() || !says.tensor.empty();
       if (op && (says.outputs.empty() || says.outputs == joinNames(op->outputs)) &&
           (says.tensor.empty() || llvm::is_contained(op->outputs, says.tensor))) {
-        if (named || !contradicts(says.kind, *op))
-          return set(row, Match::Exact, {subgraph, *says.op});
-        ++contradicted;
-        return;
+        bool other = contradicts(says, *op);
+        if (named) // names alone, where the kind speaks against them
+          return set(row, other ? Match::Tensor : Match::Exact, {subgraph, *says.op});
+        if (other) {
+          ++contradicted;
+          return;
+        }
+        byIndex.push_back(&row);
+        return set(row, Match::Exact, {subgraph, *says.op});
       }
       if (!op && !says.outputs.empty())
         return notePartition(row, subgraph);
-      if (!named)
+      if (!named) { // what runtimes insert for themselves is behind those of the model
+        beyond += says.kind.empty() || isOperatorName(plain(says.kind));
         return;
+      }
       matchName(row);
       elsewhere += row.match != Match::None;
       return;
@@ -139,6 +174,10 @@ private:
     if (row.row.backend.empty())
       row.row.backend = kernel->name;
     Match match = kernel->guessed ? Match::Approx : kernel->operators.size() == 1 ? Match::Exact : Match::Partition;
+    if (match == Match::Exact)
+      if (const OperatorRow *op = target.findOperator(kernel->subgraph, kernel->operators.front());
+          op && contradicts(row.row, *op))
+        match = Match::Approx;
     set(row, match, kernel->subgraph, kernel->operators);
   }
 
@@ -381,6 +420,11 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   if (matched && matched < summed - matched)
     note(summed - matched, "are about no operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
+  note(matcher.beyond, "have an index that no operator of the model has, and are not joined");
+  if (matcher.doubtsIndices())
+    join.notes.push_back("the indices are not those of this model's operators throughout, so rows that only their "
+                         "index places are approx, "
+                         "and none is exact: are they numbers of events?");
   note(matcher.ambiguous, "have a name that several operators have, and are not joined");
   note(matcher.elsewhere,
        "are joined by name, for their index is that of another operator: was another build measured?");

@@ -249,6 +249,9 @@ llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profi
       if (!found)
         return found.takeError();
       head = std::move(*found);
+      // Events of TensorFlow Lite Micro's profiler, one an operator.
+      if (options.columns.empty() && *cells == std::vector<std::string>{"Event", "Tag", "Ticks"})
+        head = {Column{Role::Index, ""}, Column{Role::Name, ""}, Column{Role::Cycles, ""}};
       if (llvm::Error error = columns->checkUsed(*cells))
         return error;
       if (llvm::none_of(head, [](const auto &column) { return column.has_value(); }))
