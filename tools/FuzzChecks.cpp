@@ -156,6 +156,9 @@ public:
       if (again)
         return result == first ? "" : "is another model the second time";
       first = result;
+      if (native && nativeTakes && scheme.dialect == quantize::Dialect::Tflite)
+        if (std::string refused = native->refusal(result, seed); !refused.empty() && mayRefuse(refused).empty())
+          return "the native runtime runs the source and refuses the result: " + refused;
       if (std::string finding = thereAndBack(*before, *after, {}, store); !finding.empty())
         return finding;
     }
@@ -167,7 +170,8 @@ private:
   uint32_t seed;
   std::string directory;
   const FuzzNative *native;
-  bool isOdd = false;  ///< NaN or infinity was computed on the way
+  bool isOdd = false;       ///< NaN or infinity was computed on the way
+  bool nativeTakes = false; ///< the native runtime runs the source
 
   std::string numbers(Imported &before, Imported &after, const Pipeline &, PayloadStore &) {
     Run was = runOn(eval::Engine::Reference, *before.model, seed), is = runOn(eval::Engine::Reference, *after.model, seed);
@@ -198,11 +202,14 @@ private:
     if (!native)
       return "";
     std::optional<std::string> refused, refusedAfter;
-    std::string finding = native->compareGraph(before, was, text, seed, refused, outcome);
+    std::string finding = native->compareGraph(before, was, text, seed, NativeStage::Source, refused, outcome);
     if (!finding.empty())
       return finding + " before the passes";
-    finding = native->compareGraph(after, is, textOf(after), seed, refusedAfter, outcome);
-    if (finding.empty() && refused == "" && !refusedAfter.value_or("").empty() && mayRefuse(*refusedAfter).empty())
+    nativeTakes = refused == "";
+    if (!nativeTakes)
+      return "";
+    finding = native->compareGraph(after, is, textOf(after), seed, NativeStage::Result, refusedAfter, outcome);
+    if (finding.empty() && !refusedAfter.value_or("").empty() && mayRefuse(*refusedAfter).empty())
       finding = "the native runtime refuses: " + *refusedAfter;
     return finding.empty() ? "" : finding + " after the passes";
   }

@@ -17,8 +17,8 @@ struct FuzzOutcome {
 
 /// Optimised by -O1 and by passes that the seed chooses: the verifier, numbers and relations before and after, the fast
 /// engine, the laws of origins from the files, text and file there and back, the same bytes twice, nothing left to do
-/// the second time, and a pipeline that is divided by a file. `native`: where there is one, it computes the same, too, and
-/// takes the result where it took the source. `directory`: for those files.
+/// the second time, and a pipeline that is divided by a file. `native`: where there is one, it computes the same, too,
+/// and takes the result, a quantised one as well, where it took the source. `directory`: for those files.
 FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native);
 
 /// Both engines compile and run the same and get the same numbers, and circle-check's limits of our own interpreter say

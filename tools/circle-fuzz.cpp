@@ -55,6 +55,7 @@ cl::extrahelp examples("\nExamples:\n"
 struct Shared {
   uint64_t at;
   uint64_t ran, compared;
+  volatile NativeStage stage; ///< what the native runtime is given
   char finding[2000];
 };
 
@@ -81,7 +82,9 @@ FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::
 /// Checks models in a child process, which ends at a finding or a crash; the next one goes on behind it.
 class Fuzz {
 public:
-  Fuzz(Kind kind, const NativeRuntime *runtime) : kind(kind), runtime(runtime) {
+  /// `models`: the text of a model by its number; empty: there is none.
+  Fuzz(Kind kind, const NativeRuntime *runtime, std::function<std::string(uint64_t)> models)
+      : kind(kind), runtime(runtime), models(std::move(models)) {
     void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
   }
@@ -90,41 +93,47 @@ public:
       ::munmap(shared, sizeof(Shared));
   }
   unsigned findings = 0;
+  std::string last;                          ///< finding
   uint64_t ran = 0, compared = 0, ended = 0; ///< models: that run, in the native runtime as well, that end it
 
   llvm::Error run(uint64_t first, unsigned count, llvm::StringRef directory) {
     if (!shared)
       return makeError("there is no memory to share with a child process");
     uint64_t end = first + count;
-    bool alone = false; // without the native runtime, which may have spoilt the process before
+    // Where the process ends, the native runtime may have spoilt it before, so that a model is tried again by itself.
+    // Where that ends, too, as it computes what was made of a model that it ran, it is a finding; else it trusts
+    // models, and is not ours.
+    enum { Many, Again, Without } how = Many;
     for (uint64_t next = first; next < end;) {
-      *shared = {next, 0, 0, {}};
+      *shared = {next, 0, 0, NativeStage::Idle, {}};
       llvm::outs().flush();
       pid_t child = ::fork();
       if (child < 0)
         return makeError("no child process can be started");
       if (child == 0)
-        inChild(next, alone ? next + 1 : end, directory, alone ? nullptr : runtime);
+        inChild(next, how != Many ? next + 1 : end, directory, how == Without ? nullptr : runtime);
       int status = 0;
       while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
       ran += shared->ran;
       compared += shared->compared;
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->at == (alone ? next + 1 : end)) {
-        ended += alone;
-        alone = false;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->at == (how != Many ? next + 1 : end)) {
+        ended += how == Without;
+        how = Many;
         next = shared->at;
         continue;
       }
-      if (runtime && !alone && !shared->finding[0]) { // it trusts models, and is not ours
-        alone = true;
-        next = shared->at;
-        continue;
-      }
-      alone = false;
       std::string finding = shared->finding;
+      bool onResult = how == Again && shared->stage == NativeStage::Result;
+      if (runtime && how != Without && finding.empty() && !onResult) {
+        how = how == Many ? Again : Without;
+        next = shared->at;
+        continue;
+      }
+      how = Many;
       if (finding.empty())
-        finding = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "takes too long"
+        finding = onResult ? "the native runtime runs the source, and ends itself on the result"
+                  : WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "takes too long"
                   : WIFSIGNALED(status) ? "ends with signal " + std::to_string(WTERMSIG(status))
                                         : "ends the process";
       if (llvm::Error error = tell(shared->at, finding))
@@ -137,6 +146,7 @@ public:
 private:
   Kind kind;
   const NativeRuntime *runtime;
+  std::function<std::string(uint64_t)> models;
   Shared *shared;
 
   [[noreturn]] void inChild(uint64_t next, uint64_t end, llvm::StringRef directory, const NativeRuntime *runtime) {
@@ -144,14 +154,14 @@ private:
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read what it finds
     std::optional<FuzzNative> native;
     if (runtime) {
-      native.emplace(*runtime, directory);
+      native.emplace(*runtime, directory, &shared->stage);
       if (!::freopen("/dev/null", "w", stderr)) // it says there which kernels it takes
         ::_exit(1);
     }
     for (; next < end; shared->at = ++next) {
       const bool isGraph = kind != Kind::Operator;
       ::alarm(runtime && !isGraph ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
-      std::string text = modelOf(kind, next);
+      std::string text = models(next);
       if (text.empty())
         continue;
       FuzzOutcome outcome = checkOne(isGraph, text, next, directory, native ? &*native : nullptr);
@@ -167,13 +177,16 @@ private:
 
   llvm::Error tell(uint64_t number, const std::string &finding) {
     ++findings;
+    last = finding;
+    if (!check.empty())
+      return llvm::Error::success();
     std::string name = kindNames[int(kind)] + ("-" + std::to_string(number));
     llvm::outs() << name << ": " << printable(finding, 600) << '\n';
     if (keep.empty())
       return llvm::Error::success();
     if (llvm::Error error = makeFolder(keep))
       return error;
-    return writeFile(keep + "/" + name + ".origo", modelOf(kind, number));
+    return writeFile(keep + "/" + name + ".origo", models(number));
   }
 };
 
@@ -192,13 +205,12 @@ int run() {
     auto text = readInput(check);
     if (!text)
       return fail(printable(check) + ": cannot be opened: " + text.getError().message());
-    std::optional<FuzzNative> beside;
-    if (runtime)
-      beside.emplace(*runtime, scratch.path);
-    FuzzOutcome outcome =
-        checkOne(operators == 0, (*text)->getBuffer(), seed, scratch.path, beside ? &*beside : nullptr);
-    llvm::outs() << (outcome.finding.empty() ? "no finding" : printable(outcome.finding, 2000)) << '\n';
-    return outcome.finding.empty() ? 0 : 2;
+    Fuzz fuzz(operators ? Kind::Operator : Kind::Graph, runtime ? &*runtime : nullptr,
+              [&](uint64_t) { return (*text)->getBuffer().str(); });
+    if (llvm::Error error = fuzz.run(seed, 1, scratch.path))
+      return fail(std::move(error));
+    llvm::outs() << (fuzz.findings ? printable(fuzz.last, 2000) : "no finding") << '\n';
+    return fuzz.findings ? 2 : 0;
   }
   if (!graphs && !parts && !operators)
     return fail("how many? Say --graphs=N, --parts=N or --operators=N; --help shows examples");
@@ -208,7 +220,7 @@ int run() {
   for (auto [kind, count] : {std::pair(Kind::Graph, +graphs), {Kind::Part, +parts}, {Kind::Operator, +operators}}) {
     if (!count)
       continue;
-    Fuzz fuzz(kind, runtime ? &*runtime : nullptr);
+    Fuzz fuzz(kind, runtime ? &*runtime : nullptr, [kind = kind](uint64_t number) { return modelOf(kind, number); });
     if (llvm::Error error = fuzz.run(seed, count, scratch.path))
       return fail(std::move(error));
     llvm::outs() << kindNames[int(kind)] << "s: " << count << ", of which " << fuzz.ran << " run; ";
