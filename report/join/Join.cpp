@@ -89,14 +89,15 @@ public:
     for (JoinedRow &row : rows)
       if (row.row.isSummed() || row.row.offset)
         matchAlone(row);
-    // Where some indices are those of other operators, or of none, the others fit by chance as well as for a reason.
-    if (contradicted + beyond + elsewhere)
+    // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason.
+    if (doubtsIndices())
       for (JoinedRow *row : byIndex)
         row->match = Match::Approx;
     coverPartitions();
   }
   size_t contradicted = 0, beyond = 0, ambiguous = 0, elsewhere = 0;
-  bool doubtsIndices() const { return contradicted + beyond + elsewhere != 0 && !byIndex.empty(); }
+  /// One row that is of another operator may be a fault of its own.
+  bool doubtsIndices() const { return (contradicted > 1 || beyond + elsewhere != 0) && !byIndex.empty(); }
 
 private:
   const Target &target;
