@@ -37,7 +37,7 @@ llvm::Expected<Assignment> cheapestWithin(const LevelCosts &costs, double bound,
 llvm::Expected<Assignment> bestWithin(const LevelCosts &costs, double budget, MeasureLevels measure);
 
 /// Costs from a file in JSON: {"layers": [{"name", "uint8" or "int8", "int16", "float32"}, …]}, a number for each level
-/// that the layer can have. Names are those of first results. Who is not in it costs nothing. An error: nobody is.
+/// that the layer can have. Names are those of first results. Who is not in it costs nothing.
 llvm::Expected<LevelCosts> readCosts(llvm::StringRef json, const Subgraph &graph, bool isUnsigned = true);
 /// The same the other way.
 std::string costsText(const LevelCosts &costs, const Subgraph &graph, llvm::StringRef unit, bool isUnsigned = true);

@@ -127,8 +127,7 @@ private:
   std::optional<eval::Session> reference;
   Scheme scheme;
   unsigned tried = 0;
-  std::map<Levels, double> measured; ///< of what is written
-  bool wideHasNoKernels = false;     ///< where weights have 16 bits
+  std::map<std::pair<Levels, bool>, double> measured; ///< of what is written
   std::string errors; ///< lines of errors.mpq.txt
 
   const Subgraph &graph() const { return *original.model->subgraphs.front(); }
@@ -142,7 +141,7 @@ private:
   std::string nameOf(const Operator &op) const { return op.result() ? op.result()->name.str() : ""; }
   llvm::Error quantize(Imported &imported, const Levels &levels, bool floatEnds);
   llvm::Expected<double> insideErrorOf(const Levels &levels);
-  llvm::Expected<double> writtenErrorOf(const Levels &levels);
+  llvm::Expected<double> writtenErrorOf(const Levels &levels, bool runs);
   llvm::Expected<double> runWritten(Model &model);
   llvm::Expected<double> kept(const Levels &levels, llvm::Expected<double> error);
   llvm::Expected<eval::Session> fake(Imported &faked, const Levels &levels);
@@ -276,9 +275,10 @@ llvm::Expected<double> Solver::insideErrorOf(const Levels &levels) {
   return kept(levels, distance(*session));
 }
 
-/// What the model is off that is written for these levels, ends and all.
-llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels) {
-  if (auto known = measured.find(levels); known != measured.end())
+/// What the model is off that is written for these levels, ends and all. `runs`: by running it, where there are kernels for
+/// all of it; else by its insides in floats, between its ends.
+llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels, bool runs) {
+  if (auto known = measured.find({levels, runs}); known != measured.end())
     return known->second;
   phase("executing");
   auto written = load(input, {}, store);
@@ -286,16 +286,9 @@ llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels) {
     return written.takeError();
   if (llvm::Error failed = quantize(*written, levels, false))
     return failed;
-  bool wide = isUnsigned() && llvm::is_contained(levels, Level::Int16);
-  auto error = [&]() -> llvm::Expected<double> {
-    if (wide && wideHasNoKernels)
-      return makeError("weights of 16 bits have no kernel");
-    return runWritten(*written->model);
-  }();
-  if (!error) {
-    // There is no kernel for some of it: its insides in floats, between its ends.
+  llvm::Expected<double> error = runs ? runWritten(*written->model) : llvm::Expected<double>(NAN);
+  if (!error || !runs) {
     llvm::consumeError(error.takeError());
-    wideHasNoKernels |= wide;
     Imported faked;
     auto inside = fake(faked, levels);
     if (!inside)
@@ -304,7 +297,7 @@ llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels) {
   }
   auto noted = kept(levels, std::move(error));
   if (noted)
-    measured[levels] = *noted;
+    measured[{levels, runs}] = *noted;
   return noted;
 }
 
@@ -424,6 +417,8 @@ llvm::Expected<LevelCosts> Solver::levelCosts() const {
     if (!read)
       return inFile(costFile, read.takeError());
     costs = std::move(*read);
+    if (llvm::none_of(costs, [](const auto &cost) { return cost != LevelCosts::value_type{0, 0, 0}; }))
+      return inFile(costFile, makeError("gives no layer a cost, so that every choice would be free"));
   } else {
     for (const Operator &op : graph().operators) {
       uint64_t weights = 0, biases = 0, results = 0;
@@ -448,11 +443,12 @@ llvm::Expected<bool> Solver::solveBudget() {
   auto costs = levelCosts();
   if (!costs)
     return costs.takeError();
-  auto measure = [&](const Levels &levels) { return writtenErrorOf(levels); };
+  // Few kernels of uint8 are fast, and none has weights of 16 bits, so that only what is found is run.
+  auto measure = [&](const Levels &levels) { return writtenErrorOf(levels, !isUnsigned()); };
   bool bytes = mostBytes.getNumOccurrences();
-  double budget = bytes ? mostBytes : mostTime;
+  double budget = bytes ? mostBytes : mostTime, most = bound;
   auto search = [&] {
-    return bound.getNumOccurrences() ? cheapestWithin(*costs, bound, measure) : bestWithin(*costs, budget, measure);
+    return bound.getNumOccurrences() ? cheapestWithin(*costs, most, measure) : bestWithin(*costs, budget, measure);
   };
   auto found = search();
   // Where the quantiser leaves floats, what is written takes more than its levels cost: as much less is looked for
@@ -470,6 +466,19 @@ llvm::Expected<bool> Solver::solveBudget() {
     found->suffices &= over <= 0;
     if (found->suffices || cheapest || i == mostSearches)
       break;
+    found = search();
+  }
+  for (unsigned i = 0; found && found->suffices && isUnsigned(); ++i) {
+    auto error = writtenErrorOf(found->levels, true);
+    if (!error)
+      return error.takeError();
+    found->error = *error;
+    if (!bound.getNumOccurrences() || *error <= bound)
+      break;
+    found->suffices = false;
+    if (i == mostSearches)
+      break;
+    most *= 0.9 * bound / *error;
     found = search();
   }
   if (!found)
@@ -733,7 +742,7 @@ llvm::Expected<bool> Solver::run() {
       llvm::outs() << "  " << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
   if (llvm::Error error = keep("FINAL", levelsOf(found->wide), found->error))
     return error;
-  auto written = writtenErrorOf(levelsOf(found->wide));
+  auto written = writtenErrorOf(levelsOf(found->wide), true);
   if (!written)
     return inFile(input, written.takeError());
   phase(nullptr);
