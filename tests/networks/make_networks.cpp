@@ -23,6 +23,8 @@
 #include "tests/Samples.h"
 #include "tools/RandomOperator.h"
 
+#include "llvm/Support/Regex.h"
+
 using namespace origo;
 using namespace origo::test;
 using llvm::StringRef;
@@ -213,7 +215,8 @@ void writeOperators(const std::string &folder) {
   }
 }
 
-/// Some are what no converter writes, so that a rule declines.
+/// But for those that contradict the rules of their operators, or have numbers that are none, so that a rewrite
+/// declines.
 void writePatterns(const std::string &folder) {
   for (const std::string &file : goldenFiles()) {
     auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
@@ -226,8 +229,8 @@ void writePatterns(const std::string &folder) {
         llvm::consumeError(model.takeError());
         continue;
       }
-      bool isGood = isLawful(**model, true);
-      writeEither(**model, folder + "/" + file + (isGood ? "_" : "_Neg_") + name, number % 2);
+      if (isLawful(**model, true) && !llvm::Regex("[[ ,-](inf|nan)[],]").match(item.input))
+        writeEither(**model, folder + "/" + file + "_" + name, number % 2);
     }
   }
 }
