@@ -2,7 +2,7 @@
 
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
-#include "ir/rewrite/Graph.h"
+#include "ir/Activation.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -196,7 +196,7 @@ double leastResultScale(const Operator &op, const StoragePlan::Decision &decisio
 
 /// Do bounds of an activation lie so many steps from zero that they are no integer of 32 bits?
 static bool boundsOverflow(const Operator &op, float scale) {
-  auto activation = rewrite::activationOf(op);
+  auto activation = activationOf(op);
   if (op.code == Op::RELU6)
     activation = circle::ActivationFunctionType::RELU6;
   if (op.code == Op::RELU_N1_TO_1 || op.code == Op::RELU_0_TO_1)

@@ -2,8 +2,8 @@
 
 #include "eval/Dense.h"
 #include "eval/Kernels.h"
+#include "ir/Activation.h"
 #include "ir/DetachedOperator.h"
-#include "ir/rewrite/Graph.h"
 #include "ir/shapes/Inference.h"
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
@@ -401,7 +401,7 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
                    [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
   correct(op, *weights, choice, decision);
-  if (isByBlock(op, choice) && rewrite::activationOf(op) != rewrite::Activation::NONE)
+  if (isByBlock(op, choice) && activationOf(op) != circle::ActivationFunctionType::NONE)
     decision.results.assign(1, storages.keep({TensorType::FLOAT32, nullptr})); // some runtimes leave out what is fused
   if (choice.mode == Scheme::Mode::Weights)
     return unsupported(op, decision);

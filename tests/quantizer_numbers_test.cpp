@@ -377,7 +377,7 @@ TEST(QuantizerNumbers, NothingIsFusedBesideBlocks) {
     EXPECT_TRUE(net->left.empty());
     const Operator *dense = net->find(BuiltinOperator::FULLY_CONNECTED), *behind = net->find(code);
     ASSERT_TRUE(dense && behind);
-    EXPECT_EQ(rewrite::activationOf(*dense), circle::ActivationFunctionType::NONE);
+    EXPECT_EQ(activationOf(*dense), circle::ActivationFunctionType::NONE);
     EXPECT_EQ(behind->operand(0), dense->result());
     EXPECT_EQ(behind->result()->name.text(), "y");
     EXPECT_EQ(dense->operand(1)->type, INT4);

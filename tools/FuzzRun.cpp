@@ -38,7 +38,7 @@ void refuse(Run &run, llvm::Error error) {
 
 /// A function that comes to its bound in one engine may be a little before it in the other.
 void leaveBound(const Operator &op, eval::Tensor &tensor, double part, uint64_t seed) {
-  bool isBounded = rewrite::activationOf(op) == rewrite::Activation::TANH || op.code == BuiltinOperator::TANH ||
+  bool isBounded = activationOf(op) == rewrite::Activation::TANH || op.code == BuiltinOperator::TANH ||
                    op.code == BuiltinOperator::LOGISTIC || op.code == BuiltinOperator::ELU;
   if (isBounded && tensor.type == TensorType::FLOAT32)
     for (float &number : tensor.as<float>())

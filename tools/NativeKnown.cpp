@@ -39,7 +39,7 @@ struct Known {
 
 const Known numbers[] = {
     {[](const Operator &op) {
-       return llvm::is_contained({Activation::TANH, Activation::SIGN_BIT}, rewrite::activationOf(op));
+       return llvm::is_contained({Activation::TANH, Activation::SIGN_BIT}, activationOf(op));
      },
      "TANH and SIGN_BIT are in the schema, but no kernel fuses them: it computes as if there were none"},
     {[](const Operator &op) {

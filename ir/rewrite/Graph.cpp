@@ -4,9 +4,11 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <cmath>
+
 namespace origo::rewrite {
 
-/// Lowest and highest multiple of the scale that a tensor of these integers can be.
+/// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a float.
 static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) {
   const Quantization *q = value.quantization;
   auto bits = bitsPerElement(value.type);
@@ -16,7 +18,8 @@ static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) 
     return std::nullopt;
   int64_t low = isUnsigned ? 0 : -(int64_t{1} << (*bits - 1)), high = low + (int64_t{1} << *bits) - 1;
   int64_t zero = q->zeroPoint[0];
-  if (zero < low || zero > high)
+  float scale = q->scale[0];
+  if (zero < low || zero > high || !std::isnormal(scale) || scale < 0 || !std::isfinite(scale * 65536))
     return std::nullopt;
   return std::pair(low - zero, high - zero);
 }
@@ -87,14 +90,6 @@ double Node::realOption(llvm::StringRef name) const {
   if (!field)
     llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
   return op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
-}
-
-Activation activationOf(const Operator &op) {
-  const OperatorInfo *row = op.info();
-  if (!row || !row->has(Trait::FusedActivation) || !op.options.table || !row->optionsType())
-    return Activation::NONE;
-  const wire::Field *field = row->optionsType()->find("fused_activation_function");
-  return field ? static_cast<Activation>(wire::integer(*op.options.table, *field)) : Activation::NONE;
 }
 
 bool Integers::isPermutation(size_t rank) const {

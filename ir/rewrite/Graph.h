@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/Activation.h"
 #include "ir/StoragePlan.h"
 
 /// The graph as rules see it: to be read only, and only where a pattern has matched. There is no way from a tensor to
@@ -61,9 +62,6 @@ private:
   Value *value = nullptr;
   const Value &described() const;
 };
-
-/// What is fused into an operator; NONE where its options have no such field.
-Activation activationOf(const Operator &op);
 
 /// An operator that a pattern has matched.
 class Node {

@@ -130,7 +130,7 @@ bool Matcher::matchesOperation(const Expr &pattern, Operator &op, Value *value, 
     return miss([&] { return namesOf(node) + ", found " + op.opName(); });
   if (node.users == Expr::Users::One && !value->hasOneUse())
     return miss([] { return "one use"; });
-  if (!node.mayActivate && rewrite::activationOf(op) != Activation::NONE)
+  if (!node.mayActivate && activationOf(op) != Activation::NONE)
     return miss([] { return "no fused activation"; });
   for (const Expr::Option &option : node.options)
     if (Node(&op).option(option.name) != option.value)
@@ -251,7 +251,7 @@ bool Matcher::matchesFactors(Op code, llvm::ArrayRef<const Expr *> factors, Valu
     return matches(*factors.front(), value, next);
   Operator *op = value ? value->producer() : nullptr;
   if (++steps > budget || !op || op->code != code || op->numOperands() != 2 ||
-      rewrite::activationOf(*op) != Activation::NONE)
+      activationOf(*op) != Activation::NONE)
     return miss([&] { return operatorInfo(code)->name.str(); });
   bool fresh = !llvm::is_contained(match.consumed, op);
   if (fresh)
