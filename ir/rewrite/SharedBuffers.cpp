@@ -16,40 +16,35 @@ static std::optional<uint32_t> sourceOf(const Model &model, const Value &value) 
 }
 
 SharedBuffers::SharedBuffers(const Model &model) {
-  struct Users {
-    llvm::SmallVector<uint32_t, 1> tensors;
-    size_t uses = 0;
-  };
-  llvm::DenseMap<const Buffer *, Users> users;
+  llvm::DenseMap<const Buffer *, llvm::SmallVector<uint32_t, 1>> users;
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       if (hasOwnBytes(*value))
-        if (std::optional<uint32_t> source = sourceOf(model, *value)) {
-          Users &own = users[value->buffer];
-          own.tensors.push_back(*source);
-          own.uses += value->useCount();
-        }
+        if (std::optional<uint32_t> source = sourceOf(model, *value))
+          users[value->buffer].push_back(*source);
   unsigned group = 0;
   for (const Buffer *buffer : model.buffers)
-    if (auto known = users.find(buffer); known != users.end() && known->second.uses > 1) {
-      for (uint32_t tensor : known->second.tensors)
+    if (auto known = users.find(buffer); known != users.end()) {
+      for (uint32_t tensor : known->second)
         groups.try_emplace(tensor, group);
       ++group;
     }
 }
 
 llvm::Error SharedBuffers::restore(Model &model) const {
-  if (groups.empty())
-    return llvm::Error::success();
-  std::map<std::tuple<unsigned, uint64_t, uint64_t>, llvm::SmallVector<Buffer *, 1>> firsts;
+  std::vector<llvm::SmallVector<Value *, 1>> members(groups.size());
   for (auto &graph : model.subgraphs)
-    for (Value *value : graph->values) {
-      auto source = hasOwnBytes(*value) ? sourceOf(model, *value) : std::nullopt;
-      auto group = source ? groups.find(*source) : groups.end();
-      if (group == groups.end())
-        continue;
+    for (Value *value : graph->values)
+      if (auto source = hasOwnBytes(*value) ? sourceOf(model, *value) : std::nullopt)
+        if (auto group = groups.find(*source); group != groups.end())
+          members[group->second].push_back(value);
+  for (llvm::ArrayRef<Value *> values : members) {
+    if (llvm::all_of(values, [&](const Value *value) { return value->buffer == values.front()->buffer; }))
+      continue; // nothing is read to learn that
+    std::map<std::pair<uint64_t, uint64_t>, llvm::SmallVector<Buffer *, 1>> firsts;
+    for (Value *value : values) {
       Buffer &own = *value->buffer;
-      llvm::SmallVector<Buffer *, 1> &alike = firsts[{group->second, own.payload.size(), own.payload.hash()}];
+      llvm::SmallVector<Buffer *, 1> &alike = firsts[{own.payload.size(), own.payload.hash()}];
       Buffer *same = nullptr;
       for (Buffer *other : alike) {
         if (other == &own) {
@@ -75,6 +70,7 @@ llvm::Error SharedBuffers::restore(Model &model) const {
       same->computed = false; // it does not go with one of its values
       value->buffer = same;
     }
+  }
   return llvm::Error::success();
 }
 

@@ -4,8 +4,8 @@
 
 namespace origo::rewrite {
 
-/// A buffer that is used several times when a run begins, as the weights of several signatures are: where the run makes
-/// the same bytes of it for each use, they have one buffer again.
+/// What a run makes of a source tensor for each of its uses, and of tensors that share a buffer when it begins, as the
+/// weights of several signatures do: where the bytes are the same, they have one buffer.
 class SharedBuffers {
 public:
   explicit SharedBuffers(const Model &model);
@@ -13,7 +13,7 @@ public:
   llvm::Error restore(Model &model) const;
 
 private:
-  llvm::DenseMap<uint32_t, unsigned> groups; ///< by source tensor: which buffer its constant shared
+  llvm::DenseMap<uint64_t, unsigned> groups; ///< by source tensor: which buffer its constant shares
 };
 
 } // namespace origo::rewrite
