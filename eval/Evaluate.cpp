@@ -248,6 +248,21 @@ const char *refusal(const Operator &op) {
   }
 }
 
+/// Files that state no rank have scalars like tensors of unknown rank; the operator's rule tells which it is.
+bool isScalar(const Operator &op, const Value &result) {
+  if (!result.shape.empty() || !result.shapeSignature().empty())
+    return false;
+  auto inferred = inferResults(op);
+  if (!inferred) {
+    llvm::consumeError(inferred.takeError());
+    return false;
+  }
+  for (auto [stated, known] : llvm::zip(op.results(), *inferred))
+    if (stated == &result)
+      return known.rankKnown && known.shape.empty();
+  return false;
+}
+
 } // namespace
 
 Result evaluate(const Operator &op, PayloadStore &store, const char *&why) {
@@ -256,7 +271,7 @@ Result evaluate(const Operator &op, PayloadStore &store, const char *&why) {
   if (op.results().empty() || !info)
     return none(why, "no kernel for the types");
   for (const Value *result : op.results())
-    if (!result || !result->isStatic())
+    if (!result || !(result->isStatic() || isScalar(op, *result)))
       return none(why, "the result's shape is not known before run time");
   const Value *x = op.operand(0), &result = *op.result();
   if (op.code == Op::RESHAPE || op.code == Op::SQUEEZE || op.code == Op::EXPAND_DIMS) {

@@ -47,7 +47,7 @@ Pipeline Pipeline::o1() {
 Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
   Pipeline pipeline;
   pipeline.plan = std::move(plan);
-  for (const char *pass : {"quantize", "cancel-quantization"})
+  for (const char *pass : {"quantize", "cancel-quantization", "remove-lossless-quantize"})
     pipeline.add(*findPass(pass));
   // Users that find a tensor in the same way share the bridge.
   pipeline.add(*findPass("common-subexpressions"),

@@ -74,13 +74,16 @@ inline std::string notExecuted(const Case &item) {
   return {};
 }
 
-inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::ArrayRef<eval::Port> inputs,
+                                                                       llvm::StringRef) {
   return quantize::seededRecords(inputs, 3);
 }
 
-/// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic or float16, from ranges that the model has, unsigned or fake,
-/// with `--gptq` and `--bias-correction`, or `--smooth` or `--absorb` alone, from what three seeded records show,
-/// `--onnx`: pairs of ONNX become operators, `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for passes.
+/// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic, blocks (of 32 weights in 4 bits) or float16, from
+/// ranges that the model has, unsigned or fake, with `--gptq` and `--bias-correction`, or `--smooth` or `--absorb`
+/// alone, from what three seeded records show,
+/// `--onnx`: pairs of ONNX become operators, `--passes=a,b`, `-O1`, or the flags of circle2circle that stand for
+/// passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   llvm::StringRef options = item.run;
   if (!options.consume_front("// RUN:"))
@@ -99,7 +102,7 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
       using enum quantize::Scheme::Mode;
       auto mode = llvm::StringSwitch<std::optional<quantize::Scheme::Mode>>(word)
                       .Cases("int8", "int8-ends", Full)
-                      .Case("dynamic", Weights)
+                      .Cases("dynamic", "blocks", Weights)
                       .Cases("weights", "weights4", WidenedWeights)
                       .Case("float16", Float16)
                       .Case("unsigned", Unsigned)
@@ -107,8 +110,10 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
                       .Default(std::nullopt);
       found = mode.has_value();
       scheme.common.mode = mode.value_or(Full);
-      if (word == "weights4")
+      if (word == "weights4" || word == "blocks")
         scheme.common.weights = TensorType::INT4;
+      if (word == "blocks")
+        scheme.common.blockSize = 32;
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
       pipeline = Pipeline::quantization(quantize::planBy(scheme));
@@ -169,11 +174,13 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
   return pipeline;
 }
 
-/// Other numbers are what was asked for, and nothing that a case could compare; of a plan, tests/quantization_test.cpp does.
+/// Other numbers are what was asked for, and nothing that a case could compare; of a plan, tests/quantization_test.cpp
+/// does.
 inline bool changesNumbers(const Pipeline &pipeline) {
   return pipeline.plan || pipeline.turnsInputs || pipeline.turnsOutputs ||
          llvm::any_of(pipeline.entries, [](const Pipeline::Entry &entry) {
-           return entry.pass->changesResults && !entry.pass->usesCodes; // those of the cases are as good as what they stand for
+           return entry.pass->changesResults &&
+                  !entry.pass->usesCodes; // those of the cases are as good as what they stand for
          });
 }
 

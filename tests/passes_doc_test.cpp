@@ -73,7 +73,7 @@ void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> 
 /// Cases that run a pass alone are the best examples; those with many show the work of others too.
 std::map<StringRef, Seen> lookAtAll() {
   std::map<StringRef, Seen> seen;
-  for (size_t passes : {1, 2, 3})
+  for (size_t passes : {1, 2, 3, 4})
     for (const std::string &name : goldenFiles()) {
       auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + name + ".txt");
       EXPECT_TRUE(bool(buffer)) << name;

@@ -17,8 +17,10 @@ static Rule decompose() {
             if (!m[x].isStatic() || !m[weights].isStatic() || m[weights].rank() != 2 || length < 1)
               return decline("the shapes are not known before run time");
             auto rows = static_cast<int32_t>(*m[x].elementCount() / length);
-            bool flat = m[x].rank() != 2 || m[x].lastDimension() != length; // to two dimensions, and back
-            bool bridged = m[linear].rank() != 2;
+            // BATCH_MATMUL takes the rows of several dimensions as they are, where the result keeps these dimensions.
+            bool keeps = m[x].lastDimension() == length && m[x].rank() == m[linear].rank() && m[x].rank() <= 5;
+            bool flat = !keeps && (m[x].rank() != 2 || m[x].lastDimension() != length); // to two dimensions, and back
+            bool bridged = !keeps && m[linear].rank() != 2;
             Expr input = flat ? reshape(x, list({rows, length})).synthetic(SyntheticReason::LayoutBridge) : Expr(x);
             Expr product = op(Op::BATCH_MATMUL, {input, weights}).with("adjoint_rhs", 1);
             bool shifts = m[bias] && !m.every(m[bias], [](double n) { return n == 0; });

@@ -38,6 +38,28 @@ static Rule scale(llvm::StringLiteral name, Expr x, Expr c, Expr scaled, Expr li
           }};
 }
 
+/// linear(move(x · c), W, b) → linear(move(x), W · c, b) for one number c, which is the same wherever elements are
+/// moved.
+static Rule scaleMoved() {
+  auto x = any(), c = constant();
+  auto scaled = (x * c).once();
+  auto moved = anyWith(Trait::DataMovement, {scaled}).once();
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {moved}).mayActivate();
+  return {"product-moved", "not a linear operator of what is moved of a constant multiple", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            if (m[c].elementCount() != 1 || !m[x].isFloat() || !m[x].hasShapeOf(m[scaled]))
+              return decline("the constant is not one number");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Expr filter = parts.filter * alongLast(m[c]);
+            if (!m.everyOf(filter, keepsProduct))
+              return decline("the constant, or a scaled weight, is not finite or not normal");
+            return m.replace(clone(linear).operand(0, clone(moved).operand(0, x)).filter(fold(filter)));
+          }};
+}
+
 /// linear(x + c, W, b) → linear(x, W, b + linear(c, W)), where nothing is padded.
 static Rule shift() {
   auto x = any(), c = constant();
@@ -77,13 +99,16 @@ Pass FuseFromInFront() {
   auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {scaled}).mayActivate();
   auto transposed = op(Op::TRANSPOSE_CONV, {any(), any(), scaled}).mayActivate();
   return {"fuse-from-in-front",
-          "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W))",
+          "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W)); also where "
+          "what "
+          "is multiplied by a number is moved",
           Phase::Fuse,
           true,
           {{"fuse_preactivation_batchnorm", {{Op::CONV_2D, Op::MUL}, {Op::DEPTHWISE_CONV_2D, Op::MUL}}},
            {"fuse_mul_to_fullyconnected_weights", {{Op::FULLY_CONNECTED, Op::MUL}}},
            {"fuse_add_to_fullyconnected_bias", {{Op::FULLY_CONNECTED, Op::ADD}}}},
-          {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), shift()}};
+          {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), scaleMoved(),
+           shift()}};
 }
 
 } // namespace origo

@@ -29,13 +29,116 @@ static Rule withNumber() {
           }};
 }
 
+/// The dimensions of `c`, which broadcasts to `to`, as they are for `from`, a tensor of the same elements; none where
+/// the reshape between the two does more than to add and remove dimensions of size 1.
+static std::optional<llvm::SmallVector<int32_t, 6>> carried(llvm::ArrayRef<int32_t> c, llvm::ArrayRef<int32_t> to,
+                                                            llvm::ArrayRef<int32_t> from) {
+  llvm::SmallVector<int32_t, 6> full(to.size() - c.size(), 1), sizes;
+  full.append(c.begin(), c.end());
+  size_t next = 0;
+  auto skipOnes = [&] {
+    while (next < to.size() && to[next] == 1)
+      ++next;
+  };
+  for (int32_t size : from) {
+    if (size == 1) {
+      sizes.push_back(1);
+      continue;
+    }
+    skipOnes();
+    if (next == to.size() || to[next] != size)
+      return std::nullopt;
+    sizes.push_back(full[next++]);
+  }
+  skipOnes();
+  if (next != to.size())
+    return std::nullopt;
+  return sizes;
+}
+
+/// f(reshape(x), c) → reshape(f(x, c reshaped likewise)) where only dimensions of size 1 come and go.
+static Rule withConstant() {
+  auto x = any(), c = constant();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto f = anyWith(Trait::Binary, {moved, c}).mayActivate() | anyWith(Trait::Binary, {c, moved}).mayActivate();
+  return {"constant", "the operands are not a constant and the result of a reshape with this use only", f,
+          [=](Match &m) {
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m[x].isStatic() || !m[moved].isStatic() || m[c].elementCount() == 1 || !m[c].isPerTensor() ||
+                m[c].rank() > m[moved].rank())
+              return decline("one number, quantised by channel, or the shapes are not known before run time");
+            auto sizes = carried(m[c].shape(), m[moved].shape(), m[x].shape());
+            if (!sizes)
+              return decline("more than dimensions of size 1 change");
+            // A second copy of a vector is nothing beside a movement, and its other users may be gone tomorrow.
+            bool vector = llvm::count_if(m[c].shape(), [](int32_t dim) { return dim != 1; }) <= 1;
+            if (!vector && !m[c].hasOneUse())
+              return decline("the constant has other users, for whom it would have to stay");
+            Expr inner =
+                cloneRoot().operand(m.positionOf(moved), x).operand(m.positionOf(c), fold(reshape(c, list(*sizes))));
+            return m.replace(clone(moved).operand(0, inner.as(m.root().result(), m[x])));
+          }};
+}
+
+/// The axes of a tensor of shape `from` that a reduction of `to`, a reshape of it, goes over; none where a group of
+/// dimensions that the reshape joins or divides is reduced in part.
+static std::optional<llvm::SmallVector<int32_t, 6>> axesBefore(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to,
+                                                               llvm::ArrayRef<int32_t> axes) {
+  llvm::SmallVector<int32_t, 6> before;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    size_t firstFrom = i, firstTo = j;
+    int64_t a = i < from.size() ? from[i++] : 1, b = j < to.size() ? to[j++] : 1;
+    while (a != b)
+      if (a < b && i < from.size())
+        a *= from[i++];
+      else if (b < a && j < to.size())
+        b *= to[j++];
+      else
+        return std::nullopt;
+    size_t gone = 0, kept = 0; // dimensions of size 1 are neither
+    for (size_t d = firstTo; d < j; ++d)
+      if (to[d] != 1)
+        ++(llvm::is_contained(axes, static_cast<int32_t>(d)) ? gone : kept);
+    if (gone && kept)
+      return std::nullopt;
+    for (size_t d = firstFrom; d < i && gone; ++d)
+      before.push_back(static_cast<int32_t>(d));
+  }
+  return before;
+}
+
+/// reduce(reshape(x), axes) → reshape(reduce(x, axes there)), of fewer elements.
+static Rule reduction() {
+  auto x = any(), axes = constant();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto reduced = anyWith(Trait::Reduction, {moved, axes});
+  return {"reduction", "what is reduced is not the result of a reshape with this use only", reduced, [=](Match &m) {
+            if (!m[x].isFloat()) // kernels of integers round by how many dimensions there are
+              return decline("not float");
+            std::optional<Integers> over = m.integers(m[axes]);
+            auto gone = over ? over->axesOf(m[moved].rank()) : std::nullopt;
+            if (!gone || !m[x].isStatic() || !m[moved].isStatic() || !m[reduced].isStatic())
+              return decline("the axes or the shapes are not known before run time");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            auto before = m[x].elementCount() == 0 ? std::nullopt : axesBefore(m[x].shape(), m[moved].shape(), *gone);
+            if (!before || before->empty())
+              return decline("a dimension that the reshape joins or divides is reduced in part");
+            Expr inner = clone(reduced).operand(0, x).operand(1, over->with(*before));
+            return m.replace(reshape(inner, shapeOf(m[reduced])));
+          }};
+}
+
 Pass ForwardReshapes() {
   return {"forward-reshapes",
-          "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), number) -> reshape(f(x, number))",
+          "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
+          "reduce(reshape(x)) -> reshape(reduce(x))",
           Phase::Layout,
           true,
           {{"forward_reshape_to_unaryop", {}}},
-          {forward(), withNumber()}};
+          {forward(), withNumber(), withConstant(), reduction()}};
 }
 
 } // namespace origo

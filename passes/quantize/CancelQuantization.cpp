@@ -6,28 +6,15 @@ static bool isInteger(Tensor x) {
   return x.type() == TensorType::INT8 || x.type() == TensorType::UINT8 || x.type() == TensorType::INT16;
 }
 
-/// quantize(dequantize(q)) → q or quantize(q)
+/// quantize(dequantize(q)) → quantize(q)
 static Rule bridges() {
   auto x = any();
   auto real = op(Op::DEQUANTIZE, {x});
   return {"bridges", "not stored as it was before", op(Op::QUANTIZE, {real}), [=](Match &m) {
               if (!isInteger(m[x]) || !isInteger(m.root().result()) || !m[x].isPerTensor())
                 return decline("not of integers with one scale");
-              if (m[x].isLike(m.root().result()))
-                return m.replace(x);
               return m.replace(op(Op::QUANTIZE, {x}).as(m.root().result()));
             }};
-}
-
-/// quantize(quantize(q)) → q where what is in between can hold all of q
-static Rule shifts() {
-  auto x = any();
-  auto between = op(Op::QUANTIZE, {x});
-  return {"shifts", "not stored as it was before", op(Op::QUANTIZE, {between}), [=](Match &m) {
-            if (!m[x].isLike(m.root().result()) || !m[between].holdsAllOf(m[x]))
-              return decline("is rounded in between");
-            return m.replace(x);
-          }};
 }
 
 /// dequantize(quantize(move(dequantize(q)))) → move(dequantize(q)), for what is only moved is rounded already
@@ -44,11 +31,11 @@ static Rule moved() {
 
 Pass CancelQuantization() {
   return {"cancel-quantization",
-          "quantize(dequantize(q)) = q, or quantize(q) where the scales differ; what is moved in between is not rounded again",
+          "quantize(dequantize(q)) -> quantize(q); what is moved in between is not rounded again",
           Phase::Quantize,
           false,
           {},
-          {bridges(), shifts(), moved()}};
+          {bridges(), moved()}};
 }
 
 } // namespace origo

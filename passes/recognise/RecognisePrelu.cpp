@@ -19,11 +19,25 @@ static Rule slope() {
           }};
 }
 
+/// relu(x) + c · (x − |x|) → prelu(x, 2c): the half and the slope are one constant already.
+static Rule halfSlope() {
+  auto x = any(), half = constant();
+  auto pattern = relu(x) + half * (x - op(Op::ABS, {x}));
+  auto doubled = half * 2;
+  return {"half-slope", "not relu(x) + c · (x − |x|)", pattern, [=](Match &m) {
+            if (!m[x].isFloat() || m[half].rank() > m[x].rank())
+              return decline("not float, or the constant has more dimensions");
+            if (!m.everyOf(doubled, [](float, float, float slope) { return std::isfinite(slope); }))
+              return decline("the slope is not finite");
+            return m.replace(op(Op::PRELU, {x, fold(doubled)}));
+          }};
+}
+
 Pass RecognisePrelu() {
   return {
       "recognise-prelu",    "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x) -> prelu(x, a)",
       Phase::Recognise,     true,
-      {{"fuse_prelu", {}}}, {slope()}};
+      {{"fuse_prelu", {}}}, {slope(), halfSlope()}};
 }
 
 } // namespace origo

@@ -1,0 +1,44 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// quantize(x) → x where x is stored like that.
+static Rule stored() {
+  auto x = any();
+  return {"stored", "", op(Op::QUANTIZE, {x}), [=](Match &m) {
+            return m[x].isLike(m.root().result()) ? m.replace(x) : decline("is stored otherwise before");
+          }};
+}
+
+/// quantize(dequantize(q)) → q: (q − z) · s / s is nearer to q − z than half a step, as long as the products are
+/// floats.
+static Rule back() {
+  auto x = any();
+  return {"back", "not quantised before", op(Op::QUANTIZE, {op(Op::DEQUANTIZE, {x})}), [=](Match &m) {
+            bool same = m[x].isLike(m.root().result()) && m.root().result().holdsAllOf(m[x]);
+            return same ? m.replace(x) : decline("is not stored as it was before");
+          }};
+}
+
+/// f(quantize(q)) → f(q) where q, of the same scale, loses nothing in between.
+static Rule between() {
+  auto x = any();
+  auto widened = op(Op::QUANTIZE, {x});
+  return {"between", "not quantised before", anyOf({Op::QUANTIZE, Op::DEQUANTIZE}, {widened}), [=](Match &m) {
+            if (!m[widened].holdsAllOf(m[x]))
+              return decline("is rounded in between");
+            return m.replace(cloneRoot().operand(0, x).as(m.root().result()));
+          }};
+}
+
+Pass RemoveLosslessQuantize() {
+  return {"remove-lossless-quantize",
+          "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q, f(quantize(q)) -> f(q) where "
+          "nothing is rounded",
+          Phase::Simplify,
+          true,
+          {{"remove_redundant_quantize", {}}},
+          {stored(), back(), between()}};
+}
+
+} // namespace origo
