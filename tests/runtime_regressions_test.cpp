@@ -59,7 +59,7 @@ const std::map<std::string, const char *> gaps = {
     {"fully_connected_i16_i16", "no kernel for i16, i16, - -> i16"},
     {"gelu_i16", "no kernel for i16 -> i16"},
     // operators
-    {"hadamard_rotation", "(CUSTOM): no kernel for f32 -> f32"},
+    {"hadamard_rotation", "(CUSTOM) \"aeq.hadamard_rotation\": no kernel for f32 -> f32"},
     {"stablehlo_add_mul_max_min_and", "(STABLEHLO_ADD): no kernel for i32, i32 -> i32"},
     {"stablehlo_case", "(STABLEHLO_CASE): no kernel for i32, f32 -> f32"},
     {"stablehlo_gather_clamps_negative", "(STABLEHLO_GATHER): no kernel for f32, i32 -> f32"},
