@@ -25,9 +25,10 @@ SharedBuffers::SharedBuffers(const Model &model) {
   unsigned group = 0;
   for (const Buffer *buffer : model.buffers)
     if (auto known = users.find(buffer); known != users.end()) {
+      bool isNew = false; // the first buffer of a tensor decides
       for (uint32_t tensor : known->second)
-        groups.try_emplace(tensor, group);
-      ++group;
+        isNew |= groups.try_emplace(tensor, group).second;
+      group += isNew;
     }
 }
 
