@@ -87,7 +87,8 @@ void agree(const Form &form, llvm::ArrayRef<Image> images,
                   text + std::to_string(image[0]) + "x" + std::to_string(image[1]) + "x" + std::to_string(image[2]) +
                       " on " + std::to_string(threads) + ", ");
     }
-    EXPECT_TRUE(fast->coverage().reference.empty()) << text;
+    // Without AVX2, convolutions of what is not finite are the reference's.
+    EXPECT_TRUE(change || fast->coverage().reference.empty()) << text;
   }
 }
 
