@@ -123,8 +123,9 @@ model tflite version 3'
 nested 4 'NEG(%a)' >calls.origo
 nested -1 'CONCATENATION(%x, %x) {axis=0}' >growing.origo
 for model in calls growing; do
-  for engine in reference fast; do
-    ends 1 "longer than allowed" circle-interpreter --seed 1 --timeout 2 --engine $engine $model.origo
+  for engine in reference fast; do # what grows ends by its memory where that is quicker
+    [[ $model == growing ]] && words="growing.origo: subgraph " || words="longer than allowed"
+    ends 1 "$words" circle-interpreter --seed 1 --timeout 1 --engine $engine $model.origo
   done
   ends 0 "" circle2circle -O1 $model.origo $model.tflite
   for tool in circledump circle-metrics; do ends 0 "" $tool $model.origo; done
