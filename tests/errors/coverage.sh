@@ -17,7 +17,7 @@ one() {
   out=$scratch/$name
   "$bin/circle2circle" -O1 "$model" "$out.o1.${name##*.}" 2>"$out.log" || { echo "| $name | | | not optimised: $(sed 's/.*: //' "$out.log") |"; return; }
   if ! "$bin/visq" -f "$model" -q "$out.o1.${name##*.}" --records 1 --json "$out.json" 2>"$out.log"; then
-    echo "| $name | | | not run: $(tail -n 1 "$out.log" | sed -E 's/^visq: error: //; s/^record 0: //; s/"[^"]*"//g; s/  +/ /g') |"
+    echo "| $name | | | not run: $(tail -n 1 "$out.log" | sed -E 's/^visq: error: //; s/^record 0: //; s/  +/ /g') |"
     return
   fi
   why=$(grep -o '"unmeasured":"[^"]*"' "$out.json" | sort | uniq -c | sed -E 's/ *([0-9]+) "unmeasured":"(.*)"/\1: \2/' | paste -sd ';' | sed 's/;/; /g')
@@ -36,7 +36,7 @@ counts="of $run networks every tensor of numbers has figures, $(awk -F'|' '{ sum
 if [[ $2 == networks ]]; then
   echo "models: $counts"
   # What has no figures has one of these reasons.
-  ! sed '1,2d' "$scratch/table" | grep -vE '\| ([0-9]+: (is handed to a called subgraph|is not computed|holds no numbers|has another shape in the result)(; )?)* ?\|$|not run: ' || exit 1
+  ! sed '1,2d' "$scratch/table" | grep -vE '\| ([0-9]+: (is handed to a called subgraph|is not computed|has no elements|holds no numbers|has another shape in the result)(; )?)* ?\|$|not run: ' || exit 1
   ((run >= 60))
   exit
 fi
