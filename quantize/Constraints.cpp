@@ -222,6 +222,10 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
     if (!std::isfinite(factor / scaleOf(y)))
       return farApart;
   }
+  // Kernels of 16 bits broadcast to four dimensions; runtimes of before 2026 end themselves on more.
+  if (y && y->type == TensorType::INT16 && op.info()->has(Trait::Binary) && op.operand(0) && op.operand(1) &&
+      op.operand(0)->shape != op.operand(1)->shape && op.result()->rank() > 4)
+    return "runtimes broadcast 16 bits to four dimensions only";
   if (y && boundsOverflow(op, scaleOf(y)))
     return "the bound of its activation is more steps of its result's scale than 32 bits hold";
   if (op.code == Op::SCATTER_ND && second && second->quantization->zeroPoint[0] != 0)
