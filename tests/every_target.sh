@@ -13,7 +13,7 @@ export bin models scratch
 
 # What no limits on types, ranks and options can say: a file that contradicts itself, or numbers that an operator cannot
 # compute with. A kernel that is missing, or refuses a type, is none of these.
-export values='states another shape|has another shape|another number of elements|division by zero|stride of 0|index -?[0-9]+ of|'\
+export values='states another shape|has another shape|another number of elements|division by zero|stride of 0|is missing|index -?[0-9]+ of|'\
 'axis -?[0-9]+ of|axis or batch dimensions out of range|dimension [0-9]+ is not 1|elements in a new shape|another length than|'\
 '(RESHAPE|SLICE)\): the shape of result|axis -?[0-9]+ is (not one|out)|must be (a|two)|not a single|computed by nothing|cut beyond|'\
 'not a permutation|is outside dimension|was never assigned'
