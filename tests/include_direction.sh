@@ -37,6 +37,7 @@ direction() {
       below["report"] = "schema origin ir report"
       below["report/origin"] = "schema origin origin/check ir report report/origin"
       below["report/profile"] = "ir report report/profile"
+      below["report/formats"] = "ir report report/profile report/formats"
       below["report/metrics"] = "schema origin ir ir/shapes eval import report report/metrics"
       below["report/join"] = "schema origin origin/check ir import report report/origin report/profile report/metrics report/join"
       below["report/target"] = "schema ir ir/shapes eval report report/target"

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 
 using namespace origo;
@@ -388,6 +389,13 @@ std::string tools::strayJoinOption() {
     if (option->getNumOccurrences() && !wantsJoin() && !(option == &by && wantsCompare()))
       return option->ArgStr.str();
   return "";
+}
+
+void tools::becomeOwnSource(origin::OriginFile &file, const std::string &path) {
+  origin::OriginMap &map = file.map.emplace();
+  map.source = origin::describe(file.model->view());
+  map.source.file = llvm::sys::path::filename(path).str();
+  map.target = asTarget(map.source);
 }
 
 int tools::runJoin(origin::OriginFile &file, const JoinModeOptions &options) {

@@ -19,6 +19,8 @@ struct JoinModeOptions {
   std::string source; ///< path of the source model; empty: not given
   bool json = false, csv = false, full = false;
 };
+/// A model that carries no map is its own source: each operator comes from itself.
+void becomeOwnSource(origin::OriginFile &file, const std::string &path);
 /// The exit code.
 int runJoin(origin::OriginFile &file, const JoinModeOptions &options);
 int runCompare(const std::string &other, const JoinModeOptions &options);

@@ -199,6 +199,10 @@ int run() {
     note(text);
   if (showFingerprint)
     return runFingerprint(file);
+  if (!file.map && file.model && wantsJoin()) {
+    becomeOwnSource(file, modelPath);
+    note(printable(modelPath) + " carries no origin map: its operators are those of the source");
+  }
   if (!file.map)
     return fail(printable(modelPath) + " carries no origin map, and there is no " + printable(modelPath) +
                 ".origin.json");

@@ -2,9 +2,35 @@
 
 #include "ir/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace origo;
 using namespace origo::report;
 using namespace origo::origin;
+
+/// First among the operators that it may be about, and then each part among the origins of its operator.
+static void divideMerged(JoinedRow &row, const OriginMap &map, SplitWeights &weights, Join &join) {
+  std::map<uint32_t, uint64_t> shares;
+  row.unattributed = 0;
+  std::vector<uint64_t> parts = divide(row.ns, row.weights);
+  for (auto [index, part] : llvm::zip(row.operators, parts)) {
+    const OperatorRow &op = *map.target.findOperator(row.subgraph, index);
+    if (op.origins.empty()) {
+      (op.syntheticReason.empty() ? row.unattributed : row.synthetic) += part;
+      continue;
+    }
+    std::vector<uint64_t> all;
+    for (uint32_t id : op.origins)
+      all.push_back(op.origins.size() == 1 ? 1 : weights.of(id, row.subgraph, index));
+    for (auto [id, ns] : llvm::zip(op.origins, divide(part, all)))
+      shares[id] += ns;
+  }
+  row.shares.assign(shares.begin(), shares.end());
+  for (auto [id, ns] : row.shares)
+    join.attributed += ns;
+  join.synthetic += row.synthetic;
+  join.unattributed += row.unattributed;
+}
 
 llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &weights) {
   join.attributed = join.synthetic = join.unattributed = 0;
@@ -23,6 +49,10 @@ llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &w
                          llvm::Twine(map.source.operatorCount()) + "; origin-dump --check tells what else is wrong");
     if (!row.row.isSummed())
       continue;
+    if (!row.weights.empty()) {
+      divideMerged(row, map, weights, join);
+      continue;
+    }
     bool alone = row.origins.size() + synthetic == 1;
     std::vector<uint64_t> all;
     for (uint32_t id : row.origins)

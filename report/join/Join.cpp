@@ -1,5 +1,8 @@
 #include "report/join/Join.h"
 
+#include "report/join/Kinds.h"
+#include "report/join/Sequences.h"
+
 #include "ir/Error.h"
 #include "origin/Fingerprint.h"
 #include "schema/OperatorTable.h"
@@ -15,7 +18,7 @@ using namespace origo::origin;
 using llvm::StringRef;
 
 const char *report::matchName(Match match) {
-  constexpr const char *names[] = {"exact", "tensor", "partition", "approx", "none"};
+  constexpr const char *names[] = {"exact", "tensor", "partition", "approx", "aligned", "merged", "none"};
   return names[static_cast<int>(match)];
 }
 
@@ -23,20 +26,6 @@ namespace {
 
 /// An operator of the written model: subgraph, index.
 using Place = std::pair<uint32_t, uint32_t>;
-
-std::string plain(StringRef name) {
-  std::string text;
-  for (char c : name)
-    if (llvm::isAlnum(c))
-      text += llvm::toLower(c);
-  return text;
-}
-
-/// Versions of an operator, and the two ways to run a recurrent one, go by one name in profiles.
-StringRef family(StringRef name) {
-  name.consume_front("unidirectionalsequence") || name.consume_front("bidirectionalsequence");
-  return name.size() > 2 && llvm::isDigit(name.back()) && name[name.size() - 2] == 'v' ? name.drop_back(2) : name;
-}
 
 /// What a row calls the type of the operator; tables of names may have an operator's as it is in the schema.
 StringRef kindOf(const ProfileRow &row) {
@@ -49,21 +38,9 @@ StringRef kindOf(const ProfileRow &row) {
   return !row.kind.empty() || !names.contains(row.rawName) ? StringRef(row.kind) : StringRef(row.rawName);
 }
 
-/// Is it the name of an operator, and no profiler's own word?
-bool isOperatorName(StringRef plainName) {
-  static const llvm::StringSet<> known = [] {
-    llvm::StringSet<> names;
-    for (const OperatorInfo &info : allOperators())
-      names.insert(plain(info.name));
-    return names;
-  }();
-  return known.contains(plainName);
-}
-
 /// Is the row surely about another operator? Words that nobody knows say nothing.
 bool contradicts(const ProfileRow &row, const OperatorRow &op) {
-  std::string said = plain(kindOf(row)), is = plain(op.op.str());
-  return isOperatorName(said) && family(said) != family(is);
+  return agreement(kindOf(row), op.op.str()) == Agreement::Contradicts;
 }
 
 class Matcher {
@@ -74,7 +51,7 @@ public:
       replaced[{partition.subgraph, partition.node}] = &partition.replaced;
     if (options.kernels)
       for (const Kernel &kernel : options.kernels->kernels)
-        kernelById[kernel.id] = &kernel;
+        kernelById[kernel.id] = &kernel, kernelsByName[kernel.name].push_back(&kernel);
     for (uint32_t g = 0; g < target.subgraphs.size(); ++g)
       for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i) {
         const OperatorRow &op = target.subgraphs[g].operators[i];
@@ -106,6 +83,7 @@ private:
   std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
   std::map<Place, const std::vector<uint32_t> *> replaced;
   std::map<uint64_t, const Kernel *> kernelById;
+  std::map<std::string, std::vector<const Kernel *>, std::less<>> kernelsByName;
   std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
   std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
   std::set<Place> claimed;                                            ///< by rows that name them
@@ -129,8 +107,10 @@ private:
     ProfileRow &says = row.row;
     if (!says.resultShape.empty())
       return matchShape(row);
-    if (says.offset || says.kernel)
+    if (says.offset || says.kernel || (!says.symbol.empty() && options.kernels))
       return matchKernel(row);
+    if (!says.tensors.empty())
+      return matchTensors(row);
     if (!says.op && !says.partition.empty())
       return set(row, Match::Partition, says.subgraph.value_or(0), says.partition);
     if (says.op) {
@@ -152,7 +132,7 @@ private:
       if (!op && !says.outputs.empty())
         return notePartition(row, subgraph);
       if (!named) { // what runtimes insert for themselves is behind those of the model
-        beyond += says.kind.empty() || isOperatorName(plain(says.kind));
+        beyond += says.kind.empty() || isKnownKind(says.kind);
         return;
       }
       matchName(row);
@@ -168,8 +148,10 @@ private:
     const Kernel *kernel = nullptr;
     if (row.row.offset)
       kernel = options.kernels->atOffset(*row.row.offset);
-    else if (auto found = kernelById.find(*row.row.kernel); found != kernelById.end())
-      kernel = found->second;
+    else if (row.row.kernel)
+      kernel = kernelNumbered(*row.row.kernel);
+    else
+      kernel = kernelOfSymbol(row.row.symbol);
     if (!kernel)
       return;
     if (row.row.backend.empty())
@@ -182,9 +164,43 @@ private:
     set(row, match, kernel->subgraph, kernel->operators);
   }
 
+  const Kernel *kernelNumbered(uint64_t id) const {
+    auto found = kernelById.find(id);
+    return found == kernelById.end() ? nullptr : found->second;
+  }
+  /// By its name, if only one has it, or by the number that a function's name ends with: kernel_3.
+  const Kernel *kernelOfSymbol(StringRef symbol) const {
+    symbol = symbol.split('.').first; // what compilers add: kernel_3.constprop.0
+    if (auto found = kernelsByName.find(std::string_view(symbol)); found != kernelsByName.end() && found->second.size() == 1)
+      return found->second.front();
+    StringRef number = symbol.substr(symbol.find_last_not_of("0123456789") + 1);
+    uint64_t id = 0;
+    StringRef before = symbol.drop_back(number.size());
+    return before.rtrim('_').ends_with("kernel") && !number.getAsInteger(10, id) ? kernelNumbered(id) : nullptr;
+  }
+
+  /// A kernel of several operators, named by outputs of them.
+  void matchTensors(JoinedRow &row) {
+    std::set<Place> places;
+    bool all = true;
+    for (const std::string &tensor : row.row.tensors) {
+      auto known = options.names.find(tensor);
+      auto found = byTensor.find(known == options.names.end() ? tensor : known->second);
+      auto place = found == byTensor.end() ? std::nullopt : single(row, found->second);
+      all &= place.has_value();
+      if (place && (places.empty() || places.begin()->first == place->first))
+        places.insert(*place);
+    }
+    std::vector<uint32_t> operators;
+    for (Place place : places)
+      operators.push_back(place.second);
+    if (!places.empty())
+      set(row, !all ? Match::Approx : places.size() > 1 ? Match::Partition : Match::Tensor, places.begin()->first, std::move(operators));
+  }
+
   /// The only operator of such a type with such a result.
   void matchShape(JoinedRow &row) {
-    auto [fitting, isNew] = byShape.try_emplace({plain(row.row.kind), row.row.resultShape});
+    auto [fitting, isNew] = byShape.try_emplace({plainKind(row.row.kind), row.row.resultShape});
     if (isNew)
       fitting->second = operatorsLike(fitting->first.first, fitting->first.second);
     ambiguous += fitting->second.size() > 1;
@@ -197,7 +213,7 @@ private:
     for (uint32_t g = 0; graph && g < graph->subgraphs.size(); ++g)
       for (uint32_t i = 0; i < graph->subgraphs[g].operatorCount; ++i) {
         uint32_t op = graph->subgraphs[g].firstOperator + i;
-        std::string is = plain(graph->operatorName(op));
+        std::string is = plainKind(graph->operatorName(op));
         bool fits = false;
         if (kind.starts_with(is) || StringRef(is).starts_with(kind))
           graph->forEachOutput(op, [&](int32_t tensor) { fits |= tensor >= 0 && imageShape(tensor) == shape; });
@@ -390,6 +406,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   }
   Matcher matcher(target, graph, options);
   matcher.match(join.rows);
+  alignRuns(join.rows, target, graph, join.notes);
+  splitDelegates(join.rows, target, graph, join.notes);
   for (const JoinedRow &row : join.rows)
     if (llvm::Error error = checkPlaces(row, target))
       return error;
@@ -407,7 +425,9 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
       return makeError("the times add up to more than 292 years");
     row.ns = row.unattributed = static_cast<uint64_t>(ns);
     join.total += row.ns;
-    ++summed;
+    join.overhead += row.overhead ? row.ns : 0;
+    join.merged += row.match == Match::Merged ? row.ns : 0;
+    summed += !row.overhead;
     matched += row.match != Match::None;
   }
   join.unattributed = join.total;
@@ -417,7 +437,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   };
   if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
     join.notes.push_back("no row measures an operator: is the file whole?");
-  join.foreign = summed && !matched;
+  // Offsets that are no times are for a table of kernels.
+  join.foreign = !matched && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset && !row.row.isSummed(); });
   if (matched && matched < summed - matched)
     note(summed - matched, "are about no operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");

@@ -17,6 +17,8 @@ enum class Match {
   Tensor,    ///< by the name of an output alone
   Partition, ///< several operators, and the profiler says which
   Approx,    ///< by a guess: the operators in front of a delegate's outputs, or the longest name that fits
+  Aligned,   ///< by its type and its place in a sequence of rows, with a score
+  Merged,    ///< a sum over several partitions of a delegate, divided among what it may be about
   None
 };
 const char *matchName(Match match);
@@ -26,6 +28,9 @@ struct JoinedRow {
   Match match = Match::None;
   uint32_t subgraph = 0;
   std::vector<uint32_t> operators;                   ///< of the written model, ascending
+  std::vector<uint64_t> weights;                     ///< of Merged: how its time is divided among them
+  unsigned score = 0;                                ///< of Aligned: of a hundred
+  bool overhead = false;                             ///< what a delegate took beyond its rows
   uint64_t ns = 0;                                   ///< what it adds to the total; 0 for what is not summed
   std::vector<uint32_t> origins;                     ///< ascending
   std::vector<std::pair<uint32_t, uint64_t>> shares; ///< source operator, nanoseconds; ascending
@@ -37,7 +42,8 @@ struct Join {
   std::vector<JoinedRow> rows;
   /// total == attributed + synthetic + unattributed
   uint64_t total = 0, attributed = 0, synthetic = 0, unattributed = 0;
-  bool foreign = false;           ///< none of the rows that measure something is about an operator of the model
+  uint64_t overhead = 0, merged = 0; ///< parts of `unattributed`, and of the rest
+  bool foreign = false;              ///< no row is about an operator of the model
   std::vector<std::string> notes; ///< lines for the user
 };
 

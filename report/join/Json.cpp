@@ -36,6 +36,8 @@ json rowJson(const JoinedRow &row, const Join &join, const MapNames &names) {
                  {"share", json::array()}};
   for (auto [id, ns] : row.shares)
     object["share"].push_back({id, ns});
+  if (row.match == Match::Aligned)
+    object["score"] = static_cast<double>(row.score) / 100;
   return object;
 }
 
@@ -78,6 +80,10 @@ void report::printJoinJson(const Join &join, const MapNames &names, const Join *
   }
   os << "],\n \"total_ns\": " << join.total << ", \"attributed_ns\": " << join.attributed
      << ", \"synthetic_ns\": " << join.synthetic << ", \"unattributed_ns\": " << join.unattributed;
+  if (join.overhead)
+    os << ", \"delegate_overhead_ns\": " << join.overhead;
+  if (join.merged)
+    os << ", \"merged_ns\": " << join.merged;
   auto list = [&](const char *title, By by, const char *key) {
     os << ",\n \"" << title << "\": ";
     write(linesJson(join, names, by, key, source), os);

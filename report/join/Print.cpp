@@ -63,6 +63,9 @@ std::string originsCell(const JoinedRow &row, const MapNames &names, bool full) 
   return shortened(parts, full);
 }
 
+/// 0.97 of 97
+std::string scoreText(unsigned score) { return llvm::formatv("{0}.{1}", score / 100, llvm::formatv("{0,0+2}", score % 100)).str(); }
+
 std::string measureCell(const JoinedRow &row) {
   return row.row.isSummed()     ? milliseconds(row.ns)
          : row.row.unit == "ns" ? "(" + milliseconds(row.row.value) + ")"
@@ -77,6 +80,10 @@ void printTotals(const Join &join, llvm::raw_ostream &os) {
   line("attributed", join.attributed);
   line("synthetic", join.synthetic);
   line("unattributed", join.unattributed);
+  if (join.overhead)
+    os << "of it delegate overhead, " << milliseconds(join.overhead) << " ms, " << percent(join.overhead, join.total) << " %\n";
+  if (join.merged)
+    os << "of it merged over several partitions, " << milliseconds(join.merged) << " ms, " << percent(join.merged, join.total) << " %\n";
   std::map<std::pair<std::string, std::string>, uint64_t> others;
   for (const JoinedRow &row : join.rows)
     if (!row.row.isSummed())
@@ -116,7 +123,7 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
                    const JoinedRow &row = *rows[i];
                    return {measureCell(row),
                            row.row.isSummed() ? percent(row.ns, join.total) : "",
-                           matchName(row.match),
+                           matchName(row.match) + (row.match == Match::Aligned ? " " + scoreText(row.score) : std::string()),
                            operatorsCell(row, full),
                            label(row.row.rawName, full),
                            originsCell(row, names, full)};
@@ -183,7 +190,7 @@ void report::printJoinCsv(const Join &join, const MapNames &names, By by, const 
     return;
   }
   os << "source_tool,model_sha,subgraph,op_index,partition,tensor,backend,metric,unit,value,count,match,raw_name,ns,"
-        "origins,share,synthetic_ns,unattributed_ns\n";
+        "origins,share,synthetic_ns,unattributed_ns,score\n";
   auto list = [](auto &&items, auto text) { return llvm::join(llvm::map_range(items, text), " "); };
   for (const JoinedRow &row : join.rows) {
     auto number = [](std::optional<uint32_t> index) { return index ? std::to_string(*index) : std::string(); };
@@ -198,6 +205,7 @@ void report::printJoinCsv(const Join &join, const MapNames &names, By by, const 
                [](std::pair<uint32_t, uint64_t> share) {
                  return std::to_string(share.first) + ":" + std::to_string(share.second);
                })
-       << ',' << row.synthetic << ',' << row.unattributed << '\n';
+       << ',' << row.synthetic << ',' << row.unattributed << ','
+       << (row.match == Match::Aligned ? scoreText(row.score) : std::string()) << '\n';
   }
 }

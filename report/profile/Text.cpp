@@ -67,10 +67,59 @@ std::optional<int> report::nanosecondExponent(StringRef unit) {
   return std::nullopt;
 }
 
+bool report::isJson(StringRef text) {
+  StringRef start = text.ltrim(" \t\r\n");
+  return start.starts_with("{") || start.starts_with("[");
+}
+
+bool report::hasKey(StringRef text, StringRef key) {
+  return isJson(text) && text.contains(("\"" + key + "\"").str());
+}
+
+StringRef report::firstLine(StringRef text) {
+  return text.ltrim(" \t\r\n").take_until([](char c) { return c == '\n' || c == '\r'; });
+}
+
+llvm::Error report::addTime(ProfileRow &row, uint64_t time) {
+  if (__builtin_add_overflow(row.value, time, &row.value) || row.value >> 63)
+    return makeError("the time of \"" + printable(row.rawName, 60) + "\" is too large");
+  return llvm::Error::success();
+}
+
 std::string report::joinNames(llvm::ArrayRef<std::string> names) {
   std::string text = llvm::join(names, ", ");
   std::replace(text.begin(), text.end(), ',', '\t');
   return text;
+}
+
+/// The log's forms: "09-12 10:11:12.345  1234  1234 I tflite  : ", or in its
+/// brief form "I/tflite  ( 1234): ".
+StringRef report::withoutLogHead(StringRef line) {
+  StringRef rest = line;
+  auto word = [&] {
+    rest = rest.ltrim(' ');
+    StringRef taken = rest.take_until([](char c) { return c == ' '; });
+    rest = rest.drop_front(taken.size());
+    return taken;
+  };
+  auto isOf = [](StringRef text, StringRef marks) {
+    return !text.empty() && llvm::all_of(text, [&](char c) { return llvm::isDigit(c) || marks.contains(c); });
+  };
+  constexpr StringRef levels = "VDIWEFS";
+  bool isBrief = line.size() > 1 && levels.contains(line[0]) && line[1] == '/' && line.contains("): ");
+  bool isTimed = isOf(word(), "-") && isOf(word(), ":.") && isOf(word(), "") && isOf(word(), "");
+  if (isTimed) {
+    StringRef level = word();
+    isTimed = level.size() == 1 && levels.contains(level[0]);
+  }
+  size_t colon = isBrief   ? line.find("): ") + 1
+                 : isTimed ? line.size() - rest.size() + rest.find(':')
+                           : StringRef::npos;
+  if (colon >= line.size())
+    return line;
+  rest = line.drop_front(colon + 1);
+  rest.consume_front(" ");
+  return rest;
 }
 
 llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, char separator) {
@@ -106,6 +155,35 @@ llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, ch
     cells.back().pop_back();
   text = text.drop_front(std::min(text.size(), i + 1));
   return cells;
+}
+
+llvm::Error report::readCsvRows(StringRef text, char separator,
+                                llvm::function_ref<llvm::Error(const CsvRow &)> visit) {
+  std::vector<std::string> head;
+  for (size_t number = 1; !text.empty(); ++number) {
+    auto bad = [&](llvm::Error error) {
+      return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
+    };
+    auto cells = takeCsvLine(text, separator);
+    if (!cells)
+      return bad(cells.takeError());
+    if (cells->size() == 1 && StringRef(cells->front()).trim().empty())
+      continue;
+    for (std::string &cell : *cells)
+      cell = StringRef(cell).trim().str();
+    if (head.empty()) {
+      head = std::move(*cells);
+      continue;
+    }
+    if (cells->size() != head.size())
+      return bad(makeError("has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(head.size())));
+    CsvRow row;
+    for (size_t i = 0; i < head.size(); ++i)
+      row.try_emplace(head[i], std::move((*cells)[i]));
+    if (llvm::Error error = visit(row))
+      return bad(std::move(error));
+  }
+  return head.empty() ? makeError("is empty") : llvm::Error::success();
 }
 
 namespace {

@@ -1,6 +1,7 @@
 /// TFLite's benchmark_model: the protocol buffers of --op_profiling_output_mode=proto and
 /// --model_runtime_info_output_file, taken apart by hand.
 
+#include "report/profile/Protobuf.h"
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
@@ -11,86 +12,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// Goes through the fields of a message.
-class Fields {
-public:
-  explicit Fields(StringRef bytes) : bytes(bytes) {}
-
-  uint32_t number = 0;
-  uint64_t value = 0; ///< of a varint or a fixed field
-  StringRef text;     ///< of a field that has a length
-  bool hasText = false;
-  bool failed = false;
-
-  bool next() {
-    if (bytes.empty() || failed)
-      return false;
-    uint64_t tag = varint();
-    number = static_cast<uint32_t>(tag >> 3);
-    hasText = false;
-    text = {};
-    value = 0;
-    if (!number || tag >> 32)
-      failed = true;
-    switch (tag & 7) {
-    case 0:
-      value = varint();
-      break;
-    case 1:
-      fixed(8);
-      break;
-    case 2: {
-      uint64_t size = varint();
-      failed |= size > bytes.size();
-      if (!failed) {
-        text = bytes.take_front(size);
-        bytes = bytes.drop_front(size);
-        hasText = true;
-      }
-      break;
-    }
-    case 5:
-      fixed(4);
-      break;
-    default: // groups are not used here
-      failed = true;
-    }
-    return !failed;
-  }
-
-private:
-  StringRef bytes;
-
-  uint64_t varint() {
-    uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (bytes.empty())
-        break;
-      uint64_t byte = static_cast<uint8_t>(bytes.front());
-      bytes = bytes.drop_front();
-      result |= (byte & 127) << shift;
-      if (byte < 128)
-        return result;
-    }
-    failed = true;
-    return 0;
-  }
-  void fixed(size_t size) {
-    failed |= bytes.size() < size;
-    bytes = bytes.drop_front(std::min(bytes.size(), size));
-  }
-};
-
 llvm::Error damaged(const char *message) { return makeError("damaged or truncated: " + llvm::Twine(message)); }
-
-/// Calls `visit` with each field; false stops.
-template <class Visit> bool forEachField(StringRef bytes, Visit visit) {
-  Fields fields(bytes);
-  while (fields.next())
-    if (!visit(fields))
-      return false;
-  return !fields.failed;
-}
 
 bool readOperator(StringRef bytes, uint32_t subgraph, const char *metric, Profile &profile) {
   ProfileRow row;
@@ -179,14 +101,16 @@ bool readNode(StringRef bytes, RuntimePartition &partition) {
 
 } // namespace
 
-bool report::isBenchmarkProto(StringRef bytes) {
+static bool isBenchmarkProto(StringRef bytes) {
   // A message begins with the tag of its first field: the model's name, or one of the two profiles. No text has the
-  // bytes of the tags inside.
-  return !bytes.empty() && StringRef("\x0a\x12\x1a").contains(bytes.front()) &&
+  // bytes of the tags inside. A trace of Perfetto is one field over and over.
+  Fields fields(bytes);
+  bool repeats = fields.next() && fields.number == 1 && fields.next() && fields.number == 1;
+  return !repeats && !bytes.empty() && StringRef("\x0a\x12\x1a").contains(bytes.front()) &&
          bytes.find_first_of(StringRef("\0\1\2\3\4\5\6\7\x10\x12\x1a", 11)) != StringRef::npos;
 }
 
-llvm::Error report::readBenchmarkProto(StringRef bytes, const ProfileOptions &, Profile &profile) {
+static llvm::Error readBenchmarkProto(StringRef bytes, const ProfileOptions &, Profile &profile) {
   profile.tool = "benchmark_model";
   profile.includesCallees = true;
   bool any = false;
@@ -228,3 +152,11 @@ llvm::Expected<std::vector<RuntimePartition>> report::readRuntimeInfo(StringRef 
     return damaged("this is no ModelRuntimeDetails of benchmark_model");
   return partitions;
 }
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> BenchmarkProto() {
+  return {{"benchmark_model", Rank::Bytes, isBenchmarkProto, readBenchmarkProto, "--op_profiling_output_mode=proto"}};
+}
+
+} // namespace origo::report::formats

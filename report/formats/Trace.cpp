@@ -86,6 +86,11 @@ public:
       if (!begun.empty())
         return makeError("\"" + printable(textOf(*begun.back().object, "name"), 60) +
                          "\" begins and never ends: the trace is truncated");
+    size_t unfinished = 0;
+    for (const auto &[key, begun] : openAsync)
+      unfinished += begun.size();
+    if (unfinished) // other parts of the program have such events, too
+      profile.notes.push_back(std::to_string(unfinished) + " asynchronous events begin and never end, and are left out");
     for (auto &[thread, list] : whole)
       if (llvm::Error error = addWhole(list))
         return error;
@@ -98,6 +103,7 @@ private:
   Profile &profile;
   size_t otherModels = 0;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>> openAsync; ///< by process, category, id and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole;              ///< by process and thread
   std::map<std::tuple<std::string, std::string>, size_t> rows;                          ///< by name and place
 
@@ -131,6 +137,20 @@ private:
       if (*time < event.begin)
         return makeError("\"" + printable(name, 60) + "\" ends before it begins");
       return add(*event.object, *time - event.begin);
+    } else if (phase == "b" || phase == "e") { // asynchronous: a browser's measures
+      auto time = timeOf(event, "ts");
+      if (!time)
+        return time.takeError();
+      auto &begun = openAsync[{keyOf(event, "pid"), keyOf(event, "cat"), keyOf(event, "id") + keyOf(event, "id2"), name.str()}];
+      if (phase == "b")
+        begun.push_back({*time, 0, &event});
+      else if (!begun.empty()) {
+        Event from = begun.back();
+        begun.pop_back();
+        if (*time < from.begin)
+          return makeError("\"" + printable(name, 60) + "\" ends before it begins");
+        return add(*from.object, *time - from.begin);
+      }
     }
     return llvm::Error::success(); // metadata, counters, and the empty object that onert ends with
   }
@@ -210,7 +230,7 @@ private:
 
 } // namespace
 
-llvm::Error report::readChromeTrace(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readChromeTrace(StringRef text, const ProfileOptions &, Profile &profile) {
   if (llvm::Error error = checkJson(text))
     return error;
   json trace = json::parse(text.begin(), text.end());
@@ -226,3 +246,17 @@ llvm::Error report::readChromeTrace(StringRef text, const ProfileOptions &, Prof
   profile.includesCallees = onert;
   return Reader(profile).read(*events);
 }
+
+static bool isTrace(StringRef text) { return hasKey(text, "traceEvents") || hasKey(text, "ph"); }
+static bool isOwnTrace(StringRef text) { return isTrace(text) && text.contains("\"dur\""); }
+static bool isOtherTrace(StringRef text) { return isTrace(text) && !isOwnTrace(text); }
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> Trace() {
+  return {{"circle-interpreter", Rank::Form, isOwnTrace, readChromeTrace,
+           "--profile=FILE; and traces whose events are called KIND@OPERATOR/SUBGRAPH (ATrace), or as tensors"},
+          {"onert", Rank::Form, isOtherTrace, readChromeTrace, "trace.chrome.json; and what browsers measure by names of tensors"}};
+}
+
+} // namespace origo::report::formats

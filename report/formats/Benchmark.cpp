@@ -14,36 +14,6 @@ using llvm::StringRef;
 
 namespace {
 
-/// A line without what Android's log puts in front of it: "09-12 10:11:12.345  1234  1234 I tflite  : ", or in its
-/// brief form "I/tflite  ( 1234): ".
-StringRef withoutLogHead(StringRef line) {
-  StringRef rest = line;
-  auto word = [&] {
-    rest = rest.ltrim(' ');
-    StringRef taken = rest.take_until([](char c) { return c == ' '; });
-    rest = rest.drop_front(taken.size());
-    return taken;
-  };
-  auto isOf = [](StringRef text, StringRef marks) {
-    return !text.empty() && llvm::all_of(text, [&](char c) { return llvm::isDigit(c) || marks.contains(c); });
-  };
-  constexpr StringRef levels = "VDIWEFS";
-  bool isBrief = line.size() > 1 && levels.contains(line[0]) && line[1] == '/' && line.contains("): ");
-  bool isTimed = isOf(word(), "-") && isOf(word(), ":.") && isOf(word(), "") && isOf(word(), "");
-  if (isTimed) {
-    StringRef level = word();
-    isTimed = level.size() == 1 && levels.contains(level[0]);
-  }
-  size_t colon = isBrief   ? line.find("): ") + 1
-                 : isTimed ? line.size() - rest.size() + rest.find(':')
-                           : StringRef::npos;
-  if (colon >= line.size())
-    return line;
-  rest = line.drop_front(colon + 1);
-  rest.consume_front(" ");
-  return rest;
-}
-
 /// Where the columns of a table are. Builds differ in them, so they are found by name.
 struct Header {
   char separator = ','; ///< ' ': tabs became blanks where the table was copied
@@ -245,8 +215,16 @@ void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &ro
   row.kind = type.split('/').first.str();
   row.backend = row.kind.find("Delegate") != std::string::npos ? row.kind : "cpu";
   // The number behind a delegate's inner row is the delegate's own, and its time is inside the delegate's.
-  if (type == "DelegateOpInvoke" || name.starts_with("Delegate/")) {
+  if (type == "DelegateOpInvoke" || name.consume_front("Delegate/")) {
     row.metric = "delegate_time";
+    name.consume_front("Delegate/");
+    auto [kind, number] = name.rsplit(':');
+    uint32_t step = 0;
+    if (kind.size() == name.size() || number.getAsInteger(10, step))
+      return;
+    row.step = step;
+    row.kind = kind.str(); // where a CSV file has a tab for each comma
+    std::replace(row.kind.begin(), row.kind.end(), '\t', ',');
     return;
   }
   auto [list, number] = name.rsplit("]:");
@@ -262,8 +240,23 @@ void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &ro
   std::replace(row.outputs.begin(), row.outputs.end(), ',', '\t');
 }
 
-llvm::Error report::readBenchmarkText(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readBenchmarkText(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "benchmark_model";
   profile.includesCallees = true;
   return Reader(profile).read(text);
 }
+
+static bool isBenchmarkText(StringRef text) {
+  StringRef start = text.ltrim(" \t\r\n[");
+  return !isJson(text) && (text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type"));
+}
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> Benchmark() {
+  return {{"benchmark_model", Rank::Words, isBenchmarkText, readBenchmarkText,
+           "--enable_op_profiling=true, what it prints, also through logcat, or its CSV file; the layout of LiteRT's newer "
+           "--profiling_output_csv_file is NOT VERIFIED"}};
+}
+
+} // namespace origo::report::formats

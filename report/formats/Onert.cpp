@@ -110,18 +110,18 @@ bool isRule(StringRef line) { return !line.empty() && line.find_first_not_of("|-
 
 } // namespace
 
-llvm::Error report::readOnertTrace(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readOnertTrace(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "onert";
   profile.includesCallees = true;
   return readExecutionData(text, true, profile);
 }
 
-llvm::Error report::readSnpe(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readSnpe(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "snpe";
   return readExecutionData(text, false, profile);
 }
 
-llvm::Error report::readOnertTable(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readOnertTable(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "onert";
   profile.includesCallees = true;
   std::optional<uint32_t> subgraph;
@@ -183,3 +183,18 @@ llvm::Error report::readOnertTable(StringRef text, const ProfileOptions &, Profi
   }
   return any ? llvm::Error::success() : makeError("has no heading \"# Session: …, Subgraph: …\"");
 }
+
+static bool isSnpe(StringRef text) { return hasKey(text, "Execution_Data") && text.contains("\"layer_"); }
+static bool isExecutionData(StringRef text) { return hasKey(text, "Execution_Data") && !isSnpe(text); }
+static bool isOnertTable(StringRef text) { return text.ltrim().starts_with("# Session:"); }
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> Onert() {
+  return {{"snpe", Rank::Words, isSnpe, readSnpe,
+           "snpe_bench.py -json; NOT VERIFIED against its source, only against what others read from it"},
+          {"onert", Rank::Words, isExecutionData, readOnertTrace, "trace.json, version 1 to 3"},
+          {"onert", Rank::Words, isOnertTable, readOnertTable, "trace.table.md"}};
+}
+
+} // namespace origo::report::formats

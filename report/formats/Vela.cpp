@@ -12,18 +12,36 @@ using llvm::StringRef;
 
 namespace {
 
-constexpr size_t nngColumn = 1, cyclesColumn = 4, nameColumn = 14, columnCount = 15;
+/// Where the columns of the estimates are. Two have one name, of which the first is meant.
+struct VelaHead {
+  size_t count = 0;
+  std::optional<size_t> nng, target, cycles, name;
 
-bool isHead(const std::vector<std::string> &cells) {
-  StringRef first = StringRef(cells.front()).trim();
-  return first == "TFLite_operator" || first == "TOSA_operator";
-}
+  static bool begins(StringRef cell) {
+    cell = cell.trim();
+    return cell == "TFLite_operator" || cell == "TOSA_operator" || cell == "Original Operator"; // the last one from Vela 4 on
+  }
+  static llvm::Expected<VelaHead> of(llvm::ArrayRef<std::string> cells) {
+    VelaHead head;
+    head.count = cells.size();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      StringRef title = StringRef(cells[i]).trim();
+      for (auto [known, column] : {std::pair("NNG Operator", &head.nng), std::pair("Target", &head.target),
+                                   std::pair("Op Cycles", &head.cycles), std::pair("Name", &head.name)})
+        if (title == known && !*column)
+          *column = i;
+    }
+    if (!head.nng || !head.cycles || !head.name)
+      return makeError("the head has no \"NNG Operator\", \"Op Cycles\" or \"Name\": this layout is not known");
+    return head;
+  }
+};
 
 } // namespace
 
-llvm::Error report::readVela(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readVela(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "vela";
-  bool any = false;
+  std::optional<VelaHead> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto bad = [&](const llvm::Twine &what) { return makeError("line " + llvm::Twine(number) + ": " + what); };
     auto cells = takeCsvLine(text);
@@ -31,31 +49,31 @@ llvm::Error report::readVela(StringRef text, const ProfileOptions &, Profile &pr
       return bad(llvm::toString(cells.takeError()));
     if (cells->size() == 1 && StringRef(cells->front()).trim().empty())
       continue;
-    // By position, for two columns have the same name; the head comes again for each part of the network.
-    if (isHead(*cells)) {
-      if (cells->size() != columnCount)
-        return bad("the head has " + llvm::Twine(cells->size()) + " columns; this reads the layout of " +
-                   llvm::Twine(columnCount));
-      any = true;
+    if (VelaHead::begins(cells->front())) { // which comes again for each part of the network
+      auto found = VelaHead::of(*cells);
+      if (!found)
+        return bad(llvm::toString(found.takeError()));
+      head = *found;
       continue;
     }
-    if (!any)
-      return bad("the head of the table is expected, with \"TFLite_operator\" first");
-    if (cells->size() != columnCount)
-      return bad("the row has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(columnCount));
+    if (!head)
+      return bad("the head of the table is expected, with \"TFLite_operator\" or \"Original Operator\" first");
+    if (cells->size() != head->count)
+      return bad("the row has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(head->count));
+    auto cell = [&](size_t column) { return StringRef((*cells)[column]).trim(); };
     ProfileRow row;
     row.metric = row.unit = "cycles";
-    row.kind = StringRef((*cells)[0]).trim().str();
-    row.prefixed = StringRef((*cells)[nameColumn]).trim().str();
+    row.kind = cell(0).str();
+    row.prefixed = cell(*head->name).str();
     row.rawName = row.prefixed;
-    row.backend = "npu " + StringRef((*cells)[nngColumn]).trim().str();
-    auto cycles = parseDecimal((*cells)[cyclesColumn], 0);
+    row.backend = (head->target ? cell(*head->target).lower() : "npu") + " " + cell(*head->nng).str();
+    auto cycles = parseDecimal(cell(*head->cycles), 0);
     if (!cycles)
       return bad("Op Cycles: " + llvm::toString(cycles.takeError()));
     row.value = *cycles;
     profile.rows.push_back(std::move(row));
   }
-  return any ? llvm::Error::success() : makeError("has no table");
+  return head ? llvm::Error::success() : makeError("has no table");
 }
 
 namespace {
@@ -167,7 +185,7 @@ private:
 
 /// A command stream's offset leads to an optimised operator, and that to one operator of the network, of which the
 /// database says the type and the shape of its result, but neither index nor name.
-llvm::Error report::readVelaDebug(StringRef text, const ProfileOptions &, Profile &profile) {
+static llvm::Error readVelaDebug(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "vela-debug";
   DebugXml file(text);
   std::map<std::string, std::vector<Row>, std::less<>> tables;
@@ -216,3 +234,16 @@ llvm::Error report::readVelaDebug(StringRef text, const ProfileOptions &, Profil
   }
   return llvm::Error::success();
 }
+
+static bool isVela(StringRef text) { return VelaHead::begins(firstLine(text).split(',').first.trim(" \"")); }
+static bool isXml(StringRef text) { return text.ltrim().starts_with("<"); }
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> Vela() {
+  return {{"vela", Rank::Words, isXml, readVelaDebug,
+           "*_debug.xml: no times, but offsets for --kernels; operators are guessed from type and shape"},
+          {"vela", Rank::Words, isVela, readVela, "*_per-layer.csv of --verbose-performance, up to Vela 4: estimated cycles; see --clock"}};
+}
+
+} // namespace origo::report::formats

@@ -54,11 +54,28 @@ constexpr RoleName roleNames[] = {
 
 struct Column {
   Role role;
-  std::string unit; ///< of Time
+  std::string unit; ///< of Time; empty: stands with each value
 };
 
-/// Smaller for what is preferred; times and cycles are all alike.
+/// "averageMs" and "Average-Ms" as "average_ms".
+std::string normalTitle(StringRef title) {
+  std::string name;
+  for (size_t i = 0; i < title.size(); ++i) {
+    if (i && llvm::isUpper(title[i]) && llvm::isLower(title[i - 1]))
+      name += '_';
+    name += llvm::toLower(title[i]);
+  }
+  return name;
+}
+
+bool isTimeWithoutUnit(StringRef name) {
+  return name == "duration" || name == "latency" || name == "elapsed" || name == "time" || name == "dur";
+}
+
+/// Smaller for what is preferred; times and cycles are all alike, but those with a unit before those without.
 size_t rankOf(StringRef name) {
+  if (isTimeWithoutUnit(name))
+    return std::size(roleNames) + 1;
   for (size_t i = 0; i < std::size(roleNames); ++i)
     if (name == roleNames[i].name)
       return roleNames[i].role == Role::Time || roleNames[i].role == Role::Cycles ? std::size(roleNames) : i + 1;
@@ -69,9 +86,11 @@ std::optional<Column> columnOf(StringRef name) {
   for (const RoleName &known : roleNames)
     if (name == known.name)
       return Column{known.role, known.role == Role::Time ? known.name : ""};
-  for (StringRef what : {"time", "latency", "duration", "avg"}) // time_us, latency (ms)
-    if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _([").contains(unit.front()))
-      if (unit = unit.trim(" _()[]"); nanosecondExponent(unit))
+  if (isTimeWithoutUnit(name))
+    return Column{Role::Time, ""};
+  for (StringRef what : {"time", "latency", "duration", "average", "avg", "mean", "elapsed", "dur"}) // time_us, latency (ms)
+    if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _-([").contains(unit.front()))
+      if (unit = unit.trim(" _-()[]"); nanosecondExponent(unit))
         return Column{Role::Time, unit.str()};
   return std::nullopt;
 }
@@ -83,7 +102,7 @@ public:
     Columns columns;
     for (const auto &[role, name] : wanted) {
       auto column = columnOf(role);
-      if (!column)
+      if (!column || isTimeWithoutUnit(role))
         return makeError("--columns: there is no role \"" + printable(role, 40) +
                          "\"; those that are: name, tensor, op_index, subgraph, partition, backend, count, offset, "
                          "kernel, model_sha, value, unit, metric, cycles, ns, us, ms, s");
@@ -98,11 +117,12 @@ public:
     std::map<Role, std::pair<size_t, size_t>> best; // rank and column
     for (size_t i = 0; i < titles.size(); ++i) {
       auto wanted = named.find(titles[i]);
-      auto column = wanted == named.end() ? columnOf(StringRef(titles[i]).lower()) : wanted->second;
+      std::string title = normalTitle(titles[i]);
+      auto column = wanted == named.end() ? columnOf(title) : wanted->second;
       if (!column)
         continue;
       // The user's word goes before a name that merely looks right, and the value before the same in nanoseconds.
-      size_t rank = wanted == named.end() ? rankOf(StringRef(titles[i]).lower()) : 0;
+      size_t rank = wanted == named.end() ? rankOf(title) : 0;
       auto [known, isNew] = best.try_emplace(isMeasure(*column) ? Role::Value : column->role, rank, i);
       if (!isNew && known->second.first == rank)
         return makeError("the columns \"" + printable(titles[known->second.second], 40) + "\" and \"" +
@@ -204,6 +224,13 @@ struct RowMaker {
       return makeError("no column says how long it took; --columns=us=TITLE names one");
     if (unit == "cycles" && row.metric == "time")
       row.metric = "cycles";
+    if (unit.empty()) { // "1.5 ms"
+      StringRef whole = StringRef(value).trim(), number = whole.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+      unit = whole.drop_front(number.size()).trim().str();
+      value = number.str();
+      if (unit.empty())
+        return makeError("\"" + printable(value, 40) + "\" has no unit; --columns=us=TITLE says it");
+    }
     auto exponent = nanosecondExponent(unit);
     if (row.metric == "time" && !exponent)
       return makeError("the unit \"" + printable(unit, 40) + "\" is none of ns, us, ms, s and cycles");
@@ -224,7 +251,7 @@ struct RowMaker {
 
 } // namespace
 
-llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profile &profile) {
+static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profile &profile) {
   profile.tool = "csv";
   auto columns = Columns::of(options.columns);
   if (!columns)
@@ -272,7 +299,70 @@ llvm::Error report::readCsv(StringRef text, const ProfileOptions &options, Profi
   return head.empty() ? makeError("is empty") : llvm::Error::success();
 }
 
-llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Profile &profile) {
+namespace {
+
+/// Rows anywhere in a file: objects that say what they are, or are called so by their key, and how long it took. What has others
+/// in it is around them.
+class NestedRows {
+public:
+  NestedRows(const Columns &columns, Profile &profile) : columns(columns), profile(profile) {}
+
+  /// Whether there is a row in it.
+  llvm::Expected<bool> take(const json &value, StringRef key) {
+    bool any = false;
+    if (!value.is_structured())
+      return false;
+    std::vector<std::string> titles;
+    size_t place = profile.rows.size();
+    for (const auto &[name, inner] : value.items()) {
+      auto found = take(inner, value.is_object() ? StringRef(name) : key);
+      if (!found)
+        return found.takeError();
+      any |= *found;
+      if (value.is_object() && !inner.is_null() && !inner.is_structured())
+        titles.push_back(name);
+    }
+    auto roles = columns.find(titles); // a list has none
+    if (!roles)
+      return makeError("\"" + printable(key, 40) + "\": " + llvm::toString(roles.takeError()));
+    RowMaker maker;
+    bool measured = false;
+    for (const auto &[title, column] : llvm::zip(titles, *roles)) {
+      if (!column)
+        continue;
+      measured |= column->role == Role::Time || column->role == Role::Cycles || column->role == Role::Value;
+      const json &cell = value[title];
+      if (llvm::Error error = maker.take(*column, cell.is_string() ? cell.get_ref<const std::string &>() : cell.dump()))
+        return makeError("\"" + printable(key, 40) + "\": \"" + printable(title, 40) + "\": " + llvm::toString(std::move(error)));
+    }
+    if (!measured)
+      return any;
+    if (maker.row.rawName.empty() && maker.row.tensor.empty())
+      maker.row.rawName = key.str();
+    if (any)
+      maker.row.metric = "graph_time";
+    if (llvm::Error error = maker.finish(profile))
+      return makeError("\"" + printable(key, 40) + "\": " + llvm::toString(std::move(error)));
+    std::rotate(profile.rows.begin() + static_cast<ptrdiff_t>(place), profile.rows.end() - 1, profile.rows.end());
+    return true;
+  }
+
+private:
+  const Columns &columns;
+  Profile &profile;
+};
+
+bool isRowList(const json &rows) {
+  return rows.is_array() && llvm::all_of(rows, [](const json &row) {
+    return row.is_object() && llvm::none_of(row, [](const json &value) {
+      return value.is_object() || (value.is_array() && !value.empty() && value.front().is_structured());
+    });
+  });
+}
+
+} // namespace
+
+static llvm::Error readJson(StringRef text, const ProfileOptions &options, Profile &profile) {
   profile.tool = "json";
   auto columns = Columns::of(options.columns);
   if (!columns)
@@ -281,7 +371,16 @@ llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Prof
     return error;
   json file = json::parse(text.begin(), text.end());
   const json *rows = file.is_array() ? &file : file.is_object() && file.contains("rows") ? &file["rows"] : nullptr;
-  if (!rows || !rows->is_array())
+  bool isList = rows && (file.is_object() || !options.columns.empty() || isRowList(*rows));
+  if (!isList) {
+    auto any = NestedRows(*columns, profile).take(file, "");
+    if (!any)
+      return any.takeError();
+    return *any ? llvm::Error::success()
+                : makeError("has no object with a name and how long it took, in a unit: \"duration_us\", \"timeMs\", \"1.5 ms\"; "
+                            "--columns says which key is what");
+  }
+  if (!rows->is_array())
     return makeError("is neither a list of rows nor an object with a list \"rows\"");
   std::set<std::string> titles;
   for (size_t i = 0; i < rows->size(); ++i) {
@@ -314,3 +413,17 @@ llvm::Error report::readJson(StringRef text, const ProfileOptions &options, Prof
     return llvm::Error::success();
   return columns->checkUsed(std::vector<std::string>(titles.begin(), titles.end()));
 }
+
+static bool isAnyTable(StringRef text) {
+  return !isJson(text) && !text.contains('\0') && text.split('\n').first.find_first_of(",;\t") != StringRef::npos;
+}
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> Table() {
+  return {{"json", Rank::Table, isJson, readJson,
+           "a list of objects, {\"rows\": [...]}, or objects with a name and a time anywhere; see --columns"},
+          {"csv", Rank::Table, isAnyTable, readCsv, "comma-separated values (or \";\", or tabs) with a head; see --columns"}};
+}
+
+} // namespace origo::report::formats

@@ -1,0 +1,78 @@
+/// The kernels of TensorFlow Lite's GPU delegate, as its performance_profiling prints them. The numbers in a label are those of
+/// the delegate's own graph, in the order of running; a kernel computes the first operator of its label and those linked to it.
+
+#include "report/profile/Readers.h"
+
+#include "ir/Error.h"
+
+using namespace origo;
+using namespace origo::report;
+using llvm::StringRef;
+
+namespace {
+
+constexpr StringRef heading = "Per kernel timing(";
+
+bool isGpuKernels(StringRef text) { return !isJson(text) && text.contains(heading); }
+
+/// "convolution_2d 2" without its number.
+std::string kindOf(StringRef label) {
+  label = label.trim();
+  return (label.rtrim("0123456789").ends_with(" ") ? label.rtrim("0123456789").rtrim() : label).str();
+}
+
+llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &profile) {
+  profile.tool = "tflite-gpu";
+  bool inside = false;
+  uint32_t step = 0;
+  std::string said;
+  for (size_t number = 1; !text.empty(); ++number) {
+    auto [whole, rest] = text.split('\n');
+    text = rest;
+    StringRef line = withoutLogHead(whole.rtrim('\r')).trim();
+    if (size_t at = line.find(heading); at != StringRef::npos) {
+      said = line.substr(at + heading.size()).take_while([](char c) { return llvm::isDigit(c); }).str();
+      inside = true;
+      continue;
+    }
+    if (line.starts_with("---") || line.starts_with("Accumulated time"))
+      inside = false;
+    size_t dash = line.rfind(" - ");
+    if (!inside || dash == StringRef::npos)
+      continue;
+    auto [time, unit] = line.substr(dash + 3).ltrim().split(' ');
+    auto exponent = nanosecondExponent(unit.split(',').first.split(' ').first);
+    if (!exponent)
+      return makeError("line " + llvm::Twine(number) + ": there is no unit of time behind \"" + printable(time, 20) + "\"");
+    auto value = parseDecimal(time, *exponent);
+    if (!value)
+      return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(value.takeError()));
+    ProfileRow &row = profile.rows.emplace_back();
+    row.rawName = line.take_front(dash).str();
+    row.backend = "gpu";
+    row.value = *value;
+    row.step = step++;
+    llvm::SmallVector<StringRef> labels;
+    line.take_front(dash).split(labels, "linked :");
+    row.kind = kindOf(labels.front());
+    for (StringRef linked : llvm::ArrayRef(labels).drop_front())
+      row.linked.push_back(kindOf(linked));
+  }
+  if (!step)
+    return makeError("has no kernel below \"Per kernel timing\"");
+  if (said != std::to_string(step))
+    profile.notes.push_back("the list has " + std::to_string(step) + " kernels, and says that there are " + printable(said, 20) +
+                            ": is the file whole?");
+  return llvm::Error::success();
+}
+
+} // namespace
+
+namespace origo::report::formats {
+
+std::vector<ProfileFormat> GpuKernels() {
+  return {{"tflite-gpu", Rank::Words, isGpuKernels, readGpuKernels,
+           "the kernels that TensorFlow Lite's GPU delegate lists (\"Per kernel timing\"); read from its source of 2.16"}};
+}
+
+} // namespace origo::report::formats

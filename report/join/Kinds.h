@@ -1,0 +1,34 @@
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What profilers call the types of operators.
+namespace origo::report {
+
+enum class Agreement {
+  Contradicts, ///< it is surely another type
+  Unknown,     ///< nobody knows the word
+  Agrees
+};
+
+/// Is `said` ("Convolution (NHWC, F32) GEMM", "FusedConv", "Pooling2d", "conv_2d") the type of an operator (CONV_2D)?
+Agreement agreement(llvm::StringRef said, llvm::StringRef op);
+
+/// Is it a name of a type at all?
+bool isKnownKind(llvm::StringRef said);
+
+/// Without what is no letter or digit, in small letters.
+std::string plainKind(llvm::StringRef name);
+
+/// What a kernel's name says beyond the type, as XNNPACK has it: "(NHWC, QS8) IGEMM".
+struct KernelWords {
+  std::optional<bool> depthwise, pointwise; ///< DWConv; GEMM or IGEMM
+  std::optional<bool> isFloat;              ///< of the elements
+  static KernelWords of(llvm::StringRef said);
+};
+
+} // namespace origo::report

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "report/join/Join.h"
+
+/// Rows that say a type and a place in a sequence, and no operator.
+namespace origo::report {
+
+/// The rows of a run, one behind another, to all operators of their subgraph.
+void alignRuns(std::vector<JoinedRow> &rows, const origin::Target &target, const origin::FileGraph *graph,
+               std::vector<std::string> &notes);
+
+/// The rows of delegates to the operators of their nodes. A delegate's own row is around them then, and what it took beyond them a
+/// row of its own.
+void splitDelegates(std::vector<JoinedRow> &rows, const origin::Target &target, const origin::FileGraph *graph,
+                    std::vector<std::string> &notes);
+
+} // namespace origo::report
