@@ -197,7 +197,8 @@ private:
     if (__builtin_mul_overflow(average, std::max<uint64_t>(row.count, 1), &row.value) || row.value >> 63)
       return makeError("the time is too large");
     describeBenchmarkRow(cells.front(), cells.back(), row);
-    row.subgraph = subgraph;
+    if (!insideDelegate) // one list for the delegates of all subgraphs
+      row.subgraph = subgraph;
     if (initialisation)
       row.metric = "init_time";
     else if (insideDelegate)

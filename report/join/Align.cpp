@@ -267,7 +267,8 @@ private:
   }
   bool feedsWindow(const OperatorFacts &is) const {
     return is.consumers.empty() || llvm::all_of(is.consumers, [&](uint32_t index) {
-      return isWindowed(operators[positionOf.at(index)].op);
+      auto found = positionOf.find(index);
+      return found != positionOf.end() && isWindowed(operators[found->second].op);
     });
   }
   int worthSilent(size_t i, size_t n) const { return options.openEnd && n == steps.size() ? -1 : worthSilent(i); }

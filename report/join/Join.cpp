@@ -66,10 +66,16 @@ public:
     for (JoinedRow &row : rows)
       if (row.row.isSummed() || row.row.offset)
         matchAlone(row);
-    // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason.
-    if (doubtsIndices())
+    // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason. They still say
+    // which row comes behind which.
+    if (doubtsIndices()) {
       for (JoinedRow *row : byIndex)
         row->match = Match::Approx;
+      for (JoinedRow &row : rows)
+        if (row.row.isSummed() && row.row.op && (row.match == Match::None || row.match == Match::Approx) && row.row.outputs.empty() &&
+            row.row.tensor.empty())
+          row.row.step = row.row.op;
+    }
     coverPartitions();
   }
   size_t contradicted = 0, beyond = 0, ambiguous = 0, elsewhere = 0;
@@ -300,8 +306,10 @@ private:
     } else {
       llvm::SmallVector<StringRef> names;
       StringRef(row.row.outputs).split(names, "\t ");
-      for (StringRef name : names) {
-        auto found = byTensor.find(std::string_view(name));
+      for (StringRef listed : names) {
+        std::string name = listed.str(); // which may have had commas of its own
+        std::replace(name.begin(), name.end(), '\t', ',');
+        auto found = byTensor.find(name);
         auto place = found == byTensor.end() ? std::nullopt : single(row, found->second);
         if (!place)
           return; // of a partition whose outputs are not all known, nothing is
@@ -317,6 +325,9 @@ private:
     llvm::stable_sort(partitions, [](const auto &a, const auto &b) {
       return *llvm::max_element(a.second) < *llvm::max_element(b.second);
     });
+    // What one needs of another is among the outputs of that.
+    for (const auto &[row, ends] : partitions)
+      claimed.insert(ends.begin(), ends.end());
     std::map<std::vector<Place>, std::vector<uint32_t>> covered; // a partition may have several rows
     for (auto &[row, ends] : partitions) {
       uint32_t subgraph = ends.front().first;

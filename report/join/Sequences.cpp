@@ -65,7 +65,9 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
               std::vector<std::string> &notes) {
   llvm::stable_sort(rows, [](const JoinedRow *a, const JoinedRow *b) { return a->row.step < b->row.step; });
   std::vector<OperatorFacts> facts = factsOf(target, graph, subgraph, allOperators(target, subgraph));
-  if (facts.empty() || llvm::all_of(rows, [](const JoinedRow *row) { return row->match != Match::None; }))
+  // What was only guessed is to be found as well.
+  auto isOpen = [](const JoinedRow *row) { return row->match == Match::None || row->match == Match::Approx; };
+  if (facts.empty() || llvm::none_of(rows, isOpen))
     return;
   size_t period = 2 * rows.size() > 3 * facts.size() ? periodOf(rows, facts.size()) : rows.size();
   if (isTooLong(period, facts.size())) {
@@ -76,7 +78,7 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
   std::vector<std::vector<SequenceRow>> steps;
   for (JoinedRow *row : llvm::ArrayRef(rows).take_front(period)) {
     SequenceRow &step = steps.emplace_back(1, sequenceRow(row->row)).front();
-    if (row->match != Match::None && row->operators.size() == 1)
+    if (!isOpen(row) && row->operators.size() == 1)
       step.anchor = row->operators.front();
   }
   // Names may stand in another order than operators; those that do are no anchors.
@@ -93,7 +95,7 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
   if (2 * placed < period) // it is another network's
     return;
   for (size_t i = 0; i < rows.size(); ++i)
-    if (const auto &step = found.steps[i % period]; step && rows[i]->match == Match::None)
+    if (const auto &step = found.steps[i % period]; step && isOpen(rows[i]))
       place(*rows[i], *step, facts, subgraph, step->certain);
 }
 
@@ -159,6 +161,8 @@ public:
     llvm::stable_sort(order, [](const Node *a, const Node *b) { return a->facts.size() > b->facts.size(); });
     size_t audible = 0, placed = 0;
     for (Node *node : order) {
+      if (node->facts.empty())
+        continue;
       alignNode(*node);
       audible += node->alignment.audible;
       placed += node->alignment.placed;
@@ -172,10 +176,11 @@ public:
   void apply(std::vector<JoinedRow> &overheads) {
     markExchangeable();
     uint64_t whole = 0, inside = 0;
-    size_t nobody = 0;
+    size_t nobody = llvm::count_if(rows, [](const InnerRow &row) { return row.claims.empty(); });
     for (Node &node : nodes) {
-      if (node.alignment.steps.empty())
-        continue; // has no rows, and stays what it was
+      // One without rows stays what it was; those that are nobody's may be of one of which nothing is known.
+      if (node.facts.empty() ? nobody == 0 : node.alignment.steps.empty())
+        continue;
       whole += node.row->row.value;
       node.row->row.metric = "graph_time";
     }
@@ -187,18 +192,20 @@ public:
         place(*inner.row, *placed, node->facts, node->row->subgraph, placed->certain && !exchangeable.count(inner.row));
         node->explained += inner.row->row.value;
       }
-      nobody += inner.claims.empty();
     }
     // In proportion to what of a node's time is nobody's yet.
     for (InnerRow &inner : rows)
       if (inner.nodes > 1 && !inner.claims.empty()) {
+        uint32_t subgraph = inner.claims.front().first->row->subgraph;
+        if (llvm::any_of(inner.claims, [&](const auto &claim) { return claim.first->row->subgraph != subgraph; }))
+          continue; // a row is about operators of one
         std::map<uint32_t, uint64_t> weights;
         for (auto [node, placed] : inner.claims) {
           uint64_t all = node->row->row.value;
           weights[node->facts[placed->own].index] = all > node->explained ? all - node->explained : 1;
         }
         inner.row->match = Match::Merged;
-        inner.row->subgraph = inner.claims.front().first->row->subgraph;
+        inner.row->subgraph = subgraph;
         for (auto [index, weight] : weights) {
           inner.row->operators.push_back(index);
           inner.row->weights.push_back(weight);
@@ -320,7 +327,7 @@ private:
 };
 
 bool isDelegate(const JoinedRow &row) {
-  return row.row.isSummed() && (row.match == Match::Approx || row.match == Match::Partition) && !row.operators.empty() &&
+  return row.row.isSummed() && (row.match == Match::Approx || row.match == Match::Partition || row.match == Match::None) &&
          StringRef(row.row.kind).contains("Delegate");
 }
 
@@ -328,26 +335,21 @@ bool isDelegate(const JoinedRow &row) {
 
 void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph,
                             std::vector<std::string> &notes) {
-  std::map<uint32_t, std::vector<Node>> nodes; // by subgraph
+  std::vector<Node> nodes;
+  std::vector<JoinedRow *> inner; // which do not say of which subgraph their node is
   for (JoinedRow &row : rows)
     if (isDelegate(row))
-      nodes[row.subgraph].push_back({&row, factsOf(target, graph, row.subgraph, row.operators), {}, 0});
-  if (nodes.empty())
+      nodes.push_back({&row, factsOf(target, graph, row.subgraph, row.operators), {}, 0});
+    else if (row.row.metric == "delegate_time")
+      inner.push_back(&row);
+  if (nodes.empty() || inner.empty())
     return;
-  std::map<uint32_t, std::vector<JoinedRow *>> inner;
-  for (JoinedRow &row : rows)
-    if (row.row.metric == "delegate_time") {
-      uint32_t subgraph = row.row.subgraph.value_or(0);
-      inner[nodes.count(subgraph) ? subgraph : nodes.begin()->first].push_back(&row);
-    }
   std::vector<JoinedRow> overheads;
-  for (auto &[subgraph, list] : inner) {
-    Delegates delegates(std::move(nodes[subgraph]), list, notes);
-    if (delegates.run())
-      delegates.apply(overheads);
-    else
-      notes.push_back("the rows inside of delegates are too few, or too many, to tell whose they are: the delegates' time is divided "
-                      "among all of their operators");
-  }
+  Delegates delegates(std::move(nodes), std::move(inner), notes);
+  if (delegates.run())
+    delegates.apply(overheads);
+  else
+    notes.push_back("the rows inside of delegates are too few, or too many, to tell whose they are: the delegates' time is divided "
+                    "among all of their operators");
   llvm::append_range(rows, overheads);
 }
