@@ -103,6 +103,13 @@ public:
                        "--enable_op_profiling=true, and is the file whole?");
     if (wantsHeader || (header && !whole && endsInName()))
       return makeError("ends in the middle of a table: it is truncated");
+    // Averages of few runs are what happened to happen in them.
+    uint64_t runs = std::max(timed, mostCalls);
+    if (timed && runs < 10)
+      profile.notes.push_back("the times are of " + std::to_string(runs) + " runs; fewer than ten say little");
+    if (timed && firsts > 2 * averages)
+      profile.notes.push_back("the first run took " + std::to_string(firsts / std::max<uint64_t>(averages, 1)) +
+                              " times as long as the average, in which it is counted");
     if (rows)
       profile.notes.push_back("the last table does not say how many nodes were executed: is the file whole?");
     return llvm::Error::success();
@@ -115,6 +122,8 @@ private:
   uint32_t subgraph = 0;
   size_t tables = 0; ///< of regular runs
   size_t rows = 0;   ///< of the last table, while the file has not told their number
+  uint64_t timed = 0, mostCalls = 0;     ///< runs, as the file says and as its rows do
+  uint64_t firsts = 0, averages = 0;     ///< of all rows together
 
   /// A name ends with the index of its node or subgraph, or is a list.
   bool endsInName() const {
@@ -142,6 +151,11 @@ private:
       StringRef number = line.substr(at + StringRef("Subgraph (index: ").size());
       if (number.consumeInteger(10, subgraph))
         return makeError("\"Subgraph (index: \" is followed by no number");
+    } else if (StringRef said = line; said.contains("imings (microseconds): count=")) {
+      said = said.split("count=").second;
+      uint64_t count = 0;
+      if (!said.consumeInteger(10, count))
+        timed = std::max(timed, count);
     } else if (line.contains("=====")) {
       header.reset();
       wantsHeader = line.contains("Run Order");
@@ -185,9 +199,13 @@ private:
 
   llvm::Error takeRow(llvm::ArrayRef<StringRef> cells) {
     ProfileRow row;
-    uint64_t average = 0;
+    uint64_t average = 0, first = 0;
     for (auto [name, cell] : llvm::zip(header->columns, cells)) {
-      if (name == "avg_ms" || name == "times_called") {
+      if (name == "first") {
+        auto number = parseDecimal(cell, 6);
+        first = number ? *number : 0;
+        llvm::consumeError(number.takeError());
+      } else if (name == "avg_ms" || name == "times_called") {
         auto number = parseDecimal(cell, name == "avg_ms" ? 6 : 0);
         if (!number)
           return number.takeError();
@@ -199,10 +217,15 @@ private:
     describeBenchmarkRow(cells.front(), cells.back(), row);
     if (!insideDelegate) // one list for the delegates of all subgraphs
       row.subgraph = subgraph;
-    if (initialisation)
+    if (initialisation) {
       row.metric = "init_time";
-    else if (insideDelegate)
+    } else if (insideDelegate) {
       row.metric = "delegate_time";
+    } else {
+      mostCalls = std::max(mostCalls, row.count);
+      firsts = std::min(firsts + first, UINT64_MAX / 4);
+      averages = std::min(averages + average, UINT64_MAX / 4);
+    }
     profile.rows.push_back(std::move(row));
     ++rows;
     return llvm::Error::success();

@@ -27,17 +27,6 @@ namespace {
 /// An operator of the written model: subgraph, index.
 using Place = std::pair<uint32_t, uint32_t>;
 
-/// What a row calls the type of the operator; tables of names may have an operator's as it is in the schema.
-StringRef kindOf(const ProfileRow &row) {
-  static const llvm::StringSet<> names = [] {
-    llvm::StringSet<> names;
-    for (const OperatorInfo &info : allOperators())
-      names.insert(info.name);
-    return names;
-  }();
-  return !row.kind.empty() || !names.contains(row.rawName) ? StringRef(row.kind) : StringRef(row.rawName);
-}
-
 /// Is the row surely about another operator? Words that nobody knows say nothing.
 bool contradicts(const ProfileRow &row, const OperatorRow &op) {
   return agreement(kindOf(row), op.op.str()) == Agreement::Contradicts;
@@ -138,11 +127,14 @@ private:
       if (!op && !says.outputs.empty())
         return notePartition(row, subgraph);
       if (!named) { // what runtimes insert for themselves is behind those of the model
-        beyond += says.kind.empty() || isKnownKind(says.kind);
+        beyond += says.kind.empty() || isSchemaKind(says.kind);
         return;
       }
       matchName(row);
       elsewhere += row.match != Match::None;
+      // TFLite calls the results of other subgraphs by names of the first one's tensors; index and type are right.
+      if (row.match == Match::None && op && subgraph && agreement(kindOf(says), op->op.str()) == Agreement::Agrees)
+        set(row, Match::Approx, {subgraph, *says.op});
       return;
     }
     matchName(row);

@@ -6,6 +6,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -143,7 +144,15 @@ std::string headOf(StringRef said) { return plainKind(said.split('(').first); }
 
 } // namespace
 
-bool report::isKnownKind(StringRef said) { return words().contains(headOf(said)); }
+bool report::isSchemaKind(StringRef said) {
+  static const llvm::StringSet<> names = [] {
+    llvm::StringSet<> names;
+    for (const OperatorInfo &info : allOperators())
+      names.insert(plainKind(info.name));
+    return names;
+  }();
+  return names.contains(plainKind(said));
+}
 
 Agreement report::agreement(StringRef said, StringRef op) {
   std::string is = plainKind(op), head = headOf(said);
@@ -154,6 +163,16 @@ Agreement report::agreement(StringRef said, StringRef op) {
     return Agreement::Unknown;
   return llvm::any_of(word->second.ops, [&](StringRef known) { return family(known) == family(is); }) ? Agreement::Agrees
                                                                                                         : Agreement::Contradicts;
+}
+
+StringRef report::kindOf(const ProfileRow &row) {
+  static const llvm::StringSet<> names = [] {
+    llvm::StringSet<> names;
+    for (const OperatorInfo &info : allOperators())
+      names.insert(info.name);
+    return names;
+  }();
+  return !row.kind.empty() || !names.contains(row.rawName) ? StringRef(row.kind) : StringRef(row.rawName);
 }
 
 KernelWords KernelWords::of(StringRef said) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "report/profile/Profile.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -18,11 +20,14 @@ enum class Agreement {
 /// Is `said` ("Convolution (NHWC, F32) GEMM", "FusedConv", "Pooling2d", "conv_2d") the type of an operator (CONV_2D)?
 Agreement agreement(llvm::StringRef said, llvm::StringRef op);
 
-/// Is it a name of a type at all?
-bool isKnownKind(llvm::StringRef said);
+/// Is it what the schema calls a type, and no profiler's own word?
+bool isSchemaKind(llvm::StringRef said);
 
 /// Without what is no letter or digit, in small letters.
 std::string plainKind(llvm::StringRef name);
+
+/// What a row calls the type of its operator; tables of names may have an operator's as it is in the schema.
+llvm::StringRef kindOf(const ProfileRow &row);
 
 /// What a kernel's name says beyond the type, as XNNPACK has it: "(NHWC, QS8) IGEMM".
 struct KernelWords {

@@ -1,6 +1,7 @@
 #include "report/join/Sequences.h"
 
 #include "report/join/Align.h"
+#include "report/join/Kinds.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,7 +25,7 @@ std::vector<uint64_t> plainShape(const std::vector<uint64_t> &dims) {
 }
 
 SequenceRow sequenceRow(const ProfileRow &row) {
-  return {row.kind, row.linked, plainShape(row.shape), std::nullopt};
+  return {kindOf(row).str(), row.linked, plainShape(row.shape), std::nullopt};
 }
 
 void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> facts, uint32_t subgraph, bool certain) {
@@ -54,7 +55,7 @@ size_t periodOf(llvm::ArrayRef<JoinedRow *> rows, size_t operators) {
       continue;
     bool repeats = true;
     for (size_t i = period; i < rows.size() && repeats; ++i)
-      repeats = rows[i]->row.kind == rows[i - period]->row.kind;
+      repeats = kindOf(rows[i]->row) == kindOf(rows[i - period]->row);
     if (repeats)
       return period;
   }
