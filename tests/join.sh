@@ -77,6 +77,30 @@ origin-dump --compare --csv --times=a.times,b.times --errors=a.errors,b.errors a
 [[ $(head -1 all.csv) == *,a_bytes,b_bytes,a_ns,b_ns,a_error,b_error ]] || fail "$(head -1 all.csv)"
 awk -F, 'NR > 1 { ns += $(NF - 2); e += $NF > 0 } END { exit !(ns > 0 && e > 30) }' all.csv || fail "no figures in $(head -3 all.csv)"
 origin-dump --compare --by=scope a.circle b.circle 2>/dev/null | grep -Eq ' [1-9][0-9]* +1  block1/$' || fail "by scope"
+# Logs that say types in the order of running, and rows of delegates.
+for file in tflm_log.txt gpu_kernels.txt vela4_per-layer.csv tflm_shifted.csv xnnpack_rows.txt real/tflite-xnnpack.mobilenet_v2.txt; do
+  origin-dump --join tests/profiles/$file --json a.circle >out 2>said || fail "$file: $(<said)"
+  grep -q '"match":"exact"' out && fail "a row of $file is exact"
+  [[ $file != *xnnpack* ]] || { [[ $(grep -c '"match":"aligned".*"score":' out) == 65 ]] && grep -q '"delegate_overhead_ns": [1-9]' out; } || fail "$file: $(tail -3 out)"
+  origin-dump --join tests/profiles/$file --by=scope a.circle >table 2>/dev/null && grep -q ' 1  block1/$' table || fail "$file by scope: $(<table)"
+done
+# Twelve nodes in one list, and three: what is a sum over some of them is divided, and all of it adds up.
+for network in conformer_f32 unet_i8_per_tensor; do
+  summary=tests/profiles/real/tflite-xnnpack.${network%%_f32*}.txt
+  [[ -f $summary ]] || summary=tests/profiles/real/tflite-xnnpack.unet_i8.txt
+  origin-dump --join $summary "$ORIGO_NETWORKS/$network.tflite" >out 2>said || fail "$network: $(<said)"
+  grep -q 'carries no origin map: its operators are those of the source' said || fail "$network: $(<said)"
+  grep -q ' merged ' out && grep -q '^of it merged over several partitions, ' out || fail "$network: $(<out)"
+  grep 'Delegate/' out | grep -qE ' (none|approx) ' && fail "$network: $(grep -E ' (none|approx) ' out)"
+  [[ $(awk '/^total /{t = $2} /^unattributed /{u = $2} /^of it delegate/{print t > 0 && u == substr($5, 1)}' out) == 1 ]] || fail "$network: $(tail -9 out)"
+done
+# Nothing in a file has a name of this model.
+for text in '{"traceEvents": [{"name": "result", "ph": "R", "ts": 1}]}' '[{"name": "x", "time": "1 ms"}]'; do
+  echo "$text" >nothing.json
+  origin-dump --join nothing.json while.circle >out 2>said && fail "$text is joined"
+  grep -q 'foreign profile' said || fail "$text: $(<said)"
+done
+
 refused() { local what=$1; shift; "$@" >out 2>said && fail "$* succeeds"; grep -q "$what" said || fail "$*: $(<said)"; }
 refused 'results of different sources' origin-dump --compare a.circle while.circle
 refused 'and the times are of different sources' origin-dump --compare --times=a.times,own.times a.circle b.circle

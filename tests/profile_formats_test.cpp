@@ -215,6 +215,15 @@ TEST(ProfileFormats, GpuKernelsAreListed) {
   Join linked = mobilenet().join(list);
   EXPECT_EQ(linked.rows[7].operators, std::vector<uint32_t>{7});
   EXPECT_EQ(linked.rows[8].operators, (std::vector<uint32_t>{8, 9}));
+  // As older and newer ones print it.
+  for (const char *text : {"Per kernel timing(3 kernels):\n  convolution_2d 0 - 1.5ms\n  depthwise_convolution 1 - 2ms\n  convolution_2d 2 - 1ms\n",
+                           "Per kernel timing(2 kernels):\n  convolution_2d 0 -> relu6 1; 1.5 ms; 11.4 Gb/s; 165.8 Gflops\n"
+                           "  dw_conv2d->conv1x1 -> add 5; 3 ms; 68 Gb/s\n"}) {
+    Join other = mobilenet().join(text);
+    EXPECT_EQ(other.total, 4500000u) << text;
+    EXPECT_EQ(other.attributed, other.total) << text;
+    EXPECT_EQ(other.rows[1].operators, llvm::StringRef(text).contains("->") ? (std::vector<uint32_t>{1, 2}) : std::vector<uint32_t>{1}) << text;
+  }
   EXPECT_NE(errorOf("Per kernel timing(1 kernels):\n  add 0 - 1 parsec\n"), "no error");
 }
 
@@ -521,6 +530,35 @@ TEST(ProfileFormats, TablesOfOtherTools) {
   Join et = digits().join(sample("etdump.tsv"));
   EXPECT_EQ(rowOf(et, "native_call_convolution.out")->operators, std::vector<uint32_t>{0});
   EXPECT_EQ(rowOf(et, "Fully Connected (NC, F32) GEMM #1")->operators, std::vector<uint32_t>{4}) << digits().kind(4);
+}
+
+TEST(ProfileFormats, DamagedFilesEndInRowsThatAddUpOrInAnError) {
+  std::mt19937 random(7);
+  for (const Known &is : known) {
+    std::string text = sample(is.file);
+    for (unsigned round = 0; round < 24; ++round) {
+      std::string damaged = text.substr(0, round % 3 ? text.size() : random() % (text.size() + 1));
+      for (unsigned i = 0; i < round % 5 && !damaged.empty(); ++i)
+        damaged[random() % damaged.size()] = "0\n\t ,:;-\"}\xff"[random() % 11];
+      auto profile = readProfile(damaged);
+      if (!profile) {
+        std::string said = llvm::toString(profile.takeError());
+        EXPECT_EQ(said.find('\n'), std::string::npos) << is.file << ": " << said;
+        continue;
+      }
+      auto join = matchRows(std::move(*profile), mobilenet().target(), &*mobilenet().graph, {});
+      if (!join) {
+        llvm::consumeError(join.takeError());
+        continue;
+      }
+      SplitWeights weights(SplitRule::Macs, *mobilenet().file.map, nullptr, &*mobilenet().graph);
+      llvm::cantFail(divideTime(*join, *mobilenet().file.map, weights));
+      uint64_t parts = join->synthetic + join->unattributed;
+      for (auto [id, ns] : timeByOperator(*join))
+        parts += ns;
+      EXPECT_EQ(parts, join->total) << is.file;
+    }
+  }
 }
 
 TEST(ProfileFormats, ObjectsOfAnyNesting) {

@@ -1,5 +1,6 @@
-/// The kernels of TensorFlow Lite's GPU delegate, as its performance_profiling prints them. The numbers in a label are those of
-/// the delegate's own graph, in the order of running; a kernel computes the first operator of its label and those linked to it.
+/// The kernels of TensorFlow Lite's GPU delegate, as its performance_profiling prints them: "LABEL - 1.043610 ms", with the unit behind a
+/// blank or not, and from ML Drift "LABEL; 0.133391 ms; 11.447432 Gb/s; …". The numbers in a label are those of the delegate's own
+/// graph, in the order of running; a kernel computes the first operator of its label and those linked to it.
 
 #include "report/profile/Readers.h"
 
@@ -37,11 +38,13 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
     }
     if (line.starts_with("---") || line.starts_with("Accumulated time"))
       inside = false;
-    size_t dash = line.rfind(" - ");
+    size_t dash = line.find("; "), behind = 2;
+    if (dash == StringRef::npos)
+      dash = line.rfind(" - "), behind = 3;
     if (!inside || dash == StringRef::npos)
       continue;
-    auto [time, unit] = line.substr(dash + 3).ltrim().split(' ');
-    auto exponent = nanosecondExponent(unit.split(',').first.split(' ').first);
+    StringRef measured = line.substr(dash + behind).ltrim(), time = measured.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+    auto exponent = nanosecondExponent(measured.drop_front(time.size()).ltrim().take_while([](char c) { return llvm::isAlpha(c); }));
     if (!exponent)
       return makeError("line " + llvm::Twine(number) + ": there is no unit of time behind \"" + printable(time, 20) + "\"");
     auto value = parseDecimal(time, *exponent);
@@ -53,7 +56,7 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
     row.value = *value;
     row.step = step++;
     llvm::SmallVector<StringRef> labels;
-    line.take_front(dash).split(labels, "linked :");
+    line.take_front(dash).split(labels, line.take_front(dash).contains("->") ? "->" : "linked :");
     row.kind = kindOf(labels.front());
     for (StringRef linked : llvm::ArrayRef(labels).drop_front())
       row.linked.push_back(kindOf(linked));
@@ -72,7 +75,7 @@ namespace origo::report::formats {
 
 std::vector<ProfileFormat> GpuKernels() {
   return {{"tflite-gpu", Rank::Words, isGpuKernels, readGpuKernels,
-           "the kernels that TensorFlow Lite's GPU delegate lists (\"Per kernel timing\"); read from its source of 2.16"}};
+           "the kernels that TensorFlow Lite's GPU delegate, or ML Drift, lists (\"Per kernel timing\")"}};
 }
 
 } // namespace origo::report::formats

@@ -1,4 +1,4 @@
-/// Qualcomm's qnn-profile-viewer: a CSV file of events, of which those of nodes name an operator.
+/// Qualcomm's qnn-profile-viewer, and the QNN provider of ONNX Runtime: a CSV file of events, of which those of nodes name an operator.
 
 #include "report/profile/Readers.h"
 
@@ -64,7 +64,7 @@ llvm::Error readQnn(StringRef text, const ProfileOptions &, Profile &profile) {
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> Qnn() {
-  return {{"qnn", Rank::Words, isQnn, readQnn, "qnn-profile-viewer's CSV file; NOT VERIFIED against its source"}};
+  return {{"qnn", Rank::Words, isQnn, readQnn, "the CSV file of qnn-profile-viewer and of ONNX Runtime's QNN provider; verified against the latter's source only"}};
 }
 
 } // namespace origo::report::formats

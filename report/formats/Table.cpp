@@ -117,21 +117,25 @@ public:
     std::map<Role, std::pair<size_t, size_t>> best; // rank and column
     for (size_t i = 0; i < titles.size(); ++i) {
       auto wanted = named.find(titles[i]);
-      std::string title = normalTitle(titles[i]);
-      auto column = wanted == named.end() ? columnOf(title) : wanted->second;
+      auto [known, isNewTitle] = titled.try_emplace(titles[i]);
+      if (isNewTitle) {
+        std::string title = normalTitle(titles[i]);
+        known->second = {columnOf(title), rankOf(title)};
+      }
+      auto column = wanted == named.end() ? known->second.first : wanted->second;
       if (!column)
         continue;
       // The user's word goes before a name that merely looks right, and the value before the same in nanoseconds.
-      size_t rank = wanted == named.end() ? rankOf(title) : 0;
-      auto [known, isNew] = best.try_emplace(isMeasure(*column) ? Role::Value : column->role, rank, i);
-      if (!isNew && known->second.first == rank)
-        return makeError("the columns \"" + printable(titles[known->second.second], 40) + "\" and \"" +
+      size_t rank = wanted == named.end() ? known->second.second : 0;
+      auto [other, isNew] = best.try_emplace(isMeasure(*column) ? Role::Value : column->role, rank, i);
+      if (!isNew && other->second.first == rank)
+        return makeError("the columns \"" + printable(titles[other->second.second], 40) + "\" and \"" +
                          printable(titles[i], 40) + "\" say the same; choose with --columns");
-      if (!isNew && known->second.first < rank)
+      if (!isNew && other->second.first < rank)
         continue;
       if (!isNew)
-        columns[known->second.second].reset();
-      known->second = {rank, i};
+        columns[other->second.second].reset();
+      other->second = {rank, i};
       columns[i] = column;
     }
     return columns;
@@ -145,6 +149,7 @@ public:
 
 private:
   std::map<std::string, Column, std::less<>> named;
+  mutable std::map<std::string, std::pair<std::optional<Column>, size_t>, std::less<>> titled; ///< those that were looked at
   static bool isMeasure(const Column &column) {
     return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
   }

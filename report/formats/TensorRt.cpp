@@ -64,7 +64,7 @@ llvm::Error readTensorRt(StringRef text, const ProfileOptions &, Profile &profil
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> TensorRt() {
-  return {{"tensorrt", Rank::Words, isTensorRt, readTensorRt, "trtexec --exportProfile"}};
+  return {{"tensorrt", Rank::Words, isTensorRt, readTensorRt, "trtexec --exportProfile; NOT VERIFIED against its source"}};
 }
 
 } // namespace origo::report::formats
