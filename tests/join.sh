@@ -92,7 +92,7 @@ for network in conformer_f32 unet_i8_per_tensor; do
   grep -q 'carries no origin map: its operators are those of the source' said || fail "$network: $(<said)"
   grep -q ' merged ' out && grep -q '^of it merged over several partitions, ' out || fail "$network: $(<out)"
   grep 'Delegate/' out | grep -qE ' (none|approx) ' && fail "$network: $(grep -E ' (none|approx) ' out)"
-  [[ $(awk '/^total /{t = $2} /^unattributed /{u = $2} /^of it delegate/{print t > 0 && u == substr($5, 1)}' out) == 1 ]] || fail "$network: $(tail -9 out)"
+  [[ $(awk '/^total /{t = $2} /^unattributed /{u = $2} /^of it delegate/{ print (t > 0 && u == $5) }' out) == 1 ]] || fail "$network: $(tail -9 out)"
 done
 # Nothing in a file has a name of this model.
 for text in '{"traceEvents": [{"name": "result", "ph": "R", "ts": 1}]}' '[{"name": "x", "time": "1 ms"}]'; do
