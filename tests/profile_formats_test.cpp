@@ -8,6 +8,8 @@
 #include "origin/Fingerprint.h"
 #include "origin/codec/OriginFile.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
 #include <random>
@@ -158,17 +160,20 @@ TEST(ProfileFormats, NoFileIsTwoFormats) {
     EXPECT_STREQ(claims.begin()->second.front(), is.tool) << is.file;
     for (const auto &[rank, tools] : claims)
       EXPECT_EQ(tools.size(), 1u) << is.file << ": " << tools[0] << " and " << tools.back();
-    auto profile = readProfile(text, {.format = {}, .columns = text.find("Layer") != std::string::npos && llvm::StringRef(is.file) == "table.csv"
-                                                                   ? ColumnNames{{"tensor", "Layer"}, {"us", "Duration"}}
-                                                                   : ColumnNames{}});
+    auto profile =
+        readProfile(text, {.format = {},
+                           .columns = text.find("Layer") != std::string::npos && llvm::StringRef(is.file) == "table.csv"
+                                          ? ColumnNames{{"tensor", "Layer"}, {"us", "Duration"}}
+                                          : ColumnNames{}});
     EXPECT_TRUE(bool(profile)) << is.file << ": " << llvm::toString(profile.takeError());
   }
   for (const char *folder : {"", "real/"}) {
     std::error_code ec;
-    for (llvm::sys::fs::directory_iterator it(std::string(ORIGO_SOURCE_DIR "/tests/profiles/") + folder, ec), end; it != end && !ec;
-         it.increment(ec)) {
+    for (llvm::sys::fs::directory_iterator it(std::string(ORIGO_SOURCE_DIR "/tests/profiles/") + folder, ec), end;
+         it != end && !ec; it.increment(ec)) {
       llvm::StringRef name = llvm::sys::path::filename(it->path());
-      EXPECT_TRUE(name == "README.md" || name == "real" || listed.count(folder + name.str())) << name.str() << " is not listed here";
+      EXPECT_TRUE(name == "README.md" || name == "real" || listed.count(folder + name.str()))
+          << name.str() << " is not listed here";
     }
   }
 }
@@ -210,19 +215,23 @@ TEST(ProfileFormats, GpuKernelsAreListed) {
   // A kernel with what is linked to it, at the only place where the two follow each other.
   std::string list = "Per kernel timing(9 kernels):\n";
   for (uint32_t i = 0; i < 9; ++i)
-    list += std::string("  ") + (mobilenet().kind(i) == "CONV_2D" ? "convolution_2d " : "depthwise_convolution ") + std::to_string(i) +
-            (i == 8 ? " linked : add 9" : "") + " - 1.5 ms\n";
+    list += std::string("  ") + (mobilenet().kind(i) == "CONV_2D" ? "convolution_2d " : "depthwise_convolution ") +
+            std::to_string(i) + (i == 8 ? " linked : add 9" : "") + " - 1.5 ms\n";
   Join linked = mobilenet().join(list);
   EXPECT_EQ(linked.rows[7].operators, std::vector<uint32_t>{7});
   EXPECT_EQ(linked.rows[8].operators, (std::vector<uint32_t>{8, 9}));
   // As older and newer ones print it.
-  for (const char *text : {"Per kernel timing(3 kernels):\n  convolution_2d 0 - 1.5ms\n  depthwise_convolution 1 - 2ms\n  convolution_2d 2 - 1ms\n",
-                           "Per kernel timing(2 kernels):\n  convolution_2d 0 -> relu6 1; 1.5 ms; 11.4 Gb/s; 165.8 Gflops\n"
-                           "  dw_conv2d->conv1x1 -> add 5; 3 ms; 68 Gb/s\n"}) {
+  for (const char *text :
+       {"Per kernel timing(3 kernels):\n  convolution_2d 0 - 1.5ms\n  depthwise_convolution 1 - 2ms\n  convolution_2d "
+        "2 - 1ms\n",
+        "Per kernel timing(2 kernels):\n  convolution_2d 0 -> relu6 1; 1.5 ms; 11.4 Gb/s; 165.8 Gflops\n"
+        "  dw_conv2d->conv1x1 -> add 5; 3 ms; 68 Gb/s\n"}) {
     Join other = mobilenet().join(text);
     EXPECT_EQ(other.total, 4500000u) << text;
     EXPECT_EQ(other.attributed, other.total) << text;
-    EXPECT_EQ(other.rows[1].operators, llvm::StringRef(text).contains("->") ? (std::vector<uint32_t>{1, 2}) : std::vector<uint32_t>{1}) << text;
+    EXPECT_EQ(other.rows[1].operators,
+              llvm::StringRef(text).contains("->") ? (std::vector<uint32_t>{1, 2}) : std::vector<uint32_t>{1})
+        << text;
   }
   EXPECT_NE(errorOf("Per kernel timing(1 kernels):\n  add 0 - 1 parsec\n"), "no error");
 }
@@ -247,7 +256,9 @@ TEST(ProfileFormats, RowsOfADelegateAreOperators) {
       llvm::StringRef name = row.row.rawName;
       if (name.contains("Delegate/")) {
         // The number behind the name says which one it is.
-        EXPECT_EQ(row.operators, std::vector<uint32_t>{static_cast<uint32_t>(std::stoul(name.rsplit(':').second.str()))}) << file;
+        EXPECT_EQ(row.operators,
+                  std::vector<uint32_t>{static_cast<uint32_t>(std::stoul(name.rsplit(':').second.str()))})
+            << file;
         EXPECT_GE(row.score, 80u) << name.str();
         inside += row.ns;
       } else if (row.overhead) {
@@ -301,7 +312,8 @@ TEST(ProfileFormats, RowsOfAnotherTypeAreNoOperators) {
     }
 }
 
-constexpr const char *head = "===== Run Order =====\n\t[node type]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]\n";
+constexpr const char *head =
+    "===== Run Order =====\n\t[node type]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]\n";
 std::string line(const std::string &type, const std::string &ms, unsigned calls, const std::string &name) {
   return "\t" + type + "\t" + ms + "\t" + ms + "\t1%\t1%\t0\t" + std::to_string(calls) + "\t" + name + "\n";
 }
@@ -331,9 +343,11 @@ subgraph @main(%x: f32[1,8]) -> (%c) {
   %c: f32[1,8] = ADD(%b, %k)
 }
 )");
-  // 1 ms and 3 ms, whose one row is called twice as often as they are: 2 ms, of which the second node explains three quarters.
+  // 1 ms and 3 ms, whose one row is called twice as often as they are: 2 ms, of which the second node explains three
+  // quarters.
   Join join = model.join(head + line("TfLiteXNNPackDelegate", "1", 10, "[a]:3") + line("CUMSUM", "1", 10, "[b]:1") +
-                         line("TfLiteXNNPackDelegate", "3", 10, "[c]:4") + "\nNumber of nodes executed: 3\nDelegate internal:\n" + head +
+                         line("TfLiteXNNPackDelegate", "3", 10, "[c]:4") +
+                         "\nNumber of nodes executed: 3\nDelegate internal:\n" + head +
                          line("DelegateOpInvoke", "1", 20, "Delegate/Add (ND, F32):0") + "\n");
   const JoinedRow *row = rowOf(join, "Delegate/Add (ND, F32):0");
   ASSERT_TRUE(row);
@@ -361,7 +375,8 @@ subgraph @main(%x: f32[1,8,8,4]) -> (%y) {
 }
 )");
   ASSERT_EQ(model.target().subgraphs[0].operators.size(), 4u);
-  Join join = model.join(head + line("TfLiteXNNPackDelegate", "9", 10, "[y]:4") + "\nNumber of nodes executed: 1\nDelegate internal:\n" + head +
+  Join join = model.join(head + line("TfLiteXNNPackDelegate", "9", 10, "[y]:4") +
+                         "\nNumber of nodes executed: 1\nDelegate internal:\n" + head +
                          line("DelegateOpInvoke", "1", 10, "Delegate/Clamp (NC, F32):0") +
                          line("DelegateOpInvoke", "5", 10, "Delegate/Convolution (NHWC, F32) IGEMM:1") +
                          line("DelegateOpInvoke", "2", 10, "Delegate/Tanh (NC, F32):2"));
@@ -389,17 +404,21 @@ TEST(ProfileFormats, FewRunsAreToldAndCommasOfNamesAreTheirs) {
 
 /// Convolutions in the order of MobileNet v1, each with a fused activation, with small shapes.
 Written mobilenetV1() {
-  std::string text = "origo 1\nmodel circle\nsubgraph @main(%x: f32[1,4,4,2]) -> (%y) {\n"
-                     "  %w: f32[2,1,1,2] = const splat 0.5\n  %d: f32[1,1,1,2] = const splat 0.5\n  %b: f32[2] = const splat 0\n"
-                     "  %shape: i32[2] = const [1,2]\n";
+  std::string text =
+      "origo 1\nmodel circle\nsubgraph @main(%x: f32[1,4,4,2]) -> (%y) {\n"
+      "  %w: f32[2,1,1,2] = const splat 0.5\n  %d: f32[1,1,1,2] = const splat 0.5\n  %b: f32[2] = const splat 0\n"
+      "  %shape: i32[2] = const [1,2]\n";
   std::string before = "%x";
   for (unsigned i = 0; i < 27; ++i) {
     std::string name = "%c" + std::to_string(i);
-    text += "  " + name + ": f32[1,4,4,2] = " + (i % 2 ? "DEPTHWISE_CONV_2D(" + before + ", %d, %b) {depth_multiplier=1, " : "CONV_2D(" + before + ", %w, %b) {") +
+    text += "  " + name + ": f32[1,4,4,2] = " +
+            (i % 2 ? "DEPTHWISE_CONV_2D(" + before + ", %d, %b) {depth_multiplier=1, "
+                   : "CONV_2D(" + before + ", %w, %b) {") +
             "stride_w=1, stride_h=1, fused_activation_function=RELU6}\n";
     before = name;
   }
-  text += "  %p: f32[1,1,1,2] = AVERAGE_POOL_2D(" + before + ") {stride_w=1, stride_h=1, filter_width=4, filter_height=4, padding=VALID}\n"
+  text += "  %p: f32[1,1,1,2] = AVERAGE_POOL_2D(" + before +
+          ") {stride_w=1, stride_h=1, filter_width=4, filter_height=4, padding=VALID}\n"
           "  %l: f32[1,1,1,2] = CONV_2D(%p, %w, %b) {stride_w=1, stride_h=1}\n"
           "  %r: f32[1,2] = RESHAPE(%l, %shape)\n  %y: f32[1,2] = SOFTMAX(%r) {beta=1}\n}\n";
   return Written(text);
@@ -457,10 +476,10 @@ subgraph @main(%x: f32[1,1960]) -> (%"StatefulPartitionedCall:0") {
   for (const JoinedRow &row : join.rows)
     if (!row.operators.empty())
       rows[row.operators[0]] += row.row.kind + " " + matchName(row.match) + ";";
-  std::map<uint32_t, std::string> expected{{0, "Reshape aligned;"},      {1, "Conv tensor;"},         {2, "MaxPool aligned;"},
-                                           {3, "Conv tensor;"},          {4, "AveragePool aligned;"}, {5, "Conv aligned;"},
-                                           {6, "AveragePool aligned;"},  {7, "Reshape aligned;"},     {8, "FusedGemm aligned;"},
-                                           {9, "FusedGemm aligned;"},    {10, "Gemm aligned;"},       {11, "Softmax tensor;"}};
+  std::map<uint32_t, std::string> expected{
+      {0, "Reshape aligned;"},     {1, "Conv tensor;"},       {2, "MaxPool aligned;"},     {3, "Conv tensor;"},
+      {4, "AveragePool aligned;"}, {5, "Conv aligned;"},      {6, "AveragePool aligned;"}, {7, "Reshape aligned;"},
+      {8, "FusedGemm aligned;"},   {9, "FusedGemm aligned;"}, {10, "Gemm aligned;"},       {11, "Softmax tensor;"}};
   EXPECT_EQ(rows, expected);
   // What the runtime puts in between is nobody's.
   const JoinedRow *reorder = rowOf(join, "ReorderOutput");
@@ -494,7 +513,8 @@ TEST(ProfileFormats, PerfByKernels) {
     EXPECT_TRUE(digits().join(sample(file)).foreign) << file; // without the table
   }
   EXPECT_EQ(digits().join(sample("real/perf-script.digits.txt"), how).total, 100'000'000u);
-  // With the stack of each sample, of which the innermost function counts; a generated function may have a layer's name.
+  // With the stack of each sample, of which the innermost function counts; a generated function may have a layer's
+  // name.
   Join named = digits().join("a b  7 1.5:  9 cpu-clock:u: \n\t  12 scores+0x4 (/x)\n\t  34 main+0x8 (/x)\n\n");
   ASSERT_EQ(named.rows.size(), 1u);
   EXPECT_EQ(named.rows[0].match, Match::Tensor);
@@ -502,7 +522,8 @@ TEST(ProfileFormats, PerfByKernels) {
 }
 
 TEST(ProfileFormats, BrowsersMeasuresByName) {
-  for (auto [file, stem] : {std::pair("real/chromium.digits.json", 1288000u), std::pair("real/chromium.digits.pftrace", 3529000u)}) {
+  for (auto [file, stem] :
+       {std::pair("real/chromium.digits.json", 1288000u), std::pair("real/chromium.digits.pftrace", 3529000u)}) {
     Join join = digits().join(sample(file));
     EXPECT_EQ(count(join, Match::Tensor), 5) << file;
     EXPECT_EQ(join.unattributed, 0u) << file;
@@ -562,15 +583,18 @@ TEST(ProfileFormats, DamagedFilesEndInRowsThatAddUpOrInAnError) {
 }
 
 TEST(ProfileFormats, ObjectsOfAnyNesting) {
-  for (const char *text : {R"({"run": {"layers": [{"name": "scores", "duration_us": 7}, {"name": "flat", "duration_us": 2}]}})",
-                           R"({"scores": {"timeMs": 0.007}, "flat": {"timeMs": 0.002}})",
-                           R"([{"name": "net", "time": "1 s", "children": [{"name": "scores", "time": "7 us"}, {"name": "flat", "time": "2us"}]}])"}) {
+  for (
+      const char *text :
+      {R"({"run": {"layers": [{"name": "scores", "duration_us": 7}, {"name": "flat", "duration_us": 2}]}})",
+       R"({"scores": {"timeMs": 0.007}, "flat": {"timeMs": 0.002}})",
+       R"([{"name": "net", "time": "1 s", "children": [{"name": "scores", "time": "7 us"}, {"name": "flat", "time": "2us"}]}])"}) {
     Join join = digits().join(text);
     EXPECT_EQ(join.total, 9000u) << text;
     EXPECT_EQ(count(join, Match::Tensor), 2) << text;
   }
   // Numbers without a unit, or without a name of what they are, are no profile.
-  for (const char *text : {R"({"scores": 7, "flat": 2})", R"({"a": {"name": "scores", "duration": 7}})", R"({"config": {"layers": ["scores"]}})"})
+  for (const char *text : {R"({"scores": 7, "flat": 2})", R"({"a": {"name": "scores", "duration": 7}})",
+                           R"({"config": {"layers": ["scores"]}})"})
     EXPECT_NE(errorOf(text), "no error") << text;
 }
 

@@ -52,7 +52,8 @@ cl::opt<Sort> sortBy("sort", cl::cat(category), cl::init(Sort::Default), cl::des
 cl::opt<std::string> tracePath("trace", tools::writes, cl::value_desc("FILE"), cl::cat(category),
                                cl::desc("Write a trace for Perfetto with origins in it as well"));
 cl::opt<bool> comparing("compare", cl::cat(category),
-                        cl::desc("Compare MODEL and OUTPUT, two results of one source or two files that --join --json wrote, by source operator"));
+                        cl::desc("Compare MODEL and OUTPUT, two results of one source or two files that --join --json "
+                                 "wrote, by source operator"));
 cl::opt<std::string> timesPaths("times", cl::value_desc("A,B"), cl::cat(category),
                                 cl::desc("With --compare of results: what --join --json wrote of each"));
 cl::opt<std::string> errorsPaths("errors", cl::value_desc("A,B"), cl::cat(category),
@@ -339,8 +340,9 @@ llvm::Error compareModels(const std::string &other, const tools::JoinModeOptions
       tools::note(text);
     results.push_back(summarize(*imported));
   }
-  auto compared = compareResults(results[0], results[1], figures, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
-                                 compareFormat(options), {options.full, top, compareOrder()}, llvm::outs());
+  auto compared =
+      compareResults(results[0], results[1], figures, by == By::Scope ? CompareBy::Scope : CompareBy::Operator,
+                     compareFormat(options), {options.full, top, compareOrder()}, llvm::outs());
   if (!compared)
     return compared.takeError();
   if (!compared->empty())
@@ -415,7 +417,8 @@ std::string tools::joinHelp() {
          "  origin-dump --join times.csv --json --source=net.tflite net.circle > a.json\n"
          "  origin-dump --join times.csv --by=operator --top=10 net.circle  the ten that cost most\n"
          "  origin-dump --compare a.json b.json                        two builds, by source operator\n"
-         "  origin-dump --compare o1.circle int8.circle                two results: what became of each layer, and its bytes\n"
+         "  origin-dump --compare o1.circle int8.circle                two results: what became of each layer, and its "
+         "bytes\n"
          "  origin-dump --compare --times=a.json,b.json --errors=ea.json,eb.json o1.circle int8.circle\n"
          "  origin-dump --compare --by=scope a.json b.json             the same, by the scopes of their names\n"
          "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"

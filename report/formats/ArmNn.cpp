@@ -1,5 +1,5 @@
-/// Arm NN's IProfiler::Print: events in events, each with the times of all runs. Those that execute a workload say its type, and
-/// are numbered as they run; a fused activation is a workload of its own.
+/// Arm NN's IProfiler::Print: events in events, each with the times of all runs. Those that execute a workload say its
+/// type, and are numbered as they run; a fused activation is a workload of its own.
 
 #include "report/profile/Readers.h"
 
@@ -69,8 +69,8 @@ private:
 
   static llvm::Expected<bool> takeTimes(const json &event, ProfileRow &row) {
     for (const auto &[key, measurement] : event.items()) {
-      if (!StringRef(key).starts_with("Wall clock time_#") || !measurement.is_object() || !measurement.contains("raw") ||
-          !measurement["raw"].is_array())
+      if (!StringRef(key).starts_with("Wall clock time_#") || !measurement.is_object() ||
+          !measurement.contains("raw") || !measurement["raw"].is_array())
         continue;
       auto unit = measurement.contains("unit") && measurement["unit"].is_string()
                       ? nanosecondExponent(measurement["unit"].get_ref<const std::string &>())
@@ -114,7 +114,8 @@ llvm::Error readArmNn(StringRef text, const ProfileOptions &, Profile &profile) 
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> ArmNn() {
-  return {{"armnn", Rank::Words, isArmNn, readArmNn, "Arm NN's profiler (IProfiler::Print): workloads by type, in the order of running"}};
+  return {{"armnn", Rank::Words, isArmNn, readArmNn,
+           "Arm NN's profiler (IProfiler::Print): workloads by type, in the order of running"}};
 }
 
 } // namespace origo::report::formats

@@ -120,10 +120,10 @@ private:
   std::optional<Header> header; ///< of the table we are in
   bool wantsHeader = false, initialisation = false, insideDelegate = false, anyHeading = false;
   uint32_t subgraph = 0;
-  size_t tables = 0; ///< of regular runs
-  size_t rows = 0;   ///< of the last table, while the file has not told their number
-  uint64_t timed = 0, mostCalls = 0;     ///< runs, as the file says and as its rows do
-  uint64_t firsts = 0, averages = 0;     ///< of all rows together
+  size_t tables = 0;                 ///< of regular runs
+  size_t rows = 0;                   ///< of the last table, while the file has not told their number
+  uint64_t timed = 0, mostCalls = 0; ///< runs, as the file says and as its rows do
+  uint64_t firsts = 0, averages = 0; ///< of all rows together
 
   /// A name ends with the index of its node or subgraph, or is a list.
   bool endsInName() const {
@@ -272,15 +272,17 @@ static llvm::Error readBenchmarkText(StringRef text, const ProfileOptions &, Pro
 
 static bool isBenchmarkText(StringRef text) {
   StringRef start = text.ltrim(" \t\r\n[");
-  return !isJson(text) && (text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type"));
+  return !isJson(text) &&
+         (text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type"));
 }
 
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> Benchmark() {
-  return {{"benchmark_model", Rank::Words, isBenchmarkText, readBenchmarkText,
-           "--enable_op_profiling=true, what it prints, also through logcat, or its CSV file; the layout of LiteRT's newer "
-           "--profiling_output_csv_file is NOT VERIFIED"}};
+  return {
+      {"benchmark_model", Rank::Words, isBenchmarkText, readBenchmarkText,
+       "--enable_op_profiling=true, what it prints, also through logcat, or its CSV file; the layout of LiteRT's newer "
+       "--profiling_output_csv_file is NOT VERIFIED"}};
 }
 
 } // namespace origo::report::formats

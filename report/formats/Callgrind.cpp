@@ -4,6 +4,8 @@
 
 #include "ir/Error.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace origo;
 using namespace origo::report;
 using llvm::StringRef;
@@ -11,7 +13,8 @@ using llvm::StringRef;
 namespace {
 
 bool isCallgrind(StringRef text) {
-  return text.starts_with("# callgrind format") || (text.starts_with("version: 1\n") && text.contains("\ncreator: callgrind"));
+  return text.starts_with("# callgrind format") ||
+         (text.starts_with("version: 1\n") && text.contains("\ncreator: callgrind"));
 }
 
 llvm::Error readCallgrind(StringRef text, const ProfileOptions &, Profile &profile) {

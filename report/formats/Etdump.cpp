@@ -70,7 +70,8 @@ namespace origo::report::formats {
 
 std::vector<ProfileFormat> Etdump() {
   return {{"executorch", Rank::Words, isEtdump, readEtdump,
-           "the table of ExecuTorch's Inspector (save_data_to_tsv, or the frame as CSV): operators by type, in the order of running"}};
+           "the table of ExecuTorch's Inspector (save_data_to_tsv, or the frame as CSV): operators by type, in the "
+           "order of running"}};
 }
 
 } // namespace origo::report::formats

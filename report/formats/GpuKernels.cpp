@@ -1,10 +1,13 @@
-/// The kernels of TensorFlow Lite's GPU delegate, as its performance_profiling prints them: "LABEL - 1.043610 ms", with the unit behind a
-/// blank or not, and from ML Drift "LABEL; 0.133391 ms; 11.447432 Gb/s; …". The numbers in a label are those of the delegate's own
-/// graph, in the order of running; a kernel computes the first operator of its label and those linked to it.
+/// The kernels of TensorFlow Lite's GPU delegate, as its performance_profiling prints them: "LABEL - 1.043610 ms", with
+/// the unit behind a blank or not, and from ML Drift "LABEL; 0.133391 ms; 11.447432 Gb/s; …". The numbers in a label
+/// are those of the delegate's own graph, in the order of running; a kernel computes the first operator of its label
+/// and those linked to it.
 
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -43,10 +46,13 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
       dash = line.rfind(" - "), behind = 3;
     if (!inside || dash == StringRef::npos)
       continue;
-    StringRef measured = line.substr(dash + behind).ltrim(), time = measured.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
-    auto exponent = nanosecondExponent(measured.drop_front(time.size()).ltrim().take_while([](char c) { return llvm::isAlpha(c); }));
+    StringRef measured = line.substr(dash + behind).ltrim(),
+              time = measured.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+    auto exponent = nanosecondExponent(
+        measured.drop_front(time.size()).ltrim().take_while([](char c) { return llvm::isAlpha(c); }));
     if (!exponent)
-      return makeError("line " + llvm::Twine(number) + ": there is no unit of time behind \"" + printable(time, 20) + "\"");
+      return makeError("line " + llvm::Twine(number) + ": there is no unit of time behind \"" + printable(time, 20) +
+                       "\"");
     auto value = parseDecimal(time, *exponent);
     if (!value)
       return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(value.takeError()));
@@ -64,8 +70,8 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
   if (!step)
     return makeError("has no kernel below \"Per kernel timing\"");
   if (said != std::to_string(step))
-    profile.notes.push_back("the list has " + std::to_string(step) + " kernels, and says that there are " + printable(said, 20) +
-                            ": is the file whole?");
+    profile.notes.push_back("the list has " + std::to_string(step) + " kernels, and says that there are " +
+                            printable(said, 20) + ": is the file whole?");
   return llvm::Error::success();
 }
 

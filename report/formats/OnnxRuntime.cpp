@@ -1,5 +1,5 @@
-/// ONNX Runtime's profiling: a Chrome trace of sessions and nodes. A node that its optimiser made is named after the output or the
-/// node that it stands for, with something added.
+/// ONNX Runtime's profiling: a Chrome trace of sessions and nodes. A node that its optimiser made is named after the
+/// output or the node that it stands for, with something added.
 
 #include "report/profile/Readers.h"
 

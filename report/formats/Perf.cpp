@@ -1,11 +1,13 @@
-/// Linux perf: the samples of `perf script`, and the table of `perf report --stdio`. A row is a function; generated code has one a
-/// kernel. Samples are counted by their period, which is nanoseconds of a clock event and cycles of any other.
+/// Linux perf: the samples of `perf script`, and the table of `perf report --stdio`. A row is a function; generated
+/// code has one a kernel. Samples are counted by their period, which is nanoseconds of a clock event and cycles of any
+/// other.
 
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -15,20 +17,22 @@ namespace {
 
 bool isClock(StringRef event) { return event.starts_with("cpu-clock") || event.starts_with("task-clock"); }
 
-/// "digits  1743 [001] 16353.476745:    1000000 cpu-clock:u:      560a68a84834 kernel_1+0xc4 (/srv/digits)", where the code that was
-/// running may be on lines of its own, the innermost first.
+/// "digits  1743 [001] 16353.476745:    1000000 cpu-clock:u:      560a68a84834 kernel_1+0xc4 (/srv/digits)", where the
+/// code that was running may be on lines of its own, the innermost first.
 struct Sample {
   StringRef period, event, code;
 
   static std::optional<Sample> of(StringRef line) {
-    // The time is the first word that is a number with a point and ends with a colon: the program's name may be anything.
+    // The time is the first word that is a number with a point and ends with a colon: the program's name may be
+    // anything.
     for (StringRef rest = line; !rest.empty();) {
       rest = rest.ltrim(" \t");
       StringRef word = rest.take_until([](char c) { return c == ' ' || c == '\t'; });
       rest = rest.drop_front(word.size());
       auto [seconds, fraction] = word.split('.');
       if (!fraction.consume_back(":") || seconds.empty() || fraction.empty() ||
-          seconds.find_first_not_of("0123456789") != StringRef::npos || fraction.find_first_not_of("0123456789") != StringRef::npos)
+          seconds.find_first_not_of("0123456789") != StringRef::npos ||
+          fraction.find_first_not_of("0123456789") != StringRef::npos)
         continue;
       Sample sample;
       rest = rest.ltrim(" \t");
@@ -57,7 +61,9 @@ bool isPerfScript(StringRef text) {
   auto sample = Sample::of(firstLine(text));
   return sample && !sample->event.empty();
 }
-bool isPerfReport(StringRef text) { return text.ltrim().starts_with("#") && text.contains("\n# Event count (approx.): "); }
+bool isPerfReport(StringRef text) {
+  return text.ltrim().starts_with("#") && text.contains("\n# Event count (approx.): ");
+}
 
 class Rows {
 public:
@@ -108,8 +114,8 @@ llvm::Error readPerfScript(StringRef text, const ProfileOptions &, Profile &prof
     if (event.empty())
       event = sample->event.str();
     if (sample->event != event)
-      return makeError("line " + llvm::Twine(number) + ": there are samples of several events, \"" + printable(event, 40) +
-                       "\" and \"" + printable(sample->event, 40) + "\"");
+      return makeError("line " + llvm::Twine(number) + ": there are samples of several events, \"" +
+                       printable(event, 40) + "\" and \"" + printable(sample->event, 40) + "\"");
     if (llvm::Error error = rows.add(symbolOf(sample->code), sample->event, *value))
       return error;
   }

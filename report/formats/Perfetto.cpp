@@ -1,5 +1,5 @@
-/// Perfetto's traces in protocol buffers: begin and end of slices on tracks. Names are spelt out or interned per sequence; times are
-/// absolute, or differences in a clock of the sequence.
+/// Perfetto's traces in protocol buffers: begin and end of slices on tracks. Names are spelt out or interned per
+/// sequence; times are absolute, or differences in a clock of the sequence.
 
 #include "report/profile/Protobuf.h"
 #include "report/profile/Readers.h"
@@ -13,13 +13,15 @@ using llvm::StringRef;
 namespace {
 
 constexpr uint32_t packetField = 1;
+/// Each of many events may have one name, which is compared for each of them.
+constexpr size_t longestName = 4096;
 
 bool isPerfetto(StringRef bytes) {
   if (!bytes.starts_with("\x0a"))
     return false;
   Fields fields(bytes);
-  return fields.next() && fields.number == packetField && fields.hasText && fields.next() && fields.number == packetField &&
-         fields.hasText;
+  return fields.next() && fields.number == packetField && fields.hasText && fields.next() &&
+         fields.number == packetField && fields.hasText;
 }
 
 struct Clock {
@@ -28,13 +30,13 @@ struct Clock {
 };
 
 struct Sequence {
-  std::map<uint64_t, std::string> names;
+  std::map<uint64_t, StringRef> names;
   std::map<uint64_t, Clock> clocks;
   uint64_t defaultClock = 0, defaultTrack = 0;
 };
 
 struct Slice {
-  std::string name;
+  StringRef name;
   uint64_t begin = 0;
 };
 
@@ -46,34 +48,34 @@ public:
     uint64_t id = 0, time = 0, clock = 0, flags = 0;
     StringRef event, interned, defaults, snapshot;
     bool hasTime = false, ok = forEachField(bytes, [&](const Fields &field) {
-      switch (field.number) {
-      case 6:
-        snapshot = field.text;
-        break;
-      case 8:
-        time = field.value, hasTime = true;
-        break;
-      case 10:
-        id = field.value;
-        break;
-      case 11:
-        event = field.text;
-        break;
-      case 12:
-        interned = field.text;
-        break;
-      case 13:
-        flags = field.value;
-        break;
-      case 58:
-        clock = field.value;
-        break;
-      case 59:
-        defaults = field.text;
-        break;
-      }
-      return true;
-    });
+                            switch (field.number) {
+                            case 6:
+                              snapshot = field.text;
+                              break;
+                            case 8:
+                              time = field.value, hasTime = true;
+                              break;
+                            case 10:
+                              id = field.value;
+                              break;
+                            case 11:
+                              event = field.text;
+                              break;
+                            case 12:
+                              interned = field.text;
+                              break;
+                            case 13:
+                              flags = field.value;
+                              break;
+                            case 58:
+                              clock = field.value;
+                              break;
+                            case 59:
+                              defaults = field.text;
+                              break;
+                            }
+                            return true;
+                          });
     if (!ok)
       return false;
     Sequence &sequence = sequences[id];
@@ -101,7 +103,7 @@ private:
   Profile &profile;
   std::map<uint64_t, Sequence> sequences;
   std::map<uint64_t, std::vector<Slice>> open; ///< by track
-  std::map<std::string, size_t> rows;
+  std::map<StringRef, size_t> rows;
 
   static bool takeNames(StringRef bytes, Sequence &sequence) {
     return forEachField(bytes, [&](const Fields &field) {
@@ -116,7 +118,7 @@ private:
           name = part.text;
         return true;
       });
-      sequence.names[iid] = name.str();
+      sequence.names[iid] = name.take_front(longestName);
       return ok;
     });
   }
@@ -125,10 +127,10 @@ private:
       if (field.number == 58)
         sequence.defaultClock = field.value;
       return field.number != 11 || forEachField(field.text, [&](const Fields &part) {
-        if (part.number == 11)
-          sequence.defaultTrack = part.value;
-        return true;
-      });
+               if (part.number == 11)
+                 sequence.defaultTrack = part.value;
+               return true;
+             });
     });
   }
   static bool takeSnapshot(StringRef bytes, Sequence &sequence) {
@@ -174,7 +176,8 @@ private:
     std::vector<Slice> &slices = open[track];
     if (type == 1) { // TYPE_SLICE_BEGIN
       auto interned = sequence.names.find(iid);
-      slices.push_back({!name.empty() || interned == sequence.names.end() ? name.str() : interned->second, time});
+      slices.push_back(
+          {!name.empty() || interned == sequence.names.end() ? name.take_front(longestName) : interned->second, time});
     } else if (type == 2 && !slices.empty()) { // TYPE_SLICE_END; what began before the trace has no beginning
       Slice slice = std::move(slices.back());
       slices.pop_back();
@@ -187,11 +190,11 @@ private:
     return true;
   }
 
-  bool add(const std::string &name, uint64_t time) {
+  bool add(StringRef name, uint64_t time) {
     auto [found, isNew] = rows.try_emplace(name, profile.rows.size());
     if (isNew) {
       ProfileRow &row = profile.rows.emplace_back();
-      row.rawName = row.tensor = name;
+      row.rawName = row.tensor = name.str();
       if (name == "Invoke")
         row.metric = "graph_time";
     } else {
@@ -223,7 +226,8 @@ llvm::Error readPerfetto(StringRef bytes, const ProfileOptions &, Profile &profi
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> Perfetto() {
-  return {{"perfetto", Rank::Bytes, isPerfetto, readPerfetto, "traces in protocol buffers (.pftrace), whose slices are called as tensors"}};
+  return {{"perfetto", Rank::Bytes, isPerfetto, readPerfetto,
+           "traces in protocol buffers (.pftrace), whose slices are called as tensors"}};
 }
 
 } // namespace origo::report::formats

@@ -1,4 +1,5 @@
-/// Qualcomm's qnn-profile-viewer, and the QNN provider of ONNX Runtime: a CSV file of events, of which those of nodes name an operator.
+/// Qualcomm's qnn-profile-viewer, and the QNN provider of ONNX Runtime: a CSV file of events, of which those of nodes
+/// name an operator.
 
 #include "report/profile/Readers.h"
 
@@ -64,7 +65,9 @@ llvm::Error readQnn(StringRef text, const ProfileOptions &, Profile &profile) {
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> Qnn() {
-  return {{"qnn", Rank::Words, isQnn, readQnn, "the CSV file of qnn-profile-viewer and of ONNX Runtime's QNN provider; verified against the latter's source only"}};
+  return {{"qnn", Rank::Words, isQnn, readQnn,
+           "the CSV file of qnn-profile-viewer and of ONNX Runtime's QNN provider; verified against the latter's "
+           "source only"}};
 }
 
 } // namespace origo::report::formats

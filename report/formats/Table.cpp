@@ -88,7 +88,8 @@ std::optional<Column> columnOf(StringRef name) {
       return Column{known.role, known.role == Role::Time ? known.name : ""};
   if (isTimeWithoutUnit(name))
     return Column{Role::Time, ""};
-  for (StringRef what : {"time", "latency", "duration", "average", "avg", "mean", "elapsed", "dur"}) // time_us, latency (ms)
+  for (StringRef what :
+       {"time", "latency", "duration", "average", "avg", "mean", "elapsed", "dur"}) // time_us, latency (ms)
     if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _-([").contains(unit.front()))
       if (unit = unit.trim(" _-()[]"); nanosecondExponent(unit))
         return Column{Role::Time, unit.str()};
@@ -149,7 +150,8 @@ public:
 
 private:
   std::map<std::string, Column, std::less<>> named;
-  mutable std::map<std::string, std::pair<std::optional<Column>, size_t>, std::less<>> titled; ///< those that were looked at
+  mutable std::map<std::string, std::pair<std::optional<Column>, size_t>, std::less<>>
+      titled; ///< those that were looked at
   static bool isMeasure(const Column &column) {
     return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
   }
@@ -230,7 +232,8 @@ struct RowMaker {
     if (unit == "cycles" && row.metric == "time")
       row.metric = "cycles";
     if (unit.empty()) { // "1.5 ms"
-      StringRef whole = StringRef(value).trim(), number = whole.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+      StringRef whole = StringRef(value).trim(),
+                number = whole.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
       unit = whole.drop_front(number.size()).trim().str();
       value = number.str();
       if (unit.empty())
@@ -306,8 +309,8 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
 
 namespace {
 
-/// Rows anywhere in a file: objects that say what they are, or are called so by their key, and how long it took. What has others
-/// in it is around them.
+/// Rows anywhere in a file: objects that say what they are, or are called so by their key, and how long it took. What
+/// has others in it is around them.
 class NestedRows {
 public:
   NestedRows(const Columns &columns, Profile &profile) : columns(columns), profile(profile) {}
@@ -338,7 +341,8 @@ public:
       measured |= column->role == Role::Time || column->role == Role::Cycles || column->role == Role::Value;
       const json &cell = value[title];
       if (llvm::Error error = maker.take(*column, cell.is_string() ? cell.get_ref<const std::string &>() : cell.dump()))
-        return makeError("\"" + printable(key, 40) + "\": \"" + printable(title, 40) + "\": " + llvm::toString(std::move(error)));
+        return makeError("\"" + printable(key, 40) + "\": \"" + printable(title, 40) +
+                         "\": " + llvm::toString(std::move(error)));
     }
     if (!measured)
       return any;
@@ -359,10 +363,10 @@ private:
 
 bool isRowList(const json &rows) {
   return rows.is_array() && llvm::all_of(rows, [](const json &row) {
-    return row.is_object() && llvm::none_of(row, [](const json &value) {
-      return value.is_object() || (value.is_array() && !value.empty() && value.front().is_structured());
-    });
-  });
+           return row.is_object() && llvm::none_of(row, [](const json &value) {
+                    return value.is_object() || (value.is_array() && !value.empty() && value.front().is_structured());
+                  });
+         });
 }
 
 } // namespace
@@ -382,7 +386,8 @@ static llvm::Error readJson(StringRef text, const ProfileOptions &options, Profi
     if (!any)
       return any.takeError();
     return *any ? llvm::Error::success()
-                : makeError("has no object with a name and how long it took, in a unit: \"duration_us\", \"timeMs\", \"1.5 ms\"; "
+                : makeError("has no object with a name and how long it took, in a unit: \"duration_us\", \"timeMs\", "
+                            "\"1.5 ms\"; "
                             "--columns says which key is what");
   }
   if (!rows->is_array())
@@ -428,7 +433,8 @@ namespace origo::report::formats {
 std::vector<ProfileFormat> Table() {
   return {{"json", Rank::Table, isJson, readJson,
            "a list of objects, {\"rows\": [...]}, or objects with a name and a time anywhere; see --columns"},
-          {"csv", Rank::Table, isAnyTable, readCsv, "comma-separated values (or \";\", or tabs) with a head; see --columns"}};
+          {"csv", Rank::Table, isAnyTable, readCsv,
+           "comma-separated values (or \";\", or tabs) with a head; see --columns"}};
 }
 
 } // namespace origo::report::formats

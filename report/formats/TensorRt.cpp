@@ -1,4 +1,5 @@
-/// TensorRT: trtexec --exportProfile. A layer's name is that of a node or a tensor, or of several that became one: "a + b", "a || b".
+/// TensorRT: trtexec --exportProfile. A layer's name is that of a node or a tensor, or of several that became one: "a +
+/// b", "a || b".
 
 #include "report/profile/Readers.h"
 
@@ -64,7 +65,8 @@ llvm::Error readTensorRt(StringRef text, const ProfileOptions &, Profile &profil
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> TensorRt() {
-  return {{"tensorrt", Rank::Words, isTensorRt, readTensorRt, "trtexec --exportProfile; NOT VERIFIED against its source"}};
+  return {
+      {"tensorrt", Rank::Words, isTensorRt, readTensorRt, "trtexec --exportProfile; NOT VERIFIED against its source"}};
 }
 
 } // namespace origo::report::formats

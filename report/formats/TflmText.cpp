@@ -1,8 +1,11 @@
-/// TensorFlow Lite Micro's MicroProfiler::Log(): a line an event, in the order of running, with the operator's name as its tag.
+/// TensorFlow Lite Micro's MicroProfiler::Log(): a line an event, in the order of running, with the operator's name as
+/// its tag.
 
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace origo;
 using namespace origo::report;
@@ -29,11 +32,11 @@ std::optional<Event> eventOf(StringRef line) {
 bool isTflmText(StringRef text) {
   if (isJson(text) || !text.contains(" took "))
     return false;
-  for (size_t at = text.find(" took "); at != StringRef::npos; at = text.find(" took ", at + 1)) {
-    size_t begin = text.rfind('\n', at);
-    begin = begin == StringRef::npos ? 0 : begin + 1;
-    if (eventOf(text.slice(begin, text.find('\n', at))))
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    if (eventOf(line))
       return true;
+    text = rest;
   }
   return false;
 }

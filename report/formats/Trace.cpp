@@ -90,7 +90,8 @@ public:
     for (const auto &[key, begun] : openAsync)
       unfinished += begun.size();
     if (unfinished) // other parts of the program have such events, too
-      profile.notes.push_back(std::to_string(unfinished) + " asynchronous events begin and never end, and are left out");
+      profile.notes.push_back(std::to_string(unfinished) +
+                              " asynchronous events begin and never end, and are left out");
     for (auto &[thread, list] : whole)
       if (llvm::Error error = addWhole(list))
         return error;
@@ -103,9 +104,10 @@ private:
   Profile &profile;
   size_t otherModels = 0;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>> openAsync; ///< by process, category, id and name
-  std::map<std::pair<std::string, std::string>, std::vector<Event>> whole;              ///< by process and thread
-  std::map<std::tuple<std::string, std::string>, size_t> rows;                          ///< by name and place
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>>
+      openAsync;                                                           ///< by process, category, id and name
+  std::map<std::pair<std::string, std::string>, std::vector<Event>> whole; ///< by process and thread
+  std::map<std::tuple<std::string, std::string>, size_t> rows;             ///< by name and place
 
   static std::string keyOf(const json &event, const char *key) {
     auto member = event.find(key);
@@ -141,7 +143,8 @@ private:
       auto time = timeOf(event, "ts");
       if (!time)
         return time.takeError();
-      auto &begun = openAsync[{keyOf(event, "pid"), keyOf(event, "cat"), keyOf(event, "id") + keyOf(event, "id2"), name.str()}];
+      auto &begun =
+          openAsync[{keyOf(event, "pid"), keyOf(event, "cat"), keyOf(event, "id") + keyOf(event, "id2"), name.str()}];
       if (phase == "b")
         begun.push_back({*time, 0, &event});
       else if (!begun.empty()) {
@@ -256,7 +259,8 @@ namespace origo::report::formats {
 std::vector<ProfileFormat> Trace() {
   return {{"circle-interpreter", Rank::Form, isOwnTrace, readChromeTrace,
            "--profile=FILE; and traces whose events are called KIND@OPERATOR/SUBGRAPH (ATrace), or as tensors"},
-          {"onert", Rank::Form, isOtherTrace, readChromeTrace, "trace.chrome.json; and what browsers measure by names of tensors"}};
+          {"onert", Rank::Form, isOtherTrace, readChromeTrace,
+           "trace.chrome.json; and what browsers measure by names of tensors"}};
 }
 
 } // namespace origo::report::formats

@@ -19,7 +19,8 @@ struct VelaHead {
 
   static bool begins(StringRef cell) {
     cell = cell.trim();
-    return cell == "TFLite_operator" || cell == "TOSA_operator" || cell == "Original Operator"; // the last one from Vela 4 on
+    return cell == "TFLite_operator" || cell == "TOSA_operator" ||
+           cell == "Original Operator"; // the last one from Vela 4 on
   }
   static llvm::Expected<VelaHead> of(llvm::ArrayRef<std::string> cells) {
     VelaHead head;
@@ -243,7 +244,8 @@ namespace origo::report::formats {
 std::vector<ProfileFormat> Vela() {
   return {{"vela", Rank::Words, isXml, readVelaDebug,
            "*_debug.xml: no times, but offsets for --kernels; operators are guessed from type and shape"},
-          {"vela", Rank::Words, isVela, readVela, "*_per-layer.csv of --verbose-performance, up to Vela 4: estimated cycles; see --clock"}};
+          {"vela", Rank::Words, isVela, readVela,
+           "*_per-layer.csv of --verbose-performance, up to Vela 4: estimated cycles; see --clock"}};
 }
 
 } // namespace origo::report::formats

@@ -23,17 +23,17 @@ std::vector<uint64_t> plainShape(llvm::ArrayRef<uint64_t> dims) {
   return shape;
 }
 
-bool isActivation(StringRef op) {
-  return op == "RELU" || op == "RELU6" || op == "RELU_N1_TO_1" || op == "RELU_0_TO_1";
-}
+bool isActivation(StringRef op) { return op == "RELU" || op == "RELU6" || op == "RELU_N1_TO_1" || op == "RELU_0_TO_1"; }
 bool isPad(StringRef op) { return op == "PAD" || op == "PADV2"; }
 bool isWindowed(StringRef op) {
-  return op == "CONV_2D" || op == "DEPTHWISE_CONV_2D" || op == "MAX_POOL_2D" || op == "AVERAGE_POOL_2D" || op == "CONV_3D";
+  return op == "CONV_2D" || op == "DEPTHWISE_CONV_2D" || op == "MAX_POOL_2D" || op == "AVERAGE_POOL_2D" ||
+         op == "CONV_3D";
 }
 bool movesNothing(StringRef op) { return op == "RESHAPE" || op == "SQUEEZE" || op == "EXPAND_DIMS"; }
 
 template <class Options> bool activates(const flatbuffers::Table *options) {
-  return reinterpret_cast<const Options *>(options)->fused_activation_function() != circle::ActivationFunctionType::NONE;
+  return reinterpret_cast<const Options *>(options)->fused_activation_function() !=
+         circle::ActivationFunctionType::NONE;
 }
 bool hasActivation(StringRef op, const flatbuffers::Table *options) {
   if (!options)
@@ -124,15 +124,32 @@ std::vector<OperatorFacts> report::factsOf(const Target &target, const FileGraph
 
 namespace {
 
-// What agreeing and not agreeing are worth. Only their order matters: a type that agrees outweighs an operator and a row that
-// have nobody, and an anchor everything.
-constexpr int agrees = 100, betterKernel = 20, otherKernel = -30, sameShape = 20, otherShape = -60, anchored = 400, unknownKind = 10,
-              rowForNobody = -50, linkedAgrees = 40, linkedMissing = -10, stepMore = 40, stepMoreOdd = -30;
+// What agreeing and not agreeing are worth. Only their order matters: a type that agrees outweighs an operator and a
+// row that have nobody, and an anchor everything.
+constexpr int agrees = 100, betterKernel = 20, otherKernel = -30, sameShape = 20, otherShape = -60, anchored = 400,
+              unknownKind = 10, rowForNobody = -50, linkedAgrees = 40, linkedMissing = -10, stepMore = 40,
+              stepMoreOdd = -30;
 constexpr int impossible = INT32_MIN / 4;
+
+int worthOf(const OperatorFacts &is, const SequenceRow &row, Agreement kind, const KernelWords &says) {
+  if (kind == Agreement::Contradicts)
+    return impossible;
+  int value = kind == Agreement::Agrees ? agrees : unknownKind;
+  if (says.isFloat && is.isFloat)
+    value += *says.isFloat == *is.isFloat ? 0 : otherKernel;
+  if (says.depthwise)
+    value += *says.depthwise == (is.op == "DEPTHWISE_CONV_2D") ? betterKernel : otherKernel;
+  if (says.pointwise && is.pointwise)
+    value += *says.pointwise == *is.pointwise ? betterKernel : otherKernel;
+  if (!row.shape.empty() && !is.shape.empty())
+    value += row.shape == is.shape ? sameShape : otherShape;
+  return value;
+}
 
 class Aligner {
 public:
-  Aligner(llvm::ArrayRef<OperatorFacts> operators, llvm::ArrayRef<std::vector<SequenceRow>> steps, const AlignOptions &options)
+  Aligner(llvm::ArrayRef<OperatorFacts> operators, llvm::ArrayRef<std::vector<SequenceRow>> steps,
+          const AlignOptions &options)
       : operators(operators), steps(steps), options(options) {
     for (size_t i = 0; i < operators.size(); ++i)
       positionOf[operators[i].index] = i;
@@ -194,7 +211,9 @@ private:
     size_t from = diagonal[i], at = n + width;
     return at < from || at > from + 2 * width ? nullptr : &table[i * (2 * width + 1) + (at - from)];
   }
-  bool isEnd(size_t n) const { return options.lengths.empty() ? n == steps.size() : llvm::is_contained(options.lengths, n); }
+  bool isEnd(size_t n) const {
+    return options.lengths.empty() ? n == steps.size() : llvm::is_contained(options.lengths, n);
+  }
 
   Agreement agreementOf(const std::string &said, const std::string &op) {
     auto [found, isNew] = agreements[said].try_emplace(op);
@@ -211,28 +230,21 @@ private:
     Agreement kind = agreementOf(row.kind, is.op);
     if (kind == Agreement::Contradicts)
       return impossible;
-    int value = kind == Agreement::Agrees ? agrees : unknownKind;
     auto [words, isNew] = kernels.try_emplace(row.kind);
     if (isNew)
       words->second = KernelWords::of(row.kind);
-    const KernelWords &says = words->second;
-    if (says.isFloat && is.isFloat)
-      value += *says.isFloat == *is.isFloat ? 0 : otherKernel;
-    if (says.depthwise)
-      value += *says.depthwise == (is.op == "DEPTHWISE_CONV_2D") ? betterKernel : otherKernel;
-    if (says.pointwise && is.pointwise)
-      value += *says.pointwise == *is.pointwise ? betterKernel : otherKernel;
-    if (!row.shape.empty() && !is.shape.empty())
-      value += row.shape == is.shape ? sameShape : otherShape;
+    int value = worthOf(is, row, kind, words->second);
     size_t at = i; // what is linked follows
     for (const std::string &linked : row.linked) {
-      size_t next = at + 1;
-      bool follows = next < operators.size() && agreementOf(linked, operators[next].op) == Agreement::Agrees &&
-                     llvm::is_contained(operators[next].producers, operators[at].index);
+      bool follows = isLinked(at, linked);
       value += follows ? linkedAgrees : linkedMissing;
       at += follows;
     }
     return value;
+  }
+  bool isLinked(size_t at, const std::string &kind) {
+    return at + 1 < operators.size() && agreementOf(kind, operators[at + 1].op) == Agreement::Agrees &&
+           llvm::is_contained(operators[at + 1].producers, operators[at].index);
   }
 
   /// That a row is a further step of an operator which has one already.
@@ -243,7 +255,8 @@ private:
     std::string kind = plainKind(StringRef(row.kind).split('(').first);
     if (expected[i] > 1 && kind == "copy")
       return stepMore;
-    if (is.hasActivation && (agreementOf(row.kind, "RELU") == Agreement::Agrees || agreementOf(row.kind, "RELU6") == Agreement::Agrees))
+    if (is.hasActivation &&
+        (agreementOf(row.kind, "RELU") == Agreement::Agrees || agreementOf(row.kind, "RELU6") == Agreement::Agrees))
       return stepMore;
     if (is.op == "MEAN" && (kind == "multiply" || kind == "copy" || kind.find("pooling") != std::string::npos))
       return stepMore - 10;
@@ -267,9 +280,9 @@ private:
   }
   bool feedsWindow(const OperatorFacts &is) const {
     return is.consumers.empty() || llvm::all_of(is.consumers, [&](uint32_t index) {
-      auto found = positionOf.find(index);
-      return found != positionOf.end() && isWindowed(operators[found->second].op);
-    });
+             auto found = positionOf.find(index);
+             return found != positionOf.end() && isWindowed(operators[found->second].op);
+           });
   }
   int worthSilent(size_t i, size_t n) const { return options.openEnd && n == steps.size() ? -1 : worthSilent(i); }
 
@@ -304,9 +317,7 @@ private:
   size_t linkedOf(size_t i, const SequenceRow &row) {
     size_t at = i;
     for (const std::string &linked : row.linked)
-      if (at + 1 < operators.size() && agreementOf(linked, operators[at + 1].op) == Agreement::Agrees &&
-          llvm::is_contained(operators[at + 1].producers, operators[at].index))
-        ++at;
+      at += isLinked(at, linked);
     return at - i;
   }
 
@@ -408,8 +419,11 @@ private:
         bool known = is.anchor || k || agreementOf(is.kind, operators[i].op) == Agreement::Agrees;
         int margin = std::clamp(total - second[n + k], 0, 100);
         placed.certain = known && margin > 0;
-        placed.score = static_cast<unsigned>(
-            std::clamp((is.anchor ? 60 : k ? 45 : std::clamp(value, 0, agrees + betterKernel) / 2) + margin * 4 / 10, 1, 100));
+        placed.score = static_cast<unsigned>(std::clamp((is.anchor ? 60
+                                                         : k       ? 45
+                                                                   : std::clamp(value, 0, agrees + betterKernel) / 2) +
+                                                            margin * 4 / 10,
+                                                        1, 100));
         result.steps[n + k] = std::move(placed);
       }
       if (taken->taken)
@@ -447,4 +461,8 @@ private:
 Alignment report::align(llvm::ArrayRef<OperatorFacts> operators, llvm::ArrayRef<std::vector<SequenceRow>> steps,
                         const AlignOptions &options) {
   return Aligner(operators, steps, options).run();
+}
+
+int report::fitOf(const OperatorFacts &op, const SequenceRow &row) {
+  return worthOf(op, row, agreement(row.kind, op.op), KernelWords::of(row.kind));
 }

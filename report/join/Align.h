@@ -9,20 +9,21 @@
 #include <string>
 #include <vector>
 
-/// Sequences of rows that say types and no indices, aligned to the operators that they come from: as many as possible agree, in
-/// order. What a runtime takes into a neighbour (a PAD, an activation) has no row; what it does in several steps has several.
+/// Sequences of rows that say types and no indices, aligned to the operators that they come from: as many as possible
+/// agree, in order. What a runtime takes into a neighbour (a PAD, an activation) has no row; what it does in several
+/// steps has several.
 namespace origo::report {
 
 /// What aligning needs to know of an operator of the written model.
 struct OperatorFacts {
   uint32_t index = 0; ///< in its subgraph
   std::string op;
-  std::vector<uint64_t> shape;                 ///< of its first result: what is more than 1, ascending
-  std::optional<bool> isFloat, pointwise;      ///< elements of the result; a window of 1 and strides of 1
-  bool hasActivation = false;                  ///< a fused one
-  bool constant = false;                       ///< all its operands are
+  std::vector<uint64_t> shape;            ///< of its first result: what is more than 1, ascending
+  std::optional<bool> isFloat, pointwise; ///< elements of the result; a window of 1 and strides of 1
+  bool hasActivation = false;             ///< a fused one
+  bool constant = false;                  ///< all its operands are
   unsigned operands = 0, results = 0;
-  std::vector<uint32_t> producers, consumers;  ///< indices in its subgraph
+  std::vector<uint32_t> producers, consumers; ///< indices in its subgraph
 };
 /// Of these operators of a subgraph. `graph` may be null, which tells types only.
 std::vector<OperatorFacts> factsOf(const origin::Target &target, const origin::FileGraph *graph, uint32_t subgraph,
@@ -30,17 +31,17 @@ std::vector<OperatorFacts> factsOf(const origin::Target &target, const origin::F
 
 struct SequenceRow {
   std::string kind;
-  std::vector<std::string> linked;    ///< types that are computed with it
-  std::vector<uint64_t> shape;        ///< as OperatorFacts has it; empty: not said
-  std::optional<uint32_t> anchor;     ///< the position of the operator that the row is known to be about
+  std::vector<std::string> linked; ///< types that are computed with it
+  std::vector<uint64_t> shape;     ///< as OperatorFacts has it; empty: not said
+  std::optional<uint32_t> anchor;  ///< the position of the operator that the row is known to be about
 };
 
 struct Placed {
   size_t row = 0;                  ///< which of the rows that its step could be
   std::vector<uint32_t> positions; ///< of operators, ascending: the row's own, and those that it takes in
   uint32_t own = 0;
-  unsigned score = 0;              ///< of a hundred
-  bool certain = false;            ///< no other alignment is as good, and its type is known
+  unsigned score = 0;   ///< of a hundred
+  bool certain = false; ///< no other alignment is as good, and its type is known
 };
 
 struct Alignment {
@@ -58,5 +59,8 @@ struct AlignOptions {
 /// `steps[n]` are the rows of which one is the n-th. Takes time in proportion to operators and steps.
 Alignment align(llvm::ArrayRef<OperatorFacts> operators, llvm::ArrayRef<std::vector<SequenceRow>> steps,
                 const AlignOptions &options);
+
+/// How well a row fits to an operator alone, beside others.
+int fitOf(const OperatorFacts &op, const SequenceRow &row);
 
 } // namespace origo::report

@@ -55,14 +55,14 @@ public:
     for (JoinedRow &row : rows)
       if (row.row.isSummed() || row.row.offset)
         matchAlone(row);
-    // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason. They still say
-    // which row comes behind which.
+    // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason. They
+    // still say which row comes behind which.
     if (doubtsIndices()) {
       for (JoinedRow *row : byIndex)
         row->match = Match::Approx;
       for (JoinedRow &row : rows)
-        if (row.row.isSummed() && row.row.op && (row.match == Match::None || row.match == Match::Approx) && row.row.outputs.empty() &&
-            row.row.tensor.empty())
+        if (row.row.isSummed() && row.row.op && (row.match == Match::None || row.match == Match::Approx) &&
+            row.row.outputs.empty() && row.row.tensor.empty())
           row.row.step = row.row.op;
     }
     coverPartitions();
@@ -169,7 +169,8 @@ private:
   /// By its name, if only one has it, or by the number that a function's name ends with: kernel_3.
   const Kernel *kernelOfSymbol(StringRef symbol) const {
     symbol = symbol.split('.').first; // what compilers add: kernel_3.constprop.0
-    if (auto found = kernelsByName.find(std::string_view(symbol)); found != kernelsByName.end() && found->second.size() == 1)
+    if (auto found = kernelsByName.find(std::string_view(symbol));
+        found != kernelsByName.end() && found->second.size() == 1)
       return found->second.front();
     StringRef number = symbol.substr(symbol.find_last_not_of("0123456789") + 1);
     uint64_t id = 0;
@@ -193,7 +194,11 @@ private:
     for (Place place : places)
       operators.push_back(place.second);
     if (!places.empty())
-      set(row, !all ? Match::Approx : places.size() > 1 ? Match::Partition : Match::Tensor, places.begin()->first, std::move(operators));
+      set(row,
+          !all                ? Match::Approx
+          : places.size() > 1 ? Match::Partition
+                              : Match::Tensor,
+          places.begin()->first, std::move(operators));
   }
 
   /// The only operator of such a type with such a result.
@@ -441,7 +446,8 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
     join.notes.push_back("no row measures an operator: is the file whole?");
   // Offsets that are no times are for a table of kernels.
-  join.foreign = !matched && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset && !row.row.isSummed(); });
+  join.foreign =
+      !matched && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset && !row.row.isSummed(); });
   if (matched && matched < summed - matched)
     note(summed - matched, "are about no operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");

@@ -44,7 +44,7 @@ struct Join {
   uint64_t total = 0, attributed = 0, synthetic = 0, unattributed = 0;
   uint64_t overhead = 0, merged = 0; ///< parts of `unattributed`, and of the rest
   bool foreign = false;              ///< no row is about an operator of the model
-  std::vector<std::string> notes; ///< lines for the user
+  std::vector<std::string> notes;    ///< lines for the user
 };
 
 struct JoinOptions {

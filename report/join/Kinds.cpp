@@ -27,8 +27,8 @@ struct Synonym {
   const char *ops;  ///< separated by blanks
 };
 
-/// Words of XNNPACK, GPU delegates, Arm NN, ONNX Runtime, ExecuTorch, QNN and Vela for types that the schema calls otherwise. A word
-/// that is an operator of the schema, too, is listed where it is used for others as well.
+/// Words of XNNPACK, GPU delegates, Arm NN, ONNX Runtime, ExecuTorch, QNN and Vela for types that the schema calls
+/// otherwise. A word that is an operator of the schema, too, is listed where it is used for others as well.
 constexpr Synonym synonyms[] = {
     {"activation", "RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 LOGISTIC TANH HARD_SWISH ELU LEAKY_RELU ABS SQRT"},
     {"addmm", "FULLY_CONNECTED"},
@@ -163,8 +163,9 @@ Agreement report::agreement(StringRef said, StringRef op) {
   auto word = words().find(head);
   if (word == words().end())
     return Agreement::Unknown;
-  return llvm::any_of(word->second.ops, [&](StringRef known) { return family(known) == family(is); }) ? Agreement::Agrees
-                                                                                                        : Agreement::Contradicts;
+  return llvm::any_of(word->second.ops, [&](StringRef known) { return family(known) == family(is); })
+             ? Agreement::Agrees
+             : Agreement::Contradicts;
 }
 
 StringRef report::kindOf(const ProfileRow &row) {

@@ -64,7 +64,9 @@ std::string originsCell(const JoinedRow &row, const MapNames &names, bool full) 
 }
 
 /// 0.97 of 97
-std::string scoreText(unsigned score) { return llvm::formatv("{0}.{1}", score / 100, llvm::formatv("{0,0+2}", score % 100)).str(); }
+std::string scoreText(unsigned score) {
+  return llvm::formatv("{0}.{1}", score / 100, llvm::formatv("{0,0+2}", score % 100)).str();
+}
 
 std::string measureCell(const JoinedRow &row) {
   return row.row.isSummed()     ? milliseconds(row.ns)
@@ -81,9 +83,11 @@ void printTotals(const Join &join, llvm::raw_ostream &os) {
   line("synthetic", join.synthetic);
   line("unattributed", join.unattributed);
   if (join.overhead)
-    os << "of it delegate overhead, " << milliseconds(join.overhead) << " ms, " << percent(join.overhead, join.total) << " %\n";
+    os << "of it delegate overhead, " << milliseconds(join.overhead) << " ms, " << percent(join.overhead, join.total)
+       << " %\n";
   if (join.merged)
-    os << "of it merged over several partitions, " << milliseconds(join.merged) << " ms, " << percent(join.merged, join.total) << " %\n";
+    os << "of it merged over several partitions, " << milliseconds(join.merged) << " ms, "
+       << percent(join.merged, join.total) << " %\n";
   std::map<std::pair<std::string, std::string>, uint64_t> others;
   for (const JoinedRow &row : join.rows)
     if (!row.row.isSummed())
@@ -98,8 +102,8 @@ constexpr const char *byNames[] = {"ROW", "SOURCE OPERATOR", "TYPE", "SCOPE", "P
 
 } // namespace
 
-void report::printJoin(const Join &join, const MapNames &names, By by, const Join *source,
-                       const TableOptions &options, llvm::raw_ostream &os) {
+void report::printJoin(const Join &join, const MapNames &names, By by, const Join *source, const TableOptions &options,
+                       llvm::raw_ostream &os) {
   bool full = options.full;
   size_t all = 0;
   auto shorten = [&](auto &lines) {
@@ -123,7 +127,8 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
                    const JoinedRow &row = *rows[i];
                    return {measureCell(row),
                            row.row.isSummed() ? percent(row.ns, join.total) : "",
-                           matchName(row.match) + (row.match == Match::Aligned ? " " + scoreText(row.score) : std::string()),
+                           matchName(row.match) +
+                               (row.match == Match::Aligned ? " " + scoreText(row.score) : std::string()),
                            operatorsCell(row, full),
                            label(row.row.rawName, full),
                            originsCell(row, names, full)};

@@ -14,7 +14,8 @@ using llvm::StringRef;
 
 namespace {
 
-/// So many rows for an operator are no sequence of a network's run any more, and aligning them would take time for nothing.
+/// So many rows for an operator are no sequence of a network's run any more, and aligning them would take time for
+/// nothing.
 bool isTooLong(size_t rows, size_t operators) { return rows > 16 * operators + 1000; }
 
 std::vector<uint64_t> plainShape(const std::vector<uint64_t> &dims) {
@@ -72,8 +73,8 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
     return;
   size_t period = 2 * rows.size() > 3 * facts.size() ? periodOf(rows, facts.size()) : rows.size();
   if (isTooLong(period, facts.size())) {
-    notes.push_back(std::to_string(rows.size()) + " rows in a sequence are too many for " + std::to_string(facts.size()) +
-                    " operators, and not aligned");
+    notes.push_back(std::to_string(rows.size()) + " rows in a sequence are too many for " +
+                    std::to_string(facts.size()) + " operators, and not aligned");
     return;
   }
   std::vector<std::vector<SequenceRow>> steps;
@@ -132,6 +133,8 @@ struct InnerRow {
 };
 
 class Delegates {
+  static constexpr size_t mostTypes = 16; ///< at one place of all nodes; more there are in no network
+
 public:
   Delegates(std::vector<Node> nodes, std::vector<JoinedRow *> inner, std::vector<std::string> &notes)
       : nodes(std::move(nodes)), notes(notes) {
@@ -216,7 +219,8 @@ public:
       notes.push_back(std::to_string(nobody) + " of " + std::to_string(rows.size()) +
                       " rows of delegates fit to no operator of their nodes");
     if (inside > whole) {
-      notes.push_back("the rows of delegates take " + std::to_string((inside - whole) / 1000) + " us more than their nodes");
+      notes.push_back("the rows of delegates take " + std::to_string((inside - whole) / 1000) +
+                      " us more than their nodes");
       return;
     }
     if (inside == whole)
@@ -270,7 +274,7 @@ private:
     std::vector<std::vector<size_t>> from(most);
     for (size_t n = 0; n < most; ++n)
       for (size_t row : steps[n])
-        if (rows[row].left) {
+        if (rows[row].left && candidates[n].size() < mostTypes) {
           candidates[n].push_back(sequenceRow(rows[row].row->row));
           from[n].push_back(row);
         }
@@ -308,7 +312,7 @@ private:
       for (size_t row : step)
         if (rows[row].claims.size() == 1)
           single.push_back(&rows[row]);
-      if (single.size() > 32) // nobody has so many types at one place
+      if (single.size() > mostTypes) // nobody has so many types at one place
         continue;
       for (InnerRow *a : single)
         for (InnerRow *b : single) {
@@ -317,18 +321,18 @@ private:
           auto [nodeA, placedA] = a->claims.front();
           auto [nodeB, placedB] = b->claims.front();
           const OperatorFacts &opA = nodeA->facts[placedA->own], &opB = nodeB->facts[placedB->own];
-          if (worthOf(opA, b->row->row) + worthOf(opB, a->row->row) >= worthOf(opA, a->row->row) + worthOf(opB, b->row->row))
+          if (worthOf(opA, b->row->row) + worthOf(opB, a->row->row) >=
+              worthOf(opA, a->row->row) + worthOf(opB, b->row->row))
             exchangeable.insert({a->row, b->row});
         }
     }
   }
-  static int64_t worthOf(const OperatorFacts &op, const ProfileRow &row) {
-    return align(op, {std::vector<SequenceRow>{sequenceRow(row)}}, {}).total;
-  }
+  static int64_t worthOf(const OperatorFacts &op, const ProfileRow &row) { return fitOf(op, sequenceRow(row)); }
 };
 
 bool isDelegate(const JoinedRow &row) {
-  return row.row.isSummed() && (row.match == Match::Approx || row.match == Match::Partition || row.match == Match::None) &&
+  return row.row.isSummed() &&
+         (row.match == Match::Approx || row.match == Match::Partition || row.match == Match::None) &&
          StringRef(row.row.kind).contains("Delegate");
 }
 
@@ -350,7 +354,8 @@ void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, 
   if (delegates.run())
     delegates.apply(overheads);
   else
-    notes.push_back("the rows inside of delegates are too few, or too many, to tell whose they are: the delegates' time is divided "
-                    "among all of their operators");
+    notes.push_back(
+        "the rows inside of delegates are too few, or too many, to tell whose they are: the delegates' time is divided "
+        "among all of their operators");
   llvm::append_range(rows, overheads);
 }

@@ -9,8 +9,8 @@ namespace origo::report {
 void alignRuns(std::vector<JoinedRow> &rows, const origin::Target &target, const origin::FileGraph *graph,
                std::vector<std::string> &notes);
 
-/// The rows of delegates to the operators of their nodes. A delegate's own row is around them then, and what it took beyond them a
-/// row of its own.
+/// The rows of delegates to the operators of their nodes. A delegate's own row is around them then, and what it took
+/// beyond them a row of its own.
 void splitDelegates(std::vector<JoinedRow> &rows, const origin::Target &target, const origin::FileGraph *graph,
                     std::vector<std::string> &notes);
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-/// What profilers write, as rows of one form. Each format has a reader of its own in report/formats/ that knows nothing of
-/// models; matching rows to operators is report/join/'s.
+/// What profilers write, as rows of one form. Each format has a reader of its own in report/formats/ that knows nothing
+/// of models; matching rows to operators is report/join/'s.
 namespace origo::report {
 
 struct ProfileRow {
@@ -27,20 +27,20 @@ struct ProfileRow {
 
   // What it says of the operators behind it; nothing of this need be there or true.
   std::optional<uint32_t> subgraph, op;
-  std::vector<uint32_t> partition;   ///< operators, ascending
-  std::string kind;                  ///< the profiler's name for the type of the operator
-  std::string outputs;               ///< names of all outputs, as joinNames() has them
-  std::string tensor;                ///< the name of one output
-  std::string prefixed;              ///< the name of one output, to which the profiler may have added something
-  std::vector<std::string> tensors;  ///< names of outputs of several operators that one kernel computes
-  std::vector<std::string> linked;   ///< types of operators that are computed with it, behind its own
+  std::vector<uint32_t> partition;  ///< operators, ascending
+  std::string kind;                 ///< the profiler's name for the type of the operator
+  std::string outputs;              ///< names of all outputs, as joinNames() has them
+  std::string tensor;               ///< the name of one output
+  std::string prefixed;             ///< the name of one output, to which the profiler may have added something
+  std::vector<std::string> tensors; ///< names of outputs of several operators that one kernel computes
+  std::vector<std::string> linked;  ///< types of operators that are computed with it, behind its own
   /// Its place in the sequence that it is of: of a delegate's rows within their node, of others within the run.
   std::optional<uint32_t> step;
   std::vector<uint64_t> shape;       ///< of its result, in any layout
   std::vector<uint64_t> resultShape; ///< height, width and depth
   std::optional<uint64_t> offset;    ///< of the code that was running
   std::optional<uint64_t> kernel;
-  std::string symbol; ///< of the code that was running: the name of a kernel, or ending with its number
+  std::string symbol;      ///< of the code that was running: the name of a kernel, or ending with its number
   std::string fingerprint; ///< of the model that was measured; empty: not said
 
   bool isSummed() const { return metric == "time" || metric == "cycles"; }

@@ -13,8 +13,8 @@ public:
   explicit Fields(llvm::StringRef bytes) : bytes(bytes) {}
 
   uint32_t number = 0;
-  uint64_t value = 0; ///< of a varint or a fixed field
-  llvm::StringRef text;     ///< of a field that has a length
+  uint64_t value = 0;   ///< of a varint or a fixed field
+  llvm::StringRef text; ///< of a field that has a length
   bool hasText = false;
   bool failed = false;
 

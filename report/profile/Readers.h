@@ -9,8 +9,8 @@
 /// What the readers of report/formats/ state of themselves, and what they share.
 namespace origo::report {
 
-/// How sure a format may be of a file that looks like its own. Smaller ones are asked first. Two formats of one rank never
-/// take the same file for theirs: tests/formats_test.cpp asks all of them about all samples.
+/// How sure a format may be of a file that looks like its own. Smaller ones are asked first. Two formats of one rank
+/// never take the same file for theirs: tests/formats_test.cpp asks all of them about all samples.
 enum class Rank {
   Bytes, ///< no text has these bytes
   Words, ///< keys, headings or columns that only this tool writes
@@ -51,11 +51,10 @@ llvm::Error addTime(ProfileRow &row, uint64_t time);
 /// The cells of a line of comma-separated values, without their quotes. `line` and what follows is taken off `text`,
 /// since a quoted cell may go over lines.
 llvm::Expected<std::vector<std::string>> takeCsvLine(llvm::StringRef &text, char separator = ',');
-/// The lines of a table that has a head, as cells by title; lines of one empty cell are passed over. `visit` gets the number
-/// of the line. Of two columns with one title the first counts.
+/// The lines of a table that has a head, as cells by title; lines of one empty cell are passed over. `visit` gets the
+/// number of the line. Of two columns with one title the first counts.
 using CsvRow = std::map<std::string, std::string, std::less<>>;
-llvm::Error readCsvRows(llvm::StringRef text, char separator,
-                        llvm::function_ref<llvm::Error(const CsvRow &)> visit);
+llvm::Error readCsvRows(llvm::StringRef text, char separator, llvm::function_ref<llvm::Error(const CsvRow &)> visit);
 
 /// Refuses what is no JSON, is nested deeply, or has a key twice, of which a reader would silently drop one.
 llvm::Error checkJson(llvm::StringRef text);

@@ -72,9 +72,7 @@ bool report::isJson(StringRef text) {
   return start.starts_with("{") || start.starts_with("[");
 }
 
-bool report::hasKey(StringRef text, StringRef key) {
-  return isJson(text) && text.contains(("\"" + key + "\"").str());
-}
+bool report::hasKey(StringRef text, StringRef key) { return isJson(text) && text.contains(("\"" + key + "\"").str()); }
 
 StringRef report::firstLine(StringRef text) {
   return text.ltrim(" \t\r\n").take_until([](char c) { return c == '\n' || c == '\r'; });
@@ -157,8 +155,7 @@ llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, ch
   return cells;
 }
 
-llvm::Error report::readCsvRows(StringRef text, char separator,
-                                llvm::function_ref<llvm::Error(const CsvRow &)> visit) {
+llvm::Error report::readCsvRows(StringRef text, char separator, llvm::function_ref<llvm::Error(const CsvRow &)> visit) {
   std::vector<std::string> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto bad = [&](llvm::Error error) {
