@@ -1,0 +1,106 @@
+// usage: node judge.mjs BIN MODULES WORK networks|models < LIST
+// Exits with 1 where rows of delegates are put on operators that have no row of that type alone, where times do not add up, or where too
+// few networks give such rows at all.
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Profiler } from './tflite.mjs';
+
+const [bin, modules, work, which] = process.argv.slice(2);
+const runs = 3, mostOperators = 450, mostBytes = 20e6;
+const tool = (name, args) => execFileSync(path.join(bin, name), args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1 << 28 });
+const profiler = new Profiler(modules);
+const failures = [];
+const fail = (what) => { failures.push(what); console.log(`FAILED: ${what}`); };
+
+/** A type without the order of dimensions: a sparse network is run with channels first as a whole, a part of it is not. */
+const plain = (kind) => kind.replace(/\((N[CHW]+2)?N[CHW]+, /, '(');
+
+/** The types of the rows that an operator has alone; none if the delegate does not take it so, or it takes no time. */
+async function kindsOf(model, index, known) {
+  if (!known.has(index)) {
+    const part = path.join(work, 'part.tflite');
+    let kinds = new Set();
+    try {
+      tool('circle-opselector', ['--by_id', String(index), model, part]);
+      kinds = new Set([...(await profiler.profile(part, 10)).matchAll(/Delegate\/(.*):\d+$/gm)].map((found) => plain(found[1])));
+    } catch { /* what cannot be cut out or run alone tells nothing */ }
+    known.set(index, kinds);
+  }
+  return known.get(index);
+}
+
+async function judge(name, model) {
+  let summary;
+  try {
+    summary = await profiler.profile(model, runs);
+  } catch {
+    return null; // this runtime is of 2022 and has not all operators
+  }
+  if (!summary.includes('Delegate/')) return null;
+  const file = path.join(work, 'summary.txt');
+  fs.writeFileSync(file, summary);
+  let joined;
+  try {
+    joined = JSON.parse(tool('origin-dump', ['--join', file, '--json', model]));
+  } catch (error) {
+    fail(`${name}: is not joined`);
+    return null;
+  }
+  const sums = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 };
+  const known = new Map(), nodes = (summary.split('Delegate internal')[0].split('Top by')[0].match(/\tTfLiteXNNPackDelegate\t| TfLiteXNNPackDelegate\t/g) ?? []).length;
+  const places = [];
+  let total = 0;
+  for (const row of joined.rows) {
+    total += row.ns;
+    const found = /^Delegate\/(.*):(\d+)$/.exec(row.raw_name);
+    if (!found) continue;
+    if (row.match === 'exact') fail(`${name}: ${row.raw_name} is exact`);
+    const operators = row.partition ?? (row.op_index === null ? [] : [row.op_index]);
+    if (row.subgraph || !operators.length) {
+      sums[operators.length ? 'unknown' : 'none'] += row.ns;
+      continue;
+    }
+    const kinds = [];
+    for (const index of operators) kinds.push(await kindsOf(model, index, known));
+    const right = kinds.some((set) => set.has(plain(found[1]))), untold = kinds.some((set) => !set.size);
+    if (row.match === 'merged') {
+      sums.merged += row.ns;
+      if (!right && !untold) fail(`${name}: ${row.raw_name} is merged over ${operators}, none of which is of that type`);
+      continue;
+    }
+    sums[right ? 'right' : untold ? 'unknown' : 'wrong'] += row.ns;
+    if (!right && !untold) console.log(`${name}: ${row.raw_name} on ${operators}, which have ${kinds.map((set) => [...set])}`);
+    places.push([Number(found[2]), Math.max(...operators)]);
+  }
+  if (total !== joined.total_ns || joined.attributed_ns + joined.synthetic_ns + joined.unattributed_ns !== total)
+    fail(`${name}: the times do not add up`);
+  if (sums.wrong + sums.none > 0.02 * (sums.right + sums.wrong + sums.none + sums.unknown))
+    fail(`${name}: of ${sums.right + sums.wrong + sums.none + sums.unknown} ns, ${sums.wrong} are on wrong operators and ${sums.none} on none`);
+  // Within one node, rows go with operators.
+  places.sort((a, b) => a[0] - b[0]);
+  if (nodes === 1 && places.some(([, operator], i) => i && operator < places[i - 1][1])) fail(`${name}: rows change their order`);
+  return sums;
+}
+
+let profiled = 0;
+const all = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 };
+for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
+  if (fs.statSync(source).size > mostBytes) continue;
+  const before = path.join(work, 'before.tflite'), after = path.join(work, 'after.tflite');
+  const write = (level, output) => spawnSync(path.join(bin, 'circle2circle'), [level, '--origin=ignore', '--no-origin-json', source, output], { encoding: 'utf8' });
+  const written = write('-O0', before);
+  if (written.status || write('-O1', after).status) continue; // every_model.sh looks at these
+  if (Number(/ (\d+) operators/.exec(written.stderr)?.[1] ?? 0) > mostOperators) continue;
+  for (const [level, model] of [['-O0', before], ['-O1', after]]) {
+    const sums = await judge(`${path.basename(source)} ${level}`, model);
+    if (!sums) continue;
+    ++profiled;
+    for (const key of Object.keys(all)) all[key] += sums[key];
+  }
+}
+const share = (part) => `${(100 * part / Math.max(1, all.right + all.wrong + all.none + all.unknown)).toFixed(2)} %`;
+console.log(`${which}: ${profiled} profiles with rows of delegates; of the time that is not merged ${share(all.right)} on operators of that type, ` +
+  `${share(all.unknown)} on operators that have no row alone, ${share(all.wrong)} on others, ${share(all.none)} on none`);
+if (profiled < (which === 'models' ? 50 : 20)) fail(`only ${profiled} profiles have rows of delegates`);
+process.exit(failures.length ? 1 : 0);
