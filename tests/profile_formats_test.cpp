@@ -137,7 +137,7 @@ constexpr Known known[] = {{"benchmark.csv", "benchmark_model"},
                            {"vela_per-layer.csv", "vela"},
                            {"xnnpack_rows.txt", "benchmark_model"},
                            {"real/armnn.mobilenet_v1.json", "armnn"},
-                           {"real/chromium.digits.json", "onert"},
+                           {"real/chromium.digits.json", "chrome"},
                            {"real/chromium.digits.pftrace", "perfetto"},
                            {"real/onnxruntime.kws.json", "onnxruntime"},
                            {"real/perf-report.digits.txt", "perf"},
@@ -384,6 +384,29 @@ subgraph @main(%x: f32[1,8,8,4]) -> (%y) {
   EXPECT_EQ(rowOf(join, "Delegate/Convolution (NHWC, F32) IGEMM:1")->operators, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(rowOf(join, "Delegate/Tanh (NC, F32):2")->operators, std::vector<uint32_t>{3});
   EXPECT_EQ(join.overhead, 10'000'000u);
+}
+
+TEST(ProfileFormats, ConversionsHaveADirection) {
+  static const Written model(R"(origo 1
+model circle
+subgraph @main(%x: f32[1,8]) -> (%a, %c) {
+  %q: i8[1,8] q{scale=0.5, zero_point=0} = QUANTIZE(%x)
+  %b: i8[1,8] q{scale=0.5, zero_point=0} = ABS(%q)
+  %a: f32[1,8] = DEQUANTIZE(%b)
+  %c: f32[1,8] = SIN(%a)
+}
+)");
+  std::string list = head + line("TfLiteXNNPackDelegate", "1", 10, "[q]:4") + line("ABS", "1", 10, "[b]:1") +
+                     line("TfLiteXNNPackDelegate", "1", 10, "[a]:5") + line("SIN", "1", 10, "[c]:3") +
+                     "\nNumber of nodes executed: 4\nDelegate internal:\n" + head;
+  std::string rows[] = {line("DelegateOpInvoke", "0.5", 10, "Delegate/Convert (NC, F32, QS8):0"),
+                        line("DelegateOpInvoke", "0.7", 10, "Delegate/Convert (NC, QS8, F32):0")};
+  for (const std::string &text : {list + rows[0] + rows[1], list + rows[1] + rows[0]}) {
+    Join join = model.join(text);
+    EXPECT_EQ(model.kind(rowOf(join, "Delegate/Convert (NC, F32, QS8):0")->operators.at(0)), "QUANTIZE");
+    EXPECT_EQ(model.kind(rowOf(join, "Delegate/Convert (NC, QS8, F32):0")->operators.at(0)), "DEQUANTIZE");
+    EXPECT_EQ(rowOf(join, "Delegate/Convert (NC, QS8, F32):0")->match, Match::Aligned);
+  }
 }
 
 TEST(ProfileFormats, FewRunsAreToldAndCommasOfNamesAreTheirs) {

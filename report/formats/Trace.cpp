@@ -245,22 +245,32 @@ static llvm::Error readChromeTrace(StringRef text, const ProfileOptions &, Profi
   bool onert = llvm::any_of(*events, [](const json &event) {
     return event.is_object() && (textOf(event, "ph") == "B" || textOf(event, "ph") == "E");
   });
-  profile.tool = onert ? "onert" : "circle-interpreter";
+  bool whole = llvm::any_of(*events, [](const json &event) { return textOf(event, "ph") == "X"; });
+  profile.tool = onert ? "onert" : whole ? "circle-interpreter" : "chrome";
   profile.includesCallees = onert;
   return Reader(profile).read(*events);
 }
 
 static bool isTrace(StringRef text) { return hasKey(text, "traceEvents") || hasKey(text, "ph"); }
 static bool isOwnTrace(StringRef text) { return isTrace(text) && text.contains("\"dur\""); }
-static bool isOtherTrace(StringRef text) { return isTrace(text) && !isOwnTrace(text); }
+/// Has it an event that begins and ends by events of its own?
+static bool hasBegin(StringRef text) {
+  constexpr StringRef key = "\"ph\"";
+  for (size_t at = text.find(key); at != StringRef::npos; at = text.find(key, at + key.size()))
+    if (text.substr(at + key.size()).ltrim(" \t\r\n:").starts_with("\"B\""))
+      return true;
+  return false;
+}
+static bool isOnertTrace(StringRef text) { return isTrace(text) && !isOwnTrace(text) && hasBegin(text); }
+static bool isOtherTrace(StringRef text) { return isTrace(text) && !isOwnTrace(text) && !hasBegin(text); }
 
 namespace origo::report::formats {
 
 std::vector<ProfileFormat> Trace() {
   return {{"circle-interpreter", Rank::Form, isOwnTrace, readChromeTrace,
            "--profile=FILE; and traces whose events are called KIND@OPERATOR/SUBGRAPH (ATrace), or as tensors"},
-          {"onert", Rank::Form, isOtherTrace, readChromeTrace,
-           "trace.chrome.json; and what browsers measure by names of tensors"}};
+          {"chrome", Rank::Form, isOtherTrace, readChromeTrace, "what browsers measure, by names of tensors"},
+          {"onert", Rank::Form, isOnertTrace, readChromeTrace, "trace.chrome.json"}};
 }
 
 } // namespace origo::report::formats

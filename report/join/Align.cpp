@@ -135,8 +135,11 @@ int worthOf(const OperatorFacts &is, const SequenceRow &row, Agreement kind, con
   if (kind == Agreement::Contradicts)
     return impossible;
   int value = kind == Agreement::Agrees ? agrees : unknownKind;
-  if (says.isFloat && is.isFloat)
-    value += *says.isFloat == *is.isFloat ? 0 : otherKernel;
+  if (says.isFloat && is.isFloat && *says.isFloat != *is.isFloat) {
+    if (says.converts)
+      return impossible;
+    value += otherKernel;
+  }
   if (says.depthwise)
     value += *says.depthwise == (is.op == "DEPTHWISE_CONV_2D") ? betterKernel : otherKernel;
   if (says.pointwise && is.pointwise)

@@ -190,13 +190,13 @@ KernelWords KernelWords::of(StringRef said) {
   }
   llvm::SmallVector<StringRef> parts;
   types.split(parts, ',');
-  bool isFloat = false, isInteger = false;
-  for (StringRef part : parts) {
+  for (StringRef part : parts) { // of which the last one is the result's
     part = part.trim();
-    isFloat |= part == "F32" || part == "F16";
-    isInteger |= part.starts_with("Q") || part == "S8" || part == "U8";
+    if (part == "F32" || part == "F16")
+      words.isFloat = true;
+    else if (part.starts_with("Q") || part == "S8" || part == "U8")
+      words.isFloat = false;
   }
-  if (isFloat != isInteger) // a conversion has both
-    words.isFloat = isFloat;
+  words.converts = plainKind(head) == "convert";
   return words;
 }
