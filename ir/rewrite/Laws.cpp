@@ -243,11 +243,26 @@ const char *Build::effectsRefusal() {
   return copied || (alone && keepsState(root)) ? nullptr : "an operator with effects is neither moved nor replaced";
 }
 
-/// Why the target does not take an operator that would be created.
+/// Why the target does not take an operator that would be created. One in the place of another of its kind, which is
+/// not taken either, is no more work that is refused than before.
 std::string Build::targetRefusal() {
   if (!engine.refuses)
     return {};
   std::string why;
+  llvm::SmallPtrSet<const Operator *, 4> answered;
+  auto goes = [&](const Operator &op) { // what others use stays
+    return isOwn(op, roots) || llvm::all_of(op.results(), [&](Value *result) {
+             bool inside = result && result->otherUses == 0;
+             if (inside)
+               result->forEachUse([&](Use &use) { inside &= isOwn(*use.user(), consumed); });
+             return inside;
+           });
+  };
+  auto answersFor = [&](Op code) {
+    return llvm::any_of(consumed, [&](const Operator *op) {
+      return op->code == code && goes(*op) && !engine.refuses(*op).empty() && answered.insert(op).second;
+    });
+  };
   // As they would stand in the graph.
   auto exchange = [&] {
     for (Replaced &item : replaced)
@@ -255,11 +270,14 @@ std::string Build::targetRefusal() {
         std::swap(maker->op->resultArray()[item.with->resultIndex()], item.old);
   };
   exchange();
-  for (const Created &item : created) {
-    if (why.empty())
-      why = engine.refuses(*item.op);
-  }
+  std::vector<std::pair<Op, std::string>> refusals;
+  for (const Created &item : created)
+    if (std::string refusal = engine.refuses(*item.op); !refusal.empty())
+      refusals.emplace_back(item.op->code, std::move(refusal));
   exchange();
+  for (auto &[code, refusal] : refusals)
+    if (why.empty() && !answersFor(code))
+      why = std::move(refusal);
   return why;
 }
 
