@@ -91,6 +91,8 @@ public:
     };
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
+        if (isUndone(*entry.pass))
+          continue;
         RuleStatistics &scores = statistics.emplace_back(RuleStatistics{entry.pass->name, rule.name});
         for (BuiltinOperator root : rule.roots())
           candidates[static_cast<int64_t>(root)].push_back({&entry, &rule, &scores});
@@ -107,6 +109,14 @@ private:
   std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int64_t, llvm::SmallVector<Candidate, 4>> candidates;
 
+  /// What is asked to be taken apart is not put together again.
+  bool isUndone(const Pass &pass) const {
+    llvm::StringRef what = pass.name;
+    return what.consume_front("recognise-") && llvm::any_of(pipeline.entries, [&](const Pipeline::Entry &entry) {
+             llvm::StringRef other = entry.pass->name;
+             return other.consume_front("decompose-") && other == what;
+           });
+  }
   bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
   llvm::Error check(llvm::StringRef pass);
   llvm::Error sweep();

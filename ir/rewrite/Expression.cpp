@@ -16,14 +16,14 @@ template <class F> Expr Expr::changed(F change) const {
 static Expr made(Expr::Node node) { return Expr(std::move(node)); }
 static Expr made(Expr::Kind kind) { return Expr(Expr::Node(kind)); }
 
-static Expr numberOf(double number, bool near) {
+static Expr numberOf(double number, double tolerance) {
   Expr::Node node{Expr::Kind::Number};
   node.number = number;
-  node.near = near;
+  node.tolerance = tolerance;
   return made(std::move(node));
 }
 
-Expr::Expr(double number) : Expr(numberOf(number, false)) {}
+Expr::Expr(double number) : Expr(numberOf(number, 0)) {}
 
 static Expr boundTo(Tensor tensor) {
   Expr::Node node{Expr::Kind::Bound};
@@ -56,6 +56,9 @@ Expr Expr::operand(unsigned position, Expr value) const {
 }
 Expr Expr::with(llvm::StringLiteral option, int64_t value) const {
   return changed([&](Node &n) { n.options.push_back({option, value}); });
+}
+Expr Expr::withReal(llvm::StringLiteral option, double value) const {
+  return changed([&](Node &n) { n.options.push_back({option, 0, value}); });
 }
 Expr Expr::with(llvm::StringLiteral option, Number value) const {
   return changed([&](Node &n) { n.options.push_back({option, 0, value.value, Tensor(value.parent)}); });
@@ -93,7 +96,8 @@ std::string shown(double number) {
 
 Expr any() { return made(Expr::Kind::Any); }
 Expr constant() { return made(Expr::Kind::Constant); }
-Expr near(double number) { return numberOf(number, true); }
+Expr near(double number) { return numberOf(number, 1.0 / 2048); } // half a unit in the last place of a float16
+Expr about(double number) { return numberOf(number, 3e-7); }
 
 Expr optional() {
   Expr::Node node{Expr::Kind::Any};
@@ -114,7 +118,15 @@ static Expr with(Expr::Kind kind, std::vector<Expr> operands, llvm::ArrayRef<Op>
   return made(std::move(node));
 }
 
-Expr operator|(Expr a, Expr b) { return with(Expr::Kind::Either, {a, b}); }
+Expr operator|(Expr a, Expr b) {
+  std::vector<Expr> alternatives;
+  for (const Expr &one : {a, b})
+    if (one->kind == Expr::Kind::Either) // one list of all, so that sums and products see through it
+      alternatives.insert(alternatives.end(), one->operands.begin(), one->operands.end());
+    else
+      alternatives.push_back(one);
+  return with(Expr::Kind::Either, std::move(alternatives));
+}
 Expr maybe(llvm::ArrayRef<Op> codes, Expr x) { return with(Expr::Kind::Through, {x}, codes); }
 Expr anyOf(llvm::ArrayRef<Op> codes, std::vector<Expr> operands) {
   return with(Expr::Kind::Operation, std::move(operands), codes);

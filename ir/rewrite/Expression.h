@@ -45,6 +45,7 @@ public:
   Expr operand(unsigned position, Expr value) const;
   Expr with(llvm::StringLiteral option, int64_t value) const;
   Expr with(llvm::StringLiteral option, Number value) const;
+  Expr withReal(llvm::StringLiteral option, double value) const; ///< replacement
   Expr activation(Activation value) const { return with("fused_activation_function", static_cast<int64_t>(value)); }
   /// Its result has the type and quantisation of one tensor and the shape of another, where inference cannot tell.
   Expr as(Tensor typeAndQuantization, Tensor shape) const;
@@ -72,7 +73,7 @@ struct Expr::Node {
 
   Kind kind;
   bool optional = false;          ///< Any, Constant: may be absent
-  bool near = false;              ///< Number: up to the rounding of float16
+  double tolerance = 0;           ///< Number: by how much of itself another one may differ
   double number = 0;              ///< Number
   llvm::SmallVector<Op, 2> codes; ///< Operation, Through: one of these
   Trait trait = Trait::None;      ///< Operation: or any with this trait
@@ -107,6 +108,7 @@ Expr optional();          ///< any value, or an operand that is left out
 Expr constant();          ///< a constant whose bytes are at hand, dense
 Expr optionalConstant();  ///< such a constant, or an operand that is left out
 Expr near(double number); ///< this number up to one rounding to float16; a number alone is exactly that
+Expr about(double number); ///< this number up to the last digits of float32, as a quotient or a product may have it
 Expr operator|(Expr a, Expr b);
 /// `x`, or the result of one of these operators on it.
 Expr maybe(llvm::ArrayRef<Op> codes, Expr x);

@@ -56,6 +56,11 @@ bool Tensor::isDenseConstant() const {
   return !size || value->payload().size() == *size;
 }
 
+llvm::ArrayRef<int32_t> Tensor::statedShape() const {
+  const Value &value = described();
+  return value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
+}
+
 bool Tensor::hasShapeOf(Tensor other) const {
   const Value &mine = described(), &its = other.described();
   return mine.shape == its.shape && mine.shapeSignature() == its.shapeSignature();

@@ -20,6 +20,8 @@ public:
 
   TensorType type() const { return described().type; }
   llvm::ArrayRef<int32_t> shape() const { return described().shape; }
+  /// The same with −1 for dimensions that are not known before run time.
+  llvm::ArrayRef<int32_t> statedShape() const;
   int rank() const { return described().rank(); }
   int32_t lastDimension() const { return described().shape.empty() ? 0 : described().shape.back(); }
   /// Its shape is known and has no dynamic dimension.

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <utility>
+
 namespace origo::rewrite {
 
 Tensor Match::operator[](const Expr &name) const {
@@ -17,6 +19,16 @@ Tensor Match::at(unsigned operand, const Expr &name) const {
 
 Node Match::op(const Expr &operation) const {
   Operator *found = operations.lookup(operation.key());
+  if (!found) {
+    misuse = "an operator was looked into that is no part of the match";
+    return root();
+  }
+  inspected.push_back(found);
+  return Node(found);
+}
+
+Node Match::op(unsigned operand, const Expr &operation) const {
+  Operator *found = operand < each.size() ? each[operand].operations.lookup(operation.key()) : nullptr;
   if (!found) {
     misuse = "an operator was looked into that is no part of the match";
     return root();
@@ -93,13 +105,44 @@ bool Match::isEvery(Tensor constant, double number) {
   return true;
 }
 
+bool Match::isStoredZero(Tensor constant, Tensor beside) {
+  if (!constant.isDenseConstant() || !beside || !constant.isPerTensor() || !beside.isPerTensor() ||
+      !constant.isQuantized() || !beside.isQuantized() || !constant.hasTypeOf(beside) ||
+      !llvm::is_contained({TensorType::INT8, TensorType::UINT8}, constant.type()))
+    return false;
+  const Quantization &own = *constant.value->quantization, &other = *beside.value->quantization;
+  if (own.scale.size() != 1 || other.scale.size() != 1 || own.zeroPoint.size() != 1 ||
+      !(own.scale[0] <= 1024 * other.scale[0]))
+    return false;
+  auto zero = static_cast<double>(own.zeroPoint[0]);
+  if (!everyElementOf(constant.value->payload(), constant.type(), [zero](double n) { return n == zero; }))
+    return false;
+  read.push_back(constant.value);
+  return true;
+}
+
+std::optional<float> Match::firstOf(Tensor constant) const {
+  if (!constant.isDenseConstant() || !constant.isFloat() || constant.isQuantized() || !constant.elementCount() ||
+      *constant.elementCount() == 0)
+    return std::nullopt;
+  float first = 0;
+  constant.value->payload().read(0, {reinterpret_cast<uint8_t *>(&first), sizeof(first)});
+  return first;
+}
+
+bool Match::isStatic() const {
+  return llvm::all_of(consumed, [](const Operator *op) {
+    return llvm::all_of(op->operands(), [](const Use &use) { return !use.get() || use.get()->isStatic(); });
+  });
+}
+
 std::optional<Number> Match::number(Tensor constant) {
-  auto elements = readConstant<float>(constant.value, 1);
-  if (!elements || elements->size() != 1)
+  std::optional<float> first = firstOf(constant);
+  if (!first || (constant.elementCount() != 1 && (!isStatic() || !isAll(constant, *first))))
     return std::nullopt;
   read.push_back(constant.value);
   Number number;
-  number.value = elements->front();
+  number.value = *first;
   number.parent = constant.value;
   return number;
 }
@@ -118,6 +161,32 @@ unsigned Match::movementsInARow(Tensor tensor) const {
     value = value->producer()->operand(0);
   }
   return length;
+}
+
+std::optional<Moves> Match::moves(Tensor from, Tensor to) {
+  llvm::SmallVector<const Operator *, 8> chain;
+  for (const Value *value = to.value; value != from.value; value = chain.back()->operand(0)) {
+    const Operator *op = value ? value->producer() : nullptr;
+    if (!op || !llvm::is_contained(consumed, op) || !value->isStatic())
+      return std::nullopt;
+    chain.push_back(op);
+  }
+  if (!from.isStatic())
+    return std::nullopt;
+  Chain moved(from.shape());
+  for (const Operator *op : llvm::reverse(chain)) {
+    bool known = false;
+    if (op->code == Op::TRANSPOSE) {
+      std::optional<Integers> permutation = integers(Tensor(op->operand(1)));
+      known = permutation && permutation->isPermutation(Tensor(op->operand(0)).shape().size()) &&
+              moved.transpose(permutation->numbers);
+    } else if (llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, op->code)) {
+      known = moved.reshape(Tensor(op->result()).shape());
+    }
+    if (!known)
+      return std::nullopt;
+  }
+  return moved.moves();
 }
 
 /// The operand that is put where this lies, whole: within it, or all of it.
@@ -157,6 +226,59 @@ std::optional<TakenPart> Match::partOf(const Expr &name, unsigned result) {
   return operandAt(*joined, *axis, placeOfPart(part, result, *axis), true);
 }
 
+/// The only dimension along which it does not take all of its first operand, and where; none: there are others.
+static std::optional<std::pair<int, Positions>> shareOf(const Operator &part) {
+  const Value *whole = part.operand(0), *result = part.result();
+  if (!whole || !whole->isStatic() || !result || !result->isStatic())
+    return std::nullopt;
+  std::optional<std::pair<int, Positions>> share;
+  for (int axis = 0; axis < whole->rank(); ++axis) {
+    std::optional<Positions> taken = takenFrom(part, axis);
+    if (!taken || (share && !(taken->begin == 0 && taken->end == whole->shape[axis])))
+      return std::nullopt;
+    if (taken->begin != 0 || taken->end != whole->shape[axis])
+      share = {axis, *taken};
+  }
+  // At steps it would take fewer elements.
+  bool dense = share && whole->shape[share->first] > 0 &&
+               *result->elementCount() * whole->shape[share->first] ==
+                   *whole->elementCount() * (share->second.end - share->second.begin);
+  return dense ? share : std::nullopt;
+}
+
+std::optional<Shares> Match::shares() {
+  constexpr unsigned most = 64;
+  Operator &first = *consumed.front();
+  auto own = shareOf(first);
+  if (!own || own->second.begin != 0)
+    return std::nullopt;
+  const Value &whole = *first.operand(0);
+  int64_t size = own->second.end, count = whole.shape[own->first] / size;
+  if (whole.shape[own->first] % size || count < 2 || count > most)
+    return std::nullopt;
+  std::vector<Operator *> takers(count);
+  bool once = true;
+  whole.forEachUse([&](Use &use) {
+    Operator *user = use.user();
+    auto share = user->code == first.code && user->operand(0) == &whole ? shareOf(*user) : std::nullopt;
+    if (share && share->first == own->first && share->second.end - share->second.begin == size &&
+        share->second.begin % size == 0 && user->result()->shape == first.result()->shape)
+      once &= !std::exchange(takers[share->second.begin / size], user);
+  });
+  if (!once || llvm::is_contained(takers, nullptr) || takers.front() != &first)
+    return std::nullopt;
+  Shares all{{}, own->first, first.result()->rank() != whole.rank()};
+  for (Operator *taker : takers) {
+    if (taker != &first)
+      consumed.push_back(taker);
+    for (unsigned i = 1; i < taker->numOperands(); ++i)
+      if (Value *value = taker->operand(i); value && value->isConstant())
+        read.push_back(value);
+    all.results.push_back(Tensor(taker->result()));
+  }
+  return all;
+}
+
 bool Match::wantsChannelsLast() const {
   rewriter.asksForLayout = true;
   return rewriter.layout && rewriter.layout->contains(*consumed.front());
@@ -166,7 +288,7 @@ bool Match::keepsOrder() {
   Node at = root();
   if (at.code() == Op::TRANSPOSE) {
     std::optional<Integers> permutation = integers(at.operand(1));
-    return permutation && permutation->keepsOrderOf(at.operand(0u).shape());
+    return permutation && permutation->keepsOrderOf(at.operand(0u).statedShape());
   }
   if (at.code() == Op::STRIDED_SLICE) {
     std::optional<Integers> strides = integers(at.operand(3));

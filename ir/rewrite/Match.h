@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/rewrite/Expression.h"
+#include "ir/rewrite/Moves.h"
 #include "ir/rewrite/Parts.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -67,6 +68,13 @@ struct TakenPart {
   int32_t begin, end; ///< in the operand
 };
 
+/// What is taken of a tensor in shares of one size, one behind the other along a dimension, with nothing left over.
+struct Shares {
+  std::vector<Tensor> results;
+  int axis;
+  bool shrunk; ///< the dimension is left out
+};
+
 /// Weights in binary codes (BinaryCodes.h), as the model's outputs bring them.
 struct Codes {
   Tensor scales, binary, sizes, bits;
@@ -85,18 +93,22 @@ public:
   Node op(const Expr &operation) const;
   /// The same of a name inside `each`, at one of the operands; null where another alternative was found there.
   Tensor at(unsigned operand, const Expr &name) const;
+  Node op(unsigned operand, const Expr &operation) const;
   Node root() const { return Node(consumed.front()); }
 
   // Tests of numbers. They count as reading the constant, which so must be an operand of something consumed. A test is
   // a function without a memory, so that no number goes from a constant into an expression.
   /// The elements of a constant of integers with few of them; none: it is not that.
   std::optional<Integers> integers(Tensor constant);
-  /// The element of a constant of one float.
+  /// The one number that a constant of floats holds, in whatever shape.
   std::optional<Number> number(Tensor constant);
   /// Each element of a dense constant of floats or integers.
   bool every(Tensor constant, bool (*holds)(double));
   /// Is each element of a constant of numbers or truth values this one?
   bool isEvery(Tensor constant, double number);
+  /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so far
+  /// above that of `beside` that their sum would lose bits of it?
+  bool isStoredZero(Tensor constant, Tensor beside);
   /// The same of what two constants of floats make element by element: the operands and the result.
   bool everyOf(const Expr &folded, bool (*holds)(float, float, float));
 
@@ -104,6 +116,9 @@ public:
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.
   unsigned movementsInARow(Tensor tensor) const;
+  /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None: there
+  /// are others in between, or it is not known before run time.
+  std::optional<Moves> moves(Tensor from, Tensor to);
   /// Is the root one of those that are better computed with channels last (LayoutPlan.h)?
   bool wantsChannelsLast() const;
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves
@@ -113,6 +128,9 @@ public:
   std::optional<TakenPart> partOf(const Expr &joined);
   /// The same of one of the root's results, if it is all of an operand.
   std::optional<TakenPart> partOf(const Expr &joined, unsigned result);
+  /// The root takes the first of several equal shares of a tensor, all of which are taken, none twice. Who takes the
+  /// others belongs to the match then.
+  std::optional<Shares> shares();
   /// How the plan of the run wants the root to find an operand, or to leave a result.
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;
@@ -156,6 +174,10 @@ private:
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
   bool isAll(Tensor constant, double number) const;
+  /// The first element of a dense constant of floats that has any.
+  std::optional<float> firstOf(Tensor constant) const;
+  /// Are the shapes of all operands known?
+  bool isStatic() const;
   const StoragePlan::Reach *reachPlanned() const;
 
   Rewriter &rewriter;
@@ -198,6 +220,7 @@ private:
   Furthest *furthest;
   static constexpr unsigned budget = 20000;
   unsigned steps = 0, parts = 0;
+  unsigned wide = 0;                      ///< constants of many elements that are one number
   llvm::SmallVector<Value *, 4> closed; ///< results that only the match may use
 
   bool matches(const Expr &pattern, Value *value, Next next);
@@ -208,6 +231,7 @@ private:
   bool matchesSplit(Op code, llvm::ArrayRef<const Expr *> factors, Operator &op, Next next);
   bool bind(const Expr &pattern, Value *value, Next next);
   bool isClosed() const;
+  bool isNumber(Value *value, const Expr::Node &node, double &found);
   bool miss(llvm::function_ref<std::string()> expected);
 };
 

@@ -8,15 +8,18 @@
 
 namespace origo::rewrite {
 
-/// Half a unit in the last place of a float16.
-static constexpr double halfRounding = 1.0 / 2048;
-
-static bool isNumber(const Value *value, double number, bool near, double &found) {
-  auto elements = readConstant<float>(value, 1);
-  if (!elements || elements->size() != 1)
+/// Is it a constant of this one number, in whatever shape? Reading a big one is work, which counts as steps.
+bool Matcher::isNumber(Value *value, const Expr::Node &node, double &found) {
+  std::optional<float> first = match.firstOf(Tensor(value));
+  if (!first)
     return false;
-  found = elements->front();
-  return near ? std::abs(found - number) <= std::abs(number) * halfRounding : found == static_cast<float>(number);
+  found = *first;
+  if (node.tolerance == 0 ? *first != static_cast<float>(node.number)
+                          : !(std::abs(found - node.number) <= std::abs(node.number) * node.tolerance))
+    return false;
+  uint64_t count = *value->elementCount();
+  steps += std::min<uint64_t>(count / 256, budget);
+  return count == 1 || (steps <= budget && match.isAll(Tensor(value), *first));
 }
 
 bool Matcher::miss(llvm::function_ref<std::string()> expected) {
@@ -41,7 +44,11 @@ bool Matcher::find(const Expr &pattern, Operator &root) {
   match.each.clear();
   if (!root.result())
     return false;
-  return matches(pattern, root.result(), [&] { return isClosed() || miss([] { return "no user outside"; }); });
+  return matches(pattern, root.result(), [&] {
+    if (wide && !match.isStatic()) // else it may be the constant that says how big the result is
+      return miss([] { return "one number, for the shapes are not known before run time"; });
+    return isClosed() || miss([] { return "no user outside"; });
+  });
 }
 
 /// A name that stands twice is the same value.
@@ -69,12 +76,15 @@ bool Matcher::matches(const Expr &pattern, Value *value, Next next) {
                                                                         : miss([] { return "a constant"; });
   case Expr::Kind::Number: {
     double found = std::nan("");
-    if (!isNumber(value, node.number, node.near, found))
+    if (!isNumber(value, node, found))
       return miss([&] { return shown(node.number) + (std::isnan(found) ? "" : ", found " + shown(found)); });
     match.read.push_back(value);
     ++parts;
+    bool isWide = *value->elementCount() > 1;
+    wide += isWide;
     if (next())
       return true;
+    wide -= isWide;
     --parts;
     match.read.pop_back();
     return false;
