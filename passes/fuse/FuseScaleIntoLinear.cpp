@@ -40,9 +40,24 @@ static Rule scale(llvm::StringLiteral name, Op code) {
           }};
 }
 
+/// −linear(x, W, b) → linear(x, −W, −b)
+static Rule negation() {
+  auto linear = anyWith(Trait::Linear).once();
+  return {"negation", "not the opposite of a linear operator used once", -linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Expr opposite = clone(linear).filter(fold(-parts.filter));
+            return m.replace(parts.bias ? opposite.bias(fold(-parts.bias)) : opposite);
+          }};
+}
+
 Pass FuseScaleIntoLinear() {
   return {"fuse-scale-into-linear",
-          "linear(x, W, b) * s -> linear(x, W*s, b*s), s constant along the output channels",
+          "linear(x, W, b) * s -> linear(x, W*s, b*s), s constant along the output channels, -linear(x, W, b) -> "
+          "linear(x, -W, -b)",
           Phase::Fuse,
           true,
           {{"fuse_mul_with_conv", {{Op::MUL, Op::CONV_2D}, {Op::MUL, Op::DEPTHWISE_CONV_2D}}},
@@ -50,7 +65,7 @@ Pass FuseScaleIntoLinear() {
            {"fuse_batchnorm_with_conv", {{Op::MUL, Op::CONV_2D}}},
            {"fuse_batchnorm_with_dwconv", {{Op::MUL, Op::DEPTHWISE_CONV_2D}}},
            {"fuse_batchnorm_with_tconv", {{Op::MUL, Op::TRANSPOSE_CONV}}}},
-          {scale("product", Op::MUL), scale("quotient", Op::DIV)}};
+          {scale("product", Op::MUL), scale("quotient", Op::DIV), negation()}};
 }
 
 } // namespace origo

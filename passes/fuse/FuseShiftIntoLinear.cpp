@@ -29,9 +29,26 @@ static Rule shift(llvm::StringLiteral name, Op code, bool mirrored) {
           }};
 }
 
+/// (linear(x, W, b) + y) + c → (linear(x, W, b) + c) + y, where the constant becomes a bias.
+static Rule behindSum() {
+  auto c = constant(), y = any();
+  auto linear = anyWith(Trait::Linear).filter(constant()).once();
+  auto inner = (linear + y).once();
+  auto outer = op(Op::ADD, {inner, c}).mayActivate();
+  return {"behind-sum", "not a constant added to a sum with a linear operator, each used once", outer, [=](Match &m) {
+            if (m[y].isConstant() || !m[linear].hasShapeOf(m[inner]) || !m[inner].hasShapeOf(m[outer]) ||
+                !isPerChannel(m[c], m[linear], m[linear].lastDimension()))
+              return decline("the linear summand is broadcast, or the constant is not one number a channel");
+            unsigned linearAt = m.op(inner).operand(0) == m[linear] ? 0 : 1;
+            Expr biased = clone(outer).operand(m.positionOf(inner), linear).activation(Activation::NONE);
+            return m.replace(clone(inner).operand(linearAt, biased).activation(m.root().activation()));
+          }};
+}
+
 Pass FuseShiftIntoLinear() {
   return {"fuse-shift-into-linear",
-          "linear(x, W, b) + c -> linear(x, W, b+c), c constant along the output channels",
+          "linear(x, W, b) + c -> linear(x, W, b+c), c constant along the output channels; also where something else "
+          "was added before",
           Phase::Fuse,
           true,
           {{"fuse_add_with_conv", {{Op::ADD, Op::CONV_2D}, {Op::ADD, Op::DEPTHWISE_CONV_2D}}},
@@ -41,7 +58,8 @@ Pass FuseShiftIntoLinear() {
            {"fuse_batchnorm_with_conv", {{Op::ADD, Op::CONV_2D}}},
            {"fuse_batchnorm_with_dwconv", {{Op::ADD, Op::DEPTHWISE_CONV_2D}}},
            {"fuse_batchnorm_with_tconv", {{Op::ADD, Op::TRANSPOSE_CONV}}}},
-          {shift("sum", Op::ADD, false), shift("difference", Op::SUB, false), shift("mirrored", Op::SUB, true)}};
+          {shift("sum", Op::ADD, false), shift("difference", Op::SUB, false), shift("mirrored", Op::SUB, true),
+           behindSum()}};
 }
 
 } // namespace origo

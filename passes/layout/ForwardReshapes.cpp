@@ -131,14 +131,83 @@ static Rule reduction() {
           }};
 }
 
+/// f(reshape(x), reshape(y)) → reshape(f(x, y)), of operands of one shape before and after.
+static Rule both() {
+  auto x = any(), y = any();
+  auto a = anyOf(reshapes, {x}).once(), b = anyOf(reshapes, {y}).once();
+  auto f = anyWith(Trait::Binary, {a, b}).mayActivate();
+  return {"both", "the operands are not the results of reshapes with this use only", f, [=](Match &m) {
+            if (!m[x].isStatic() || !m[x].hasShapeOf(m[y]) || !m[a].hasShapeOf(m[b]))
+              return decline("the operands have different shapes, or these are not known before run time");
+            const char *why = forwardRefusal(m, m[x], m[a]);
+            if (!why)
+              why = movementRefusal(m, m[y], m[b]);
+            if (why)
+              return decline(why);
+            Expr inner = clone(f).operand(m.positionOf(a), x).operand(m.positionOf(b), y).as(m[f], m[x]);
+            return m.replace(reshape(inner, shapeOf(m[f])));
+          }};
+}
+
+/// softmax(reshape(x)) → reshape(softmax(x)), and likewise of what works along the last dimension alone.
+static Rule alongLast() {
+  auto x = any();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto f = anyOf({Op::SOFTMAX, Op::LOG_SOFTMAX, Op::L2_NORMALIZATION}, {moved});
+  return {"along-last", "the operand is not the result of a reshape with this use only", f, [=](Match &m) {
+            if (!m[x].isFloat() || !m[x].isStatic() || !m[moved].isStatic() || m[x].rank() == 0 || m[x].rank() > 4)
+              return decline("not float of four dimensions at most, or the shapes are not known before run time");
+            if (m[x].lastDimension() != m[moved].lastDimension() || m[moved].rank() == 0)
+              return decline("the last dimension changes");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            return m.replace(clone(moved).operand(0, clone(f).operand(0, x).as(m[f], m[x])));
+          }};
+}
+
+/// reshape(pad(reshape(x), widths)) → reshape(pad(x, widths there)) where only dimensions of size 1 come and go.
+static Rule padding() {
+  auto x = any(), widths = constant();
+  auto moved = anyOf(reshapes, {x});
+  auto padded = anyOf({Op::PAD, Op::PADV2, Op::MIRROR_PAD}, {moved, widths}).once();
+  auto shaped = op(Op::RESHAPE, {padded});
+  return {"padding", "not the reshape of a reshape that is padded in between", shaped, [=](Match &m) {
+            std::optional<Integers> sides = m.integers(m[widths]);
+            auto to = m[moved].statedShape(), from = m[x].statedShape();
+            if (!sides || sides->size() != 2 * to.size() || llvm::count(to, -1) > 1 || llvm::count(from, -1) > 1)
+              return decline("the widths, or two dimensions, are not known before run time");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            llvm::SmallVector<int32_t, 6> places;
+            for (int32_t i = 0; i < static_cast<int32_t>(to.size()); ++i)
+              places.push_back(i + 1);
+            auto carriedTo = carried(places, to, from); // from which dimension each comes, counted from one
+            llvm::SmallVector<int32_t, 12> there(2 * from.size(), 0);
+            for (size_t d = 0; carriedTo && d < from.size(); ++d)
+              if (from[d] != 1) {
+                int32_t place = (*carriedTo)[d] - 1;
+                there[2 * d] = static_cast<int32_t>(sides->at(2 * place));
+                there[2 * d + 1] = static_cast<int32_t>(sides->at(2 * place + 1));
+              }
+            for (size_t d = 0; d < to.size(); ++d)
+              if (!carriedTo || (to[d] == 1 && (sides->at(2 * d) != 0 || sides->at(2 * d + 1) != 0)))
+                return decline("more than dimensions of size 1 change, or one of these is padded");
+            Expr table = fold(reshape(sides->with(there), list({static_cast<int32_t>(from.size()), 2})));
+            Expr inner = clone(padded).operand(0, x).operand(1, table);
+            return m.replace(clone(shaped).operand(0, inner));
+          }};
+}
+
 Pass ForwardReshapes() {
-  return {"forward-reshapes",
-          "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
-          "reduce(reshape(x)) -> reshape(reduce(x))",
-          Phase::Layout,
-          true,
-          {{"forward_reshape_to_unaryop", {}}},
-          {forward(), withNumber(), withConstant(), reduction()}};
+  return {
+      "forward-reshapes",
+      "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
+      "f(reshape(x), reshape(y)) -> reshape(f(x, y)), reduce(reshape(x)) -> reshape(reduce(x)); also padding, and what "
+      "works along the last dimension",
+      Phase::Layout,
+      true,
+      {{"forward_reshape_to_unaryop", {}}},
+      {forward(), withNumber(), withConstant(), both(), alongLast(), padding(), reduction()}};
 }
 
 } // namespace origo

@@ -1,4 +1,5 @@
 #include "passes/Linear.h"
+#include "passes/Spelling.h"
 #include "passes/layout/Forward.h"
 
 namespace origo {
@@ -32,13 +33,45 @@ static Rule behindFlatten() {
           }};
 }
 
+/// linear(x with its channels in another order, W, b) → linear(x, W with its channels likewise, b)
+static Rule channels() {
+  auto x = any();
+  auto moved = movedFrom(x, 2, 5);
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D}, {moved}).mayActivate();
+  return {"channels", "no movements in a row lead to it", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            Tensor input = m.op(linear).operand(0);
+            int32_t depth = parts.filter.lastDimension();
+            if (!m[x].isStatic() || !m[x].hasShapeOf(input) || depth < 1 || input.lastDimension() != depth ||
+                !storesAlike(m[x], input))
+              return decline("the filter has other channels, or the shape changes");
+            std::optional<Moves> moves = m.moves(m[x], input);
+            if (moves)
+              moves = moves->ofLast(static_cast<int64_t>(*m[x].elementCount()) / depth, depth);
+            if (!moves)
+              return decline("more than the channels move");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            llvm::SmallVector<int32_t, 8> sizes{-1}, back{0};
+            llvm::append_range(sizes, moves->moved());
+            for (int32_t place : moves->back())
+              back.push_back(place + 1);
+            Expr filter = reshape(transpose(reshape(parts.filter, list(sizes)), list(back)), shapeOf(parts.filter));
+            return m.replace(clone(linear).operand(0, x).filter(fold(filter)));
+          }};
+}
+
 Pass MergeTransposeIntoWeights() {
   return {"merge-transpose-into-weights",
-          "fc(flat(transpose(x, p)), W, b) -> fc(flat(x), W', b), W' with its columns moved likewise",
+          "fc(flat(transpose(x, p)), W, b) -> fc(flat(x), W', b), W' with its columns moved likewise; also of a "
+          "convolution whose "
+          "channels come in another order, as a channel shuffle leaves them",
           Phase::Layout,
           true,
           {{"convert_nchw_to_nhwc", {}}},
-          {behindFlatten()}};
+          {behindFlatten(), channels()}};
 }
 
 } // namespace origo

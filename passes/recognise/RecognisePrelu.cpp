@@ -1,43 +1,85 @@
-#include "passes/Rule.h"
-
-#include <cmath>
+#include "passes/Spelling.h"
 
 namespace origo {
 
-/// relu(x) + ½ · α · (x − |x|) → prelu(x, α), and relu(x) + α · min(x, 0), relu(x) − α · relu(−x).
-static Rule slope() {
-  auto x = any(), alpha = constant();
-  auto below = 0.5 * alpha * (x - op(Op::ABS, {x})) | alpha * minimum(x, 0);
-  auto pattern = (relu(x) + below) | (relu(x) - alpha * relu(-x));
-  return {"slope", "not relu(x) + α/2 · (x − |x|)", pattern, [=](Match &m) {
-            if (!m[x].isFloat() || m[alpha].rank() > m[x].rank())
-              return decline("not float, or alpha has more dimensions");
-            // Infinity times the zero of a positive x is not a number, which PRELU does not compute.
-            if (!m.every(m[alpha], [](double n) { return std::isfinite(n); }))
-              return decline("alpha is not finite");
-            return m.replace(op(Op::PRELU, {x, alpha}));
+/// Why the root cannot be a PRELU of x with this slope.
+static const char *slopeRefusal(Match &m, Tensor x, Tensor slope) {
+  if (!x.isFloat() || !slope.isFloat() || slope.rank() > x.rank() || !m.root().result().hasShapeOf(x))
+    return "not float, or the slope has more dimensions";
+  // Infinity times the zero of a positive x is not a number, which PRELU does not compute.
+  return m.every(slope, isFiniteNumber) ? nullptr : "the slope is not finite";
+}
+
+/// relu(x) + c · below(x), where below is a multiple of the negative part → prelu(x, c times that).
+static Rule ofTwoParts() {
+  auto x = any(), c = constant();
+  auto magnitude = op(Op::ABS, {x});
+  auto twice = x - magnitude, twiceNegated = magnitude - x; // the half and the slope may be one constant already
+  auto halved = 0.5 * c * twice;
+  auto least = minimum(x, 0.0), most = relu(negated(x)), mostToo = maximum(negated(x), 0.0);
+  auto opposite = most | mostToo;
+  auto back = -opposite, backToo = 0.0 - opposite;
+  auto part = c * (twice | twiceNegated | least | opposite | back | backToo);
+  auto difference = positiveOf(x) - part;
+  auto pattern = (positiveOf(x) + (halved | part)) | difference;
+  return {"slope", "not relu(x) + α times the negative part", pattern, [=](Match &m) {
+            if (const char *why = slopeRefusal(m, m[x], m[c]))
+              return decline(why);
+            bool turned = m.has(most) || m.has(mostToo) || (m.has(twiceNegated) && !m.has(halved));
+            bool turnsBack = m.has(difference) != (m.has(back) || m.has(backToo));
+            double factor = m.has(magnitude) && !m.has(halved) ? 2 : 1;
+            factor = turned != turnsBack ? -factor : factor;
+            Expr slope = c * factor;
+            if (factor == 1)
+              return m.replace(op(Op::PRELU, {x, c}));
+            if (!m.everyOf(slope, [](float, float, float s) { return std::isfinite(s); }))
+              return decline("the doubled slope is not finite");
+            return m.replace(op(Op::PRELU, {x, fold(slope)}));
           }};
 }
 
-/// relu(x) + c · (x − |x|) → prelu(x, 2c): the half and the slope are one constant already.
-static Rule halfSlope() {
-  auto x = any(), half = constant();
-  auto pattern = relu(x) + half * (x - op(Op::ABS, {x}));
-  auto doubled = half * 2;
-  return {"half-slope", "not relu(x) + c · (x − |x|)", pattern, [=](Match &m) {
-            if (!m[x].isFloat() || m[half].rank() > m[x].rank())
-              return decline("not float, or the constant has more dimensions");
-            if (!m.everyOf(doubled, [](float, float, float slope) { return std::isfinite(slope); }))
-              return decline("the slope is not finite");
-            return m.replace(op(Op::PRELU, {x, fold(doubled)}));
+/// x > 0 ? x : α·x
+static Rule bySelecting() {
+  auto x = any(), slope = constant();
+  return {"selected", "not x or a multiple of it, by its sign", byTheSignOf(x, x, x * slope), [=](Match &m) {
+            const char *why = slopeRefusal(m, m[x], m[slope]);
+            return why ? decline(why) : m.replace(op(Op::PRELU, {x, slope}));
+          }};
+}
+
+/// max(x, α·x) with 0 < α ≤ 1, and min(x, α·x) with α ≥ 1
+static Rule byBound() {
+  auto x = any(), slope = constant();
+  auto greater = maximum(x, x * slope), lesser = minimum(x, x * slope);
+  return {"bound", "not the greater or lesser of x and a multiple of it", greater | lesser, [=](Match &m) {
+            if (const char *why = slopeRefusal(m, m[x], m[slope]))
+              return decline(why);
+            if (!(m.has(greater) ? m.every(m[slope], [](double n) { return n > 0 && n <= 1; })
+                                 : m.every(m[slope], [](double n) { return n >= 1; })))
+              return decline("the multiple is the greater one where it should not be");
+            return m.replace(op(Op::PRELU, {x, slope}));
+          }};
+}
+
+/// prelu(x, one number) → leaky_relu(x), which more delegates take.
+static Rule oneSlope() {
+  auto x = any(), slope = constant();
+  return {"one-slope", "the slope is not constant", op(Op::PRELU, {x, slope}), [=](Match &m) {
+            std::optional<Number> alpha = m[x].isFloat() ? m.number(m[slope]) : std::nullopt;
+            return alpha ? m.replace(op(Op::LEAKY_RELU, {x}).with("alpha", *alpha))
+                         : decline("the slope is not one number of float");
           }};
 }
 
 Pass RecognisePrelu() {
   return {
-      "recognise-prelu",    "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x) -> prelu(x, a)",
-      Phase::Recognise,     true,
-      {{"fuse_prelu", {}}}, {slope(), halfSlope()}};
+      "recognise-prelu",
+      "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), x > 0 ? x : a * x, max(x, a * x) "
+      "-> prelu(x, a), or leaky_relu(x) where a is one number",
+      Phase::Recognise,
+      true,
+      {{"fuse_prelu", {}}},
+      {ofTwoParts(), bySelecting(), byBound(), oneSlope()}};
 }
 
 } // namespace origo

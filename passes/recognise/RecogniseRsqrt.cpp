@@ -2,7 +2,7 @@
 
 namespace origo {
 
-/// 1 / √x → rsqrt(x), and x / √y → x · rsqrt(y)
+/// 1 / √x → rsqrt(x)
 static Rule reciprocal() {
   auto y = any();
   auto root = sqrt(y).once();
@@ -13,24 +13,13 @@ static Rule reciprocal() {
           }};
 }
 
-static Rule quotient() {
-  auto x = any(), y = any();
-  auto root = sqrt(y).once();
-  auto quotient = (x / root).mayActivate();
-  return {"quotient", "not divided by a root that is used once", quotient, [=](Match &m) {
-            if (!m[x].isFloat() || m[x].isConstant())
-              return decline("not float, or a constant that would be multiplied instead");
-            return m.replace((x * rsqrt(y)).activation(m.root().activation()));
-          }};
-}
-
 Pass RecogniseRsqrt() {
   return {"recognise-rsqrt",
-          "1 / sqrt(x) -> rsqrt(x), x / sqrt(y) -> x * rsqrt(y)",
+          "1 / sqrt(x) -> rsqrt(x)",
           Phase::Recognise,
           true,
-          {{"fuse_rsqrt", {}}, {"transform_sqrt_div_to_rsqrt_mul", {}}},
-          {reciprocal(), quotient()}};
+          {{"fuse_rsqrt", {}}},
+          {reciprocal()}};
 }
 
 } // namespace origo

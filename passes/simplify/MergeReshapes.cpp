@@ -22,6 +22,8 @@ static Rule merge() {
   return {"merge", "the operand is not the result of a reshape", outer, [=](Match &m) {
             if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(m[inner]))
               return decline("the inner reshape changes the quantisation");
+            if (Tensor shape = m.op(inner).operand(1); shape && !shape.isConstant() && !m[inner].isStatic())
+              return decline("the shape in between is computed");
             return m.replace(clone(outer).operand(0, x));
           }};
 }

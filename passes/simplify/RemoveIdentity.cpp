@@ -9,9 +9,10 @@ static Rule neutralArithmetic() {
   return {
       "neutral-arithmetic", "no constant operand, or an activation is fused", sum, [=](Match &m) {
         bool shifts = m.root().code() == Op::ADD || m.root().code() == Op::SUB;
-        if (m[c].isQuantized())
+        bool quantised = m[c].isQuantized();
+        if (quantised && !(shifts && m.isStoredZero(m[c], m[x])))
           return decline("quantised");
-        if (!(shifts ? m.every(m[c], [](double n) { return n == 0; }) : m.every(m[c], [](double n) { return n == 1; })))
+        if (!quantised && !(shifts ? m.every(m[c], [](double n) { return n == 0; }) : m.every(m[c], [](double n) { return n == 1; })))
           return decline("the constant is not the neutral element");
         bool one = m[c].elementCount() == 1 && m[c].rank() <= m[x].rank(); // whatever the dimensions of x
         if (!one && (!m[x].isStatic() || !m.root().result().isStatic()))
@@ -24,7 +25,8 @@ static Rule neutralArithmetic() {
 static Rule sameShape() {
   auto x = any();
   auto moved = anyOf({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS, Op::SLICE, Op::PAD, Op::PADV2, Op::MIRROR_PAD,
-                      Op::TILE, Op::BROADCAST_TO, Op::CONCATENATION, Op::STRIDED_SLICE, Op::TRANSPOSE},
+                      Op::TILE, Op::BROADCAST_TO, Op::CONCATENATION, Op::STRIDED_SLICE, Op::TRANSPOSE,
+                      Op::RESIZE_BILINEAR, Op::RESIZE_NEAREST_NEIGHBOR},
                      {x});
   return {"same-shape", "has a fused activation", moved, [=](Match &m) {
             Tensor result = m.root().result();
@@ -34,6 +36,35 @@ static Rule sameShape() {
               return decline("joins several tensors");
             if (!m.keepsOrder())
               return decline("moves elements, or what tells is not constant");
+            return m.replace(x);
+          }};
+}
+
+/// reshape(x) → x where both have the same shape, with one dimension that is not known before run time.
+static Rule sameOpenShape() {
+  auto x = any();
+  auto shaped = op(Op::RESHAPE, {x, optionalConstant()});
+  return {"same-open-shape", "the shape is computed", shaped, [=](Match &m) {
+            auto from = m[x].statedShape();
+            if (m[x].isStatic() || from != m[shaped].statedShape() || llvm::count(from, -1) != 1)
+              return decline("not of one shape with one dimension that is not known before run time");
+            return m[x].isLike(m[shaped]) ? m.replace(x) : decline("changes the quantisation");
+          }};
+}
+
+/// A strided slice that begins and ends where x does, in each dimension, whatever its size.
+static Rule wholeSlice() {
+  auto x = any(), begin = constant(), end = constant(), strides = constant();
+  auto sliced = op(Op::STRIDED_SLICE, {x, begin, end, strides});
+  return {"whole-slice", "the positions are not constant", sliced, [=](Match &m) {
+            std::optional<Integers> steps = m.integers(m[strides]);
+            int64_t all = (int64_t{1} << m[x].rank()) - 1;
+            bool masked = (m.op(sliced).option("begin_mask") & all) == all && (m.op(sliced).option("end_mask") & all) == all;
+            for (llvm::StringRef mask : {"ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
+              masked &= m.op(sliced).option(mask) == 0;
+            if (!masked || !steps || m[x].rank() == 0 || llvm::any_of(steps->list(), [](int32_t s) { return s != 1; }) ||
+                !m.integers(m[begin]) || !m.integers(m[end]) || !m[x].hasQuantizationOf(m[sliced]))
+              return decline("takes a part, or in another order");
             return m.replace(x);
           }};
 }
@@ -78,7 +109,7 @@ Pass RemoveIdentity() {
            {"remove_unnecessary_split", {{Op::SPLIT, {}}, {Op::SPLIT_V, {}}}},
            {"remove_unnecessary_strided_slice", {{Op::STRIDED_SLICE, {}}}},
            {"remove_unnecessary_transpose", {{Op::TRANSPOSE, {}}}}},
-          {neutralArithmetic(), sameShape(), sameType(), onePart(), clampedBefore()}};
+          {neutralArithmetic(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(), clampedBefore()}};
 }
 
 } // namespace origo

@@ -31,14 +31,35 @@ static Rule between() {
           }};
 }
 
+/// quantize(concat(y, dequantize(quantize(x)))) → quantize(concat(y, x)) where both are of one scale.
+static Rule joined() {
+  auto x = any();
+  auto rounded = op(Op::QUANTIZE, {x});
+  auto widened = op(Op::DEQUANTIZE, {rounded});
+  auto parts = op(Op::CONCATENATION, {}).once().each(widened | any());
+  return {"joined", "not quantised of what is joined and used once", op(Op::QUANTIZE, {parts}), [=](Match &m) {
+            Tensor result = m.root().result();
+            Expr joined = clone(parts);
+            bool found = false;
+            for (unsigned i = 0; i < m.op(parts).operandCount(); ++i)
+              if (m.at(i, rounded) && m.at(i, x).isFloat() && m.at(i, rounded).hasTypeOf(result) &&
+                  m.at(i, rounded).isPerTensor() && m.at(i, rounded).hasQuantizationOf(result)) {
+                joined = joined.operand(i, m.at(i, x));
+                found = true;
+              }
+            return found ? m.replace(cloneRoot().operand(0, joined).as(result))
+                         : decline("no part is stored before as all of them are");
+          }};
+}
+
 Pass RemoveLosslessQuantize() {
   return {"remove-lossless-quantize",
           "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q, f(quantize(q)) -> f(q) where "
-          "nothing is rounded",
+          "nothing is rounded, quantize(concat(y, dequantize(quantize(x)))) -> quantize(concat(y, x)) of one scale",
           Phase::Simplify,
           true,
           {{"remove_redundant_quantize", {}}},
-          {stored(), back(), between()}};
+          {stored(), back(), between(), joined()}};
 }
 
 } // namespace origo

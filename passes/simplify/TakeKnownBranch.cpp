@@ -16,26 +16,33 @@ static Rule select() {
           }};
 }
 
+/// select(not(c), x, y) → select(c, y, x)
+static Rule selectNegated() {
+  auto c = any(), x = any(), y = any();
+  auto choice = anyOf({Op::SELECT, Op::SELECT_V2}, {op(Op::LOGICAL_NOT, {c}), x, y});
+  return {"select-negated", "the choice is not negated", choice,
+          [=](Match &m) { return m.replace(cloneRoot().operand(0, c).operand(1, y).operand(2, x)); }};
+}
+
 /// if(not(c), x) → if(c, x) with the branches swapped
 static Rule negated() {
   auto c = any();
   auto choice = op(Op::IF, {op(Op::LOGICAL_NOT, {c})});
   return {"negated", "the condition is not negated", choice, [=](Match &m) {
             int64_t then = m.root().option("then_subgraph_index"), other = m.root().option("else_subgraph_index");
-            return m.replace(cloneRoot()
-                                 .operand(0u, c)
-                                 .with("then_subgraph_index", other)
-                                 .with("else_subgraph_index", then));
+            return m.replace(
+                cloneRoot().operand(0u, c).with("then_subgraph_index", other).with("else_subgraph_index", then));
           }};
 }
 
 Pass TakeKnownBranch() {
   return {"take-known-branch",
-          "select(true, x, y) -> x, select(false, x, y) -> y, if(not(c), x) -> if(c, x) with the branches swapped",
+          "select(true, x, y) -> x, select(false, x, y) -> y, select(not(c), x, y) -> select(c, y, x), if(not(c), x) "
+          "-> if(c, x) with the branches swapped",
           Phase::Simplify,
           true,
           {},
-          {select(), negated()}};
+          {select(), selectNegated(), negated()}};
 }
 
 } // namespace origo

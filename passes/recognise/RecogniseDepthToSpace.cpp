@@ -1,0 +1,139 @@
+#include "passes/Linear.h"
+#include "passes/Spelling.h"
+
+namespace origo {
+
+/// By how much a picture grows along both sides; 0: it does not, or not alike.
+static int32_t growth(Tensor small, Tensor big) {
+  if (!small.isStatic() || !big.isStatic() || small.rank() != 4 || big.rank() != 4 || small.elementCount() == 0)
+    return 0;
+  int32_t block = big.shape()[1] / small.shape()[1];
+  bool alike = big.shape()[0] == small.shape()[0] && big.shape()[1] == block * small.shape()[1] &&
+               big.shape()[2] == block * small.shape()[2] &&
+               small.lastDimension() == block * block * big.lastDimension();
+  return alike && block > 1 ? block : 0;
+}
+
+/// reshape(transpose(reshape(x))) → depth_to_space(x), space_to_depth(x)
+static Rule blocks() {
+  auto x = any();
+  auto moved = movedFrom(x, 3, 7);
+  return {"blocks", "not three movements in a row", moved, [=](Match &m) {
+            Tensor result = m.root().result();
+            int32_t out = growth(m[x], result), in = growth(result, m[x]);
+            std::optional<Moves> moves = out || in ? m.moves(m[x], result) : std::nullopt;
+            if (!moves || !(m[x].isFloat() || m[x].isQuantized()) || !storesAlike(m[x], result))
+              return decline("no blocks of a picture, or not of numbers");
+            llvm::ArrayRef<int32_t> small = (out ? m[x] : result).shape();
+            int64_t block = out ? out : in, channels = (out ? result : m[x]).lastDimension();
+            unsigned order[] = {0, 1, 3, 2, 4, 5};
+            int64_t deep[] = {small[0], small[1], small[2], block, block, channels};
+            int64_t wide[] = {small[0], small[1], block, small[2], block, channels};
+            if (!(*moves == Moves(out ? deep : wide, order)))
+              return decline("the elements of a block are in another order");
+            return m.replace(op(out ? Op::DEPTH_TO_SPACE : Op::SPACE_TO_DEPTH, {x}).with("block_size", block));
+          }};
+}
+
+/// The same with the channels outside of the blocks, as PyTorch has them: the linear operator in front takes their
+/// order.
+static Rule behindLinear() {
+  auto linear = anyOf({Op::CONV_2D, Op::TRANSPOSE_CONV}).once().mayActivate();
+  auto moved = movedFrom(linear, 3, 7);
+  return {"behind-linear", "not three movements in a row behind a convolution that is used once", moved, [=](Match &m) {
+            Tensor x = m[linear], result = m.root().result();
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            int32_t block = growth(x, result);
+            std::optional<Moves> moves = block ? m.moves(x, result) : std::nullopt;
+            if (!moves || parts.filter.isShared())
+              return decline("no blocks of a picture, or the filter would have to stay for other users");
+            int32_t channels = result.lastDimension(), square = block * block;
+            int64_t sizes[] = {x.shape()[0], x.shape()[1], x.shape()[2], channels, block, block};
+            unsigned order[] = {0, 1, 4, 2, 5, 3};
+            if (!(*moves == Moves(sizes, order)))
+              return decline("the elements of a block are in another order");
+            auto inside = [&](Tensor rows) {
+              Expr turned = transpose(reshape(rows, list({channels, square, -1})), list({1, 0, 2}));
+              return fold(reshape(turned, list(rows.shape())));
+            };
+            Expr ordered = clone(linear).filter(inside(parts.filter));
+            if (parts.bias)
+              ordered = ordered.bias(inside(parts.bias));
+            return m.replace(op(Op::DEPTH_TO_SPACE, {ordered}).with("block_size", block));
+          }};
+}
+
+/// Slices of x at steps that together are its blocks, put together along the channels.
+struct Phases {
+  Expr x = any(), slice = op(Op::STRIDED_SLICE, {x, constant(), constant(), constant()});
+  Expr joined = op(Op::CONCATENATION, {}).each(slice);
+  int32_t block = 0;
+
+  /// Why they are not; `byColumn`: those of a column of the block are neighbours.
+  const char *refusal(Match &m, bool byColumn) {
+    Tensor from = m.at(0, x), result = m[joined];
+    block = growth(result, from);
+    unsigned count = m.op(joined).operandCount();
+    if (block == 0 || count != static_cast<unsigned>(block) * block || !from.isFloat())
+      return "no blocks of a float picture";
+    for (unsigned i = 0; i < count; ++i) {
+      Node part = m.op(i, slice);
+      std::optional<Integers> begin = m.integers(part.operand(1)), steps = m.integers(part.operand(3));
+      if (!begin || !steps || !m.integers(part.operand(2)) || !(m.at(i, x) == from) ||
+          steps->list() != std::vector<int32_t>{1, block, block, 1})
+        return "the slices are of several, or take other elements than the blocks have";
+      int32_t outer = static_cast<int32_t>(i) / block, inner = static_cast<int32_t>(i) % block;
+      int32_t expected[] = {0, byColumn ? inner : outer, byColumn ? outer : inner, 0};
+      for (int axis = 0; axis < 4; ++axis)
+        if (((part.option("begin_mask") >> axis & 1) ? 0 : begin->at(axis)) != expected[axis] ||
+            part.result().shape()[axis] != (axis == 3 ? from : result).shape()[axis])
+          return "the slices are in another order";
+    }
+    return nullptr;
+  }
+  Expr whole(Match &m) const { return op(Op::SPACE_TO_DEPTH, {m.at(0, x)}).with("block_size", block); }
+};
+
+/// concat(x[0::2, 0::2], x[0::2, 1::2], …) → space_to_depth(x)
+static Rule bySlices() {
+  Phases phases;
+  return {"slices", "not only slices that are put together", phases.joined, [=](Match &m) mutable {
+            const char *why = phases.refusal(m, false);
+            return why ? decline(why) : m.replace(phases.whole(m));
+          }};
+}
+
+/// conv(concat(x[0::2, 0::2], x[1::2, 0::2], …), W) → conv(space_to_depth(x), W with its channels likewise)
+static Rule byColumns() {
+  Phases phases;
+  auto linear = op(Op::CONV_2D, {phases.joined}).mayActivate();
+  return {"columns", "not a convolution of slices that are put together", linear, [=](Match &m) mutable {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            if (const char *why = phases.refusal(m, true))
+              return decline(why);
+            int32_t depth = m[phases.joined].lastDimension(), block = phases.block;
+            if (parts.filter.isShared() || parts.filter.lastDimension() != depth)
+              return decline("the filter has other channels, or would have to stay for other users");
+            Expr turned =
+                transpose(reshape(parts.filter, list({-1, block, block, depth / block / block})), list({0, 2, 1, 3}));
+            return m.replace(
+                clone(linear).operand(0, phases.whole(m)).filter(fold(reshape(turned, shapeOf(parts.filter)))));
+          }};
+}
+
+Pass RecogniseDepthToSpace() {
+  return {
+      "recognise-depth-to-space",
+      "reshape(transpose(reshape(x))) -> depth_to_space(x), space_to_depth(x), concat(x[0::2, 0::2], x[0::2, 1::2], "
+      "...) -> space_to_depth(x); channels outside of the blocks go into the convolution in front",
+      Phase::Recognise,
+      true,
+      {},
+      {blocks(), behindLinear(), bySlices(), byColumns()}};
+}
+
+} // namespace origo

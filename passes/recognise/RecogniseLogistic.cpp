@@ -1,0 +1,36 @@
+#include "passes/Spelling.h"
+
+namespace origo {
+
+/// 1 / (1 + exp(−x)) → logistic(x), and y / (1 + exp(−x)) → y · logistic(x)
+static Rule quotient() {
+  auto x = any(), y = any();
+  auto divisor = (1 + expOf(negated(x))).once();
+  auto whole = 1.0 / divisor, part = (y / divisor).mayActivate();
+  return {"quotient", "not a quotient by 1 + exp(−x) that is used once", whole | part, [=](Match &m) {
+            if (!m[x].isFloat())
+              return decline("not float");
+            Expr gate = op(Op::LOGISTIC, {x});
+            return m.replace(m.has(whole) ? gate : (y * gate).activation(m.root().activation()));
+          }};
+}
+
+/// exp(x) / (1 + exp(x)) → logistic(x)
+static Rule ofExponentials() {
+  auto x = any();
+  auto power = expOf(x).inside();
+  return {"exponentials", "not exp(x) over 1 + exp(x)", power / (1 + power),
+          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {x})) : decline("not float"); }};
+}
+
+Pass RecogniseLogistic() {
+  return Pass{"recognise-logistic",
+              "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)) -> logistic(x), y / (1 + exp(-x)) -> y * logistic(x)",
+              Phase::Recognise,
+              true,
+              {},
+              {ofExponentials(), quotient()}}
+      .about("exp(x) over 1 + exp(x) is no number above 88, where LOGISTIC is one.");
+}
+
+} // namespace origo

@@ -1,0 +1,41 @@
+#include "passes/Spelling.h"
+
+namespace origo {
+
+static Rule positive() {
+  auto x = any();
+  return {"relu", "not a value and zero", maximum(x, 0.0),
+          [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }};
+}
+
+static Rule betweenOnes() {
+  auto x = any();
+  return {"relu-n1-to-1", "not a value bounded by -1 and 1", clamped(x, -1, 1),
+          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::RELU_N1_TO_1, {x})) : decline("not float"); }};
+}
+
+/// x > c ? x : c → max(x, c), and min likewise, of integers.
+static Rule bySelecting(llvm::StringLiteral name, Op code, Op above, Op atLeast, Op below, Op atMost) {
+  auto x = any(), c = any();
+  auto greater = compared({above, atLeast}, x, c) | compared({below, atMost}, c, x);
+  auto bounded = chosen(greater, x, c);
+  return {name, "not the one of two values that is compared", bounded, [=](Match &m) {
+            if (m[x].isFloat() || m[x].isQuantized())
+              return decline("which bound is taken for what is no number depends on the spelling");
+            return m.replace(op(code, {x, c}));
+          }};
+}
+
+Pass RecogniseRelu() {
+  return Pass{"recognise-relu",
+              "max(x, 0) -> relu(x), min(max(x, -1), 1) -> relu_n1_to_1(x), x > c ? x : c -> max(x, c) for integers",
+              Phase::Recognise,
+              true,
+              {},
+              {positive(), betweenOnes(),
+               bySelecting("maximum", Op::MAXIMUM, Op::GREATER, Op::GREATER_EQUAL, Op::LESS, Op::LESS_EQUAL),
+               bySelecting("minimum", Op::MINIMUM, Op::LESS, Op::LESS_EQUAL, Op::GREATER, Op::GREATER_EQUAL)}}
+      .about("NaN stays NaN, where a minimum or a maximum would make a bound of it.");
+}
+
+} // namespace origo

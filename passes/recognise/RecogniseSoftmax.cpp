@@ -1,0 +1,118 @@
+#include "passes/Spelling.h"
+
+namespace origo {
+
+/// The parts of a softmax of `x` over the axes `axes`, with the maximum taken off first or not.
+struct SoftmaxParts {
+  explicit SoftmaxParts(Expr x) : x(x) {}
+  Expr x, axes = constant(), axesToo = constant();
+  Expr most = op(Op::REDUCE_MAX, {x, axesToo}), centred = x - column(most);
+  Expr power = expOf(centred | x).inside();
+  Expr sum = op(Op::SUM, {power, axes}).once(), divisor = column(sum);
+
+  /// Why they do not go over the last axis of x alone, or another one of `permutation` that is the last one before.
+  const char *refusal(Match &m, Tensor from, const Integers *permutation, Tensor divided) const {
+    Tensor whole = m[x];
+    std::optional<Integers> over = m.integers(m[axes]);
+    auto gone = over ? over->axesOf(whole.rank()) : std::nullopt;
+    if (!whole.isFloat() || !gone || gone->size() != 1 ||
+        (permutation ? permutation->at(gone->front()) : gone->front()) != from.rank() - 1)
+      return "not float, or not over one axis, the last";
+    auto spans = [&](const Expr &reduced, Tensor axes, Tensor wide) {
+      std::optional<Integers> own = m.integers(axes);
+      if (!own || own->axesOf(whole.rank()) != gone || wide.rank() != whole.rank())
+        return false;
+      llvm::SmallVector<int32_t, 6> kept(whole.shape().begin(), whole.shape().end());
+      kept[gone->front()] = 1;
+      return m.op(reduced).option("keep_dims") ||
+             (whole.isStatic() && wide.isStatic() && wide.shape() == llvm::ArrayRef<int32_t>(kept));
+    };
+    if (!spans(sum, m[axes], divided) || (m.has(most) && !spans(most, m[axesToo], m.op(centred).operand(1))))
+      return "the maximum or the sum is not one number for each row";
+    return nullptr;
+  }
+};
+
+/// exp(x − max(x)) / sum(exp(x − max(x))) → softmax(x)
+static Rule byParts() {
+  auto x = any();
+  SoftmaxParts parts(x);
+  auto quotient = parts.power / parts.divisor;
+  return {"parts", "not exp(x) over its sum", quotient, [=](Match &m) {
+            const char *why = parts.refusal(m, m[x], nullptr, m.root().operand(1));
+            return why ? decline(why) : m.replace(op(Op::SOFTMAX, {x}).withReal("beta", 1));
+          }};
+}
+
+/// The same along another axis of what is transposed, which is the last one before.
+static Rule byPartsOfTransposed() {
+  auto x = any(), p = constant();
+  auto moved = transpose(x, p);
+  SoftmaxParts parts(moved);
+  auto quotient = parts.power / parts.divisor;
+  return {"parts-transposed", "not exp(x) over its sum, x transposed", quotient, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            if (!permutation || !permutation->isPermutation(m[x].rank()))
+              return decline("the permutation is not one");
+            const char *why = parts.refusal(m, m[x], &*permutation, m.root().operand(1));
+            return why ? decline(why) : m.replace(clone(moved).operand(0, op(Op::SOFTMAX, {x}).withReal("beta", 1)));
+          }};
+}
+
+/// softmax(x − max(x)) → softmax(x), which takes the maximum off itself.
+static Rule ofCentred() {
+  auto x = any(), axes = constant();
+  auto most = op(Op::REDUCE_MAX, {x, axes}), centred = x - column(most);
+  auto soft = op(Op::SOFTMAX, {centred}), logarithm = op(Op::LOG_SOFTMAX, {centred});
+  return {"centred", "not of what its maximum was taken off", soft | logarithm, [=](Match &m) {
+            if (!m[x].isFloat() || !isColumnOf(m, m[x], most, m[axes], m.op(centred).operand(1)))
+              return decline("not float, or the maximum is not one number for each row");
+            return m.replace(cloneRoot().operand(0, x));
+          }};
+}
+
+/// log(softmax(x)) → log_softmax(x)
+static Rule logarithm() {
+  auto x = any();
+  auto soft = op(Op::SOFTMAX, {x}).once();
+  return {"logarithm", "not the logarithm of a softmax that is used once", logOf(soft), [=](Match &m) {
+            if (!m[x].isFloat() || m.op(soft).realOption("beta") != 1)
+              return decline("not float, or beta is not one");
+            return m.replace(op(Op::LOG_SOFTMAX, {x}));
+          }};
+}
+
+/// (x − max(x)) − log(sum(exp(x − max(x)))) → log_softmax(x)
+static Rule logarithmByParts() {
+  auto x = any(), axes = constant(), axesToo = constant();
+  auto most = op(Op::REDUCE_MAX, {x, axesToo}), centred = x - column(most);
+  auto sum = op(Op::SUM, {expOf(centred), axes}), sumOfAll = op(Op::SUM, {expOf(x), axes});
+  auto pattern = (centred - (logOf(column(sum)) | column(logOf(sum)))) |
+                 (x - (column(most) + (logOf(column(sum)) | column(logOf(sum))))) |
+                 (x - (logOf(column(sumOfAll)) | column(logOf(sumOfAll))));
+  return {"logarithm-parts", "not x − log(sum(exp(x)))", pattern, [=](Match &m) {
+            bool off = m.has(most);
+            Expr total = off ? sum : sumOfAll;
+            Tensor subtracted = m.root().operand(1);
+            if (!m[x].isFloat() || !isColumnOf(m, m[x], total, m[axes], subtracted) ||
+                (off && !isColumnOf(m, m[x], most, m[axesToo], m.has(centred) ? m.op(centred).operand(1) : subtracted)))
+              return decline("not float, or the sum is not one number for each row");
+            return m.replace(op(Op::LOG_SOFTMAX, {x}));
+          }};
+}
+
+Pass RecogniseSoftmax() {
+  return Pass{"recognise-softmax",
+              "exp(x - max(x)) / sum(exp(x - max(x))), softmax(x - max(x)) -> softmax(x), log(softmax(x)), "
+              "x - log(sum(exp(x))) -> log_softmax(x)",
+              Phase::Recognise,
+              true,
+              {},
+              {byParts(), byPartsOfTransposed(), ofCentred(), logarithm(), logarithmByParts()}}
+      .about(
+          "Without the maximum taken off, an exponential overflows above 88 and the quotient is no number there, where "
+          "SOFTMAX has one; the logarithm of a probability that rounds to zero is minus infinity, where LOG_SOFTMAX "
+          "has a number.");
+}
+
+} // namespace origo

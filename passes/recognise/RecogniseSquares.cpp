@@ -1,0 +1,34 @@
+#include "passes/Spelling.h"
+
+namespace origo {
+
+/// (x − y)² → squared_difference(x, y)
+static Rule difference() {
+  auto x = any(), y = any();
+  auto away = (x - y).inside();
+  return {"difference", "not the square of a difference that nobody else uses", square(away) | away * away,
+          [=](Match &m) { return m[x].isFloat() ? m.replace(squaredDifference(x, y)) : decline("not float"); }};
+}
+
+/// √s² → s, where s is a sum or a mean of squares, or a square, which is not negative.
+static Rule ofRoot() {
+  auto x = any();
+  auto sum = anyOf({Op::SUM, Op::MEAN}, {squareOf(x)}), magnitude = op(Op::ABS, {x}), power = expOf(x);
+  auto within = sum | magnitude | power;
+  auto root = sqrt(within);
+  return {"root", "not the square of a root of what is not negative", square(root) | root * root, [=](Match &m) {
+            Tensor inner = m.has(sum) ? m[sum] : m.has(magnitude) ? m[magnitude] : m[power];
+            return inner.isFloat() ? m.replace(inner) : decline("not float");
+          }};
+}
+
+Pass RecogniseSquares() {
+  return {"recognise-squares",
+          "square(x - y) -> squared_difference(x, y), square(sqrt(s)) -> s where s is not negative",
+          Phase::Recognise,
+          true,
+          {},
+          {difference(), ofRoot()}};
+}
+
+} // namespace origo

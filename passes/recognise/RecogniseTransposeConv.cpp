@@ -1,0 +1,51 @@
+#include "passes/Linear.h"
+#include "passes/Spelling.h"
+
+namespace origo {
+
+/// conv(pad(dilate(x, s)), W) → transpose_conv(x, W turned by half a turn), of stride s
+static Rule ofDilated() {
+  auto x = any(), factors = constant(), widths = constant();
+  auto dilated = op(Op::DILATE, {x, factors, 0.0}), padded = op(Op::PAD, {dilated, widths});
+  auto linear = op(Op::CONV_2D, {padded});
+  return {"dilated", "not a convolution of what is dilated with zeros and padded", linear, [=](Match &m) {
+            Linear parts;
+            Node at = m.op(linear);
+            if (const char *why = readLinear(at, parts))
+              return decline(why);
+            std::optional<Integers> stride = m.integers(m[factors]), sides = m.integers(m[widths]);
+            if (!stride || !sides || stride->size() != 4 || sides->size() != 8 || !m[x].isStatic() ||
+                !m[linear].isStatic() || stride->at(0) != 1 || stride->at(3) != 1 || sides->at(0) || sides->at(1) ||
+                sides->at(6) || sides->at(7))
+              return decline("not a picture of known shape that is dilated along height and width");
+            for (llvm::StringRef option : {"stride_h", "stride_w", "dilation_h_factor", "dilation_w_factor"})
+              if (at.option(option) != 1)
+                return decline("the convolution has strides of its own");
+            if (at.option("padding") != static_cast<int64_t>(circle::Padding::VALID) || parts.filter.isShared() ||
+                parts.filter.lastDimension() != m[x].lastDimension())
+              return decline("the convolution pads, or its filter has groups or other users");
+            for (int axis : {1, 2})
+              if (stride->at(axis) < 1 || sides->at(2 * axis) != parts.filter.shape()[axis] - 1 ||
+                  sides->at(2 * axis + 1) != parts.filter.shape()[axis] - 1)
+                return decline("not padded by all of the filter but one");
+            if (parts.bias && !m.every(parts.bias, [](double n) { return n == 0; }))
+              return decline("the bias is not zero");
+            auto reversed = [](Expr w, int32_t axis) { return op(Op::REVERSE_V2, {w, list({axis})}); };
+            return m.replace(
+                op(Op::TRANSPOSE_CONV, {shapeOf(m[linear]), fold(reversed(reversed(parts.filter, 1), 2)), x})
+                    .with("padding", static_cast<int64_t>(circle::Padding::VALID))
+                    .with("stride_h", stride->at(1))
+                    .with("stride_w", stride->at(2)));
+          }};
+}
+
+Pass RecogniseTransposeConv() {
+  return {"recognise-transpose-conv",
+          "conv(pad(dilate(x)), W) -> transpose_conv(x, W turned by half a turn)",
+          Phase::Recognise,
+          true,
+          {},
+          {ofDilated()}};
+}
+
+} // namespace origo

@@ -1,0 +1,72 @@
+#include "passes/Rule.h"
+
+namespace origo {
+
+/// concat(a, concat(b, c)) → concat(a, b, c)
+static Rule nested() {
+  auto inner = op(Op::CONCATENATION, {}).once();
+  auto outer = op(Op::CONCATENATION, {}).mayActivate().each(inner | any());
+  return {"nested", "", outer, [=](Match &m) {
+            Node root = m.root();
+            auto axisOf = [&](Node joined) {
+              int64_t axis = joined.option("axis");
+              return axis < 0 ? axis + joined.result().rank() : axis;
+            };
+            std::vector<Expr> parts;
+            bool found = false;
+            for (unsigned i = 0; i < root.operandCount(); ++i) {
+              Tensor joined = m.at(i, inner);
+              if (!joined) {
+                parts.emplace_back(root.operand(i));
+                continue;
+              }
+              Node within = m.op(i, inner);
+              if (axisOf(within) != axisOf(root) || !joined.hasQuantizationOf(root.result()))
+                return decline("one is joined along another axis, or stored otherwise");
+              for (unsigned k = 0; k < within.operandCount(); ++k)
+                parts.emplace_back(within.operand(k));
+              found = true;
+            }
+            if (!found)
+              return decline("no operand is a concatenation that is used once");
+            if (parts.size() > 64) // or a long chain of them would cost its square
+              return decline("more than 64 operands");
+            return m.replace(op(Op::CONCATENATION, parts)
+                                 .with("axis", root.option("axis"))
+                                 .activation(root.activation())
+                                 .as(root.result()));
+          }};
+}
+
+/// reshape(pack(x, y)) → concat(x, y) where the new dimension joins the next one.
+static Rule packed() {
+  auto joined = op(Op::PACK, {}).once();
+  auto flat = anyOf(reshapes, {joined});
+  return {"packed", "not the reshape of what is packed and used once", flat, [=](Match &m) {
+            Node pack = m.op(joined);
+            Tensor x = pack.operand(0u), result = m[flat];
+            int64_t axis = pack.option("axis"), rank = x.rank();
+            axis += axis < 0 ? rank + 1 : 0;
+            if (!x.isStatic() || !result.isStatic() || axis < 0 || axis >= rank || pack.operandCount() < 2)
+              return decline("the shapes are not known before run time, or nothing follows the new dimension");
+            llvm::SmallVector<int32_t, 6> expected(x.shape().begin(), x.shape().end());
+            expected[axis] *= static_cast<int32_t>(pack.operandCount());
+            if (result.shape() != llvm::ArrayRef<int32_t>(expected) || !x.isPerTensor() || !x.hasQuantizationOf(result))
+              return decline("the new dimension is not joined with the next one");
+            std::vector<Expr> parts;
+            for (unsigned i = 0; i < pack.operandCount(); ++i)
+              parts.emplace_back(pack.operand(i));
+            return m.replace(op(Op::CONCATENATION, parts).with("axis", axis));
+          }};
+}
+
+Pass MergeConcatenations() {
+  return {"merge-concatenations",
+          "concat(a, concat(b, c)) -> concat(a, b, c), reshape(pack(a, b)) -> concat(a, b)",
+          Phase::Simplify,
+          true,
+          {},
+          {nested(), packed()}};
+}
+
+} // namespace origo
