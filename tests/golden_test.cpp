@@ -126,6 +126,59 @@ TEST_P(Golden, Cases) {
   }
 }
 
+unsigned operatorsOf(const Model &model) {
+  unsigned count = 0;
+  for (const auto &graph : model.subgraphs)
+    for ([[maybe_unused]] const Operator &op : graph->operators)
+      ++count;
+  return count;
+}
+
+/// What a pass of -O1 shows alone, no other one of them takes away: the case comes out of all of -O1 at least as small. One
+/// that is no model which others could be tried on has a line `// ALONE: ` with the reason.
+TEST_P(Golden, CasesAreAsSmallWithAllOfO1) {
+  auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + GetParam() + ".txt");
+  ASSERT_TRUE(bool(buffer));
+  for (auto [i, item] : llvm::enumerate(readCases((*buffer)->getBuffer()))) {
+    SCOPED_TRACE("case " + std::to_string(i + 1) + " of " + GetParam() + "\n" + item.run + "\n" + item.input);
+    llvm::Expected<Pipeline> alone = pipelineOf(item);
+    if (!alone || StringRef(item.input).contains("// ALONE: ") ||
+        StringRef(notExecuted(item)).contains("states another shape") || alone->plan || alone->turnsInputs || alone->turnsOutputs ||
+        llvm::any_of(alone->entries, [](const Pipeline::Entry &entry) { return !entry.pass->inO1; })) {
+      llvm::consumeError(alone.takeError());
+      continue;
+    }
+    PayloadStore store;
+    // As it is, with the passes of the case, with -O1, and with that where equal operators stay apart: what a case has twice
+    // for brevity has several users when it is one.
+    std::unique_ptr<Model> models[4];
+    Pipeline apart = Pipeline::o1();
+    apart.remove("common-subexpressions");
+    bool read = true;
+    for (std::unique_ptr<Model> &model : models) {
+      auto parsed = parseText(item.input, goldenFolder(), store);
+      read &= bool(parsed);
+      if (!parsed) {
+        llvm::consumeError(parsed.takeError());
+        continue;
+      }
+      model = std::move(*parsed);
+      model->becomeSource();
+    }
+    if (!read)
+      continue;
+    RunOptions run;
+    run.verifyEach = true;
+    llvm::consumeError(runPipeline(*models[1], *alone, store, run));
+    llvm::Error error = runPipeline(*models[2], Pipeline::o1(), store, run);
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    llvm::consumeError(runPipeline(*models[3], apart, store, run));
+    EXPECT_LE(std::min(operatorsOf(*models[2]), operatorsOf(*models[3])), operatorsOf(*models[1]));
+    NumericTally tally;
+    expectSameNumbers(*models[0], *models[2], tally);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(goldenFiles()), [](const auto &info) {
   std::string name = info.param;
   for (char &c : name)

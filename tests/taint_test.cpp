@@ -311,8 +311,13 @@ bool Study::isRecognisedBy(const Ids &tensors) const {
 
 /// One operator became several, another of which computes with what was perturbed.
 bool Study::isOtherPart(const Operator &op, const Ids &operators, const std::set<const Value *> &changed) const {
+  // What became of the parts since may differ.
+  auto madeTogether = [&](const Operator &other) {
+    const auto &passes = row(op).passes;
+    return llvm::any_of(row(other).passes, [&](const auto &pass) { return llvm::is_contained(passes, pass); });
+  };
   for (const Operator &other : op.subgraph()->operators)
-    if (&other != &op && row(other).passes == row(op).passes && meets(row(other).origins, operators) &&
+    if (&other != &op && madeTogether(other) && meets(row(other).origins, operators) &&
         llvm::any_of(other.operands(), [&](const Use &use) { return changed.contains(use.get()); }))
       return true;
   return false;
@@ -537,7 +542,7 @@ TEST(Taint, GoldenCases) {
   // An LSTM has weights for each gate, and those of one do not touch what the others became.
   unsigned gates = counts.otherParts["UNIDIRECTIONAL_SEQUENCE_LSTM"];
   EXPECT_NE(gates, 0u);
-  EXPECT_LE(counts.exempt["another-part"], gates + 10) << "operators that become several of which one has the constant";
+  EXPECT_LE(counts.exempt["another-part"], gates + 14) << "operators that become several of which one has the constant";
   counts.named -= gates;
   expectPrecise(counts, 96); // many are about zeros and ones
   EXPECT_EQ(counts.exempt.size(), 4u);
