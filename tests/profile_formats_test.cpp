@@ -386,6 +386,15 @@ subgraph @main(%x: f32[1,8,8,4]) -> (%y) {
   EXPECT_EQ(join.overhead, 10'000'000u);
 }
 
+TEST(ProfileFormats, ANodeWithoutANameHasWhatNoOtherHas) {
+  std::string text = sample("xnnpack_rows.txt");
+  for (size_t at; (at = text.find("[probabilities]:65")) != std::string::npos;)
+    text.replace(at, std::strlen("[probabilities]"), "[Unknown]");
+  Join join = mobilenet().join(text);
+  EXPECT_EQ(count(join, Match::Aligned), 65);
+  EXPECT_EQ(rowOf(join, "[Unknown]:65")->operators.size(), 65u);
+}
+
 TEST(ProfileFormats, ConversionsHaveADirection) {
   static const Written model(R"(origo 1
 model circle

@@ -330,6 +330,24 @@ private:
   static int64_t worthOf(const OperatorFacts &op, const ProfileRow &row) { return fitOf(op, sequenceRow(row)); }
 };
 
+/// A node of which nothing is known, alone, is about what no other row is about.
+void placeOnlyUnknown(std::vector<JoinedRow> &rows, std::vector<JoinedRow *> unknown, const Target &target) {
+  if (unknown.size() != 1)
+    return;
+  JoinedRow &node = *unknown.front();
+  uint32_t subgraph = node.row.subgraph.value_or(0);
+  std::set<uint32_t> others;
+  for (const JoinedRow &row : rows)
+    if (row.subgraph == subgraph)
+      others.insert(row.operators.begin(), row.operators.end());
+  for (uint32_t index : allOperators(target, subgraph))
+    if (!others.count(index))
+      node.operators.push_back(index);
+  node.subgraph = subgraph;
+  if (!node.operators.empty())
+    node.match = Match::Approx;
+}
+
 bool isDelegate(const JoinedRow &row) {
   return row.row.isSummed() &&
          (row.match == Match::Approx || row.match == Match::Partition || row.match == Match::None) &&
@@ -341,7 +359,11 @@ bool isDelegate(const JoinedRow &row) {
 void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph,
                             std::vector<std::string> &notes) {
   std::vector<Node> nodes;
-  std::vector<JoinedRow *> inner; // which do not say of which subgraph their node is
+  std::vector<JoinedRow *> inner, unknown; // inner rows do not say of which subgraph their node is
+  for (JoinedRow &row : rows)
+    if (isDelegate(row) && row.match == Match::None)
+      unknown.push_back(&row);
+  placeOnlyUnknown(rows, unknown, target);
   for (JoinedRow &row : rows)
     if (isDelegate(row))
       nodes.push_back({&row, factsOf(target, graph, row.subgraph, row.operators), {}, 0});
