@@ -1,10 +1,12 @@
-// TFLite's own profile, from its WebAssembly build of 2022, which XNNPACK is in.
+// TFLite's own profile, from its WebAssembly build of 2022, which XNNPACK is in. It runs in a thread that can be ended: a part of a
+// network may be a loop that does not end.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import vm from 'node:vm';
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 
-export class Profiler {
+class Runtime {
   #folder;
   #module = null;
 
@@ -38,6 +40,7 @@ return tflite_web_api_ModuleFactory; })`;
       }
       for (let k = 0; k < runs; ++k) if (!runner.Infer()) throw new Error('no run');
       const summary = runner.GetProfilingSummary();
+      if (!summary) throw new Error('no profile');
       runner.delete?.();
       this.#module._free(at);
       return summary;
@@ -46,4 +49,53 @@ return tflite_web_api_ModuleFactory; })`;
       throw error;
     }
   }
+}
+
+/** The same in a thread, which gets so many seconds a model. */
+export class Profiler {
+  #modules;
+  #worker = null;
+  #pending = null;
+
+  constructor(modules) {
+    this.#modules = modules;
+  }
+
+  #settle(answer) {
+    const pending = this.#pending;
+    this.#pending = null;
+    clearTimeout(pending?.timer);
+    if (answer.error) pending?.reject(new Error(answer.error));
+    else pending?.resolve(answer.summary);
+  }
+  #give(error) {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#settle({ error });
+  }
+
+  profile(model, runs, seconds = 30) {
+    if (!this.#worker) {
+      const worker = new Worker(new URL(import.meta.url), { workerData: this.#modules });
+      worker.on('message', (answer) => this.#worker === worker && this.#settle(answer));
+      worker.on('error', (error) => this.#worker === worker && this.#give(String(error)));
+      this.#worker = worker;
+    }
+    return new Promise((resolve, reject) => {
+      this.#pending = { resolve, reject, timer: setTimeout(() => this.#give('does not end'), 1000 * seconds) };
+      this.#worker.postMessage({ model, runs });
+    });
+  }
+}
+
+if (!isMainThread) {
+  const runtime = new Runtime(workerData);
+  parentPort.on('message', async ({ model, runs }) => {
+    try {
+      // Once in a while the second model has no profile; a new instance gives it.
+      parentPort.postMessage({ summary: await runtime.profile(model, runs).catch(() => runtime.profile(model, runs)) });
+    } catch (error) {
+      parentPort.postMessage({ error: String(error) });
+    }
+  });
 }
