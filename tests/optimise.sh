@@ -158,6 +158,20 @@ END
 "$run" --decompose_hardswish --target target.json net.origo kept.origo
 grep -q 'HARD_SWISH' kept.origo || fail "the target's limits were not looked at"
 refused 'cannot be read' "$run" --target nowhere.json net.origo out.origo
+# One TRANSPOSE instead of two is less that it refuses.
+cat >turns.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[2,3,4]) -> (%y) {
+  %p: i32[3] = const [1, 0, 2]
+  %q: i32[3] = const [0, 2, 1]
+  %r: f32[2,3,4] = ABS(%x)
+  %t: f32[3,2,4] = TRANSPOSE(%r, %p)
+  %y: f32[3,4,2] = TRANSPOSE(%t, %q)
+}
+END
+"$run" -O1 --target target.json turns.origo turned.origo
+[[ $(grep -c 'TRANSPOSE' turned.origo) == 1 ]] || fail "two operators that the target refuses are not made one"
 
 # INSTANCE_NORM and its like are not made for a .tflite.
 cat >norm.origo <<'END'
