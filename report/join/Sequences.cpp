@@ -197,22 +197,38 @@ public:
         node->explained += inner.row->row.value;
       }
     }
-    // In proportion to what of a node's time is nobody's yet.
+    // In proportion to what of a node's time is nobody's yet. A row is about operators of one subgraph: where there are
+    // several, it becomes a row for each.
     for (InnerRow &inner : rows)
       if (inner.nodes > 1 && !inner.claims.empty()) {
-        uint32_t subgraph = inner.claims.front().first->row->subgraph;
-        if (llvm::any_of(inner.claims, [&](const auto &claim) { return claim.first->row->subgraph != subgraph; }))
-          continue; // a row is about operators of one
-        std::map<uint32_t, uint64_t> weights;
+        std::map<uint32_t, std::map<uint32_t, uint64_t>> weights; // by subgraph and operator
         for (auto [node, placed] : inner.claims) {
           uint64_t all = node->row->row.value;
-          weights[node->facts[placed->own].index] = all > node->explained ? all - node->explained : 1;
+          weights[node->row->subgraph][node->facts[placed->own].index] =
+              all > node->explained ? all - node->explained : 1;
         }
-        inner.row->match = Match::Merged;
-        inner.row->subgraph = subgraph;
-        for (auto [index, weight] : weights) {
-          inner.row->operators.push_back(index);
-          inner.row->weights.push_back(weight);
+        std::vector<uint64_t> bySubgraph;
+        for (const auto &[subgraph, operators] : weights) {
+          uint64_t &sum = bySubgraph.emplace_back();
+          for (auto [index, weight] : operators)
+            sum += std::min(weight, UINT64_MAX - sum);
+        }
+        std::vector<uint64_t> parts = divide(inner.row->row.value, bySubgraph);
+        size_t at = 0;
+        for (const auto &[subgraph, operators] : weights) {
+          JoinedRow part;
+          part.row = inner.row->row;
+          part.row.value = parts[at];
+          part.match = Match::Merged;
+          part.subgraph = subgraph;
+          for (auto [index, weight] : operators) {
+            part.operators.push_back(index);
+            part.weights.push_back(weight);
+          }
+          if (++at == weights.size())
+            *inner.row = std::move(part);
+          else
+            overheads.push_back(std::move(part));
         }
       }
     if (nobody)
