@@ -1,5 +1,6 @@
 #include "eval/CustomKernels.h"
 #include "eval/kernels/Views.h"
+#include "eval/kernels/Wider.h"
 
 #include "schema/TensorTypes.h"
 
@@ -83,6 +84,7 @@ const std::vector<Kernel> &registry() {
 #define APPEND(name) llvm::append_range(rows, name());
     KERNEL_FILES(APPEND)
 #undef APPEND
+    llvm::append_range(rows, widerKernels(rows));
     llvm::stable_sort(rows, [](const KernelRow &a, const KernelRow &b) { return a.code < b.code; });
     return std::vector<Kernel>(rows.begin(), rows.end());
   }();

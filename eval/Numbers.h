@@ -38,4 +38,18 @@ inline int8_t int4At(const uint8_t *packed, int64_t i) {
   return static_cast<int8_t>(half >= 8 ? half - 16 : half);
 }
 
+/// The same of int2: four a byte, the first in the lowest bits.
+inline int8_t int2At(const uint8_t *packed, int64_t i) {
+  uint8_t quarter = packed[i / 4] >> (i % 4 * 2) & 3;
+  return static_cast<int8_t>(quarter >= 2 ? quarter - 4 : quarter);
+}
+
+/// The upper half of a float. Rounded to nearest, ties to even.
+inline uint16_t floatToBFloat(float value) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 } // namespace origo::eval

@@ -58,6 +58,8 @@ bool fillRandom(TensorType type, llvm::MutableArrayRef<uint8_t> bytes, uint32_t 
     return with(signedUnit);
   case TensorType::FLOAT16:
     return with([](uint32_t u) { return floatToHalf(signedUnit(u)); });
+  case TensorType::BFLOAT16:
+    return with([](uint32_t u) { return floatToBFloat(signedUnit(u)); });
   case TensorType::FLOAT64:
   case TensorType::COMPLEX128:
     return with([](uint32_t u) { return u / 2147483648.0 - 1.0; });
@@ -105,8 +107,10 @@ llvm::Expected<OwnedTensor> randomInput(const Port &port, unsigned position, uin
   tensor.bytes.resize(*bytes);
   if (!fillRandom(port.type, tensor.bytes, seed, position))
     return makeError("input " + llvm::Twine(position) + ": no random numbers for " + tensorTypeName(port.type));
-  if (bitsPerElement(port.type) == 4u && count % 2)
-    tensor.bytes.back() &= 0xf; // nothing behind the last element
+  // Nothing behind the last element.
+  if (unsigned bits = bitsPerElement(port.type).value_or(8), used = static_cast<unsigned>(count * bits % 8);
+      bits < 8 && used)
+    tensor.bytes.back() &= static_cast<uint8_t>((1 << used) - 1);
   return tensor;
 }
 

@@ -3,7 +3,9 @@
 #include "eval/RunOperator.h"
 
 #include "eval/Numbers.h"
+#include "schema/TensorTypes.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -32,6 +34,19 @@ template <class T, class Widen> void widen(const Tensor &tensor, std::vector<dou
 
 template <class T> void widen(const Tensor &tensor, std::vector<double> &numbers) {
   widen<T>(tensor, numbers, [](T x) { return static_cast<double>(x); });
+}
+
+/// Null for types that are no floats of 8 bits.
+const llvm::fltSemantics *float8(TensorType type) {
+  return type == tensorTypeFloat8E4M3FN ? &llvm::APFloat::Float8E4M3FN()
+         : type == tensorTypeFloat8E5M2 ? &llvm::APFloat::Float8E5M2()
+                                        : nullptr;
+}
+uint8_t toFloat8(double number, const llvm::fltSemantics &semantics) {
+  llvm::APFloat value(static_cast<float>(number));
+  bool inexact;
+  value.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return static_cast<uint8_t>(value.bitcastToAPInt().getZExtValue());
 }
 
 } // namespace
@@ -82,8 +97,21 @@ std::optional<std::vector<double>> storedNumbers(const Tensor &tensor) {
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = int4At(tensor.storage.data(), static_cast<int64_t>(i));
     break;
-  default:
-    return std::nullopt;
+  case TensorType::UINT4:
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = tensor.storage[i / 2] >> (i % 2 * 4) & 15;
+    break;
+  default: // types that have no enumerator
+    if (tensor.type == tensorTypeInt2) {
+      for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = int2At(tensor.storage.data(), static_cast<int64_t>(i));
+      break;
+    }
+    const llvm::fltSemantics *semantics = float8(tensor.type);
+    if (!semantics)
+      return std::nullopt;
+    widen<uint8_t>(tensor, numbers,
+                   [&](uint8_t x) { return llvm::APFloat(*semantics, llvm::APInt(8, x)).convertToDouble(); });
   }
   return numbers;
 }
@@ -154,6 +182,24 @@ template <class T> bool narrow(Tensor &tensor, llvm::ArrayRef<double> numbers, c
     elements[i] = std::isnan(stored) ? T(0)
                   : stored >= high   ? std::numeric_limits<T>::max()
                                      : static_cast<T>(std::max(stored, low));
+  }
+  return true;
+}
+
+/// Several integers a byte, the first in the lowest bits; those that are left over are 0.
+bool pack(Tensor &tensor, llvm::ArrayRef<double> numbers, const Channels &channels, unsigned bits, double low) {
+  auto bytes = tensor.as<uint8_t>();
+  size_t perByte = 8 / bits;
+  if (bytes.size() != (numbers.size() + perByte - 1) / perByte)
+    return false;
+  std::fill(bytes.begin(), bytes.end(), 0);
+  double high = low + (1 << bits) - 1;
+  bool quantized = isQuantized(tensor);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    size_t channel = channels.of(i);
+    double stored = quantized ? numbers[i] / channels.scale(channel) + channels.zeroPoint(channel) : numbers[i];
+    int number = std::isnan(stored) ? 0 : static_cast<int>(std::clamp(std::round(stored), low, high));
+    bytes[i / perByte] |= static_cast<uint8_t>((number & ((1 << bits) - 1)) << (i % perByte * bits));
   }
   return true;
 }
@@ -234,6 +280,8 @@ bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers) {
     return narrow<double>(tensor, numbers, [](double x) { return x; });
   case TensorType::FLOAT16:
     return narrow<uint16_t>(tensor, numbers, [](double x) { return floatToHalf(static_cast<float>(x)); });
+  case TensorType::BFLOAT16:
+    return narrow<uint16_t>(tensor, numbers, [](double x) { return floatToBFloat(static_cast<float>(x)); });
   case TensorType::BOOL:
     return narrow<uint8_t>(tensor, numbers, [](double x) { return uint8_t(x != 0); });
   case TensorType::INT8:
@@ -246,8 +294,15 @@ bool storeNumbers(Tensor &tensor, llvm::ArrayRef<double> numbers) {
     return narrow<int32_t>(tensor, numbers, channels);
   case TensorType::INT64:
     return narrow<int64_t>(tensor, numbers, channels);
-  default:
-    return false;
+  case TensorType::INT4:
+    return pack(tensor, numbers, channels, 4, -8);
+  case TensorType::UINT4:
+    return pack(tensor, numbers, channels, 4, 0);
+  default: // types that have no enumerator
+    if (tensor.type == tensorTypeInt2)
+      return pack(tensor, numbers, channels, 2, -2);
+    const llvm::fltSemantics *semantics = float8(tensor.type);
+    return semantics && narrow<uint8_t>(tensor, numbers, [&](double x) { return toFloat8(x, *semantics); });
   }
 }
 

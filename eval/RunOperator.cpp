@@ -79,7 +79,8 @@ llvm::Error checkQuantization(const Value &value) {
   auto refuse = [&](const llvm::Twine &message) { return badConstant(value, message); };
   int64_t low = -(1 << 30), high = 1 << 30;
   if (unsigned bits = bitsPerElement(value.type).value_or(32); bits <= 16) {
-    bool isSigned = value.type == TensorType::INT4 || value.type == TensorType::INT8 || value.type == TensorType::INT16;
+    bool isSigned = value.type == tensorTypeInt2 || value.type == TensorType::INT4 || value.type == TensorType::INT8 ||
+                    value.type == TensorType::INT16;
     low = isSigned ? -(int64_t(1) << (bits - 1)) : 0;
     high = low + (int64_t(1) << bits) - 1;
     // There are files of uint8 with int8's zero points, and the runtime takes them as they are.

@@ -148,20 +148,20 @@ TEST(Fold, ElementwiseIsWhatTheKernelsMake) {
     if (!info || !info->has(Trait::Elementwise) || info->has(Trait::ShapeQuery) || types.operands.empty())
       continue;
     for (int repetition = 0; repetition < 3; ++repetition) {
-      auto typeOf = [&](const SlotRule &slot, TensorType first) {
-        return slot.sameAs ? first : slot.types[below(random, static_cast<int32_t>(slot.types.size()))];
-      };
-      TensorType first = typeOf(types.operands[0], TensorType::FLOAT32);
-      auto scaleOf = [&](TensorType type) { return bitsPerElement(type).value_or(0) <= 16 ? &q : nullptr; };
       std::vector<DetachedTensor> operands, results;
+      auto typeOf = [&](const SlotRule &slot) {
+        return slot.sameAs ? operands[*slot.sameAs].type
+                           : slot.types[below(random, static_cast<int32_t>(slot.types.size()))];
+      };
+      auto scaleOf = [&](TensorType type) { return bitsPerElement(type).value_or(0) <= 16 ? &q : nullptr; };
       Shape shape = bigShape(random);
       for (size_t i = 0; i < std::max<size_t>(types.operands.size(), types.operandsRepeat ? 3 : 0); ++i) {
         const SlotRule &slot = types.operands[std::min(i, types.operands.size() - 1)];
-        TensorType type = i == 0 ? first : typeOf(slot, first);
+        TensorType type = typeOf(slot);
         bool whole = i + 1 == types.operands.size() || row.code == Op::ADD_N;
         operands.push_back(anyNumbers(random, type, whole ? shape : partOf(shape, random), scaleOf(type)));
       }
-      TensorType type = typeOf(types.results[0], first);
+      TensorType type = typeOf(types.results[0]);
       results.push_back({type, {}, {}, scaleOf(type)});
       if (compare(row.code, operands, results, random).lazy)
         lazy.insert(row.code);

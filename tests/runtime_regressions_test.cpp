@@ -26,38 +26,8 @@ namespace {
 /// What has no kernel, and is refused with these words. Whoever adds the kernel takes the line away; the right numbers
 /// are in the file.
 const std::map<std::string, const char *> gaps = {
-    // numbers of 16 bits with a point
-    {"bf16_arithmetic", "(NEG): no kernel for bf16 -> bf16"},
-    {"bf16_transpose_update_slice", "(CAST): no kernel for bf16 -> f32"},
-    {"cast_f16_nan_to_ints", "(CAST): no kernel for f16 -> i32"},
-    {"embedding_f16_result", "no kernel for i32, i8 -> f16"},
-    {"f16_atan2", "no kernel for f16, f16 -> f16"},
-    {"f16_floor", "no kernel for f16 -> f16"},
-    {"f16_gelu", "no kernel for f16 -> f16"},
-    {"f16_less_select", "(LESS): no kernel for f16, f16 -> bool"},
-    {"f16_maximum", "no kernel for f16, f16 -> f16"},
-    {"f16_mul", "no kernel for f16, f16 -> f16"},
-    {"f16_neg", "no kernel for f16 -> f16"},
-    {"f16_sin", "no kernel for f16 -> f16"},
-    {"f16_softmax", "no kernel for f16 -> f16"},
-    {"f16_tanh", "no kernel for f16 -> f16"},
-    // of 8 bits
-    {"fp8_move", "(DEQUANTIZE): no kernel for f8e4m3fn -> f32"},
-    // integers of 4 and 2 bits
-    {"cast_i4_i2_u4", "(CAST): no kernel for f32 -> i4"},
-    {"dequantize_i2_per_channel", "no kernel for i2 -> f32"},
-    {"embedding_i2_blocks", "no kernel for i32, i2 -> f32"},
-    {"embedding_i2_per_row", "no kernel for i32, i2 -> f32"},
-    {"embedding_i4_one_scale", "no kernel for i32, i4 -> f32"},
-    {"fully_connected_i2_hybrid", "no kernel for f32, i2, - -> f32"},
-    {"gather_i4", "no kernel for i4, i32 -> i4"},
-    {"i4_move", "(TRANSPOSE): no kernel for i4, i32 -> i4"},
-    {"quantize_to_i4", "no kernel for f32 -> i4"},
     // other types
-    {"mul_c64_u32", "(MUL): no kernel for c64, c64 -> c64"},
     {"string_equal_gather_nd_slice", "(EQUAL): no kernel for str, str -> bool"},
-    {"fully_connected_i16_i16", "no kernel for i16, i16, - -> i16"},
-    {"gelu_i16", "no kernel for i16 -> i16"},
     // operators
     {"hadamard_rotation", "(CUSTOM) \"aeq.hadamard_rotation\": no kernel for f32 -> f32"},
     {"stablehlo_add_mul_max_min_and", "(STABLEHLO_ADD): no kernel for i32, i32 -> i32"},

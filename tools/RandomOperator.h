@@ -59,7 +59,8 @@ public:
           if (condition.kind == eval::Condition::Kind::ResultScale)
             quantization = " q{scale=" + std::to_string(condition.scale) +
                            ", zero_point=" + std::to_string(condition.zeroPoint) + "}";
-          if (condition.kind == eval::Condition::Kind::KeepsQuantization)
+          // Results have no shape yet, which several scales would need.
+          if (condition.kind == eval::Condition::Kind::KeepsQuantization && first.find("dim=") == std::string::npos)
             quantization = first;
         }
       results += (i ? ", %y" : "%y") + std::to_string(i) + ": " + tensorTypeShortName(*type).str() + quantization;

@@ -60,6 +60,10 @@ std::unique_ptr<FastKernel> make(const FastSite &site) {
 #undef APPEND
     return all;
   }();
+  // Elements of less than a byte are weights here, and nothing else.
+  auto isPart = [](const Tensor *tensor) { return bitsPerElement(tensor->type).value_or(8) < 8; };
+  if ((site.has(0) && isPart(site.inputs[0])) || llvm::any_of(site.outputs, isPart))
+    return nullptr;
   for (const FastRow &row : rows)
     if (row.code == site.op.code)
       if (auto kernel = row.make(site))

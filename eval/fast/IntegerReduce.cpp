@@ -132,7 +132,8 @@ template <class T> std::unique_ptr<FastKernel> softmax(const FastSite &site) {
 }
 
 std::unique_ptr<FastKernel> softmax16(const FastSite &site) {
-  if (site.output().type != TensorType::INT16)
+  const Tensor &result = site.output();
+  if (result.type != TensorType::INT16 || result.scale() != 1.f / 32768 || result.zeroPoint() != 0)
     return nullptr;
   return fastKernel([softmax = Softmax16::of(site)](Operands in, Operands out, pthreadpool_t threads) {
     if (in[0]->rank() == 0 || in[0]->count() == 0)

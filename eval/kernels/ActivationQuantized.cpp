@@ -23,6 +23,7 @@ float geluByTanh(float x) {
 auto geluOf(const KernelContext &ctx) { return ctx.options<circle::GeluOptions>().approximate() ? geluByTanh : gelu; }
 llvm::Error geluFloat(KernelContext &ctx) { return map<float, float>(ctx, geluOf(ctx)); }
 template <class T> llvm::Error geluQuantized(KernelContext &ctx) { return mapByTable8<T>(ctx, geluOf(ctx)); }
+llvm::Error geluInt16(KernelContext &ctx) { return mapByTable16(ctx, geluOf(ctx)); }
 
 /// 65536 / (1 + exp(−i / 24)), the runtime's table for both LOGISTIC and TANH of 16 bits. Each number is moved by half
 /// the error that a straight line to the next one has in the middle.
@@ -164,6 +165,7 @@ llvm::ArrayRef<KernelRow> activationQuantizedKernels() {
       {Op::GELU, "f32 -> f32", geluFloat},
       {Op::GELU, "i8{t} -> i8{t}", geluQuantized<int8_t>},
       {Op::GELU, "u8{t} -> u8{t}", geluQuantized<uint8_t>},
+      {Op::GELU, "i16{t} -> i16{t}", geluInt16},
       {Op::LEAKY_RELU, "i8{t} -> i8{t}", leakyRelu<int8_t>},
       {Op::LEAKY_RELU, "u8{t} -> u8{t}", leakyRelu<uint8_t>},
       {Op::LEAKY_RELU, "i16{t} -> i16{t}", leakyRelu<int16_t>},

@@ -83,7 +83,7 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
   multiplyAll<Acc, T>(
       ctx, m,
       [&](Acc &sum, int64_t i, int64_t j) {
-        sum = wrappingAdd<Acc>(sum, (x[i] - scales->inputZero) * (y[j] - scales->filterZeroAt(j)));
+        sum = wrappingAdd<Acc>(sum, Acc(x[i] - scales->inputZero) * (y[j] - scales->filterZeroAt(j)));
       },
       [&](Acc sum, int64_t, int64_t column) { return scales->template scaled<T>(sum, column); });
   return llvm::Error::success();

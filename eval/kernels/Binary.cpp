@@ -188,6 +188,7 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
       {Op::MUL, "f32, f32 -> f32", arithmetic<float>},
       {Op::MUL, "i32, i32 -> i32", arithmetic<int32_t>},
       {Op::MUL, "i64, i64 -> i64", arithmetic<int64_t>},
+      {Op::MUL, "u32, u32 -> u32", arithmetic<uint32_t>},
       {Op::MUL, "i8{t}, i8{t} -> i8{t}", multiplyQuantized<int8_t>},
       {Op::MUL, "u8{t}, u8{t} -> u8{t}", multiplyQuantized<uint8_t>},
       {Op::MUL, "i16{t}, i16{t} -> i16{t}", multiplyQuantized<int16_t>},

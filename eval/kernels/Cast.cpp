@@ -1,5 +1,6 @@
 #include "eval/kernels/Cast.h"
 #include "eval/Kernels.h"
+#include "eval/kernels/Wider.h"
 
 namespace origo::eval {
 
@@ -50,7 +51,13 @@ llvm::Error cast(KernelContext &ctx) {
 
 llvm::ArrayRef<KernelRow> castKernels() {
 #define NUMBERS "f32|f64|i8|u8|i16|u16|i32|u32|i64|u64|bool"
-  static const KernelRow rows[] = {{BuiltinOperator::CAST, NUMBERS " -> " NUMBERS, cast}};
+#define NARROW "f16|bf16|f8e4m3fn|f8e5m2|i4|i2|u4"
+  static const KernelRow rows[] = {
+      {BuiltinOperator::CAST, NUMBERS " -> " NUMBERS, cast},
+      {BuiltinOperator::CAST, NARROW " -> " NUMBERS "|" NARROW, computeWider},
+      {BuiltinOperator::CAST, NUMBERS " -> " NARROW, computeWider},
+  };
+#undef NARROW
 #undef NUMBERS
   return rows;
 }

@@ -15,6 +15,13 @@ using Complex = std::complex<double>;
 template <class Real> llvm::Error absolute(KernelContext &ctx) {
   return map<std::complex<Real>, Real>(ctx, [](std::complex<Real> x) { return std::abs(x); });
 }
+/// By the formula, as the runtime does: no infinity is rescued.
+llvm::Error multiplyComplex(KernelContext &ctx) {
+  using Number = std::complex<float>;
+  return zip<Number, Number>(ctx, [](Number x, Number y, const char *&) {
+    return Number(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+  });
+}
 template <class Real> llvm::Error realPart(KernelContext &ctx) {
   return map<std::complex<Real>, Real>(ctx, [](std::complex<Real> x) { return x.real(); });
 }
@@ -89,6 +96,7 @@ llvm::ArrayRef<KernelRow> complexKernels() {
       {Op::REAL, "c128 -> f64", realPart<double>},
       {Op::IMAG, "c64 -> f32", imaginaryPart<float>},
       {Op::IMAG, "c128 -> f64", imaginaryPart<double>},
+      {Op::MUL, "c64, c64 -> c64", multiplyComplex, {is("fused_activation_function", {"NONE"})}},
       {Op::RFFT2D, "f32[..,_,_], i32 -> c64[..,_,_]", realTransform2d},
   };
   return rows;

@@ -113,7 +113,7 @@ template <class Options, class T, class W, class Acc> llvm::Error convQuantized(
   convolve<Acc>(
       conv, conv.output->as<T>(),
       [&](Acc &sum, int64_t i, int64_t f) {
-        sum = wrappingAdd<Acc>(sum, (in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
+        sum = wrappingAdd<Acc>(sum, Acc(in[i] - channels->inputZero) * (filter[f] - channels->filterZeroAt(f)));
       },
       [&](Acc sum, int64_t channel) {
         return channels->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
@@ -165,6 +165,10 @@ llvm::ArrayRef<KernelRow> convolutionKernels() {
        convQuantized<Depthwise, uint8_t, uint8_t, int32_t>},
       {Op::DEPTHWISE_CONV_2D, "i16{t}[n,h,w,c], i8{t|c3}[1,y,x,o], i64[#o]? -> i16{t}[n,_,_,o]",
        convQuantized<Depthwise, int16_t, int8_t, int64_t>},
+      {Op::CONV_2D, "i16{t}[n,h,w,c], i16{t|c0}[o,y,x,i], i64[#o]? -> i16{t}[n,_,_,o]",
+       convQuantized<Full, int16_t, int16_t, int64_t>},
+      {Op::DEPTHWISE_CONV_2D, "i16{t}[n,h,w,c], i16{t|c3}[1,y,x,o], i64[#o]? -> i16{t}[n,_,_,o]",
+       convQuantized<Depthwise, int16_t, int16_t, int64_t>},
   };
   return rows;
 }

@@ -4,6 +4,7 @@
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
 #include "eval/kernels/Uint4.h"
+#include "eval/kernels/Wider.h"
 
 namespace origo::eval {
 
@@ -91,7 +92,7 @@ template <class T, class W, class Out, class Acc, class Bias> llvm::Error runQua
     for (int64_t u = 0; u < p->units && !ctx.late(p->depth); ++u) {
       Acc sum = 0;
       for (int64_t k = 0; k < p->depth; ++k)
-        sum = wrappingAdd<Acc>(sum, (in[b * p->depth + k] - scales->inputZero) *
+        sum = wrappingAdd<Acc>(sum, Acc(in[b * p->depth + k] - scales->inputZero) *
                                         (weights[u * p->depth + k] - scales->filterZeroAt(u * p->depth + k)));
       sum = bias.empty() ? sum : wrappingAdd<Acc>(sum, bias[u]);
       out[b * p->units + u] = scales->template scaled<Out>(sum, u);
@@ -235,6 +236,12 @@ llvm::ArrayRef<KernelRow> fullyConnectedKernels() {
        "i16{t}, i8{t|c0}[u,d], i32[#u] -> i16{t}[..,u]",
        runQuantized<int16_t, int8_t, int16_t, int32_t, int32_t>,
        {inOrder}},
+      {Op::FULLY_CONNECTED,
+       "i16{t}, i16{t|c0}[u,d], i64[#u]? -> i16{t}[..,u]",
+       runQuantized<int16_t, int16_t, int16_t, int64_t, int64_t>,
+       {inOrder}},
+      {Op::FULLY_CONNECTED, "f32, i2{t|c0}[u,d], f32[#u]? -> f32[..,u]", computeWider, {inOrder}},
+      {Op::FULLY_CONNECTED, "i8{t}, i2{t|c0}[u,d], i32[#u]? -> i8{t}[..,u]", computeWider, {inOrder}},
   };
   return rows;
 }

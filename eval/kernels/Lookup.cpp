@@ -1,4 +1,6 @@
 #include "eval/Kernels.h"
+#include "eval/Numbers.h"
+#include "eval/kernels/BlockScales.h"
 #include "eval/kernels/Move.h"
 
 #include <cmath>
@@ -31,19 +33,28 @@ llvm::Error embeddingLookup(KernelContext &ctx) {
   return llvm::Error::success();
 }
 
-/// A table of quantised rows, with one scale or one for each row, and no zero point. The numbers are signed ones, even
-/// where the type says otherwise.
-llvm::Error embeddingDequantized(KernelContext &ctx) {
+float toFloat(float x) { return x; }
+int8_t byteAt(const uint8_t *bytes, int64_t i) { return static_cast<int8_t>(bytes[i]); }
+
+/// A table of quantised rows, with one scale, or one for each row or block of a row, and no zero point. The numbers are
+/// signed ones, even where the type says otherwise.
+template <class Out, Out (*rounded)(float)> llvm::Error embeddingDequantized(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
   if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
     return error;
-  auto out = ctx.output().as<float>();
-  auto x = table.as<int8_t>();
+  auto blocks = blockScales(ctx, table);
+  if (!blocks)
+    return blocks.takeError();
+  int64_t blockSize = blocks->empty() ? 1 : table.quantization->more->blockSize;
+  auto numberAt = table.type == TensorType::INT4 ? int4At : table.type == tensorTypeInt2 ? int2At : byteAt;
+  auto out = ctx.output().as<Out>();
+  const uint8_t *numbers = table.bytes().data();
   size_t to = 0;
   int64_t length = product(table.shape, 1, table.rank());
   for (int32_t row : ctx.input(0).as<int32_t>())
-    for (int64_t i = 0; i < length && to < out.size(); ++i)
-      out[to++] = static_cast<float>(x[row * length + i]) * table.scaleOf(row);
+    for (int64_t at = row * length; at < (row + 1) * length && to < out.size(); ++at)
+      out[to++] = rounded(static_cast<float>(numberAt(numbers, at)) *
+                          (blocks->empty() ? table.scaleOf(row) : (*blocks)[at / blockSize]));
   return llvm::Error::success();
 }
 
@@ -122,8 +133,12 @@ llvm::Error hashtableLookup(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> lookupKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::EMBEDDING_LOOKUP, "i32[n], i8|u8{t|c0} -> f32", embeddingDequantized},
+      {Op::EMBEDDING_LOOKUP, "i32[n], i8|u8{t|c0} -> f32", embeddingDequantized<float, toFloat>},
       {Op::EMBEDDING_LOOKUP, "i32[n], any -> same1", embeddingLookup},
+      {Op::EMBEDDING_LOOKUP, "i32[n], i4|i2{t|c0} -> f32", embeddingDequantized<float, toFloat>},
+      {Op::EMBEDDING_LOOKUP, "i32[n], i8|i4|i2{b}[r,d] -> f32", embeddingDequantized<float, toFloat>},
+      {Op::EMBEDDING_LOOKUP, "i32[n], i8|i4|i2{t|c0} -> f16", embeddingDequantized<uint16_t, floatToHalf>},
+      {Op::EMBEDDING_LOOKUP, "i32[n], i8|i4|i2{b}[r,d] -> f16", embeddingDequantized<uint16_t, floatToHalf>},
       {Op::EMBEDDING_LOOKUP_SPARSE, "i32[n], i32[n,r], i32[r], f32[n], f32 -> f32", embeddingSparse},
       {Op::HASHTABLE_LOOKUP, "i32[n], i32[k], any -> same2, u8", hashtableLookup},
   };

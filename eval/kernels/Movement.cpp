@@ -244,9 +244,9 @@ Views viewSlice(const KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> movementKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::RESHAPE, "any|str, i32? -> same", copy},
-      {Op::SQUEEZE, "any|str -> same", copy},
-      {Op::EXPAND_DIMS, "any|str, i32|i64|i16 -> same", copy},
+      {Op::RESHAPE, "any|i4|i2|u4|str, i32? -> same", copy},
+      {Op::SQUEEZE, "any|i4|i2|u4|str -> same", copy},
+      {Op::EXPAND_DIMS, "any|i4|i2|u4|str, i32|i64|i16 -> same", copy},
       {Op::TRANSPOSE, "any, i32 -> same", viewTransposed},
       {Op::CONCATENATION,
        "any{n|t}, same{n|t}... -> same{n|t}",

@@ -2,7 +2,9 @@
 #include "eval/Kernels.h"
 #include "eval/Numbers.h"
 #include "eval/Shapes.h"
+#include "eval/RealNumbers.h"
 #include "eval/kernels/Hybrid.h"
+#include "eval/kernels/Wider.h"
 
 namespace origo::eval {
 
@@ -40,6 +42,11 @@ template <class T> llvm::Error dequantize(KernelContext &ctx) {
 llvm::Error widenHalf(KernelContext &ctx) {
   Tensor &output = ctx.output();
   llvm::transform(ctx.input(0).as<uint16_t>(), output.as<float>().begin(), halfToFloat);
+  return llvm::Error::success();
+}
+
+llvm::Error widenFloat8(KernelContext &ctx) {
+  copyNumbers(ctx.input(0), ctx.output());
   return llvm::Error::success();
 }
 
@@ -91,6 +98,8 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::DEQUANTIZE, "i64{t|c} -> f32", dequantize<int64_t>}, // biases of what is quantised to 16 bits
       {Op::DEQUANTIZE, "i4{t|c} -> f32", dequantize<int8_t>},
       {Op::DEQUANTIZE, "f16 -> f32", widenHalf},
+      {Op::DEQUANTIZE, "i2|u4{t|c} -> f32", computeWider},
+      {Op::DEQUANTIZE, "f8e4m3fn|f8e5m2 -> f32", widenFloat8},
       {Op::QUANTIZE, "f32 -> i8{t|c}", quantize<int8_t>},
       {Op::QUANTIZE, "f32 -> u8{t|c}", quantize<uint8_t>},
       {Op::QUANTIZE, "f32 -> i16{t|c}", quantize<int16_t>},
@@ -106,6 +115,7 @@ llvm::ArrayRef<KernelRow> quantizeKernels() {
       {Op::QUANTIZE, "i16{t|c} -> i32{t}", requantize<int16_t, int32_t>},
       {Op::QUANTIZE, "i32{t} -> i8{t|c}", requantize<int32_t, int8_t>},
       {Op::QUANTIZE, "i32{t} -> i16{t|c}", requantize<int32_t, int16_t>},
+      {Op::QUANTIZE, "f32 -> i4|u4{t|c}", computeWider},
   };
   return rows;
 }

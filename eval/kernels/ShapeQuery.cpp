@@ -20,9 +20,9 @@ llvm::Error rankOf(KernelContext &ctx) {
 llvm::ArrayRef<KernelRow> shapeKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
-      {Op::SHAPE, "any|str -> i32", shapeOf<int32_t>},
-      {Op::SHAPE, "any|str -> i64", shapeOf<int64_t>},
-      {Op::RANK, "any|str -> i32", rankOf},
+      {Op::SHAPE, "any|i4|i2|u4|str -> i32", shapeOf<int32_t>},
+      {Op::SHAPE, "any|i4|i2|u4|str -> i64", shapeOf<int64_t>},
+      {Op::RANK, "any|i4|i2|u4|str -> i32", rankOf},
   };
   return rows;
 }

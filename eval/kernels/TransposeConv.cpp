@@ -124,7 +124,7 @@ template <class T, class W, class Acc> llvm::Error transposeQuantized(KernelCont
   gather<Acc, T>(
       *c,
       [&](Acc &sum, int64_t i, int64_t f) {
-        sum = wrappingAdd<Acc>(sum, (in[i] - scales->inputZero) * (filter[f] - scales->filterZeroAt(f)));
+        sum = wrappingAdd<Acc>(sum, Acc(in[i] - scales->inputZero) * (filter[f] - scales->filterZeroAt(f)));
       },
       [&](Acc sum, int64_t channel) {
         return scales->template scaled<T>(bias.empty() ? sum : wrappingAdd(sum, bias[channel]), channel);
@@ -147,6 +147,8 @@ llvm::ArrayRef<KernelRow> transposeConvKernels() {
        transposeQuantized<int16_t, int8_t, int64_t>},
       {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i32[#o] -> i16{t}[n,_,_,o]",
        transposeQuantized<int16_t, int8_t, int32_t>},
+      {Op::TRANSPOSE_CONV, "i32, i16{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i64[#o]? -> i16{t}[n,_,_,o]",
+       transposeQuantized<int16_t, int16_t, int64_t>},
   };
   return rows;
 }
