@@ -182,8 +182,40 @@ constexpr Op ofFloats[] = {Op::ABS,
 /// Operators that move elements, and have those of less than a byte, too.
 constexpr Op ofParts[] = {Op::CONCATENATION, Op::DYNAMIC_UPDATE_SLICE, Op::GATHER, Op::SLICE, Op::TRANSPOSE};
 
-/// Operators of 16 bits that no runtime has a kernel for, or one for certain scales only.
-constexpr Op ofReals[] = {Op::COS, Op::SIN, Op::SOFTMAX, Op::SQUARED_DIFFERENCE};
+/// Operators that ONE's quantiser stores in 16 bits, or in 8 without a sign, and that no runtime has a kernel for, or
+/// one for certain scales only.
+constexpr Op ofReals16[] = {Op::ADD_N,
+                            Op::COS,
+                            Op::ELU,
+                            Op::HARD_SWISH,
+                            Op::INSTANCE_NORM,
+                            Op::L2_NORMALIZATION,
+                            Op::LOCAL_RESPONSE_NORMALIZATION,
+                            Op::NEG,
+                            Op::POW,
+                            Op::RELU_N1_TO_1,
+                            Op::SIN,
+                            Op::SOFTMAX,
+                            Op::SQUARE,
+                            Op::SQUARED_DIFFERENCE};
+constexpr Op ofReals8[] = {Op::ABS,
+                           Op::ADD_N,
+                           Op::BATCH_MATMUL,
+                           Op::COS,
+                           Op::ELU,
+                           Op::FLOOR_DIV,
+                           Op::FLOOR_MOD,
+                           Op::INSTANCE_NORM,
+                           Op::L2_NORMALIZATION,
+                           Op::LOCAL_RESPONSE_NORMALIZATION,
+                           Op::LOG,
+                           Op::NEG,
+                           Op::POW,
+                           Op::RSQRT,
+                           Op::SIN,
+                           Op::SQRT,
+                           Op::SQUARE,
+                           Op::SQUARED_DIFFERENCE};
 
 /// `text` with each word `from` as `to`.
 std::string withWords(llvm::StringRef text, llvm::StringRef from, llvm::StringRef to) {
@@ -227,8 +259,10 @@ std::vector<KernelRow> widerKernels(llvm::ArrayRef<KernelRow> rows) {
     }
     if (llvm::is_contained(ofParts, row.code) && row.types.starts_with("any"))
       add(row, withWords(row.types, "any", "i4|i2|u4"), computeWider);
-    if (llvm::is_contained(ofReals, row.code) && isPlain(row.types))
-      add(row, withWords(row.types, "f32", "i16{t}"), computeInReals);
+    if (llvm::is_contained(ofReals16, row.code) && isPlain(row.types))
+      add(row, withWords(withWords(row.types, "f32", "i16{t|c}"), "same", "same{t|c}"), computeInReals);
+    if (llvm::is_contained(ofReals8, row.code) && isPlain(row.types))
+      add(row, withWords(withWords(row.types, "f32", "u8{t|c}"), "same", "same{t|c}"), computeInReals);
   }
   return made;
 }
