@@ -42,10 +42,15 @@ private:
   Storages storages{model, scheme, made.storage.storages};
   llvm::DenseMap<const Operator *, const Choice *> choices; ///< of those that are quantised
 
-  const Choice &choiceOf(const Operator &op) const {
+  std::deque<Choice> carriedChoices;
+
+  const Choice &choiceOf(const Operator &op) {
     auto own = op.result() ? scheme.layers.find(op.result()->name) : scheme.layers.end();
-    return own == scheme.layers.end() ? scheme.common : own->second;
+    const Choice &asked = own == scheme.layers.end() ? scheme.common : own->second;
+    return scheme.carried && asked.mode == Scheme::Mode::Full ? carriedChoice(op, asked) : asked;
   }
+  const Choice &carriedChoice(const Operator &op, const Choice &asked);
+  std::string withoutCarried(const Operator &op, const std::optional<Weights> &weights, Scaling scaling) const;
 
   llvm::DenseSet<const Value *> fixed; ///< results that no record shows
   std::string withoutRange(const Value &value) const;
@@ -110,7 +115,75 @@ std::string Planner::unsupported(const Operator &op, const Decision &decision) c
   return known ? "" : "there is no kernel for " + eval::typesOf(copy.get());
 }
 
+/// Of the types that the model says.
+const Planner::Choice &Planner::carriedChoice(const Operator &op, const Choice &asked) {
+  auto typeOf = [&](const Value *value) {
+    const Storage *own = value ? scheme.carried->of(*value) : nullptr;
+    return own ? std::optional(own->type) : std::nullopt;
+  };
+  std::optional<TensorType> activations, weights;
+  auto constant = weightsOf(op);
+  if (constant)
+    weights = typeOf(op.operand(constant->operand));
+  for (const Value *result : op.results())
+    activations = activations ? activations : typeOf(result);
+  for (unsigned i = 0; i < op.numOperands() && !activations; ++i)
+    if (const Value *operand = op.operand(i); operand && !operand->isConstant())
+      activations = typeOf(operand);
+  if (!activations && !weights)
+    return asked;
+  Choice &own = carriedChoices.emplace_back(asked);
+  own.activations = activations.value_or(asked.activations);
+  own.weights = weights.value_or(asked.weights);
+  own.bias = own.activations == TensorType::INT16 ? TensorType::INT64 : TensorType::INT32;
+  return own;
+}
+
+/// Why what the model says is not enough, where nobody else says anything, or is nothing that kernels have; empty: neither.
+std::string Planner::withoutCarried(const Operator &op, const std::optional<Weights> &weights, Scaling scaling) const {
+  const CarriedScales &carried = *scheme.carried;
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    bool isBias = weights && static_cast<int>(i) == constraintOf(op.code)->bias;
+    if (!isReal(value) || isBias)
+      continue;
+    const Storage *own = carried.of(*value);
+    if (!value->isConstant()) {
+      if (const Operator *maker = value->producer(); weights && i == weights->operand && maker)
+        return "its weights " + nameOf(value) + " are computed by " + maker->opName();
+      continue;
+    }
+    if (!own && carried.alone) {
+      Extremes range = extremesOf(*value, -1).front();
+      if ((weights && i == weights->operand) || range.min != range.max)
+        return "constant " + nameOf(value) + " has no scales in the model";
+    }
+    if (!own || !weights || i != weights->operand)
+      continue;
+    const Quantization &q = *own->quantization;
+    if (q.scale.size() > 1 && q.dimension != weights->axis)
+      return "its weights have scales along axis " + std::to_string(q.dimension) + ", and kernels take them along axis " +
+             std::to_string(weights->axis);
+    if (llvm::any_of(q.zeroPoint, [](int64_t zero) { return zero != 0; }))
+      return "its weights have a zero point, which kernels of TensorFlow Lite do not take";
+  }
+  // What kernels average in the steps of the operand would be rounded to those first.
+  bool averages = op.code == Op::AVERAGE_POOL_2D || op.code == Op::RESIZE_BILINEAR;
+  if (scaling == Scaling::AsInput && averages) {
+    const Storage *in = carried.of(*op.operand(0)), *out = carried.of(*op.result());
+    if (in && out && in->quantization->scale[0] > out->quantization->scale[0] * 1.0001f)
+      return "its result has finer steps than its operand, which kernels do not have";
+  }
+  return {};
+}
+
 std::string Planner::withoutRange(const Value &value) const {
+  if (scheme.carried && scheme.carried->alone) {
+    auto why = scheme.carried->why.find(&value);
+    return "tensor " + nameOf(&value) +
+           (why != scheme.carried->why.end() ? std::string(" ") + why->second
+                                             : std::string(" is not rounded in the model, so that no scale is known"));
+  }
   return "tensor " + nameOf(&value) +
          (fixed.contains(&value) ? " follows from constants, and has no range before circle2circle -O1 has folded it"
                                  : " has no recorded range");
@@ -139,6 +212,9 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   }
   if (order.empty() && llvm::none_of(op.results(), isReal))
     return {};
+  if (scheme.carried)
+    if (std::string why = withoutCarried(op, weights, scaling); !why.empty())
+      return why;
   if (weights && !isReal(op.operand(weights->operand)) && !hasOwnScales(*op.operand(weights->operand)))
     return nameOf(op.operand(weights->operand)) + " holds integers without scales";
   decision.operands.resize(op.numOperands());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/StoragePlan.h"
+#include "quantize/Carried.h"
 #include "quantize/Constraints.h"
 #include "quantize/Moments.h"
 
@@ -40,6 +41,8 @@ struct Scheme {
   /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
   llvm::SmallVector<TensorType, 2> inputs, outputs;
   bool poolKeepsScale = false;     ///< ONE: MAX_POOL_2D has the scale of its input
+  /// Scales that the model has itself, of the model that is planned; null: they are not asked for.
+  std::shared_ptr<const CarriedScales> carried;
   /// What the inputs of weights are, for choices that look at it. Of the operators of the model that is planned.
   std::shared_ptr<const Moments> moments;
 

@@ -77,6 +77,12 @@ static bool reaches(const Quantization &given, TensorType type) {
   return std::fabs(static_cast<double>(given.max[0]) - static_cast<double>(given.min[0]) - reach) < 1e-5 * reach;
 }
 
+/// What the model says itself of a tensor. Null: nothing.
+const Storage *Storages::carried(const Value &value) {
+  const Storage *own = scheme.carried ? scheme.carried->of(value) : nullptr;
+  return own ? keep(*own) : nullptr;
+}
+
 /// Null: there is no range.
 const Storage *Storages::ofTensor(const Value &value, TensorType type) {
   const Storage *&known = canonical[{&value, static_cast<unsigned>(type)}];
@@ -86,6 +92,8 @@ const Storage *Storages::ofTensor(const Value &value, TensorType type) {
   if (const Operator *op = value.producer(); op && scalingOf(*op, scheme) == Scaling::Fixed)
     if (auto fixed = fixedScale(op->code, type, scheme.dialect))
       return known = make(type, Parameters{static_cast<float>(fixed->scale), fixed->zeroPoint}, 0);
+  if (const Storage *own = carried(value); own && own->type == type)
+    return known = own;
   auto range = recordedRange(value);
   if (range && hasOwnScales(value) && reaches(*value.quantization, type))
     return known = make(type, Parameters{value.quantization->scale[0], value.quantization->zeroPoint[0]}, 0, *range);
@@ -136,6 +144,8 @@ const Storage *Storages::ofBlocks(const Value &weights, const Scheme::Choice &ch
 const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, const Scheme::Choice &choice,
                                    const StoragePlan::Decision &decision) {
   const Value &w = *op.operand(weights.operand);
+  if (const Storage *own = carried(w))
+    return own;
   if (hasOwnScales(w)) {
     return keep({choice.weights, w.quantization});
   }
@@ -207,6 +217,8 @@ const Storage *Storages::ofExactChannels(const Value &constant, TensorType type)
 
 const Storage *Storages::ofConstant(const Operator &op, unsigned position, const Scheme::Choice &choice) {
   const Value &constant = *op.operand(position);
+  if (const Storage *own = carried(constant); own && own->quantization->scale.size() == 1)
+    return own;
   bool perElement = (op.code == Op::PRELU && position == 1) || (op.code == Op::INSTANCE_NORM && position > 0) ||
                     (op.code == Op::RMS_NORM && position == 1);
   bool isRow = llvm::count_if(constant.shape, [](int32_t size) { return size != 1; }) <= 1;

@@ -59,6 +59,7 @@ private:
   llvm::DenseMap<std::pair<const Value *, int32_t>, std::vector<Extremes>> extremes;
 
   const Storage *ofBlocks(const Value &weights, const Scheme::Choice &choice);
+  const Storage *carried(const Value &value);
   const Storage *withReach(const Storage &plain);
   const Storage *ofExactChannels(const Value &constant, TensorType type);
 };

@@ -63,8 +63,9 @@ llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::
     else if (lower == "float32" || lower == "int32" || lower == "int64" || lower == "bool")
       types.push_back(TensorType::FLOAT32); // what is no float stays what it is
     else
-      return makeError("\"" + printable(name) + "\" is no type of inputs and outputs; give uint8, int8, int16 or "
-                                                "float32");
+      return makeError("\"" + printable(name) +
+                       "\" is no type of inputs and outputs; give uint8, int8, int16 or "
+                       "float32");
   }
   if (types.empty())
     types.push_back(otherwise);
@@ -90,7 +91,8 @@ llvm::Expected<std::unique_ptr<Records>> recordsAt(const std::string &path, llvm
                   .Case("images", RecordFormat::Images)
                   .Default(std::nullopt);
   if (!kind)
-    return makeError("\"" + printable(format) + "\" is no format of records; give h5, list, directory, numpy or images");
+    return makeError("\"" + printable(format) +
+                     "\" is no format of records; give h5, list, directory, numpy or images");
   return path == "random" ? seededRecords(inputs, 4) : openRecords(path, *kind, inputs);
 }
 
@@ -152,6 +154,30 @@ llvm::Error readOnnxFakes(Model &model, Scheme &scheme, PayloadStore &store, boo
   return llvm::Error::success();
 }
 
+llvm::Expected<size_t> readCarried(Model &model, Scheme &scheme, bool alone, PayloadStore &store, bool verifyEach) {
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  auto run = [&](llvm::StringRef pass, decltype(Pipeline::plan) plan = {}) {
+    Pipeline pipeline;
+    pipeline.add(*findPass(pass));
+    pipeline.plan = std::move(plan);
+    return runPipeline(model, pipeline, store, options);
+  };
+  if (llvm::Error error = run("quantize", planFakeQuants))
+    return error;
+  // What is rounded behind a clamp is rounded behind whom it is fused into.
+  if (llvm::Error error = run("fuse-activation"))
+    return error;
+  auto scales = std::make_shared<CarriedScales>();
+  scales->alone = alone;
+  std::vector<CarriedConstant> constants = quantize::readCarried(model, *scales);
+  if (llvm::Error error = run("fold-constants"))
+    return error;
+  keepCarried(constants, *scales);
+  scheme.carried = scales;
+  return scales->storages.size();
+}
+
 llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
   auto moments = momentsOf(model, open, scheme.needsProducts());
   if (!moments)
@@ -185,8 +211,19 @@ llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
       computes |= value->producer() && value->type == TensorType::FLOAT32 && value->elementCount() != 0;
       any |= value->producer() && value->quantization && !value->quantization->min.empty();
     }
-  return any || !computes ? llvm::Error::success()
-                          : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
+  return any || !computes
+             ? llvm::Error::success()
+             : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
+}
+
+llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, RunOptions options,
+                       std::vector<std::string> &told) {
+  Pipeline pipeline;
+  pipeline.plan = planEnds(ends, &told);
+  for (const char *pass :
+       {"quantize", "remove-lossless-quantize"}) // the first one has nothing to do but to be planned for
+    pipeline.add(*findPass(pass));
+  return runPipeline(model, pipeline, store, options);
 }
 
 /// How the rule that stores declines where there is no plan.

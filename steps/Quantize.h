@@ -2,6 +2,7 @@
 
 #include "passes/Pipeline.h"
 #include "quantize/Calibrate.h"
+#include "quantize/Ends.h"
 #include "quantize/Plan.h"
 
 namespace origo::steps {
@@ -35,6 +36,11 @@ llvm::Error absorbBiases(Model &model, quantize::OpenRecords open, PayloadStore 
 /// Takes what ONNX's pairs of custom operators say for ranges, types and scales (quantize/OnnxFake.h), and removes them.
 llvm::Error readOnnxFakes(Model &model, quantize::Scheme &scheme, PayloadStore &store, bool verifyEach);
 
+/// Takes what the model says itself, by QUANTIZE and DEQUANTIZE behind each other and by FAKE_QUANT, for scales of the
+/// scheme (quantize/Carried.h). `alone`: nothing is calibrated besides. Gives the number of tensors that have scales.
+llvm::Expected<size_t> readCarried(Model &model, quantize::Scheme &scheme, bool alone, PayloadStore &store,
+                                   bool verifyEach);
+
 /// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
 
@@ -52,6 +58,10 @@ llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &
 
 /// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
 llvm::Error wantRanges(const Model &model, const quantize::Scheme &scheme);
+
+/// Inputs and outputs of a model that is quantised become of other types (quantize/Ends.h); the rest stays bit for bit.
+llvm::Error changeEnds(Model &model, const quantize::Ends &ends, PayloadStore &store, RunOptions options,
+                       std::vector<std::string> &told);
 
 /// What stays as it is.
 llvm::Expected<std::vector<quantize::Unquantized>> quantizeModel(Model &model, const quantize::Scheme &scheme,

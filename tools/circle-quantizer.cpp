@@ -43,7 +43,8 @@ cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::ca
                                     cl::desc("Takes ranges from what record-minmax --stats wrote; also --stats"));
 cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
                                  cl::desc("Of inputs that are floats: uint8, int8, int16 or float32; one for all or "
-                                          "one for each"));
+                                          "one for each. Without a mode: of a model that is quantised, whose "
+                                          "inner tensors stay bit for bit; no data needed"));
 cl::list<std::string> outputTypes("output_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
                                   cl::desc("The same of outputs"));
 cl::opt<bool> strict("strict", cl::cat(category),
@@ -276,6 +277,15 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     if (llvm::Error error = steps::absorbBiases(model, recordsOfData, store, verifyEach))
       return error;
   }
+  bool carried = scheme->dialect == Dialect::Tflite && scheme->needsRanges() && carriesScales(model);
+  if (carried) {
+    bool alone = data.empty() && statisticsFile.empty();
+    auto tensors = steps::readCarried(model, *scheme, alone, store, verifyEach);
+    if (!tensors)
+      return tensors.takeError();
+    note(llvm::Twine(*tensors) + " tensors have scales in the model, and keep them" +
+         (alone ? "; nothing is calibrated" : ""));
+  }
   if (llvm::Error error = takeRanges(model, *scheme, equalize || absorb || smooth.getNumOccurrences() > 0))
     return error;
   if (scheme->needsMoments()) {
@@ -285,8 +295,9 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
     if (llvm::Error error = steps::learnFrom(model, recordsOfData, *scheme))
       return error;
   }
-  if (llvm::Error error = steps::wantRanges(model, *scheme))
-    return error;
+  if (!carried)
+    if (llvm::Error error = steps::wantRanges(model, *scheme))
+      return error;
   phase("quantising");
   RunOptions options;
   options.verifyEach = verifyEach;
@@ -327,6 +338,28 @@ llvm::Error changeParameters(Imported &imported, PayloadStore &) {
   return llvm::Error::success();
 }
 
+llvm::Error changeEnds(Imported &imported, PayloadStore &store) {
+  Ends ends;
+  for (auto [names, types] : {std::pair(&inputTypes, &ends.inputs), std::pair(&outputTypes, &ends.outputs)})
+    if (!names->empty()) {
+      auto wanted = steps::typesOf(*names, TensorType::FLOAT32);
+      if (!wanted)
+        return wanted.takeError();
+      *types = *wanted;
+    }
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  options.onRefusal = [](llvm::StringRef text) { note(text); };
+  std::vector<std::string> told;
+  if (llvm::Error error = steps::changeEnds(*imported.model, ends, store, options, told))
+    return error;
+  for (const std::string &text : told)
+    note(text);
+  if (told.empty())
+    note("all ends are of these types already");
+  return llvm::Error::success();
+}
+
 void tellSizes(const std::string &input, const std::string &output) {
   uint64_t before = sizeOf(input), after = 0;
   if (before && !isStream(output) && !llvm::sys::fs::file_size(output, after))
@@ -357,10 +390,18 @@ int checkAndRun() {
     return fail("--weight_bits is 8 or 4");
   unsigned modes = !recipe.empty() + isScheme + !fake.empty() + !full.empty() + !weightsOnly.empty() +
                    !requantized.empty() + fakeQuantized + onnx + !forced.empty() + !copied.empty();
-  if (arguments.size() != 2 || modes != 1)
-    return fail("needs one mode or --scheme, INPUT and OUTPUT; --help shows examples");
+  bool onlyEnds = modes == 0 && (!inputTypes.empty() || !outputTypes.empty());
+  if (arguments.size() != 2 || (modes != 1 && !onlyEnds))
+    return fail("needs one mode, --scheme, or types of ends, INPUT and OUTPUT; --help shows examples");
+  if (onlyEnds && (!data.empty() || !statisticsFile.empty() || gptq || biasCorrection || equalize || absorb ||
+                   smooth.getNumOccurrences() || !keepFloat.empty() || !config.empty()))
+    return fail("types of ends alone are for a model that is quantised, which takes no data and no other options; to "
+                "quantise one, give --scheme");
   bool onlyParameters = !forced.empty() || !copied.empty();
-  if (llvm::Error error = rewriteFile(arguments[0], arguments[1], onlyParameters ? changeParameters : quantizeModel,
+  if (llvm::Error error = rewriteFile(arguments[0], arguments[1],
+                                      onlyEnds         ? changeEnds
+                                      : onlyParameters ? changeParameters
+                                                       : quantizeModel,
                                       embed, !noOriginJson)) {
     fail(std::move(error));
     return refused ? 2 : 1;
@@ -380,6 +421,7 @@ int main(int argc, char **argv) {
       "  circle-quantizer --scheme int8 --input_data images.npy net.tflite net_int8.tflite\n"
       "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
       "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
+      "  circle-quantizer --input_type int8 --output_type int8 net_int8.tflite out.tflite       the ends alone\n"
       "ONE's way, in three steps:\n"
       "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
       "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"

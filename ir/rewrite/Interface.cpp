@@ -29,6 +29,11 @@ static bool canHavePort(const Value &value) {
   return value.isGraphInput ? !value.isGraphOutput() && used : value.producer() != nullptr;
 }
 
+/// What an operator does the work of: what a bridge serves that stands beside it.
+static IdSet servedBy(const Operator &op) {
+  return op.origins.empty() && op.synthetic ? op.synthetic->serves : op.origins;
+}
+
 /// A tensor to take the place of `value` in the interface: `value`, changed by a step.
 Value &Rewriter::newPort(Value &value, const Step &step, bool exact) {
   ++model.rewrites;
@@ -61,9 +66,9 @@ void Rewriter::bridge(Value &value, Value &port, BuiltinOperator code, llvm::Arr
   IdSet serves;
   if (isInput) {
     moveInput(model, graph, value, port);
-    value.forEachUse([&](Use &use) { serves = model.sets.join(serves, use.user()->origins); });
+    value.forEachUse([&](Use &use) { serves = model.sets.join(serves, servedBy(*use.user())); });
   } else {
-    serves = value.producer()->origins;
+    serves = servedBy(*value.producer());
     moveInterface(value, port);
   }
   value.name = (value.name.text() + suffix).str();

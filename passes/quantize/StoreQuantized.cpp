@@ -2,9 +2,10 @@
 
 namespace origo {
 
-/// And those whose state is in variables of their own.
+/// And those whose state is in variables of their own. FAKE_QUANT has a rule of its own.
 static std::vector<Op> storedOperators() {
   std::vector<Op> codes = pureOperators();
+  llvm::erase(codes, Op::FAKE_QUANT);
   codes.insert(codes.end(), {Op::LSTM, Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Op::SVDF});
   return codes;
 }
@@ -82,13 +83,20 @@ Pass StoreQuantized() {
               }
               return m.replace(std::move(results));
             }};
+  // What training rounded: dequantize(quantize(x)), of the same numbers.
+  auto x = any();
+  Rule fake{"fake-quant", "", op(Op::FAKE_QUANT, {x}), [=](Match &m) {
+              Stored stored = m.resultStored(0);
+              return stored ? m.replace(load(store(x, stored), m.root().result()))
+                            : decline("nothing says how its numbers are to be stored");
+            }};
   return {"quantize",
           "f(x) → dequantize(f(quantize(x))), with the scales of a plan; constants are rounded once, c as c + d where "
           "data ask for d",
           Phase::Quantize,
           false,
           {},
-          {rule}};
+          {rule, fake}};
 }
 
 } // namespace origo

@@ -52,14 +52,26 @@ static Rule joined() {
           }};
 }
 
+/// quantize(dequantize(q)) → quantize(q) between integers of 8 bits with and without a sign, for the same numbers.
+static Rule sign() {
+  auto x = any();
+  auto isByte = [](Tensor t) { return t.type() == TensorType::INT8 || t.type() == TensorType::UINT8; };
+  return {"sign", "not quantised before", op(Op::QUANTIZE, {op(Op::DEQUANTIZE, {x})}), [=](Match &m) {
+            Tensor result = m.root().result();
+            if (!isByte(m[x]) || !isByte(result) || !result.holdsAllOf(m[x]))
+              return decline("stands for other numbers");
+            return m.replace(op(Op::QUANTIZE, {x}).as(result));
+          }};
+}
+
 Pass RemoveLosslessQuantize() {
   return {"remove-lossless-quantize",
-          "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q, f(quantize(q)) -> f(q) where "
-          "nothing is rounded, quantize(concat(y, dequantize(quantize(x)))) -> quantize(concat(y, x)) of one scale",
+          "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q or, with another sign, quantize(q), "
+          "f(quantize(q)) -> f(q) where nothing is rounded, quantize(concat(y, dequantize(quantize(x)))) -> quantize(concat(y, x)) of one scale",
           Phase::Simplify,
           true,
           {{"remove_redundant_quantize", {}}},
-          {stored(), back(), between(), joined()}};
+          {stored(), back(), sign(), between(), joined()}};
 }
 
 } // namespace origo
