@@ -158,6 +158,8 @@ std::string Planner::withoutCarried(const Operator &op, const std::optional<Weig
       if ((weights && i == weights->operand) || range.min != range.max)
         return "constant " + nameOf(value) + " has no scales in the model";
     }
+    if (own && !(weights && i == weights->operand) && own->quantization->scale.size() > 1)
+      return "constant " + nameOf(value) + " has a scale for each channel, which kernels take for weights only";
     if (!own || !weights || i != weights->operand)
       continue;
     const Quantization &q = *own->quantization;

@@ -402,6 +402,10 @@ TEST(CarriedScales, WhatStaysFloatSaysWhy) {
                 "  %h: f32[1,4] = DEQUANTIZE(%g)\n  %s: f32[1,4] = MUL(%f, %h)\n"
                 "  %t: i8[1,4] q{scale=0.25, zero_point=0} = QUANTIZE(%s)\n  %y: f32[1,4] = DEQUANTIZE(%t)"),
             "ADD: tensor \"a\" is rounded in two ways");
+  EXPECT_EQ(why("  %i: i8[1,4] q{scale=[1, 2, 3, 4], zero_point=[0, 0, 0, 0], dim=1} = const [1, 2, 3, 4]\n"
+                "  %k: f32[1,4] = DEQUANTIZE(%i)\n  %a: f32[1,4] = MUL(%d, %k)\n" +
+                std::string(end)),
+            "MUL: constant \"k\" has a scale for each channel, which kernels take for weights only");
   EXPECT_EQ(why("  %a: f32[1,4] = DIV(%d, %d)\n" + std::string(end)), "DIV: it has no form in integers");
 }
 
