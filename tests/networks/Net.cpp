@@ -42,7 +42,7 @@ std::string numberOf(double number) {
 
 } // namespace
 
-Net::Net(bool isTflite, StringRef description) : isTflite(isTflite) {
+Net::Net(bool isTflite, StringRef description) {
   head = std::string("origo 1\nmodel ") + (isTflite ? "tflite version 3" : "circle version 0") + " description \"" +
          description.str() + "\"\ndefault ranked\n";
   for (char c : description)

@@ -80,7 +80,6 @@ public:
   T mul(const T &x, const T &y) { return op("MUL", {x, y}); }
 
 private:
-  bool isTflite;
   std::string head, body, inputs, done, behind, prefixOfNames, graph = "main";
   unsigned count = 0, seed = 0;
   std::string fresh(llvm::StringRef stem) { return prefixOfNames + stem.str() + std::to_string(count++); }
