@@ -1,4 +1,5 @@
 #include "ir/edit/Editor.h"
+#include "passes/Pipeline.h"
 #include "report/target/Partition.h"
 #include "tests/Samples.h"
 
@@ -231,6 +232,37 @@ TEST_F(Surgery, WhatIsInAnotherPartIsThere) {
                                   "a: 1\nw: 2\nb: 3\nc: 4\n"
                                   "operator 0 elsewhere other.circle\noperator 3 elsewhere other.circle\n"
                                   "tensor 0 elsewhere other.circle\ntensor 5 elsewhere other.circle\n");
+}
+
+/// An inlined call is where what it became is: its result is no longer made here, either.
+TEST_F(Surgery, WhatACallBecameIsLeftOutWithIt) {
+  ASSERT_TRUE(writeAsFile(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4]) -> (%y) {
+  %a: f32[1,4] = CALL(%x) {subgraph=@body}
+  %y: f32[1,4] = EXP(%a)
+}
+subgraph @body(%p: f32[1,4]) -> (%s) {
+  %s: f32[1,4] = ABS(%p)
+}
+)",
+                          scratch.at(""), path));
+  llvm::Expected<Imported> read = importModel(path);
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  imported = std::move(*read);
+  ASSERT_FALSE(bool(runPipeline(*imported.model, Pipeline::o1(), store)));
+  auto &operators = imported.model->subgraphs[0]->operators;
+  ASSERT_EQ(afterwards(imported).rfind("ABS 2\nEXP 1\n", 0), 0u) << afterwards(imported);
+  Operator *last = nullptr;
+  for (Operator &op : operators)
+    last = &op;
+  Editor rewriter(*imported.model);
+  auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
+  ASSERT_FALSE(rewriter.keepOnly("select", {last}, nowhere, {-1, 0, 1, -1, 2}));
+  EXPECT_EQ(afterwards(imported), "EXP 1\na: new-intermediate\ny: 2\n"
+                                  "operator 0 user-removed\noperator 2 user-removed\n"
+                                  "tensor 0 user-removed\ntensor 1 user-removed\ntensor 3 user-removed\n"
+                                  "tensor 4 user-removed\n");
 }
 
 TEST_F(Surgery, AnotherShapeIsAnotherTensor) {

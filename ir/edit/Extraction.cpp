@@ -217,6 +217,18 @@ Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, Pa
     }
   doomed.clear(); // producers of what became unused: all that are to go have gone
 
+  // Rows of earlier rewrites that lead nowhere now.
+  for (const LedgerRow &row : before) {
+    if (llvm::any_of(row.operators, [](const Operator *op) { return !op->erased(); }) ||
+        llvm::any_of(row.values, [](const Value *value) { return !value->erased(); }))
+      continue;
+    part = row.operators.empty() ? gone.lookup(row.values.front()) : gone.lookup(row.operators.front());
+    bury(row.isTensor, model.sets.single(row.id), fateOf(part), nullptr);
+    if (!row.isTensor) { // it was there, as what it had become, and went with that
+      wasLive[row.id] = true;
+      partOfSource[row.id] = part;
+    }
+  }
   // What has lost the source operator that made it: an input still is that tensor if the operator is elsewhere.
   for (Subgraph *one : needed)
     for (Value *value : one->values) {
@@ -241,14 +253,6 @@ Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, Pa
   llvm::erase_if(model.subgraphs, [&](auto &one) { return !llvm::is_contained(needed, one.get()); });
   llvm::stable_sort(model.subgraphs, [&](auto &a, auto &b) { return a.get() == &graph && b.get() != &graph; });
 
-  // Rows of earlier rewrites that lead nowhere now.
-  for (const LedgerRow &row : before) {
-    if (llvm::any_of(row.operators, [](const Operator *op) { return !op->erased(); }) ||
-        llvm::any_of(row.values, [](const Value *value) { return !value->erased(); }))
-      continue;
-    part = row.operators.empty() ? gone.lookup(row.values.front()) : gone.lookup(row.operators.front());
-    bury(row.isTensor, model.sets.single(row.id), fateOf(part), nullptr);
-  }
   part = nullptr;
   pruneBuffers();
   model.number();
