@@ -330,6 +330,8 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
     return nullptr;
   item.synthetic = node.synthetic;
+  if (base && node.intermediates.empty())
+    item.intermediates.append(base->intermediates().begin(), base->intermediates().end());
   for (auto [i, stored] : llvm::enumerate(node.intermediates)) {
     Value *value = literal(Payload(), stored ? stored.type() : TensorType::FLOAT32, {0},
                            engine.label(match.root(), "intermediate_" + std::to_string(i)));
@@ -434,6 +436,9 @@ RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
       match.misuse = "what is replaced is no result of an operator of the match";
     else if (llvm::any_of(replaced, [&](const Replaced &item) { return item.old == old; }))
       match.misuse = "a result is replaced twice";
+    // What stands for a result that nobody uses would count as needed.
+    if (match.misuse.empty() && old->unused())
+      continue;
     Value *with = match.misuse.empty() ? build(expression, false, "value") : nullptr;
     if (!with)
       fail("an operand is absent");
@@ -443,7 +448,7 @@ RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
     }
     replaced.push_back({old, with});
   }
-  return finish();
+  return replaced.empty() ? decline("nothing uses it") : finish();
 }
 
 RewriteResult Build::foldRoot() {
