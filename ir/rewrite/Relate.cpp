@@ -149,20 +149,17 @@ void Build::relateMoved() {
 
 /// `moved` is `old` with one more step.
 void Build::relateBack(const Value &old, Value &moved, const Step &step) {
-  for (uint32_t way = 0; way < ways.size(); ++way) {
-    // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
-    const Relation *known = llvm::find_if(old.relations, [&](const Relation &relation) {
+  for (uint32_t way = 0; way < ways.size(); ++way)
+    for (Relation relation : old.relations) {
+      // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
       int32_t maker = model.sourceGraph.producer(relation.tensor);
-      return relation.lineage == way && maker >= 0 &&
-             model.sets.contains(lineage::origins(*moved.producer(), way), maker);
-    });
-    if (known == old.relations.end())
-      continue;
-    Relation relation = *known;
-    relation.exact &= !engine.replacesInexact(); // what is put behind may be what was not exact
-    if (model.steps.extend(relation.steps, step))
-      moved.relations.push_back(relation);
-  }
+      if (relation.lineage != way || maker < 0 ||
+          !model.sets.contains(lineage::origins(*moved.producer(), way), maker))
+        continue;
+      relation.exact &= !engine.replacesInexact(); // what is put behind may be what was not exact
+      if (model.steps.extend(relation.steps, step))
+        moved.relations.push_back(relation);
+    }
   if (!moved.relations.empty())
     moved.noRelation = NoRelation::None;
 }
