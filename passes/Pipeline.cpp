@@ -3,7 +3,7 @@
 #include "eval/Evaluate.h"
 #include "ir/Verifier.h"
 #include "ir/rewrite/Lineage.h"
-#include "ir/rewrite/SharedBuffers.h"
+#include "ir/rewrite/ShareBuffers.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -244,7 +244,6 @@ llvm::Error Run::mergeConstants() {
 llvm::Error Run::run() {
   model.number();
   lineage::restore(model);
-  const rewrite::SharedBuffers shared(model);
   if (llvm::Error error = sweep())
     return error;
   // Simplifications alone are a phase too.
@@ -259,7 +258,7 @@ llvm::Error Run::run() {
   if (llvm::Error error = sweep())
     return error;
   rw.finish();
-  if (llvm::Error error = shared.restore(model))
+  if (llvm::Error error = rewrite::shareEqualBuffers(model))
     return error;
   rw.pruneBuffers();
   if (model.rewrites != 0)

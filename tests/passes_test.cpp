@@ -116,6 +116,32 @@ subgraph @main(%x: f32[4]) -> (%y) {
   EXPECT_EQ(rows[0].operators[0]->code, BuiltinOperator::RESHAPE);
 }
 
+/// Whatever their shapes are, and however they came to be; what only begins and ends like another is not it.
+TEST(Pipeline, EqualBytesAreOneBuffer) {
+  std::string other = "%other: f32[5,1000] = const [7";
+  for (unsigned i = 1; i < 5000; ++i)
+    other += i == 2500 ? ", 8" : ", 7";
+  std::unique_ptr<Model> model = parse("origo 1\nmodel circle version 0\n"
+                                       "subgraph @main(%x: f32[5000], %z: f32[1,5000], %u: f32[5,1000]) -> (%a, %b, %c) {\n"
+                                       "  %flat: f32[5000] = const splat 7\n  %row: f32[1,5000] = const splat 7\n  " +
+                                       other +
+                                       "]\n  %a: f32[5000] = MAXIMUM(%x, %flat)\n"
+                                       "  %b: f32[1,5000] = MAXIMUM(%z, %row)\n"
+                                       "  %c: f32[5,1000] = MAXIMUM(%u, %other)\n}\n");
+  auto bufferOf = [&](llvm::StringRef name) {
+    for (Value *value : model->subgraphs.front()->values)
+      if (value->name == name)
+        return value->buffer;
+    return static_cast<Buffer *>(nullptr);
+  };
+  ASSERT_NE(bufferOf("flat"), bufferOf("row"));
+  PayloadStore store;
+  ASSERT_FALSE(bool(runPipeline(*model, Pipeline::o1(), store)));
+  ASSERT_TRUE(bufferOf("flat") && bufferOf("other"));
+  EXPECT_EQ(bufferOf("flat"), bufferOf("row"));
+  EXPECT_NE(bufferOf("flat"), bufferOf("other"));
+}
+
 TEST(ChangeOutputs, DropsWhatIsNotNeededAndLeavesTheRestToThePasses) {
   std::unique_ptr<Model> model = parse(chain);
   PayloadStore store;

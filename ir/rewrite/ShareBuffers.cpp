@@ -1,0 +1,59 @@
+#include "ir/rewrite/ShareBuffers.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <map>
+#include <vector>
+
+namespace origo::rewrite {
+
+using Key = std::pair<uint64_t, uint64_t>;
+
+/// Of all bytes, which only those are asked for whose sizes and ends are equal: so it is one look at each.
+static llvm::Expected<Key> contentKey(const Payload &payload) {
+  if (llvm::Error error = payload.materialize())
+    return error;
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(payload.bytes());
+  return Key(hash.low64, hash.high64);
+}
+
+llvm::Error shareEqualBuffers(Model &model) {
+  struct Alike {
+    Buffer *first = nullptr;
+    std::map<Key, Buffer *> byContent; ///< once there are two
+  };
+  std::map<Key, Alike> byEnds;
+  llvm::DenseMap<Buffer *, Buffer *> shared; ///< what takes the place of each that was seen
+  for (auto &graph : model.subgraphs)
+    for (Value *value : graph->values) {
+      Buffer *own = value->buffer;
+      if (value->erased() || !value->isConstant() || !own || own->payload.empty() || !own->payload.hasBytes())
+        continue;
+      auto [known, isNew] = shared.try_emplace(own, own);
+      if (isNew) {
+        Alike &alike = byEnds[{own->payload.size(), own->payload.hash()}];
+        if (!alike.first) {
+          alike.first = own;
+          continue;
+        }
+        Buffer *same = own;
+        for (Buffer *one : alike.byContent.empty() ? std::vector{alike.first, own} : std::vector{own}) {
+          llvm::Expected<Key> key = contentKey(one->payload);
+          if (!key)
+            return key.takeError();
+          same = alike.byContent.try_emplace(*key, one).first->second;
+        }
+        if (same->payload.sameBytes(own->payload))
+          known->second = same;
+        if (known->second != own) {
+          known->second->computed = false; // it does not go with one of its values
+          if (own->computed)
+            own->payload = {};
+        }
+      }
+      value->buffer = known->second;
+    }
+  return llvm::Error::success();
+}
+
+} // namespace origo::rewrite
