@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -528,14 +529,15 @@ private:
   /// Columns: is it a tensor, id, fate, first fate, pass, run, rewrite, operators and tensors it went into, other part.
   void ledger(const origin::OriginMap &map) {
     using Row = origin::MapLedgerRow;
-    llvm::StringMap<std::pair<std::string, std::string>> fates;
+    llvm::StringMap<std::array<std::string, 3>> fates;
     os << ",\n\"ledger\":{\"isTensor\":";
     list(map.ledger, [&](const Row &row) { os << int(row.isTensor); });
     column("id", map.ledger, [&](const Row &row) { os << row.id; });
     column("fate", map.ledger, [&](const Row &row) {
       os << id(row.fate.str());
       if (auto [at, isNew] = fates.try_emplace(row.fate.str()); isNew)
-        at->second = {fateWords(row.fate, false), fateWords(row.fate, true)};
+        at->second = {fateWords(row.fate, SourceThing::Operator), fateWords(row.fate, SourceThing::Tensor),
+                      fateWords(row.fate, SourceThing::Constant)};
     });
     column("pass", map.ledger, [&](const Row &row) { os << id(row.pass.str()); });
     column("run", map.ledger, [&](const Row &row) { os << row.run; });
@@ -551,10 +553,12 @@ private:
          [&](const Row &row) { os << id(row.partFile.str()); });
     os << "},\n\"fateWords\":[";
     std::vector<std::string> lines;
-    for (auto &entry : fates)
-      lines.push_back(("[" + llvm::Twine(id(entry.first())) + "," + llvm::Twine(id(entry.second.first)) + "," +
-                       llvm::Twine(id(entry.second.second)) + "]")
-                          .str());
+    for (auto &entry : fates) {
+      std::string &line = lines.emplace_back("[" + std::to_string(id(entry.first())));
+      for (const std::string &words : entry.second)
+        line += "," + std::to_string(id(words));
+      line += "]";
+    }
     llvm::sort(lines);
     for (size_t i = 0; i < lines.size(); ++i)
       os << (i ? "," : "") << lines[i];

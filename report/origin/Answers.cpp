@@ -14,38 +14,52 @@ using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
-std::string report::fateWords(StringRef fate, bool isTensor) {
-  if (fate == "dead")
-    return "is dead: nothing in the written model needs it";
-  if (fate == "identity")
-    return "is gone: it changed nothing, so that its operand took its place";
-  if (fate == "duplicate-of")
-    return "is gone: another one computes the same";
-  if (fate == "folded-to-constant")
-    return isTensor ? "is a constant now" : "was computed ahead of time";
-  if (fate == "layout-cancelled")
-    return "is gone: its change of layout was undone by another";
-  if (fate == "quantization-cancelled")
-    return "is gone: its quantisation or dequantisation was undone by another";
-  if (fate == "inlined")
-    return "was inlined: the operators of its subgraph took its place";
-  if (fate == "user-removed")
-    return "was removed because the user asked for it";
-  if (fate == "elsewhere")
-    return "is in another part of the model";
-  if (fate == "fused-away")
-    return "is never computed by itself: what made it was fused";
-  if (fate == "decomposed")
-    return "is never computed by itself: what made it was taken apart";
-  if (fate == "unused-in-source")
-    return "was used by nothing in the source already";
+std::string report::fateWords(StringRef fate, SourceThing thing) {
+  struct Words {
+    StringRef fate, ofOperator, ofTensor, ofConstant;
+  };
+  static constexpr StringRef dead = "is dead: nothing in the written model needs it";
+  static constexpr StringRef removed = "was removed because the user asked for it";
+  static constexpr StringRef elsewhere = "is in another part of the model";
+  static constexpr StringRef unused = "was used by nothing in the source already";
+  static const Words rows[] = {
+      {"dead", dead, dead, dead},
+      {"identity", "is gone: it changed nothing, so its operand took its place",
+       "is gone: its operator changed nothing, so the operand took its place",
+       "is gone: the operator that read it changed nothing"},
+      {"duplicate-of", "is gone: another one computes the same", "is gone: another tensor holds the same",
+       "is gone: an equal constant took its place"},
+      {"folded-to-constant", "was computed ahead of time", "is a constant now",
+       "is gone: what read it was computed ahead of time"},
+      {"layout-cancelled", "is gone: its change of layout was undone by another",
+       "is gone: the change of layout that made it was undone by another",
+       "is gone: the change of layout that read it was undone by another"},
+      {"quantization-cancelled", "is gone: its quantisation or dequantisation was undone by another",
+       "is gone: the quantisation or dequantisation that made it was undone by another",
+       "is gone: the quantisation or dequantisation that read it was undone by another"},
+      {"inlined", "was inlined: the operators of its subgraph took its place",
+       "is gone: the call that it belonged to was inlined", "is gone: the call that it belonged to was inlined"},
+      {"user-removed", removed, removed, removed},
+      {"elsewhere", elsewhere, elsewhere, elsewhere},
+      {"fused-away", "was fused", "no longer exists: the operator that made it was fused",
+       "is gone: the operator that read it was fused"},
+      {"decomposed", "was decomposed", "no longer exists: the operator that made it was decomposed",
+       "is gone: the operator that read it was decomposed"},
+      {"unused-in-source", unused, unused, unused},
+  };
+  for (const Words &row : rows)
+    if (row.fate == fate)
+      return (thing == SourceThing::Operator ? row.ofOperator
+              : thing == SourceThing::Tensor ? row.ofTensor
+                                             : row.ofConstant)
+          .str();
   return "is gone, and its fate \"" + printable(fate) + "\" is not one that this version knows";
 }
 
 namespace {
 
 std::string ledgerWords(const MapNames &names, const MapLedgerRow &row, bool full) {
-  std::string words = fateWords(row.fate, row.isTensor);
+  std::string words = fateWords(row.fate, names.thing(row));
   if (row.fate == "dead" && !row.was.empty())
     words += " (" + printable(row.was) + " at first)";
   if (row.fate == "elsewhere")

@@ -43,6 +43,13 @@ std::string MapNames::sourceOperatorWords(uint32_t id) const {
   return words;
 }
 
+SourceThing MapNames::thing(const MapLedgerRow &row) const {
+  if (!row.isTensor)
+    return SourceThing::Operator;
+  const SourceTensor *tensor = sourceTensor(row.id);
+  return tensor && tensor->kind == TensorKind::Constant ? SourceThing::Constant : SourceThing::Tensor;
+}
+
 std::string MapNames::sourceTensorWords(uint32_t id) const {
   const SourceTensor *tensor = sourceTensor(id);
   return "source tensor " + std::to_string(id) + (tensor ? named(tensor->name) : "");

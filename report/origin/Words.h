@@ -10,6 +10,9 @@
 
 namespace origo::report {
 
+/// What a row of the ledger is about: a fate says something else of each.
+enum class SourceThing { Operator, Tensor, Constant };
+
 /// Names what a map speaks of. Everything from the file is escaped.
 class MapNames {
 public:
@@ -30,6 +33,8 @@ public:
   llvm::StringRef nameOf(const origin::SourceOperator &op) const { return map.source.nameOf(op); }
   static llvm::StringRef nameOf(const origin::OperatorRow &op);
 
+  SourceThing thing(const origin::MapLedgerRow &row) const;
+
   // Words for a sentence.
   std::string sourceOperatorWords(uint32_t id) const; ///< source operator 3 (RELU "relu1")
   std::string sourceTensorWords(uint32_t id) const;   ///< source tensor 12 "conv1"
@@ -43,7 +48,7 @@ public:
 };
 
 /// Why something is in the ledger, as the predicate of a sentence: "is dead: nothing in the written model needs it".
-std::string fateWords(llvm::StringRef fate, bool isTensor);
+std::string fateWords(llvm::StringRef fate, SourceThing thing);
 
 /// The first few of many, or all of them, with a count of those that are left
 /// out.

@@ -1,5 +1,5 @@
 // What the origin map says, from either side.
-import { keyOf } from './data.js';
+import { CONSTANT, keyOf } from './data.js';
 
 /** A map that is not of this model may know fewer subgraphs and operators. */
 const unknown = { origins: [], passes: [], synthetic: {}, wide: {}, serves: {}, calls: {}, tensorIndex: [], relations: [], parentTensors: {}, parentOperators: {}, noRelation: {}, invented: {} };
@@ -31,7 +31,7 @@ export class Links {
     });
     map.ledger.id.forEach((id, row) => this.lost[map.ledger.isTensor[row] ? 'tensor' : 'op'].set(id, row));
     for (const [isTensor, id, words] of map.unneeded) add(this.unneeded[isTensor ? 'tensor' : 'op'], id, model.strings[words]);
-    this.fateWords = new Map(map.fateWords.map(row => row.map(id => model.strings[id])).map(([fate, op, tensor]) => [fate, { op, tensor }]));
+    this.fateWords = new Map(map.fateWords.map(row => row.map(id => model.strings[id])).map(([fate, op, tensor, constant]) => [fate, { op, tensor, constant }]));
   }
   result(type, graph, index) { return { side: 'result', type, graph, index }; }
   relationsOfRow(graph, row) {
@@ -53,6 +53,7 @@ export class Links {
       why: this.model.strings[graph.noRelation[row] ?? 0], invented: this.model.strings[graph.invented[row] ?? 0],
     };
   }
+  thing(item) { return item.type === 'tensor' && this.model.graphOf(item).tensorKind(item.index) === CONSTANT ? 'constant' : item.type; }
   /** What became of a source item that is gone; null: it lives. */
   fate(item) {
     if (!this.map || item.side !== 'source') return null;
@@ -63,7 +64,7 @@ export class Links {
     pairs(ledger.operators[row], 'op');
     pairs(ledger.tensors[row], 'tensor');
     return {
-      fate: strings[ledger.fate[row]], words: this.fateWords.get(strings[ledger.fate[row]])[item.type], pass: strings[ledger.pass[row]],
+      fate: strings[ledger.fate[row]], words: this.fateWords.get(strings[ledger.fate[row]])[this.thing(item)], pass: strings[ledger.pass[row]],
       run: ledger.run[row], rewrite: ledger.rewrite[row], was: strings[ledger.was[row] ?? 0], part: strings[ledger.part[row] ?? 0], into,
     };
   }
