@@ -131,7 +131,7 @@ template <class F, bool Clamps> struct Pairs {
                                                 int64_t count, std::pair<float, float> range) {
     float low = range.first, high = range.second;
     eachPair(
-        x, xMoves, y, yMoves, to, count, [ low, high ](float x, float y) __attribute__((always_inline)) {
+        x, xMoves, y, yMoves, to, count, [&](float x, float y) __attribute__((always_inline)) {
           float z = F::of(x, y);
           if constexpr (Clamps)
             clamp(z, low, high);
