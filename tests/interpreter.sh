@@ -56,6 +56,12 @@ cmp first/out_y.npy "$(ls tap/*.npy | tail -n 1)" || fail "the last tensor is no
 "$run" --seed=7 --profile net.origo >profile
 [[ $(grep -c '0:[0-4] ' profile) == 5 ]] || fail "not a line an operator: $(<profile)"
 grep -q '0:2 SUB  *c  <-  2 SUB c$' profile || fail "no origins: $(<profile)"
+grep -qE '^ +[0-9.]+ +[0-9]+% +a run: the median of [0-9]+ runs; ' profile || fail "no median: $(<profile)"
+"$run" --seed=7 --profile --runs=40 net.origo >profile
+grep -q 'the median of 40 runs' profile || fail "not 40 runs: $(<profile)"
+grep -qE '^ +[0-9.]+ +[0-9…]+%? +[0-9.]+ +1  0:2 SUB' profile || fail "not one call a run: $(<profile)"
+"$run" --seed=7 --json --profile --runs=40 net.origo >profile
+grep -q '"runs": *40' profile && grep -q '"msFrom"' profile || fail "no JSON of medians: $(<profile)"
 "$run" --seed=7 --profile=trace.json net.origo shown
 grep -qF '"args":{"subgraph":0,"operator":2,"output":"c","origins":[2],"sources":["SUB c"]}' trace.json ||
   fail "no origins in the trace: $(<trace.json)"

@@ -2,10 +2,13 @@
 
 #include "report/Columns.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <utility>
 
 namespace origo::tools {
 
@@ -26,8 +29,33 @@ eval::Timer Profile::timer() {
     while (!finished.empty() && finished.back().first >= begin)
       own -= finished.pop_back_val().second;
     finished.push_back({begin, end - begin});
-    events.push_back({&op, begin, end, own});
+    if (traces)
+      events.push_back({&op, begin, end});
+    Row &row = rows[&op];
+    row.running += own;
+    ++row.calls;
   };
+}
+
+void Profile::endRun(Clock::duration whole) {
+  for (auto &[op, row] : rows) {
+    row.times.resize(wholes.size()); // it had no turn in runs before its first
+    row.times.push_back(microseconds(std::exchange(row.running, {})) / 1e3);
+  }
+  wholes.push_back(microseconds(whole) / 1e3);
+  finished.clear();
+}
+
+Median Median::of(std::vector<double> times) {
+  if (times.empty())
+    return {};
+  llvm::sort(times);
+  size_t count = times.size();
+  double middle = (times[(count - 1) / 2] + times[count / 2]) / 2;
+  // As many of the times as this lie below the true median, but in one case of twenty.
+  double least = std::floor(count / 2. - 0.98 * std::sqrt(count));
+  size_t rank = least > 0 ? static_cast<size_t>(least) : 0;
+  return {middle, times[rank], times[count - 1 - rank]};
 }
 
 /// "CONV_2D conv1", for a source operator.
@@ -46,24 +74,19 @@ std::string Profile::sourceWords(uint32_t id) const {
   return {};
 }
 
-std::vector<std::pair<const Operator *, Profile::Row>> Profile::slowestFirst() const {
-  llvm::MapVector<const Operator *, Row> byOperator;
-  for (const Event &event : events) {
-    Row &row = byOperator[event.op];
-    row.time += event.own;
-    ++row.calls;
-  }
-  auto taken = byOperator.takeVector();
-  std::vector<std::pair<const Operator *, Row>> rows(taken.begin(), taken.end());
-  llvm::stable_sort(rows, [](const auto &a, const auto &b) { return a.second.time > b.second.time; });
-  return rows;
+std::vector<Profile::Line> Profile::slowestFirst() const {
+  std::vector<Line> lines;
+  for (const auto &[op, row] : rows)
+    lines.push_back({op, Median::of(row.times), runs() ? double(row.calls) / runs() : 0});
+  llvm::stable_sort(lines, [](const Line &a, const Line &b) { return a.time.value > b.time.value; });
+  return lines;
 }
 
 static std::string valid(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
 
 json::Array Profile::table() const {
   json::Array table;
-  for (const auto &[op, row] : slowestFirst()) {
+  for (const auto &[op, time, calls] : slowestFirst()) {
     json::Array ids, names;
     op->subgraph()->model().sets.forEach(op->origins, [&](uint32_t id) {
       ids.push_back(id);
@@ -73,24 +96,50 @@ json::Array Profile::table() const {
                                  {"operator", op->index},
                                  {"op", valid(op->opName())},
                                  {"name", valid(nameOf(*op))},
-                                 {"ms", microseconds(row.time) / 1e3},
-                                 {"calls", row.calls},
+                                 {"ms", time.value},
+                                 {"msFrom", time.low},
+                                 {"msTo", time.high},
+                                 {"calls", calls},
                                  {"origins", std::move(ids)},
                                  {"sources", std::move(names)}});
   }
   return table;
 }
 
+/// Which operator is the slowest, if noise lets that be told.
+std::string Profile::verdict(llvm::ArrayRef<Line> lines) const {
+  auto words = [](const Operator &op) {
+    std::string name = nameOf(op);
+    return op.opName() + (name.empty() ? "" : " " + report::shortName(name, 60));
+  };
+  if (lines.size() < 2 || runs() < 6)
+    return runs() < 6 ? "too few runs to tell noise from time" : "";
+  llvm::ArrayRef<Line> others = lines.drop_front();
+  size_t tied = llvm::count_if(others, [&](const Line &line) { return line.time.high >= lines.front().time.low; });
+  if (tied == 0)
+    return "the slowest is " + words(*lines.front().op);
+  return "noise does not tell which is the slowest: " + words(*lines.front().op) + ", or " +
+         (tied == 1 ? words(*others.front().op) : "one of " + std::to_string(tied) + " others");
+}
+
 void Profile::printTable(llvm::raw_ostream &os) const {
-  auto rows = slowestFirst();
-  Clock::duration all{};
-  for (const auto &[op, row] : rows)
-    all += row.time;
-  os << "      MS      %   CALLS  OPERATOR                          NAME  <-  ORIGINS\n";
-  for (const auto &[op, row] : rows) {
+  auto lines = slowestFirst();
+  double all = 0, calls = 0;
+  for (const Line &line : lines) {
+    all += line.time.value;
+    calls += line.calls;
+  }
+  auto spread = [](const Median &time) {
+    return time.spread() < 9.99 ? llvm::formatv("{0:F0}%", 100 * time.spread()).str() : std::string("…");
+  };
+  auto count = [](double calls) {
+    return calls == std::floor(calls) ? llvm::formatv("{0:F0}", calls).str() : llvm::formatv("{0:F1}", calls).str();
+  };
+  os << "      MS    ±      %   CALLS  OPERATOR                          NAME  <-  ORIGINS\n";
+  for (const auto &[op, time, calls] : lines) {
     std::string place = std::to_string(op->subgraph()->index) + ":" + std::to_string(op->index) + " " + op->opName();
-    os << llvm::format("%8.3f %6.2f %7u  ", microseconds(row.time) / 1e3,
-                       all.count() ? microseconds(row.time) / microseconds(all) * 100 : 0., row.calls)
+    os << llvm::format("%8.3f ", time.value) << llvm::right_justify(spread(time), 4)
+       << llvm::format(" %6.2f ", all > 0 ? time.value / all * 100 : 0.) << llvm::right_justify(count(calls), 7) << "  "
        << llvm::left_justify(place, 32) << "  " << report::shortName(nameOf(*op), 60);
     const char *separator = "  <-  ";
     op->subgraph()->model().sets.forEach(op->origins, [&](uint32_t id) {
@@ -99,7 +148,13 @@ void Profile::printTable(llvm::raw_ostream &os) const {
     });
     os << '\n';
   }
-  os << llvm::format("%8.3f 100.00 %7u  all\n", microseconds(all) / 1e3, static_cast<unsigned>(events.size()));
+  os << llvm::format("%8.3f      100.00 ", all) << llvm::right_justify(count(calls), 7) << "  all operators\n";
+  Median run = whole();
+  os << llvm::format("%8.3f ", run.value) << llvm::right_justify(spread(run), 4) << "                 a run: the median of "
+     << runs() << (runs() == 1 ? " run" : " runs");
+  if (std::string words = verdict(lines); !words.empty())
+    os << "; " << words;
+  os << '\n';
 }
 
 void Profile::writeTrace(llvm::raw_ostream &os) const {

@@ -3,6 +3,7 @@
 #include "eval/Session.h"
 #include "origin/OriginMap.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -10,34 +11,59 @@
 
 namespace origo::tools {
 
-/// Measures what the operators of a run take.
+/// The median of measured times, in milliseconds, and where the true one lies with 95 % certainty: between two of the
+/// sorted times (the sign test). Of fewer than six times that is between the least and the most.
+struct Median {
+  double value = 0, low = 0, high = 0;
+  static Median of(std::vector<double> times);
+  /// Half the interval, as a part of the median.
+  double spread() const { return value > 0 ? (high - low) / 2 / value : 0; }
+};
+
+/// Measures what the operators take, in one run or several.
 class Profile {
 public:
-  explicit Profile(std::shared_ptr<const origin::Listing> source) : source(std::move(source)) {}
+  /// `traces`: keeps each call of each operator, for writeTrace().
+  Profile(std::shared_ptr<const origin::Listing> source, bool traces) : source(std::move(source)), traces(traces) {}
+  using Clock = std::chrono::steady_clock;
   eval::Timer timer();
-  /// One line an operator, the slowest first. What an operator calls does not count for it.
+  /// What was timed since the last call is one run, which took `whole`.
+  void endRun(Clock::duration whole);
+  void clear() { *this = Profile(std::move(source), traces); }
+  unsigned runs() const { return static_cast<unsigned>(wholes.size()); }
+  Median whole() const { return Median::of(wholes); } ///< of runs
+  /// One line an operator, the slowest first: the median of its time in a run. What an operator calls does not count for
+  /// it. The last line says which is the slowest, or that noise does not tell.
   void printTable(llvm::raw_ostream &os) const;
   llvm::json::Array table() const; ///< the same for programs
   /// Chrome's trace format, for chrome://tracing and Perfetto.
   void writeTrace(llvm::raw_ostream &os) const;
 
 private:
-  using Clock = std::chrono::steady_clock;
   struct Event {
     const Operator *op;
     Clock::time_point begin, end;
-    Clock::duration own; ///< without what it called
+  };
+  struct Row {
+    Clock::duration running{};    ///< in the run that goes on
+    std::vector<double> times;    ///< of the runs that ended
+    unsigned calls = 0;           ///< in all runs
+  };
+  struct Line {
+    const Operator *op;
+    Median time;
+    double calls; ///< in a run
   };
   std::shared_ptr<const origin::Listing> source;
+  bool traces;
   std::vector<Event> events;
+  std::vector<double> wholes;
+  llvm::MapVector<const Operator *, Row> rows;
   llvm::SmallVector<std::pair<Clock::time_point, Clock::duration>> finished; ///< that nothing around has claimed yet
 
-  struct Row {
-    Clock::duration time{};
-    unsigned calls = 0;
-  };
-  std::vector<std::pair<const Operator *, Row>> slowestFirst() const;
+  std::vector<Line> slowestFirst() const;
   std::string sourceWords(uint32_t id) const;
+  std::string verdict(llvm::ArrayRef<Line> lines) const;
 };
 
 } // namespace origo::tools

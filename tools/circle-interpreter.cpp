@@ -62,7 +62,8 @@ static cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl
 static cl::opt<std::string> signature("signature", cl::value_desc("NAME"), cl::cat(general),
                                       cl::desc("Runs this signature of the model (default: subgraph 0)"));
 static cl::opt<unsigned> runs("runs", cl::value_desc("N"), cl::cat(general), cl::init(0),
-                              cl::desc("Runs N times more, and prints the median time and the spread"));
+                              cl::desc("Runs N times more, and prints the median time and the spread; of --profile: as many "
+                                       "as its medians need"));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
 static cl::opt<bool> json("json", cl::desc("Prints outputs, and what --runs and --profile tell, as JSON"), cl::cat(general));
@@ -206,21 +207,36 @@ void summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<NamedTensor> ou
     told["outputs"] = std::move(list);
 }
 
-/// One more run as often as wanted, after the first, which has arranged everything, into the memory of its outputs.
+/// More runs, after the first, which has arranged everything, into the memory of its outputs: as many as wanted. Without
+/// that number a trace is of one run, and a table of as many as tell the median of a run to 3 %, or take two seconds.
 llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<Port> ports,
-                    llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run) {
+                    llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run, tools::Profile *profiled) {
   using Clock = std::chrono::steady_clock;
   std::vector<llvm::MutableArrayRef<uint8_t>> memory(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) // others may have another size the next time
     if (ports[i].rankKnown && llvm::none_of(ports[i].shape, [](int32_t size) { return size < 0; }))
       memory[i] = outputs[i].tensor.bytes;
   std::vector<double> times;
-  for (unsigned i = 0; i < runs; ++i) {
+  constexpr unsigned fewest = 11, most = 1000;
+  constexpr std::chrono::seconds budget(2);
+  auto start = Clock::now();
+  auto isEnough = [&](unsigned count) {
+    if (runs.getNumOccurrences())
+      return count >= runs;
+    bool isOver = !profile.empty() || count >= most || Clock::now() - start > budget;
+    return count > 0 && (isOver || (count >= fewest && profiled->whole().spread() < 0.03));
+  };
+  for (unsigned i = 0; !isEnough(i); ++i) {
     auto begin = Clock::now();
     if (llvm::Error error = session.runInto(inputs, memory, run))
       return error;
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    auto took = Clock::now() - begin;
+    if (profiled)
+      profiled->endRun(took);
+    times.push_back(std::chrono::duration<double, std::milli>(took).count());
   }
+  if (!runs.getNumOccurrences())
+    return llvm::Error::success();
   llvm::sort(times);
   auto at = [&](double part) { return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)]; };
   if (json) {
@@ -236,6 +252,8 @@ llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, ll
 llvm::Error writeProfile(const tools::Profile &times) {
   if (profile.empty() && json) {
     told["operators"] = times.table();
+    tools::Median run = times.whole();
+    told["profiled"] = llvm::json::Object{{"runs", times.runs()}, {"ms", run.value}, {"msFrom", run.low}, {"msTo", run.high}};
     return llvm::Error::success();
   }
   if (profile.empty()) {
@@ -351,7 +369,8 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
       return error;
   RunOptions run;
   State state;
-  if (runs)
+  bool profiles = profile.getNumOccurrences() > 0;
+  if (runs || profiles)
     run.state = &state;
   llvm::Error tapError = llvm::Error::success();
   if (!tap.empty()) {
@@ -369,20 +388,28 @@ llvm::Error interpret(const std::string &model, const std::string &inPrefix, con
       return outputs.takeError();
     return writeOutputs(*results, *outputs, outPrefix);
   }
-  tools::Profile times(imported->lineage.source);
-  if (profile.getNumOccurrences())
+  tools::Profile times(imported->lineage.source, !profile.empty());
+  if (profiles)
     run.timer = times.timer();
   std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   tools::phase("executing");
+  auto begin = tools::Profile::Clock::now();
   auto outputs = session->run(refs, run);
+  auto first = tools::Profile::Clock::now() - begin;
   if (!outputs || tapError)
     return llvm::joinErrors(inFile(model, outputs.takeError()), std::move(tapError));
   if (llvm::Error error = writeOutputs(*results, *outputs, outPrefix))
     return error;
-  if (runs)
-    if (llvm::Error error = measure(*session, refs, *results, *outputs, run))
+  // The first run warms up; one that takes long is all that there is.
+  bool isAlone = profiles && !runs && (runs.getNumOccurrences() || first > std::chrono::seconds(2));
+  if (isAlone)
+    times.endRun(first);
+  else if (profiles)
+    times.clear();
+  if ((runs || profiles) && !isAlone)
+    if (llvm::Error error = measure(*session, refs, *results, *outputs, run, profiles ? &times : nullptr))
       return inFile(model, std::move(error));
-  return profile.getNumOccurrences() ? writeProfile(times) : llvm::Error::success();
+  return profiles ? writeProfile(times) : llvm::Error::success();
 }
 
 int run() {

@@ -15,7 +15,7 @@ trap 'rm -f "$table"' EXIT
     sort -n | head -n 10 | while read -r ratio name; do
     "$bin/circle-interpreter" --engine=fast --runs="${RUNS:-200}" --seed=1 --profile "$models/$name.tflite" |
       awk -v name="$name" -v ratio="$ratio" '
-        $4 ~ /^[0-9]+:[0-9]+$/ { time[$5] += $1; all += $1 }
+        $5 ~ /^[0-9]+:[0-9]+$/ { time[$6] += $1; all += $1 }
         END { for (kind in time) if (time[kind] >= 0.02 * all) printf "%.0f %s\n", 100 * time[kind] / all, kind }' |
       sort -k1,1nr -k2 | awk -v name="$name" -v ratio="$ratio" '
         { list = list (NR > 1 ? ", " : "") $2 " " $1 " %" }
