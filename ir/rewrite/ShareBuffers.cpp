@@ -17,6 +17,9 @@ static llvm::Expected<Key> contentKey(const Payload &payload) {
   return Key(hash.low64, hash.high64);
 }
 
+/// Below it a buffer of its own costs next to nothing, and numbers that stand where they are used are easier to read.
+static constexpr uint64_t smallest = 256;
+
 llvm::Error shareEqualBuffers(Model &model) {
   struct Alike {
     Buffer *first = nullptr;
@@ -27,7 +30,8 @@ llvm::Error shareEqualBuffers(Model &model) {
   for (auto &graph : model.subgraphs)
     for (Value *value : graph->values) {
       Buffer *own = value->buffer;
-      if (value->erased() || !value->isConstant() || !own || own->payload.empty() || !own->payload.hasBytes())
+      if (value->erased() || !value->isConstant() || !own || own->payload.size() < smallest ||
+          !own->payload.hasBytes())
         continue;
       auto [known, isNew] = shared.try_emplace(own, own);
       if (isNew) {
