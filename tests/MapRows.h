@@ -31,6 +31,7 @@ struct Reading {
   std::function<uint32_t(uint32_t)> tensor = op;
   std::function<std::string(llvm::StringRef)> name = [](llvm::StringRef name) { return name.str(); };
   std::set<uint32_t> anyFate = {}; ///< source tensors that may go in any way
+  bool anyPlace = false;           ///< what is gone may have gone into anything
 };
 
 /// The core without digests, a line a row. What is in the written file is told by its name, not by its position.
@@ -128,6 +129,8 @@ private:
                        std::to_string(row.isTensor ? as.tensor(row.id) : as.op(row.id)) + ": ";
     if (row.isTensor && as.anyFate.contains(as.tensor(row.id)))
       return gone + "any fate";
+    if (as.anyPlace)
+      return gone + row.fate + " was " + row.was + " by " + row.pass;
     std::vector<std::string> into;
     for (auto [g, index] : row.operators)
       into.push_back("operator -> " + names(map.target.subgraphs[g].operators[index].outputs) + " of " +

@@ -79,10 +79,11 @@ TEST(Pattern, NearIsOneRoundingToFloat16AndANumberAloneIsExact) {
   EXPECT_TRUE(matches(x * Expr(0.1), with("0.1"))) << "the float of the number";
 }
 
-TEST(Pattern, ANumberIsAConstantOfOneFloat) {
+TEST(Pattern, ANumberIsAConstantOfThatNumberAlone) {
   auto pattern = any() * Expr(2);
   EXPECT_TRUE(matches(pattern, "%c: f32[1] = const [2]\n%y: f32[4] = MUL(%c, %x)\n"));
-  EXPECT_FALSE(matches(pattern, "%c: f32[4] = const [2, 2, 2, 2]\n%y: f32[4] = MUL(%x, %c)\n"));
+  EXPECT_TRUE(matches(pattern, "%c: f32[4] = const [2, 2, 2, 2]\n%y: f32[4] = MUL(%x, %c)\n"));
+  EXPECT_FALSE(matches(pattern, "%c: f32[4] = const [2, 2, 2, 3]\n%y: f32[4] = MUL(%x, %c)\n"));
   EXPECT_FALSE(matches(pattern, "%y: f32[4] = MUL(%x, %z)\n"));
   EXPECT_FALSE(matches(any() * Expr(2), "%c: i32[] = const [2]\n%y: i32[] = MUL(%c, %c)\n"));
 }

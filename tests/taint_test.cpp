@@ -119,6 +119,7 @@ private:
   };
   std::vector<SourceOperator> candidates;
   std::map<uint32_t, Ids> users; ///< source operators by source tensor
+  Ids zeros;                     ///< tensors that hold nothing that can be perturbed: a factor of them is of no account
   std::map<uint32_t, Ids> twins; ///< tensors that hold the same as this one, itself among them
   Imported base;
   origin::OriginMap map;
@@ -173,6 +174,8 @@ void Study::look(const Model &model) {
         uint32_t id = ids.at(value);
         bool known = users.contains(id);
         users[id].insert(source.id);
+        if (onlyFixedNumbers(*value))
+          zeros.insert(id);
         if (!known && !onlyFixedNumbers(*value) && perturbed(*value))
           usable.push_back({value, id});
         if (llvm::any_of(usable, [&](auto &item) { return item.second == id; }))
@@ -338,7 +341,7 @@ std::string Study::whyUnchanged(const Value &constant, const Ids &tensors) const
     return "only-the-operator-is-named";
   if (!floatBits(constant.type))
     return "integer-constant";
-  return onlyFixedNumbers(constant) ? "value-cancelled" : "";
+  return onlyFixedNumbers(constant) || meets(row(constant).tensors, zeros) ? "value-cancelled" : "";
 }
 
 /// An operator that has the origin but none of its constants has no excuse, unless the map says that these were not needed.

@@ -1,6 +1,8 @@
 #include "passes/Linear.h"
 #include "passes/Spelling.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// conv(pad(dilate(x, s)), W) → transpose_conv(x, W turned by half a turn), of stride s
@@ -30,6 +32,8 @@ static Rule ofDilated() {
                 return decline("not padded by all of the filter but one");
             if (parts.bias && !m.every(parts.bias, [](double n) { return n == 0; }))
               return decline("the bias is not zero");
+            if (!m.every(parts.filter, [](double n) { return std::isfinite(n); }))
+              return decline("the filter has numbers that are not finite, which zeros between pixels turn into NaN");
             auto reversed = [](Expr w, int32_t axis) { return op(Op::REVERSE_V2, {w, list({axis})}); };
             return m.replace(
                 op(Op::TRANSPOSE_CONV, {shapeOf(m[linear]), fold(reversed(reversed(parts.filter, 1), 2)), x})

@@ -483,7 +483,7 @@ void fewRows(Net &n) {
   T most =
       n.op("MAX_POOL_2D", bytes, "stride_w=2, stride_h=2, filter_width=2, filter_height=2", scaled(0.0078125, 128));
   T sure = n.op("SOFTMAX", n.op("L2_NORMALIZATION", most, "", scaled(0.0078125, 128)), "beta=1", scaled(0.00390625, 0));
-  T image = n.op("RESIZE_NEAREST_NEIGHBOR", {n.input({1, 3, 3, 2}), n.ints({4, 4})});
+  T image = n.op("RESIZE_NEAREST_NEIGHBOR", {n.input({1, 3, 3, 2}), n.ints({4, 4})}, "align_corners=true");
   T none = n.constant("i32", {2, 2}, "[0, 0, 0, 0]");
   n.end({average, sure, n.op("SPACE_TO_BATCH_ND", {image, n.ints({2, 2}), none})});
 }
