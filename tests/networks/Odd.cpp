@@ -485,7 +485,8 @@ void fewRows(Net &n) {
   T sure = n.op("SOFTMAX", n.op("L2_NORMALIZATION", most, "", scaled(0.0078125, 128)), "beta=1", scaled(0.00390625, 0));
   T image = n.op("RESIZE_NEAREST_NEIGHBOR", {n.input({1, 3, 3, 2}), n.ints({4, 4})}, "align_corners=true");
   T none = n.constant("i32", {2, 2}, "[0, 0, 0, 0]");
-  n.end({average, sure, n.op("SPACE_TO_BATCH_ND", {image, n.ints({2, 2}), none})});
+  T scattered = n.op("SCATTER_ND", {n.constant("i32", {2, 1}, "[4, 1]"), n.input({2, 4}), n.ints({5, 4})});
+  n.end({average, sure, scattered, n.op("SPACE_TO_BATCH_ND", {image, n.ints({2, 2}), none})});
 }
 
 } // namespace origo::test
