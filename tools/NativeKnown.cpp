@@ -49,6 +49,8 @@ const Known numbers[] = {
      "its specification wants one quantisation around what pools; the kernels trust that it is so"},
     {[](const Operator &op) { return hasChannels(op.operand(0)) && isOneOf(op, {Op::QUANTIZE}); },
      "what is quantised by channel is quantised anew as if its scale were 0"},
+    {[](const Operator &op) { return op.code == Op::PRELU && hasChannels(operand(op, 1)); },
+     "slopes that are quantised by channel are read as if their scale were 0"},
     {[](const Operator &op) {
        return isOneOf(op, {Op::FULLY_CONNECTED, Op::BATCH_MATMUL, Op::EMBEDDING_LOOKUP}) && hasChannels(operand(op, 1));
      },

@@ -1,5 +1,7 @@
 #include "passes/Spelling.h"
 
+#include <algorithm>
+
 namespace origo {
 
 /// (x − y)² → squared_difference(x, y)
@@ -7,7 +9,14 @@ static Rule difference() {
   auto x = any(), y = any();
   auto away = (x - y).inside();
   return {"difference", "not the square of a difference that nobody else uses", square(away) | away * away,
-          [=](Match &m) { return m[x].isFloat() ? m.replace(squaredDifference(x, y)) : decline("not float"); }};
+          [=](Match &m) {
+            if (!m[x].isFloat())
+              return decline("not float");
+            // A difference broadcasts over more dimensions than its square in one operator does in TensorFlow Lite.
+            if (!m[x].hasShapeOf(m[y]) && std::max(m[x].rank(), m[y].rank()) > 4)
+              return decline("more than four dimensions are broadcast");
+            return m.replace(squaredDifference(x, y));
+          }};
 }
 
 /// √s² → s, where s is a sum or a mean of squares, or a square, which is not negative.
