@@ -81,8 +81,8 @@ public:
         return (op.info()->name + " does not exist in .tflite").str();
       const auto *linear =
           op.code == BuiltinOperator::FULLY_CONNECTED ? op.options.as<circle::FullyConnectedOptions>() : nullptr;
-      if (format == Format::Tflite && op.code == BuiltinOperator::QUANTIZE && op.operand(0)->type == TensorType::INT16 &&
-          op.result()->type == TensorType::UINT8)
+      if (format == Format::Tflite && op.code == BuiltinOperator::QUANTIZE &&
+          op.operand(0)->type == TensorType::INT16 && op.result()->type == TensorType::UINT8)
         return "TensorFlow Lite has no QUANTIZE from int16 to uint8";
       if (format == Format::Tflite && linear &&
           linear->weights_format() == circle::FullyConnectedOptionsWeightsFormat::SHUFFLED16x1FLOAT32)

@@ -65,7 +65,9 @@ private:
   std::string decideHalves(Operator &op, Decision &decision);
   std::string decideOtherwise(Operator &op, Decision &decision);
   const Storage *otherwise(const Value *value);
-  bool storesAnew() const { return scheme.common.mode == Scheme::Mode::Unsigned || scheme.common.mode == Scheme::Mode::Fake; }
+  bool storesAnew() const {
+    return scheme.common.mode == Scheme::Mode::Unsigned || scheme.common.mode == Scheme::Mode::Fake;
+  }
   std::string unsupported(const Operator &op, const Decision &decision) const;
   void shareScales();
   void pushScale(Value &value, const Storage *scale);
@@ -139,7 +141,8 @@ const Planner::Choice &Planner::carriedChoice(const Operator &op, const Choice &
   return own;
 }
 
-/// Why what the model says is not enough, where nobody else says anything, or is nothing that kernels have; empty: neither.
+/// Why what the model says is not enough, where nobody else says anything, or is nothing that kernels have; empty:
+/// neither.
 std::string Planner::withoutCarried(const Operator &op, const std::optional<Weights> &weights, Scaling scaling) const {
   const CarriedScales &carried = *scheme.carried;
   for (unsigned i = 0; i < op.numOperands(); ++i) {
@@ -164,8 +167,8 @@ std::string Planner::withoutCarried(const Operator &op, const std::optional<Weig
       continue;
     const Quantization &q = *own->quantization;
     if (q.scale.size() > 1 && q.dimension != weights->axis)
-      return "its weights have scales along axis " + std::to_string(q.dimension) + ", and kernels take them along axis " +
-             std::to_string(weights->axis);
+      return "its weights have scales along axis " + std::to_string(q.dimension) +
+             ", and kernels take them along axis " + std::to_string(weights->axis);
     if (llvm::any_of(q.zeroPoint, [](int64_t zero) { return zero != 0; }))
       return "its weights have a zero point, which kernels of TensorFlow Lite do not take";
   }
@@ -336,8 +339,8 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
   for (const Value *value : {in ? nullptr : op.operand(0), out ? nullptr : op.result()})
     if (value)
       return withoutRange(*value);
-  // What the kernel makes within has tensors that only carry scales. Sums are in 16 bits of a scale that it knows, unless
-  // they are normalised; and without a projection, what that would read is the result.
+  // What the kernel makes within has tensors that only carry scales. Sums are in 16 bits of a scale that it knows,
+  // unless they are normalised; and without a projection, what that would read is the result.
   const Storage *beforeProjection = out;
   if (op.code != Op::SVDF) {
     decision.intermediates.assign(lstmIntermediates, nullptr);
@@ -374,7 +377,8 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
       auto scale = one.as == As::Cell16 ? cellScale(*range) : std::nullopt;
       if (one.as == As::Cell16 && !scale)
         return "its cells " + nameOf(value) + " go beyond 64";
-      stored = scale ? storages.make(TensorType::INT16, Parameters{*scale, 0}, 0) : storages.ofRange(TensorType::INT16, *range);
+      stored = scale ? storages.make(TensorType::INT16, Parameters{*scale, 0}, 0)
+                     : storages.ofRange(TensorType::INT16, *range);
     } else if (one.as == As::Bias) {
       const Storage *a = one.factors[0] == hidden ? beforeProjection : decision.operands[one.factors[0]];
       unsigned weights = one.factors[1];
@@ -407,7 +411,8 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
     return;
   auto inputs = scheme.moments->find(&op);
   const Storage *stored = decision.operands[weights.operand];
-  if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8)
+  if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) ||
+      stored->type == TensorType::UINT8)
     return;
   auto bias = static_cast<unsigned>(constraintOf(op.code)->bias);
   std::optional<Summand> rounding;
@@ -475,8 +480,7 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
     return nameOf(&w) + " has rows that blocks of " + std::to_string(choice.blockSize) + " do not divide";
   decision.operands.resize(op.numOperands());
   decision.operands[weights->operand] = storages.ofWeights(op, *weights, choice, decision);
-  if (llvm::any_of(decision.operands[weights->operand]->quantization->scale,
-                   [](float s) { return !std::isfinite(s); }))
+  if (llvm::any_of(decision.operands[weights->operand]->quantization->scale, [](float s) { return !std::isfinite(s); }))
     return nameOf(&w) + " holds an infinity";
   correct(op, *weights, choice, decision);
   if (isByBlock(op, choice) && activationOf(op) != circle::ActivationFunctionType::NONE)
@@ -494,8 +498,8 @@ std::string Planner::decideHalves(Operator &op, Decision &decision) {
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
     bool big = isReal(value) && isDense(value) && value->elementCount().value_or(0) >= 1024;
-    bool own = weights && isReal(value) && isDense(value) &&
-               (i == weights->operand || static_cast<int>(i) == row->bias);
+    bool own =
+        weights && isReal(value) && isDense(value) && (i == weights->operand || static_cast<int>(i) == row->bias);
     if (!big && !own)
       continue;
     Extremes range = storages.extremesOf(*value, -1).front();
@@ -683,7 +687,8 @@ llvm::Expected<Plan> Planner::plan() {
 
 static bool anyChoice(const Scheme &scheme, llvm::function_ref<bool(const Scheme::Choice &)> holds) {
   auto quantizes = [&](const Scheme::Choice &choice) { return choice.quantize && holds(choice); };
-  return quantizes(scheme.common) || llvm::any_of(scheme.layers, [&](const auto &layer) { return quantizes(layer.second); });
+  return quantizes(scheme.common) ||
+         llvm::any_of(scheme.layers, [&](const auto &layer) { return quantizes(layer.second); });
 }
 
 bool Scheme::needsRanges() const {

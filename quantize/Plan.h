@@ -33,14 +33,14 @@ struct Scheme {
     int32_t blockSize = 0;       ///< of FULLY_CONNECTED's weights: so many in a row have a scale; 0: none
     bool clipsWeights = false;   ///< greatest magnitudes are cut where that loses less than it gains
     bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
-    uint64_t leastElements = 0;  ///< of weights alone: smaller ones stay
+    uint64_t leastElements = 0;                         ///< of weights alone: smaller ones stay
   };
   Dialect dialect = Dialect::Tflite;
   Choice common;
   llvm::StringMap<Choice> layers; ///< by the name of an operator's first result
   /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
   llvm::SmallVector<TensorType, 2> inputs, outputs;
-  bool poolKeepsScale = false;     ///< ONE: MAX_POOL_2D has the scale of its input
+  bool poolKeepsScale = false; ///< ONE: MAX_POOL_2D has the scale of its input
   /// Scales that the model has itself, of the model that is planned; null: they are not asked for.
   std::shared_ptr<const CarriedScales> carried;
   /// What the inputs of weights are, for choices that look at it. Of the operators of the model that is planned.
@@ -55,15 +55,16 @@ struct Scheme {
 
 /// An operator that stays as it is although the scheme asks for integers.
 struct Unquantized {
-  const Operator *op; ///< may be erased when the run is over
+  const Operator *op;     ///< may be erased when the run is over
   std::string kind, name; ///< of its first result
   std::string why;
 };
 
 /// What Pipeline::quantization asks: decides for each operator how its operands and results are stored, from the ranges
-/// that the tensors have (as record-minmax writes them), from the constants, and from the rows of the operators. Changes
-/// nothing; scales live as long as the model. Linear in the operators and the constants. `unquantized`, where it is given,
-/// gets what stays as it is. An error: a layer of the scheme that does not exist.
-std::function<llvm::Expected<StoragePlan>(Model &)> planBy(Scheme scheme, std::vector<Unquantized> *unquantized = nullptr);
+/// that the tensors have (as record-minmax writes them), from the constants, and from the rows of the operators.
+/// Changes nothing; scales live as long as the model. Linear in the operators and the constants. `unquantized`, where
+/// it is given, gets what stays as it is. An error: a layer of the scheme that does not exist.
+std::function<llvm::Expected<StoragePlan>(Model &)> planBy(Scheme scheme,
+                                                           std::vector<Unquantized> *unquantized = nullptr);
 
 } // namespace origo::quantize

@@ -128,8 +128,8 @@ const Storage *Storages::withReach(const Storage &plain) {
 
 const Storage *Storages::ofBlocks(const Value &weights, const Scheme::Choice &choice) {
   int32_t axis = weights.rank() - 1, size = choice.blockSize;
-  const std::vector<Extremes> ranges =
-      choice.clipsWeights ? clippedExtremesOf(weights, axis, choice.weights, size) : quantize::extremesOf(weights, axis, size);
+  const std::vector<Extremes> ranges = choice.clipsWeights ? clippedExtremesOf(weights, axis, choice.weights, size)
+                                                           : quantize::extremesOf(weights, axis, size);
   std::vector<float> scales;
   for (const Extremes &range : ranges)
     scales.push_back(blockScale(weightParameters(range, choice.weights, scheme.dialect).scale));

@@ -18,8 +18,8 @@ bool hasOwnScales(const Value &constant);
 
 Scaling scalingOf(const Operator &op, const Scheme &scheme);
 
-/// How each tensor of an operator is to be stored: type, scales and zero points. Null: there is no range, or one that no
-/// scale can hold.
+/// How each tensor of an operator is to be stored: type, scales and zero points. Null: there is no range, or one that
+/// no scale can hold.
 class Storages {
 public:
   Storages(Model &model, const Scheme &scheme, std::deque<Storage> &kept) : model(model), scheme(scheme), kept(kept) {}

@@ -11,7 +11,7 @@ namespace origo::steps {
 struct TfliteScheme {
   enum class Name { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
   bool fourBits = false, clipsWeights = false, perChannel = true, perChannelDense = false;
-  int32_t blockSize = 0; ///< of weights; 0: their scales are of channels
+  int32_t blockSize = 0;         ///< of weights; 0: their scales are of channels
   uint64_t leastElements = 1024; ///< of weights that are stored alone, beside floats
 };
 quantize::Scheme schemeOf(const TfliteScheme &scheme);
@@ -27,13 +27,15 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
 
 /// Lets filters take over how far the channels that they read go in records: with 1 all of it, with 0 they become even
 /// themselves. Ranges have to be taken afterwards.
-llvm::Error smoothChannels(Model &model, quantize::OpenRecords open, double migration, PayloadStore &store, bool verifyEach);
+llvm::Error smoothChannels(Model &model, quantize::OpenRecords open, double migration, PayloadStore &store,
+                           bool verifyEach);
 
-/// Shifts channels that stay far from zero in records, for which the bias of what reads them makes up. Ranges have to be
-/// taken afterwards.
+/// Shifts channels that stay far from zero in records, for which the bias of what reads them makes up. Ranges have to
+/// be taken afterwards.
 llvm::Error absorbBiases(Model &model, quantize::OpenRecords open, PayloadStore &store, bool verifyEach);
 
-/// Takes what ONNX's pairs of custom operators say for ranges, types and scales (quantize/OnnxFake.h), and removes them.
+/// Takes what ONNX's pairs of custom operators say for ranges, types and scales (quantize/OnnxFake.h), and removes
+/// them.
 llvm::Error readOnnxFakes(Model &model, quantize::Scheme &scheme, PayloadStore &store, bool verifyEach);
 
 /// Takes what the model says itself, by QUANTIZE and DEQUANTIZE behind each other and by FAKE_QUANT, for scales of the
@@ -41,7 +43,8 @@ llvm::Error readOnnxFakes(Model &model, quantize::Scheme &scheme, PayloadStore &
 llvm::Expected<size_t> readCarried(Model &model, quantize::Scheme &scheme, bool alone, PayloadStore &store,
                                    bool verifyEach);
 
-/// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as it is.
+/// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as
+/// it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
 
 /// Takes ranges as record-minmax does with min and max.
@@ -51,8 +54,8 @@ llvm::Error setRanges(Model &model, const quantize::Statistics &statistics, std:
 bool carriesRanges(const Model &model);
 /// Leaves those tensors out that have one.
 void leaveCarried(const Model &model, quantize::Statistics &statistics);
-/// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory, numpy or
-/// images; empty: as the path tells.
+/// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory,
+/// numpy or images; empty: as the path tells.
 llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
                                                              llvm::StringRef format = {});
 

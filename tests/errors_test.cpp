@@ -253,8 +253,9 @@ std::unique_ptr<Optimised> optimised(const std::string &path, Engine engine) {
   Pairs pairs = Pairs::of(*before, *after);
   std::string signature = result->signatures().empty() ? "" : result->signatures().front();
   auto inputs = inputsFor(*result, signature, 1);
-  return std::make_unique<Optimised>(Optimised{std::move(store), std::move(*before), std::move(*after), std::move(*source),
-                                               std::move(*result), std::move(pairs), std::move(signature), std::move(inputs)});
+  return std::make_unique<Optimised>(Optimised{std::move(store), std::move(*before), std::move(*after),
+                                               std::move(*source), std::move(*result), std::move(pairs),
+                                               std::move(signature), std::move(inputs)});
 }
 
 /// A fault in the first numbers of what an operator computes, everywhere.
@@ -298,7 +299,8 @@ bool same(const Numbers &a, const Numbers &b) {
 
 /// Recovery starts from the nearest tensors that live: a fault in any operator of the result is seen in each recovered
 /// tensor that depends on what it changes, and nowhere else.
-void aFaultChangesEveryRecoveredTensorBehindIt(const ModelFolder &folder, std::initializer_list<llvm::StringRef> names) {
+void aFaultChangesEveryRecoveredTensorBehindIt(const ModelFolder &folder,
+                                               std::initializer_list<llvm::StringRef> names) {
   unsigned models = 0, faults = 0, changed = 0, masked = 0, tensors = 0;
   for (llvm::StringRef name : names) {
     std::string path = folder.at(name);
@@ -341,11 +343,12 @@ void aFaultChangesEveryRecoveredTensorBehindIt(const ModelFolder &folder, std::i
 }
 
 TEST(LayerErrors, AFaultChangesEveryRecoveredTensorBehindIt) {
-  aFaultChangesEveryRecoveredTensorBehindIt(ownNetworks(), {"mobilenet_v3_f32.tflite", "unrolled_lstm_f32.tflite", "bert_f32.tflite", "pitch_f32.tflite"});
+  aFaultChangesEveryRecoveredTensorBehindIt(
+      ownNetworks(), {"mobilenet_v3_f32.tflite", "unrolled_lstm_f32.tflite", "bert_f32.tflite", "pitch_f32.tflite"});
 }
 TEST(LayerErrorsPublicModels, AFaultChangesEveryRecoveredTensorBehindIt) {
   aFaultChangesEveryRecoveredTensorBehindIt(publicModels(), {"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite",
-                                                            "dtln_1_f32.tflite", "basic_pitch_nmp_f32.tflite"});
+                                                             "dtln_1_f32.tflite", "basic_pitch_nmp_f32.tflite"});
 }
 
 /// Operators between a tensor and the nearest tensors before it that have a counterpart.
@@ -402,11 +405,12 @@ void onlyTheSliceOfARecoveredTensorRuns(const ModelFolder &folder, std::initiali
 }
 
 TEST(LayerErrors, OnlyTheSliceOfARecoveredTensorRuns) {
-  onlyTheSliceOfARecoveredTensorRuns(ownNetworks(), {"mobilenet_v3_f32.tflite", "unrolled_lstm_f32.tflite", "bert_f32.tflite", "language_model_2sg_f32.tflite"});
+  onlyTheSliceOfARecoveredTensorRuns(ownNetworks(), {"mobilenet_v3_f32.tflite", "unrolled_lstm_f32.tflite",
+                                                     "bert_f32.tflite", "language_model_2sg_f32.tflite"});
 }
 TEST(LayerErrorsPublicModels, OnlyTheSliceOfARecoveredTensorRuns) {
   onlyTheSliceOfARecoveredTensorRuns(publicModels(), {"blazeface_front_f32.tflite", "ddsp_pitch_f32.tflite",
-                                                     "dtln_1_f32.tflite", "toy_llm_kv_2sig_f32.tflite"});
+                                                      "dtln_1_f32.tflite", "toy_llm_kv_2sig_f32.tflite"});
 }
 
 /// Swapping all layers is running the source; swapping none is running the result.
@@ -422,7 +426,8 @@ void swappingEverythingIsTheSource(const ModelFolder &folder, std::initializer_l
     run.signature = both->signature;
     std::vector<TensorRef> refs(both->inputs.begin(), both->inputs.end());
     for (bool everything : {false, true}) {
-      auto have = runSwapped(both->source, both->result, both->pairs, both->signature, both->inputs, everything ? all : Layers());
+      auto have = runSwapped(both->source, both->result, both->pairs, both->signature, both->inputs,
+                             everything ? all : Layers());
       auto want = (everything ? both->source : both->result).run(refs, run);
       ASSERT_TRUE(have && want);
       for (auto [x, y] : llvm::zip_equal(*have, *want))

@@ -215,7 +215,8 @@ TEST(Fold, HalvesAreRoundedAwayFromZero) {
     float scales[] = {0.5f};
     Quantization q = quantization(scales, zero, 0);
     DetachedTensor result{TensorType::INT8, {}, {}, &q};
-    EXPECT_TRUE(compare(Op::QUANTIZE, {constant<float>(TensorType::FLOAT32, {100003}, numbers)}, {result}, random).lazy);
+    EXPECT_TRUE(
+        compare(Op::QUANTIZE, {constant<float>(TensorType::FLOAT32, {100003}, numbers)}, {result}, random).lazy);
   }
 }
 

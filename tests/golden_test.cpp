@@ -134,8 +134,8 @@ unsigned operatorsOf(const Model &model) {
   return count;
 }
 
-/// What a pass of -O1 shows alone, no other one of them takes away: the case comes out of all of -O1 at least as small. One
-/// that is no model which others could be tried on has a line `// ALONE: ` with the reason.
+/// What a pass of -O1 shows alone, no other one of them takes away: the case comes out of all of -O1 at least as small.
+/// One that is no model which others could be tried on has a line `// ALONE: ` with the reason.
 TEST_P(Golden, CasesAreAsSmallWithAllOfO1) {
   auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + GetParam() + ".txt");
   ASSERT_TRUE(bool(buffer));
@@ -143,14 +143,15 @@ TEST_P(Golden, CasesAreAsSmallWithAllOfO1) {
     SCOPED_TRACE("case " + std::to_string(i + 1) + " of " + GetParam() + "\n" + item.run + "\n" + item.input);
     llvm::Expected<Pipeline> alone = pipelineOf(item);
     if (!alone || StringRef(item.input).contains("// ALONE: ") ||
-        StringRef(notExecuted(item)).contains("states another shape") || alone->plan || alone->turnsInputs || alone->turnsOutputs ||
+        StringRef(notExecuted(item)).contains("states another shape") || alone->plan || alone->turnsInputs ||
+        alone->turnsOutputs ||
         llvm::any_of(alone->entries, [](const Pipeline::Entry &entry) { return !entry.pass->inO1; })) {
       llvm::consumeError(alone.takeError());
       continue;
     }
     PayloadStore store;
-    // As it is, with the passes of the case, with -O1, and with that where equal operators stay apart: what a case has twice
-    // for brevity has several users when it is one.
+    // As it is, with the passes of the case, with -O1, and with that where equal operators stay apart: what a case has
+    // twice for brevity has several users when it is one.
     std::unique_ptr<Model> models[4];
     Pipeline apart = Pipeline::o1();
     apart.remove("common-subexpressions");

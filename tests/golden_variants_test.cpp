@@ -425,7 +425,8 @@ void tryVariant(const std::string &text, const Pipeline &pipeline, Counts &count
       (recodes && llvm::any_of(pipeline.entries, [](const auto &entry) { return entry.pass->usesCodes; })))
     return;
   dropCodeOutputs(*source, pipeline);
-  bool hasRoots = llvm::any_of(pipeline.entries, [](const auto &entry) { return entry.pass->name == "recognise-powers"; });
+  bool hasRoots =
+      llvm::any_of(pipeline.entries, [](const auto &entry) { return entry.pass->name == "recognise-powers"; });
   bool either = change.contains("nan") || (hasRoots && change.contains("-inf"));
   if (either || change.contains("3e38"))
     expectSameFiniteNumbers(*source, *result, either);
@@ -440,17 +441,18 @@ std::vector<std::pair<std::string, Pipeline>> schemes() {
   auto add = [&](const char *name, auto change) {
     Scheme scheme;
     change(scheme);
-    all.emplace_back(name, Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {
-                       if (scheme.needsRanges()) {
-                         auto statistics = calibrate(model, threeRecords, {});
-                         if (!statistics)
-                           return statistics.takeError();
-                         std::vector<std::string> silent;
-                         if (llvm::Error error = setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent))
-                           return error;
-                       }
-                       return planBy(scheme)(model);
-                     }));
+    all.emplace_back(
+        name, Pipeline::quantization([scheme](Model &model) -> llvm::Expected<StoragePlan> {
+          if (scheme.needsRanges()) {
+            auto statistics = calibrate(model, threeRecords, {});
+            if (!statistics)
+              return statistics.takeError();
+            std::vector<std::string> silent;
+            if (llvm::Error error = setRanges(model, *statistics, {{Summary::Mode::Percentile, 0, 100}}, silent))
+              return error;
+          }
+          return planBy(scheme)(model);
+        }));
   };
   auto full = [](TensorType type, TensorType bias, bool perChannel, bool ends) {
     return [=](Scheme &scheme) {

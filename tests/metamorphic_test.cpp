@@ -13,7 +13,8 @@ using namespace origo::test;
 
 namespace {
 
-/// Runs over texts of this project, over the networks that it makes and over public ones, as far as a rewrite fires in them.
+/// Runs over texts of this project, over the networks that it makes and over public ones, as far as a rewrite fires in
+/// them.
 class Metamorphic : public testing::TestWithParam<const char *> {
 protected:
   Scratch scratch;
@@ -29,7 +30,10 @@ protected:
       if (std::optional<Imported> imported = load(sample.path); imported && run(*imported, Pipeline::o1()))
         if (imported->model->rewrites > 0)
           samples.push_back(sample);
-    ASSERT_GE(samples.size(), over == "samples" ? 60u : over == "networks" ? 40u : 50u) << "too few models in which a rewrite fires";
+    ASSERT_GE(samples.size(), over == "samples"    ? 60u
+                              : over == "networks" ? 40u
+                                                   : 50u)
+        << "too few models in which a rewrite fires";
   }
 
   /// A model that is its own source; nothing if it is refused, which tests/every_model.sh judges.

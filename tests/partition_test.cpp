@@ -103,7 +103,8 @@ subgraph @main(%x: f32[4]) -> (%d, %e) {
   EXPECT_EQ(divided(head + "comply=opcode\n[OPCODE]\nEXP=npu\nRELU = dsp\nADD=npu\n[OPNAME]\nd=npu\n"),
             "npu: e; dsp: a; npu: b; cpu: c; dsp: d; unused ADD");
   EXPECT_EQ(divided(head + "comply=opname\n[OPCODE]\nEXP=npu\n[OPNAME]\nd=npu\n"), "cpu: a b c e; npu: d; ");
-  EXPECT_EQ(divided("[partition]\nbackends=cpu,npu\n[OPCODE]\nEXP=gpu\n"), "\"gpu\" is not among the back ends cpu,npu");
+  EXPECT_EQ(divided("[partition]\nbackends=cpu,npu\n[OPCODE]\nEXP=gpu\n"),
+            "\"gpu\" is not among the back ends cpu,npu");
   EXPECT_EQ(divided("[partition]\nbackends=cpu\ndefault=gpu\n"), "\"gpu\" is not among the back ends cpu");
   EXPECT_EQ(divided("[partition]\n"), "no back ends are named: backends=cpu,npu");
   EXPECT_EQ(divided("[OPCODE]\nEXP=npu\n"), "line 1: [partition] is expected, and behind it [OPCODE] and [OPNAME]");

@@ -121,13 +121,14 @@ TEST(Pipeline, EqualBytesAreOneBuffer) {
   std::string other = "%other: f32[5,1000] = const [7";
   for (unsigned i = 1; i < 5000; ++i)
     other += i == 2500 ? ", 8" : ", 7";
-  std::unique_ptr<Model> model = parse("origo 1\nmodel circle version 0\n"
-                                       "subgraph @main(%x: f32[5000], %z: f32[1,5000], %u: f32[5,1000]) -> (%a, %b, %c) {\n"
-                                       "  %flat: f32[5000] = const splat 7\n  %row: f32[1,5000] = const splat 7\n  " +
-                                       other +
-                                       "]\n  %a: f32[5000] = MAXIMUM(%x, %flat)\n"
-                                       "  %b: f32[1,5000] = MAXIMUM(%z, %row)\n"
-                                       "  %c: f32[5,1000] = MAXIMUM(%u, %other)\n}\n");
+  std::unique_ptr<Model> model =
+      parse("origo 1\nmodel circle version 0\n"
+            "subgraph @main(%x: f32[5000], %z: f32[1,5000], %u: f32[5,1000]) -> (%a, %b, %c) {\n"
+            "  %flat: f32[5000] = const splat 7\n  %row: f32[1,5000] = const splat 7\n  " +
+            other +
+            "]\n  %a: f32[5000] = MAXIMUM(%x, %flat)\n"
+            "  %b: f32[1,5000] = MAXIMUM(%z, %row)\n"
+            "  %c: f32[5,1000] = MAXIMUM(%u, %other)\n}\n");
   auto bufferOf = [&](llvm::StringRef name) {
     for (Value *value : model->subgraphs.front()->values)
       if (value->name == name)
@@ -259,9 +260,7 @@ TEST(Rules, EffectsStayTheSame) {
   auto x = any(), w = constant(), r = constant(), b = constant(), s = any();
   auto rnn = op(Op::RNN, {x, w, r, b, s}).with("fused_activation_function", int64_t(Activation::NONE));
   const char *const graph = "RNN(%x, %w, %r, %b, %s)";
-  EXPECT_EQ(run({"copy", "", rnn,
-                 [=](Match &m) { return m.replace(clone(rnn).activation(Activation::RELU)); }},
-                graph),
+  EXPECT_EQ(run({"copy", "", rnn, [=](Match &m) { return m.replace(clone(rnn).activation(Activation::RELU)); }}, graph),
             "applied;an operand is absent, or an activation is fused (0 parts found; expected no fused activation);")
       << "a changed copy works on the same state";
   EXPECT_EQ(run({"stateless", "", rnn,

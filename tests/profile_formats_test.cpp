@@ -503,7 +503,8 @@ subgraph @main(%x: f32[1,1960]) -> (%"StatefulPartitionedCall:0") {
   %d2: f32[1,10] = FULLY_CONNECTED(%d1, %v2)
   %"StatefulPartitionedCall:0": f32[1,10] = SOFTMAX(%d2) {beta=1}
 }
-)", false);
+)",
+                             false);
   Join join = model.join(sample("real/onnxruntime.kws.json"));
   std::map<uint32_t, std::string> rows;
   for (const JoinedRow &row : join.rows)

@@ -163,7 +163,8 @@ std::vector<Sweep> sweeps() {
        computed},
       {"Fast.OperatorsOfNetworks", [](const Reach &m) { return m.operators > 12 && m.products <= 60000000; }, computed},
       // Rewrites are compared with other runtimes on whole networks; each by itself is tried by those above.
-      {"runtime, kernels, every_quantized, errors_figures", [](const Reach &m) { return m.isNetwork && m.work <= 1e8; },
+      {"runtime, kernels, every_quantized, errors_figures",
+       [](const Reach &m) { return m.isNetwork && m.work <= 1e8; },
        {&Reach::fields, &Reach::kernels}},
   };
 }

@@ -344,7 +344,8 @@ std::string Study::whyUnchanged(const Value &constant, const Ids &tensors) const
   return onlyFixedNumbers(constant) || meets(row(constant).tensors, zeros) ? "value-cancelled" : "";
 }
 
-/// An operator that has the origin but none of its constants has no excuse, unless the map says that these were not needed.
+/// An operator that has the origin but none of its constants has no excuse, unless the map says that these were not
+/// needed.
 std::string Study::whyUnchanged(const Operator &op, const Ids &tensors) const {
   bool unneeded = llvm::all_of(tensors, [&](uint32_t tensor) { return !map.unneededOf(true, tensor).empty(); });
   std::string reason = unneeded ? "not-needed" : "";
@@ -402,9 +403,10 @@ void Study::judge(const SourceOperator &source, const Ids &tensors, const std::s
           continue;
         differs = true;
         bool folded = meets(row(*constant).operators, operators), passed = passedOn(operators, *constant);
-        EXPECT_TRUE(names || folded || passed || op.synthetic) << place("operator", *graph, op.index, name)
-                                               << "computes with other numbers, and neither it nor its constant names "
-                                                  "the operator";
+        EXPECT_TRUE(names || folded || passed || op.synthetic)
+            << place("operator", *graph, op.index, name)
+            << "computes with other numbers, and neither it nor its constant names "
+               "the operator";
       }
       if (!names)
         continue;
@@ -522,7 +524,8 @@ TEST(Taint, GoldenCases) {
     auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + name + ".txt");
     ASSERT_TRUE(bool(buffer)) << name;
     for (auto [i, item] : llvm::enumerate(readCases((*buffer)->getBuffer()))) {
-      // How far channels go in records follows from all that is before them, as ranges do, and is nothing that has an origin.
+      // How far channels go in records follows from all that is before them, as ranges do, and is nothing that has an
+      // origin.
       if (llvm::StringRef(item.run).contains("--smooth") || llvm::StringRef(item.run).contains("--absorb"))
         continue;
       // What pairs are read for are scales of tensors, not constants.

@@ -150,8 +150,8 @@ void Profile::printTable(llvm::raw_ostream &os) const {
   }
   os << llvm::format("%8.3f      100.00 ", all) << llvm::right_justify(count(calls), 7) << "  all operators\n";
   Median run = whole();
-  os << llvm::format("%8.3f ", run.value) << llvm::right_justify(spread(run), 4) << "                 a run: the median of "
-     << runs() << (runs() == 1 ? " run" : " runs");
+  os << llvm::format("%8.3f ", run.value) << llvm::right_justify(spread(run), 4)
+     << "                 a run: the median of " << runs() << (runs() == 1 ? " run" : " runs");
   if (std::string words = verdict(lines); !words.empty())
     os << "; " << words;
   os << '\n';

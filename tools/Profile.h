@@ -32,8 +32,8 @@ public:
   void clear() { *this = Profile(std::move(source), traces); }
   unsigned runs() const { return static_cast<unsigned>(wholes.size()); }
   Median whole() const { return Median::of(wholes); } ///< of runs
-  /// One line an operator, the slowest first: the median of its time in a run. What an operator calls does not count for
-  /// it. The last line says which is the slowest, or that noise does not tell.
+  /// One line an operator, the slowest first: the median of its time in a run. What an operator calls does not count
+  /// for it. The last line says which is the slowest, or that noise does not tell.
   void printTable(llvm::raw_ostream &os) const;
   llvm::json::Array table() const; ///< the same for programs
   /// Chrome's trace format, for chrome://tracing and Perfetto.
@@ -45,9 +45,9 @@ private:
     Clock::time_point begin, end;
   };
   struct Row {
-    Clock::duration running{};    ///< in the run that goes on
-    std::vector<double> times;    ///< of the runs that ended
-    unsigned calls = 0;           ///< in all runs
+    Clock::duration running{}; ///< in the run that goes on
+    std::vector<double> times; ///< of the runs that ended
+    unsigned calls = 0;        ///< in all runs
   };
   struct Line {
     const Operator *op;

@@ -39,13 +39,12 @@ static cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("PREFIX"), 
 static cl::opt<std::string>
     tap("tap", cl::value_desc("DIR"), cl::cat(general),
         cl::desc("Writes every tensor that is computed to DIR/SUBGRAPH_TENSOR, as .npy where inputs or outputs are"));
-static cl::opt<std::string>
-    sourceModel("source", cl::value_desc("MODEL"), cl::cat(general),
-                cl::desc("What the model was made from, for --tap-source and --swap"));
-static cl::opt<std::string>
-    tapSource("tap-source", cl::value_desc("DIR"), cl::cat(general),
-              cl::desc("Like --tap, but every tensor of the source: what is not computed any more is recovered from the "
-                       "nearest tensors that are"));
+static cl::opt<std::string> sourceModel("source", cl::value_desc("MODEL"), cl::cat(general),
+                                        cl::desc("What the model was made from, for --tap-source and --swap"));
+static cl::opt<std::string> tapSource(
+    "tap-source", cl::value_desc("DIR"), cl::cat(general),
+    cl::desc("Like --tap, but every tensor of the source: what is not computed any more is recovered from the "
+             "nearest tensors that are"));
 static cl::opt<std::string>
     swap("swap", cl::value_desc("LAYERS"), cl::cat(general),
          cl::desc("Runs these source operators in place of what became of them: names or scopes, separated by commas"));
@@ -61,12 +60,14 @@ static cl::opt<unsigned> threads("threads", cl::value_desc("N"), cl::init(1), cl
                                  cl::desc("Of --engine=fast; 0, and more than there are processors: all of them"));
 static cl::opt<std::string> signature("signature", cl::value_desc("NAME"), cl::cat(general),
                                       cl::desc("Runs this signature of the model (default: subgraph 0)"));
-static cl::opt<unsigned> runs("runs", cl::value_desc("N"), cl::cat(general), cl::init(0),
-                              cl::desc("Runs N times more, and prints the median time and the spread; of --profile: as many "
-                                       "as its medians need"));
+static cl::opt<unsigned>
+    runs("runs", cl::value_desc("N"), cl::cat(general), cl::init(0),
+         cl::desc("Runs N times more, and prints the median time and the spread; of --profile: as many "
+                  "as its medians need"));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Gives up after that many seconds"), cl::value_desc("SECONDS"),
                                  cl::cat(general));
-static cl::opt<bool> json("json", cl::desc("Prints outputs, and what --runs and --profile tell, as JSON"), cl::cat(general));
+static cl::opt<bool> json("json", cl::desc("Prints outputs, and what --runs and --profile tell, as JSON"),
+                          cl::cat(general));
 static cl::opt<bool> kernels("kernels", cl::desc("Prints the operators and types that can be run"), cl::cat(general));
 
 namespace {
@@ -207,8 +208,9 @@ void summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<NamedTensor> ou
     told["outputs"] = std::move(list);
 }
 
-/// More runs, after the first, which has arranged everything, into the memory of its outputs: as many as wanted. Without
-/// that number a trace is of one run, and a table of as many as tell the median of a run to 3 %, or take two seconds.
+/// More runs, after the first, which has arranged everything, into the memory of its outputs: as many as wanted.
+/// Without that number a trace is of one run, and a table of as many as tell the median of a run to 3 %, or take two
+/// seconds.
 llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<Port> ports,
                     llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run, tools::Profile *profiled) {
   using Clock = std::chrono::steady_clock;
@@ -240,8 +242,9 @@ llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, ll
   llvm::sort(times);
   auto at = [&](double part) { return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)]; };
   if (json) {
-    told["runs"] = llvm::json::Object{{"count", unsigned(runs)},  {"medianMs", at(0.5)}, {"lowerQuartileMs", at(0.25)},
-                                        {"upperQuartileMs", at(0.75)}, {"leastMs", times.front()}, {"mostMs", times.back()}};
+    told["runs"] =
+        llvm::json::Object{{"count", unsigned(runs)},     {"medianMs", at(0.5)},      {"lowerQuartileMs", at(0.25)},
+                           {"upperQuartileMs", at(0.75)}, {"leastMs", times.front()}, {"mostMs", times.back()}};
     return llvm::Error::success();
   }
   llvm::outs() << llvm::format("%u runs: median %.3f ms, half of them from %.3f to %.3f, all from %.3f to %.3f\n",
@@ -253,7 +256,8 @@ llvm::Error writeProfile(const tools::Profile &times) {
   if (profile.empty() && json) {
     told["operators"] = times.table();
     tools::Median run = times.whole();
-    told["profiled"] = llvm::json::Object{{"runs", times.runs()}, {"ms", run.value}, {"msFrom", run.low}, {"msTo", run.high}};
+    told["profiled"] =
+        llvm::json::Object{{"runs", times.runs()}, {"ms", run.value}, {"msFrom", run.low}, {"msTo", run.high}};
     return llvm::Error::success();
   }
   if (profile.empty()) {
@@ -281,15 +285,13 @@ llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<Nam
 
 /// A tensor as --tap and --tap-source write it.
 llvm::Error writeTap(const std::string &folder, const Value &value, const Tensor &tensor) {
-  std::string path =
-      folder + "/" + std::to_string(value.subgraph()->index) + "_" + std::to_string(value.index);
+  std::string path = folder + "/" + std::to_string(value.subgraph()->index) + "_" + std::to_string(value.index);
   return inputsFolder.empty() && outputsFolder.empty() ? writeFile(path, llvm::toStringRef(tensor.bytes()))
                                                        : writeNpy(path, tensor.type, tensor.shape, tensor.bytes());
 }
 
 /// The model beside its source: for --tap-source and --swap.
-llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model,
-                                                       const std::vector<OwnedTensor> &inputs,
+llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model, const std::vector<OwnedTensor> &inputs,
                                                        const CompileOptions &options) {
   PayloadStore store;
   auto models = tools::loadRelated(sourceModel, model, store);

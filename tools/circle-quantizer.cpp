@@ -36,9 +36,10 @@ cl::opt<SchemeName>
                           clEnumValN(SchemeName::Float16, "float16", "constants as halves")));
 cl::opt<std::string> recipe("recipe", cl::value_desc("FILE"), cl::cat(category),
                             cl::desc("Instead of --scheme: a recipe of ai-edge-quantizer (JSON)"));
-cl::opt<std::string> data("input_data", cl::value_desc("PATH"), cl::cat(category),
-                          cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
-                                   "random; without: the ranges that INPUT has"));
+cl::opt<std::string>
+    data("input_data", cl::value_desc("PATH"), cl::cat(category),
+         cl::desc("Records to take ranges from first, as record-minmax does with min and max, or the word "
+                  "random; without: the ranges that INPUT has"));
 cl::opt<std::string> statisticsFile("statistics", cl::value_desc("FILE"), cl::cat(category),
                                     cl::desc("Takes ranges from what record-minmax --stats wrote; also --stats"));
 cl::list<std::string> inputTypes("input_type", cl::CommaSeparated, cl::value_desc("TYPE"), cl::cat(category),
@@ -63,23 +64,29 @@ cl::opt<bool> perLayer("per-tensor", cl::cat(category), cl::desc("One scale for 
 cl::opt<bool> perChannelDense("per-channel-dense", cl::cat(category),
                               cl::desc("Weights of FULLY_CONNECTED have a scale for each row; older runtimes may "
                                        "refuse"));
-cl::opt<int> blockSize("block_size", cl::value_desc("32|64|128|256"), cl::cat(category),
-                      cl::desc("With --scheme dynamic --weight_bits 4: each so many weights in a row of FULLY_CONNECTED "
-                               "have a scale"));
-cl::opt<bool> equalize("equalize", cl::cat(category),
-                       cl::desc("Gives channels of consecutive filters like ranges first, which one scale for all needs; "
-                                "with --input_data"));
-cl::opt<double> smooth("smooth", cl::value_desc("ALPHA"), cl::cat(category),
-                       cl::desc("Gives channels of activations like ranges first, at the expense of the filters that read them "
-                                "(SmoothQuant): from 0, which evens the filters out, to 1; often 0.5; with --input_data"));
-cl::opt<bool> absorb("absorb", cl::cat(category),
-                     cl::desc("Channels of activations that stay far from zero come nearer to it, and the bias of what reads "
-                              "them takes that back; after --equalize and --smooth; with --input_data"));
-cl::opt<bool> gptq("gptq", cl::cat(category),
-                   cl::desc("Each weight becomes the one or the other of the two integers beside it, so that results change "
-                            "least (GPTQ); for 4 bits; with --input_data"));
-cl::opt<bool> biasCorrection("bias-correction", cl::cat(category),
-                             cl::desc("Adds to biases what rounding of the weights takes from the mean; with --input_data"));
+cl::opt<int>
+    blockSize("block_size", cl::value_desc("32|64|128|256"), cl::cat(category),
+              cl::desc("With --scheme dynamic --weight_bits 4: each so many weights in a row of FULLY_CONNECTED "
+                       "have a scale"));
+cl::opt<bool>
+    equalize("equalize", cl::cat(category),
+             cl::desc("Gives channels of consecutive filters like ranges first, which one scale for all needs; "
+                      "with --input_data"));
+cl::opt<double>
+    smooth("smooth", cl::value_desc("ALPHA"), cl::cat(category),
+           cl::desc("Gives channels of activations like ranges first, at the expense of the filters that read them "
+                    "(SmoothQuant): from 0, which evens the filters out, to 1; often 0.5; with --input_data"));
+cl::opt<bool>
+    absorb("absorb", cl::cat(category),
+           cl::desc("Channels of activations that stay far from zero come nearer to it, and the bias of what reads "
+                    "them takes that back; after --equalize and --smooth; with --input_data"));
+cl::opt<bool>
+    gptq("gptq", cl::cat(category),
+         cl::desc("Each weight becomes the one or the other of the two integers beside it, so that results change "
+                  "least (GPTQ); for 4 bits; with --input_data"));
+cl::opt<bool>
+    biasCorrection("bias-correction", cl::cat(category),
+                   cl::desc("Adds to biases what rounding of the weights takes from the mean; with --input_data"));
 cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(category));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(category));
 cl::opt<bool> verifyEach("verify-each", cl::cat(category), cl::desc("Verifies the model after each rewrite"));
@@ -103,7 +110,9 @@ cl::list<std::string> requantized("requantize", cl::multi_val(2), cl::cat(ones),
                                   cl::desc("int8 uint8: what is int8 becomes uint8, of the same numbers"));
 cl::opt<bool> fakeQuantized("fake_quantize", cl::cat(ones),
                             cl::desc("Integers become floats, each followed by QUANTIZE and DEQUANTIZE"));
-cl::opt<bool> onnx("quantize_onnx_fq_model", cl::cat(ones), cl::desc("A model that ONNX quantised in name only: custom ONNXQuantizeLinear and ONNXDequantizeLinear say types and scales"));
+cl::opt<bool> onnx("quantize_onnx_fq_model", cl::cat(ones),
+                   cl::desc("A model that ONNX quantised in name only: custom ONNXQuantizeLinear and "
+                            "ONNXDequantizeLinear say types and scales"));
 cl::list<std::string> forced("force_quantparam", cl::multi_val(3), cl::cat(ones),
                              cl::desc("TENSOR SCALE ZERO_POINT: gives a tensor these; may be repeated"));
 cl::list<std::string> copied("copy_quantparam", cl::multi_val(2), cl::cat(ones),
@@ -259,7 +268,8 @@ llvm::Error quantizeModel(Imported &imported, PayloadStore &store) {
   }
   if (equalize) {
     if (data.empty())
-      return makeError("--equalize changes the ranges of tensors, so that they have to be taken afterwards: give --input_data");
+      return makeError(
+          "--equalize changes the ranges of tensors, so that they have to be taken afterwards: give --input_data");
     if (llvm::Error error = steps::equalizeChannels(model, store, verifyEach))
       return error;
   }
@@ -369,10 +379,10 @@ void tellSizes(const std::string &input, const std::string &output) {
 
 int checkAndRun() {
   bool isScheme = schemeName.getNumOccurrences() > 0;
-  if (!isScheme &&
-      (weightBits.getNumOccurrences() || clipWeights || perLayer || perChannelDense))
-    return fail("--weight_bits, --clip-weights, --per-tensor and --per-channel-dense go with --scheme: ONE's modes and recipes "
-                "say by themselves what becomes of weights");
+  if (!isScheme && (weightBits.getNumOccurrences() || clipWeights || perLayer || perChannelDense))
+    return fail(
+        "--weight_bits, --clip-weights, --per-tensor and --per-channel-dense go with --scheme: ONE's modes and recipes "
+        "say by themselves what becomes of weights");
   if (blockSize.getNumOccurrences()) {
     if (!quantize::isBlockSize(blockSize))
       return fail("--block_size is 32, 64, 128 or 256");

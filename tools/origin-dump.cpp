@@ -31,7 +31,8 @@ namespace {
 
 cl::OptionCategory category("Options");
 cl::opt<std::string> modelPath(cl::Positional, cl::desc("MODEL"), cl::cat(category));
-cl::opt<bool> json("json", cl::desc("Print the side file; with --where and --check, the answer as JSON"), cl::cat(category));
+cl::opt<bool> json("json", cl::desc("Print the side file; with --where and --check, the answer as JSON"),
+                   cl::cat(category));
 cl::opt<bool> csv("csv", cl::desc("Print one line of comma-separated values an operator"), cl::cat(category));
 cl::opt<bool> dot("dot", cl::desc("Print a Graphviz graph of operators and their origins"), cl::cat(category));
 cl::opt<bool> ledger("ledger", cl::desc("Print what became of everything that is gone"), cl::cat(category));

@@ -83,7 +83,8 @@ struct Graph {
 std::string shapeText(const Value &value) {
   if (value.shape.empty() && !value.hasRank && !value.isConstant() && !value.hasShape)
     return "?";
-  llvm::ArrayRef<int32_t> dims = value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
+  llvm::ArrayRef<int32_t> dims =
+      value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
   std::string text;
   for (int32_t dim : dims)
     text += (text.empty() ? "" : "×") + (dim < 0 ? "?" : std::to_string(dim));
@@ -123,8 +124,11 @@ std::string quantizationText(const Quantization *q) {
 
 origin::TensorKind kindOf(const Value &value) {
   using enum origin::TensorKind;
-  return value.isGraphInput ? Input : value.isVariable ? Variable : value.producer() ? Activation
-         : value.isConstant() ? Constant : Absent;
+  return value.isGraphInput   ? Input
+         : value.isVariable   ? Variable
+         : value.producer()   ? Activation
+         : value.isConstant() ? Constant
+                              : Absent;
 }
 
 std::vector<Graph> graphsOf(const PageModel &page) {
@@ -419,8 +423,9 @@ private:
     column("options", graph.ops, [&](const Graph::Op &op) { os << id(StringRef(op.options).trim()); });
     column("in", graph.ops, [&](const Graph::Op &op) { numbers(op.in); });
     column("out", graph.ops, [&](const Graph::Op &op) { numbers(op.out); });
-    rare("callees", graph.ops, [](const Graph::Op &op) { return !op.calls.empty(); },
-         [&](const Graph::Op &op) { numbers(op.calls); });
+    rare(
+        "callees", graph.ops, [](const Graph::Op &op) { return !op.calls.empty(); },
+        [&](const Graph::Op &op) { numbers(op.calls); });
     if (graph.ops.empty() || !graph.ops[0].metrics)
       return;
     os << ",\n\"metrics\":{";
@@ -445,22 +450,25 @@ private:
     column("type", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.type); });
     column("shape", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.shape); });
     column("bytes", graph.tensors, [&](const Tensor &tensor) { os << tensor.metrics->bytes; });
-    rare("quantization", graph.tensors, [](const Tensor &tensor) { return !tensor.quantization.empty(); },
-         [&](const Tensor &tensor) { os << id(tensor.quantization); });
+    rare(
+        "quantization", graph.tensors, [](const Tensor &tensor) { return !tensor.quantization.empty(); },
+        [&](const Tensor &tensor) { os << id(tensor.quantization); });
     // elements, zeros, NaNs, infinities, least, greatest, mean, standard deviation
-    rare("statistics", graph.tensors, [](const Tensor &tensor) { return tensor.metrics->statistics.has_value(); },
-         [&](const Tensor &tensor) {
-           const Statistics &s = *tensor.metrics->statistics;
-           os << '[' << s.elements << ',' << s.zeros << ',' << s.nans << ',' << s.infinities;
-           if (s.finite)
-             for (double figure : {s.min, s.max, s.mean, s.std})
-               os << ',' << (std::isfinite(figure) ? inShort(figure) : "null");
-           os << ']';
-         });
+    rare(
+        "statistics", graph.tensors, [](const Tensor &tensor) { return tensor.metrics->statistics.has_value(); },
+        [&](const Tensor &tensor) {
+          const Statistics &s = *tensor.metrics->statistics;
+          os << '[' << s.elements << ',' << s.zeros << ',' << s.nans << ',' << s.infinities;
+          if (s.finite)
+            for (double figure : {s.min, s.max, s.mean, s.std})
+              os << ',' << (std::isfinite(figure) ? inShort(figure) : "null");
+          os << ']';
+        });
     if (contents.histograms)
-      rare("histogram", graph.tensors,
-           [](const Tensor &tensor) { return tensor.metrics->statistics && tensor.metrics->statistics->finite > 1; },
-           [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
+      rare(
+          "histogram", graph.tensors,
+          [](const Tensor &tensor) { return tensor.metrics->statistics && tensor.metrics->statistics->finite > 1; },
+          [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
   }
 
   void writeMap(const origin::OriginMap &map) {
@@ -494,12 +502,14 @@ private:
       os << id(all);
     });
     auto word = [&](StringRef name, origin::Word OperatorRow::*field) {
-      rare(name, graph.operators, [&](const OperatorRow &row) { return !(row.*field).empty(); },
-           [&](const OperatorRow &row) { os << id((row.*field).str()); });
+      rare(
+          name, graph.operators, [&](const OperatorRow &row) { return !(row.*field).empty(); },
+          [&](const OperatorRow &row) { os << id((row.*field).str()); });
     };
     auto ids = [&](StringRef name, const auto &rows, auto field) {
-      rare(name, rows, [&](const auto &row) { return !(row.*field).empty(); },
-           [&](const auto &row) { numbers(row.*field); });
+      rare(
+          name, rows, [&](const auto &row) { return !(row.*field).empty(); },
+          [&](const auto &row) { numbers(row.*field); });
     };
     word("synthetic", &OperatorRow::syntheticReason);
     word("wide", &OperatorRow::wide);
@@ -512,15 +522,16 @@ private:
         os << row.relations[0].tensor;
       else
         list(row.relations, [&](const MapRelation &relation) {
-          os << '[' << relation.tensor << ',' << id(names.relationWords(relation, index)) << ','
-             << int(relation.exact) << ']';
+          os << '[' << relation.tensor << ',' << id(names.relationWords(relation, index)) << ',' << int(relation.exact)
+             << ']';
         });
     });
     ids("parentTensors", graph.tensors, &TensorRow::tensors);
     ids("parentOperators", graph.tensors, &TensorRow::operators);
     auto reason = [&](StringRef name, origin::Word TensorRow::*field) {
-      rare(name, graph.tensors, [&](const TensorRow &row) { return !(row.*field).empty(); },
-           [&](const TensorRow &row) { os << id((row.*field).str()); });
+      rare(
+          name, graph.tensors, [&](const TensorRow &row) { return !(row.*field).empty(); },
+          [&](const TensorRow &row) { os << id((row.*field).str()); });
     };
     reason("noRelation", &TensorRow::reason);
     reason("invented", &TensorRow::syntheticReason);
@@ -547,10 +558,12 @@ private:
     };
     column("operators", map.ledger, [&](const Row &row) { pairs(row.operators); });
     column("tensors", map.ledger, [&](const Row &row) { pairs(row.tensors); });
-    rare("was", map.ledger, [](const Row &row) { return !row.was.empty(); },
-         [&](const Row &row) { os << id(row.was.str()); });
-    rare("part", map.ledger, [](const Row &row) { return !row.partFile.empty(); },
-         [&](const Row &row) { os << id(row.partFile.str()); });
+    rare(
+        "was", map.ledger, [](const Row &row) { return !row.was.empty(); },
+        [&](const Row &row) { os << id(row.was.str()); });
+    rare(
+        "part", map.ledger, [](const Row &row) { return !row.partFile.empty(); },
+        [&](const Row &row) { os << id(row.partFile.str()); });
     os << "},\n\"fateWords\":[";
     std::vector<std::string> lines;
     for (auto &entry : fates) {
@@ -596,19 +609,20 @@ private:
     });
   }
 
-  /// Rows: label, how it was matched, subgraph, operators, nanoseconds, [source operator, nanoseconds, …], nanoseconds of
-  /// no source operator, of no operator.
+  /// Rows: label, how it was matched, subgraph, operators, nanoseconds, [source operator, nanoseconds, …], nanoseconds
+  /// of no source operator, of no operator.
   void profiles() {
     column("profiles", contents.profiles, [&](const PageProfile &profile) {
       const Join &join = profile.join;
       os << "{\"file\":" << id(profile.file) << ",\"tool\":" << id(join.tool) << ",\"total\":" << join.total
-         << ",\"attributed\":" << join.attributed << ",\"synthetic\":" << join.synthetic << ",\"unattributed\":"
-         << join.unattributed;
+         << ",\"attributed\":" << join.attributed << ",\"synthetic\":" << join.synthetic
+         << ",\"unattributed\":" << join.unattributed;
       column("rows", join.rows, [&](const JoinedRow &row) {
         os << '[' << id(row.row.rawName) << ',' << id(matchName(row.match)) << ',' << row.subgraph << ',';
         numbers(row.operators);
         os << ',' << row.ns << ",[";
-        llvm::interleave(row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
+        llvm::interleave(
+            row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
         os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ']';
       });
       os << '}';

@@ -153,7 +153,8 @@ template <class F> std::unique_ptr<FastKernel> inRows(float parameter = 0) {
     int64_t length = in[0]->shape.back();
     auto some = static_cast<size_t>(1 + 4096 / length);
     parallelFor(threads, static_cast<size_t>(in[0]->count() / length), some, [&](size_t first, size_t rows) {
-      for (auto at = static_cast<int64_t>(first) * length, end = at + static_cast<int64_t>(rows) * length; at < end; at += length)
+      for (auto at = static_cast<int64_t>(first) * length, end = at + static_cast<int64_t>(rows) * length; at < end;
+           at += length)
         run(dataOf<float>(*in[0]) + at, dataOf<float>(*out[0]) + at, length, parameter);
     });
     return true;
@@ -234,8 +235,7 @@ std::unique_ptr<FastKernel> function(const FastSite &site) {
   case Op::TANH:
     return ofOne<Each<Tanh>>();
   case Op::GELU:
-    return site.options<circle::GeluOptions>().approximate() ? ofOne<Each<GeluByTanh>>()
-                                                             : ofOne<Each<Gelu>>();
+    return site.options<circle::GeluOptions>().approximate() ? ofOne<Each<GeluByTanh>>() : ofOne<Each<Gelu>>();
   default:
     return nullptr;
   }
@@ -281,9 +281,8 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
     if (const Tensor *exponent = site.constant(1); exponent && exponent->count() == 1 && *dataOf<float>(*exponent) == 2)
       return ofOne<Each<Square>>();
   RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
-  auto compute = [run, range = *range](const float *x, bool xMoves, const float *y, bool yMoves, float *to, int64_t count) {
-    run(x, xMoves, y, yMoves, to, count, range);
-  };
+  auto compute = [run, range = *range](const float *x, bool xMoves, const float *y, bool yMoves, float *to,
+                                       int64_t count) { run(x, xMoves, y, yMoves, to, count, range); };
   return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
 }
 

@@ -16,13 +16,14 @@ struct Conv {
   int strideH, strideW, dilationH, dilationW;
   circle::ActivationFunctionType activation;
   bool depthwise;
-  int64_t filterDepth, perGroup;       ///< channels that a filter reads, and filters that read the same ones
-  int64_t channelStride, placeStride;  ///< elements of the filter from an output channel, and from a place, to the next one
-  int64_t top = 0, left = 0;           ///< how far the first window begins before the image
+  int64_t filterDepth, perGroup; ///< channels that a filter reads, and filters that read the same ones
+  int64_t channelStride,
+      placeStride;           ///< elements of the filter from an output channel, and from a place, to the next one
+  int64_t top = 0, left = 0; ///< how far the first window begins before the image
 };
 
-/// The filter of a CONV_2D is [output channels, height, width, input channels of a group]; that of a DEPTHWISE_CONV_2D, of
-/// which each input channel is a group, [1, height, width, output channels].
+/// The filter of a CONV_2D is [output channels, height, width, input channels of a group]; that of a DEPTHWISE_CONV_2D,
+/// of which each input channel is a group, [1, height, width, output channels].
 template <class Options> Conv prepare(KernelContext &ctx) {
   const auto &options = ctx.options<Options>();
   const Tensor &in = ctx.input(0), &filter = ctx.input(1);

@@ -1,8 +1,8 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Numbers.h"
-#include "eval/Shapes.h"
 #include "eval/RealNumbers.h"
+#include "eval/Shapes.h"
 #include "eval/kernels/Hybrid.h"
 #include "eval/kernels/Wider.h"
 

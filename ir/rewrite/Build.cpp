@@ -74,10 +74,6 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
   return true;
 }
 
-llvm::ArrayRef<int32_t> statedShape(const Value &value) {
-  return value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
-}
-
 bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape) {
   llvm::ArrayRef<int32_t> stated = statedShape(value);
   return !value.hasShape || (stated.size() == shape.size() && llvm::all_of(llvm::zip(stated, shape), [](auto sizes) {

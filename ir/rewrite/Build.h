@@ -142,8 +142,6 @@ inline bool isOwn(const Operator &op, llvm::ArrayRef<Operator *> ops) { return l
 /// Bit for bit, whoever computes it: elements are moved or widened, or they are integers without a scale.
 bool computesExactly(const Operator &op);
 
-/// With −1 where a size is known at run time only.
-llvm::ArrayRef<int32_t> statedShape(const Value &value);
 /// Whether the value can turn out to have this shape, in which such sizes may stand as well.
 bool mayHaveShape(const Value &value, llvm::ArrayRef<int32_t> shape);
 

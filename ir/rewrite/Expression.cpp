@@ -179,7 +179,9 @@ Expr variable(Tensor like, Stored stored) {
   return made(std::move(node));
 }
 Expr load(Expr x, Tensor like) {
-  return op(like.isFloat() ? Op::DEQUANTIZE : Op::QUANTIZE, {std::move(x)}).as(like).synthetic(SyntheticReason::QuantizeBorder);
+  return op(like.isFloat() ? Op::DEQUANTIZE : Op::QUANTIZE, {std::move(x)})
+      .as(like)
+      .synthetic(SyntheticReason::QuantizeBorder);
 }
 
 Expr list(llvm::ArrayRef<int32_t> numbers) {

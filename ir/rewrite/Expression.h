@@ -18,7 +18,20 @@ namespace origo::rewrite {
 class Expr {
 public:
   enum class Kind : uint8_t {
-    Any, Constant, Number, Operation, Either, Through, Bound, Integers, Shape, Fold, Clone, Result, Learned, Variable
+    Any,
+    Constant,
+    Number,
+    Operation,
+    Either,
+    Through,
+    Bound,
+    Integers,
+    Shape,
+    Fold,
+    Clone,
+    Result,
+    Learned,
+    Variable
   };
   /// Who may use the result of an operator, besides the match.
   enum class Users : uint8_t { Any, One, None };
@@ -92,22 +105,22 @@ struct Expr::Node {
   rewrite::Integers integers;          ///< Integers
   llvm::SmallVector<int32_t, 6> sizes; ///< Shape
   TensorType integerType = TensorType::INT32;
-  std::vector<Expr> originals;              ///< Clone: operations of the pattern, all of which do the same
-  Tensor typeOf, shapeOf;                   ///< Operation, Clone: of its result, where the rule says it
-  llvm::SmallVector<Stored, 1> stored;      ///< Operation, Clone: of its results, likewise; Variable: of itself
+  std::vector<Expr> originals;                ///< Clone: operations of the pattern, all of which do the same
+  Tensor typeOf, shapeOf;                     ///< Operation, Clone: of its result, where the rule says it
+  llvm::SmallVector<Stored, 1> stored;        ///< Operation, Clone: of its results, likewise; Variable: of itself
   llvm::SmallVector<Stored, 0> intermediates; ///< Clone
-  std::optional<SyntheticReason> synthetic; ///< Operation: stands for nothing in the source
+  std::optional<SyntheticReason> synthetic;   ///< Operation: stands for nothing in the source
 };
 
 /// A number as names and messages have it, with six digits.
 std::string shown(double number);
 
 // What patterns look for.
-Expr any();               ///< any value
-Expr optional();          ///< any value, or an operand that is left out
-Expr constant();          ///< a constant whose bytes are at hand, dense
-Expr optionalConstant();  ///< such a constant, or an operand that is left out
-Expr near(double number); ///< this number up to one rounding to float16; a number alone is exactly that
+Expr any();                ///< any value
+Expr optional();           ///< any value, or an operand that is left out
+Expr constant();           ///< a constant whose bytes are at hand, dense
+Expr optionalConstant();   ///< such a constant, or an operand that is left out
+Expr near(double number);  ///< this number up to one rounding to float16; a number alone is exactly that
 Expr about(double number); ///< this number up to the last digits of float32, as a quotient or a product may have it
 Expr operator|(Expr a, Expr b);
 /// `x`, or the result of one of these operators on it.

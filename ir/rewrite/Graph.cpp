@@ -8,7 +8,8 @@
 
 namespace origo::rewrite {
 
-/// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a float.
+/// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a
+/// float.
 static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) {
   const Quantization *q = value.quantization;
   auto bits = bitsPerElement(value.type);
@@ -56,10 +57,10 @@ bool Tensor::isDenseConstant() const {
   return !size || value->payload().size() == *size;
 }
 
-llvm::ArrayRef<int32_t> Tensor::statedShape() const {
-  const Value &value = described();
+llvm::ArrayRef<int32_t> statedShape(const Value &value) {
   return value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
 }
+llvm::ArrayRef<int32_t> Tensor::statedShape() const { return rewrite::statedShape(described()); }
 
 bool Tensor::hasShapeOf(Tensor other) const {
   const Value &mine = described(), &its = other.described();

@@ -20,8 +20,7 @@ public:
 
   TensorType type() const { return described().type; }
   llvm::ArrayRef<int32_t> shape() const { return described().shape; }
-  /// The same with −1 for dimensions that are not known before run time.
-  llvm::ArrayRef<int32_t> statedShape() const;
+  llvm::ArrayRef<int32_t> statedShape() const; ///< with −1 where a size is known at run time only
   int rank() const { return described().rank(); }
   int32_t lastDimension() const { return described().shape.empty() ? 0 : described().shape.back(); }
   /// Its shape is known and has no dynamic dimension.
@@ -90,7 +89,6 @@ public:
   llvm::StringRef customCode() const { return op->customCode(); }
   llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions().bytes(); }
 
-
 private:
   friend class Build;
   friend class Match;
@@ -100,6 +98,9 @@ private:
 };
 
 unsigned positionOf(const OperatorInfo &row, llvm::StringRef name);
+
+/// With −1 where a size is known at run time only.
+llvm::ArrayRef<int32_t> statedShape(const Value &value);
 
 /// The elements of a small constant of integers. A rule may test them; what it computes from them stays bound to the
 /// constants that they came from.
@@ -146,8 +147,8 @@ private:
   llvm::SmallVector<Value *, 1> parents;
 };
 
-/// How a plan wants a tensor to be stored: type and quantisation. Null: as it is. What its scales follow from stays bound
-/// to it.
+/// How a plan wants a tensor to be stored: type and quantisation. Null: as it is. What its scales follow from stays
+/// bound to it.
 class Stored {
 public:
   Stored() = default;

@@ -19,8 +19,8 @@ static void moveInput(Model &model, Subgraph &graph, Value &from, Value &to) {
   from.otherUses -= to.signatureUses;
 }
 
-/// Whether a bridge can stand between the interface and `value`. What is input and output is no operand of anything that
-/// would have to find it otherwise, and what nothing computes or uses needs none.
+/// Whether a bridge can stand between the interface and `value`. What is input and output is no operand of anything
+/// that would have to find it otherwise, and what nothing computes or uses needs none.
 static bool canHavePort(const Value &value) {
   if (value.erased())
     return false;
@@ -113,7 +113,8 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
   Subgraph &graph = *model.subgraphs.front();
   auto turn = [&](llvm::ArrayRef<Value *> values) {
     for (Value *value : llvm::SmallVector<Value *>(values.begin(), values.end())) {
-      if (!canHavePort(*value) || value->rank() != 4 || value->isVariable || (value->quantization && value->quantization->scale.size() > 1))
+      if (!canHavePort(*value) || value->rank() != 4 || value->isVariable ||
+          (value->quantization && value->quantization->scale.size() > 1))
         continue;
       Step step{Step::Permute};
       step.first.assign({0, 2, 3, 1});
@@ -124,8 +125,8 @@ void Rewriter::turnInterface(llvm::StringRef passName, bool inputs, bool outputs
         port.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>({stated[0], stated[2], stated[3], stated[1]})));
       const int32_t order[2][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}};
       Value &permutation = model.addValue(graph);
-      permutation.buffer = &model.addBuffer(Payload::owned(
-          std::string(reinterpret_cast<const char *>(order[value->isGraphInput]), sizeof(order[0]))));
+      permutation.buffer = &model.addBuffer(
+          Payload::owned(std::string(reinterpret_cast<const char *>(order[value->isGraphInput]), sizeof(order[0]))));
       permutation.buffer->computed = true;
       permutation.type = TensorType::INT32;
       permutation.hasShape = true;

@@ -106,8 +106,8 @@ public:
   bool every(Tensor constant, bool (*holds)(double));
   /// Is each element of a constant of numbers or truth values this one?
   bool isEvery(Tensor constant, double number);
-  /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so far
-  /// above that of `beside` that their sum would lose bits of it?
+  /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so
+  /// far above that of `beside` that their sum would lose bits of it?
   bool isStoredZero(Tensor constant, Tensor beside);
   /// The same of what two constants of floats make element by element: the operands and the result.
   bool everyOf(const Expr &folded, bool (*holds)(float, float, float));
@@ -116,8 +116,8 @@ public:
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.
   unsigned movementsInARow(Tensor tensor) const;
-  /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None: there
-  /// are others in between, or it is not known before run time.
+  /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None:
+  /// there are others in between, or it is not known before run time.
   std::optional<Moves> moves(Tensor from, Tensor to);
   /// Is the root one of those that are better computed with channels last (LayoutPlan.h)?
   bool wantsChannelsLast() const;
@@ -220,7 +220,7 @@ private:
   Furthest *furthest;
   static constexpr unsigned budget = 20000;
   unsigned steps = 0, parts = 0;
-  unsigned wide = 0;                      ///< constants of many elements that are one number
+  unsigned wide = 0;                    ///< constants of many elements that are one number
   llvm::SmallVector<Value *, 4> closed; ///< results that only the match may use
 
   bool matches(const Expr &pattern, Value *value, Next next);

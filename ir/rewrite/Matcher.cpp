@@ -260,8 +260,7 @@ bool Matcher::matchesFactors(Op code, llvm::ArrayRef<const Expr *> factors, Valu
   if (factors.size() == 1)
     return matches(*factors.front(), value, next);
   Operator *op = value ? value->producer() : nullptr;
-  if (++steps > budget || !op || op->code != code || op->numOperands() != 2 ||
-      activationOf(*op) != Activation::NONE)
+  if (++steps > budget || !op || op->code != code || op->numOperands() != 2 || activationOf(*op) != Activation::NONE)
     return miss([&] { return operatorInfo(code)->name.str(); });
   bool fresh = !llvm::is_contained(match.consumed, op);
   if (fresh)

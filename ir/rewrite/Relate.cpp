@@ -21,7 +21,8 @@ void Build::findWays() {
         if (!producer || !isOwn(*producer, consumed))
           continue;
         for (uint32_t user : lineagesOf(*op, static_cast<uint32_t>(i)))
-          if (uint32_t used = lineage::ofOperand(*op, user, static_cast<unsigned>(k)); !llvm::is_contained(way[producer], used))
+          if (uint32_t used = lineage::ofOperand(*op, user, static_cast<unsigned>(k));
+              !llvm::is_contained(way[producer], used))
             way[producer].push_back(used);
       }
   }
@@ -153,8 +154,7 @@ void Build::relateBack(const Value &old, Value &moved, const Step &step) {
     for (Relation relation : old.relations) {
       // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
       int32_t maker = model.sourceGraph.producer(relation.tensor);
-      if (relation.lineage != way || maker < 0 ||
-          !model.sets.contains(lineage::origins(*moved.producer(), way), maker))
+      if (relation.lineage != way || maker < 0 || !model.sets.contains(lineage::origins(*moved.producer(), way), maker))
         continue;
       relation.exact &= !engine.replacesInexact(); // what is put behind may be what was not exact
       if (model.steps.extend(relation.steps, step))

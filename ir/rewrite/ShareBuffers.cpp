@@ -3,7 +3,6 @@
 #include "llvm/Support/xxhash.h"
 
 #include <map>
-#include <vector>
 
 namespace origo::rewrite {
 
@@ -30,8 +29,7 @@ llvm::Error shareEqualBuffers(Model &model) {
   for (auto &graph : model.subgraphs)
     for (Value *value : graph->values) {
       Buffer *own = value->buffer;
-      if (value->erased() || !value->isConstant() || !own || own->payload.size() < smallest ||
-          !own->payload.hasBytes())
+      if (value->erased() || !value->isConstant() || !own || own->payload.size() < smallest || !own->payload.hasBytes())
         continue;
       auto [known, isNew] = shared.try_emplace(own, own);
       if (isNew) {
@@ -40,13 +38,16 @@ llvm::Error shareEqualBuffers(Model &model) {
           alike.first = own;
           continue;
         }
-        Buffer *same = own;
-        for (Buffer *one : alike.byContent.empty() ? std::vector{alike.first, own} : std::vector{own}) {
-          llvm::Expected<Key> key = contentKey(one->payload);
-          if (!key)
-            return key.takeError();
-          same = alike.byContent.try_emplace(*key, one).first->second;
+        if (alike.byContent.empty()) {
+          llvm::Expected<Key> first = contentKey(alike.first->payload);
+          if (!first)
+            return first.takeError();
+          alike.byContent.try_emplace(*first, alike.first);
         }
+        llvm::Expected<Key> key = contentKey(own->payload);
+        if (!key)
+          return key.takeError();
+        Buffer *same = alike.byContent.try_emplace(*key, own).first->second;
         if (same->payload.sameBytes(own->payload))
           known->second = same;
         if (known->second != own) {

@@ -14,12 +14,7 @@ static Rule reciprocal() {
 }
 
 Pass RecogniseRsqrt() {
-  return {"recognise-rsqrt",
-          "1 / sqrt(x) -> rsqrt(x)",
-          Phase::Recognise,
-          true,
-          {{"fuse_rsqrt", {}}},
-          {reciprocal()}};
+  return {"recognise-rsqrt", "1 / sqrt(x) -> rsqrt(x)", Phase::Recognise, true, {{"fuse_rsqrt", {}}}, {reciprocal()}};
 }
 
 } // namespace origo

@@ -6,19 +6,19 @@ namespace origo {
 static Rule neutralArithmetic() {
   auto x = any(), c = constant();
   auto sum = anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {x, c});
-  return {
-      "neutral-arithmetic", "no constant operand, or an activation is fused", sum, [=](Match &m) {
-        bool shifts = m.root().code() == Op::ADD || m.root().code() == Op::SUB;
-        bool quantised = m[c].isQuantized();
-        if (quantised && !(shifts && m.isStoredZero(m[c], m[x])))
-          return decline("quantised");
-        if (!quantised && !(shifts ? m.every(m[c], [](double n) { return n == 0; }) : m.every(m[c], [](double n) { return n == 1; })))
-          return decline("the constant is not the neutral element");
-        bool one = m[c].elementCount() == 1 && m[c].rank() <= m[x].rank(); // whatever the dimensions of x
-        if (!one && (!m[x].isStatic() || !m.root().result().isStatic()))
-          return decline("the broadcast is not known before run time");
-        return m.replace(x);
-      }};
+  return {"neutral-arithmetic", "no constant operand, or an activation is fused", sum, [=](Match &m) {
+            bool shifts = m.root().code() == Op::ADD || m.root().code() == Op::SUB;
+            bool quantised = m[c].isQuantized();
+            if (quantised && !(shifts && m.isStoredZero(m[c], m[x])))
+              return decline("quantised");
+            if (!quantised && !(shifts ? m.every(m[c], [](double n) { return n == 0; })
+                                       : m.every(m[c], [](double n) { return n == 1; })))
+              return decline("the constant is not the neutral element");
+            bool one = m[c].elementCount() == 1 && m[c].rank() <= m[x].rank(); // whatever the dimensions of x
+            if (!one && (!m[x].isStatic() || !m.root().result().isStatic()))
+              return decline("the broadcast is not known before run time");
+            return m.replace(x);
+          }};
 }
 
 /// reshape, slice, transpose, pad, … that keep a static shape and the order of the elements keep the value.
@@ -59,11 +59,13 @@ static Rule wholeSlice() {
   return {"whole-slice", "the positions are not constant", sliced, [=](Match &m) {
             std::optional<Integers> steps = m.integers(m[strides]);
             int64_t all = (int64_t{1} << m[x].rank()) - 1;
-            bool masked = (m.op(sliced).option("begin_mask") & all) == all && (m.op(sliced).option("end_mask") & all) == all;
+            bool masked =
+                (m.op(sliced).option("begin_mask") & all) == all && (m.op(sliced).option("end_mask") & all) == all;
             for (llvm::StringRef mask : {"ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
               masked &= m.op(sliced).option(mask) == 0;
-            if (!masked || !steps || m[x].rank() == 0 || llvm::any_of(steps->list(), [](int32_t s) { return s != 1; }) ||
-                !m.integers(m[begin]) || !m.integers(m[end]) || !m[x].hasQuantizationOf(m[sliced]))
+            if (!masked || !steps || m[x].rank() == 0 ||
+                llvm::any_of(steps->list(), [](int32_t s) { return s != 1; }) || !m.integers(m[begin]) ||
+                !m.integers(m[end]) || !m[x].hasQuantizationOf(m[sliced]))
               return decline("takes a part, or in another order");
             return m.replace(x);
           }};

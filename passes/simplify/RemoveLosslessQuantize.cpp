@@ -65,13 +65,15 @@ static Rule sign() {
 }
 
 Pass RemoveLosslessQuantize() {
-  return {"remove-lossless-quantize",
-          "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q or, with another sign, quantize(q), "
-          "f(quantize(q)) -> f(q) where nothing is rounded, quantize(concat(y, dequantize(quantize(x)))) -> quantize(concat(y, x)) of one scale",
-          Phase::Simplify,
-          true,
-          {{"remove_redundant_quantize", {}}},
-          {stored(), back(), sign(), between(), joined()}};
+  return {
+      "remove-lossless-quantize",
+      "quantize(x) -> x where x is stored like that, quantize(dequantize(q)) -> q or, with another sign, quantize(q), "
+      "f(quantize(q)) -> f(q) where nothing is rounded, quantize(concat(y, dequantize(quantize(x)))) -> "
+      "quantize(concat(y, x)) of one scale",
+      Phase::Simplify,
+      true,
+      {{"remove_redundant_quantize", {}}},
+      {stored(), back(), sign(), between(), joined()}};
 }
 
 } // namespace origo

@@ -133,7 +133,8 @@ public:
     if (fit == Fit::Joined)
       text = "\"" + printable(what) + "\" is a part of joined names";
     else if (fit == Fit::Beginning || fit == Fit::Part)
-      text = "no name is \"" + printable(what) + "\"; shown is what " + (fit == Fit::Part ? "contains it" : "begins with it");
+      text = "no name is \"" + printable(what) + "\"; shown is what " +
+             (fit == Fit::Part ? "contains it" : "begins with it");
     if (left)
       text += (text.empty() ? "" : ", and ") + std::to_string(left) + " more have it; --full shows all";
     return text;

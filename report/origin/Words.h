@@ -42,7 +42,8 @@ public:
   std::string tensorWords(uint32_t graph, uint32_t index) const;
   std::string intoWords(const origin::MapLedgerRow &row,
                         bool full) const; ///< empty if it leads to nothing
-  std::string unneededWords(const origin::MapUnneeded &row) const; ///< not needed as operand 1 of …: states a shape only
+  std::string
+  unneededWords(const origin::MapUnneeded &row) const; ///< not needed as operand 1 of …: states a shape only
   std::string relationWords(const origin::MapRelation &relation,
                             uint32_t graph) const; ///< how it comes from its tensor
 };
