@@ -142,10 +142,14 @@ public:
     std::map<uint64_t, size_t> counts;
     for (const Node &node : this->nodes)
       ++counts[std::max<uint64_t>(node.row->row.count, 1)];
-    uint64_t runs = llvm::max_element(counts, [](auto &a, auto &b) { return a.second < b.second; })->first;
+    auto most = llvm::max_element(counts, [](auto &a, auto &b) { return a.second < b.second; });
+    uint64_t runs = most->first;
+    countsTell = 2 * most->second > this->nodes.size();
     for (JoinedRow *row : inner)
       if (row->row.step) {
         uint64_t times = std::max<uint64_t>(row->row.count / runs, 1);
+        if (!countsTell) // a row with the calls of one node is about that node; any other may be about all
+          times = counts.count(row->row.count) ? 1 : this->nodes.size();
         rows.push_back({row, times, times, {}});
       }
   }
@@ -252,6 +256,7 @@ public:
 
 private:
   std::vector<Node> nodes;
+  bool countsTell = true; ///< of how many nodes a row is the sum
   std::vector<InnerRow> rows;
   std::vector<std::string> &notes;
   std::vector<std::vector<size_t>> steps; ///< rows by their place in their node
@@ -296,7 +301,7 @@ private:
         }
     AlignOptions options;
     if (nodes.size() > 1) {
-      for (size_t n = 0; n <= most; ++n)
+      for (size_t n = 0; countsTell && n <= most; ++n)
         if (ends[n])
           options.lengths.push_back(n);
       if (options.lengths.empty()) // the counts say nothing
@@ -346,11 +351,8 @@ private:
   static int64_t worthOf(const OperatorFacts &op, const ProfileRow &row) { return fitOf(op, sequenceRow(row)); }
 };
 
-/// A node of which nothing is known, alone, is about what no other row is about.
-void placeOnlyUnknown(std::vector<JoinedRow> &rows, std::vector<JoinedRow *> unknown, const Target &target) {
-  if (unknown.size() != 1)
-    return;
-  JoinedRow &node = *unknown.front();
+/// A node of which nothing is known, alone in its subgraph, is about what no other row is about.
+void placeUnknown(std::vector<JoinedRow> &rows, JoinedRow &node, const Target &target) {
   uint32_t subgraph = node.row.subgraph.value_or(0);
   std::set<uint32_t> others;
   for (const JoinedRow &row : rows)
@@ -375,11 +377,14 @@ bool isDelegate(const JoinedRow &row) {
 void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph,
                             std::vector<std::string> &notes) {
   std::vector<Node> nodes;
-  std::vector<JoinedRow *> inner, unknown; // inner rows do not say of which subgraph their node is
+  std::vector<JoinedRow *> inner;                       // which do not say of which subgraph their node is
+  std::map<uint32_t, std::vector<JoinedRow *>> unknown; // by subgraph
   for (JoinedRow &row : rows)
     if (isDelegate(row) && row.match == Match::None)
-      unknown.push_back(&row);
-  placeOnlyUnknown(rows, unknown, target);
+      unknown[row.row.subgraph.value_or(0)].push_back(&row);
+  for (auto &[subgraph, nodesOf] : unknown)
+    if (nodesOf.size() == 1)
+      placeUnknown(rows, *nodesOf.front(), target);
   for (JoinedRow &row : rows)
     if (isDelegate(row))
       nodes.push_back({&row, factsOf(target, graph, row.subgraph, row.operators), {}, 0});

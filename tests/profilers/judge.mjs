@@ -47,7 +47,7 @@ async function judge(name, model) {
     fail(`${name}: is not joined`);
     return null;
   }
-  const sums = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 };
+  const sums = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 }; // rows: how long each takes differs from run to run
   const known = new Map(), nodes = (summary.split('Delegate internal')[0].split('Top by')[0].match(/\tTfLiteXNNPackDelegate\t| TfLiteXNNPackDelegate\t/g) ?? []).length;
   const places = [];
   let total = 0;
@@ -58,25 +58,25 @@ async function judge(name, model) {
     if (row.match === 'exact') fail(`${name}: ${row.raw_name} is exact`);
     const operators = row.partition ?? (row.op_index === null ? [] : [row.op_index]);
     if (row.subgraph || !operators.length) {
-      sums[operators.length ? 'unknown' : 'none'] += row.ns;
+      ++sums[operators.length ? 'unknown' : 'none'];
       continue;
     }
     const kinds = [];
     for (const index of operators) kinds.push(await kindsOf(model, index, known));
     const right = kinds.some((set) => set.has(plain(found[1]))), untold = kinds.some((set) => !set.size);
     if (row.match === 'merged') {
-      sums.merged += row.ns;
+      ++sums.merged;
       if (!right && !untold) fail(`${name}: ${row.raw_name} is merged over ${operators}, none of which is of that type`);
       continue;
     }
-    sums[right ? 'right' : untold ? 'unknown' : 'wrong'] += row.ns;
+    ++sums[right ? 'right' : untold ? 'unknown' : 'wrong'];
     if (!right && !untold) console.log(`${name}: ${row.raw_name} on ${operators}, which have ${kinds.map((set) => [...set])}`);
     places.push([Number(found[2]), Math.max(...operators)]);
   }
   if (total !== joined.total_ns || joined.attributed_ns + joined.synthetic_ns + joined.unattributed_ns !== total)
     fail(`${name}: the times do not add up`);
   if (sums.wrong + sums.none > 0.02 * (sums.right + sums.wrong + sums.none + sums.unknown))
-    fail(`${name}: of ${sums.right + sums.wrong + sums.none + sums.unknown} ns, ${sums.wrong} are on wrong operators and ${sums.none} on none`);
+    fail(`${name}: of ${sums.right + sums.wrong + sums.none + sums.unknown} rows, ${sums.wrong} are on wrong operators and ${sums.none} on none`);
   // Within one node, rows go with operators.
   places.sort((a, b) => a[0] - b[0]);
   if (nodes === 1 && places.some(([, operator], i) => i && operator < places[i - 1][1])) fail(`${name}: rows change their order`);
@@ -100,7 +100,7 @@ for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   }
 }
 const share = (part) => `${(100 * part / Math.max(1, all.right + all.wrong + all.none + all.unknown)).toFixed(2)} %`;
-console.log(`${which}: ${profiled} profiles with rows of delegates; of the time that is not merged ${share(all.right)} on operators of that type, ` +
+console.log(`${which}: ${profiled} profiles with rows of delegates; of the rows that are not merged ${share(all.right)} on operators of that type, ` +
   `${share(all.unknown)} on operators that have no row alone, ${share(all.wrong)} on others, ${share(all.none)} on none`);
 const least = which === 'networks' ? 20 : (process.env.ORIGO_THOROUGH ?? '0') !== '0' ? 50 : 8;
 if (profiled < least) fail(`only ${profiled} profiles have rows of delegates`);
