@@ -76,7 +76,8 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
     rw.onRewrite = options.onRewrite;
-    rw.refuses = [this, format = options.format.value_or(model.format)](const Operator &op) -> std::string {
+    rw.format = options.format.value_or(model.format);
+    rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {
       if (format == Format::Tflite && op.info() && !op.info()->inTflite)
         return (op.info()->name + " does not exist in .tflite").str();
       const auto *linear =

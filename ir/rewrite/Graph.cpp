@@ -57,6 +57,12 @@ bool Tensor::isDenseConstant() const {
   return !size || value->payload().size() == *size;
 }
 
+bool Tensor::isPackedConstant() const {
+  const Operator *maker = value ? value->producer() : nullptr;
+  return maker && (maker->code == Op::DEQUANTIZE || maker->code == Op::DENSIFY) && maker->operand(0) &&
+         maker->operand(0)->isConstant();
+}
+
 llvm::ArrayRef<int32_t> statedShape(const Value &value) {
   return value.shapeSignature().empty() ? llvm::ArrayRef<int32_t>(value.shape) : value.shapeSignature();
 }

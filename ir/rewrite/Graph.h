@@ -36,6 +36,8 @@ public:
   uint64_t payloadSize() const { return described().payload().size(); }
   /// A big constant that would have to stay for other users if one of them had a changed copy.
   bool isShared() const { return payloadSize() > 4096 && !described().hasOneUse(); }
+  /// Each run unpacks it from a constant.
+  bool isPackedConstant() const;
   /// Of a constant: all that keeps it in the file is this one use.
   bool hasOneUse() const { return described().hasOneUse(); }
   bool isQuantized() const { return described().quantization && described().quantization->quantized(); }

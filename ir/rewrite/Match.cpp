@@ -305,6 +305,8 @@ unsigned Match::positionOf(const Expr &name) const {
   return ~0u;
 }
 
+bool Match::writesTflite() const { return rewriter.format == Format::Tflite; }
+
 Range Match::range(Tensor tensor) const {
   const Operator *op = tensor ? tensor.value->producer() : nullptr;
   if (!op)

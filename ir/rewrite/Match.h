@@ -112,6 +112,8 @@ public:
   /// The same of what two constants of floats make element by element: the operands and the result.
   bool everyOf(const Expr &folded, bool (*holds)(float, float, float));
 
+  /// Is the model written as .tflite?
+  bool writesTflite() const;
   // Facts: what is known of a tensor from who computes it.
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.

@@ -85,6 +85,7 @@ public:
   /// Ends the run: what can be told only when all is in its place.
   void finish();
 
+  Format format = Format::Circle; ///< of the file that is written
   /// What rules are told of how tensors are to be stored; null: nothing. Operators that are gone go from it.
   StoragePlan *plan = nullptr;
   /// Stores what the plan says of the interface so, and puts bridges between it and the graph inside.

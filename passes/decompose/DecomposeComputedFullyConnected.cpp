@@ -9,7 +9,7 @@ static Rule decompose() {
   auto linear = op(Op::FULLY_CONNECTED, {x, weights, bias}).mayActivate();
   return {"decompose", "not a fully connected operator, or its bias is computed", linear, [=](Match &m) {
             Node at = m.op(linear);
-            if (m[weights].isConstant())
+            if (m[weights].isConstant() || m[weights].isPackedConstant())
               return decline("the weights are constant");
             if (!m[x].isFloat() || !m[weights].isFloat() || at.resultCount() != 1 || at.option("weights_format") != 0)
               return decline("not float weights in the usual order");

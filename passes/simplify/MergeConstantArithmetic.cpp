@@ -58,7 +58,8 @@ static Rule associate(llvm::StringLiteral name, Op code) {
               return decline("the constant has other users, for whom it would have to stay");
             if (!m.everyOf(both, code == Op::MUL ? isSoundProduct : isSoundSum))
               return decline("the constants, or the number that they make, are not finite or not normal");
-            if (code == Op::MUL && m.everyOf(both, isZero) && !m.everyOf(both, isFirstZero)) // it is not the first that loses all of x
+            if (code == Op::MUL && m.everyOf(both, isZero) &&
+                !m.everyOf(both, isFirstZero)) // it is not the first that loses all of x
               return decline("the second factor, or both together, make it zero");
             return m.replace(clone(outer).operand(m.positionOf(inner), x).operand(m.positionOf(d), fold(both)));
           }};

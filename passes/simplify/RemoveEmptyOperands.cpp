@@ -27,11 +27,7 @@ static Rule concatenation() {
 }
 
 Pass RemoveEmptyOperands() {
-  return {"remove-empty-operands",
-          "concat(x, nothing, y) -> concat(x, y)",
-          Phase::Simplify,
-          true,
-          {},
+  return {"remove-empty-operands", "concat(x, nothing, y) -> concat(x, y)", Phase::Simplify, true, {},
           {concatenation()}};
 }
 

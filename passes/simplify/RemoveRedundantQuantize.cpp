@@ -11,13 +11,13 @@ static Rule chain() {
 
 Pass RemoveRedundantQuantize() {
   return Pass{"remove-redundant-quantize",
-          "quantize(quantize(x)) -> quantize(x): changes results",
-          Phase::Simplify,
-          false,
-          {{"remove_redundant_quantize", {}}},
-          {chain()},
-          /*mergesConstants=*/false,
-          /*changesResults=*/true}
+              "quantize(quantize(x)) -> quantize(x): changes results",
+              Phase::Simplify,
+              false,
+              {{"remove_redundant_quantize", {}}},
+              {chain()},
+              /*mergesConstants=*/false,
+              /*changesResults=*/true}
       .about("The inner QUANTIZE rounds and clamps to its own type and scale, the outer one rounds what is left "
              "of that. Without the inner one, numbers are rounded once: results may differ by a step of the inner "
              "scale, and what the inner one clamped comes through.");

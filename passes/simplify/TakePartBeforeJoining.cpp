@@ -8,7 +8,8 @@ static constexpr char unknownPart[] = "is no part of one operand alone, or it is
 static Rule slice() {
   auto joined = op(Op::CONCATENATION, {}).once();
   auto part = op(Op::SLICE, {joined, constant()}) | op(Op::STRIDED_SLICE, {joined, constant(), constant(), constant()});
-  return {"slice", "not a slice of a concatenation that has no other users, at constant positions", part, [=](Match &m) {
+  return {"slice", "not a slice of a concatenation that has no other users, at constant positions", part,
+          [=](Match &m) {
             Node root = m.root();
             std::optional<TakenPart> found = m.partOf(joined);
             if (!found)
@@ -22,7 +23,8 @@ static Rule slice() {
             std::vector<int32_t> first = begin->list();
             first[found->axis] = found->begin;
             if (root.code() == Op::SLICE)
-              return m.replace(cloneRoot().operand(0u, x).operand(1u, begin->with(first)).operand(2u, shapeOf(root.result())));
+              return m.replace(
+                  cloneRoot().operand(0u, x).operand(1u, begin->with(first)).operand(2u, shapeOf(root.result())));
             std::optional<Integers> end = m.integers(root.operand(2)), strides = m.integers(root.operand(3));
             std::vector<int32_t> last = end->list();
             last[found->axis] = found->end;
