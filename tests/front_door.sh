@@ -52,8 +52,8 @@ says 'recognise-relu6' origo optimize --list-passes
 
 says 'net.tflite -> net.dynamic.tflite' origo quantize net.tflite
 origo quantize --no-run --scheme=float16 net.tflite half.tflite >/dev/null 2>&1 || fail "--scheme=float16"
-says 'The constants grew, for what was unpacked in each run is unpacked in the file now' origo optimize --no-run half.tflite
-says 'half.optimized.tflite -> again.tflite' origo quantize --no-run --scheme=float16 half.optimized.tflite again.tflite
+says 'The constants grew, for what was unpacked in each run is unpacked in the file now' origo optimize --no-run half.tflite wide.circle
+says 'wide.circle -> again.circle' origo quantize --no-run --scheme=float16 wide.circle again.circle
 says 'net.tflite -> net.int8.tflite' origo quantize net.tflite --data random
 circle-quantizer --scheme int8 --input_data random net.tflite a/net.int8.tflite 2>/dev/null || fail "circle-quantizer"
 cmp net.int8.tflite a/net.int8.tflite || fail "origo quantize writes other bytes than circle-quantizer"

@@ -23,7 +23,9 @@ says '' "bytes, $(tflite2circle net.tflite x.circle 2>/dev/null; stat -c %s x.ci
 says '' 'tflite2circle: note: 204 operators' tflite2circle --verbose net.tflite x.circle
 # A file that grew says why; one that did not says nothing of it.
 circle-quantizer --scheme=float16 net.tflite half.tflite 2>/dev/null || fail "--scheme=float16"
-says '' 'unpacked in the file now, circle-quantizer --scheme=float16 packs it again' circle2circle -O1 half.tflite x.tflite
+says '' 'unpacked in the file now, circle-quantizer --scheme=float16 packs it again' circle2circle -O1 half.tflite x.circle
+says '' ' after, origins included' circle2circle -O1 half.tflite x.tflite
+! grep -q unpacked stderr || fail "constants of a .tflite stay packed: $(<stderr)"
 says '' ' after, origins included' circle2circle half.tflite x.tflite
 ! grep -q unpacked stderr || fail "a file that did not grow: $(<stderr)"
 
