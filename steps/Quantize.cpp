@@ -157,21 +157,22 @@ llvm::Error readOnnxFakes(Model &model, Scheme &scheme, PayloadStore &store, boo
 llvm::Expected<size_t> readCarried(Model &model, Scheme &scheme, bool alone, PayloadStore &store, bool verifyEach) {
   RunOptions options;
   options.verifyEach = verifyEach;
-  auto run = [&](llvm::StringRef pass, decltype(Pipeline::plan) plan = {}) {
+  auto run = [&](llvm::ArrayRef<llvm::StringRef> passes, decltype(Pipeline::plan) plan = {}) {
     Pipeline pipeline;
-    pipeline.add(*findPass(pass));
+    for (llvm::StringRef pass : passes)
+      pipeline.add(*findPass(pass));
     pipeline.plan = std::move(plan);
     return runPipeline(model, pipeline, store, options);
   };
-  if (llvm::Error error = run("quantize", planFakeQuants))
+  if (llvm::Error error = run({"quantize"}, planFakeQuants))
     return error;
   // What is rounded behind a clamp is rounded behind whom it is fused into.
-  if (llvm::Error error = run("fuse-activation"))
+  if (llvm::Error error = run({"fuse-activation"}))
     return error;
   auto scales = std::make_shared<CarriedScales>();
   scales->alone = alone;
   std::vector<CarriedConstant> constants = quantize::readCarried(model, *scales);
-  if (llvm::Error error = run("fold-constants"))
+  if (llvm::Error error = run({"fold-constants", "unpack-constants"}))
     return error;
   keepCarried(constants, *scales);
   scheme.carried = scales;

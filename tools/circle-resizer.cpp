@@ -20,12 +20,13 @@ cl::opt<std::string> output("output_path", cl::value_desc("OUTPUT"), cl::desc("W
 cl::opt<std::string> shapesText("input_shapes", cl::value_desc("\"[1,2],[3,4]\""),
                                 cl::desc("A shape for each input, in order; -1 is known at run time only"),
                                 cl::cat(category));
-cl::extrahelp examples("\nAll shapes behind the inputs follow. Constants stay, so that an operator that has a shape as "
-                       "a constant may refuse.\n"
-                       "\nExamples:\n"
-                       "  circle-resizer --input_shapes \"[4,224,224,3]\" net.circle batch4.circle\n"
-                       "  circle-resizer --input_path net.circle --output_path batch4.circle "
-                       "--input_shapes \"[4,224,224,3]\"\n");
+cl::extrahelp
+    examples("\nAll shapes behind the inputs follow. A RESHAPE that states the batch states -1 from then on; other "
+             "constants stay, so that an operator that has a shape as a constant may refuse.\n"
+             "\nExamples:\n"
+             "  circle-resizer --input_shapes \"[4,224,224,3]\" net.circle batch4.circle\n"
+             "  circle-resizer --input_path net.circle --output_path batch4.circle "
+             "--input_shapes \"[4,224,224,3]\"\n");
 
 using Shapes = llvm::SmallVector<llvm::SmallVector<int32_t, 4>>;
 

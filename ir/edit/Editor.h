@@ -63,6 +63,7 @@ protected:
   void dropSubgraphs(llvm::function_ref<bool(const Subgraph &)> isEmptied);
 
 private:
+  void forget(Value &value);
   bool resize(Value &value, llvm::ArrayRef<int32_t> shape);
   llvm::Error resizeResults(Subgraph &graph, llvm::DenseSet<const Value *> &resized);
   llvm::Error resizeCallees(Operator &op, llvm::DenseSet<const Value *> &resized);

@@ -1,7 +1,9 @@
+#include "ir/ConstantView.h"
 #include "ir/edit/Editor.h"
 #include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 /// Other shapes for the inputs of a model.
 namespace origo {
@@ -20,10 +22,8 @@ static llvm::SmallVector<int32_t, 4> statedShape(const Value &value) {
   return shape;
 }
 
-/// False: it has that shape already.
-bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
-  if (llvm::ArrayRef<int32_t>(statedShape(value)) == shape)
-    return false;
+/// It holds something else than the tensor of the source from now on.
+void Editor::forget(Value &value) {
   llvm::SmallVector<uint32_t, 4> ids;
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
@@ -32,6 +32,13 @@ bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
   Destinations *into = model.addDestinations();
   into->add(value);
   bury(true, model.sets.of(ids), Fate::UserRemoved, into);
+}
+
+/// False: it has that shape already.
+bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
+  if (llvm::ArrayRef<int32_t>(statedShape(value)) == shape)
+    return false;
+  forget(value);
   value.shape = shape;
   value.hasShape = true;
   value.setShapeSignature({});
@@ -40,6 +47,30 @@ bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
     value.shape.unknownToOne();
   }
   return true;
+}
+
+/// The sizes that a reshape states where only the first dimension, the batch, became another one: −1 and the others.
+static std::optional<llvm::SmallVector<int32_t, 8>> sizesOfAnyBatch(const Operator &op) {
+  const Value *from = op.operand(0), *sizes = op.operand(1);
+  if (op.code != BuiltinOperator::RESHAPE || !from || from->rank() == 0 || !from->shapeSignature().empty() || !sizes ||
+      !sizes->isConstant() || sizes->type != TensorType::INT32 || !sizes->hasOneUse())
+    return std::nullopt;
+  std::optional<llvm::SmallVector<int64_t, 8>> stated = readIntegers(sizes);
+  if (!stated || stated->empty() || llvm::any_of(*stated, [](int64_t size) { return size <= 0; }))
+    return std::nullopt;
+  auto behindFirst = [](auto sizes) {
+    uint64_t count = 1;
+    for (auto size : llvm::drop_begin(sizes))
+      count = llvm::SaturatingMultiply(count, static_cast<uint64_t>(size));
+    return count;
+  };
+  if (behindFirst(llvm::ArrayRef<int64_t>(*stated)) != behindFirst(llvm::ArrayRef<int32_t>(from->shape)) ||
+      stated->front() == from->shape[0])
+    return std::nullopt;
+  llvm::SmallVector<int32_t, 8> any{-1};
+  for (int64_t size : llvm::drop_begin(*stated))
+    any.push_back(static_cast<int32_t>(size));
+  return any;
 }
 
 /// What a call hands over is what the called subgraph gets.
@@ -75,6 +106,13 @@ Error Editor::resizeResults(Subgraph &graph, llvm::DenseSet<const Value *> &resi
       continue;
     if (Error error = resizeCallees(op, resized))
       return error;
+    if (auto sizes = sizesOfAnyBatch(op)) {
+      Value &constant = *op.operand(1);
+      forget(constant);
+      constant.buffer = &model.addBuffer(
+          Payload::owned(std::string(reinterpret_cast<const char *>(sizes->data()), 4 * sizes->size())));
+      op.options.table = nullptr; // which may say the sizes once more
+    }
     auto results = inferResults(op);
     if (!results)
       return makeError(placeOf(op), "cannot have these shapes: " + llvm::toString(results.takeError()));

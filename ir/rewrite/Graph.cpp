@@ -45,6 +45,13 @@ bool Tensor::isPerTensor() const {
   return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);
 }
 
+std::optional<int32_t> Tensor::channelDimension() const {
+  const Quantization *q = described().quantization;
+  if (isPerTensor() || q->details != Quantization::Details::None || q->dimension < 0 || q->dimension >= rank())
+    return std::nullopt;
+  return q->dimension;
+}
+
 bool Stored::isOf(Tensor tensor) const {
   return tensor.type() == type() && sameQuantization(tensor.described().quantization, storage->quantization);
 }

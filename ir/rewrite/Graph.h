@@ -43,6 +43,8 @@ public:
   bool isQuantized() const { return described().quantization && described().quantization->quantized(); }
   /// Quantised with one parameter for all elements, or not at all, so that moving them changes nothing.
   bool isPerTensor() const;
+  /// The dimension that its scales go along, if there are several.
+  std::optional<int32_t> channelDimension() const;
   /// It can hold each number that `other` can: of integers with the same scale for all elements.
   bool holdsAllOf(Tensor other) const;
   /// The same dimensions, known or not.

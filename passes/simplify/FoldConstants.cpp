@@ -38,6 +38,32 @@ static Rule evaluate() {
           }};
 }
 
+/// move(dequantize(constant)) → dequantize(moved constant)
+static Rule packed() {
+  auto stored = constant();
+  auto unpacked = op(Op::DEQUANTIZE, {stored});
+  auto move = anyWith(Trait::DataMovement, {unpacked});
+  return {"packed", "no packed constant is moved", move, [=](Match &m) {
+            Node at = m.op(move);
+            for (unsigned i = 1; i < at.operandCount(); ++i)
+              if (at.operand(i) && !at.operand(i).isConstant())
+                return decline("how it moves is computed");
+            if (at.resultCount() != 1 || at.result().isOutput())
+              return decline("a graph output would become a constant");
+            if (m[stored].isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            if (!m[stored].isPerTensor()) { // the dimension that the scales go along stays where it is
+              std::optional<int32_t> channels = m[stored].channelDimension();
+              std::optional<Integers> order = at.code() == Op::TRANSPOSE ? m.integers(at.operand(1)) : std::nullopt;
+              if (!channels || !order || !order->isPermutation(m[stored].shape().size()) ||
+                  order->at(static_cast<size_t>(*channels)) != *channels)
+                return decline("scales move too");
+            }
+            Expr moved = clone(move).operand(0u, stored).as(m[stored], at.result());
+            return m.replace(op(Op::DEQUANTIZE, {fold(moved)}));
+          }};
+}
+
 Pass FoldConstants() {
   return {"fold-constants",
           "an operator whose operands are constant, or a shape that is known -> its value",
@@ -53,7 +79,7 @@ Pass FoldConstants() {
            {"fold_shape", {{Op::SHAPE, {}}}},
            {"fold_sparse_to_dense", {{Op::SPARSE_TO_DENSE, {}}}},
            {"fold_squeeze", {{Op::SQUEEZE, {}}}}},
-          {evaluate()}};
+          {evaluate(), packed()}};
 }
 
 } // namespace origo
