@@ -62,6 +62,49 @@ void dropCodeOutputs(Model &model, const Pipeline &pipeline) {
     Editor(model).keepOutputs(std::vector<Value *>(own->begin(), own->end()));
 }
 
+/// Does an operand broadcast along some dimensions in a row, and the other one along others in a row at most?
+static bool broadcastsInRows(const Dims &a, const Dims &b) {
+  size_t i = 0, rank = std::max(a.size(), b.size());
+  auto size = [&](const Dims &dims) { return i < dims.size() ? dims[dims.size() - 1 - i] : 1; };
+  auto pass = [&](auto holds) {
+    while (i < rank && holds(size(a), size(b)))
+      ++i;
+  };
+  auto same = [](int32_t a, int32_t b) { return a == b; };
+  auto first = [](int32_t a, int32_t) { return a == 1; };
+  auto second = [](int32_t, int32_t b) { return b == 1; };
+  pass(same);
+  bool firstIsFirst = i < rank && size(a) == 1;
+  firstIsFirst ? pass(first) : pass(second);
+  pass(same);
+  firstIsFirst ? pass(second) : pass(first);
+  pass(same);
+  return i == rank;
+}
+
+/// Of more than four dimensions, TensorFlow Lite before 2.17 ends itself on most broadcasts.
+static bool broadcastsTooFar(const Operator &op) {
+  if (!op.info() || !op.info()->has(Trait::Binary) || !op.operand(0) || !op.operand(1))
+    return false;
+  const Dims &a = op.operand(0)->shape, &b = op.operand(1)->shape;
+  size_t rank = std::max(a.size(), b.size());
+  if (rank <= 4 || llvm::equal(a, b))
+    return false;
+  switch (op.code) {
+  case BuiltinOperator::ADD:
+  case BuiltinOperator::MUL:
+    return !broadcastsInRows(a, b);
+  case BuiltinOperator::SUB:
+  case BuiltinOperator::DIV:
+    return rank > 5;
+  case BuiltinOperator::MAXIMUM:
+  case BuiltinOperator::MINIMUM:
+    return rank > 8;
+  default:
+    return true;
+  }
+}
+
 namespace {
 
 /// A rule that is tried on some operator code, and its scores.
@@ -80,6 +123,8 @@ public:
     rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {
       if (format == Format::Tflite && op.info() && !op.info()->inTflite)
         return (op.info()->name + " does not exist in .tflite").str();
+      if (format == Format::Tflite && broadcastsTooFar(op))
+        return "TensorFlow Lite broadcasts few operators over more than four dimensions";
       const auto *linear =
           op.code == BuiltinOperator::FULLY_CONNECTED ? op.options.as<circle::FullyConnectedOptions>() : nullptr;
       if (format == Format::Tflite && op.code == BuiltinOperator::QUANTIZE &&

@@ -216,6 +216,10 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
   const Storage *y = decision.results.empty() ? nullptr : decision.results[0];
   if (y && scaleOf(y) < leastResultScale(op, decision))
     return farApart;
+  // Runtimes compute the product of the shift and the result's scale as a float, which has to be one.
+  if (y && llvm::is_contained({Op::ADD, Op::SUB, Op::SQUARED_DIFFERENCE}, op.code) &&
+      !std::isfinite(scaleOf(y) * 0x1p20f))
+    return "its result's scale would be too big";
   if (x && y) { // a quotient of floats, which has to be one
     bool isProduct = second && (op.code == Op::MUL || op.code == Op::PRELU || op.code == Op::BATCH_MATMUL);
     float factor = scaleOf(x) * (isProduct ? scaleOf(second) : 1.f);

@@ -226,6 +226,7 @@ TEST(QuantizerNumbers, WhatNoKernelTakesStaysFloat) {
            {"%y: f32[1,4] q{min=0, max=1e-9} = ADD(%x, %x) {fused_activation_function=RELU_N1_TO_1}",
             "bound of its activation"},
            {"%y: f32[1,4] q{min=0, max=1e-9} = RELU6(%x)", "bound of its activation"},
+           {"%c: f32[1] = const [3e38]\n%y: f32[1,4] q{min=0, max=3e38} = ADD(%x, %c)", "too big"},
            {"%c: f32[4] = const splat 1e30\n%y: f32[1,4] q{min=0, max=1e-36} = PRELU(%x, %c)", "too far apart"}}) {
     auto net = quantised(
         std::string("subgraph @main(%x: f32[1,4] q{min=-1e-10, max=1e-10}) -> (%y) {\n") + text + "\n}\n", {});

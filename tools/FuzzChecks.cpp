@@ -105,7 +105,7 @@ public:
     for (const std::string &violation : verify(*before->model))
       return "the verifier refuses the source: " + violation;
     std::string finding;
-    RunOptions options;
+    RunOptions options = written();
     options.verifyEach = true;
     options.onRefusal = [&](llvm::StringRef refusal) { finding = "a rule is refused: " + refusal.str(); };
     if (llvm::Error error = runPipeline(*after->model, pipeline, store, options))
@@ -141,7 +141,7 @@ public:
           return "";
         }
       }
-      RunOptions options;
+      RunOptions options = written();
       options.verifyEach = true;
       if (llvm::Error error = runPipeline(model, Pipeline::quantization(quantize::planBy(scheme)), store, options))
         return "the pipeline fails: " + llvm::toString(std::move(error));
@@ -166,6 +166,13 @@ public:
   }
 
 private:
+  /// The native runtime reads .tflite.
+  RunOptions written() const {
+    RunOptions options;
+    if (native)
+      options.format = Format::Tflite;
+    return options;
+  }
   llvm::StringRef text;
   uint32_t seed;
   std::string directory;
@@ -243,7 +250,7 @@ private:
     Loaded other = load(text, store);
     if (!other)
       return llvm::toString(other.takeError());
-    RunOptions verified;
+    RunOptions verified = written();
     verified.verifyEach = true; // as the first time
     bool shaped = false;
     verified.onRewrite = [&](const RewriteEvent &event) {
@@ -267,7 +274,7 @@ private:
       return ""; // back ends get their shapes last, and what was made for them could be fused
     uint32_t made = after.model->rewrites;
     std::string last;
-    RunOptions options;
+    RunOptions options = written();
     options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     if (llvm::Error error = runPipeline(*after.model, pipeline, store, options))
       return llvm::toString(std::move(error));
@@ -288,7 +295,7 @@ private:
     Loaded part = load(text, store);
     if (!part)
       return llvm::toString(part.takeError());
-    RunOptions options;
+    RunOptions options = written();
     options.fuel = first;
     if (llvm::Error error = runPipeline(*part->model, pipeline, store, options))
       return llvm::toString(std::move(error));

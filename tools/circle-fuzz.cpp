@@ -47,8 +47,8 @@ cl::extrahelp examples("\nExamples:\n"
                        "  circle-fuzz --graphs=1000 --seed=1 --keep=findings\n"
                        "  circle-fuzz --operators=100000 --keep=findings\n"
                        "  circle-fuzz --parts=1000 --keep=findings net.tflite other.circle\n"
-                       "  circle-fuzz --check findings/graph-17.origo\n"
-                       "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --check\n"
+                       "  circle-fuzz --check findings/graph-17.origo --seed=17\n"
+                       "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --seed=17 --check\n"
                        "\nExit status: 0 no finding, 1 bad input or usage, 2 findings.\n");
 
 /// What a child process tells of the model that it is at.

@@ -1,7 +1,5 @@
 #include "passes/Spelling.h"
 
-#include <algorithm>
-
 namespace origo {
 
 /// (x − y)² → squared_difference(x, y)
@@ -12,9 +10,6 @@ static Rule difference() {
           [=](Match &m) {
             if (!m[x].isFloat())
               return decline("not float");
-            // A difference broadcasts over more dimensions than its square in one operator does in TensorFlow Lite.
-            if (!m[x].hasShapeOf(m[y]) && std::max(m[x].rank(), m[y].rank()) > 4)
-              return decline("more than four dimensions are broadcast");
             return m.replace(squaredDifference(x, y));
           }};
 }
