@@ -319,7 +319,8 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
   for (int ahead = folds ? step.ahead : -1; ahead >= 0; ahead = frame.plan.steps[ahead].ahead)
     fits &= frame.tensors[frame.plan.steps[ahead].results[0]].shape == context.output().shape;
   if (entry && entry->kernel &&
-      (entry->taken = fits && runFast(frame, step, folds ? Operands(context.fastInputs) : Operands(context.inputs), *entry)))
+      (entry->taken =
+           fits && runFast(frame, step, folds ? Operands(context.fastInputs) : Operands(context.inputs), *entry)))
     return llvm::Error::success();
   if (folds || asIs)
     for (int before : {step.pad, step.ahead})
@@ -374,8 +375,7 @@ llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, con
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<Tensor>> Execution::call(Frame &frame, const Step &step, unsigned which,
-                                                    llvm::ArrayRef<Tensor> inputs) {
+llvm::Expected<std::vector<Tensor>> Execution::call(const Step &step, unsigned which, llvm::ArrayRef<Tensor> inputs) {
   const Plan &plan = *step.callees[which];
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     if (plan.slots[plan.inputs[i]].value->type != inputs[i].type)
@@ -383,7 +383,8 @@ llvm::Expected<std::vector<Tensor>> Execution::call(Frame &frame, const Step &st
                        "subgraph " + llvm::Twine(plan.graph->index) + " takes another type as input " + llvm::Twine(i),
                        tensorTypeName(plan.slots[plan.inputs[i]].value->type).str(),
                        tensorTypeName(inputs[i].type).str());
-  std::unique_ptr<Frame> &child = frame.children[{&step, which}];
+  // One for all calls: none of them is in another, for a subgraph does not lead to itself.
+  std::unique_ptr<Frame> &child = state.called[&plan];
   if (!child)
     child = std::make_unique<Frame>(plan);
   if (llvm::Error error = run(*child, inputs))
@@ -419,7 +420,7 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
   default:
     break;
   }
-  auto results = call(frame, step, which, arguments);
+  auto results = call(step, which, arguments);
   if (!results)
     return results.takeError();
   if (step.op->code == BuiltinOperator::CALL_ONCE)
@@ -438,7 +439,7 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
   for (int slot : step.operands)
     values.push_back(frame.tensors[slot]);
   for (;;) {
-    auto condition = call(frame, step, 0, values);
+    auto condition = call(step, 0, values);
     if (!condition)
       return condition.takeError();
     const Tensor &flag = condition->front();
@@ -451,7 +452,7 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
                        "more than the " + llvm::Twine(options.iterationLimit) + " rounds that are allowed");
     if (llvm::Error error = checkTime(*step.op))
       return error;
-    auto next = call(frame, step, 1, values);
+    auto next = call(step, 1, values);
     if (!next)
       return next.takeError();
     // All of them before any is overwritten: a body may hand through its inputs in another order.

@@ -31,8 +31,7 @@ struct Frame {
     std::vector<Tensor> given, arguments, results;
     std::vector<std::vector<uint8_t>> copies; ///< of inputs that cannot be used in place
   } call;
-  std::vector<Block> heap;                                                      ///< of slots that are not in the arena
-  std::map<std::pair<const Step *, unsigned>, std::unique_ptr<Frame>> children; ///< of called subgraphs
+  std::vector<Block> heap; ///< of slots that are not in the arena
 };
 
 class StateStore {
@@ -40,7 +39,8 @@ public:
   std::map<const Value *, std::vector<uint8_t>> variables;
   std::set<const Subgraph *> calledOnce;
   Resources resources;
-  std::map<const Plan *, std::unique_ptr<Frame>> frames;
+  std::map<const Plan *, std::unique_ptr<Frame>> frames; ///< of entries
+  std::map<const Plan *, std::unique_ptr<Frame>> called; ///< of subgraphs that others call
   std::vector<Block> spare; ///< what tensors without a place in an arena have left, for the next ones
   uint64_t usedBytes = 0;   ///< of variable tensors, of frames and of `spare`; resources count theirs
 };
@@ -95,8 +95,7 @@ private:
   llvm::Error runControlFlow(Frame &frame, const Step &step);
   llvm::Error runWhile(Frame &frame, const Step &step);
   /// Runs callee `which` and hands back its outputs, which live until it runs again.
-  llvm::Expected<std::vector<Tensor>> call(Frame &frame, const Step &step, unsigned which,
-                                           llvm::ArrayRef<Tensor> inputs);
+  llvm::Expected<std::vector<Tensor>> call(const Step &step, unsigned which, llvm::ArrayRef<Tensor> inputs);
   llvm::Error setResult(Frame &frame, const Step &step, unsigned i, const Tensor &from);
   llvm::Error checkTime(const Operator &op) const;
 };

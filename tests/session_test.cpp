@@ -292,6 +292,22 @@ subgraph @else(%d: f32[2]) -> (%e) {
   EXPECT_EQ(seen, (std::vector<std::string>{"NEG", "IF", "ABS", "IF"}));
 }
 
+/// Twelve subgraphs that call the next one twice: 4,096 calls, and memory for twelve.
+TEST(ControlFlow, CallsTakeTheMemoryOfTheirSubgraphs) {
+  constexpr unsigned depth = 12;
+  std::string text = "origo 1\nmodel circle version 0\n";
+  for (unsigned i = 0; i < depth; ++i) {
+    std::string next = "@g" + std::to_string(i + 1);
+    std::string branches = ") {then_subgraph_index=" + next + ", else_subgraph_index=" + next + "}\n";
+    text += "subgraph @g" + std::to_string(i) + "(%x: f32[4]) -> (%y) {\n  %c: bool[] = const [true]\n" +
+            "  %a: f32[4] = IF(cond=%c, %x" + branches + "  %y: f32[4] = IF(cond=%c, %a" + branches + "}\n";
+  }
+  text += "subgraph @g" + std::to_string(depth) + "(%x: f32[4]) -> (%y) {\n  %y: f32[4] = NEG(x=%x)\n}\n";
+  Compiled c(text, {.memoryLimit = 16 << 10});
+  const float x[] = {1, -2, 3, -4};
+  EXPECT_EQ(runFloats(*c.session, {floats({4}, x)}), std::vector<float>(x, x + 4)); // an even number of NEGs
+}
+
 TEST(ControlFlow, AWhileWithoutEndTimesOut) {
   Compiled c(R"(origo 1
 model circle version 0
