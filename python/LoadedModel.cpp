@@ -1,12 +1,12 @@
 #include "python/LoadedModel.h"
 
+#include "commands/Files.h"
+#include "commands/Optimize.h"
 #include "export/Writer.h"
 #include "origin/check/Check.h"
 #include "origin/codec/Json.h"
 #include "quantize/Ranges.h"
 #include "report/origin/Words.h"
-#include "steps/Files.h"
-#include "steps/Optimize.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,7 +27,9 @@ public:
   Folder() { failed = llvm::sys::fs::createUniqueDirectory("origo", path); }
   ~Folder() { llvm::sys::fs::remove_directories(path); }
   Folder(const Folder &) = delete;
-  llvm::Error error() const { return failed ? makeError(path.str() + ": " + failed.message()) : llvm::Error::success(); }
+  llvm::Error error() const {
+    return failed ? makeError(path.str() + ": " + failed.message()) : llvm::Error::success();
+  }
   std::string operator/(llvm::StringRef name) const { return (path + "/" + name).str(); }
 
 private:
@@ -87,9 +89,9 @@ llvm::Expected<ModelPtr> LoadedModel::adopt(const std::string &path, const std::
 }
 
 llvm::Expected<ModelPtr> LoadedModel::open(const std::string &path, const std::string &mapPath) {
-  if (steps::kindOf(path) == steps::FileKind::Text) {
+  if (commands::kindOf(path) == commands::FileKind::Text) {
     PayloadStore store;
-    auto imported = steps::read(path, {}, store);
+    auto imported = commands::read(path, {}, store);
     if (!imported)
       return imported.takeError();
     return write(*imported, imported->model->format, origin::Embed::None, path, {});
@@ -132,8 +134,8 @@ llvm::Expected<ModelPtr> LoadedModel::fromBytes(llvm::StringRef bytes, const std
   return *model;
 }
 
-llvm::Expected<ModelPtr> LoadedModel::write(Imported &imported, Format format, origin::Embed embed, const std::string &path,
-                                            std::vector<std::string> notes) {
+llvm::Expected<ModelPtr> LoadedModel::write(Imported &imported, Format format, origin::Embed embed,
+                                            const std::string &path, std::vector<std::string> notes) {
   Folder folder;
   if (llvm::Error error = folder.error())
     return error;
@@ -195,12 +197,12 @@ llvm::Error LoadedModel::save(const std::string &path, bool sideFile) const {
 }
 
 llvm::Expected<ModelPtr> LoadedModel::optimize(const OptimizeOptions &asked) const {
-  auto pipeline = steps::levelPipeline(asked.level);
+  auto pipeline = commands::levelPipeline(asked.level);
   if (!pipeline)
     return pipeline.takeError();
-  if (llvm::Error error = steps::addPasses(*pipeline, asked.passes))
+  if (llvm::Error error = commands::addPasses(*pipeline, asked.passes))
     return error;
-  if (llvm::Error error = steps::removePasses(*pipeline, asked.skip))
+  if (llvm::Error error = commands::removePasses(*pipeline, asked.skip))
     return error;
   PayloadStore store;
   auto imported = import();
@@ -216,7 +218,7 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(const OptimizeOptions &asked) con
     if (refusals.insert(text.split(':').first.str()).second)
       notes.push_back((text + "; not applied").str());
   };
-  if (!pipeline->empty() && steps::isCompiled(model)) {
+  if (!pipeline->empty() && commands::isCompiled(model)) {
     notes.push_back("the model is compiled for an accelerator already and is passed through as it is");
     *pipeline = Pipeline();
   }
@@ -229,58 +231,49 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(const OptimizeOptions &asked) con
                std::move(notes));
 }
 
-llvm::Expected<ModelPtr> LoadedModel::quantize(const QuantizeOptions &asked) const {
-  static constexpr llvm::StringLiteral names[] = {"int8", "int16x8", "dynamic", "weights", "float16"};
+/// Notes what a command tells, and calls its options by their keywords.
+static commands::Door doorFor(const commands::Command &command, std::vector<std::string> &notes) {
+  return {[&command](llvm::StringRef name) { return command.find(name)->keyword(); },
+          [&notes](const llvm::Twine &text) { notes.push_back(text.str()); }};
+}
+
+llvm::Expected<ModelPtr> LoadedModel::quantize(const commands::QuantizeRequest &request) const {
+  std::vector<std::string> notes;
+  commands::Door door = doorFor(commands::quantizeCommand, notes);
+  if (llvm::Error error = commands::check(request, door))
+    return error;
   PayloadStore store;
   auto imported = import();
   if (!imported)
     return imported.takeError();
-  Model &model = *imported->model;
-  auto work = [&]() -> llvm::Expected<std::vector<std::string>> {
-    quantize::Scheme scheme = steps::schemeOf(asked.scheme);
-    auto inputs = steps::typesOf(asked.inputTypes, TensorType::FLOAT32),
-         outputs = steps::typesOf(asked.outputTypes, TensorType::FLOAT32);
-    if (!inputs || !outputs)
-      return firstError(inputs, outputs);
-    scheme.inputs = *inputs;
-    scheme.outputs = *outputs;
-    if (llvm::Error error = steps::keepFloat(model, asked.keepFloat, scheme))
-      return error;
-    std::vector<std::string> notes, silent;
-    if (asked.statistics)
-      if (llvm::Error error = steps::setRanges(model, *asked.statistics, silent))
-        return error;
-    if (!silent.empty())
-      notes.push_back(quantize::withoutRange(silent));
-    if (llvm::Error error = steps::wantRanges(model, scheme))
-      return error;
-    RunOptions options;
-    options.verifyEach = asked.verifyEach;
-    options.onRefusal = [&](llvm::StringRef text) { notes.push_back(text.str()); };
-    auto unquantized = steps::quantizeModel(model, scheme, store, options);
-    if (!unquantized)
-      return unquantized.takeError();
-    if (asked.strict)
-      if (llvm::Error error = steps::refuseUnquantized(*unquantized))
-        return error;
-    quantize::clearRanges(model);
-    for (std::string &text : steps::unquantizedWords(*unquantized, "float"))
-      notes.push_back(std::move(text));
-    return notes;
-  };
-  auto notes = work();
-  if (!notes)
-    return inFile(path(), notes.takeError());
-  return write(*imported, model.format, origin::Embed::Full,
-               named(path(), names[static_cast<size_t>(asked.scheme.name)], model.format), std::move(*notes));
+  commands::Verdict verdict;
+  if (llvm::Error error = commands::run(request, *imported, store, door, verdict))
+    return inFile(path(), std::move(error));
+  Format format = imported->model->format;
+  return write(*imported, format, request.origins.embed, named(path(), request.name(), format), std::move(notes));
+}
+
+llvm::Expected<ModelPtr> LoadedModel::calibrate(commands::RecordRequest request) const {
+  std::vector<std::string> notes;
+  commands::Door door = doorFor(commands::recordCommand, notes);
+  request.output = path();
+  if (llvm::Error error = commands::check(request, door))
+    return error;
+  auto imported = import();
+  if (!imported)
+    return imported.takeError();
+  if (llvm::Error error = commands::run(request, *imported, door))
+    return inFile(path(), std::move(error));
+  Format format = imported->model->format;
+  return write(*imported, format, origin::Embed::Full, named(path(), "ranges", format), std::move(notes));
 }
 
 llvm::Expected<quantize::Statistics> LoadedModel::statistics(Open open) const {
   auto imported = import();
   if (!imported)
     return imported.takeError();
-  auto statistics = steps::calibrate(*imported->model,
-                                     [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return open(inputs); });
+  auto statistics = commands::calibrate(
+      *imported->model, [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return open(inputs); });
   if (!statistics)
     return inFile(path(), statistics.takeError());
   return statistics;
@@ -289,8 +282,9 @@ llvm::Expected<quantize::Statistics> LoadedModel::statistics(Open open) const {
 llvm::Expected<const origin::OriginMap *> LoadedModel::wantMap() const {
   if (map)
     return map.get();
-  return inFile(path(), makeError("is its own source: it carries no origin map, and what optimize or quantize makes of it "
-                                  "does"));
+  return inFile(path(),
+                makeError("is its own source: it carries no origin map, and what optimize or quantize makes of it "
+                          "does"));
 }
 
 llvm::Expected<std::string> LoadedModel::mapJson() const {
@@ -353,19 +347,21 @@ llvm::Expected<std::string> LoadedModel::metricsCsv(report::Rows rows, const Loa
     auto other = source->import(alone());
     if (!other)
       return other.takeError();
-    if (llvm::Error error = steps::expectSource(source->path(), path(), *imported->lineage.source, *other->lineage.source))
+    if (llvm::Error error =
+            commands::expectSource(source->path(), path(), *imported->lineage.source, *other->lineage.source))
       return error;
     from = std::move(*other);
   }
-  report::ModelMetrics metrics = report::metricsOf(*imported->model, *imported->lineage.source,
-                                                   from ? from->model.get() : nullptr, {.threads = steps::threadCount(0)});
+  report::ModelMetrics metrics =
+      report::metricsOf(*imported->model, *imported->lineage.source, from ? from->model.get() : nullptr,
+                        {.threads = commands::threadCount(0)});
   std::string text;
   llvm::raw_string_ostream os(text);
   report::printMetricsCsv({*imported, metrics, llvm::sys::path::filename(path()).str()}, rows, os);
   return text;
 }
 
-llvm::Expected<std::string> LoadedModel::page(steps::PageRequest request, const LoadedModel *source) const {
+llvm::Expected<std::string> LoadedModel::page(commands::PageRequest request, const LoadedModel *source) const {
   auto imported = import();
   if (!imported)
     return imported.takeError();
@@ -375,10 +371,10 @@ llvm::Expected<std::string> LoadedModel::page(steps::PageRequest request, const 
     auto other = source->import(alone());
     if (!other)
       return other.takeError();
-    request.source = steps::PageInput{std::move(*other), source->tables.get(), source->path()};
+    request.source = commands::PageInput{std::move(*other), source->tables.get(), source->path()};
   }
-  request.threads = steps::threadCount(0);
-  auto data = steps::pageData(std::move(request));
+  request.threads = commands::threadCount(0);
+  auto data = commands::pageData(std::move(request));
   if (!data)
     return data.takeError();
   std::string page;

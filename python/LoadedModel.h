@@ -1,13 +1,14 @@
 #pragma once
 
+#include "commands/Page.h"
+#include "commands/Quantize.h"
+#include "commands/RecordMinMax.h"
 #include "eval/Session.h"
 #include "export/Export.h"
 #include "import/Import.h"
 #include "origin/codec/OriginFile.h"
 #include "quantize/Calibrate.h"
 #include "report/metrics/Metrics.h"
-#include "steps/Page.h"
-#include "steps/Quantize.h"
 
 /// What the Python module does, without Python.
 namespace origo::python {
@@ -19,20 +20,13 @@ struct OptimizeOptions {
   bool verifyEach = false;
 };
 
-struct QuantizeOptions {
-  steps::TfliteScheme scheme;
-  const quantize::Statistics *statistics = nullptr; ///< null: the ranges that the model has
-  std::vector<std::string> inputTypes, outputTypes, keepFloat;
-  bool strict = false, verifyEach = false;
-};
-
 class LoadedModel;
 using ModelPtr = std::shared_ptr<LoadedModel>;
 using Open = llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)>;
 
-/// A model that never changes: the bytes of a file, mapped from a copy that nobody else has, so that whoever changes or cuts off
-/// the file does not end Python, and the origin map that belongs to them. Each use of its graph
-/// reads it anew, so that threads need not wait for each other.
+/// A model that never changes: the bytes of a file, mapped from a copy that nobody else has, so that whoever changes or
+/// cuts off the file does not end Python, and the origin map that belongs to them. Each use of its graph reads it anew,
+/// so that threads need not wait for each other.
 class LoadedModel {
 public:
   /// A text becomes a binary model of the format that it names. `mapPath`: a side file; empty: as the model has it.
@@ -46,7 +40,9 @@ public:
   llvm::Error save(const std::string &path, bool sideFile) const;
 
   llvm::Expected<ModelPtr> optimize(const OptimizeOptions &options) const;
-  llvm::Expected<ModelPtr> quantize(const QuantizeOptions &options) const;
+  llvm::Expected<ModelPtr> quantize(const commands::QuantizeRequest &request) const;
+  /// The same model, with the range of each tensor.
+  llvm::Expected<ModelPtr> calibrate(commands::RecordRequest request) const;
   llvm::Expected<quantize::Statistics> statistics(Open open) const;
 
   /// Answers about origins; an error where there is no map.
@@ -56,7 +52,7 @@ public:
   llvm::Expected<std::vector<std::string>> check(const LoadedModel *source) const;
   llvm::Expected<std::string> metricsCsv(report::Rows rows, const LoadedModel *source) const;
   /// What else the page has, `request` says.
-  llvm::Expected<std::string> page(steps::PageRequest request, const LoadedModel *source) const;
+  llvm::Expected<std::string> page(commands::PageRequest request, const LoadedModel *source) const;
 
   bool hasMap() const { return map != nullptr; }
   Format format = Format::Circle;

@@ -1,19 +1,20 @@
 #include "python/Arrays.h"
 #include "python/LoadedModel.h"
 
+#include "commands/Errors.h"
+#include "commands/Files.h"
+#include "commands/Related.h"
 #include "eval/EvalError.h"
 #include "export/Writer.h"
 #include "quantize/Reader.h"
 #include "report/errors/Errors.h"
 #include "schema/InputFile.h"
-#include "steps/Errors.h"
-#include "steps/Files.h"
-#include "steps/Related.h"
 
 #include <mutex>
 #include <unistd.h>
 
-/// The module origo._native: plain values in and out. What it looks like to people is written in Python, in python/origo/.
+/// The module origo._native: plain values in and out. What it looks like to people is written in Python, in
+/// python/origo/.
 namespace origo::python {
 namespace {
 
@@ -53,10 +54,11 @@ py::list portList(llvm::ArrayRef<eval::Port> ports) {
 /// A compiled model and what outlives a run of it.
 class NativeSession {
 public:
-  NativeSession(ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature) : model(model) {
+  NativeSession(ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature)
+      : model(model) {
     eval::CompileOptions options;
     options.engine = engineNamed(engine);
-    options.threads = steps::threadCount(threads);
+    options.threads = commands::threadCount(threads);
     options.signature = signature;
     unlocked([&] {
       imported = take(model->import());
@@ -117,8 +119,8 @@ private:
     std::mutex mutex; ///< of the state
     pid_t process = ::getpid();
   };
-  /// With Python's lock. In a process that was forked off nobody will open what another thread had closed, nor finish what it
-  /// was at: that is left where it lies.
+  /// With Python's lock. In a process that was forked off nobody will open what another thread had closed, nor finish
+  /// what it was at: that is left where it lies.
   Own &ours() {
     if (own->process != ::getpid()) {
       if (own->mutex.try_lock())
@@ -177,7 +179,7 @@ py::list constantsOf(const LoadedModel &model) {
   return list;
 }
 
-/// Either words for steps::recordsAt(), or a list of arrays.
+/// Either words for commands::recordsAt(), or a list of arrays.
 class Data {
 public:
   explicit Data(const py::object &data) {
@@ -187,7 +189,7 @@ public:
       arrays.emplace(data.cast<py::list>());
   }
   llvm::Expected<std::unique_ptr<quantize::Records>> open(llvm::ArrayRef<eval::Port> inputs) {
-    return arrays ? arrays->open(inputs) : steps::recordsAt(path, inputs);
+    return arrays ? arrays->open(inputs) : commands::recordsAt(path, inputs);
   }
   /// The value of what used it, or what Python had against it.
   template <class T> T done(llvm::Expected<T> value) {
@@ -235,11 +237,11 @@ py::tuple statisticsArrays(const quantize::Statistics &statistics) {
 /// A row a tensor of the source: places, and figures by name.
 py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py::object &given, uint64_t effects) {
   Data data(given);
-  std::optional<steps::Related> models;
+  std::optional<commands::Related> models;
   std::vector<report::ErrorRow> rows;
   auto count = unlocked([&]() -> llvm::Expected<uint64_t> {
-    auto related = steps::relate([&](const ImportOptions &options) { return source.import(options); },
-                                 [&](const ImportOptions &options) { return result.import(options); });
+    auto related = commands::relate([&](const ImportOptions &options) { return source.import(options); },
+                                    [&](const ImportOptions &options) { return result.import(options); });
     if (!related)
       return related.takeError();
     models.emplace(std::move(*related));
@@ -249,9 +251,10 @@ py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py
     auto run = report::ErrorRun::of(models->source, models->result, options);
     if (!run)
       return run.takeError();
-    steps::ErrorRecords records;
+    commands::ErrorRecords records;
     records.withEffects = effects;
-    auto numbers = steps::runRecords(*run, [&](auto inputs) { return data.open(inputs); }, records);
+    auto numbers = commands::runRecords(
+        *run, [&](auto inputs) { return data.open(inputs); }, records);
     if (!numbers)
       return numbers.takeError();
     rows = run->rows();
@@ -276,15 +279,21 @@ py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py
       figures["effect"] = *row.effect;
     const Operator *op = row.value->producer();
     list.append(py::make_tuple(row.value->subgraph()->index, row.value->index, textOf(row.value->name),
-                               op ? py::object(textOf(op->opName())) : py::none(), row.recovered, textOf(row.unmeasured),
-                               figures));
+                               op ? py::object(textOf(op->opName())) : py::none(), row.recovered,
+                               textOf(row.unmeasured), figures));
   }
   return list;
 }
 
 ModelPtr optimize(const LoadedModel &model, int level, std::vector<std::string> passes, std::vector<std::string> skip,
                   const std::string &format, bool verifyEach) {
-  OptimizeOptions options{level == 0 ? '0' : level == 1 ? '1' : '?', std::move(passes), std::move(skip), {}, verifyEach};
+  OptimizeOptions options{level == 0   ? '0'
+                          : level == 1 ? '1'
+                                       : '?',
+                          std::move(passes),
+                          std::move(skip),
+                          {},
+                          verifyEach};
   if (level != 0 && level != 1)
     fail(makeError("level: there are 0 and 1"));
   if (!format.empty())
@@ -292,36 +301,116 @@ ModelPtr optimize(const LoadedModel &model, int level, std::vector<std::string> 
   return unlocked([&] { return take(model.optimize(options)); });
 }
 
-ModelPtr quantize(const LoadedModel &model, const std::string &scheme, const StatisticsPtr &statistics,
-                  std::vector<std::string> inputTypes, std::vector<std::string> outputTypes, std::vector<std::string> keepFloat,
-                  bool strict, unsigned weightBits, bool verifyEach) {
-  using Name = steps::TfliteScheme::Name;
-  QuantizeOptions options;
-  options.scheme.name = oneOf<Name>(scheme, "scheme",
-                                    {{"int8", Name::Int8}, {"int16x8", Name::Int16x8}, {"dynamic", Name::Dynamic},
-                                     {"weights", Name::Weights}, {"float16", Name::Float16}});
-  if (weightBits != 8 && weightBits != 4)
-    fail(makeError("weight_bits is 8 or 4"));
-  options.scheme.fourBits = weightBits == 4;
-  options.statistics = statistics.get();
-  options.inputTypes = std::move(inputTypes);
-  options.outputTypes = std::move(outputTypes);
-  options.keepFloat = std::move(keepFloat);
-  options.strict = strict;
-  options.verifyEach = verifyEach;
-  return unlocked([&] { return take(model.quantize(options)); });
+std::string textOfValue(const py::handle &value) {
+  return py::hasattr(value, "__fspath__") ? py::str(py::module_::import("os").attr("fspath")(value)) : py::str(value);
+}
+
+/// A value of Python, or the values of a sequence.
+std::vector<std::string> textsOf(const py::handle &value) {
+  if (py::isinstance<py::str>(value) || !py::isinstance<py::sequence>(value))
+    return {textOfValue(value)};
+  std::vector<std::string> texts;
+  for (py::handle one : value)
+    texts.push_back(textOfValue(one));
+  return texts;
+}
+
+/// Sets one option as a keyword asks for it.
+llvm::Error setOption(const commands::Option &row, void *request, const py::handle &value) {
+  if (row.flag)
+    return row.set(request, value.cast<bool>() ? "true" : "false");
+  if (row.repeats && !row.splits) {
+    bool alone = py::isinstance<py::str>(value); // else a sequence of texts, or of sequences of them
+    py::object list = alone ? py::object(py::make_tuple(value)) : py::reinterpret_borrow<py::object>(value);
+    for (py::handle one : list)
+      if (llvm::Error error = row.set(request, row.words == 1 ? textOfValue(one) : commands::joinList(textsOf(one))))
+        return error;
+    return llvm::Error::success();
+  }
+  if (!row.splits && row.words == 1)
+    return row.set(request, textOfValue(value));
+  std::vector<std::string> texts = textsOf(value);
+  return texts.empty() ? llvm::Error::success() : row.set(request, commands::joinList(texts));
+}
+
+/// Sets what keywords say.
+void readKeywords(const commands::Command &command, void *request, const py::dict &keywords) {
+  for (const auto &[key, value] : keywords) {
+    std::string name = py::str(key);
+    const auto *row = llvm::find_if(command.options, [&](const commands::Option &row) {
+      return row.keyword() == name && row.python == commands::Without::Nothing;
+    });
+    if (row == command.options.end())
+      fail(makeError("there is no option " + printable(name)));
+    if (value.is_none())
+      continue;
+    if (llvm::Error error = setOption(*row, request, value))
+      fail(makeError(name + llvm::toString(std::move(error))));
+  }
+}
+
+/// What is known of a command's options: keyword, type, whether it is a list and of how many words, the texts of its
+/// default, choices, help, why Python has none, and the option, the key of a .cfg file and why that has none.
+py::list optionsOf(const std::string &tool) {
+  const commands::Command *command = commands::findCommand(tool);
+  py::list list;
+  if (!command)
+    return list;
+  auto fresh = command->fresh();
+  for (const commands::Option &row : command->options) {
+    py::list choices;
+    if (row.choices)
+      for (const commands::Choice &choice : row.choices())
+        choices.append(textOf(choice.name));
+    list.append(py::make_tuple(row.keyword(), textOf(row.type), row.repeats, row.words, row.get(fresh.get()), choices,
+                               textOf(row.help), static_cast<int>(row.python), textOf(row.name),
+                               textOf(row.key.empty() ? row.name : row.key), static_cast<int>(row.cfg)));
+  }
+  return list;
+}
+
+ModelPtr quantize(const LoadedModel &model, const py::dict &keywords, const py::object &given,
+                  const StatisticsPtr &statistics) {
+  commands::QuantizeRequest request;
+  std::optional<Data> data;
+  if (!given.is_none()) {
+    data.emplace(given);
+    request.records.arrays = [&](llvm::ArrayRef<eval::Port> inputs) { return data->open(inputs); };
+  }
+  request.statistics = statistics.get();
+  readKeywords(commands::quantizeCommand, &request, keywords);
+  request.chooseScheme();
+  auto made = unlocked([&] { return model.quantize(request); });
+  return data ? data->done(std::move(made)) : take(std::move(made));
+}
+
+ModelPtr calibrate(const LoadedModel &model, const py::dict &keywords, const py::object &given) {
+  commands::RecordRequest request;
+  std::optional<Data> data;
+  if (!given.is_none()) {
+    data.emplace(given);
+    request.records.arrays = [&](llvm::ArrayRef<eval::Port> inputs) { return data->open(inputs); };
+  }
+  readKeywords(commands::recordCommand, &request, keywords);
+  auto made = unlocked([&] { return model.calibrate(request); });
+  return data ? data->done(std::move(made)) : take(std::move(made));
 }
 
 py::str metricsCsv(const LoadedModel &model, const std::string &per, const LoadedModel *source) {
   using report::Rows;
-  Rows rows = oneOf<Rows>(per, "per", {{"operator", Rows::Operators}, {"source", Rows::Sources}, {"scope", Rows::Scopes},
-                                       {"tensor", Rows::Tensors}, {"subgraph", Rows::Subgraphs}, {"model", Rows::Model}});
+  Rows rows = oneOf<Rows>(per, "per",
+                          {{"operator", Rows::Operators},
+                           {"source", Rows::Sources},
+                           {"scope", Rows::Scopes},
+                           {"tensor", Rows::Tensors},
+                           {"subgraph", Rows::Subgraphs},
+                           {"model", Rows::Model}});
   return textOf(unlocked([&] { return take(model.metricsCsv(rows, source)); }));
 }
 
 py::str page(const LoadedModel &model, const LoadedModel *source, std::vector<std::string> profiles,
              const std::string &history, const std::string &errors, const std::string &target, bool constants) {
-  steps::PageRequest request;
+  commands::PageRequest request;
   request.profiles = std::move(profiles);
   request.history = history;
   request.errors = errors;
@@ -359,34 +448,48 @@ PYBIND11_MODULE(_native, module) {
 
   py::class_<LoadedModel, ModelPtr>(module, "Model")
       .def_property_readonly("path", [](const LoadedModel &m) { return textOf(m.path()); })
-      .def_property_readonly("format", [](const LoadedModel &m) { return m.format == origo::Format::Tflite ? "tflite" : "circle"; })
+      .def_property_readonly(
+          "format", [](const LoadedModel &m) { return m.format == origo::Format::Tflite ? "tflite" : "circle"; })
       .def_property_readonly("size", [](const LoadedModel &m) { return m.bytes().size(); })
       .def_property_readonly("rewrites", [](const LoadedModel &m) { return m.rewrites; })
       .def_property_readonly("has_map", &LoadedModel::hasMap)
       .def_property_readonly("notes", [](const LoadedModel &m) { return texts(m.notes); })
-      .def("bytes", [](const LoadedModel &m) {
-        return py::bytes(reinterpret_cast<const char *>(m.bytes().data()), m.bytes().size());
-      })
-      .def("save", [](const LoadedModel &m, const std::string &path, bool sideFile) {
-        unlocked([&] { take(m.save(path, sideFile)); });
-      }, arg("path"), arg("side_file"))
+      .def("bytes",
+           [](const LoadedModel &m) {
+             return py::bytes(reinterpret_cast<const char *>(m.bytes().data()), m.bytes().size());
+           })
+      .def(
+          "save",
+          [](const LoadedModel &m, const std::string &path, bool sideFile) {
+            unlocked([&] { take(m.save(path, sideFile)); });
+          },
+          arg("path"), arg("side_file"))
       .def("operators", &operatorsOf)
       .def("constants", &constantsOf)
       .def("optimize", &optimize, arg("level"), arg("passes"), arg("skip"), arg("format"), arg("verify_each"))
-      .def("quantize", &quantize, arg("scheme"), arg("statistics").none(true), arg("input_types"), arg("output_types"),
-           arg("keep_float"), arg("strict"), arg("weight_bits"), arg("verify_each"))
+      .def("quantize", &quantize, arg("options"), arg("data"), arg("statistics").none(true))
+      .def("calibrate", &calibrate, arg("options"), arg("data"))
       .def("statistics", &statisticsOf, arg("data"))
       .def("errors", &errorsOf, arg("source"), arg("data"), arg("effects"))
       .def("map_json", [](const LoadedModel &m) { return textOf(unlocked([&] { return take(m.mapJson()); })); })
-      .def("where", [](const LoadedModel &m, const std::string &what) {
-        return textOf(unlocked([&] { return take(m.where(what)); }));
-      }, arg("what"))
-      .def("come_from", [](const LoadedModel &m, const std::string &what) {
-        return textOf(unlocked([&] { return take(m.from(what)); }));
-      }, arg("what"))
-      .def("check", [](const LoadedModel &m, const LoadedModel *source) {
-        return texts(unlocked([&] { return take(m.check(source)); }));
-      }, arg("source").none(true))
+      .def(
+          "where",
+          [](const LoadedModel &m, const std::string &what) {
+            return textOf(unlocked([&] { return take(m.where(what)); }));
+          },
+          arg("what"))
+      .def(
+          "come_from",
+          [](const LoadedModel &m, const std::string &what) {
+            return textOf(unlocked([&] { return take(m.from(what)); }));
+          },
+          arg("what"))
+      .def(
+          "check",
+          [](const LoadedModel &m, const LoadedModel *source) {
+            return texts(unlocked([&] { return take(m.check(source)); }));
+          },
+          arg("source").none(true))
       .def("metrics_csv", &metricsCsv, arg("per"), arg("source").none(true))
       .def("page", &page, arg("source").none(true), arg("profiles"), arg("history"), arg("errors"), arg("target"),
            arg("constants"));
@@ -405,22 +508,36 @@ PYBIND11_MODULE(_native, module) {
   for (const char *name : {"Model", "Statistics", "Session"})
     reinterpret_cast<PyTypeObject *>(module.attr(name).ptr())->tp_new = refuseNew;
 
-  module.def("session", [](ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature) {
-    return std::make_unique<NativeSession>(std::move(model), engine, threads, signature);
-  }, arg("model"), arg("engine"), arg("threads"), arg("signature"));
-  module.def("write_file", [](const std::string &path, const std::string &text) {
-    unlocked([&] { take(origo::writeFile(path, text)); });
-  }, arg("path"), arg("text"));
+  module.def(
+      "session",
+      [](ModelPtr model, const std::string &engine, unsigned threads, const std::string &signature) {
+        return std::make_unique<NativeSession>(std::move(model), engine, threads, signature);
+      },
+      arg("model"), arg("engine"), arg("threads"), arg("signature"));
+  module.def(
+      "write_file",
+      [](const std::string &path, const std::string &text) { unlocked([&] { take(origo::writeFile(path, text)); }); },
+      arg("path"), arg("text"));
+  module.def("options", &optionsOf, arg("tool"));
   module.def("set_reader", &origo::quantize::Reader::setProgram, arg("path"));
-  module.def("load", [](const std::string &path, const std::string &map) {
-    return unlocked([&] { return take(LoadedModel::open(path, map)); });
-  }, arg("path"), arg("origin_map"));
-  module.def("from_bytes", [](const py::bytes &bytes, const std::string &name) {
-    std::string_view text = bytes;
-    return unlocked([&] { return take(LoadedModel::fromBytes({text.data(), text.size()}, name)); });
-  }, arg("bytes"), arg("name"));
-  module.def("parse_statistics", [](const std::string &text) {
-    return std::make_shared<origo::quantize::Statistics>(
-        unlocked([&] { return take(origo::quantize::Statistics::parse(text)); }));
-  }, arg("text"));
+  module.def(
+      "load",
+      [](const std::string &path, const std::string &map) {
+        return unlocked([&] { return take(LoadedModel::open(path, map)); });
+      },
+      arg("path"), arg("origin_map"));
+  module.def(
+      "from_bytes",
+      [](const py::bytes &bytes, const std::string &name) {
+        std::string_view text = bytes;
+        return unlocked([&] { return take(LoadedModel::fromBytes({text.data(), text.size()}, name)); });
+      },
+      arg("bytes"), arg("name"));
+  module.def(
+      "parse_statistics",
+      [](const std::string &text) {
+        return std::make_shared<origo::quantize::Statistics>(
+            unlocked([&] { return take(origo::quantize::Statistics::parse(text)); }));
+      },
+      arg("text"));
 }

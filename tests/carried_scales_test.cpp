@@ -1,5 +1,6 @@
 #include "tests/Sessions.h"
 
+#include "commands/QuantizeModel.h"
 #include "eval/RealNumbers.h"
 #include "export/Export.h"
 #include "import/Import.h"
@@ -8,7 +9,6 @@
 #include "origin/codec/OriginFile.h"
 #include "quantize/Ends.h"
 #include "quantize/Ranges.h"
-#include "steps/Quantize.h"
 #include "tests/RandomInputs.h"
 #include "tests/RealModels.h"
 #include "tests/Samples.h"
@@ -252,12 +252,12 @@ Lowered lower(llvm::StringRef text, size_t &scales) {
   PayloadStore store;
   EXPECT_TRUE(carriesScales(model));
   Scheme scheme;
-  auto count = steps::readCarried(model, scheme, true, store, true);
+  auto count = commands::readCarried(model, scheme, true, store, true);
   EXPECT_TRUE(static_cast<bool>(count)) << llvm::toString(count.takeError());
   scales = count ? *count : 0;
   origo::RunOptions options;
   options.verifyEach = true;
-  auto left = steps::quantizeModel(model, scheme, store, options);
+  auto left = commands::quantizeModel(model, scheme, store, options);
   EXPECT_TRUE(static_cast<bool>(left)) << llvm::toString(left.takeError());
   if (left)
     made.left = std::move(*left);
@@ -417,14 +417,14 @@ std::unique_ptr<Model> quantised(const std::string &path, PayloadStore &store) {
   }
   Model &model = *imported->model;
   auto records = [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return seededRecords(inputs, 2); };
-  auto statistics = steps::calibrate(model, records);
+  auto statistics = commands::calibrate(model, records);
   std::vector<std::string> silent;
   if (!statistics) {
     llvm::consumeError(statistics.takeError());
     return nullptr;
   }
-  llvm::cantFail(steps::setRanges(model, *statistics, silent));
-  llvm::cantFail(steps::quantizeModel(model, {}, store, {}));
+  llvm::cantFail(commands::setRanges(model, *statistics, silent));
+  llvm::cantFail(commands::quantizeModel(model, {}, store, {}));
   clearRanges(model);
   return std::move(imported->model);
 }
@@ -447,7 +447,7 @@ TEST(Ends, ChangeAndNothingElseDoes) {
       origo::RunOptions options;
       options.verifyEach = true;
       std::vector<std::string> told;
-      if (llvm::Error error = steps::changeEnds(*other, {{type}, {type}}, store, options, told)) {
+      if (llvm::Error error = commands::changeEnds(*other, {{type}, {type}}, store, options, told)) {
         llvm::consumeError(std::move(error)); // a float at an end
         other = nullptr;
         break;
@@ -498,7 +498,7 @@ TEST(Ends, AreRefusedWhereNumbersWouldBeOthers) {
     auto model = parse(text);
     PayloadStore store;
     std::vector<std::string> told;
-    return llvm::toString(steps::changeEnds(*model, ends, store, {}, told));
+    return llvm::toString(commands::changeEnds(*model, ends, store, {}, told));
   };
   const char *head = "origo 1\nmodel tflite version 3\n";
   std::string reads = std::string(head) +

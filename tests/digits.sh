@@ -39,7 +39,7 @@ cp made.tflite once.tflite
 quantise --scheme dynamic --gptq --bias-correction
 cmp -s once.tflite made.tflite || fail "--gptq --bias-correction is not the same a second time"
 for option in --gptq --bias-correction --absorb '--smooth 0.5'; do
-  refused 'give --input_data' circle-quantizer --scheme int8 $option digits/digits.tflite none.tflite
+  refused 'give --data' circle-quantizer --scheme int8 $option digits/digits.tflite none.tflite
 done
 refused 'a number from 0 to 1' circle-quantizer --scheme int8 --smooth 2 --input_data random digits/digits.tflite none.tflite
 [[ ! -e none.tflite ]] || fail 'a refused run leaves a file'

@@ -26,7 +26,7 @@ graph() { printf 'origo 1\nmodel %s\nsubgraph @main(%s) -> (%%y) {\n%s\n}\n' "${
 # DenseMap keeps two keys of each type for itself. A number of 32 bits that comes from a file may be one of them, so keys are wider.
 number='(u?int(8|16|32)_t|unsigned|int)'
 if grep -rnE "Dense(Map|Set)<($number|std::pair<$number, $number>)[,>]" --include='*.h' --include='*.cpp' \
-  "$root"/{schema,origin,ir,eval,quantize,import,export,passes,report,view,steps,tools,python}; then
+  "$root"/{schema,origin,ir,eval,quantize,import,export,passes,report,view,commands,tools,python}; then
   fail "keys of 64 bits are safe"
 fi
 

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 sources() {
-  find schema origin ir eval readers quantize import export passes report view steps tools python tests \
+  find schema origin ir eval readers quantize import export passes report view commands tools python tests \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -print0 2>/dev/null | sort -z
 }
 
@@ -46,9 +46,9 @@ direction() {
       below["view"] = "schema origin origin/check ir ir/text import report report/origin report/metrics report/join report/profile report/target report/viewer view"
       for (room in below)
         rooms = rooms " " room
-      below["steps"] = rooms " steps"
-      below["tools"] = below["steps"] " tools"
-      below["python"] = below["steps"] " python"
+      below["commands"] = rooms " commands"
+      below["tools"] = below["commands"] " tools"
+      below["python"] = below["commands"] " python"
       below["tests"] = below["tools"] " tests"
     }
     function complain(what) { print FILENAME ":" FNR ": " what; bad = 1 }
@@ -141,7 +141,7 @@ lies=(
   'report/metrics/Cost.cpp|"report/viewer/Viewers.h"|report/metrics/ may not include report/viewer/Viewers.h'
   'origin/codec/Json.h|<nlohmann/json.hpp>|the JSON library is private'
   'ir/text/Json.cpp|<nlohmann/json.hpp>|the JSON library is private'
-  'steps/Say.cpp|"tools/Driver.h"|steps/ may not include tools/Driver.h'
+  'commands/Say.cpp|"tools/Driver.h"|commands/ may not include tools/Driver.h'
   'python/Say.cpp|"tools/Driver.h"|python/ may not include tools/Driver.h'
   'report/join/Bare.cpp|"Join.h"|write the folder too'
   'origin/OriginMap.h|"origin/Files.h"|an installed header may not include origin/Files.h'

@@ -114,6 +114,14 @@ circledump m.circle | grep -c ': i16\[' >/dev/null || fail "nothing has 16 bits"
 [[ -z $(ls | grep -E 'recorded|narrow|visq.json') ]] || fail "something is left: $(ls)"
 one-quantize -C mixed.cfg --bisection_type i16_front --save_intermediate -o f.circle 2>stderr || fail "i16_front: $(<stderr)"
 [[ -e f.circle.recorded.circle && -e f.circle.mpq/FinalConfiguration.mpq.json && $(head -1 f.circle.log) == *'--bisection true'* ]] || fail "intermediate: $(ls)"
+# Options of circle-quantizer and record-minmax are keys.
+one-quantize -i net.opt.circle -o s.circle --scheme dynamic --min-elements 1 2>stderr && circle-quantizer --scheme dynamic --min-elements 1 net.opt.circle hand/s.circle 2>/dev/null &&
+  cmp s.circle hand/s.circle || fail "scheme = dynamic: $(<stderr)"
+[[ $(head -1 s.circle.log) == 'circle-quantizer --scheme=dynamic --min-elements=1 net.opt.circle s.circle' ]] || fail "scheme: $(<s.circle.log)"
+one-quantize -i net.opt.circle -o s.circle --input_data random --calibrator mse --save_intermediate 2>stderr || fail "calibrator = mse: $(<stderr)"
+[[ $(head -1 s.circle.recorded.circle.log) == *'record-minmax'*'--calibrator=mse'* ]] || fail "calibrator: $(<s.circle.recorded.circle.log)"
+rm s.circle.*
+refused_after_notes 'scheme: "none" is none; there are int8' one-quantize -i net.opt.circle -o s.circle --scheme none
 one-quantize -C mixed.cfg --ampq_algorithm pattern --u8_softmax_with_s16_sub_exp -o p.circle 2>stderr || fail "pattern: $(<stderr)"
 refused_after_notes 'pattern needs u8_layernorm' one-quantize -C mixed.cfg --ampq_algorithm pattern
 refused_after_notes '"up" is none of auto' one-quantize -C mixed.cfg --bisection_type up

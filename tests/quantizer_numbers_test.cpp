@@ -1,3 +1,4 @@
+#include "commands/QuantizeModel.h"
 #include "eval/RealNumbers.h"
 #include "ir/text/Text.h"
 #include "passes/Pipeline.h"
@@ -6,7 +7,6 @@
 #include "quantize/Constraints.h"
 #include "quantize/Plan.h"
 #include "quantize/Recipe.h"
-#include "steps/Quantize.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 using namespace origo;
 using namespace origo::quantize;
 using eval::OwnedTensor;
-using SchemeName = steps::TfliteScheme::Name;
+using SchemeName = commands::TfliteScheme::Name;
 
 namespace {
 
@@ -80,7 +80,7 @@ struct Quantised {
 };
 
 /// Ranges come from `record`; without one, from the text.
-std::unique_ptr<Quantised> quantised(const std::string &text, const steps::TfliteScheme &asked,
+std::unique_ptr<Quantised> quantised(const std::string &text, const commands::TfliteScheme &asked,
                                      std::vector<std::vector<float>> record = {}) {
   auto result = std::make_unique<Quantised>();
   auto model = parseText(head + text, "", result->store);
@@ -94,15 +94,15 @@ std::unique_ptr<Quantised> quantised(const std::string &text, const steps::Tflit
     auto open = [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> {
       return std::make_unique<Same>(inputs, record);
     };
-    auto statistics = steps::calibrate(*result->model, open);
+    auto statistics = commands::calibrate(*result->model, open);
     std::vector<std::string> silent;
-    llvm::Error error = statistics ? steps::setRanges(*result->model, *statistics, silent) : statistics.takeError();
+    llvm::Error error = statistics ? commands::setRanges(*result->model, *statistics, silent) : statistics.takeError();
     EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
     EXPECT_TRUE(silent.empty());
   }
   RunOptions options;
   options.verifyEach = true;
-  auto left = steps::quantizeModel(*result->model, steps::schemeOf(asked), result->store, options);
+  auto left = commands::quantizeModel(*result->model, commands::schemeOf(asked), result->store, options);
   EXPECT_TRUE(static_cast<bool>(left)) << llvm::toString(left.takeError());
   if (left)
     result->left = std::move(*left);
@@ -135,7 +135,7 @@ TEST(QuantizerNumbers, BiasesFitBesideOneScaleOfWeights) {
   net = quantised(zeros, {}, {four});
   EXPECT_TRUE(net->left.empty());
   expectNear(net->run({four}), {1, -0.5f}, 0.006);
-  steps::TfliteScheme perTensor;
+  commands::TfliteScheme perTensor;
   perTensor.perChannel = false;
   net = quantised("subgraph @main(%x: f32[1,2,2,1]) -> (%y) {\n"
                   "  %w: f32[2,1,1,1] = const [1e-08, 1e-08]\n"
@@ -148,7 +148,7 @@ TEST(QuantizerNumbers, BiasesFitBesideOneScaleOfWeights) {
 
 /// Runtimes add 16 times 8 bits up in 32 where there is no bias of 64.
 TEST(QuantizerNumbers, LongSumsOf16BitsHaveABias) {
-  steps::TfliteScheme wide;
+  commands::TfliteScheme wide;
   wide.name = SchemeName::Int16x8;
   for (int depth : {516, 517}) {
     std::string size = std::to_string(depth);
@@ -197,7 +197,7 @@ TEST(QuantizerNumbers, ScalesAreNotTooFarApart) {
             0}})
     for (SchemeName scheme : {SchemeName::Int8, SchemeName::Int16x8}) {
       SCOPED_TRACE(one.op);
-      steps::TfliteScheme asked;
+      commands::TfliteScheme asked;
       asked.name = scheme;
       auto net =
           quantised(std::string("subgraph @main(%x: f32[1,4]) -> (%y) {\n") + one.op + "\n}\n", asked, {one.record});
@@ -246,7 +246,7 @@ TEST(QuantizerNumbers, ScatterNdLeavesZeros) {
                         "  %i: i32[3,1] = const [0, 2, 2]\n  %s: i32[1] = const [4]\n"
                         "  %y: f32[4] = SCATTER_ND(%i, %x, %s)\n}\n";
   for (SchemeName scheme : {SchemeName::Int8, SchemeName::Int16x8}) {
-    steps::TfliteScheme asked;
+    commands::TfliteScheme asked;
     asked.name = scheme;
     auto net = quantised(scatter, asked, {{2, 3, 4}});
     EXPECT_TRUE(net->left.empty() || scheme == SchemeName::Int16x8);
@@ -312,7 +312,7 @@ TEST(QuantizerNumbers, SharedWeightsStayOneBuffer) {
   for (SchemeName scheme :
        {SchemeName::Int8, SchemeName::Int16x8, SchemeName::Dynamic, SchemeName::Weights, SchemeName::Float16})
     for (int32_t block : {0, 32}) {
-      steps::TfliteScheme asked;
+      commands::TfliteScheme asked;
       asked.name = scheme;
       if (block && scheme != SchemeName::Dynamic)
         continue;
@@ -343,7 +343,7 @@ TEST(QuantizerNumbers, WeightsAloneAreAllTold) {
       "  %w: f32[64,64] = const seed 1 normal 0 1\n  %v: f32[1,64,32] = const seed 2 normal 0 1\n"
       "  %y: f32[3,64] = EMBEDDING_LOOKUP(%i, %w)\n  %z: f32[1,1,32] = BATCH_MATMUL(%x, %v) {}\n}\n";
   for (SchemeName scheme : {SchemeName::Dynamic, SchemeName::Weights}) {
-    steps::TfliteScheme asked;
+    commands::TfliteScheme asked;
     asked.name = scheme;
     auto net = quantised(embedding, asked);
     EXPECT_TRUE(net->left.empty());
@@ -365,7 +365,7 @@ TEST(QuantizerNumbers, WeightsAloneAreAllTold) {
 
 /// LiteRT leaves an activation out that is fused beside weights by blocks.
 TEST(QuantizerNumbers, NothingIsFusedBesideBlocks) {
-  steps::TfliteScheme asked;
+  commands::TfliteScheme asked;
   asked.name = SchemeName::Dynamic;
   asked.fourBits = true;
   asked.blockSize = 32;

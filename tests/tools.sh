@@ -158,7 +158,7 @@ END
 "$bin/circledump" onnx_u8.circle | grep -q CUSTOM && fail "--quantize_onnx_fq_model leaves operators of ONNX"
 refused 'block_size goes with --weight_bits 4' "$bin/circle-quantizer" --scheme dynamic --block_size 32 "$root/res/while.origo" q.circle
 refused 'block_size goes with --scheme dynamic' "$bin/circle-quantizer" --scheme int8 --weight_bits 4 --block_size 32 "$root/res/while.origo" q.circle
-refused 'no tensor has a range: give --input_data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
+refused 'no tensor has a range: give --data' "$bin/circle-quantizer" --scheme int8 "$root/res/while.origo" q.circle
 # What no record gives a finite number has no range, not even one that the file came with.
 cat >infinite.origo <<'END'
 origo 1

@@ -266,7 +266,8 @@ int profile(Call &call) {
   if (call.arguments.size() == 2) {
     if (!kindOf(call.arguments[0]) && kindOf(call.arguments[1])) // told apart by their names
       std::swap(call.arguments[0], call.arguments[1]);
-    return runTool(call, "origin-dump", joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
+    return runTool(call, "origin-dump",
+                   joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
   }
   auto measuring = optionsOf("circle-interpreter"), telling = optionsOf("origin-dump");
   if (!measuring || !telling)
@@ -340,7 +341,7 @@ int completion(Call &call) {
 int manual(Call &call) {
   if (call.arguments.empty()) {
     llvm::outs() << "origo\n";
-    for (const Command &command : commands())
+    for (const Command &command : frontCommands())
       llvm::outs() << "origo-" << command.name << '\n';
     for (const std::string &tool : installedTools())
       llvm::outs() << tool << '\n';
@@ -359,11 +360,11 @@ int manual(Call &call) {
 
 /// Of origin-dump: what else it can be asked for, and what goes with that.
 static const std::vector<llvm::StringLiteral> modesOfDump = {
-    "where",   "check", "json",    "csv",     "dot",          "from",           "ledger", "summary", "fingerprint", "strip", "join",
-    "compare", "by",    "columns", "clock",   "names",        "kernels",        "split",  "format",  "trace",       "source", "top",
-    "sort",    "runtime-info",     "source-profile"};
+    "where",  "check", "json",    "csv", "dot",     "from",         "ledger",        "summary", "fingerprint",
+    "strip",  "join",  "compare", "by",  "columns", "clock",        "names",         "kernels", "split",
+    "format", "trace", "source",  "top", "sort",    "runtime-info", "source-profile"};
 
-const std::vector<Command> &commands() {
+const std::vector<Command> &frontCommands() {
   static const std::vector<Command> table = {
       {"optimize",
        "MODEL [OUTPUT]",

@@ -13,6 +13,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
@@ -292,6 +293,58 @@ int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm:
   return run();
 }
 
+/// What is asked for instead of work; it is shown, and none: there is work to do.
+static bool showsItself(const commands::Command &command, llvm::ArrayRef<std::string> words) {
+  std::vector<OptionRow> rows = rowsOf(command.options);
+  if (words.size() == 1 && words[0] == printOptionsWord) {
+    printOptionTable(rows);
+    return true;
+  }
+  for (const Word &word : takeApart(words, rows)) {
+    llvm::StringRef option = word.option;
+    if (option == "h" || option == "help" || option.starts_with("help-")) {
+      rows.push_back({OptionRow::Flag, 0, "help", "", "Options", "Shows this", {}});
+      rows.push_back({OptionRow::Flag, 0, "version", "", "Options", "Shows the version", {}});
+      llvm::outs() << "OVERVIEW: " << command.overview << "\nUSAGE: " << command.name << " [options] "
+                   << command.arguments << "\n\nOPTIONS:\n"
+                   << helpOf(rows);
+      return true;
+    }
+    if (option == "version") {
+      llvm::outs() << toolName << " (origo) " ORIGO_VERSION "\n";
+      return true;
+    }
+  }
+  return false;
+}
+
+int main(int argc, char **argv, const commands::Command &command, void *request,
+         llvm::function_ref<int(llvm::ArrayRef<std::string> arguments)> run) {
+  startTool(llvm::StringRef(argv[0]).starts_with("origo ") ? llvm::StringRef(argv[0]) : command.name);
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver saver(memory);
+  llvm::SmallVector<const char *> given(argv + 1, argv + argc);
+  llvm::cl::ExpandResponseFiles(saver, llvm::cl::TokenizeGNUCommandLine, given);
+  commandLine.assign(given.begin(), given.end());
+  if (showsItself(command, commandLine))
+    return 0;
+  std::vector<std::string> arguments;
+  if (llvm::Error error = commands::parse(command.options, request, commandLine, arguments))
+    return fail(std::move(error));
+  for (const commands::Option &option : command.options)
+    if (option.writes)
+      for (const std::string &path : option.get(request))
+        markedOptions().push_back([&option, path]() -> Output { return {option.spelled(), path}; });
+  if (llvm::Error error = checkFiles())
+    return fail(std::move(error));
+  return run(arguments);
+}
+
+commands::Door door() {
+  return {[](llvm::StringRef name) { return (name.size() == 1 ? "-" : "--") + name.str(); },
+          [](const llvm::Twine &text) { note(text); }, phase};
+}
+
 bool isStream(llvm::StringRef path) {
   llvm::sys::fs::file_status status;
   return path == "-" ||
@@ -320,7 +373,7 @@ static llvm::StringMap<uint64_t> sizes; ///< of what was loaded
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   phase("reading");
   prepareBusMessage(path);
-  auto imported = steps::read(path, options, store);
+  auto imported = commands::read(path, options, store);
   if (imported)
     sizes[path] = imported->bytes;
   return imported;
@@ -338,7 +391,7 @@ llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options
   std::vector<std::string> notes;
   if (!options.notes)
     options.notes = &notes;
-  llvm::Error error = steps::write(imported, path, options);
+  llvm::Error error = commands::write(imported, path, options);
   for (const std::string &text : notes)
     note(text);
   return error;
@@ -381,7 +434,8 @@ void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, siz
     return;
   std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
   if (rewrites)
-    text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) + (*rewrites == 1 ? " rewrite" : " rewrites");
+    text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) +
+            (*rewrites == 1 ? " rewrite" : " rewrites");
   if (bytesBefore)
     text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after" +
             (withOrigins ? ", origins included" : "");

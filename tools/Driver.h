@@ -1,6 +1,8 @@
 #pragma once
 
-#include "steps/Files.h"
+#include "commands/Command.h"
+#include "commands/Door.h"
+#include "commands/Files.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -12,13 +14,19 @@
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
 
-using steps::FileKind, steps::formatOf, steps::kindOf, steps::expectSource, steps::threadCount;
+using commands::FileKind, commands::formatOf, commands::kindOf, commands::expectSource, commands::threadCount;
 
 /// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
 /// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and
 /// leave no temporary files.
 int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
          llvm::StringRef overview, llvm::function_ref<int()> run);
+
+/// The same for a command whose options are rows: `request` is what they say, `arguments` are the other words.
+int main(int argc, char **argv, const commands::Command &command, void *request,
+         llvm::function_ref<int(llvm::ArrayRef<std::string> arguments)> run);
+/// This command line, as who asks for a command.
+commands::Door door();
 
 /// Marks an option that names an output, for checkFiles().
 void noteOutputOption(const llvm::cl::Option &option, std::function<std::string()> value);
@@ -56,7 +64,7 @@ std::vector<char *> withStatistics(int argc, char **argv);
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);
 
-/// As steps/Files.h does, with what a command line says while it takes long, and with notes that nobody else takes.
+/// As commands/Files.h does, with what a command line says while it takes long, and with notes that nobody else takes.
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options);
 /// Bytes of what was loaded from there, or of the file; 0: there is none.

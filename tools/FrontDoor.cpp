@@ -26,6 +26,8 @@ int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> 
 }
 
 llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool) {
+  if (const commands::Command *command = commands::findCommand(tool))
+    return rowsOf(command->options);
   auto text = outputOf(tool, {printOptionsWord.str()});
   if (!text)
     return text.takeError();
@@ -43,8 +45,8 @@ std::vector<std::string> installedTools() {
 }
 
 const Command *findCommand(llvm::StringRef name) {
-  auto found = llvm::find_if(commands(), [&](const Command &command) { return command.name == name; });
-  return found == commands().end() ? nullptr : &*found;
+  auto found = llvm::find_if(frontCommands(), [&](const Command &command) { return command.name == name; });
+  return found == frontCommands().end() ? nullptr : &*found;
 }
 
 std::vector<OptionRow> optionsOf(const Command &command, bool withCovered) {
@@ -127,43 +129,10 @@ std::vector<std::string> Call::options(llvm::function_ref<bool(llvm::StringRef)>
 
 // Help.
 
-static std::string optionLine(const OptionRow &row) {
-  std::string left = "  " + row.spelled();
-  std::string value = "<" + (row.value.empty() ? "value" : row.value) + ">";
-  switch (row.kind) {
-  case OptionRow::Flag:
-    break;
-  case OptionRow::Value:
-    left += row.words > 1 ? std::string(" ") + std::to_string(row.words) + " words" : "=" + value;
-    break;
-  case OptionRow::Optional:
-    left += "[=" + value + "]";
-    break;
-  case OptionRow::Prefix:
-    left += value;
-    break;
-  }
-  constexpr size_t column = 34;
-  std::string text = left + (left.size() < column ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ')) +
-                     "  " + row.help + "\n";
-  for (const auto &[name, help] : row.choices)
-    text += std::string(column + 4, ' ') + name + (help.empty() ? "" : ": " + help) + "\n";
-  return text;
-}
-
 std::string helpOf(const Command &command) {
-  std::string text = ("origo " + command.name + " " + command.arguments + "\n\n" + command.summary + ".\n\n" + command.help).str();
-  std::vector<OptionRow> all = optionsOf(command);
-  std::vector<std::string> categories; // in the order in which they come up, the command's own first
-  for (const OptionRow &row : all)
-    if (!llvm::is_contained(categories, row.category))
-      categories.push_back(row.category);
-  for (const std::string &name : categories) {
-    text += "\n" + (name.empty() ? "Options of this command" : name) + ":\n";
-    for (const OptionRow &row : all)
-      if (row.category == name)
-        text += optionLine(row);
-  }
+  std::string text =
+      ("origo " + command.name + " " + command.arguments + "\n\n" + command.summary + ".\n\n" + command.help).str();
+  text += helpOf(optionsOf(command));
   if (!command.tools.empty()) {
     text += "\nThe work is done by " + command.tools.front().str();
     for (llvm::StringRef tool : llvm::drop_begin(command.tools))
@@ -174,13 +143,14 @@ std::string helpOf(const Command &command) {
 }
 
 std::string frontHelp() {
-  std::string text = "Optimises, quantises, runs and explains .circle and .tflite models, and knows where everything in them came from.\n\n"
+  std::string text = "Optimises, quantises, runs and explains .circle and .tflite models, and knows where everything "
+                     "in them came from.\n\n"
                      "  origo MODEL                  what the model is\n";
-  for (const Command &command : commands()) {
+  for (const Command &command : frontCommands()) {
     std::string left = ("  origo " + command.name + " " + command.arguments).str();
     constexpr size_t column = 46;
-    text += left + (left.size() < column ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ')) + " " +
-            command.summary.str() + "\n";
+    text += left + (left.size() < column ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ')) +
+            " " + command.summary.str() + "\n";
   }
   return text + "\nFor example:\n"
                 "  origo optimize net.tflite                 writes net.optimized.tflite\n"

@@ -2,8 +2,8 @@
 
 #include "tools/OptionTable.h"
 
-/// `origo`: one command in front of the others. A command of it is a row of commands(); what the row's tool can do, it does as a
-/// process, so that both names are one program.
+/// `origo`: one command in front of the others. A command of it is a row of frontCommands(); what the row's tool can
+/// do, it does as a process, so that both names are one program.
 namespace origo::tools {
 
 struct Command;
@@ -33,14 +33,14 @@ private:
 
 struct Command {
   llvm::StringLiteral name, arguments, summary;
-  llvm::StringLiteral help;                ///< examples, each with what it does
-  std::vector<llvm::StringLiteral> tools;  ///< whose options it takes
+  llvm::StringLiteral help;                 ///< examples, each with what it does
+  std::vector<llvm::StringLiteral> tools;   ///< whose options it takes
   std::vector<llvm::StringLiteral> covered; ///< options of these tools that the command itself stands for
   std::vector<OptionRow> own;               ///< of the category ""
   int (*run)(Call &call);
 };
 
-const std::vector<Command> &commands();
+const std::vector<Command> &frontCommands();
 const Command *findCommand(llvm::StringRef name);
 /// All tools that lie beside this program, by name.
 std::vector<std::string> installedTools();

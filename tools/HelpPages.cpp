@@ -25,7 +25,7 @@ llvm::Expected<std::vector<Completed>> allCompleted() {
       return options.takeError();
     all.push_back({tool, std::move(*options)});
   }
-  for (const Command &command : commands())
+  for (const Command &command : frontCommands())
     all.push_back({("origo " + command.name).str(), optionsOf(command)});
   // Of no command: `origo MODEL`, and what every command line has.
   all.push_back({"origo", {{OptionRow::Flag, 0, "json", "", "", "Print JSON", {}}}});
@@ -45,7 +45,7 @@ std::string quoted(llvm::StringRef text) {
 
 std::string commandNames(llvm::StringRef between) {
   std::vector<std::string> names;
-  for (const Command &command : commands())
+  for (const Command &command : frontCommands())
     names.push_back(command.name.str());
   return llvm::join(names, between);
 }
@@ -155,7 +155,7 @@ llvm::Expected<std::string> zshCompletion() {
   }
   text += "  esac\n}\n_origo() {\n"
           "  local -a commands=(";
-  for (const Command &command : commands())
+  for (const Command &command : frontCommands())
     text += "\n    " + quoted((command.name + ":" + command.summary).str());
   return text + "\n  )\n"
                 "  if [[ $service != origo ]]; then\n"
@@ -237,8 +237,9 @@ static std::string roffOptions(llvm::ArrayRef<OptionRow> options) {
 
 static std::string page(llvm::StringRef name, llvm::StringRef summary, llvm::StringRef synopsis, llvm::StringRef body,
                         llvm::ArrayRef<OptionRow> options) {
-  std::string text = ".TH \"" + name.upper() + "\" 1 \"\" \"Origo " ORIGO_VERSION "\" \"Origo\"\n.SH NAME\n" + roff(name) +
-                     " \\- " + roff(summary) + "\n.SH SYNOPSIS\n" + roff(synopsis) + "\n.SH DESCRIPTION\n" + roffText(body);
+  std::string text = ".TH \"" + name.upper() + "\" 1 \"\" \"Origo " ORIGO_VERSION "\" \"Origo\"\n.SH NAME\n" +
+                     roff(name) + " \\- " + roff(summary) + "\n.SH SYNOPSIS\n" + roff(synopsis) +
+                     "\n.SH DESCRIPTION\n" + roffText(body);
   if (!options.empty())
     text += ".SH OPTIONS\n" + roffOptions(options);
   return text + ".SH SEE ALSO\n.BR origo (1)\n";

@@ -1,5 +1,7 @@
 /// one-quantize: what it asks record-minmax, circle-quantizer, visq and circle-mpqsolver for.
 
+#include "commands/Quantize.h"
+#include "commands/RecordMinMax.h"
 #include "tools/Driver.h"
 #include "tools/OneSteps.h"
 #include "tools/Process.h"
@@ -12,27 +14,15 @@ namespace origo::tools {
 
 namespace {
 
-const StepKey keys[] = {
+/// Keys of ONE's that are no option of circle-quantizer and record-minmax, or are another one than that.
+const StepKey ownKeys[] = {
     {"input_path", StepKey::Value, "The input"},
     {"output_path", StepKey::Value, "The output"},
-    {"input_data", StepKey::Value, "Records to take ranges from; without: random numbers"},
-    {"input_data_format", StepKey::Value, "h5, list or directory"},
     {"input_dtype", StepKey::Value, "float32; the old word for input_model_dtype"},
     {"input_model_dtype", StepKey::Value, "float32"},
     {"quantized_dtype", StepKey::Value, "uint8 (default) or int16"},
     {"granularity", StepKey::Value, "layer (default) or channel"},
-    {"input_type", StepKey::Value, "Of inputs: uint8, int16 or float32"},
-    {"output_type", StepKey::Value, "Of outputs"},
-    {"min_percentile", StepKey::Value, "Where a range begins, in percent (1)"},
-    {"max_percentile", StepKey::Value, "Where it ends (99)"},
-    {"moving_avg_batch", StepKey::Value, "Records of a batch (16)"},
-    {"moving_avg_const", StepKey::Value, "What a new batch counts (0.1)"},
-    {"mode", StepKey::Value, "percentile (default) or moving_average"},
-    {"TF-style_maxpool", StepKey::Switch, "MAX_POOL_2D has the scale of its input"},
-    {"save_min_max", StepKey::Switch, "Keeps the recorded ranges beside the scales"},
     {"save_intermediate", StepKey::Switch, "Keeps the models in between, beside the output"},
-    {"generate_profile_data", StepKey::Switch, "Accepted; origins are always kept"},
-    {"quant_config", StepKey::Value, "Layers of other types (JSON)"},
     {"evaluate_result", StepKey::Switch, "Tells how far the result is off"},
     {"test_data", StepKey::Value, "With it: records; without: random numbers"},
     {"print_mae", StepKey::Switch, "With it: the mean that an element is off"},
@@ -48,7 +38,6 @@ const StepKey keys[] = {
     {"copy_quantparam", StepKey::Switch, "Gives dst_tensor_name what src_tensor_name has, and no more"},
     {"src_tensor_name", StepKey::Lines, "With it; may be repeated"},
     {"dst_tensor_name", StepKey::Lines, "With it; may be repeated"},
-    {"fake_quantize", StepKey::Switch, "A quantised model becomes floats that are rounded alike, and no more"},
     {"requantize", StepKey::Switch, "input_model_dtype int8 becomes quantized_dtype uint8, and no more"},
     {"ampq", StepKey::Switch, "Finds the layers that need 16 bits, by circle-mpqsolver"},
     {"ampq_qerror_ratio", StepKey::Value, "Of ampq: the error may be so much of that in 8 bits (0.5)"},
@@ -58,6 +47,14 @@ const StepKey keys[] = {
     {"u8_layernorm_with_s16_variance", StepKey::Switch, "Of pattern: variances of layer norms have 16 bits"},
     {"u8_softmax_with_s16_sub_exp", StepKey::Switch, "Of pattern: SUB and EXP of softmaxes have"},
 };
+
+llvm::StringRef keyOf(const commands::Option &row) { return row.key.empty() ? row.name : row.key; }
+
+/// Whether an option is a key of the section.
+bool isKey(const commands::Option &row) {
+  return row.cfg == commands::Without::Nothing &&
+         llvm::none_of(ownKeys, [&](const StepKey &key) { return key.name == keyOf(row); });
+}
 
 /// One run of the step.
 class Quantization {
@@ -69,6 +66,7 @@ public:
 private:
   const OneStep &step;
   const std::string input, output, quantizer = toolPath("circle-quantizer");
+  commands::QuantizeRequest asked; ///< by keys that are options of circle-quantizer
   std::string from = step.get("input_model_dtype", step.get("input_dtype", "float32")),
               to = step.get("quantized_dtype", "uint8"), granularity = step.get("granularity", "layer");
 
@@ -76,6 +74,8 @@ private:
   void addValues(Words &words, std::initializer_list<std::pair<const char *, const char *>> options) const;
   void addSwitches(Words &words, std::initializer_list<const char *> options) const;
   llvm::Error record(const std::string &model, const std::string &recorded);
+  llvm::Error ask(const commands::Command &command, void *request) const;
+  llvm::Error quantize(const commands::QuantizeRequest &request, const std::string &from, const std::string &made);
   llvm::Error byRanges(const std::string &recorded, const std::string &made);
   llvm::Error inThreeSteps();
   llvm::Error mixed();
@@ -119,35 +119,54 @@ void Quantization::addSwitches(Words &words, std::initializer_list<const char *>
       words.push_back(std::string("--") + key);
 }
 
+/// The words that make a request, behind them `files`.
+Words commandFor(const commands::Command &command, const void *request, const Words &files) {
+  Words words = commands::wordsOf(command.options, request, command.fresh().get());
+  words.insert(words.begin(), toolPath(command.name));
+  llvm::append_range(words, files);
+  return words;
+}
+
 llvm::Error Quantization::record(const std::string &model, const std::string &recorded) {
-  Words words = {toolPath("record-minmax"), "--input_model", model, "--output_model", recorded};
-  addValues(words, {{"input_data", "input_data"},
-                    {"input_data_format", "input_data_format"},
-                    {"min_percentile", "min_percentile"},
-                    {"max_percentile", "max_percentile"},
-                    {"mode", "mode"},
-                    {"moving_avg_batch", "moving_avg_batch"},
-                    {"moving_avg_const", "moving_avg_const"}});
-  return start(words, recorded);
+  commands::RecordRequest request;
+  request.input = model;
+  request.output = recorded;
+  if (llvm::Error error = ask(commands::recordCommand, &request))
+    return error;
+  return start(commandFor(commands::recordCommand, &request, {}), recorded);
+}
+
+/// Sets what keys say that are options of a command.
+llvm::Error Quantization::ask(const commands::Command &command, void *request) const {
+  for (const commands::Option &row : command.options) {
+    std::string key = keyOf(row).str(), value = step.get(key);
+    if (value.empty() || !isKey(row))
+      continue;
+    for (const std::string &text : row.flag ? Words{step.on(key) ? "true" : "false"} : step.lines(key))
+      if (llvm::Error error = row.set(request, row.words > 1 ? commands::joinList(splitWords(text)) : text))
+        return step.lacks(key + llvm::toString(std::move(error)));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Quantization::quantize(const commands::QuantizeRequest &request, const std::string &from,
+                                   const std::string &made) {
+  return start(commandFor(commands::quantizeCommand, &request, {from, made}), made);
 }
 
 llvm::Error Quantization::byRanges(const std::string &recorded, const std::string &made) {
-  Words words = {quantizer, "--quantize_with_minmax", from, to, granularity};
-  for (const char *key : {"input_type", "output_type"})
-    if (std::string value = step.get(key); !value.empty())
-      words.push_back(std::string("--") + key + "=" + value);
-  if (std::string value = step.get("quant_config"); !value.empty())
-    words.push_back("--config=" + value);
-  addSwitches(words, {"TF-style_maxpool", "save_min_max"});
-  words.insert(words.end(), {recorded, made});
-  return start(words, made);
+  commands::QuantizeRequest request = asked;
+  request.full = {from, to, granularity};
+  if (!(request.gptq || request.biasCorrection || request.equalize || request.smooth || request.absorb))
+    request.records = {}; // ranges are recorded already
+  return quantize(request, recorded, made);
 }
 
 /// Rounds weights, records ranges, quantises.
 llvm::Error Quantization::inThreeSteps() {
   Between rounded(step, output, "rounded.circle"), recorded(step, output, "recorded.circle");
-  if (llvm::Error error = start(
-          {quantizer, "--quantize_dequantize_weights", from, to, granularity, input, rounded.path}, rounded.path))
+  if (llvm::Error error =
+          start({quantizer, "--quantize_dequantize_weights", from, to, granularity, input, rounded.path}, rounded.path))
     return error;
   if (llvm::Error error = record(rounded.path, recorded.path))
     return error;
@@ -160,8 +179,10 @@ llvm::Error Quantization::mixed() {
       errors(step, output, "visq.json");
   std::string algorithm = step.get("ampq_algorithm", "bisection"), type = step.get("bisection_type", "auto");
   Words words = {toolPath("circle-mpqsolver"), "--input_model", recorded.path, "--output_model", output};
-  addValues(words, {{"quantized_dtype", "quantized_dtype"}, {"granularity", "granularity"},
-                    {"input_type", "input_dtype"}, {"output_type", "output_dtype"}});
+  addValues(words, {{"quantized_dtype", "quantized_dtype"},
+                    {"granularity", "granularity"},
+                    {"input_type", "input_dtype"},
+                    {"output_type", "output_dtype"}});
   addSwitches(words, {"TF-style_maxpool", "save_min_max"});
   if (algorithm == "pattern") {
     if (!step.on("u8_layernorm_with_s16_variance") && !step.on("u8_softmax_with_s16_sub_exp"))
@@ -177,7 +198,10 @@ llvm::Error Quantization::mixed() {
     return step.lacks("bisection_type: \"" + printable(type) + "\" is none of auto, i16_front and i16_back");
   if (llvm::Error error = record(input, recorded.path))
     return error;
-  words.insert(words.end(), {"--bisection", type == "auto" ? "auto" : type == "i16_front" ? "true" : "false",
+  words.insert(words.end(), {"--bisection",
+                             type == "auto"        ? "auto"
+                             : type == "i16_front" ? "true"
+                                                   : "false",
                              "--data", step.get("input_data", "random")});
   addValues(words, {{"input_data_format", "data_format"}, {"ampq_qerror_ratio", "qerror_ratio"}});
   if (step.on("save_intermediate"))
@@ -188,8 +212,15 @@ llvm::Error Quantization::mixed() {
       if (llvm::Error error = byRanges(recorded.path, narrow.path))
         return error;
       visq = errors.path;
-      Words compare = {toolPath("visq"), "--fp32_circle", recorded.path, "--q_circle", narrow.path,
-                       "--tae_output", visq, "--batch_size", "1"};
+      Words compare = {toolPath("visq"),
+                       "--fp32_circle",
+                       recorded.path,
+                       "--q_circle",
+                       narrow.path,
+                       "--tae_output",
+                       visq,
+                       "--batch_size",
+                       "1"};
       addValues(compare, {{"input_data", "data"}});
       if (llvm::Error error = start(compare, visq))
         return error;
@@ -235,18 +266,34 @@ llvm::Error Quantization::run() {
     return setParameters("force_quantparam", {"tensor_name", "scale", "zero_point"});
   if (step.on("copy_quantparam"))
     return setParameters("copy_quantparam", {"src_tensor_name", "dst_tensor_name"});
-  if (step.on("fake_quantize"))
-    return start({quantizer, "--fake_quantize", input, output}, output);
   if (step.on("requantize"))
     return start({quantizer, "--requantize", step.get("input_model_dtype", "int8"), to, input, output}, output);
-  if (llvm::Error error = step.on("ampq") ? mixed() : inThreeSteps())
+  if (llvm::Error error = ask(commands::quantizeCommand, &asked))
+    return error;
+  if (asked.fakeQuantized)
+    return start({quantizer, "--fake_quantize", input, output}, output);
+  if (llvm::Error error = asked.modes() ? quantize(asked, input, output) : step.on("ampq") ? mixed() : inThreeSteps())
     return error;
   return step.on("evaluate_result") ? evaluate() : llvm::Error::success();
 }
 
 } // namespace
 
-constinit const llvm::ArrayRef<StepKey> quantizeKeys = keys;
+llvm::ArrayRef<StepKey> quantizeKeys() {
+  static const std::vector<StepKey> keys = [] {
+    std::vector<StepKey> keys(std::begin(ownKeys), std::end(ownKeys));
+    for (const commands::Command *command : {&commands::quantizeCommand, &commands::recordCommand})
+      for (const commands::Option &row : command->options)
+        if (isKey(row) && llvm::none_of(keys, [&](const StepKey &key) { return key.name == keyOf(row); }))
+          keys.push_back({keyOf(row),
+                          row.flag                     ? StepKey::Switch
+                          : row.repeats && !row.splits ? StepKey::Lines
+                                                       : StepKey::Value,
+                          row.help});
+    return keys;
+  }();
+  return keys;
+}
 
 llvm::Error quantizeStep(const OneStep &step) {
   auto files = stepPaths(step);

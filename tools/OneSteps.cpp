@@ -48,6 +48,26 @@ llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &ste
   return std::pair(input, output);
 }
 
+Words splitWords(llvm::StringRef text) {
+  Words words;
+  bool open = false;
+  char quote = 0;
+  for (char c : text) {
+    if (quote ? c == quote : c == '"' || c == '\'') {
+      quote = quote ? 0 : c;
+      if (!std::exchange(open, true))
+        words.emplace_back();
+    } else if (!quote && llvm::isSpace(c)) {
+      open = false;
+    } else {
+      if (!std::exchange(open, true))
+        words.emplace_back();
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
 namespace {
 
 llvm::Error import(const OneStep &step) {
@@ -125,27 +145,6 @@ llvm::Error pack(const OneStep &step) {
   return OutputFile::commit({copy->get(), manifest->get()});
 }
 
-/// What follows `key` on a command line, with quotes as in a shell.
-Words splitWords(llvm::StringRef text) {
-  Words words;
-  bool open = false;
-  char quote = 0;
-  for (char c : text) {
-    if (quote ? c == quote : c == '"' || c == '\'') {
-      quote = quote ? 0 : c;
-      if (!std::exchange(open, true))
-        words.emplace_back();
-    } else if (!quote && llvm::isSpace(c)) {
-      open = false;
-    } else {
-      if (!std::exchange(open, true))
-        words.emplace_back();
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 /// Programs of back ends: BACKEND-compile and BACKEND-profile, found as any program is.
 llvm::Error external(const OneStep &step) {
   std::string suffix = step.name == "one-codegen" ? "-compile" : "-profile";
@@ -191,7 +190,9 @@ llvm::Error infer(const OneStep &step) {
   if (driver.empty() && backend.empty())
     return step.lacks("needs driver or backend, and command");
   Words words = splitWords(step.get("command"));
-  words.insert(words.begin(), driver.empty() ? backend + "-infer" : driver == "circle-interpreter" ? toolPath(driver) : driver);
+  words.insert(words.begin(), driver.empty()                   ? backend + "-infer"
+                              : driver == "circle-interpreter" ? toolPath(driver)
+                                                               : driver);
   llvm::append_range(words, step.rest);
   if (llvm::Error error = startCommand(step, words, ""))
     return error;
@@ -203,29 +204,16 @@ const StepKey pathKeys[] = {{"input_path", StepKey::Value, "The input"}, {"outpu
 const StepKey programKeys[] = {{"backend", StepKey::Value, "Runs BACKEND-compile, or BACKEND-profile"},
                                {"command", StepKey::Value, "Words for that program"},
                                {"backends", StepKey::Value, "Several, separated by commas, with a key each"}};
-const StepKey partitionKeys[] = {{"part_file", StepKey::Value, "Which operator goes where"},
-                                 {"input_file", StepKey::Value, "The model"},
-                                 {"work_path", StepKey::Value, "Where both lie, and parts are written"},
-                                 {"backends", StepKey::Value, "Instead of those in the file: names separated by commas"},
-                                 {"default", StepKey::Value, "Who takes the rest, instead of the file's"}};
+const StepKey partitionKeys[] = {
+    {"part_file", StepKey::Value, "Which operator goes where"},
+    {"input_file", StepKey::Value, "The model"},
+    {"work_path", StepKey::Value, "Where both lie, and parts are written"},
+    {"backends", StepKey::Value, "Instead of those in the file: names separated by commas"},
+    {"default", StepKey::Value, "Who takes the rest, instead of the file's"}};
 const StepKey inferKeys[] = {{"driver", StepKey::Value, "The program to run, such as circle-interpreter"},
                              {"backend", StepKey::Value, "Without driver: runs BACKEND-infer"},
                              {"command", StepKey::Value, "Words for that program"},
                              {"post-process", StepKey::Value, "A program to run behind it, with its words"}};
-
-const StepKind kinds[] = {
-    {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
-    {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
-    {"one-import-onnx", "", nullptr, "ONNX is not read; convert to .tflite or .circle first"},
-    {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
-    {"one-optimize", "optimize", optimize, "optimises a model", pathKeys, true, true},
-    {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys, false, true},
-    {"one-pack", "pack", pack, "puts a model into a package for a runtime", pathKeys},
-    {"one-codegen", "codegen", external, "runs the code generator of a back end", programKeys, true},
-    {"one-profile", "profile", external, "runs the profiler of a back end", programKeys, true},
-    {"one-partition", "partition", partition, "divides a model between back ends", partitionKeys},
-    {"one-infer", "infer", infer, "runs a model", inferKeys, true},
-};
 
 /// Where ONE would say nothing.
 void noteKeys(const OneStep &step, const StepKind &kind, const Section &everywhere) {
@@ -250,11 +238,26 @@ void noteKeys(const OneStep &step, const StepKind &kind, const Section &everywhe
 
 } // namespace
 
-llvm::ArrayRef<StepKind> stepKinds() { return kinds; }
+llvm::ArrayRef<StepKind> stepKinds() {
+  static const StepKind kinds[] = {
+      {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
+      {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
+      {"one-import-onnx", "", nullptr, "ONNX is not read; convert to .tflite or .circle first"},
+      {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
+      {"one-optimize", "optimize", optimize, "optimises a model", pathKeys, true, true},
+      {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys(), false, true},
+      {"one-pack", "pack", pack, "puts a model into a package for a runtime", pathKeys},
+      {"one-codegen", "codegen", external, "runs the code generator of a back end", programKeys, true},
+      {"one-profile", "profile", external, "runs the profiler of a back end", programKeys, true},
+      {"one-partition", "partition", partition, "divides a model between back ends", partitionKeys},
+      {"one-infer", "infer", infer, "runs a model", inferKeys, true},
+  };
+  return kinds;
+}
 
 const StepKind *findStep(llvm::StringRef name) {
-  auto found = llvm::find_if(kinds, [&](const StepKind &kind) { return kind.name == name; });
-  return found == std::end(kinds) ? nullptr : &*found;
+  const auto *found = llvm::find_if(stepKinds(), [&](const StepKind &kind) { return kind.name == name; });
+  return found == stepKinds().end() ? nullptr : found;
 }
 
 llvm::Error runStep(const OneStep &step, const Section &everywhere) {

@@ -24,15 +24,15 @@ struct OneStep {
 
 /// A key of a section, which is an option of the step's command line too.
 struct StepKey {
-  llvm::StringLiteral name;
+  llvm::StringRef name;
   enum Kind { Value, Lines, Switch } kind;
-  llvm::StringLiteral help;
+  llvm::StringRef help;
 };
 
 struct StepKind {
-  llvm::StringLiteral name, verb; ///< verb: what onecc calls it; empty: nothing
+  llvm::StringLiteral name, verb;          ///< verb: what onecc calls it; empty: nothing
   llvm::Error (*run)(const OneStep &step); ///< null: refused
-  llvm::StringLiteral what; ///< it does, or why it is refused
+  llvm::StringLiteral what;                ///< it does, or why it is refused
   llvm::ArrayRef<StepKey> keys = {};
   bool otherWords = false; ///< keys and words that are not among them are for another program
   bool makesModel = false; ///< output_path from input_path
@@ -46,9 +46,11 @@ llvm::Error runStep(const OneStep &step, const Section &everywhere = {});
 
 /// What the steps share: runs a command and keeps its first line and what it says beside the output, as ONE does.
 llvm::Error startCommand(const OneStep &step, const Words &words, const std::string &output);
+/// What follows `key` on a command line, with quotes as in a shell.
+Words splitWords(llvm::StringRef text);
 llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &step);
 
-extern const llvm::ArrayRef<StepKey> quantizeKeys;
+llvm::ArrayRef<StepKey> quantizeKeys();
 llvm::Error quantizeStep(const OneStep &step);
 
 } // namespace origo::tools

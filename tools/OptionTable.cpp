@@ -34,17 +34,43 @@ void printOptions(llvm::ArrayRef<const cl::OptionCategory *> categories) {
   for (cl::Option *option : options) {
     OptionRow::Kind kind = kindOf(*option);
     unsigned words = kind == OptionRow::Value ? std::max(1u, option->getNumAdditionalVals()) : 0;
-    llvm::outs() << "option\t" << option->ArgStr << '\t' << kindNames[kind] << '\t' << words << '\t'
-                 << option->ValueStr << '\t' << option->Categories.front()->getName() << '\t' << option->HelpStr
-                 << '\n';
+    llvm::outs() << "option\t" << option->ArgStr << '\t' << kindNames[kind] << '\t' << words << '\t' << option->ValueStr
+                 << '\t' << option->Categories.front()->getName() << '\t' << option->HelpStr << '\n';
     option->printOptionInfo(option->getOptionWidth()); // the choices of a value are known to LLVM alone
   }
 }
 
 void printOptionTable(llvm::ArrayRef<OptionRow> rows) {
-  for (const OptionRow &row : rows)
+  for (const OptionRow &row : rows) {
     llvm::outs() << "option\t" << row.name << '\t' << kindNames[row.kind] << '\t' << row.words << '\t' << row.value
                  << '\t' << row.category << '\t' << row.help << '\n';
+    for (const auto &[name, help] : row.choices)
+      llvm::outs() << "    =" << name << " - " << help << '\n';
+  }
+}
+
+std::vector<OptionRow> rowsOf(commands::Options options) {
+  std::vector<OptionRow> rows;
+  for (const commands::Option &option : options) {
+    OptionRow &row = rows.emplace_back(OptionRow{option.flag ? OptionRow::Flag : OptionRow::Value,
+                                                 option.words,
+                                                 option.name.str(),
+                                                 option.value.str(),
+                                                 option.category.str(),
+                                                 option.help.str(),
+                                                 {}});
+    if (option.choices)
+      for (const commands::Choice &choice : option.choices())
+        row.choices.push_back({choice.name.str(), choice.help.str()});
+    if (!option.also.empty()) {
+      OptionRow same = row;
+      same.name = option.also.str();
+      same.help = "Same as " + row.spelled();
+      rows.push_back(std::move(same));
+    }
+  }
+  llvm::sort(rows, [](const OptionRow &a, const OptionRow &b) { return a.name < b.name; });
+  return rows;
 }
 
 std::vector<OptionRow> parseOptionTable(llvm::StringRef text) {
@@ -68,6 +94,46 @@ std::vector<OptionRow> parseOptionTable(llvm::StringRef text) {
     }
   }
   return rows;
+}
+
+static std::string optionLine(const OptionRow &row) {
+  std::string left = "  " + row.spelled();
+  std::string value = "<" + (row.value.empty() ? "value" : row.value) + ">";
+  switch (row.kind) {
+  case OptionRow::Flag:
+    break;
+  case OptionRow::Value:
+    left += row.words > 1 ? std::string(" ") + std::to_string(row.words) + " words" : "=" + value;
+    break;
+  case OptionRow::Optional:
+    left += "[=" + value + "]";
+    break;
+  case OptionRow::Prefix:
+    left += value;
+    break;
+  }
+  constexpr size_t column = 34;
+  std::string text = left +
+                     (left.size() < column ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ')) +
+                     "  " + row.help + "\n";
+  for (const auto &[name, help] : row.choices)
+    text += std::string(column + 4, ' ') + name + (help.empty() ? "" : ": " + help) + "\n";
+  return text;
+}
+
+std::string helpOf(llvm::ArrayRef<OptionRow> rows) {
+  std::vector<std::string> categories;
+  for (const OptionRow &row : rows)
+    if (!llvm::is_contained(categories, row.category))
+      categories.push_back(row.category);
+  std::string text;
+  for (const std::string &name : categories) {
+    text += "\n" + (name.empty() ? "Options of this command" : name) + ":\n";
+    for (const OptionRow &row : rows)
+      if (row.category == name)
+        text += optionLine(row);
+  }
+  return text;
 }
 
 const OptionRow *findOption(llvm::ArrayRef<OptionRow> options, llvm::StringRef name) {

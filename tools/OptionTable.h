@@ -1,5 +1,7 @@
 #pragma once
 
+#include "commands/Command.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
@@ -25,14 +27,18 @@ void printOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories);
 /// The same for a command line that has none of LLVM's options.
 void printOptionTable(llvm::ArrayRef<OptionRow> rows);
 std::vector<OptionRow> parseOptionTable(llvm::StringRef text);
+/// The options of a command, each spelling one, by name.
+std::vector<OptionRow> rowsOf(commands::Options options);
+/// What --help shows: the rows by category, in the order in which those come up.
+std::string helpOf(llvm::ArrayRef<OptionRow> rows);
 
 /// Null: there is none of that name.
 const OptionRow *findOption(llvm::ArrayRef<OptionRow> options, llvm::StringRef name);
 
 /// A command line taken apart as LLVM does it. What `options` does not know counts as a flag.
 struct Word {
-  std::string text;             ///< as it was given
-  std::string option, value;    ///< option: empty for an argument
+  std::string text;              ///< as it was given
+  std::string option, value;     ///< option: empty for an argument
   std::vector<std::string> more; ///< the words behind it that are its values
 };
 std::vector<Word> takeApart(llvm::ArrayRef<std::string> words, llvm::ArrayRef<OptionRow> options);

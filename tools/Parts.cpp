@@ -7,7 +7,7 @@
 
 namespace origo::tools {
 
-void Progress::operator()(uint64_t done, uint64_t all) {
+void Progress::operator()(uint64_t done, uint64_t all, uint64_t parts) {
   using namespace std::chrono;
   auto now = steady_clock::now();
   if (!::isatty(2) || (now - shown < seconds(1) && done != all))

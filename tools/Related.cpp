@@ -29,10 +29,9 @@ llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef
   return origin::ModelFile::open(written);
 }
 
-llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
-                                    bool tell) {
-  auto models = steps::relate([&](const ImportOptions &options) { return load(source, options, store); },
-                              [&](const ImportOptions &options) { return load(result, options, store); });
+llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store, bool tell) {
+  auto models = commands::relate([&](const ImportOptions &options) { return load(source, options, store); },
+                                 [&](const ImportOptions &options) { return load(result, options, store); });
   if (models && !models->byOrigins && tell)
     note("the origins of " + printable(result, 300) + " do not lead to " + printable(source, 300) +
          ": tensors are paired by the order of operators, or else by name");

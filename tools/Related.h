@@ -1,8 +1,8 @@
 #pragma once
 
+#include "commands/Related.h"
 #include "origin/Files.h"
 #include "report/errors/Recover.h"
-#include "steps/Related.h"
 #include "tools/Driver.h"
 
 namespace origo::tools {
@@ -10,9 +10,9 @@ namespace origo::tools {
 /// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path);
 
-using steps::Related;
+using commands::Related;
 
-/// As steps/Related.h does, from files. With `tell`, a note says where origins do not lead from one to the other.
+/// As commands/Related.h does, from files. With `tell`, a note says where origins do not lead from one to the other.
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     bool tell = true);
 

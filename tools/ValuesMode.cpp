@@ -1,10 +1,10 @@
 #include "tools/ValuesMode.h"
 
+#include "commands/ValueDump.h"
 #include "quantize/Records.h"
 #include "report/errors/Live.h"
 #include "report/errors/Print.h"
 #include "schema/TensorTypes.h"
-#include "steps/ValueDump.h"
 #include "tools/Related.h"
 
 #include "llvm/Support/Path.h"
@@ -27,7 +27,7 @@ cl::opt<std::string> metricName("values-metric", cl::value_desc("NAME"), cl::ini
                                 cl::desc("One of visq's figures (over_range)"));
 
 /// The result's inputs, of the dump.
-llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(steps::ValueDump &dump, llvm::ArrayRef<eval::Port> ports) {
+llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(commands::ValueDump &dump, llvm::ArrayRef<eval::Port> ports) {
   std::vector<eval::OwnedTensor> inputs;
   for (const eval::Port &port : ports) {
     eval::OwnedTensor tensor{port.type, port.shape, {}};
@@ -66,7 +66,7 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
       return opened.takeError();
     records = std::move(*opened);
   }
-  auto dumps = steps::ValueDumps::open(folder);
+  auto dumps = commands::ValueDumps::open(folder);
   if (!dumps)
     return dumps.takeError();
   if (records && records->count() < dumps->count())

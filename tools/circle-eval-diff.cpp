@@ -1,12 +1,13 @@
 /// How far the outputs of two models are from each other.
 
+#include "commands/QuantizeModel.h"
+#include "commands/Records.h"
 #include "eval/Npy.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
 #include "report/errors/Live.h"
-#include "steps/Quantize.h"
 #include "tools/Related.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -26,7 +27,8 @@ namespace {
 
 cl::OptionCategory category("Options");
 cl::opt<std::string> first("first_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The reference"));
-cl::opt<std::string> second("second_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("What is compared with it"));
+cl::opt<std::string> second("second_model", cl::value_desc("MODEL"), cl::cat(category),
+                            cl::desc("What is compared with it"));
 cl::opt<std::string> firstData("first_input_data", cl::value_desc("PATH"), cl::cat(category),
                                cl::desc("Records as record-minmax reads them; without: four of random numbers"));
 cl::opt<std::string> secondData("second_input_data", cl::value_desc("PATH"), cl::cat(category),
@@ -37,11 +39,13 @@ cl::opt<std::string> prefix("dump_output_with_prefix", cl::value_desc("PREFIX"),
                             cl::desc("Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"));
 cl::opt<bool> mae("print_mae", cl::cat(category), cl::desc("Mean of what an element is off"));
 cl::opt<bool> mape("print_mape", cl::cat(category), cl::desc("The same in percent of the reference"));
-cl::opt<bool> mpeir("print_mpeir", cl::cat(category), cl::desc("The most that an element is off, in parts of the range"));
+cl::opt<bool> mpeir("print_mpeir", cl::cat(category),
+                    cl::desc("The most that an element is off, in parts of the range"));
 cl::opt<bool> mse("print_mse", cl::cat(category), cl::desc("Mean square"));
 cl::opt<bool> psnr("print_psnr", cl::cat(category), cl::desc("Peak signal to noise, in dB"));
 cl::opt<bool> cosine("print_cosine", cl::cat(category), cl::desc("Of the angle between the two"));
-cl::opt<bool> top1("print_top1_match", cl::cat(category), cl::desc("How often both have the largest element in one place"));
+cl::opt<bool> top1("print_top1_match", cl::cat(category),
+                   cl::desc("How often both have the largest element in one place"));
 cl::opt<bool> top5("print_top5_match", cl::cat(category), cl::desc("What part of the five largest elements both have"));
 
 /// An output over all records.
@@ -156,14 +160,14 @@ llvm::Error compare() {
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
   Pairs pairs = Pairs::of(models->source, models->result);
-  auto records = steps::recordsAt(firstData.empty() ? "random" : firstData.getValue(), *inputs, format);
+  auto records = commands::recordsAt(firstData.empty() ? "random" : firstData.getValue(), *inputs, format);
   if (!records)
     return records.takeError();
   if ((*records)->count() == 0)
     return makeError(printable(firstData, 300) + ": holds no record, so that there is nothing to compare");
   std::unique_ptr<quantize::Records> own;
   if (!secondData.empty()) {
-    auto opened = steps::recordsAt(secondData, *others, format);
+    auto opened = commands::recordsAt(secondData, *others, format);
     if (!opened)
       return opened.takeError();
     own = std::move(*opened);
@@ -186,8 +190,7 @@ llvm::Error compare() {
       return firstError(x, y);
     for (size_t k = 0; k < all.size(); ++k) {
       all[k].name = (*outputs)[k].name;
-      if (llvm::Error error =
-              compareOutput(all[k], (*outputs)[k], (*x)[k].tensor, (*otherOutputs)[k], (*y)[k].tensor))
+      if (llvm::Error error = compareOutput(all[k], (*outputs)[k], (*x)[k].tensor, (*otherOutputs)[k], (*y)[k].tensor))
         return error;
     }
     if (llvm::Error error = dump(i, "first", *x))

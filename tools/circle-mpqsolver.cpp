@@ -1,5 +1,7 @@
 /// Finds the layers of a quantised model that need 16 bits, or floats.
 
+#include "commands/QuantizeModel.h"
+#include "commands/Records.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
 #include "ir/OpenFile.h"
@@ -11,7 +13,6 @@
 #include "report/errors/Live.h"
 #include "report/errors/Search.h"
 #include "schema/TensorTypes.h"
-#include "steps/Quantize.h"
 #include "tools/Driver.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -57,18 +58,20 @@ cl::opt<double> mostBytes("max_bytes", cl::value_desc("N"), cl::cat(category),
                           cl::desc("Likewise: the least error with at most N bytes of weights and results of layers"));
 cl::opt<double> mostTime("max_time", cl::value_desc("T"), cl::cat(category),
                          cl::desc("Likewise: the least error that takes at most T, by --costs"));
-cl::opt<std::string> costFile("costs", cl::value_desc("FILE"), cl::cat(category),
-                              cl::desc("What each layer costs at each level, in JSON, for --max_time, and for --max_error "
-                                       "instead of bytes"));
+cl::opt<std::string>
+    costFile("costs", cl::value_desc("FILE"), cl::cat(category),
+             cl::desc("What each layer costs at each level, in JSON, for --max_time, and for --max_error "
+                      "instead of bytes"));
 cl::opt<std::string> writeCosts("measure_costs", writes, cl::value_desc("FILE"), cl::cat(category),
                                 cl::desc("Writes such a file: milliseconds on our engine, with --data"));
-cl::list<std::string> levelNames("levels", cl::value_desc("uint8,int16,float32"), cl::CommaSeparated,
-                                 cl::cat(category), cl::desc("Only these levels, for budgets"));
+cl::list<std::string> levelNames("levels", cl::value_desc("uint8,int16,float32"), cl::CommaSeparated, cl::cat(category),
+                                 cl::desc("Only these levels, for budgets"));
 cl::opt<std::string> inputType("input_dtype", cl::value_desc("TYPE"), cl::cat(category),
                                cl::desc("Of inputs: uint8, int8, int16 or float32; default: --quantized_dtype"));
 cl::opt<std::string> outputType("output_dtype", cl::value_desc("TYPE"), cl::cat(category), cl::desc("Of outputs"));
 cl::opt<std::string> quantizedType("quantized_dtype", cl::init("uint8"), cl::cat(category),
-                                   cl::desc("What 8 bits are: uint8 as in ONE, or int8 as in TensorFlow Lite, where 16 bits are int16x8, weights keep 8, and "
+                                   cl::desc("What 8 bits are: uint8 as in ONE, or int8 as in TensorFlow Lite, where 16 "
+                                            "bits are int16x8, weights keep 8, and "
                                             "--config is a recipe (circle-quantizer --recipe)"));
 cl::opt<std::string> granularity("granularity", cl::init("channel"), cl::cat(category), cl::desc("channel or layer"));
 cl::opt<bool> tfMaxPool("TF-style_maxpool", cl::cat(category), cl::desc("MAX_POOL_2D has the scale of its input"));
@@ -128,7 +131,7 @@ private:
   Scheme scheme;
   unsigned tried = 0;
   std::map<std::pair<Levels, bool>, double> measured; ///< of what is written
-  std::string errors; ///< lines of errors.mpq.txt
+  std::string errors;                                 ///< lines of errors.mpq.txt
 
   const Subgraph &graph() const { return *original.model->subgraphs.front(); }
   llvm::Error open();
@@ -201,8 +204,8 @@ llvm::Error Solver::takeRanges() {
   if (data.empty())
     return inFile(input, makeError("no tensor has a range: run record-minmax first, or give --data"));
   phase("executing");
-  auto taken = steps::calibrate(*original.model, [](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) {
-    return steps::recordsAt(data, ports, dataFormat);
+  auto taken = commands::calibrate(*original.model, [](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) {
+    return commands::recordsAt(data, ports, dataFormat);
   });
   if (!taken)
     return taken.takeError();
@@ -275,8 +278,8 @@ llvm::Expected<double> Solver::insideErrorOf(const Levels &levels) {
   return kept(levels, distance(*session));
 }
 
-/// What the model is off that is written for these levels, ends and all. `runs`: by running it, where there are kernels for
-/// all of it; else by its insides in floats, between its ends.
+/// What the model is off that is written for these levels, ends and all. `runs`: by running it, where there are kernels
+/// for all of it; else by its insides in floats, between its ends.
 llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels, bool runs) {
   if (auto known = measured.find({levels, runs}); known != measured.end())
     return known->second;
@@ -500,8 +503,8 @@ llvm::Expected<bool> Solver::solveBudget() {
     fail(inFile(input, makeError(text)));
     return false;
   }
-  llvm::outs() << llvm::format("mean absolute error: %.4g at a cost of %.6g; %.4g at the least, of %.6g\n", found->error,
-                               found->cost, found->errorAtLeast, found->leastCost);
+  llvm::outs() << llvm::format("mean absolute error: %.4g at a cost of %.6g; %.4g at the least, of %.6g\n",
+                               found->error, found->cost, found->errorAtLeast, found->leastCost);
   for (auto [op, level] : llvm::zip_equal(graph().operators, found->levels))
     if (level != Level::Int8)
       llvm::outs() << "  " << shown(level) << ' ' << op.opName() << ' ' << printable(nameOf(op), 200) << '\n';
@@ -512,8 +515,9 @@ llvm::Expected<bool> Solver::solveBudget() {
   return true;
 }
 
-/// Milliseconds of each layer, all others at the same level: the least of some runs, for what disturbs makes them longer.
-/// An operator's time is that of what computes its result. A level at which our engine does not run the model is left out.
+/// Milliseconds of each layer, all others at the same level: the least of some runs, for what disturbs makes them
+/// longer. An operator's time is that of what computes its result. A level at which our engine does not run the model
+/// is left out.
 llvm::Error Solver::measureCosts() {
   LevelCosts costs(graph().operators.size());
   for (Level level : {Level::Int8, Level::Int16, Level::Float}) {
@@ -567,8 +571,12 @@ std::string Solver::recipeOf(const Levels &levels) const {
     entry["algorithm_key"] = level == Level::Float ? "no_quantize" : "min_max_uniform_quantize";
     if (level != Level::Float)
       entry["op_config"] = llvm::json::Object{
-          {"activation_tensor_config", llvm::json::Object{{"num_bits", level == Level::Int16 ? 16 : 8}, {"symmetric", level == Level::Int16}}},
-          {"weight_tensor_config", llvm::json::Object{{"num_bits", 8}, {"symmetric", true}, {"granularity", granularity == "layer" ? "TENSORWISE" : "CHANNELWISE"}}},
+          {"activation_tensor_config",
+           llvm::json::Object{{"num_bits", level == Level::Int16 ? 16 : 8}, {"symmetric", level == Level::Int16}}},
+          {"weight_tensor_config",
+           llvm::json::Object{{"num_bits", 8},
+                              {"symmetric", true},
+                              {"granularity", granularity == "layer" ? "TENSORWISE" : "CHANNELWISE"}}},
           {"compute_precision", "INTEGER"}};
     entries.push_back(std::move(entry));
   };
@@ -692,7 +700,7 @@ llvm::Expected<bool> Solver::run() {
     return true;
   };
   auto typesOf = [](const cl::opt<std::string> &given) {
-    return steps::typesOf({given.getNumOccurrences() ? given : quantizedType}, TensorType::UINT8);
+    return commands::typesOf({given.getNumOccurrences() ? given : quantizedType}, TensorType::UINT8);
   };
   auto in = typesOf(inputType), out = typesOf(outputType);
   if (!in || !out)
@@ -722,7 +730,7 @@ llvm::Expected<bool> Solver::run() {
   auto ports = reference->inputs();
   if (!ports)
     return inFile(input, ports.takeError());
-  auto opened = steps::recordsAt(data, *ports, dataFormat);
+  auto opened = commands::recordsAt(data, *ports, dataFormat);
   if (!opened)
     return opened.takeError();
   records = std::move(*opened);
@@ -790,8 +798,10 @@ int main(int argc, char **argv) {
       "  circle-mpqsolver --max_error 0.01 --data images.npy --input_model net.circle --config mixed.json\n"
       "  circle-mpqsolver --max_bytes 500000 --data images.npy --input_model net.circle --config mixed.json\n"
       "  circle-mpqsolver --measure_costs costs.json --data images.npy --input_model net.circle\n"
-      "  circle-mpqsolver --max_time 3.5 --costs costs.json --data images.npy --input_model net.circle --config mixed.json\n"
-      "  circle-mpqsolver --quantized_dtype int8 --max_error 0.01 --data images.npy --input_model net.tflite --config recipe.json\n"
+      "  circle-mpqsolver --max_time 3.5 --costs costs.json --data images.npy --input_model net.circle --config "
+      "mixed.json\n"
+      "  circle-mpqsolver --quantized_dtype int8 --max_error 0.01 --data images.npy --input_model net.tflite --config "
+      "recipe.json\n"
       "  circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net_minmax.circle --output_model out.circle\n",
       checkAndRun);
 }

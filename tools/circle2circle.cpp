@@ -1,3 +1,5 @@
+#include "commands/Optimize.h"
+#include "commands/Sparsify.h"
 #include "export/Writer.h"
 #include "ir/OpenFile.h"
 #include "origin/codec/Json.h"
@@ -5,8 +7,6 @@
 #include "quantize/Records.h"
 #include "report/target/Target.h"
 #include "schema/RunFiles.h"
-#include "steps/Optimize.h"
-#include "steps/Sparsify.h"
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
@@ -69,10 +69,11 @@ cl::opt<unsigned> threads("threads", cl::init(1), cl::value_desc("N"),
 cl::opt<bool> verifyNumerics("verify-numerics",
                              cl::desc("Execute the model after each pass; a wrong rewrite is named, exit status 2"),
                              cl::cat(general));
-cl::opt<std::string> verifyData("verify-data", cl::value_desc("PATH"),
-                                cl::desc("With --verify-numerics: on the first four records there, as record-minmax reads "
-                                         "them, instead of random numbers"),
-                                cl::cat(general));
+cl::opt<std::string>
+    verifyData("verify-data", cl::value_desc("PATH"),
+               cl::desc("With --verify-numerics: on the first four records there, as record-minmax reads "
+                        "them, instead of random numbers"),
+               cl::cat(general));
 cl::opt<bool> verbose("verbose", cl::desc("Accepted; what was done is always said"), cl::cat(general));
 cl::alias verboseShort("V", cl::aliasopt(verbose), cl::desc("Same as --verbose"), cl::cat(general));
 
@@ -94,11 +95,12 @@ cl::list<std::string> printAfter("print-after", cl::CommaSeparated, cl::value_de
                                  cl::desc("Print the model after each rewrite of these passes"), cl::cat(looking));
 cl::opt<bool, true> printChanged("print-changed", cl::location(observe.printChanged),
                                  cl::desc("Print the model after each rewrite"), cl::cat(looking));
-cl::opt<tools::PriceOf> prices(
-    "prices", cl::desc("Tells what each is worth: operators, bytes, memory, time and error with it, against without it:"),
-    cl::values(clEnumValN(tools::PriceOf::Pass, "pass", "each pass that applied, left out"),
-               clEnumValN(tools::PriceOf::Rewrite, "rewrite", "each rewrite, in order")),
-    cl::cat(looking));
+cl::opt<tools::PriceOf>
+    prices("prices",
+           cl::desc("Tells what each is worth: operators, bytes, memory, time and error with it, against without it:"),
+           cl::values(clEnumValN(tools::PriceOf::Pass, "pass", "each pass that applied, left out"),
+                      clEnumValN(tools::PriceOf::Rewrite, "rewrite", "each rewrite, in order")),
+           cl::cat(looking));
 cl::opt<bool> pricesJson("prices-json", cl::desc("The same as JSON"), cl::cat(looking));
 cl::opt<unsigned> fuel("fuel", cl::init(~0u), cl::value_desc("N"), cl::desc("Stop after N rewrites"), cl::cat(looking));
 cl::opt<std::string> bisect("bisect", cl::value_desc("command"),
@@ -130,7 +132,7 @@ const char *const settledFlags[] = {"mute_warnings", "disable_validation", "gene
 /// The interface, which is no pass's.
 constexpr llvm::StringLiteral turnInputs = "nchw_to_nhwc_input_shape", turnOutputs = "nchw_to_nhwc_output_shape";
 
-steps::SparsifyRequest sparse;
+commands::SparsifyRequest sparse;
 /// The constant that is stored without its zeros, and how.
 cl::opt<std::string, true> sparsify[] = {
 #define SPARSIFY(name, member, value, text)                                                                            \
@@ -167,7 +169,7 @@ void leaveOut(Pipeline &pipeline, llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>>
 }
 
 llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>>> flagOptions) {
-  auto asked = steps::levelPipeline(level ? char(level) : '0');
+  auto asked = commands::levelPipeline(level ? char(level) : '0');
   if (!asked)
     return asked.takeError();
   Pipeline &pipeline = *asked;
@@ -176,7 +178,7 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
     for (const auto &option : sparsify)
       if (!option.getValue().empty())
         return makeError("--" + option.ArgStr + " goes with --sparsify_tensor");
-  if (llvm::Error error = steps::addPasses(pipeline, passes))
+  if (llvm::Error error = commands::addPasses(pipeline, passes))
     return error;
   for (const auto &option : flagOptions)
     if (*option) {
@@ -191,7 +193,7 @@ llvm::Expected<Pipeline> pipelineOf(llvm::ArrayRef<std::unique_ptr<cl::opt<bool>
         return *option && option->ArgStr == "exp_disable_sep_transposeconv_actfunc";
       }))
     pipeline.remove("separate-activation");
-  if (llvm::Error error = steps::removePasses(pipeline, skip))
+  if (llvm::Error error = commands::removePasses(pipeline, skip))
     return error;
   return asked;
 }
@@ -412,7 +414,7 @@ public:
   }
 
   /// Models compiled for an accelerator are passed through as they are.
-  bool passesThrough(const Model &model) const { return steps::isCompiled(model) && !pipeline.empty(); }
+  bool passesThrough(const Model &model) const { return commands::isCompiled(model) && !pipeline.empty(); }
 
   /// Applies what is asked for; `instead`: another pipeline.
   llvm::Error rewrite(Model &model, PayloadStore &store, const RunOptions &options,
@@ -422,7 +424,7 @@ public:
       return inFile(input, std::move(error));
     if (sparse.tensor.empty())
       return llvm::Error::success();
-    llvm::Error error = steps::sparsify(model, sparse, store);
+    llvm::Error error = commands::sparsify(model, sparse, store);
     return error ? inFile(input, std::move(error)) : llvm::Error::success();
   }
 
@@ -471,9 +473,7 @@ private:
   bool singleBatch = false;
   std::shared_ptr<const report::Target> target; ///< null: everything is taken
 
-  static Format formatOf(const Model &model) {
-    return tools::formatOf(output, model.format);
-  }
+  static Format formatOf(const Model &model) { return tools::formatOf(output, model.format); }
 };
 
 void Job::writeReproducer(llvm::StringRef directory) const {

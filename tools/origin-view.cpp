@@ -1,7 +1,7 @@
 /// Writes one HTML file that shows a model beside its source.
 
+#include "commands/Page.h"
 #include "origin/codec/OriginFile.h"
-#include "steps/Page.h"
 #include "tools/Related.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -26,9 +26,10 @@ cl::opt<std::string> historyPath("history", cl::value_desc("FILE"),
                                  cl::desc("What circle2circle --history wrote: a slider through the rewrites, and why "
                                           "operators stayed"),
                                  cl::cat(category));
-cl::list<std::string> profilePaths("profile", cl::value_desc("FILE"),
-                                   cl::desc("A profile of RESULT, in any format of origin-dump --join; may be repeated"),
-                                   cl::cat(category));
+cl::list<std::string>
+    profilePaths("profile", cl::value_desc("FILE"),
+                 cl::desc("A profile of RESULT, in any format of origin-dump --join; may be repeated"),
+                 cl::cat(category));
 cl::opt<std::string> errorsPath("errors", cl::value_desc("FILE"), cl::desc("What visq --json wrote: errors of tensors"),
                                 cl::cat(category));
 cl::opt<std::string> targetPath("target", cl::value_desc("FILE"),
@@ -55,7 +56,7 @@ struct Opened {
   PayloadStore store;
 };
 
-llvm::Error readResult(Opened &opened, steps::PageRequest &request) {
+llvm::Error readResult(Opened &opened, commands::PageRequest &request) {
   ImportOptions options;
   options.tolerant = true;
   if (!mapPath.empty() || (kindOf(modelPath) != FileKind::Text && !isStream(modelPath))) {
@@ -86,7 +87,7 @@ llvm::Error readResult(Opened &opened, steps::PageRequest &request) {
   return llvm::Error::success();
 }
 
-llvm::Error readSource(Opened &opened, steps::PageRequest &request) {
+llvm::Error readSource(Opened &opened, commands::PageRequest &request) {
   ImportOptions options;
   options.origin = OriginMode::Restart;
   auto imported = load(sourcePath, options, opened.store);
@@ -96,13 +97,13 @@ llvm::Error readSource(Opened &opened, steps::PageRequest &request) {
     opened.source = std::move(*file);
   else
     request.notes.push_back(llvm::toString(file.takeError()));
-  request.source = steps::PageInput{std::move(*imported), opened.source.get(), sourcePath};
+  request.source = commands::PageInput{std::move(*imported), opened.source.get(), sourcePath};
   return llvm::Error::success();
 }
 
 llvm::Error writePage() {
   Opened opened;
-  steps::PageRequest request;
+  commands::PageRequest request;
   if (llvm::Error error = readResult(opened, request))
     return error;
   if (!sourcePath.empty())
@@ -116,7 +117,7 @@ llvm::Error writePage() {
   request.threads = threadCount(threads);
   request.note = [](llvm::StringRef text) { note(text); };
   request.onPhase = phase;
-  auto data = steps::pageData(std::move(request));
+  auto data = commands::pageData(std::move(request));
   if (!data)
     return data.takeError();
   phase("writing");

@@ -14,7 +14,7 @@ using namespace origo::tools;
 static std::string guess(llvm::StringRef word) {
   unsigned best = 4;
   llvm::StringRef name;
-  for (const Command &command : commands())
+  for (const Command &command : frontCommands())
     if (unsigned distance = word.edit_distance(command.name, true, best); distance < best) {
       best = distance;
       name = command.name;
@@ -72,7 +72,8 @@ int main(int argc, char **argv) {
   name = ("origo " + command->name).str();
   setToolName(name);
   auto end = llvm::find(words, "--"); // behind it are no options of ours
-  if (std::find_if(words.begin(), end, [](const std::string &word) { return word == "--help" || word == "-h"; }) != end) {
+  if (std::find_if(words.begin(), end, [](const std::string &word) { return word == "--help" || word == "-h"; }) !=
+      end) {
     llvm::outs() << helpOf(*command);
     return 0;
   }

@@ -1,11 +1,12 @@
 /// How far the tensors of a quantised model are from those of the float one.
 
+#include "commands/Errors.h"
+#include "commands/QuantizeModel.h"
+#include "commands/Records.h"
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
 #include "report/errors/Print.h"
 #include "report/errors/Search.h"
-#include "steps/Errors.h"
-#include "steps/Quantize.h"
 #include "tools/Parts.h"
 #include "tools/Related.h"
 
@@ -33,7 +34,8 @@ cl::opt<std::string>
          cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
                   "time, between -1 and 1"));
 cl::alias dataToo("d", cl::aliasopt(data), cl::desc("The same"), cl::cat(category));
-cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category), cl::desc("Only the first N records; of random ones so many"));
+cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category),
+                       cl::desc("Only the first N records; of random ones so many"));
 cl::opt<std::string>
     metricName("metric", cl::value_desc("NAME"), cl::init("MPEIR"), cl::cat(category),
                cl::desc("MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and "
@@ -46,8 +48,9 @@ cl::opt<double>
     bound("bound", cl::value_desc("ERROR"), cl::cat(category),
           cl::desc("Finds the fewest layers to be kept float for an output error of at most that, measured like "
                    "an effect"));
-cl::opt<double> limit("limit", cl::value_desc("ERROR"), cl::cat(category),
-                      cl::desc("Exit status 2 where an output's --metric is more than that, as circle2circle --bisect asks"));
+cl::opt<double>
+    limit("limit", cl::value_desc("ERROR"), cl::cat(category),
+          cl::desc("Exit status 2 where an output's --metric is more than that, as circle2circle --bisect asks"));
 cl::opt<std::string> config("config", writes, cl::value_desc("FILE"), cl::cat(category),
                             cl::desc("With --bound: writes them for circle-quantizer --config"));
 cl::opt<unsigned> mostRuns("most_runs", cl::value_desc("N"), cl::init(200), cl::cat(category),
@@ -120,7 +123,7 @@ struct Sample {
 llvm::Expected<std::unique_ptr<quantize::Records>> recordsFor(llvm::ArrayRef<eval::Port> inputs) {
   bool random = data.empty() || data == "random";
   return random && most.getNumOccurrences() ? quantize::seededRecords(inputs, most)
-                                            : steps::recordsAt(random ? "random" : std::string(data), inputs);
+                                            : commands::recordsAt(random ? "random" : std::string(data), inputs);
 }
 
 /// The output error on all records, where the source does the work of these layers.
@@ -216,7 +219,7 @@ llvm::Expected<ErrorPart> measure(ErrorRun &run, std::vector<Sample> &samples) {
   auto shard = eval::Shard::parse(shardText);
   if (!shard)
     return shard.takeError();
-  steps::ErrorRecords records;
+  commands::ErrorRecords records;
   if (most.getNumOccurrences())
     records.most = most;
   if (options().own)
@@ -226,9 +229,11 @@ llvm::Expected<ErrorPart> measure(ErrorRun &run, std::vector<Sample> &samples) {
       samples.push_back({signature, std::move(inputs)});
     };
   records.shard = *shard;
-  records.progress = Progress(shard->parts);
+  records.progress = [progress = Progress(), parts = shard->parts](uint64_t done, uint64_t all) mutable {
+    progress(done, all, parts);
+  };
   phase("executing");
-  auto numbers = steps::runRecords(run, recordsFor, records);
+  auto numbers = commands::runRecords(run, recordsFor, records);
   if (!numbers)
     return numbers.takeError();
   ErrorPart part = run.measured();
@@ -244,7 +249,7 @@ llvm::Expected<ErrorPart> partOf(ErrorRun &run, const Related &models, std::vect
     return firstError(source, result);
   std::vector<std::string> files(merge.begin(), merge.end());
   files.insert(files.end(), moreFiles.begin(), moreFiles.end()); // as a shell writes part*.json
-  auto part = files.empty() ? measure(run, samples) : mergeFiles<ErrorPart>(files);
+  auto part = files.empty() ? measure(run, samples) : commands::mergeFiles<ErrorPart>(files);
   if (!part)
     return part.takeError();
   if (files.empty()) {

@@ -6,7 +6,7 @@ import io
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,20 +257,52 @@ class Model:
     def quantize(
         self,
         data: Union[None, Data, Statistics] = None,
-        scheme: Optional[str] = None,
+        scheme: Optional[Literal["int8", "int16x8", "dynamic", "weights", "float16"]] = None,
         *,
+        recipe: Optional[Path] = None,
+        statistics: Optional[Path] = None,
         input_type: Union[str, Sequence[str]] = (),
         output_type: Union[str, Sequence[str]] = (),
-        keep_float: Sequence[str] = (),
         strict: bool = False,
+        keep_float: Union[str, Sequence[str]] = (),
         weight_bits: int = 8,
+        min_elements: int = 1024,
+        clip_weights: bool = False,
+        per_tensor: bool = False,
+        per_channel_dense: bool = False,
+        block_size: int = 0,
+        equalize: bool = False,
+        smooth: Optional[float] = None,
+        absorb: bool = False,
+        gptq: bool = False,
+        bias_correction: bool = False,
         verify_each: bool = False,
+        embed_origin: Literal["full", "ids", "none"] = "full",
+        quantize_dequantize_weights: Optional[Tuple[str, str, str]] = None,
+        quantize_with_minmax: Optional[Tuple[str, str, str]] = None,
+        quantize_weights: Optional[Tuple[str, str, str]] = None,
+        requantize: Optional[Tuple[str, str]] = None,
+        fake_quantize: bool = False,
+        quantize_onnx_fq_model: bool = False,
+        force_quantparam: Sequence[Tuple[str, float, int]] = (),
+        copy_quantparam: Sequence[Tuple[str, str]] = (),
+        config: Optional[Path] = None,
+        tf_style_maxpool: bool = False,
+        save_min_max: bool = False,
+        data_format: Optional[
+            Literal["list", "filelist", "directory", "dir", "numpy", "h5", "hdf5", "images"]
+        ] = None,
+        mean: Union[float, Sequence[float]] = (),
+        std: Union[float, Sequence[float]] = (),
+        layout: Optional[Literal["nhwc", "nchw"]] = None,
+        resize: Literal["stretch", "crop", "pad"] = "stretch",
+        channels: Optional[Literal["rgb", "bgr", "gray"]] = None,
     ) -> "Model":
         """Stores it in integers.
 
         With `data`, or statistics of it, everything becomes 8 bits ("int8"), without only weights do ("dynamic"); other
         schemes are "int16x8", "weights" and "float16". `keep_float` names operators, or kinds, that stay float; `notes` of
-        the result tell what else does, and `strict` refuses that.
+        the result tell what else does, and `strict` refuses that. The keywords are the options of circle-quantizer.
 
         >>> import origo
         >>> net = origo.load("res/mobilenet_v2.origo").optimize()
@@ -278,22 +310,50 @@ class Model:
         >>> q.name, q.nbytes < net.nbytes / 3
         ('mobilenet_v2.optimized.int8.tflite', True)
         """
-        if scheme is None:
-            scheme = "dynamic" if data is None else "int8"
-        if data is not None and not isinstance(data, Statistics):
-            data = self.statistics(data)
-        return self._made(
-            self._native.quantize(
-                scheme,
-                None if data is None else data._statistics,
-                [input_type] if isinstance(input_type, str) else list(input_type),
-                [output_type] if isinstance(output_type, str) else list(output_type),
-                list(keep_float),
-                strict,
-                weight_bits,
-                verify_each,
-            )
-        )
+        options = dict(locals())
+        del options["self"]
+        made = options.pop("data") if isinstance(data, Statistics) else None
+        return self._made(self._native.quantize(options, self._arrays(options), made._statistics if made else None))
+
+    def calibrate(
+        self,
+        data: Optional[Data] = None,
+        *,
+        mode: Literal["percentile", "moving_average"] = "percentile",
+        min_percentile: float = 1,
+        max_percentile: float = 99,
+        moving_avg_batch: int = 16,
+        moving_avg_const: float = 0.1,
+        calibrator: Union[str, Sequence[str]] = (),
+        percentile: float = 99.99,
+        bits: int = 8,
+        histograms: bool = False,
+        num_threads: int = 1,
+        engine: Literal["reference", "fast"] = "fast",
+        statistics: Optional[Path] = None,
+        shard: str = "1/1",
+        merge: Sequence[Path] = (),
+        data_format: Optional[
+            Literal["list", "filelist", "directory", "dir", "numpy", "h5", "hdf5", "images"]
+        ] = None,
+        mean: Union[float, Sequence[float]] = (),
+        std: Union[float, Sequence[float]] = (),
+        layout: Optional[Literal["nhwc", "nchw"]] = None,
+        resize: Literal["stretch", "crop", "pad"] = "stretch",
+        channels: Optional[Literal["rgb", "bgr", "gray"]] = None,
+    ) -> "Model":
+        """Runs it on records; the same model, with the range of each tensor, which `quantize` then takes.
+
+        The keywords are the options of record-minmax.
+
+        >>> import origo
+        >>> net = origo.load("res/lstm.origo")
+        >>> net.calibrate("random", calibrator="mse").quantize(scheme="int8").nbytes < net.nbytes
+        True
+        """
+        options = dict(locals())
+        del options["self"]
+        return self._made(self._native.calibrate(options, self._arrays(options)))
 
     # Running it.
 
@@ -321,6 +381,14 @@ class Model:
                 records.append([record])
             else:
                 records.append(list(record))
+        return records
+
+    def _arrays(self, options: Dict[str, Any]) -> Optional[List[List[Any]]]:
+        """Records that are no file, which are no option."""
+        if options.get("data") is None or isinstance(options["data"], (str, os.PathLike)):
+            return None
+        records = self._records(options.pop("data"))
+        assert not isinstance(records, str)
         return records
 
     def statistics(self, data: Data) -> Statistics:
@@ -477,6 +545,16 @@ class Model:
 
     def _repr_html_(self) -> str:
         return self.view()._repr_html_()
+
+
+def _document(tool: str, function: Callable[..., Any]) -> None:
+    """Lists the options of a tool, whose names are its keywords, in the documentation of a function."""
+    rows = [f"        {row[0]}: {row[6]}" for row in _native.options(tool) if row[7] == 0]
+    function.__doc__ = (function.__doc__ or "") + "\n        Options:\n\n" + "\n".join(rows) + "\n"
+
+
+_document("circle-quantizer", Model.quantize)
+_document("record-minmax", Model.calibrate)
 
 
 def load(model: Union[Path, bytes], *, origin_map: Optional[Path] = None, name: str = "model") -> Model:

@@ -1,6 +1,6 @@
+#include "commands/Related.h"
 #include "eval/RandomInput.h"
 #include "report/errors/Errors.h"
-#include "steps/Related.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -57,8 +57,8 @@ int fail(llvm::Error error) {
 
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv);
-  auto models = steps::relate([](const ImportOptions &options) { return importModel(sourcePath, options); },
-                              [](const ImportOptions &options) { return importModel(resultPath, options); });
+  auto models = commands::relate([](const ImportOptions &options) { return importModel(sourcePath, options); },
+                                 [](const ImportOptions &options) { return importModel(resultPath, options); });
   if (!models)
     return fail(models.takeError());
   report::ErrorOptions options;

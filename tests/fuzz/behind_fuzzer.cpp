@@ -1,6 +1,8 @@
 /// What stands behind the readers of models, and the readers of small files that go with models. ORIGO_FUZZ says which
 /// of the entries below is fuzzed.
 
+#include "commands/Page.h"
+#include "commands/QuantizeModel.h"
 #include "export/Export.h"
 #include "export/Tables.h"
 #include "export/Writer.h"
@@ -13,8 +15,6 @@
 #include "quantize/Summary.h"
 #include "report/target/Partition.h"
 #include "report/target/Target.h"
-#include "steps/Page.h"
-#include "steps/Quantize.h"
 #include "tests/RandomInputs.h"
 #include "tests/fuzz/Fails.h"
 #include "tests/fuzz/Import.h"
@@ -155,7 +155,7 @@ void quantized(StringRef bytes, Random &random) {
   if (!isSmall(model) || !verify(model).empty())
     return;
   quantize::Scheme scheme = schemeOf(random);
-  if (random.once(4) && fails(steps::readOnnxFakes(model, scheme, store, false)))
+  if (random.once(4) && fails(commands::readOnnxFakes(model, scheme, store, false)))
     return;
   if (random.once(2)) {
     giveRanges(model);
@@ -168,7 +168,7 @@ void quantized(StringRef bytes, Random &random) {
     if (auto statistics = quantize::calibrate(model, open, calibration)) {
       std::vector<std::string> silent;
       fails(quantize::setRanges(model, *statistics, {{quantize::Summary::Mode::Percentile, 0, 100}}, silent));
-      if (random.once(2) && !fails(steps::equalizeChannels(model, store, false)))
+      if (random.once(2) && !fails(commands::equalizeChannels(model, store, false)))
         giveRanges(model);
       auto moments = quantize::collectMoments(model, open, calibration, random.once(2));
       if (moments)
@@ -179,8 +179,8 @@ void quantized(StringRef bytes, Random &random) {
       llvm::consumeError(statistics.takeError()); // several lines: one for each operator that cannot run
     }
   }
-  if (auto left = steps::quantizeModel(model, scheme, store, {}))
-    (void)steps::unquantizedWords(*left, "float");
+  if (auto left = commands::quantizeModel(model, scheme, store, {}))
+    (void)commands::unquantizedWords(*left, "float");
   else
     fails(left.takeError());
   useResult(model);
@@ -349,12 +349,12 @@ void page(StringRef bytes) {
     } else {
       useResult(*result->model);
     }
-    steps::PageRequest request;
+    commands::PageRequest request;
     request.map = shared;
     request.result = {std::move(*result), files.resultFile.get(), "result.circle"};
     if (withSource)
-      request.source = steps::PageInput{std::move(*source), files.sourceFile.get(), "source.circle"};
-    if (auto data = steps::pageData(std::move(request)); !data)
+      request.source = commands::PageInput{std::move(*source), files.sourceFile.get(), "source.circle"};
+    if (auto data = commands::pageData(std::move(request)); !data)
       fails(data.takeError());
   }
 }

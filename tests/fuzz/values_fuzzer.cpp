@@ -1,13 +1,13 @@
+#include "commands/ValueDump.h"
 #include "eval/Npy.h"
 #include "ir/text/Text.h"
 #include "quantize/Assignment.h"
 #include "quantize/Config.h"
-#include "quantize/Recipe.h"
 #include "quantize/Npz.h"
+#include "quantize/Recipe.h"
 #include "quantize/RecordParts.h"
 #include "report/errors/Part.h"
 #include "report/errors/Search.h"
-#include "steps/ValueDump.h"
 #include "tests/fuzz/Fails.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -39,7 +39,7 @@ static void write(const eval::OwnedTensor &held) {
         std::vector<uint8_t> bytes(static_cast<size_t>(eval::product(shape)) * (*bitsPerElement(type) / 8));
         tensor.storage = bytes;
         bool turned = false;
-        fails(steps::writeDumped(held, tensor, turned));
+        fails(commands::writeDumped(held, tensor, turned));
       }
 }
 
@@ -53,7 +53,7 @@ static void hdf5(llvm::StringRef bytes) {
   std::string path = "/tmp/values_fuzzer." + std::to_string(::getpid()) + ".h5"; // what is read is told by the name
   (void)::unlink(path.c_str());
   if (::symlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.c_str()) == 0) {
-    auto dumps = steps::ValueDumps::open(path);
+    auto dumps = commands::ValueDumps::open(path);
     if (!dumps)
       fails(dumps.takeError());
     else
@@ -125,15 +125,15 @@ static void config(llvm::StringRef bytes) {
 /// A recipe of ai-edge-quantizer, with expressions that names are searched for.
 static void recipe(llvm::StringRef bytes) {
   static PayloadStore store;
-  static const std::unique_ptr<Model> model =
-      llvm::cantFail(parseText("origo 1\n"
-                               "model tflite version 3\n"
-                               "subgraph @main(%x: f32[2,4] q{min=-1, max=1}) -> (%y) {\n"
-                               "  %w: f32[2,4] = const splat 0.5\n"
-                               "  %aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: f32[2,2] q{min=-1, max=1} = FULLY_CONNECTED(%x, %w)\n"
-                               "  %y: f32[2,2] q{min=-1, max=1} = SOFTMAX(%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n"
-                               "}\n",
-                               ".", store));
+  static const std::unique_ptr<Model> model = llvm::cantFail(
+      parseText("origo 1\n"
+                "model tflite version 3\n"
+                "subgraph @main(%x: f32[2,4] q{min=-1, max=1}) -> (%y) {\n"
+                "  %w: f32[2,4] = const splat 0.5\n"
+                "  %aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: f32[2,2] q{min=-1, max=1} = FULLY_CONNECTED(%x, %w)\n"
+                "  %y: f32[2,2] q{min=-1, max=1} = SOFTMAX(%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n"
+                "}\n",
+                ".", store));
   quantize::Scheme scheme;
   auto vain = quantize::readRecipe(bytes, *model, scheme);
   if (!vain) {
@@ -166,8 +166,8 @@ static void errors(llvm::StringRef bytes) {
     __builtin_trap(); // all its records are there already
 }
 
-/// Any bytes, taken for tensors from elsewhere, for what a process that reads them sends, for the config of a quantiser,
-/// for a recipe or for errors by layer, end in what fits together or in an error of one line.
+/// Any bytes, taken for tensors from elsewhere, for what a process that reads them sends, for the config of a
+/// quantiser, for a recipe or for errors by layer, end in what fits together or in an error of one line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::ArrayRef<uint8_t> bytes(data, size);
   llvm::StringRef text = llvm::toStringRef(bytes);

@@ -4,7 +4,7 @@
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 struct ErrorRecords {
   std::optional<uint64_t> most = {}; ///< only so many records
@@ -21,4 +21,4 @@ runRecords(report::ErrorRun &run,
            llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
            const ErrorRecords &options);
 
-} // namespace origo::steps
+} // namespace origo::commands

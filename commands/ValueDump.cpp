@@ -1,4 +1,4 @@
-#include "steps/ValueDump.h"
+#include "commands/ValueDump.h"
 
 #include "eval/Npy.h"
 #include "eval/RealNumbers.h"
@@ -9,7 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 using llvm::Error;
 
@@ -216,4 +216,4 @@ llvm::Expected<ValueDump> ValueDumps::record(size_t number) const {
   return dump;
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

@@ -1,6 +1,6 @@
-#include "steps/Related.h"
+#include "commands/Related.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const ImportOptions &)> readSource,
                                llvm::function_ref<llvm::Expected<Imported>(const ImportOptions &)> readResult) {
@@ -24,4 +24,4 @@ llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const
   return Related{std::move(*from), std::move(*to), byOrigins};
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

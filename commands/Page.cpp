@@ -1,15 +1,15 @@
-#include "steps/Page.h"
+#include "commands/Page.h"
 
+#include "commands/Files.h"
 #include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
-#include "steps/Files.h"
 #include "view/Files.h"
 
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 using namespace report;
 
@@ -69,7 +69,8 @@ private:
       metrics = metricsOf(*model.imported.model, *model.imported.lineage.source, from, options);
       return view::PageModel{&model.imported, &metrics, llvm::sys::path::filename(model.path).str()};
     };
-    contents.result = of(request.result, resultMetrics, request.source ? request.source->imported.model.get() : nullptr);
+    contents.result =
+        of(request.result, resultMetrics, request.source ? request.source->imported.model.get() : nullptr);
     contents.map = map.get();
     if (request.source)
       contents.source = of(*request.source, sourceMetrics, nullptr);
@@ -167,4 +168,4 @@ private:
 
 llvm::Expected<std::string> pageData(PageRequest &&request) { return PageMaker(std::move(request)).run(); }
 
-} // namespace origo::steps
+} // namespace origo::commands

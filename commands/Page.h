@@ -5,7 +5,7 @@
 #include "view/Page.h"
 
 /// The page of origin-view, from models that have been read and files that belong to them.
-namespace origo::steps {
+namespace origo::commands {
 
 struct PageInput {
   Imported imported;
@@ -29,4 +29,4 @@ struct PageRequest {
 /// What view::writePage() writes. An error: the source is not the one that the map names, or a file is refused.
 llvm::Expected<std::string> pageData(PageRequest &&request);
 
-} // namespace origo::steps
+} // namespace origo::commands

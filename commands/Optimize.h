@@ -2,7 +2,7 @@
 
 #include "passes/Pipeline.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 /// The passes of a level, '0' or '1'.
 llvm::Expected<Pipeline> levelPipeline(char level);
@@ -13,4 +13,4 @@ llvm::Error removePasses(Pipeline &pipeline, const std::vector<std::string> &nam
 /// Models compiled for an accelerator hold its code: what is around it must stay as it was compiled, so no pass is run.
 bool isCompiled(const Model &model);
 
-} // namespace origo::steps
+} // namespace origo::commands

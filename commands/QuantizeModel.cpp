@@ -1,13 +1,13 @@
-#include "steps/Quantize.h"
+#include "commands/QuantizeModel.h"
 
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
 #include "quantize/OnnxFake.h"
 #include "quantize/Storages.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/DenseMap.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 using namespace quantize;
 
@@ -45,7 +45,7 @@ llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names,
           any = true;
         }
     if (!any)
-      return makeError("--keep-float: nothing is called \"" + printable(name) + "\"");
+      return makeError("nothing is called \"" + printable(name) + "\"");
   }
   return llvm::Error::success();
 }
@@ -78,22 +78,6 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
   RunOptions options;
   options.verifyEach = verifyEach;
   return runPipeline(model, pipeline, store, options);
-}
-
-llvm::Expected<std::unique_ptr<Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
-                                                   llvm::StringRef format) {
-  auto kind = llvm::StringSwitch<std::optional<RecordFormat>>(format)
-                  .Case("", RecordFormat::ByName)
-                  .Cases("h5", "hdf5", RecordFormat::Hdf5)
-                  .Cases("list", "filelist", RecordFormat::List)
-                  .Cases("dir", "directory", RecordFormat::Directory)
-                  .Case("numpy", RecordFormat::Numpy)
-                  .Case("images", RecordFormat::Images)
-                  .Default(std::nullopt);
-  if (!kind)
-    return makeError("\"" + printable(format) +
-                     "\" is no format of records; give h5, list, directory, numpy or images");
-  return path == "random" ? seededRecords(inputs, 4) : openRecords(path, *kind, inputs);
 }
 
 llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {
@@ -205,16 +189,14 @@ llvm::Error setRanges(Model &model, const Statistics &statistics, std::vector<st
   return quantize::setRanges(model, statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
 }
 
-llvm::Error wantRanges(const Model &model, const Scheme &scheme) {
+bool lacksRanges(const Model &model, const Scheme &scheme) {
   bool any = !scheme.needsRanges(), computes = false;
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values) {
       computes |= value->producer() && value->type == TensorType::FLOAT32 && value->elementCount() != 0;
       any |= value->producer() && value->quantization && !value->quantization->min.empty();
     }
-  return any || !computes
-             ? llvm::Error::success()
-             : makeError("no tensor has a range: give --input_data or --stats, or run record-minmax first");
+  return computes && !any;
 }
 
 llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, RunOptions options,
@@ -227,12 +209,21 @@ llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, RunO
   return runPipeline(model, pipeline, store, options);
 }
 
-/// How the rule that stores declines where there is no plan.
-constexpr llvm::StringLiteral unplanned = "nothing says";
-
 llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Scheme &scheme, PayloadStore &store,
                                                        RunOptions options) {
   std::vector<Unquantized> unquantized;
+  auto nameOf = [](const Operator &op) { return op.result() ? op.result()->name.str() : std::string(); };
+  llvm::DenseMap<const Operator *, std::string> planned; // others may be in their place later, of other names
+  Pipeline pipeline =
+      Pipeline::quantization([&, plan = planBy(scheme, &unquantized)](Model &model) -> llvm::Expected<StoragePlan> {
+        auto made = plan(model);
+        auto stores = [](const Storage *storage) { return storage != nullptr; };
+        if (made)
+          for (const auto &[op, decision] : made->operators)
+            if (llvm::any_of(decision.operands, stores) || llvm::any_of(decision.results, stores))
+              planned[op] = nameOf(*op);
+        return made;
+      });
   // What the plan decides and the rule declines stays float as well.
   std::map<const Operator *, Unquantized> declined;
   options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
@@ -240,10 +231,10 @@ llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Schem
       return;
     if (reason.empty())
       declined.erase(&op);
-    else if (!op.erased() && !llvm::StringRef(reason).starts_with(unplanned))
-      declined[&op] = {&op, op.opName(), op.result() ? op.result()->name.str() : "", reason.str()};
+    else if (auto found = planned.find(&op); !op.erased() && found != planned.end() && found->second == nameOf(op))
+      declined[&op] = {&op, op.opName(), found->second, reason.str()};
   };
-  if (llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme, &unquantized)), store, options))
+  if (llvm::Error error = runPipeline(model, pipeline, store, options))
     return error;
   storeBlockScales(model);
   for (const auto &[op, one] : declined)
@@ -255,8 +246,8 @@ llvm::Error refuseUnquantized(llvm::ArrayRef<Unquantized> list) {
   if (list.empty())
     return llvm::Error::success();
   const Unquantized &one = list.front();
-  return makeError("--strict: " + llvm::Twine(list.size()) + " operators would stay float; the first is " + one.kind +
-                   " \"" + printable(one.name) + "\": " + one.why);
+  return makeError(llvm::Twine(list.size()) + " operators would stay float; the first is " + one.kind + " \"" +
+                   printable(one.name) + "\": " + one.why);
 }
 
 std::vector<std::string> unquantizedWords(llvm::ArrayRef<Unquantized> list, llvm::StringRef stays) {
@@ -274,4 +265,4 @@ std::vector<std::string> unquantizedWords(llvm::ArrayRef<Unquantized> list, llvm
   return lines;
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

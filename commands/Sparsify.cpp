@@ -1,4 +1,4 @@
-#include "steps/Sparsify.h"
+#include "commands/Sparsify.h"
 
 #include "eval/Dense.h"
 #include "eval/Sparse.h"
@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-namespace origo::steps {
+namespace origo::commands {
 
 static llvm::Expected<std::vector<int32_t>> numbersOf(llvm::StringRef flag, llvm::StringRef text) {
   std::vector<int32_t> numbers;
@@ -85,4 +85,4 @@ llvm::Error sparsify(Model &model, const SparsifyRequest &request, PayloadStore 
   return llvm::Error::success();
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

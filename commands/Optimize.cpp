@@ -1,6 +1,6 @@
-#include "steps/Optimize.h"
+#include "commands/Optimize.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 llvm::Expected<Pipeline> levelPipeline(char level) {
   if (level == '1')
@@ -47,4 +47,4 @@ bool isCompiled(const Model &model) {
   return false;
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

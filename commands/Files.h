@@ -4,7 +4,7 @@
 #include "import/Import.h"
 
 /// Models as files: binary ones, and the text form.
-namespace origo::steps {
+namespace origo::commands {
 
 enum class FileKind { Circle, Tflite, Text };
 /// By extension, in capitals or not; none: something else.
@@ -24,4 +24,4 @@ llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const orig
 /// So many threads as asked for, but not more than there are processors; 0 asks for all of them.
 unsigned threadCount(unsigned asked);
 
-} // namespace origo::steps
+} // namespace origo::commands

@@ -1,6 +1,6 @@
-#include "steps/Errors.h"
+#include "commands/Errors.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 llvm::Expected<std::vector<uint64_t>>
 runRecords(report::ErrorRun &run,
@@ -34,7 +34,8 @@ runRecords(report::ErrorRun &run,
         return inputs.takeError();
       report::OwnErrors own;
       bool effects = i < options.withEffects;
-      llvm::Error error = effects ? run.add(part.signature, *inputs, &own) : run.add(part.signature, std::move(*inputs));
+      llvm::Error error =
+          effects ? run.add(part.signature, *inputs, &own) : run.add(part.signature, std::move(*inputs));
       if (!error && effects)
         error = run.addEffects(part.signature, *inputs, own);
       if (error)
@@ -50,4 +51,4 @@ runRecords(report::ErrorRun &run,
   return numbers;
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

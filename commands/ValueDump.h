@@ -5,7 +5,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 /// The tensors of a model that another runtime, or a device, computed of one record.
 class ValueDump {
@@ -51,4 +51,4 @@ private:
 /// as the tensor stores them.
 llvm::Error writeDumped(const eval::OwnedTensor &held, eval::Tensor &tensor, bool &turned);
 
-} // namespace origo::steps
+} // namespace origo::commands

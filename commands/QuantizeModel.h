@@ -5,11 +5,11 @@
 #include "quantize/Ends.h"
 #include "quantize/Plan.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 /// A scheme of TensorFlow Lite, by what can be chosen of it.
 struct TfliteScheme {
-  enum class Name { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
+  enum class Name : uint8_t { Int8, Int16x8, Dynamic, Weights, Float16 } name = Name::Int8;
   bool fourBits = false, clipsWeights = false, perChannel = true, perChannelDense = false;
   int32_t blockSize = 0;         ///< of weights; 0: their scales are of channels
   uint64_t leastElements = 1024; ///< of weights that are stored alone, beside floats
@@ -54,13 +54,8 @@ llvm::Error setRanges(Model &model, const quantize::Statistics &statistics, std:
 bool carriesRanges(const Model &model);
 /// Leaves those tensors out that have one.
 void leaveCarried(const Model &model, quantize::Statistics &statistics);
-/// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory,
-/// numpy or images; empty: as the path tells.
-llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
-                                                             llvm::StringRef format = {});
-
 /// Integers all through need to know how far numbers go; files state ranges of their inputs, which are not enough.
-llvm::Error wantRanges(const Model &model, const quantize::Scheme &scheme);
+bool lacksRanges(const Model &model, const quantize::Scheme &scheme);
 
 /// Inputs and outputs of a model that is quantised become of other types (quantize/Ends.h); the rest stays bit for bit.
 llvm::Error changeEnds(Model &model, const quantize::Ends &ends, PayloadStore &store, RunOptions options,
@@ -74,4 +69,4 @@ llvm::Error refuseUnquantized(llvm::ArrayRef<quantize::Unquantized> list);
 /// A line for each reason. `stays`: "float".
 std::vector<std::string> unquantizedWords(llvm::ArrayRef<quantize::Unquantized> list, llvm::StringRef stays);
 
-} // namespace origo::steps
+} // namespace origo::commands

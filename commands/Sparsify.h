@@ -2,7 +2,7 @@
 
 #include "ir/Model.h"
 
-namespace origo::steps {
+namespace origo::commands {
 
 /// What the five flags --sparsify_… say, in their words: the name of a constant, and lists with commas.
 struct SparsifyRequest {
@@ -16,4 +16,4 @@ struct SparsifyRequest {
 /// Stores a constant without its zeros. It is the same tensor for who uses it.
 llvm::Error sparsify(Model &model, const SparsifyRequest &request, PayloadStore &store);
 
-} // namespace origo::steps
+} // namespace origo::commands

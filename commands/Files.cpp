@@ -1,4 +1,4 @@
-#include "steps/Files.h"
+#include "commands/Files.h"
 
 #include "export/Writer.h"
 #include "ir/text/Text.h"
@@ -10,7 +10,7 @@
 
 #include <thread>
 
-namespace origo::steps {
+namespace origo::commands {
 
 std::optional<FileKind> kindOf(llvm::StringRef path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
@@ -91,4 +91,4 @@ llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const orig
                    " (origin-dump --fingerprint FILE shows it)");
 }
 
-} // namespace origo::steps
+} // namespace origo::commands

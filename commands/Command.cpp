@@ -1,0 +1,18 @@
+#include "commands/Quantize.h"
+#include "commands/RecordMinMax.h"
+
+namespace origo::commands {
+
+llvm::ArrayRef<const Command *> allCommands() {
+  static const Command *const all[] = {&quantizeCommand, &recordCommand};
+  return all;
+}
+
+const Command *findCommand(llvm::StringRef name) {
+  for (const Command *command : allCommands())
+    if (command->name == name)
+      return command;
+  return nullptr;
+}
+
+} // namespace origo::commands
