@@ -48,7 +48,7 @@ done
 cmp -s true.json false.json && fail "both ends need the same layers"
 
 # Without a file of errors auto takes the cheaper end, with one the end that is worse; the same again is the same.
-circle-mpqsolver --bisection auto --qerror_ratio 0.7 --data random --input_model minmax.circle --config auto.json >log 2>&1 || fail "$(<log)"
+circle-mpqsolver --bisection auto --qerror_ratio 0.7 --input_data random --input_model minmax.circle --config auto.json >log 2>&1 || fail "$(<log)"
 cmp -s auto.json true.json || cmp -s auto.json false.json || fail "auto is neither end"
 circle-quantizer --quantize_with_minmax float32 uint8 channel minmax.circle u8.circle 2>log || fail "$(<log)"
 visq -f net.circle -q u8.circle --records 1 --tae_output tae.json 2>log || fail "$(<log)"

@@ -198,6 +198,16 @@ grep -q 'FULLY_CONNECTED stays float: its weights have fewer than 1024 elements 
 (($? == 2)) || fail "--strict: exit status $?"
 [[ ! -e strict.tflite ]] || fail "--strict leaves a file"
 "$bin/circle-quantizer" --scheme weights --weight_bits 4 --strict --min-elements=8 carried.origo q.tflite 2>notes || fail "--min-elements: $(cat notes)"
+# What has nothing to store is no float that stays, whatever the rule that stores says of it.
+cat >counts.origo <<'END'
+origo 1
+model circle
+subgraph @main(%x: f32[1,4], %i: i32[1,4]) -> (%y, %j) {
+  %y: f32[1,4] = RELU(%x)
+  %j: i32[1,4] = NEG(%i)
+}
+END
+"$bin/circle-quantizer" --scheme int8 --data random --strict counts.origo q.circle 2>notes || fail "--strict: $(cat notes)"
 refused 'min-elements goes with --scheme dynamic or weights' "$bin/circle-quantizer" --scheme int8 --min-elements 2 carried.origo q.tflite
 # Data without names have one order, that of the subgraph; where a signature has another one, a note says so.
 cat >order.origo <<'END'

@@ -22,6 +22,8 @@ visq -f net.tflite -q net.tflite --records 1 --mpeir_output same.json || fail "v
 visq -f net.tflite -q q.tflite --records 2 --mpeir_output a.json --mse_output mse.json --dump_dot_graph || fail "visq"
 visq --fp32_circle net.tflite --q_circle q.tflite --records 2 --threads 2 --mpeir_output b.json || fail "visq --threads"
 cmp a.json b.json || fail "another number of threads makes another file"
+visq -f net.tflite -q q.tflite --data random --records 2 --mpeir_output a.json && visq -f net.tflite -q q.tflite --input_data random --records 2 --mpeir_output b.json &&
+  cmp a.json b.json || fail "--input_data is not --data"
 grep -q '"metric":"MPEIR"' a.json && grep -q '"metric":"MSE"' mse.json || fail "the metric is not named"
 grep -q '^digraph' a.json.dot && grep -q 'color_table' a.json.dot || fail "no picture"
 

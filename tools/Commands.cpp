@@ -122,8 +122,7 @@ int optimize(Call &call) {
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
-  bool asked = call.has("passes") || call.hasCategory("Rewrites, by the flags of the circle toolchain") ||
-               llvm::any_of(words, [](llvm::StringRef word) {
+  bool asked = call.has("passes") || call.hasCategory(rewriteCategory) || llvm::any_of(words, [](llvm::StringRef word) {
                  return word.ltrim('-').starts_with("O");
                }); // -O2 is refused, not -O1
   if (!asked)

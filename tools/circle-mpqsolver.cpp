@@ -41,6 +41,7 @@ cl::opt<std::string> input("input_model", cl::value_desc("MODEL"), cl::cat(categ
 cl::opt<std::string> output("output_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The quantised one"));
 cl::opt<std::string> data("data", cl::value_desc("PATH"), cl::cat(category),
                           cl::desc("Records as record-minmax reads them, or the word random"));
+cl::alias dataToo("input_data", cl::aliasopt(data), cl::desc("Same as --data"), cl::cat(category));
 cl::opt<std::string> dataFormat("data_format", cl::cat(category),
                                 cl::desc("h5, list, dir or numpy; without: as PATH tells"));
 cl::opt<double> ratio("qerror_ratio", cl::init(0.5), cl::value_desc("R"), cl::cat(category),

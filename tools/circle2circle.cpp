@@ -10,6 +10,7 @@
 #include "tools/Config.h"
 #include "tools/Driver.h"
 #include "tools/Observe.h"
+#include "tools/OptionTable.h"
 #include "tools/Prices.h"
 #include "tools/Process.h"
 
@@ -35,7 +36,7 @@ namespace {
 
 cl::OptionCategory general("General");
 cl::OptionCategory origins("Origins");
-cl::OptionCategory flags("Rewrites, by the flags of the circle toolchain");
+cl::OptionCategory flags(tools::rewriteCategory);
 
 cl::opt<std::string> input(cl::Positional, cl::desc("INPUT"), cl::cat(general));
 cl::opt<std::string> output(cl::Positional, cl::desc("OUTPUT"), cl::cat(general));

@@ -33,6 +33,7 @@ cl::opt<std::string>
     data("data", cl::value_desc("PATH"), cl::cat(category),
          cl::desc("Records as record-minmax reads them; without: four of random numbers, the same each "
                   "time, between -1 and 1"));
+cl::alias dataOnes("input_data", cl::aliasopt(data), cl::desc("Same as --data"), cl::cat(category));
 cl::alias dataToo("d", cl::aliasopt(data), cl::desc("The same"), cl::cat(category));
 cl::opt<uint64_t> most("records", cl::value_desc("N"), cl::cat(category),
                        cl::desc("Only the first N records; of random ones so many"));
