@@ -125,7 +125,7 @@ std::string otherText(const Option &row, const void *request) {
                      : row.choices ? (now == Words{row.choices().front().name.str()} ? row.choices().back().name.str()
                                                                                      : row.choices().front().name.str())
                      : row.type == "int"           ? "31"
-                     : row.type == "float"         ? "0.1"
+                     : row.type == "float"         ? "0.3"
                      : row.words > 1 || row.splits ? "-a b,--"
                                                    : "-a b,c\\,d=e \"'";
   if (row.splits && row.type == "str")
