@@ -171,7 +171,16 @@ struct MapRelation {
   uint32_t tensor = 0; ///< source tensor id
   MapSteps steps;
   bool exact = false;
+  uint32_t lineage = 0; ///< that says so, of the constant's, or of who computes the tensor
   bool operator==(const MapRelation &) const = default;
+};
+
+/// What one of several equal operators, or constants, was before they became one.
+struct MapLineage {
+  std::vector<uint32_t> operators; ///< its origins; of a constant, the folded operators behind it
+  std::vector<uint32_t> tensors;   ///< of a constant: the source constants behind it
+  std::vector<uint32_t> operands;  ///< of an operator: by operand, the number of the lineage that it uses
+  bool operator==(const MapLineage &) const = default;
 };
 
 struct OperatorRow {
@@ -183,6 +192,7 @@ struct OperatorRow {
   std::vector<uint32_t> serves; ///< of a synthetic one
   Word wide;                    ///< reason; empty: not wide
   std::vector<uint32_t> calls;
+  std::vector<MapLineage> lineages; ///< where there are several, of it or of an operand; else empty
 };
 
 /// A row of `constants` or of `values`; which of the two it is, `constant` says.
@@ -194,6 +204,7 @@ struct TensorRow {
   std::vector<MapRelation> relations;
   Word reason;                 ///< where `relations` is empty
   Word syntheticReason;        ///< of an invented constant
+  std::vector<MapLineage> lineages; ///< of a constant, where there are several; else empty
 };
 
 struct TargetSubgraph {
@@ -235,6 +246,7 @@ struct MapLedgerRow {
   uint32_t run = 0, rewrite = 0;
   std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< into: [subgraph, index]
   Word partFile, partFingerprint;                                ///< fate `elsewhere`
+  std::vector<uint32_t> with; ///< of an operator that cancelled out: those that did together with it
 };
 
 /// Source operator `user` could do without its operand number `operand`. That is a result of source operator `id`, or

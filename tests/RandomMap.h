@@ -114,7 +114,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
     }
     map.source.subgraphs.push_back(graph);
   }
-  map.target.laws = random.oneIn(2) ? 10 : 0;
+  map.target.laws = random.oneIn(2) ? 11 : 0;
   for (uint32_t i = random.below(3); i--;) {
     SourceSignature signature{random.name(), random.below(4), {}, {}};
     for (uint32_t k = random.below(4); k--;)
@@ -149,6 +149,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       row.wide = random.oneIn(8) ? "batch-matmul" : "";
       if (random.oneIn(8))
         row.calls = {random.below(operators), random.below(operators)};
+      for (uint32_t i = random.oneIn(5) ? random.below(4) : 0; i--;)
+        row.lineages.push_back({random.ids(operators, 3), {}, {random.below(3), random.below(300)}});
       to.operators.push_back(row);
     }
     for (const SourceTensor &tensor : graph.tensors) {
@@ -160,6 +162,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       for (MapRelation &relation : row.relations) {
         relation.tensor = random.below(tensors);
         relation.exact = random.oneIn(2);
+        relation.lineage = random.oneIn(5) ? random.below(300) : 0;
         std::vector<MapStep> steps;
         if (random.oneIn(3))
           for (uint32_t i = random.below(4); i--;)
@@ -176,6 +179,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       }
       if (row.constant && row.tensors.empty() && row.operators.empty())
         row.syntheticReason = "invented-constant";
+      for (uint32_t i = row.constant && random.oneIn(4) ? random.below(4) : 0; i--;)
+        row.lineages.push_back({random.ids(operators, 3), random.ids(tensors, 3), {}});
       to.tensors.push_back(row);
     }
     map.target.subgraphs.push_back(to);
@@ -190,6 +195,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       row.pass = passes[random.below(4)];
       row.run = random.below(3);
       row.rewrite = random.below(100000);
+      if (!isTensor && random.oneIn(4))
+        row.with = random.ids(operators, 3);
       for (uint32_t i = random.below(3); i--;)
         row.operators.push_back({random.below(2), random.below(500)});
       for (uint32_t i = random.below(3); i--;)

@@ -534,7 +534,8 @@ origin::OriginMap mapToRelu() {
                         .operators = {{0, 0}},
                         .tensors = {{0, 1}},
                         .partFile = "",
-                        .partFingerprint = ""});
+                        .partFingerprint = "",
+                        .with = {}});
   return map;
 }
 

@@ -34,6 +34,80 @@ TEST(OriginCheck, RefusesWrongTypes) {
   EXPECT_EQ(violations[0].law, 8);
 }
 
+/// y = neg(exp(x)), and exp(x) is a result too. Where neg reads x, all that the other laws ask for is there.
+TEST(OriginCheck, NeighboursKeepTheirOrder) {
+  for (bool lies : {false, true})
+    for (uint32_t laws : {10u, 11u}) {
+      Graph source{{{"x", {4}}, {"e", {4}}, {"y", {4}}},
+                   {{BuiltinOperator::EXP, {0}, {1}}, {BuiltinOperator::NEG, {1}, {2}}},
+                   {0},
+                   {1, 2}};
+      Graph target = source;
+      target.operators[1].inputs = {lies ? 0 : 1};
+      Case c({source}, {target});
+      for (uint32_t op : {0, 1})
+        c.op(op).origins = {op};
+      for (uint32_t tensor : {0, 1, 2})
+        c.tensor(tensor).relations = {same(tensor)};
+      c.map.target.laws = laws;
+      auto violations = c.violations();
+      ASSERT_EQ(violations.size(), lies && laws == 11 ? 1u : 0u) << words(violations);
+      if (!violations.empty()) {
+        EXPECT_EQ(violations[0].law, 11);
+      }
+    }
+}
+
+/// What a run says of kinds, places and cancellations that knew that it is asked for.
+TEST(OriginCheck, WhatTheEleventhLawBrought) {
+  const std::vector<Lie> lies = {
+      {"work that is called a bridge", 1, [](Case &c) { c.op(3).syntheticReason = "type-bridge"; }},
+      {"a tensor in an operator that has nothing of it", 8,
+       [](Case &c) {
+         ledgerOf(c, true, B).operators = {{0, 2}};
+       }},
+      {"a dead operator that cancelled out", 8, [](Case &c) { ledgerOf(c, false, Reshape).with = {Neg}; }},
+      {"lineages of other origins", 1,
+       [](Case &c) {
+         c.op(1).lineages = {{{Add}, {}, {0, 0}}, {{Add}, {}, {0, 0}}};
+       }},
+  };
+  Case c = optimised();
+  c.map.target.laws = 11;
+  c.op(3).syntheticReason = "quantize-border";
+  for (const Lie &lie : lies) {
+    Case copy = optimised();
+    copy.map = c.map;
+    expectRefused(lie, std::move(copy));
+  }
+  Case before = optimised();
+  before.op(3).syntheticReason = "layout-bridge";
+  EXPECT_EQ(words(before.violations()), "") << "a run that did not know the law";
+}
+
+TEST(OriginCheck, WhatCancelsSaysSoOfEachOther) {
+  Graph source{{{"x", {4}}, {"a", {4}}, {"b", {4}}, {"y", {4}}},
+               {{BuiltinOperator::NEG, {0}, {1}}, {BuiltinOperator::NEG, {1}, {2}}, {BuiltinOperator::EXP, {2}, {3}}},
+               {0},
+               {3}};
+  Graph target{{{"x", {4}}, {"y", {4}}}, {{BuiltinOperator::EXP, {0}, {1}}}, {0}, {1}};
+  Case c({source}, {target});
+  c.map.target.laws = 11;
+  c.op(0).origins = {2};
+  c.tensor(0).relations = {same(0), same(2)};
+  c.tensor(1).relations = {same(3)};
+  c.gone(false, 0, "cancelled", {}, {{0, 0}});
+  c.gone(false, 1, "cancelled", {}, {{0, 0}});
+  c.gone(true, 1, "cancelled", {}, {{0, 0}});
+  ledgerOf(c, false, 0).with = {1};
+  ledgerOf(c, false, 1).with = {0};
+  EXPECT_EQ(words(c.violations()), "");
+  ledgerOf(c, false, 1).with = {};
+  auto violations = c.violations();
+  ASSERT_EQ(violations.size(), 1u) << words(violations);
+  EXPECT_EQ(violations[0].law, 8);
+}
+
 TEST(OriginCheck, ComparesWhatIsKnownOfDynamicShapes) {
   Graph source{{{"x", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}}, {"y", {1, 8}, {}, TensorType::FLOAT32, 0, {-1, 8}}},
                {{BuiltinOperator::NEG, {0}, {1}}},

@@ -47,8 +47,8 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   graph.name = "main";
   graph.source = {0};
   graph.operators.resize(2);
-  graph.operators[0] = {"CONV_2D", "", {"relu1"}, {0, 1}, {"fuse-activation"}, "", {}, "", {}};
-  graph.operators[1] = {"QUANTIZE", "", {"q"}, {}, {"quantize"}, "type-bridge", {1}, "why", {3, 2}};
+  graph.operators[0] = {"CONV_2D", "", {"relu1"}, {0, 1}, {"fuse-activation"}, "", {}, "", {}, {}};
+  graph.operators[1] = {"QUANTIZE", "", {"q"}, {}, {"quantize"}, "type-bridge", {1}, "why", {3, 2}, {}};
   TensorRow constant;
   constant.name = "w";
   constant.constant = true;

@@ -10,7 +10,7 @@ using namespace origo;
 using namespace origo::origin;
 
 void Report::finish() {
-  for (int law = 1; law <= 10; ++law)
+  for (int law = 1; law <= 11; ++law)
     if (counts[law] > shown)
       violations.push_back({law, "and " + std::to_string(counts[law] - shown) + " more against this law"});
   std::stable_sort(violations.begin(), violations.end(),
@@ -38,6 +38,11 @@ std::string origin::quoted(std::string_view text) {
     }
   }
   return result += at < end ? "…\"" : "\"";
+}
+
+bool origin::isMonotone(const OperatorInfo *info) {
+  using enum circle::BuiltinOperator;
+  return info && (info->has(Trait::Clamps) || llvm::is_contained({LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, info->code));
 }
 
 bool origin::holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id) {
@@ -215,12 +220,14 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
     checkRelations(context);
     checkCosts(context);
     checkLiving(context, skipped);
+    checkNeighbours(context);
   } else {
     std::string why = source ? "the given source is not the file that the map lists" : "no source file was given";
-    skipped.push_back(
-        "law 7 (no invented parents), law 10 (nothing dies under the living) and in law 8 shapes, types and "
-        "unused-in-source: " +
-        why);
+    skipped.push_back("law 7 (no invented parents), law 10 (nothing dies under the living), law 11 (neighbours keep "
+                      "their order) and in "
+                      "law 8 shapes, types and "
+                      "unused-in-source: " +
+                      why);
   }
   if (!source)
     skipped.push_back("the source's listing and fingerprint (laws 4 and 5): no source file was given");

@@ -4,6 +4,7 @@
 #include "origin/check/Graph.h"
 #include "origin/check/Violation.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 /// What the parts of the checker share.
@@ -24,7 +25,7 @@ public:
 private:
   static constexpr uint64_t shown = 100;
   std::vector<Violation> &violations;
-  uint64_t counts[11] = {};
+  uint64_t counts[12] = {};
 };
 
 struct CheckContext {
@@ -44,6 +45,11 @@ struct CheckContext {
   std::vector<bool> liveOperator, liveTensor;        ///< carried by a row of the written file
   std::vector<int32_t> operatorLedger, tensorLedger; ///< row of the ledger or −1
 
+  /// Maps of older runs are judged by the laws that these knew.
+  bool allKnew(uint32_t laws) const {
+    return map.target.laws >= laws &&
+           llvm::all_of(map.chain, [&](const ChainEntry &entry) { return entry.laws >= laws; });
+  }
   bool knownOperator(uint32_t id) const { return id < sourceOperators; }
   bool knownTensor(uint32_t id) const { return id < sourceTensors; }
   const MapLedgerRow *ledgerOfOperator(uint32_t id) const {
@@ -61,6 +67,8 @@ struct CheckContext {
 
 /// Untrusted text for one line: escaped and cut.
 std::string quoted(std::string_view text);
+/// Is the maximum of what the operator makes what it makes of the maximum?
+bool isMonotone(const OperatorInfo *info);
 /// A list that may hold `id`; binary search where the list is ascending, as it should be.
 bool holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id);
 
@@ -72,6 +80,7 @@ void checkParents(CheckContext &context);                           ///< law 7
 void checkLedger(CheckContext &context);                            ///< law 8, first half
 void checkRelations(CheckContext &context);                         ///< law 8, second half
 void checkIdentity(CheckContext &context);                          ///< law 9
+void checkNeighbours(CheckContext &context);                        ///< law 11
 /// Law 10. `skipped`: what was left out, and why.
 void checkLiving(CheckContext &context, std::vector<std::string> &skipped);
 

@@ -12,7 +12,7 @@ static bool isFate(llvm::StringRef fate, bool ofTensor) {
     return ofTensor;
   return llvm::StringSwitch<bool>(fate)
       .Cases("dead", "identity", "duplicate-of", "folded-to-constant", "layout-cancelled", "quantization-cancelled",
-             "inlined", "user-removed", "elsewhere", true)
+             "cancelled", "inlined", "user-removed", "elsewhere", true)
       .Default(false);
 }
 
@@ -99,8 +99,63 @@ static void checkOutputs(CheckContext &context) {
     }
 }
 
+/// What a tensor of the source went into does the work of who made it or of who uses it, or is where that went.
+static void checkPlaces(CheckContext &context) {
+  const FileGraph &source = *context.source;
+  std::vector<llvm::SmallVector<uint32_t, 2>> near(source.tensors.size());
+  for (uint32_t op = 0; op < source.operators.size(); ++op) {
+    auto add = [&](int32_t tensor) {
+      if (tensor >= 0)
+        near[tensor].push_back(op);
+    };
+    source.forEachInput(op, add);
+    source.forEachOutput(op, add);
+    source.forEachIntermediate(op, add);
+  }
+  for (const MapLedgerRow &row : context.map.ledger)
+    for (auto [graph, index] : row.isTensor &&context.knownTensor(row.id)
+                                   ? llvm::ArrayRef(row.operators)
+                                   : llvm::ArrayRef<std::pair<uint32_t, uint32_t>>()) {
+      const OperatorRow *into = context.map.target.findOperator(graph, index);
+      std::pair place(graph, index);
+      if (into && llvm::none_of(near[row.id], [&](uint32_t op) {
+            const MapLedgerRow *gone = context.ledgerOfOperator(op);
+            return holds(into->origins, op) || llvm::is_contained(into->serves, op) ||
+                   llvm::is_contained(into->calls, op) || (gone && llvm::is_contained(gone->operators, place));
+          }))
+        context.report.add(8, [&] {
+          return context.ledgerSubject(row) + " is said to have gone into operator " + std::to_string(place.second) +
+                 " of subgraph " + std::to_string(place.first) +
+                 ", which does the work of nothing that made or used it";
+        });
+    }
+}
+
+/// What cancelled out did so together with what says the same of it.
+static void checkCancelled(CheckContext &context, const MapLedgerRow &row) {
+  if (row.with.empty())
+    return;
+  auto add = [&](const std::string &what) { context.report.add(8, [&] { return context.ledgerSubject(row) + what; }); };
+  auto cancels = [](const MapLedgerRow &row) {
+    return row.fate == "cancelled" || llvm::StringRef(row.fate).ends_with("-cancelled");
+  };
+  if (row.isTensor || (!cancels(row) && row.fate != "dead"))
+    return add(" is " + row.fate + ", and cannot have cancelled out with another");
+  for (uint32_t id : row.with) {
+    if (!context.knownOperator(id) || id == row.id)
+      return add(" cancelled out with source operator " + std::to_string(id) + ", which cannot be");
+    const MapLedgerRow *other = context.ledgerOfOperator(id);
+    if (other && cancels(*other) && other->run == row.run && other->rewrite == row.rewrite &&
+        !llvm::is_contained(other->with, row.id))
+      add(" cancelled out with " + context.sourceOperator(id) + ", which does not say so");
+  }
+}
+
 void origin::checkLedger(CheckContext &context) {
   const OriginMap &map = context.map;
+  for (const MapLedgerRow &row : map.ledger)
+    if (row.isTensor ? context.knownTensor(row.id) : context.knownOperator(row.id))
+      checkCancelled(context, row);
   for (const MapLedgerRow &row : map.ledger)
     if (row.isTensor ? context.knownTensor(row.id) : context.knownOperator(row.id))
       checkRow(context, row);
@@ -130,6 +185,8 @@ void origin::checkLedger(CheckContext &context) {
 
   if (!context.source)
     return;
+  if (context.allKnew(11))
+    checkPlaces(context);
   checkOutputs(context);
   std::vector<bool> used = usedTensors(*context.source);
   for (const MapLedgerRow &row : map.ledger)

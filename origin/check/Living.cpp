@@ -59,9 +59,10 @@ private:
     if (context.liveOperator[op])
       return true;
     const MapLedgerRow *row = context.ledgerOfOperator(op);
-    return row && llvm::StringSwitch<bool>(row->fate)
-                      .Cases("identity", "duplicate-of", "layout-cancelled", "quantization-cancelled", true)
-                      .Default(false);
+    return row &&
+           llvm::StringSwitch<bool>(row->fate)
+               .Cases("identity", "duplicate-of", "layout-cancelled", "quantization-cancelled", "cancelled", true)
+               .Default(false);
   }
 
   bool isUnneeded(int32_t tensor, uint32_t user, uint32_t operand) const {

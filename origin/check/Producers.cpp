@@ -124,7 +124,8 @@ private:
         checkMovement(op, row, tensor, relation);
       Origins origins = expectedOrigins(tensor, relation);
       if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) {
-            return holds(row.origins, origin) || (moves(target, op) && computedBefore(op, origin)) ||
+            return holds(row.origins, origin) ||
+                   ((moves(target, op) || tradedPlaces(op, origin)) && computedBefore(op, origin)) ||
                    (!relation.steps.empty() && becamePartOf(origin, op)) ||
                    (context.liveOperator[origin] && isEqualToEarlier(relation.tensor, row));
           }))
@@ -134,6 +135,12 @@ private:
                context.sourceOperator(origins.front()) + ", which produced that, is not among its origins";
       });
     }
+  }
+
+  /// A maximum of a window may have gone in front of what does not decrease.
+  bool tradedPlaces(uint32_t op, uint32_t origin) const {
+    const OperatorInfo *info = context.source ? context.source->opcode(origin).info : nullptr;
+    return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && isMonotone(target.opcode(op).info);
   }
 
   /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be asked
@@ -268,7 +275,7 @@ private:
 
   /// Is it in the ledger because it changed nothing, or nothing that was not there already?
   static bool isNothing(const MapLedgerRow &row) {
-    return llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled"},
+    return llvm::is_contained({"identity", "duplicate-of", "layout-cancelled", "quantization-cancelled", "cancelled"},
                               llvm::StringRef(row.fate));
   }
 

@@ -9,7 +9,23 @@ using namespace origo::origin;
 
 static bool isSyntheticReason(llvm::StringRef reason) {
   return llvm::StringSwitch<bool>(reason)
-      .Cases("type-bridge", "layout-bridge", "quantize-border", "invented-constant", "broadcast", "user-inserted", true)
+      .Cases("type-bridge", "layout-bridge", "quantize-border", "invented-constant", "broadcast", "user-inserted",
+             "scale-bridge", true)
+      .Default(false);
+}
+
+/// Is the operator one that does no more than the reason says?
+static bool isOfKind(const OperatorInfo *info, llvm::StringRef reason) {
+  using enum circle::BuiltinOperator;
+  if (!info)
+    return false;
+  auto is = [&](std::initializer_list<circle::BuiltinOperator> codes) { return llvm::is_contained(codes, info->code); };
+  return llvm::StringSwitch<bool>(reason)
+      .Case("type-bridge", is({CAST}))
+      .Case("layout-bridge", is({TRANSPOSE, RESHAPE}))
+      .Case("scale-bridge", is({MUL}))
+      .Case("quantize-border", is({QUANTIZE, DEQUANTIZE, CAST}))
+      .Case("broadcast", is({BROADCAST_TO}))
       .Default(false);
 }
 
@@ -31,6 +47,19 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
     report.add(1, words(" is synthetic, but the row does not say which source operators it serves"));
   if (synthetic && !isSyntheticReason(row.syntheticReason))
     report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
+  if (synthetic && isSyntheticReason(row.syntheticReason) && context.allKnew(11) &&
+      !isOfKind(context.target.opcode(op).info, row.syntheticReason))
+    report.add(1, words(" is synthetic as " + quoted(row.syntheticReason) + ", and does more than that"));
+  auto told = [&](auto member, llvm::ArrayRef<uint32_t> all) {
+    std::vector<uint32_t> joined;
+    for (const MapLineage &lineage : row.lineages)
+      joined.insert(joined.end(), (lineage.*member).begin(), (lineage.*member).end());
+    llvm::sort(joined);
+    joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
+    return row.lineages.empty() || llvm::ArrayRef(joined) == all;
+  };
+  if (!told(&MapLineage::operators, row.origins))
+    report.add(1, words(" has lineages whose origins are not those of the row"));
   if (!llvm::is_sorted(row.origins) || std::adjacent_find(row.origins.begin(), row.origins.end()) != row.origins.end())
     report.add(2, words(" lists its origins out of order or twice"));
 

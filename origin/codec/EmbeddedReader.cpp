@@ -58,6 +58,8 @@ public:
     target();
     ledger();
     unneeded();
+    lineages();
+    cancelledWith();
     return state.failed ? "damaged origin map" : "";
   }
 
@@ -533,6 +535,78 @@ private:
         row.reason = string(in.number());
       }
     }
+    finish(in);
+  }
+
+  // The two columns may be missing, and then are empty.
+
+  static std::vector<uint32_t> numbers(ColumnReader &in) {
+    std::vector<uint32_t> list(in.count(sizeof(uint32_t)));
+    for (uint32_t &number : list)
+      number = in.number32();
+    return list;
+  }
+
+  void lineages() {
+    ColumnReader in = column(from.lineages());
+    if (in.done())
+      return;
+    std::vector<OperatorRow *> operators;
+    std::vector<TensorRow *> tensors;
+    for (TargetSubgraph &graph : map.target.subgraphs) {
+      for (OperatorRow &row : graph.operators)
+        operators.push_back(&row);
+      for (TensorRow &row : graph.tensors)
+        tensors.push_back(&row);
+    }
+    uint32_t next = 0;
+    for (size_t count = in.count(1); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      std::vector<MapLineage> list(in.count(sizeof(MapLineage)));
+      for (MapLineage &lineage : list) {
+        lineage.operators = in.idsFrom(0);
+        lineage.operands = numbers(in);
+      }
+      if (number >= operators.size())
+        state.failed = true;
+      else
+        operators[number]->lineages = std::move(list);
+    }
+    next = 0;
+    for (size_t count = in.count(1); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      std::vector<MapLineage> list(in.count(sizeof(MapLineage)));
+      for (MapLineage &lineage : list) {
+        lineage.tensors = in.idsFrom(0);
+        lineage.operators = in.idsFrom(0);
+      }
+      std::vector<uint32_t> relations = numbers(in);
+      if (number >= tensors.size() || relations.size() != tensors[number]->relations.size()) {
+        state.failed = true;
+        return;
+      }
+      tensors[number]->lineages = std::move(list);
+      for (auto [relation, lineage] : llvm::zip_equal(tensors[number]->relations, relations))
+        relation.lineage = lineage;
+    }
+    finish(in);
+  }
+
+  void cancelledWith() {
+    ColumnReader in = column(from.cancelled_with());
+    uint32_t next = 0;
+    auto row = map.ledger.begin();
+    if (!in.done())
+      for (size_t count = in.count(1); count-- && !state.failed;) {
+        uint32_t id = in.id(next);
+        std::vector<uint32_t> with = in.idsFrom(0);
+        row = std::find_if(row, map.ledger.end(),
+                           [&](const MapLedgerRow &other) { return other.id == id || other.isTensor; });
+        if (row == map.ledger.end() || row->isTensor)
+          state.failed = true;
+        else
+          (row++)->with = std::move(with);
+      }
     finish(in);
   }
 };

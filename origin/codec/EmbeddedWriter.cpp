@@ -42,7 +42,8 @@ public:
     size_t size = 1 << 16;
     for (const ColumnWriter *column :
          {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
-          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn})
+          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn,
+          &operatorLineages.column, &tensorLineages.column, &cancelled.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -71,12 +72,15 @@ public:
     auto operandsVector = columnIfAny(std::exchange(sourceOperands.bytes, {}));
     auto costsVector = columnIfAny(std::exchange(sourceCosts.bytes, {}));
     auto unneededVector = map.unneeded.empty() ? 0 : column(std::exchange(unneededColumn.bytes, {}));
-    builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
-                                             targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
-                                             causesVector, sourceSubgraphsVector, sourceOperatorsVector,
-                                             sourceTensorsVector, sourceNamesVector, signaturesVector,
-                                             targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
-                                             ledgerVector, operandsVector, costsVector, unneededVector),
+    bool lineages = operatorLineages.count || tensorLineages.count;
+    auto lineagesVector = lineages ? column(operatorLineages.take() + tensorLineages.take()) : 0;
+    auto cancelledVector = cancelled.count ? column(cancelled.take()) : 0;
+    builder.Finish(embedded::CreateOriginMap(
+                       builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
+                       stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
+                       sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
+                       targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
+                       costsVector, unneededVector, lineagesVector, cancelledVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
@@ -95,6 +99,23 @@ private:
   ColumnWriter sourceSubgraphs, sourceOperators, sourceTensors, sourceNameColumn, signatureColumn;
   ColumnWriter targetSubgraphs, targetOperators, targetTensors, ledgerColumn;
   ColumnWriter sourceOperands, sourceCosts, unneededColumn;
+  /// Of few of the rows.
+  struct Some {
+    uint64_t count = 0;
+    uint32_t next = 0;
+    ColumnWriter column;
+    ColumnWriter &add(uint32_t number) {
+      ++count;
+      column.id(number, next);
+      return column;
+    }
+    std::string take() {
+      ColumnWriter head;
+      head.number(count);
+      return head.bytes + std::exchange(column.bytes, {});
+    }
+  } operatorLineages, tensorLineages, cancelled;
+  uint32_t writtenOperators = 0; ///< of the target so far
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {
     return builder.CreateVector(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
@@ -239,6 +260,21 @@ private:
       targetOperators.number(string(row.wide));
       targetOperators.idsFrom(0, row.calls);
     }
+    uint32_t number = writtenOperators++;
+    if (row.lineages.empty())
+      return;
+    ColumnWriter &column = operatorLineages.add(number);
+    column.number(row.lineages.size());
+    for (const MapLineage &lineage : row.lineages) {
+      column.idsFrom(0, lineage.operators);
+      numbers(column, lineage.operands);
+    }
+  }
+
+  static void numbers(ColumnWriter &column, ArrayRef<uint32_t> list) {
+    column.number(list.size());
+    for (uint32_t number : list)
+      column.number(number);
   }
 
   uint32_t stepList(ArrayRef<MapStep> steps, uint32_t row) {
@@ -290,7 +326,8 @@ private:
   }
 
   void tensorRow(const TensorRow &row, uint32_t &next) {
-    if (uint32_t number = written++; !row.relations.empty() && row.relations.front().tensor < sameName.size())
+    uint32_t number = written++;
+    if (!row.relations.empty() && row.relations.front().tensor < sameName.size())
       if (uint32_t related = row.relations.front().tensor;
           sameName[related] == unnamed && listing.findTensor(related)->name == row.name)
         sameName[related] = number;
@@ -319,6 +356,18 @@ private:
     }
     if (!row.syntheticReason.empty())
       targetTensors.number(string(row.syntheticReason));
+    bool told = llvm::any_of(row.relations, [](const MapRelation &relation) { return relation.lineage != 0; });
+    if (row.lineages.empty() && !told)
+      return;
+    ColumnWriter &column = tensorLineages.add(number);
+    column.number(row.lineages.size());
+    for (const MapLineage &lineage : row.lineages) {
+      column.idsFrom(0, lineage.tensors);
+      column.idsFrom(0, lineage.operators);
+    }
+    column.number(row.relations.size());
+    for (const MapRelation &relation : row.relations)
+      column.number(relation.lineage);
   }
 
   uint32_t cause(const MapLedgerRow &row) {
@@ -351,6 +400,8 @@ private:
       column.id(row.id, next);
       column.difference(int64_t(row.rewrite) - lastRewrite);
       lastRewrite = row.rewrite;
+      if (!row.isTensor && !row.with.empty())
+        cancelled.add(row.id).idsFrom(0, row.with);
       for (auto *places : {&row.operators, &row.tensors}) {
         if (form == 3)
           column.number(places->size());

@@ -114,7 +114,12 @@ public:
     return get("operator", result.user) && get("operand", result.operand) && get("reason", result.reason);
   }
   bool to(MapRelation &result) const {
-    return get("tensor", result.tensor) && get("steps", result.steps) && getIfAny("exact", result.exact);
+    return get("tensor", result.tensor) && get("steps", result.steps) && getIfAny("exact", result.exact) &&
+           getIfAny("lineage", result.lineage);
+  }
+  bool to(MapLineage &result) const {
+    return has("origins") ? get("origins", result.operators) && get("operands", result.operands)
+                          : get("tensors", result.tensors) && get("operators", result.operators);
   }
   bool to(Term &result) const {
     if (value.is_null())
@@ -566,7 +571,7 @@ private:
     OperatorRow row;
     if (!number(at, "index", rows.size()) || !at.get("op", row.op) || !at.getIfAny("custom_code", row.customCode) ||
         !at.get("outputs", row.outputs) || !at.get("origins", row.origins) || !at.get("passes", row.passes) ||
-        !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) ||
+        !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) || !at.getIfAny("lineages", row.lineages) ||
         !takeSynthetic(at, row.syntheticReason, &row.serves))
       return false;
     rows.push_back(std::move(row));
@@ -581,7 +586,8 @@ private:
     };
     if (!at.get("index", row.index) || !at.get("name", row.name) || !behind("tensors", row.tensors) ||
         !behind("operators", row.operators) || !at.get("relations", row.relations) ||
-        !at.getIfAny("reason", row.reason) || !takeSynthetic(at, row.syntheticReason, nullptr))
+        !at.getIfAny("reason", row.reason) || !at.getIfAny("lineages", row.lineages) ||
+        !takeSynthetic(at, row.syntheticReason, nullptr))
       return false;
     map.target.subgraphs.back().tensors.push_back(std::move(row));
     return true;
@@ -600,7 +606,7 @@ private:
       return at.fail("is of an operator and of a tensor");
     if (!at.get(row.isTensor ? "tensor" : "operator", row.id) || !at.get("fate", row.fate) ||
         !at.getIfAny("was", row.was) || !at.get("pass", row.pass) || !at.get("run", row.run) ||
-        !at.get("rewrite", row.rewrite))
+        !at.get("rewrite", row.rewrite) || !at.getIfAny("with", row.with))
       return false;
     bool isWhole = at.withMember("into", [&](const Cursor &into) {
       return into.get("operators", row.operators) && into.get("tensors", row.tensors);

@@ -266,7 +266,21 @@ private:
       os << ", \"calls\": ";
       numbers(row.calls);
     }
+    lineages(row.lineages, [&](const MapLineage &lineage) {
+      os << "{\"origins\": ";
+      numbers(lineage.operators);
+      os << ", \"operands\": ";
+      numbers(lineage.operands);
+      os << '}';
+    });
     os << '}';
+  }
+
+  template <class Item> void lineages(ArrayRef<MapLineage> lineages, Item item) {
+    if (lineages.empty())
+      return;
+    os << ", \"lineages\": ";
+    list(lineages, item);
   }
 
   void tensorRow(const TensorRow &row) {
@@ -293,13 +307,23 @@ private:
       member("reason", row.syntheticReason);
       os << '}';
     }
+    lineages(row.lineages, [&](const MapLineage &lineage) {
+      os << "{\"tensors\": ";
+      numbers(lineage.tensors);
+      os << ", \"operators\": ";
+      numbers(lineage.operators);
+      os << '}';
+    });
     os << '}';
   }
 
   void relation(const MapRelation &relation) {
     os << "{\"tensor\": " << relation.tensor << ", \"steps\": ";
     list(relation.steps, [&](const MapStep &item) { step(item); });
-    os << ", \"exact\": " << (relation.exact ? "true" : "false") << '}';
+    os << ", \"exact\": " << (relation.exact ? "true" : "false");
+    if (relation.lineage)
+      os << ", \"lineage\": " << relation.lineage;
+    os << '}';
   }
 
   void step(const MapStep &step) {
@@ -387,6 +411,10 @@ private:
       os << ", ";
       member("fingerprint", row.partFingerprint);
       os << '}';
+    }
+    if (!row.with.empty()) {
+      os << ", \"with\": ";
+      numbers(row.with);
     }
     unneeded(map.unneededOf(row.isTensor, row.id));
     os << '}';

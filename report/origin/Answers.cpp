@@ -37,6 +37,9 @@ std::string report::fateWords(StringRef fate, SourceThing thing) {
       {"quantization-cancelled", "is gone: its quantisation or dequantisation was undone by another",
        "is gone: the quantisation or dequantisation that made it was undone by another",
        "is gone: the quantisation or dequantisation that read it was undone by another"},
+      {"cancelled", "is gone: what it did was undone by another",
+       "is gone: what the operator that made it did was undone by another",
+       "is gone: what the operator that read it did was undone by another"},
       {"inlined", "was inlined: the operators of its subgraph took its place",
        "is gone: the call that it belonged to was inlined", "is gone: the call that it belonged to was inlined"},
       {"user-removed", removed, removed, removed},
@@ -62,6 +65,13 @@ std::string ledgerWords(const MapNames &names, const MapLedgerRow &row, bool ful
   std::string words = fateWords(row.fate, names.thing(row));
   if (row.fate == "dead" && !row.was.empty())
     words += " (" + printable(row.was) + " at first)";
+  if (!row.with.empty()) {
+    words += ", together with ";
+    std::vector<std::string> others;
+    for (uint32_t id : row.with)
+      others.push_back(names.sourceOperatorWords(id));
+    words += shortened(others, full);
+  }
   if (row.fate == "elsewhere")
     words += ", " + printable(row.partFile) +
              (row.partFingerprint.empty() ? "" : " (" + printable(row.partFingerprint) + ")");

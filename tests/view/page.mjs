@@ -36,7 +36,7 @@ tool('origin-view', 'quantized.circle', '--source', 'net.tflite', '--errors', 'q
 
 test('says what it is and what was proven', async page => {
   assert.equal(await page.title(), 'net.circle ← net.tflite');
-  assert.match(await page.textContent('#proof'), /ten laws hold/);
+  assert.match(await page.textContent('#proof'), /eleven laws hold/);
   await page.click('#proof');
   const text = await page.textContent('#panel');
   assert(text.includes(map.source.fingerprint) && text.includes(map.target.fingerprint), text);

@@ -288,7 +288,7 @@ class App {
       const bad = !proof || proof.violations.length > 0;
       badge.hidden = false;
       badge.classList.toggle('bad', bad);
-      badge.textContent = !proof ? '✗ not proven' : bad ? `✗ the map breaks ${new Set(proof.violations.map(row => row[0])).size} laws` : proof.withSource ? '✓ ten laws hold' : '✓ laws hold, without the source';
+      badge.textContent = !proof ? '✗ not proven' : bad ? `✗ the map breaks ${new Set(proof.violations.map(row => row[0])).size} laws` : proof.withSource ? '✓ eleven laws hold' : '✓ laws hold, without the source';
       badge.addEventListener('click', () => this.openTab('proof'));
     }
     for (const overlay of this.overlays) $('overlay').append(h('option', { value: overlay.name }, overlay.title));
@@ -391,7 +391,7 @@ class App {
   proof() {
     const { proof, notes } = this.model.data, lines = proof.violations.map(([law, text]) => h('li', { class: 'bad' }, `law ${law}: ${clean(text)}`));
     return [h('h2', {}, lines.length ? 'The map is not true' : 'The map is true'),
-      h('p', { class: lines.length ? 'bad' : '' }, lines.length ? 'It breaks laws of origin maps, so what this page says may be wrong:' : 'When this page was written, a checker that shares no code with what makes maps held the map against the two files, by its ten laws.'),
+      h('p', { class: lines.length ? 'bad' : '' }, lines.length ? 'It breaks laws of origin maps, so what this page says may be wrong:' : 'When this page was written, a checker that shares no code with what makes maps held the map against the two files, by its eleven laws.'),
       h('ul', {}, lines), h('h3', {}, 'Checked against'), this.details.pairs([['result', `sha256:${proof.result}`], ['source', proof.withSource ? `sha256:${proof.source}` : 'not at hand (the map names sha256:' + proof.source + ')']]),
       proof.skipped.length || notes.length ? h('h3', {}, 'Not covered') : null, h('ul', {}, [...proof.skipped, ...notes].map(text => h('li', {}, clean(text)))), h('h3', {}, 'Check it again'),
       h('code', {}, `origin-dump --check ${quoted(clean(this.model.result.file))}${this.model.source ? ` --source ${quoted(clean(this.model.source.file))}` : ''}`)];
