@@ -2,6 +2,7 @@
 
 #include "export/Export.h"
 #include "ir/Mutation.h"
+#include "ir/rewrite/Lineage.h"
 #include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -108,6 +109,14 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
   members(synthetic ? op.synthetic->serves : IdSet(), row.serves);
   row.wide = word(op.wide());
   members(op.calls, row.calls);
+  row.lineages.clear();
+  if (!op.lineages().empty() || llvm::any_of(op.operands(), [](const Use &use) { return use.lineage != 0; }))
+    for (uint32_t i = 0; i < lineage::count(op); ++i) {
+      origin::MapLineage &one = row.lineages.emplace_back();
+      members(lineage::origins(op, i), one.operators);
+      for (unsigned k = 0; k < op.numOperands(); ++k)
+        one.operands.push_back(lineage::ofOperand(op, i, k));
+    }
   return row;
 }
 
@@ -121,6 +130,10 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   members(row.constant ? value.sourceTensors : IdSet(), row.tensors);
   members(row.constant ? value.sourceOperators : IdSet(), row.operators);
   row.syntheticReason = row.constant ? word(value.synthetic()) : origin::Word();
+  row.lineages.clear();
+  if (row.constant)
+    for (const Lineage &one : value.lineages())
+      members(one.tensors, row.lineages.emplace_back().tensors), members(one.operators, row.lineages.back().operators);
   size_t count = 0;
   row.relations.resize(value.relations.size());
   for (const Relation &relation : value.relations) {
@@ -129,6 +142,7 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
     origin::MapRelation &out = row.relations[count++];
     out.tensor = relation.tensor;
     out.exact = taint.exact(value, relation);
+    out.lineage = relation.lineage;
     out.steps = steps(relation, value);
   }
   row.relations.resize(count);
@@ -249,6 +263,7 @@ void MapOfModel::ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> v
     out.fate = word(fateName(row.fate));
     out.was = row.was != Fate::Unknown ? word(fateName(row.was)) : origin::Word();
     out.pass = word(row.pass);
+    members(row.with, out.with);
     out.run = row.run;
     out.rewrite = row.rewrite;
     out.partFile = row.part ? word(row.part->file) : origin::Word();

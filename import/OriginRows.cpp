@@ -1,5 +1,7 @@
 #include "import/Lineage.h"
 
+#include "ir/rewrite/Lineage.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -54,6 +56,7 @@ private:
   void sourceGraph();
   Error unneeded(const origin::MapUnneeded &row);
   Error nothingLost();
+  Error lineages() const;
 };
 
 Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
@@ -76,6 +79,15 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
   if (!row.wide.empty())
     op.setWide(intern(row.wide));
   op.calls = model.sets.of(row.calls);
+  for (const origin::MapLineage &one : row.lineages) {
+    if (one.operands.size() != op.numOperands() || !known(one.operators, model.sourceOperators))
+      return bad(place() + " has a lineage that it cannot have");
+    if (&one == &row.lineages.front())
+      for (auto [use, number] : llvm::zip_equal(op.operands(), one.operands))
+        use.lineage = number;
+    if (row.lineages.size() > 1)
+      op.makeLineages().push_back({model.sets.of(one.operators), {}, {one.operands.begin(), one.operands.end()}});
+  }
   return Error::success();
 }
 
@@ -173,6 +185,12 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
     return bad(place() + " has an origin that the source does not have");
   value.sourceTensors = model.sets.of(row.tensors);
   value.sourceOperators = model.sets.of(row.operators);
+  if (value.isConstant() && row.lineages.size() > 1)
+    for (const origin::MapLineage &one : row.lineages) {
+      if (!known(one.tensors, model.sourceTensors) || !known(one.operators, model.sourceOperators))
+        return bad(place() + " has an origin that the source does not have");
+      value.makeLineages().push_back({model.sets.of(one.operators), model.sets.of(one.tensors)});
+    }
   lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   if (!row.syntheticReason.empty())
     value.setSynthetic(intern(row.syntheticReason));
@@ -190,7 +208,9 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
     }
     if (dropConstants && value.isConstant())
       continue;
-    value.relations.push_back({relation.tensor, steps(relation, *value.subgraph()), relation.exact});
+    if (relation.lineage > Relation::mostLineages)
+      return bad(place() + " has a relation by a lineage that it cannot have");
+    value.relations.push_back({relation.tensor, steps(relation, *value.subgraph()), relation.exact, relation.lineage});
   }
   // An intermediate of an operator is no constant in the map, and may be one here: one that has no elements.
   if (!row.constant && value.isConstant())
@@ -237,6 +257,10 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
       return bad("its ledger leads to a tensor that is not there");
     into->add(*model.subgraphs[graph]->values[index]);
   }
+  if (!known(row.with, model.sourceOperators))
+    return bad("its ledger says that something cancelled out with an operator that the source does not have");
+  if (!row.with.empty())
+    model.cancelledWith.emplace_back(static_cast<uint32_t>(model.tombstones.size()), model.sets.of(row.with));
   model.tombstones.push_back(stone);
   return Error::success();
 }
@@ -264,6 +288,25 @@ Error MapReader::unneeded(const origin::MapUnneeded &row) {
   if (row.id >= (row.isTensor ? model.sourceTensors : model.sourceOperators) || row.user >= model.sourceOperators)
     return bad("it says that something was not needed which the source does not have");
   model.unneeded.push_back({row.isTensor, unneededFromName(row.reason), row.id, row.user, row.operand});
+  return Error::success();
+}
+
+/// There are as many lineages as operands and relations count on.
+Error MapReader::lineages() const {
+  for (auto &graph : model.subgraphs) {
+    for (const Operator &op : graph->operators)
+      for (unsigned k = 0; k < op.numOperands(); ++k)
+        for (uint32_t i = 0; i < lineage::count(op); ++i)
+          if (const Value *value = op.operand(k); lineage::ofOperand(op, i, k) >= (value ? lineage::count(*value) : 1))
+            return bad("operator " + Twine(op.index) + " of subgraph " + Twine(graph->index) +
+                       " uses a lineage that is not there");
+    for (const Value *value : graph->values)
+      for (const Relation *one = value->relations.begin(); one != value->relations.end(); ++one)
+        if (one->lineage >= lineage::count(*value) ||
+            (one != value->relations.begin() && one[-1].lineage > one->lineage))
+          return bad("tensor " + Twine(value->index) + " of subgraph " + Twine(graph->index) +
+                     " has a relation by a lineage that it does not have");
+  }
   return Error::success();
 }
 
@@ -317,6 +360,8 @@ Error MapReader::run() {
     if (Error error = unneeded(row))
       return error;
   sourceGraph();
+  if (Error error = lineages())
+    return error;
   return nothingLost();
 }
 

@@ -294,6 +294,8 @@ void Model::forgetUnusedSets() {
     };
     for (const Tombstone &stone : tombstones)
       visit(stone.ids);
+    for (const auto &[stone, with] : cancelledWith)
+      visit(with);
     for (auto &graph : subgraphs) {
       for (const Value *value : graph->values)
         if (!value->erased()) {
@@ -310,18 +312,34 @@ void Model::forgetUnusedSets() {
   });
 }
 
+void Model::forgetLineages() {
+  for (auto &graph : subgraphs) {
+    for (Operator &op : graph->operators) {
+      op.clearLineages();
+      for (Use &use : op.operands())
+        use.lineage = 0;
+    }
+    for (Value *value : graph->values) {
+      value->clearLineages();
+      for (Relation &relation : value->relations)
+        relation.lineage = 0;
+    }
+  }
+}
+
 void Model::becomeSource() {
   tombstones.clear();
+  cancelledWith.clear();
   unneeded.clear();
   sourceGraph.clear();
   sourceOperators = sourceTensors = run = rewrites = 0;
+  forgetLineages();
   for (auto &graph : subgraphs) {
     graph->sources = {graph->index};
     for (Operator &op : graph->operators) {
       op.origins = sets.single(sourceOperators++);
       op.passes = 0;
       op.synthetic = nullptr;
-      op.clearLineages();
       op.setWide({});
       op.inexact = op.made = false;
       op.destinations = nullptr;
@@ -332,7 +350,6 @@ void Model::becomeSource() {
       value->noRelation = NoRelation::None;
       value->setSynthetic({});
       value->inexact = false;
-      value->clearLineages();
       value->sourceTensors = value->isConstant() ? sets.single(id) : IdSet{};
       value->sourceOperators = {};
     }
@@ -506,6 +523,80 @@ private:
   }
 };
 
+/// A tensor that equal ones shared, or that was only moved where it went, may have gone with what has nothing of it.
+/// Then it is where its users and its maker are, or, of those that are gone, where they went.
+class Neighbours {
+public:
+  explicit Neighbours(Model &model) : model(model), source(model.sourceGraph) {}
+
+  /// What became of an operator.
+  void note(const LedgerRow &row) { gone[row.id] = {row.operators, row.values}; }
+  void place(LedgerRow &row) {
+    if (row.operators.empty() || !source.known())
+      return;
+    llvm::ArrayRef<uint32_t> around = near(row.id);
+    auto isGood = [&](const Operator *op) {
+      return llvm::any_of(around, [&](uint32_t id) {
+        if (auto known = gone.find(id); known != gone.end())
+          return llvm::is_contained(known->second.operators, op);
+        return model.sets.contains(op->origins, id) || model.sets.contains(op->calls, id) ||
+               (op->synthetic && model.sets.contains(op->synthetic->serves, id));
+      });
+    };
+    if (around.empty() || llvm::all_of(row.operators, isGood))
+      return;
+    Places found;
+    for (uint32_t id : around)
+      if (auto known = gone.find(id); known != gone.end()) {
+        llvm::append_range(found.operators, known->second.operators);
+        llvm::append_range(found.values, known->second.values);
+      } else {
+        llvm::append_range(found.operators, carriers(id));
+      }
+    llvm::erase_if(row.operators, [&](const Operator *op) { return !isGood(op); });
+    if (!row.operators.empty() || !row.values.empty() || (found.operators.empty() && found.values.empty()))
+      return;
+    row.operators = found.operators;
+    row.values = found.values;
+    Follower::sortUnique(row.operators);
+    Follower::sortUnique(row.values);
+  }
+
+private:
+  struct Places {
+    llvm::SmallVector<const Operator *, 1> operators;
+    llvm::SmallVector<const Value *, 1> values;
+  };
+  Model &model;
+  const SourceGraph &source;
+  llvm::DenseMap<uint32_t, Places> gone;
+  std::vector<llvm::SmallVector<uint32_t, 2>> around;          ///< by source tensor; made when it is first needed
+  std::vector<llvm::SmallVector<const Operator *, 1>> carried; ///< by source operator; likewise
+
+  llvm::ArrayRef<uint32_t> near(uint32_t tensor) {
+    if (around.empty()) {
+      around.resize(model.sourceTensors);
+      for (uint32_t id = 0; id < model.sourceOperators; ++id)
+        for (int32_t operand : source.operands(id))
+          if (operand >= 0 && (around[operand].empty() || around[operand].back() != id))
+            around[operand].push_back(id);
+      for (uint32_t id = 0; id < model.sourceTensors; ++id)
+        if (int32_t maker = source.producer(id); maker >= 0)
+          around[id].push_back(static_cast<uint32_t>(maker));
+    }
+    return around[tensor];
+  }
+  llvm::ArrayRef<const Operator *> carriers(uint32_t id) {
+    if (carried.empty()) {
+      carried.resize(model.sourceOperators);
+      for (auto &graph : model.subgraphs)
+        for (const Operator &op : graph->operators)
+          model.sets.forEach(op.origins, [&](uint32_t origin) { carried[origin].push_back(&op); });
+    }
+    return carried[id];
+  }
+};
+
 bool leadsSomewhere(Fate fate) {
   return fate != Fate::Dead && fate != Fate::UnusedInSource && fate != Fate::UserRemoved && fate != Fate::Elsewhere;
 }
@@ -527,24 +618,25 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         tensors.claim(sets, value->sourceTensors, live);
     }
   }
-  for (bool last : {false, true})
-    for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
-      if (tombstones[stone].last == last)
-        (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
+  for (size_t stone = tombstones.size(); stone--;) // the last one that names an id counts
+    (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
-  // What cancelled out at several places, or at one while it was still at work elsewhere, left its result at each.
+  // What cancelled out at several places, or at one while it was still at work elsewhere, left its result at each,
+  // moved perhaps.
   std::vector<std::pair<uint32_t, const Value *>> results;
   auto cancelled = [&](uint32_t id) {
     uint32_t stone = id < operators.owner.size() ? operators.owner[id] : unknown;
     return stone < tombstones.size() &&
-           llvm::is_contained({Fate::LayoutCancelled, Fate::QuantizationCancelled, Fate::Identity},
+           llvm::is_contained({Fate::LayoutCancelled, Fate::QuantizationCancelled, Fate::Cancelled, Fate::Identity},
                               tombstones[stone].fate);
   };
   for (auto &graph : subgraphs)
     for (const Value *value : visit ? llvm::ArrayRef<Value *>(graph->values) : llvm::ArrayRef<Value *>())
       for (const Relation &relation : value->relations) {
         auto list = steps.get(relation.steps);
-        bool isWhole = list.empty() || (list.size() == 1 && list.front().kind == Step::Cast);
+        bool isWhole = llvm::all_of(list, [](const Step &step) {
+          return step.kind == Step::Cast || step.kind == Step::Permute || step.kind == Step::Reshape;
+        });
         int32_t producer = isWhole ? sourceGraph.producer(relation.tensor) : -1;
         if (producer >= 0 && cancelled(static_cast<uint32_t>(producer)))
           results.emplace_back(producer, value);
@@ -554,6 +646,8 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
 
   Follower follower;
   LedgerRow row;
+  IdSet together; ///< that cancelled out
+  Neighbours neighbours(*this);
   uint32_t rowOf = unknown; // the way is followed once for neighbours of one tombstone
   for (auto *ids : {&operators, &tensors})
     for (auto [id, stone] : llvm::enumerate(ids->owner)) {
@@ -564,14 +658,29 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
       if (stone != rowOf) {
         const Tombstone &from = tombstones[stone];
         llvm::StringRef pass = from.pass ? passLists.get(from.pass).front() : "";
-        row = {from.ofTensors, 0, from.fate, from.was, pass, from.run, from.rewrite, {}, {},
-               llvm::dyn_cast_if_present<const Part *>(from.into)};
+        row = {from.ofTensors,
+               0,
+               from.fate,
+               from.was,
+               pass,
+               from.run,
+               from.rewrite,
+               {},
+               {},
+               llvm::dyn_cast_if_present<const Part *>(from.into),
+               {}};
         follower.follow(llvm::dyn_cast_if_present<Destinations *>(from.into), row);
+        if (auto with = llvm::lower_bound(cancelledWith, std::pair(stone, IdSet()), llvm::less_first());
+            with != cancelledWith.end() && with->first == stone)
+          together = with->second;
+        else
+          together = {};
         if (leadsSomewhere(row.fate) && row.operators.empty() && row.values.empty())
           row.was = std::exchange(row.fate, Fate::Dead);
         rowOf = stone;
       }
       row.id = id;
+      row.with = together.empty() ? together : sets.minus(together, sets.single(static_cast<uint32_t>(id)));
       if (ids == &operators && result != results.end() && result->first == id) {
         LedgerRow more = row;
         more.fate = tombstones[stone].fate;
@@ -579,8 +688,17 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         for (; result != results.end() && result->first == id; ++result)
           more.values.push_back(result->second);
         Follower::sortUnique(more.values);
+        // Nor has what moves its result anything of it.
+        llvm::erase_if(more.operators,
+                       [](const Operator *op) { return op->info() && op->info()->has(Trait::DataMovement); });
+        neighbours.note(more);
         visit(more);
+      } else if (ids == &tensors) {
+        LedgerRow placed = row;
+        neighbours.place(placed);
+        visit(placed);
       } else {
+        neighbours.note(row);
         visit(row);
       }
     }

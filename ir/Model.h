@@ -482,6 +482,7 @@ public:
   StepLists steps;
   PassLists passLists;
   std::deque<Tombstone> tombstones; ///< a vector would need twice the room while it grows
+  std::vector<std::pair<uint32_t, IdSet>> cancelledWith; ///< by tombstone, ascending: operators that cancelled together
   SourceGraph sourceGraph;
   std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
   /// How many laws of docs/origin-map.md the rewrites of this run keep; the map says so of the file that it is for.
@@ -490,6 +491,8 @@ public:
   uint32_t sourceOperators = 0, sourceTensors = 0; ///< ids are below these
   uint32_t run = 0;                                ///< position in the chain; 0 for the first
   uint32_t rewrites = 0;                           ///< applied in this run
+  /// What equal operators and constants were that are one now.
+  void forgetLineages();
   bool provenanceDropped = false;                  ///< tests only: the map was not wanted
   /// A rewrite is about to do without this operand of `user`, which it consumes: notes why, for each source operator
   /// that `user` stands for and that has what the operand stands for as its own operand. Linear in what there is to

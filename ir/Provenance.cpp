@@ -11,8 +11,20 @@
 namespace origo {
 
 static constexpr llvm::StringLiteral fateNames[] = {
-    "unknown",      "dead",    "identity",     "duplicate-of", "folded-to-constant", "layout-cancelled", "quantization-cancelled",
-    "inlined",      "user-removed", "elsewhere", "fused-away",   "decomposed",         "unused-in-source",
+    "unknown",
+    "dead",
+    "identity",
+    "duplicate-of",
+    "folded-to-constant",
+    "layout-cancelled",
+    "quantization-cancelled",
+    "cancelled",
+    "inlined",
+    "user-removed",
+    "elsewhere",
+    "fused-away",
+    "decomposed",
+    "unused-in-source",
 };
 
 void Relations::push_back(Relation relation) {
@@ -49,7 +61,8 @@ NoRelation noRelationFromName(llvm::StringRef name) {
 }
 
 static constexpr llvm::StringLiteral reasonNames[] = {"type-bridge",       "layout-bridge", "quantize-border",
-                                                      "invented-constant", "broadcast",     "user-inserted"};
+                                                      "invented-constant", "broadcast",     "user-inserted",
+                                                      "scale-bridge"};
 
 llvm::StringRef reasonName(SyntheticReason reason) { return reasonNames[static_cast<unsigned>(reason)]; }
 

@@ -38,10 +38,11 @@ enum class Fate : uint8_t {
   FoldedToConstant,
   LayoutCancelled,
   QuantizationCancelled,
+  Cancelled, ///< together with other operators, of which none is an identity
   Inlined,
   UserRemoved,
   Elsewhere,
-  FusedAway,     ///< tensors only, like the two below
+  FusedAway, ///< tensors only, like the two below
   Decomposed,
   UnusedInSource,
 };
@@ -77,6 +78,7 @@ enum class SyntheticReason : uint8_t {
   InventedConstant,
   Broadcast,
   UserInserted,
+  ScaleBridge,
 };
 llvm::StringRef reasonName(SyntheticReason reason); ///< for example "layout-bridge"
 std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
@@ -122,6 +124,7 @@ struct Relation {
   uint32_t tensor = 0;
   uint32_t steps = 0;       ///< handle into StepLists; 0: equal
   uint32_t exact : 1 = true; ///< bit-equal by construction; else equal up to float re-association
+  static constexpr uint32_t mostLineages = (1u << 31) - 1;
   uint32_t lineage : 31 = 0; ///< of the value's lineages, the one that this is said by
 };
 
@@ -181,8 +184,8 @@ private:
   }
 };
 
-/// Equal operators, or constants, that became one are one to compute and several to remember: what each was, so that what
-/// is made of the one later descends from that which it used. None where there is only one.
+/// Equal operators, or constants, that became one are one to compute and several to remember: what each was, so that
+/// what is made of the one later descends from that which it used. None where there is only one. The map tells of them.
 struct Lineage {
   IdSet operators, tensors;                  ///< an operator's origins; what a constant was computed from
   llvm::SmallVector<uint32_t, 2> operands = {}; ///< by operand of an operator: the lineage of what it uses
@@ -239,7 +242,6 @@ struct Part {
 /// the last tombstone that names them: appending is all that a rewrite pays.
 struct Tombstone {
   bool ofTensors : 1 = false;
-  bool last : 1 = false; ///< counts only where no other names the id: what of it is gone is not known better
   Fate fate : 4 = Fate::Unknown;
   Fate was : 4 = Fate::Unknown; ///< continued from a map: the first fate of what is dead
   uint16_t run = 0;             ///< position in the chain of runs, which has no more than `mostRuns`
@@ -261,6 +263,7 @@ struct LedgerRow {
   llvm::SmallVector<const Operator *, 1> operators;
   llvm::SmallVector<const Value *, 1> values;
   const Part *part; ///< of the fate Elsewhere
+  IdSet with;       ///< of an operator that cancelled out: those that did together with it
 };
 
 } // namespace origo

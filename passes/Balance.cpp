@@ -102,7 +102,7 @@ static Rule balanced(llvm::StringLiteral name, llvm::StringLiteral missing, cons
             if (!makers.forAll)
               return m.replace(taken);
             return m.replace(
-                {{m[first], (ahead * fold(s)).synthetic(SyntheticReason::LayoutBridge)}, {m.root().result(), taken}});
+                {{m[first], (ahead * fold(s)).synthetic(SyntheticReason::ScaleBridge)}, {m.root().result(), taken}});
           }};
 }
 

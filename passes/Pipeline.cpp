@@ -2,7 +2,6 @@
 
 #include "eval/Evaluate.h"
 #include "ir/Verifier.h"
-#include "ir/rewrite/Lineage.h"
 #include "ir/rewrite/ShareBuffers.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -289,7 +288,6 @@ llvm::Error Run::mergeConstants() {
 
 llvm::Error Run::run() {
   model.number();
-  lineage::restore(model);
   if (llvm::Error error = sweep())
     return error;
   // Simplifications alone are a phase too.
@@ -319,7 +317,7 @@ llvm::Error Run::run() {
 } // namespace
 
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
-  model.laws = 10; // whatever a rewrite does without is noted
+  model.laws = 11; // whatever a rewrite does without is noted
   if (pipeline.empty())
     return llvm::Error::success();
   return Run(model, pipeline, store, options).run();

@@ -391,7 +391,7 @@ TEST_P(Metamorphic, OutOfFuelAndOn) {
     ASSERT_TRUE(run(*first, Pipeline::o1()));
     uint32_t all = first->model->rewrites;
     std::set<uint32_t> amounts{1, all / 3, all / 2, all - 1};
-    for (uint32_t fuel = 1; thorough() && fuel < all; ++fuel)
+    for (uint32_t fuel = 1; (thorough() || all <= 8) && fuel < all; ++fuel)
       amounts.insert(fuel);
     for (uint32_t fuel : amounts) {
       std::optional<Imported> whole = load(sample.path), before = load(sample.path);
@@ -406,6 +406,56 @@ TEST_P(Metamorphic, OutOfFuelAndOn) {
   }
   report("runs out of fuel and on, through a file", stops);
   EXPECT_GE(stops, 100u);
+}
+
+/// What is said of one thing does not contradict what is said of another: what went into an operator has its maker or a
+/// user there, or went where these went, and what stands in the result under its own name is not gone.
+TEST_P(Metamorphic, SentencesAgree) {
+  unsigned gone = 0, named = 0;
+  for (const Sample &sample : samples) {
+    std::optional<Imported> imported = load(sample.path);
+    ASSERT_TRUE(run(*imported, Pipeline::o1()));
+    origin::OriginMap map = mapOf(*imported);
+    std::vector<std::vector<uint32_t>> near(map.source.tensorCount());
+    std::map<std::string, std::vector<uint32_t>> ids;
+    std::map<uint32_t, const origin::MapLedgerRow *> operators, tensors;
+    for (const origin::SourceSubgraph &graph : map.source.subgraphs) {
+      for (size_t i = 0; i < graph.tensors.size(); ++i)
+        ids[graph.tensors[i].name.str()].push_back(graph.firstTensor + i);
+      for (size_t i = 0; i < graph.operators.size(); ++i) {
+        auto add = [&](int32_t tensor) {
+          if (tensor >= 0)
+            near.at(tensor).push_back(graph.firstOperator + i);
+        };
+        llvm::for_each(graph.operandsOf(i), add);
+        llvm::for_each(graph.operators[i].tensors, add);
+      }
+    }
+    for (const origin::MapLedgerRow &row : map.ledger)
+      (row.isTensor ? tensors : operators)[row.id] = &row;
+    for (const auto &[id, row] : tensors)
+      for (auto place : row->operators) {
+        const origin::OperatorRow &into = *map.target.findOperator(place.first, place.second);
+        EXPECT_TRUE(llvm::any_of(near[id],
+                                 [&, place = place](uint32_t op) {
+                                   return llvm::is_contained(into.origins, op) || llvm::is_contained(into.serves, op) ||
+                                          llvm::is_contained(into.calls, op) ||
+                                          (operators.contains(op) &&
+                                           llvm::is_contained(operators[op]->operators, place));
+                                 }))
+            << sample.name << ": tensor " << id << " went into operator " << place.second;
+        ++gone;
+      }
+    for (const origin::TargetSubgraph &graph : map.target.subgraphs)
+      for (const origin::TensorRow &row : graph.tensors)
+        if (const std::vector<uint32_t> &same = ids[row.name]; !row.constant && !row.name.empty() && same.size() == 1) {
+          EXPECT_FALSE(tensors.contains(same[0]))
+              << sample.name << ": tensor " << same[0] << " \"" << row.name << "\" is there under its own name";
+          ++named;
+        }
+  }
+  report("tensors that went into operators, " + std::to_string(named) + " that kept their names", gone);
+  EXPECT_GE(gone, 100u);
 }
 
 /// A run that stopped and went on has done what one without a stop does. Not so with common subexpressions: two

@@ -41,6 +41,7 @@ protected:
   llvm::SmallVector<Operator *> spent;  ///< erased in the last edit, which may still be looked at
   llvm::SmallVector<std::pair<Subgraph *, Value *>> spentValues;
   const Part *part = nullptr; ///< that has what is buried now
+  IdSet together;             ///< the operators of the source that cancel out in this edit
   /// Of constants: the source tensors that live on in a constant that this edit has made of it.
   llvm::SmallDenseMap<const Value *, IdSet, 4> carried;
 
@@ -56,7 +57,7 @@ protected:
   void eraseValue(Value &value, Fate fate, Destinations *into);
   void release(Value *value, Fate fate, Destinations *into);
   void eraseDoomed(Fate fate = Fate::Dead);
-  void bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last = false);
+  void bury(bool tensors, IdSet ids, Fate fate, Destinations *into);
   bool removable(const Operator &op) const;
   void dropPayload(Value &value);
   /// Takes these subgraphs, which are empty, out of the model; where others cannot have other numbers, they stay.

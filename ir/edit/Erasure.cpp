@@ -20,13 +20,12 @@ void Editor::dropPayload(Value &value) {
   model.spareBuffers.push_back(std::exchange(value.buffer, nullptr));
 }
 
-void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool last) {
+void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into) {
   if (ids.empty())
     return;
   assert(!into || fate != Fate::Elsewhere);
   Tombstone &stone = model.tombstones.emplace_back();
   stone.ofTensors = tensors;
-  stone.last = last;
   stone.fate = fate;
   stone.run = static_cast<uint16_t>(model.run);
   stone.ids = ids;
@@ -36,7 +35,11 @@ void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into, bool l
     stone.into = part;
   else
     stone.into = into;
+  size_t stones = model.tombstones.size();
   mutation::buried(model);
+  bool cancels = fate == Fate::Cancelled || fate == Fate::LayoutCancelled || fate == Fate::QuantizationCancelled;
+  if (!tensors && cancels && !together.empty() && model.tombstones.size() == stones)
+    model.cancelledWith.emplace_back(static_cast<uint32_t>(stones - 1), together);
 }
 
 void Editor::erase(Operator &op, Fate fate, Destinations *into) {
@@ -44,7 +47,7 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
     bury(false, op.origins, fate, into);
   else if (!op.lineages().empty())
-    bury(false, op.origins, Fate::Dead, nullptr, true); // those of its lineages that nothing used any more
+    bury(false, op.origins, Fate::DuplicateOf, into); // those of its lineages that this did not use
   Destinations *home = std::exchange(op.destinations, into);
   if (op.made) {
     auto *entry = llvm::find_if(home->entries, [&](auto e) { return llvm::dyn_cast<Operator *>(e) == &op; });
@@ -71,9 +74,6 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
     if (Value *value = use.get()) {
       bool needed = !isUnneeded(use);
       use.set(nullptr);
-      // Of equal constants that are one, and stay for the others, that which this used is gone.
-      if (needed && fate != Fate::Dead && !value->unused() && use.lineage < value->lineages().size())
-        bury(true, value->lineages()[use.lineage].tensors, fate, into);
       release(value, needed ? fate : Fate::Dead, needed ? into : nullptr);
     }
 }
@@ -108,7 +108,7 @@ void Editor::eraseValue(Value &value, Fate fate, Destinations *into) {
   for (const Relation &relation : value.relations)
     ids.push_back(relation.tensor);
   bury(true, model.sets.minus(model.sets.join(model.sets.of(ids), value.sourceTensors), carried.lookup(&value)), fate,
-       into, fate == Fate::Dead && !value.lineages().empty());
+       into);
   value.setDestinations(into);
   value.relations.clear();
   value.forgetRarities(); // who follows the ledger through it looks at its destinations only

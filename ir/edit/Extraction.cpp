@@ -78,6 +78,7 @@ void Editor::dropSubgraphs(llvm::function_ref<bool(const Subgraph &)> isEmptied)
 Error Editor::keepOnly(llvm::StringRef name, llvm::ArrayRef<Operator *> kept, PartOf partOf,
                        llvm::ArrayRef<int32_t> sourceProducers) {
   model.number();
+  model.forgetLineages(); // what comes from the rest is an input
   Subgraph &graph = *kept.front()->subgraph();
   llvm::DenseSet<const Operator *> stays(kept.begin(), kept.end());
   llvm::SmallVector<Subgraph *> needed = neededSubgraphs(model, graph, kept);

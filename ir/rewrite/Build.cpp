@@ -64,8 +64,10 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
   llvm::SmallVector<wire::ScalarEdit, 4> edits;
   for (const Expr::Option &option : options) {
     const wire::Field *field = row->optionsType() ? row->optionsType()->find(option.name) : nullptr;
-    if (!field)
-      return fail((row->name + " has no option " + option.name).str()) != nullptr;
+    if (!field) {
+      match.misuse = model.copy((row->name + " has no option " + option.name).str());
+      return fail(match.misuse) != nullptr;
+    }
     edits.push_back({.slot = field->slot, .integer = option.value, .real = option.real});
     if (option.parent)
       match.read.push_back(option.parent.value);
@@ -266,6 +268,27 @@ void Build::keepQuantization(Operator &op) {
       result->quantization = kept;
 }
 
+/// Does such an operator no more than its reason to be there says?
+static bool isBridge(SyntheticReason reason, Op code) {
+  bool turns = code == Op::QUANTIZE || code == Op::DEQUANTIZE;
+  switch (reason) {
+  case SyntheticReason::TypeBridge:
+    return code == Op::CAST;
+  case SyntheticReason::LayoutBridge:
+    return code == Op::TRANSPOSE || code == Op::RESHAPE;
+  case SyntheticReason::ScaleBridge:
+    return code == Op::MUL;
+  case SyntheticReason::QuantizeBorder:
+    return turns || code == Op::CAST;
+  case SyntheticReason::Broadcast:
+    return code == Op::BROADCAST_TO;
+  case SyntheticReason::InventedConstant:
+  case SyntheticReason::UserInserted:
+    return false;
+  }
+  llvm_unreachable("all reasons are above");
+}
+
 Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
   Created item{nullptr, {}};
@@ -279,6 +302,11 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     return fail(match.misuse);
   }
   Operator *base = item.originals.empty() ? nullptr : item.originals.front();
+  for (const Operator *other : item.originals)
+    if (other->code != base->code || other->customCode() != base->customCode()) {
+      match.misuse = "a copy is of operators of several kinds";
+      return fail(match.misuse);
+    }
   Op code = base ? base->code : node.codes.front();
   const OperatorInfo &row = *operatorInfo(code);
   auto nameOf = [&](size_t i) { return i < row.operands.size() ? row.operands[i].name : llvm::StringRef("operand"); };
@@ -326,6 +354,10 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
     return nullptr;
   item.synthetic = node.synthetic;
+  if (item.synthetic && !isBridge(*item.synthetic, code)) {
+    match.misuse = "what does work of its own is said to be a bridge";
+    return fail(match.misuse);
+  }
   if (base && node.intermediates.empty())
     item.intermediates.append(base->intermediates().begin(), base->intermediates().end());
   for (auto [i, stored] : llvm::enumerate(node.intermediates)) {

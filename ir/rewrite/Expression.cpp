@@ -13,8 +13,11 @@ template <class F> Expr Expr::changed(F change) const {
   return Expr(std::move(copy));
 }
 
-static Expr made(Expr::Node node) { return Expr(std::move(node)); }
-static Expr made(Expr::Kind kind) { return Expr(Expr::Node(kind)); }
+struct Notation {
+  static Expr made(Expr::Node node) { return Expr(std::move(node)); }
+};
+static Expr made(Expr::Node node) { return Notation::made(std::move(node)); }
+static Expr made(Expr::Kind kind) { return made(Expr::Node(kind)); }
 
 static Expr numberOf(double number, double tolerance) {
   Expr::Node node{Expr::Kind::Number};

@@ -46,7 +46,6 @@ public:
   Expr(double number);
   Expr(Tensor tensor);
   Expr(const rewrite::Integers &integers);
-  explicit Expr(Node node);
   const Node *operator->() const { return node.get(); }
   const Node *key() const { return node.get(); }
 
@@ -77,6 +76,9 @@ public:
   Expr bias(Expr value) const { return operand("bias", value); }
 
 private:
+  friend class Match;
+  friend struct Notation; ///< the functions below, which are all that makes nodes
+  explicit Expr(Node node);
   std::shared_ptr<const Node> node;
   template <class F> Expr changed(F change) const;
 };

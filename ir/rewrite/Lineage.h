@@ -6,7 +6,7 @@
 namespace origo::lineage {
 
 unsigned count(const Operator &op); ///< at least 1
-unsigned count(const Value &constant);
+unsigned count(const Value &value); ///< of a computed one, those of who computes it
 /// The origins of one of them.
 IdSet origins(const Operator &op, uint32_t lineage);
 /// The lineage of operand `operand` that one of them uses.
@@ -23,13 +23,6 @@ llvm::SmallVector<uint32_t, 2> add(Value &survivor, const Value &duplicate);
 
 /// Which operators of the source something stands for.
 std::vector<bool> liveOperators(const Model &model);
-
-/// Of equal operators or constants that are one, that which went with its users is gone, although the others stay.
-void dropUnused(Model &model);
-/// Forgets them all: they are of one run, for a file does not tell them.
-void forget(Model &model);
-/// As far as the source tells what they were.
-void restore(Model &model);
 
 /// The value of the use has other lineages from now on.
 void renumber(Use &use, llvm::function_ref<uint32_t(uint32_t)> number);

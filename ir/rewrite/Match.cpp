@@ -393,7 +393,7 @@ const StoragePlan::Reach *Match::reachPlanned() const {
   return known == rewriter.plan->reaches.end() ? nullptr : &known->second;
 }
 
-static Expr learnedList(const Summand &numbers) {
+Expr Match::learnedList(const Summand &numbers) {
   Expr::Node node{Expr::Kind::Learned};
   node.learned = numbers;
   node.sizes = {static_cast<int32_t>(numbers.numbers.size() / sizeof(float))};

@@ -181,6 +181,7 @@ private:
   /// Are the shapes of all operands known?
   bool isStatic() const;
   const StoragePlan::Reach *reachPlanned() const;
+  static Expr learnedList(const Summand &numbers);
 
   Rewriter &rewriter;
   struct Names {

@@ -105,7 +105,7 @@ Fate Build::fateOf() const {
   if (llvm::all_of(consumed, quantizes))
     return Fate::QuantizationCancelled;
   bool moves = llvm::all_of(consumed, [](const Operator *op) { return op->info()->has(Trait::DataMovement); });
-  return moves ? Fate::LayoutCancelled : Fate::Identity;
+  return moves ? Fate::LayoutCancelled : Fate::Cancelled;
 }
 
 RewriteResult Build::finish() {
@@ -290,13 +290,12 @@ void Build::apply() {
     if (!constant->unused())
       for (const Value *parent : made[constant].parents)
         engine.carried[parent] = constant->isVariable ? sourcesOf(*constant) : constant->sourceTensors;
+  for (const Operator *op : created.empty() ? llvm::ArrayRef(consumed) : llvm::ArrayRef<Operator *>())
+    for (uint32_t way = 0; way < ways.size(); ++way)
+      engine.together = model.sets.join(engine.together, originsOf(*op, way));
   engine.retire(heirsOf, roots.size(), makes, fate);
   engine.carried.clear();
-  // Of equal operators that are one, and stay for the others, that which the region used is gone.
-  for (Operator *op : llvm::ArrayRef(consumed).drop_front(roots.size()))
-    if (created.empty() && !op->erased() && lineage::count(*op) > 1)
-      for (uint32_t way = 0; way < ways.size(); ++way)
-        engine.bury(false, originsOf(*op, way), fate, into);
+  engine.together = {};
   for (Value *constant : constants)
     if (!constant->erased() && constant->unused())
       engine.discard(*constant);

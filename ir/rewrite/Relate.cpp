@@ -150,16 +150,22 @@ void Build::relateMoved() {
 
 /// `moved` is `old` with one more step.
 void Build::relateBack(const Value &old, Value &moved, const Step &step) {
-  for (uint32_t way = 0; way < ways.size(); ++way)
-    for (Relation relation : old.relations) {
-      // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
+  for (uint32_t way = 0; way < ways.size(); ++way) {
+    // What other rewrites brought to the tensor may have been computed by operators that this one does not stand for.
+    // Where it does for one that made it, it does for all: the others changed nothing.
+    IdSet origins = lineage::origins(*moved.producer(), way);
+    bool own = llvm::any_of(old.relations, [&](const Relation &relation) {
       int32_t maker = model.sourceGraph.producer(relation.tensor);
-      if (relation.lineage != way || maker < 0 || !model.sets.contains(lineage::origins(*moved.producer(), way), maker))
+      return relation.lineage == way && maker >= 0 && model.sets.contains(origins, maker);
+    });
+    for (Relation relation : old.relations) {
+      if (!own || relation.lineage != way)
         continue;
       relation.exact &= !engine.replacesInexact(); // what is put behind may be what was not exact
       if (model.steps.extend(relation.steps, step))
         moved.relations.push_back(relation);
     }
+  }
   if (!moved.relations.empty())
     moved.noRelation = NoRelation::None;
 }

@@ -468,10 +468,15 @@ void Rewriter::claimWork() {
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
               model.sets.contains(op.origins, maker) || madeBefore(op, maker))
             continue;
-          op.origins = model.sets.join(op.origins, model.sets.single(maker));
+          IdSet claimed = model.sets.single(maker);
           for (uint32_t before : madeBetween(op, maker))
             if (relation.steps == 0 && live[before])
-              op.origins = model.sets.join(op.origins, model.sets.single(before));
+              claimed = model.sets.join(claimed, model.sets.single(before));
+          op.origins = model.sets.join(op.origins, claimed);
+          if (!op.lineages().empty()) {
+            IdSet &own = op.makeLineages()[relation.lineage].operators;
+            own = model.sets.join(own, claimed);
+          }
           mutation::joined(model, op.origins);
         }
 }
@@ -502,8 +507,18 @@ llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_
   return {};
 }
 
-/// Is it done by what the moved data comes from?
+/// Does it not decrease, so that the maximum of what it makes is what it makes of the maximum?
+static bool isMonotone(const Operator &op) {
+  using enum BuiltinOperator;
+  return op.info() &&
+         (op.info()->has(Trait::Clamps) || llvm::is_contained({LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, op.code));
+}
+
+/// Is it done by what the moved data comes from, or by a maximum that traded places with the operator?
 bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
+  if (const Operator *pool = isMonotone(op) && op.operand(0) ? op.operand(0)->producer() : nullptr;
+      pool && pool->code == BuiltinOperator::MAX_POOL_2D && model.sets.contains(pool->origins, id))
+    return true;
   const Operator *at = &op;
   for (unsigned length = 0; length < 64 && at && at->info(); ++length) {
     if (!moves(*at))
@@ -519,9 +534,7 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
 void Rewriter::finish() {
   numbers = {};
   dropUncalled();
-  lineage::dropUnused(model);
   claimWork();
-  lineage::forget(model);
   // Nothing is made any more, so there is no use for lists of what could be used again.
   model.spareOperators = std::vector<Operator *>();
   for (auto &graph : model.subgraphs)

@@ -178,6 +178,10 @@ void printLedger(Model &model, llvm::raw_ostream &os) {
     os << "; " << (row.isTensor ? "tensor " : "operator ") << row.id << ' ' << fateName(row.fate);
     if (row.was != Fate::Unknown)
       os << " was " << fateName(row.was);
+    if (!row.with.empty()) {
+      os << " with ";
+      text::printIds(os, model.sets, row.with);
+    }
     if (!row.pass.empty())
       os << " by " << row.pass;
     llvm::StringRef separator = " into ";

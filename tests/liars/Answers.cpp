@@ -16,16 +16,51 @@ static Liar of(std::string name, Rule::Build lie, std::string reason) {
           reason};
 }
 
+/// What is created is not what the rule says of it.
+static Liar created(std::string name, Expr lie, Expr pattern, Expr honest, std::string reason) {
+  return {name,
+          chain,
+          {lying(pattern, [=](Match &m) { return m.replace(lie); })},
+          {honestly(pattern, [=](Match &m) { return m.replace(honest); })},
+          reason};
+}
+
+static std::vector<Liar> createdLiars() {
+  auto x = any();
+  auto inner = -x, root = relu(inner);
+  std::string works = "what does work of its own is said to be a bridge";
+  std::vector<Liar> all;
+  for (auto [name, reason] : {std::pair("work-as-type-bridge", SyntheticReason::TypeBridge),
+                              std::pair("work-as-scale-bridge", SyntheticReason::ScaleBridge),
+                              std::pair("work-as-quantize-border", SyntheticReason::QuantizeBorder),
+                              std::pair("work-as-broadcast", SyntheticReason::Broadcast),
+                              std::pair("work-for-the-user", SyntheticReason::UserInserted)})
+    all.push_back(created(name, clone(root).operand(0, (Expr(0) - x).synthetic(reason)), root,
+                          clone(root).operand(0, Expr(0) - x), works));
+  all.push_back(created("product-as-layout-bridge",
+                        clone(root).operand(0, (x * -1).synthetic(SyntheticReason::LayoutBridge)), root,
+                        clone(root).operand(0, x * -1), works));
+  all.push_back(created("copy-of-two-kinds", clone({root, inner}).operand(0, x), root,
+                        clone(root).operand(0, Expr(0) - x), "a copy is of operators of several kinds"));
+  all.push_back(created("absent-option", maximum(clone(inner), 0).with("axis", 1), root, maximum(clone(inner), 0),
+                        "MAXIMUM has no option axis"));
+  return all;
+}
+
 std::vector<Liar> answerLiars() {
   auto upper = [](Match &m) { return m.replace(maximum(m.root().operand(0u), 0)); };
   auto twice = [=](Match &m) { return upper(m).isApplied() ? upper(m) : decline("other"); };
   auto denied = [=](Match &m) { return upper(m).isApplied() ? decline("nothing to do") : decline("other"); };
   auto pretended = [](Match &) { return RewriteResult::applied(); };
   auto absent = [](Match &m) { return m.replace(rewrite::result(cloneRoot(), 1)); };
-  return {of("absent_result", absent, "what is created has no such result"),
-          of("twice", twice, "a match is replaced once"),
-          of("denied", denied, "the rule declines, and has replaced the match"),
-          of("pretended", pretended, "the rule says that it applied, and has replaced nothing")};
+  std::vector<Liar> all = createdLiars();
+  for (Liar &liar :
+       std::vector<Liar>{of("absent_result", absent, "what is created has no such result"),
+                         of("twice", twice, "a match is replaced once"),
+                         of("denied", denied, "the rule declines, and has replaced the match"),
+                         of("pretended", pretended, "the rule says that it applied, and has replaced nothing")})
+    all.push_back(std::move(liar));
+  return all;
 }
 
 } // namespace origo::test

@@ -184,15 +184,19 @@ static Liar standsForNothing() {
   auto x = any();
   auto inner = -x, root = relu(inner);
   auto more = [=](Expr extra) { return clone(root).operand(0, extra); };
-  return {"stands-for-nothing",
-          R"(%a: f32[2,2] = NEG(%x)
+  return {
+      "stands-for-nothing",
+      R"(%a: f32[2,2] = NEG(%x)
              %y: f32[2,2] = RELU(%a))",
-          {lying(root, [=](Match &m) { return m.replace(more(maximum(clone(inner), -1))); })},
-          {honestly(root,
-                    [=](Match &m) {
-                      return m.replace(more(maximum(clone(inner), -1).synthetic(SyntheticReason::TypeBridge)));
-                    })},
-          "MAXIMUM is created and stands for nothing"};
+      {lying(root,
+             [=](Match &m) {
+               return m.replace(more(reshape(clone(inner), list({2, 2}))));
+             })},
+      {honestly(root,
+                [=](Match &m) {
+                  return m.replace(more(reshape(clone(inner), list({2, 2})).synthetic(SyntheticReason::LayoutBridge)));
+                })},
+      "RESHAPE is created and stands for nothing"};
 }
 
 /// An intermediate is said to have a shape that what computes it does not give it.
