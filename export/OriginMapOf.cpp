@@ -2,7 +2,7 @@
 
 #include "export/Export.h"
 #include "ir/Mutation.h"
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 #include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 #include "import/Lineage.h"
 
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

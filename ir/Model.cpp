@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 namespace origo {
-
 
 void Use::set(Value *v) {
   if (value) {
@@ -85,7 +85,6 @@ unsigned Value::useCount() const {
   return n;
 }
 
-
 std::string Operator::opName() const {
   const OperatorInfo *row = info();
   return row ? row->name.str() : std::to_string(static_cast<int32_t>(code));
@@ -152,7 +151,6 @@ uint8_t Operator::effects() const {
       effects |= static_cast<uint8_t>(Effect::ReadsState);
   return effects;
 }
-
 
 Subgraph &Model::addSubgraph() {
   subgraphs.push_back(std::make_unique<Subgraph>());
@@ -278,13 +276,11 @@ const flatbuffers::Table *Model::copyTable(const wire::TableType &type, const fl
 }
 
 Options Model::editOptions(Options base, llvm::ArrayRef<wire::ScalarEdit> edits, bool union2) {
-  const wire::Enumeration *members =
-      wire::Schema::circle().enumeration(union2 ? "BuiltinOptions2" : "BuiltinOptions");
+  const wire::Enumeration *members = wire::Schema::circle().enumeration(union2 ? "BuiltinOptions2" : "BuiltinOptions");
   const wire::EnumValue *member = members->find(static_cast<int64_t>(base.member));
   assert(member && member->table && "an options table of the schema");
   return {base.member, copyTable(*member->table, base.table, edits)};
 }
-
 
 void Model::forgetUnusedSets() {
   sets.keepOnly([&](llvm::function_ref<void(IdSet)> visit) {
@@ -435,8 +431,8 @@ void Model::sortUnneeded() {
 
 namespace {
 
-/// Follows destinations to what is live. A chain of single destinations is walked once: its lists lead to the last of them
-/// from then on.
+/// Follows destinations to what is live. A chain of single destinations is walked once: its lists lead to the last of
+/// them from then on.
 class Follower {
 public:
   void follow(Destinations *from, LedgerRow &row) {
@@ -478,7 +474,9 @@ private:
     auto *value = llvm::dyn_cast<Value *>(entry);
     return op ? op->erased() ? op->destinations : nullptr : value->destinations();
   }
-  static Destinations *next(const Destinations *list) { return list->entries.size() == 1 ? way(list->entries.front()) : nullptr; }
+  static Destinations *next(const Destinations *list) {
+    return list->entries.size() == 1 ? way(list->entries.front()) : nullptr;
+  }
   static Destinations *last(Destinations *list) {
     Destinations *end = list;
     while (Destinations *after = next(end))
@@ -523,6 +521,10 @@ private:
   }
 };
 
+bool leadsSomewhere(Fate fate) {
+  return fate != Fate::Dead && fate != Fate::UnusedInSource && fate != Fate::UserRemoved && fate != Fate::Elsewhere;
+}
+
 /// A tensor that equal ones shared, or that was only moved where it went, may have gone with what has nothing of it.
 /// Then it is where its users and its maker are, or, of those that are gone, where they went.
 class Neighbours {
@@ -530,9 +532,32 @@ public:
   explicit Neighbours(Model &model) : model(model), source(model.sourceGraph) {}
 
   /// What became of an operator.
-  void note(const LedgerRow &row) { gone[row.id] = {row.operators, row.values}; }
+  void note(const LedgerRow &row) {
+    gone[row.id] = {row.operators, row.values, row.fate, row.pass, row.run, row.rewrite};
+  }
+  /// What changed nothing is where its operand is made, not where its result is only moved.
+  void placeUnchanged(LedgerRow &row) {
+    auto moves = [](const Operator *op) { return op->info() && op->info()->has(Trait::DataMovement); };
+    if (row.operators.empty())
+      return;
+    if (!llvm::all_of(row.operators, moves)) {
+      llvm::erase_if(row.operators, moves);
+      return;
+    }
+    for (int32_t operand : source.known() ? source.operands(row.id) : llvm::ArrayRef<int32_t>())
+      if (int32_t maker = operand < 0 ? -1 : source.producer(static_cast<uint32_t>(operand)); maker >= 0) {
+        llvm::ArrayRef<const Operator *> makers = carriers(static_cast<uint32_t>(maker));
+        if (!makers.empty() && llvm::none_of(makers, moves))
+          row.operators.assign(makers.begin(), makers.end());
+        return;
+      }
+  }
   void place(LedgerRow &row) {
-    if (row.operators.empty() || !source.known())
+    if (!source.known())
+      return;
+    if (row.fate == Fate::Dead)
+      goWithUser(row);
+    if (row.operators.empty())
       return;
     llvm::ArrayRef<uint32_t> around = near(row.id);
     auto isGood = [&](const Operator *op) {
@@ -566,12 +591,45 @@ private:
   struct Places {
     llvm::SmallVector<const Operator *, 1> operators;
     llvm::SmallVector<const Value *, 1> values;
+    Fate fate = Fate::Dead;
+    llvm::StringRef pass = {};
+    uint32_t run = 0, rewrite = 0;
   };
   Model &model;
   const SourceGraph &source;
-  llvm::DenseMap<uint32_t, Places> gone;
+  llvm::DenseMap<uint64_t, Places> gone;
+  std::set<std::pair<uint32_t, uint32_t>> noted;               ///< users and positions; made when it is first needed
   std::vector<llvm::SmallVector<uint32_t, 2>> around;          ///< by source tensor; made when it is first needed
   std::vector<llvm::SmallVector<const Operator *, 1>> carried; ///< by source operator; likewise
+
+  /// Of equal constants that are one, each goes with what used it, whatever becomes of the others.
+  void goWithUser(LedgerRow &row) {
+    if (source.producer(row.id) >= 0)
+      return;
+    for (uint32_t user : near(row.id)) {
+      auto known = gone.find(user);
+      if (known == gone.end() || !leadsSomewhere(known->second.fate) || isNoted(row.id, user))
+        continue;
+      const Places &with = known->second;
+      row.fate = with.fate;
+      row.pass = with.pass;
+      row.run = with.run;
+      row.rewrite = with.rewrite;
+      row.operators = with.operators;
+      row.values = with.values;
+      return;
+    }
+  }
+  /// Does the map say why the user does without it?
+  bool isNoted(uint32_t tensor, uint32_t user) {
+    if (noted.empty())
+      for (const Unneeded &one : model.unneeded)
+        noted.insert({one.user, one.position});
+    for (auto [position, operand] : llvm::enumerate(source.operands(user)))
+      if (operand == static_cast<int32_t>(tensor) && noted.count({user, static_cast<uint32_t>(position)}))
+        return true;
+    return false;
+  }
 
   llvm::ArrayRef<uint32_t> near(uint32_t tensor) {
     if (around.empty()) {
@@ -596,10 +654,6 @@ private:
     return carried[id];
   }
 };
-
-bool leadsSomewhere(Fate fate) {
-  return fate != Fate::Dead && fate != Fate::UnusedInSource && fate != Fate::UserRemoved && fate != Fate::Elsewhere;
-}
 
 } // namespace
 
@@ -698,8 +752,11 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         neighbours.place(placed);
         visit(placed);
       } else {
-        neighbours.note(row);
-        visit(row);
+        LedgerRow placed = row;
+        if (row.fate == Fate::Identity || row.fate == Fate::Cancelled)
+          neighbours.placeUnchanged(placed);
+        neighbours.note(placed);
+        visit(placed);
       }
     }
 }

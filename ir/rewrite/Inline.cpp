@@ -1,6 +1,6 @@
 #include "ir/Mutation.h"
 #include "ir/rewrite/Build.h"
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -3,7 +3,7 @@
 #include "ir/ConstantView.h"
 #include "ir/Mutation.h"
 #include "ir/Versions.h"
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"

@@ -2,7 +2,7 @@
 
 #include "ir/Mutation.h"
 #include "ir/rewrite/Build.h"
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

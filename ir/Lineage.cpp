@@ -1,4 +1,4 @@
-#include "ir/rewrite/Lineage.h"
+#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 
