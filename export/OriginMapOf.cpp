@@ -1,8 +1,8 @@
 #include "export/OriginMapOf.h"
 
 #include "export/Export.h"
-#include "ir/Mutation.h"
 #include "ir/Lineage.h"
+#include "ir/Mutation.h"
 #include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -149,9 +149,9 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   row.reason = {};
   if (row.relations.empty())
     row.reason = value.noRelation != NoRelation::None ? word(noRelationName(value.noRelation))
-                 : !value.relations.empty() ? origin::Word("approximated")
-                 : !value.synthetic().empty() ? origin::Word("synthetic")
-                                            : origin::Word("new-intermediate");
+                 : !value.relations.empty()           ? origin::Word("approximated")
+                 : !value.synthetic().empty()         ? origin::Word("synthetic")
+                                                      : origin::Word("new-intermediate");
   return row;
 }
 

@@ -218,7 +218,8 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
       value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
   if (value.relations.empty() && value.noRelation == NoRelation::None)
     value.noRelation = NoRelation::Approximated;
-  // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by itself.
+  // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by
+  // itself.
   if (!value.relations.empty() && !value.relations[0].exact) {
     if (Operator *producer = value.producer())
       producer->inexact = true;

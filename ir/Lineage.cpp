@@ -19,7 +19,7 @@ uint32_t lineage::ofOperand(const Operator &op, uint32_t lineage, unsigned opera
 
 Lineage lineage::parents(const Value &constant, uint32_t lineage) {
   return constant.lineages().empty() ? Lineage{constant.sourceOperators, constant.sourceTensors}
-                                    : constant.lineages()[lineage];
+                                     : constant.lineages()[lineage];
 }
 
 llvm::ArrayRef<Relation> lineage::relations(const Value &constant, uint32_t lineage) {

@@ -110,7 +110,7 @@ struct Quantization {
     int32_t rawScales = 0, rawZeroPoints = 0;       ///< their indices where no tensor stands behind them
     int32_t blockSize = 0;                          ///< Blockwise, MultiAxis
     llvm::ArrayRef<int32_t> dimensions;             ///< MultiAxis
-    bool operator==(const More &other) const; ///< but for the raw indices
+    bool operator==(const More &other) const;       ///< but for the raw indices
   };
   Rare<More> more;
   bool quantized() const { return !scale.empty() || details != Details::None; }
@@ -166,13 +166,13 @@ private:
   bool buried : 1 = false; ///< erased: it has a way instead of uses
 
 public:
-  uint8_t compression = 0; ///< circle's CompressionType
+  uint8_t compression = 0;     ///< circle's CompressionType
   uint32_t externalBuffer = 0; ///< tflite's id of an ExternalBuffer; 0: none
-  unsigned index = 0; ///< position in the file; set by Model::number(); unlisted: erased and numbered since
+  unsigned index = 0;          ///< position in the file; set by Model::number(); unlisted: erased and numbered since
   static constexpr unsigned unlisted = ~0u;
   Dims shape;
-  Name name;                              ///< a label, never a key: may be empty, repeated, or not UTF-8
-  Buffer *buffer = nullptr;               ///< null: buffer 0
+  Name name;                ///< a label, never a key: may be empty, repeated, or not UTF-8
+  Buffer *buffer = nullptr; ///< null: buffer 0
   const Quantization *quantization = nullptr;
   llvm::ArrayRef<int32_t> shapeSignature() const { return rare->shapeSignature; } ///< −1: unknown; empty: as shape
   const circle::SparsityParameters *sparsity() const { return rare->sparsity; }
@@ -186,8 +186,8 @@ public:
   unsigned resultIndex() const { return definerResult; }
   /// Has bytes that no operator computes, or has no elements at all; and is not a graph input or a variable.
   bool isConstant() const;
-  const Payload &payload() const; ///< of a constant; empty when there is none
-  bool isStatic() const;          ///< its shape is known and has no dynamic dimension
+  const Payload &payload() const;               ///< of a constant; empty when there is none
+  bool isStatic() const;                        ///< its shape is known and has no dynamic dimension
   std::optional<uint64_t> elementCount() const; ///< of a static shape, without overflow
   int rank() const { return static_cast<int>(shape.size()); }
 
@@ -210,8 +210,8 @@ private:
 
 public:
   // Provenance: stamped by import, the Editor and the Rewriter, read by export.
-  IdSet sourceTensors, sourceOperators; ///< of a constant: what it was computed from
-  Relations relations;                  ///< best first
+  IdSet sourceTensors, sourceOperators;                                 ///< of a constant: what it was computed from
+  Relations relations;                                                  ///< best first
   Destinations *destinations() const { return buried ? way : nullptr; } ///< of an erased value
   void setDestinations(Destinations *list) {
     assert(!firstUse() && "what is used is not erased");
@@ -250,8 +250,7 @@ private:
     llvm::StringRef synthetic;
     std::vector<Lineage> lineages;
     bool empty() const {
-      return shapeSignature.empty() && !sparsity && variants.empty() && synthetic.empty() &&
-             lineages.empty();
+      return shapeSignature.empty() && !sparsity && variants.empty() && synthetic.empty() && lineages.empty();
     }
   };
   Rare<Rarities> rare;
@@ -315,12 +314,12 @@ public:
   int32_t debugMetadata = -1;
   int8_t customOptionsFormat = 0;
   bool largeCustomOptions = false; ///< where the file had the custom options
-  bool inexact = false; ///< computes its results in another order of float operations than the source did
-  bool queued = false; ///< on the Rewriter's worklist
-  bool made = false;   ///< by a rewrite of this run
-  bool named = false;  ///< by a list of destinations of an earlier run, perhaps for longer than it lives
-  uint16_t maker = 0;     ///< the rule that made it in this phase, as the Rewriter numbers them
-  uint8_t generation = 0; ///< rewrites of this phase that made it what it is, one of the other's result
+  bool inexact = false;            ///< computes its results in another order of float operations than the source did
+  bool queued = false;             ///< on the Rewriter's worklist
+  bool made = false;               ///< by a rewrite of this run
+  bool named = false;              ///< by a list of destinations of an earlier run, perhaps for longer than it lives
+  uint16_t maker = 0;              ///< the rule that made it in this phase, as the Rewriter numbers them
+  uint8_t generation = 0;          ///< rewrites of this phase that made it what it is, one of the other's result
 
 private:
   friend class Model;
@@ -330,7 +329,7 @@ private:
   friend class Subgraph;
   friend class Use;
   friend class DetachedOperator;
-  uint8_t resultRoom = 0;   ///< of the two arrays, or of more than can be said; 0: `onlyResult` is all there is
+  uint8_t resultRoom = 0; ///< of the two arrays, or of more than can be said; 0: `onlyResult` is all there is
   uint16_t operandRoom = 0;
   unsigned operandCount = 0, resultCount = 0;
   Subgraph *parent = nullptr;
@@ -359,7 +358,8 @@ private:
 };
 
 /// Where the work of what a rewrite erased went; followed to what is live when the ledger is written. An operator that
-/// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to it.
+/// was made and erased in the same run is replaced by the list of where its own work went, so that nothing points to
+/// it.
 struct alignas(8) Destinations {
   llvm::TinyPtrVector<llvm::PointerUnion<Operator *, Value *, Destinations *>> entries; ///< nearly always one
   void add(Value &value) {
@@ -376,7 +376,7 @@ class Subgraph {
 public:
   llvm::StringRef name;
   int32_t debugMetadata = -1;
-  bool channelsFirst = false; ///< data_format of circle files up to 0.6; carried, else never looked at
+  bool channelsFirst = false;                 ///< data_format of circle files up to 0.6; carried, else never looked at
   llvm::SmallVector<Value *> inputs, outputs; ///< entries of inputs are not null; one value may be output twice
   llvm::simple_ilist<Operator> operators;     ///< in a topological order
   std::vector<Value *> values;                ///< in file order; erased ones are dropped by Model::number()
@@ -397,7 +397,7 @@ private:
 struct Signature {
   struct Entry {
     llvm::StringRef name;
-    Value *value; ///< null where the file names no tensor
+    Value *value;           ///< null where the file names no tensor
     uint32_t rawTensor = 0; ///< the index of such a one
   };
   llvm::StringRef key;
@@ -481,7 +481,7 @@ public:
   IdSets sets;
   StepLists steps;
   PassLists passLists;
-  std::deque<Tombstone> tombstones; ///< a vector would need twice the room while it grows
+  std::deque<Tombstone> tombstones;                      ///< a vector would need twice the room while it grows
   std::vector<std::pair<uint32_t, IdSet>> cancelledWith; ///< by tombstone, ascending: operators that cancelled together
   SourceGraph sourceGraph;
   std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
@@ -493,7 +493,7 @@ public:
   uint32_t rewrites = 0;                           ///< applied in this run
   /// What equal operators and constants were that are one now.
   void forgetLineages();
-  bool provenanceDropped = false;                  ///< tests only: the map was not wanted
+  bool provenanceDropped = false; ///< tests only: the map was not wanted
   /// A rewrite is about to do without this operand of `user`, which it consumes: notes why, for each source operator
   /// that `user` stands for and that has what the operand stands for as its own operand. Linear in what there is to
   /// note.

@@ -50,8 +50,8 @@ Fate fateFromName(llvm::StringRef name) {
   return found == std::end(fateNames) ? Fate::Unknown : static_cast<Fate>(found - fateNames);
 }
 
-static constexpr llvm::StringLiteral noRelationNames[] = {"",           "new-intermediate", "approximated",
-                                                          "split-sum", "state",            "synthetic"};
+static constexpr llvm::StringLiteral noRelationNames[] = {"",      "new-intermediate", "approximated", "split-sum",
+                                                          "state", "synthetic"};
 
 llvm::StringRef noRelationName(NoRelation reason) { return noRelationNames[static_cast<unsigned>(reason)]; }
 
@@ -89,8 +89,9 @@ static unsigned hashStep(const Step &s) {
   for (float factor : s.factors)
     factors = llvm::hash_combine(factors, llvm::bit_cast<uint32_t>(factor));
   return llvm::hash_combine(s.kind, s.axis, llvm::hash_combine_range(s.first.begin(), s.first.end()),
-                            llvm::hash_combine_range(s.second.begin(), s.second.end()), llvm::bit_cast<uint64_t>(s.scale.number),
-                            llvm::bit_cast<uint64_t>(s.shift.number), s.scale.tensor, s.shift.tensor, factors);
+                            llvm::hash_combine_range(s.second.begin(), s.second.end()),
+                            llvm::bit_cast<uint64_t>(s.scale.number), llvm::bit_cast<uint64_t>(s.shift.number),
+                            s.scale.tensor, s.shift.tensor, factors);
 }
 
 static bool isIdentityPermutation(llvm::ArrayRef<int64_t> p) {

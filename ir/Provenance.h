@@ -85,7 +85,7 @@ std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name);
 
 /// Why a tensor is related to none of the source. The closed list of the origin map.
 enum class NoRelation : uint8_t { None, NewIntermediate, Approximated, SplitSum, State, Synthetic };
-llvm::StringRef noRelationName(NoRelation reason); ///< for example "new-intermediate"; empty: none
+llvm::StringRef noRelationName(NoRelation reason);   ///< for example "new-intermediate"; empty: none
 NoRelation noRelationFromName(llvm::StringRef name); ///< None: not in the list
 
 /// One step on the way from a source tensor to a live one. See docs/origin-map.md for what each one means.
@@ -111,8 +111,8 @@ struct Step {
   Kind kind = Reshape;
   /// A constant with more numbers than this is no factor that a relation could tell.
   static constexpr uint64_t mostFactors = 1024;
-  int axis = -1;                            ///< Affine, Scaled
-  Term scale = {}, shift = {};              ///< Affine
+  int axis = -1;                             ///< Affine, Scaled
+  Term scale = {}, shift = {};               ///< Affine
   llvm::SmallVector<int64_t, 0> first = {};  ///< Permute: permutation; Slice, Placed: begin
   llvm::SmallVector<int64_t, 0> second = {}; ///< Slice, Placed: size
   llvm::SmallVector<float, 0> factors = {};  ///< Scaled: by index along the axis
@@ -122,7 +122,7 @@ struct Step {
 /// "This tensor is source tensor `tensor`, with `steps` applied in order."
 struct Relation {
   uint32_t tensor = 0;
-  uint32_t steps = 0;       ///< handle into StepLists; 0: equal
+  uint32_t steps = 0;        ///< handle into StepLists; 0: equal
   uint32_t exact : 1 = true; ///< bit-equal by construction; else equal up to float re-association
   static constexpr uint32_t mostLineages = (1u << 31) - 1;
   uint32_t lineage : 31 = 0; ///< of the value's lineages, the one that this is said by
@@ -187,7 +187,7 @@ private:
 /// Equal operators, or constants, that became one are one to compute and several to remember: what each was, so that
 /// what is made of the one later descends from that which it used. None where there is only one. The map tells of them.
 struct Lineage {
-  IdSet operators, tensors;                  ///< an operator's origins; what a constant was computed from
+  IdSet operators, tensors;                     ///< an operator's origins; what a constant was computed from
   llvm::SmallVector<uint32_t, 2> operands = {}; ///< by operand of an operator: the lineage of what it uses
 };
 
@@ -222,7 +222,10 @@ public:
   llvm::SmallVector<llvm::StringRef> get(uint32_t list) const;
 
 private:
-  struct Node { uint32_t previous; llvm::StringRef pass; };
+  struct Node {
+    uint32_t previous;
+    llvm::StringRef pass;
+  };
   std::vector<Node> nodes;
   llvm::DenseMap<std::pair<uint32_t, llvm::StringRef>, uint32_t> index;
 };
@@ -247,8 +250,8 @@ struct Tombstone {
   uint16_t run = 0;             ///< position in the chain of runs, which has no more than `mostRuns`
   static constexpr uint32_t mostRuns = 1 << 16;
   IdSet ids;
-  uint32_t pass = 0;    ///< handle into PassLists of a list of one; 0: not known
-  uint32_t rewrite = 0; ///< running number in that run
+  uint32_t pass = 0;                                          ///< handle into PassLists of a list of one; 0: not known
+  uint32_t rewrite = 0;                                       ///< running number in that run
   llvm::PointerUnion<Destinations *, const Part *> into = {}; ///< a part: of the fate Elsewhere
 };
 

@@ -25,9 +25,9 @@ using Digest = std::array<uint8_t, 32>; ///< SHA-256
 
 /// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
 struct SourceOperator {
-  Word op;                      ///< schema enumerator, CUSTOM, or a decimal number
-  Word customCode;              ///< of CUSTOM
-  Few<int32_t> tensors;         ///< ids of the outputs over all subgraphs; −1: absent
+  Word op;              ///< schema enumerator, CUSTOM, or a decimal number
+  Word customCode;      ///< of CUSTOM
+  Few<int32_t> tensors; ///< ids of the outputs over all subgraphs; −1: absent
 };
 
 enum class TensorKind : uint8_t { Input, Activation, Variable, Constant, Absent };
@@ -202,8 +202,8 @@ struct TensorRow {
   bool constant = false;
   std::vector<uint32_t> tensors, operators; ///< constants: the source constants and folded operators behind it
   std::vector<MapRelation> relations;
-  Word reason;                 ///< where `relations` is empty
-  Word syntheticReason;        ///< of an invented constant
+  Word reason;                      ///< where `relations` is empty
+  Word syntheticReason;             ///< of an invented constant
   std::vector<MapLineage> lineages; ///< of a constant, where there are several; else empty
 };
 

@@ -171,15 +171,16 @@ void hostileFilesAreRefused(const test::ModelFolder &models) {
 
 } // namespace
 
-/// What is only looked at may have scales along a dimension that it does not have, as a bias of TensorFlow Lite Micro's person
-/// detector has. It is noted for some tensors, not for thousands.
+/// What is only looked at may have scales along a dimension that it does not have, as a bias of TensorFlow Lite Micro's
+/// person detector has. It is noted for some tensors, not for thousands.
 TEST(Import, ScalesThatDoNotFitAreANoteForPeople) {
   Writer w;
   std::vector<float> scales{1, 2, 3, 4};
   for (int i = 0; i < 20; ++i)
     w.tensor({4}, 0, TensorType::INT32,
              circle::CreateQuantizationParametersDirect(w.fbb, nullptr, nullptr, &scales, nullptr,
-                                                        circle::QuantizationDetails::NONE, 0, 3), "bias");
+                                                        circle::QuantizationDetails::NONE, 0, 3),
+             "bias");
   w.graph({0}, {0});
   std::string file = w.finish(), why = "tensor 0 \"bias\": its quantised dimension 3 is not one of its 1";
   EXPECT_NE(errorOf(file).find(why), std::string::npos) << errorOf(file);
@@ -600,12 +601,20 @@ TEST(Import, BrokenMapsAreRefused) {
   auto withSteps = [&](std::vector<Step> steps) {
     return [&, steps](auto &map) { tensor(map, 1).relations[0].steps = steps; };
   };
-  Step permute{.kind = Step::Permute, .scale = {}, .shift = {}, .first = {1, 0}, .second = {}, .factors = {}, .unknown = ""};
+  Step permute{
+      .kind = Step::Permute, .scale = {}, .shift = {}, .first = {1, 0}, .second = {}, .factors = {}, .unknown = ""};
   Step twice = permute, outside = permute, longer = permute;
   twice.first = {0, 0};
   outside.first = {0, 2};
   longer.first = {0, 2, 1};
-  Step affine{.kind = Step::Affine, .axis = 0, .scale = {}, .shift = {}, .first = {}, .second = {}, .factors = {}, .unknown = ""};
+  Step affine{.kind = Step::Affine,
+              .axis = 0,
+              .scale = {},
+              .shift = {},
+              .first = {},
+              .second = {},
+              .factors = {},
+              .unknown = ""};
   affine.scale = {origin::Term::Constant, 0, 9};
   expect("steps cannot be followed", withSteps({twice}));
   expect("steps cannot be followed", withSteps({outside}));

@@ -21,7 +21,7 @@ struct Outcome {
   std::vector<std::string> reasons; ///< of rules that did not apply
   uint32_t rewrites = 0;
   size_t operators = 0;
-  std::string text;       ///< the model with its origins
+  std::string text; ///< the model with its origins
   std::string ledger;
   std::string violations; ///< what the outside checker says
 };

@@ -387,9 +387,9 @@ TEST(OriginCheck, NoMovementOfLaterOperators) {
 /// Three movements in a row that became one: all of them are claimed, and leaving out the one in the middle is refused.
 TEST(OriginCheck, OneMovementClaimsAllThatItDoes) {
   Graph source, target;
-  for (auto [name, shape] : {std::pair("x", std::vector{4}), std::pair("a", std::vector{2, 2}),
-                             std::pair("b", std::vector{1, 4}), std::pair("c", std::vector{4, 1}),
-                             std::pair("d", std::vector{4, 1})})
+  for (auto [name, shape] :
+       {std::pair("x", std::vector{4}), std::pair("a", std::vector{2, 2}), std::pair("b", std::vector{1, 4}),
+        std::pair("c", std::vector{4, 1}), std::pair("d", std::vector{4, 1})})
     source.tensors.push_back({name, shape});
   source.operators = {{BuiltinOperator::RESHAPE, {0}, {1}},
                       {BuiltinOperator::RESHAPE, {1}, {2}},

@@ -93,8 +93,14 @@ std::vector<MapRelation> list(origo_relations relations) {
     to.exact = from.exact;
     std::vector<MapStep> steps;
     for (origo_step step; origo_next_step(&from.steps, &step);) {
-      MapStep &read = steps.emplace_back(MapStep{MapStep::Kind(step.kind), step.axis, term(step.scale), term(step.shift),
-                                                    list(step.first), list(step.second), {}, text(step.unknown)});
+      MapStep &read = steps.emplace_back(MapStep{MapStep::Kind(step.kind),
+                                                 step.axis,
+                                                 term(step.scale),
+                                                 term(step.shift),
+                                                 list(step.first),
+                                                 list(step.second),
+                                                 {},
+                                                 text(step.unknown)});
       if (read.kind == MapStep::Unknown) // to C, a scaled step is a text
         readLaterStep(text(step.unknown), read);
     }
@@ -261,7 +267,8 @@ TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
         for (const SourceTensor &tensor : graph.tensors) {
           ASSERT_TRUE(origo_next_name(&cursor, &length));
           ASSERT_EQ(length, tensor.name.size());
-          ASSERT_EQ(std::string(buffer, std::min<size_t>(length, sizeof buffer)), tensor.name.view().substr(0, sizeof buffer));
+          ASSERT_EQ(std::string(buffer, std::min<size_t>(length, sizeof buffer)),
+                    tensor.name.view().substr(0, sizeof buffer));
           ++names;
         }
       ASSERT_FALSE(origo_next_name(&cursor, &length));

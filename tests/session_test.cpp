@@ -46,8 +46,8 @@ subgraph @main(%x: f32[1,1]) -> (%y) {
 }
 )";
 
-/// What a run without a state gives back while it copies outputs is none of those that are still to be copied: several of
-/// the same memory, small ones between large ones, inputs and constants among them.
+/// What a run without a state gives back while it copies outputs is none of those that are still to be copied: several
+/// of the same memory, small ones between large ones, inputs and constants among them.
 TEST(Outputs, AreCopiedBeforeTheirMemoryGoesBack) {
   const char *text = R"(origo 1
 model circle version 0

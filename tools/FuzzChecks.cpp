@@ -57,7 +57,8 @@ std::string bytesOf(llvm::StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
-std::string compareEngines(Model &model, const Run &reference, uint32_t seed, bool &ran, bool &isOdd, bool operatorAlone) {
+std::string compareEngines(Model &model, const Run &reference, uint32_t seed, bool &ran, bool &isOdd,
+                           bool operatorAlone) {
   Run fast = runOn(eval::Engine::Fast, model, seed);
   if (reference.limited || fast.limited)
     return "";
@@ -129,14 +130,17 @@ public:
         return llvm::toString(before ? after.takeError() : before.takeError());
       Model &model = *after->model;
       if (scheme.needsRanges()) {
-        auto open = [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return quantize::seededRecords(inputs, 2); };
+        auto open = [](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) {
+          return quantize::seededRecords(inputs, 2);
+        };
         auto statistics = quantize::calibrate(model, open, {});
         if (!statistics) { // what does not run has no ranges
           llvm::consumeError(statistics.takeError());
           return "";
         }
         std::vector<std::string> silent;
-        if (llvm::Error error = quantize::setRanges(model, *statistics, {{quantize::Summary::Mode::Percentile, 0, 100}}, silent)) {
+        if (llvm::Error error =
+                quantize::setRanges(model, *statistics, {{quantize::Summary::Mode::Percentile, 0, 100}}, silent)) {
           llvm::consumeError(std::move(error));
           return "";
         }
@@ -181,7 +185,8 @@ private:
   bool nativeTakes = false; ///< the native runtime runs the source
 
   std::string numbers(Imported &before, Imported &after, const Pipeline &, PayloadStore &) {
-    Run was = runOn(eval::Engine::Reference, *before.model, seed), is = runOn(eval::Engine::Reference, *after.model, seed);
+    Run was = runOn(eval::Engine::Reference, *before.model, seed),
+        is = runOn(eval::Engine::Reference, *after.model, seed);
     for (auto [state, run, when] : {std::tuple(&before, &was, " before"), std::tuple(&after, &is, " after")})
       if (std::string finding = compareEngines(*state->model, *run, seed, outcome.ran, isOdd, false); !finding.empty())
         return finding + when + " the passes";
@@ -351,7 +356,8 @@ NamedScheme randomScheme(uint64_t seed) {
 
 } // namespace
 
-FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native) {
+FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory,
+                              const FuzzNative *native) {
   GraphCheck check(text, static_cast<uint32_t>(seed), directory, native);
   std::string finding = check.run(Pipeline::o1());
   if (finding.empty()) {

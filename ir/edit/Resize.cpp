@@ -15,7 +15,7 @@ static Place placeOf(const Operator &op) {
 }
 
 /// The shape with −1 where it is not known, as the file says it.
-static llvm::SmallVector<int32_t, 4> statedShape(const Value &value) {
+static llvm::SmallVector<int32_t, 4> shapeInFile(const Value &value) {
   llvm::SmallVector<int32_t, 4> shape(value.shape.begin(), value.shape.end());
   if (value.shapeSignature().size() == shape.size())
     shape.assign(value.shapeSignature().begin(), value.shapeSignature().end());
@@ -36,7 +36,7 @@ void Editor::forget(Value &value) {
 
 /// False: it has that shape already.
 bool Editor::resize(Value &value, llvm::ArrayRef<int32_t> shape) {
-  if (llvm::ArrayRef<int32_t>(statedShape(value)) == shape)
+  if (llvm::ArrayRef<int32_t>(shapeInFile(value)) == shape)
     return false;
   forget(value);
   value.shape = shape;
@@ -83,7 +83,7 @@ Error Editor::resizeCallees(Operator &op, llvm::DenseSet<const Value *> &resized
       if (!operand || !resized.contains(operand))
         continue;
       bool again = resized.contains(input);
-      if (!resize(*input, statedShape(*operand)))
+      if (!resize(*input, shapeInFile(*operand)))
         continue;
       if (again)
         return makeError(placeOf(op), "calls a subgraph that is called with another shape elsewhere");

@@ -1,6 +1,6 @@
+#include "ir/Lineage.h"
 #include "ir/Mutation.h"
 #include "ir/rewrite/Build.h"
-#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,8 +19,8 @@ private:
   Model &model;
   Operator &call;
   Subgraph &body, &graph;
-  unsigned first;      ///< the operand that is the first input of the body
-  const Value &named;  ///< what is copied is called after it
+  unsigned first;     ///< the operand that is the first input of the body
+  const Value &named; ///< what is copied is called after it
   llvm::DenseMap<const Value *, Value *> copies;
   llvm::DenseMap<const Value *, unsigned> operandOf; ///< by input of the body
   Destinations *into = nullptr;
@@ -43,8 +43,8 @@ Rewriter::Inlining::Inlining(Rewriter &engine, Operator &call, Subgraph &body)
       first(call.numOperands() - static_cast<unsigned>(body.inputs.size())), named(*call.result()) {}
 
 static bool isLike(const Value &a, const Value &b) {
-  return a.type == b.type && llvm::equal(rewrite::statedShape(a), rewrite::statedShape(b)) && a.hasShape == b.hasShape &&
-         sameQuantization(a.quantization, b.quantization);
+  return a.type == b.type && llvm::equal(rewrite::statedShape(a), rewrite::statedShape(b)) &&
+         a.hasShape == b.hasShape && sameQuantization(a.quantization, b.quantization);
 }
 
 /// Is it a result of one of the body's operators, here for the first time among the outputs?
@@ -153,7 +153,8 @@ void Rewriter::Inlining::copyForm(const Value &from, Value &to) {
   to.setSparsity(from.sparsity());
   to.setVariants(from.variants());
   to.quantization = from.quantization;
-  if (const Quantization *details = from.quantization; details && (details->more->scales || details->more->zeroPoints)) {
+  if (const Quantization *details = from.quantization;
+      details && (details->more->scales || details->more->zeroPoints)) {
     Quantization own = *details;
     own.more.make().scales = copyOf(details->more->scales);
     own.more.make().zeroPoints = copyOf(details->more->zeroPoints);

@@ -1,9 +1,9 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
+#include "ir/Lineage.h"
 #include "ir/Mutation.h"
 #include "ir/Versions.h"
-#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -19,7 +19,8 @@ void Build::assignWork() {
   };
   llvm::SmallVector<Operator *, 8> remainder;
   for (Operator *op : consumed)
-    if (llvm::none_of(created, [&](const Created &item) { return isOwn(*op, item.originals) && isWhole(*item.op, *op); }))
+    if (llvm::none_of(created,
+                      [&](const Created &item) { return isOwn(*op, item.originals) && isWhole(*item.op, *op); }))
       remainder.push_back(op);
   bool taken = remainder.empty();
   for (Created &item : created) {

@@ -1,8 +1,8 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
-#include "ir/Mutation.h"
 #include "ir/Lineage.h"
+#include "ir/Mutation.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,8 +1,8 @@
 #include "ir/rewrite/Rewriter.h"
 
+#include "ir/Lineage.h"
 #include "ir/Mutation.h"
 #include "ir/rewrite/Build.h"
-#include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,8 +104,8 @@ std::string Rewriter::label(rewrite::Node root, llvm::StringRef suffix) {
   return (root.resultName() + "/" + suffix).str();
 }
 
-/// One that was erased is used again, with the room that it has for operands and results: of the last ones the first that
-/// has enough.
+/// One that was erased is used again, with the room that it has for operands and results: of the last ones the first
+/// that has enough.
 Operator *Rewriter::newOperator(unsigned operands) {
   auto &spare = model.spareOperators;
   if (spare.empty())

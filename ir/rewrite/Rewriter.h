@@ -18,7 +18,7 @@ struct RewriteEvent {
   struct Before { ///< a consumed operator as it was; it may be erased by now
     std::string op, name;
     IdSet origins;
-    bool kept; ///< still there for other users
+    bool kept;          ///< still there for other users
     const Operator *at; ///< tells it from all that are in the graph at that time; what is there now may be another
   };
   uint32_t number;
@@ -90,8 +90,8 @@ public:
   StoragePlan *plan = nullptr;
   /// Stores what the plan says of the interface so, and puts bridges between it and the graph inside.
   void storeInterface(llvm::StringRef pass);
-  /// Inputs, or outputs, of the first subgraph that have four dimensions are pictures with channels first, and have them
-  /// last from now on; transposes stand between them and the graph inside.
+  /// Inputs, or outputs, of the first subgraph that have four dimensions are pictures with channels first, and have
+  /// them last from now on; transposes stand between them and the graph inside.
   void turnInterface(llvm::StringRef pass, bool inputs, bool outputs);
 
   /// Decides which operators are to be computed with channels last, and has them looked at again; for when the other
@@ -134,15 +134,15 @@ private:
   unsigned looks = 0; ///< at operators and constants: each reads a few hundred bytes of the input
   void restNowAndThen();
   ValueNumbers numbers;
-  rewrite::BinaryCodes codes; ///< of this phase, where a pass wants them
-  std::optional<rewrite::LayoutPlan> layout; ///< of this phase
-  bool asksForLayout = false;                ///< a rule did since there was a plan
-  llvm::SmallVector<llvm::StringRef> makers{""};      ///< the rules that made operators, by Operator::maker
-  llvm::DenseMap<llvm::StringRef, uint16_t> makerOf;  ///< into it
-  llvm::ArrayRef<Operator *> region;                        ///< that is being replaced
-  llvm::SmallPtrSet<const Use *, 4> unneeded;               ///< operands of the region
+  rewrite::BinaryCodes codes;                        ///< of this phase, where a pass wants them
+  std::optional<rewrite::LayoutPlan> layout;         ///< of this phase
+  bool asksForLayout = false;                        ///< a rule did since there was a plan
+  llvm::SmallVector<llvm::StringRef> makers{""};     ///< the rules that made operators, by Operator::maker
+  llvm::DenseMap<llvm::StringRef, uint16_t> makerOf; ///< into it
+  llvm::ArrayRef<Operator *> region;                 ///< that is being replaced
+  llvm::SmallPtrSet<const Use *, 4> unneeded;        ///< operands of the region
   llvm::SmallVector<std::pair<const Value *, const Value *>, 1> takenOver; ///< in the rewrite that is told of
-  const uint64_t most;                                      ///< rewrites of this run
+  const uint64_t most;                                                     ///< rewrites of this run
   uint64_t applied = 0;
   const uint64_t mostInlined; ///< operators of this run
   uint64_t inlined = 0;

@@ -70,7 +70,8 @@ static void printTerm(llvm::raw_ostream &os, StringRef name, const Step::Term &t
 }
 
 static void printStep(llvm::raw_ostream &os, const Step &step) {
-  static constexpr StringRef names[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "scaled"};
+  static constexpr StringRef names[] = {"permute", "reshape", "slice",    "placed",
+                                        "cast",    "affine",  "quantize", "scaled"};
   os << ' ' << names[step.kind];
   if (!step.first.empty()) {
     os << ' ';
@@ -108,7 +109,9 @@ static void printRelations(llvm::raw_ostream &os, const Value &value, const Tain
     os << noRelationName(value.noRelation);
 }
 
-static bool hasRelations(const Value &value) { return !value.relations.empty() || value.noRelation != NoRelation::None; }
+static bool hasRelations(const Value &value) {
+  return !value.relations.empty() || value.noRelation != NoRelation::None;
+}
 
 void printOrigins(llvm::raw_ostream &os, const Operator &op, const Taint &taint) {
   Model &model = op.subgraph()->model();

@@ -71,8 +71,8 @@ private:
                         [&](const MapUnneeded &row) { return row.user == user && row.operand == operand; });
   }
 
-  /// By source operator: does somebody need a result of it, or is it there for what it does? One whose every user can do
-  /// without it may live on as a movement of something else.
+  /// By source operator: does somebody need a result of it, or is it there for what it does? One whose every user can
+  /// do without it may live on as a movement of something else.
   std::vector<bool> neededOperators() const {
     std::vector<bool> needed(file.operators.size(), context.map.unneeded.empty());
     if (context.map.unneeded.empty())

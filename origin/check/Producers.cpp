@@ -61,7 +61,7 @@ private:
   /// Source operator and tensor of the written file: the ledger says that the tensor stands for the operator's result.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> handedOn;
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>
-      cancelled;                                     ///< the part of it that went together with its inverse
+      cancelled; ///< the part of it that went together with its inverse
   /// Source operator and operator of the written file: what it handed on became a part of that one.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> done;
   std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
@@ -108,9 +108,8 @@ private:
     });
     return llvm::all_of(source.callees(producer), [&](uint32_t callee) {
       auto *outputs = source.subgraphs[callee].table->outputs();
-      int32_t inner = outputs && result < outputs->size()
-                          ? source.tensorId(source.subgraphs[callee], outputs->Get(result))
-                          : -1;
+      int32_t inner =
+          outputs && result < outputs->size() ? source.tensorId(source.subgraphs[callee], outputs->Get(result)) : -1;
       return inner >= 0 && addMakers(static_cast<uint32_t>(inner), origins, seen, depth + 1);
     });
   }
@@ -143,8 +142,8 @@ private:
     return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && isMonotone(target.opcode(op).info);
   }
 
-  /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be asked
-  /// where that is not the source's tensor any more, but one made of it (scaled), which nobody hands on.
+  /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be
+  /// asked where that is not the source's tensor any more, but one made of it (scaled), which nobody hands on.
   bool becamePartOf(uint32_t origin, uint32_t op) const {
     uint32_t graph = target.subgraphOfOperator(op);
     return std::binary_search(done.begin(), done.end(),
@@ -180,7 +179,8 @@ private:
   /// Where moving moves nothing, what was moved before may be moved behind, between two tensors that are equal.
   bool isDoneBehind(uint32_t tensor, const MapRelation &relation, uint32_t origin) const {
     auto first = llvm::lower_bound(equals, std::pair(relation.tensor, 0u));
-    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16; ++first, ++looked)
+    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16;
+         ++first, ++looked)
       if (isDoneBetween(tensor, first->second, origin))
         return true;
     return false;
@@ -243,8 +243,8 @@ private:
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
         bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) {
-          return leadsTo(*ledger, input) && !cameWith(producer, input);
-        });
+                           return leadsTo(*ledger, input) && !cameWith(producer, input);
+                         });
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))

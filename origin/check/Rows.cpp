@@ -118,9 +118,10 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
           if (!context.knownTensor(term.constant))
             report.add(2, words(" has a relation by source tensor " + std::to_string(term.constant) +
                                 ", but the source has only " + std::to_string(context.sourceTensors)));
-          else if (context.sourceKind[term.constant] != TensorKind::Constant && context.sourceProducer[term.constant] < 0)
-            report.add(2, words(" has a relation by " + context.sourceTensor(term.constant) +
-                                ", which is not a constant"));
+          else if (context.sourceKind[term.constant] != TensorKind::Constant &&
+                   context.sourceProducer[term.constant] < 0)
+            report.add(
+                2, words(" has a relation by " + context.sourceTensor(term.constant) + ", which is not a constant"));
           continue;
         }
         if (term.constant >= graph.tensorCount)

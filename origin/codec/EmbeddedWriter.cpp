@@ -1,6 +1,6 @@
-#include "origin/codec/LaterSteps.h"
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
+#include "origin/codec/LaterSteps.h"
 #include "schema/origin_map_generated.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -172,9 +172,11 @@ private:
 
 bool Cursor::to(MapStep &result) const {
   static constexpr std::pair<const char *, MapStep::Kind> kinds[] = {
-      {"permute", MapStep::Permute},  {"reshape", MapStep::Reshape}, {"slice", MapStep::Slice},
-      {"placed", MapStep::Placed},    {"cast", MapStep::Cast},       {"affine", MapStep::Affine},
-      {"quantize", MapStep::Quantize}, {"affine-by-source", MapStep::Affine}, {"scaled", MapStep::Scaled}};
+      {"permute", MapStep::Permute},   {"reshape", MapStep::Reshape},
+      {"slice", MapStep::Slice},       {"placed", MapStep::Placed},
+      {"cast", MapStep::Cast},         {"affine", MapStep::Affine},
+      {"quantize", MapStep::Quantize}, {"affine-by-source", MapStep::Affine},
+      {"scaled", MapStep::Scaled}};
   if (!value.is_object())
     return fail("must be an object");
   const char *found = nullptr;
@@ -210,7 +212,8 @@ bool Cursor::to(MapStep &result) const {
     return whole;
   }
   case MapStep::Scaled:
-    return readLaterStep(json{{found, value[found]}}.dump(), result) || fail("\"scaled\" must have an axis and finite numbers");
+    return readLaterStep(json{{found, value[found]}}.dump(), result) ||
+           fail("\"scaled\" must have an axis and finite numbers");
   default:
     return isTrue(found);
   }

@@ -351,7 +351,8 @@ private:
       os << "{\"cast\": true}";
       return;
     case MapStep::Affine:
-      os << (step.bySource() ? "{\"affine-by-source\"" : "{\"affine\"") << ": {\"axis\": " << step.axis << ", \"scale\": ";
+      os << (step.bySource() ? "{\"affine-by-source\"" : "{\"affine\"") << ": {\"axis\": " << step.axis
+         << ", \"scale\": ";
       term(step.scale);
       os << ", \"shift\": ";
       term(step.shift);

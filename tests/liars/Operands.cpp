@@ -50,7 +50,10 @@ static Liar falseBranch() {
              %a: f32[2,2] = SELECT(%c, %x, %z)
              %y: f32[2,2] = EXP(%a))",
           {lying(chosen, [=](Match &m) { return m.isEvery(m[c], 0) ? decline("else") : m.replace(x); })},
-          {honestly(chosen, [=](Match &m) { return m.replace(op(Op::SELECT_V2, {c, x, z})); })},
+          {honestly(chosen,
+                    [=](Match &m) {
+                      return m.replace(op(Op::SELECT_V2, {c, x, z}));
+                    })},
           "operand 0 of SELECT is lost: \"c\""};
 }
 
@@ -76,8 +79,14 @@ static Liar falseEmpty() {
   return {"false-empty",
           R"(%a: f32[2,4] = CONCATENATION(%x, %z) {axis=1}
              %y: f32[2,4] = EXP(%a))",
-          {lying(joined, [=](Match &m) { return m.replace(op(Op::CONCATENATION, {x, x}).with("axis", -1)); })},
-          {honestly(joined, [=](Match &m) { return m.replace(op(Op::CONCATENATION, {x, z}).with("axis", -1)); })},
+          {lying(joined,
+                 [=](Match &m) {
+                   return m.replace(op(Op::CONCATENATION, {x, x}).with("axis", -1));
+                 })},
+          {honestly(joined,
+                    [=](Match &m) {
+                      return m.replace(op(Op::CONCATENATION, {x, z}).with("axis", -1));
+                    })},
           "operand 1 of CONCATENATION is lost: \"z\""};
 }
 
@@ -215,9 +224,9 @@ static Liar wrongShape() {
 }
 
 std::vector<Liar> operandLiars() {
-  return {swallowedIdentity(), falseUnneeded(), falseTimesZero(), falseBranch(), falseSlice(), falseEmpty(), unreadFactor(), swappedStandIns(),
-          copyOfUnmatched(),   lookedIntoUnmatched(), lookedIntoKept(), standsForNothing(),
-          wrongShape(),        testedTensor(),        testedSum()};
+  return {swallowedIdentity(), falseUnneeded(),    falseTimesZero(),  falseBranch(),     falseSlice(),
+          falseEmpty(),        unreadFactor(),     swappedStandIns(), copyOfUnmatched(), lookedIntoUnmatched(),
+          lookedIntoKept(),    standsForNothing(), wrongShape(),      testedTensor(),    testedSum()};
 }
 
 } // namespace origo::test

@@ -15,8 +15,8 @@ Rule peeking() {
   auto x = any();
   return {"peeking", "", relu(x), [=](Match &m) {
             (void)m[x].type();
-            LIE((void)m[x].producer();) // error: producer
-            LIE((void)m[x].value->producer();) // error: private
+            LIE((void)m[x].producer();)          // error: producer
+            LIE((void)m[x].value->producer();)   // error: private
             LIE(m[x].forEachUse([](auto &) {});) // error: forEachUse
             (void)m.root().operand(0u);
             LIE((void)m.root().op->operand(0)->producer();) // error: private
@@ -31,19 +31,19 @@ Rule numbersByValue() {
   return {"numbers-by-value", "", x * c, [=](Match &m) {
             std::optional<Number> number = m.number(m[c]);
             LIE(double n = number->value;) // error: private
-            LIE(double t = *number;) // error: conver
-            LIE(Expr own = *number;) // error: conversion
+            LIE(double t = *number;)       // error: conver
+            LIE(Expr own = *number;)       // error: conversion
             std::optional<Integers> integers = m.integers(m[c]);
             (void)integers->isSorted();
-            LIE(int64_t i = integers->numbers.front();) // error: private
-            LIE(int64_t j = (*integers)[0];) // error: operator\[\]|subscript
+            LIE(int64_t i = integers->numbers.front();)  // error: private
+            LIE(int64_t j = (*integers)[0];)             // error: operator\[\]|subscript
             LIE((void)list(integers->permuted({0, 1}));) // error: conver|no matching
-            LIE((void)m[c].payload();) // error: payload
+            LIE((void)m[c].payload();)                   // error: payload
             // A test has no memory.
             double seen = 0;
             (void)seen;
             bool finite = m.every(m[c], [](double n) { return n == n; });
-            LIE(finite = m.every(m[c], [&](double n) { return seen = n, true; });) // error: conver
+            LIE(finite = m.every(m[c], [&](double n) { return seen = n, true; });)                 // error: conver
             LIE(finite = m.everyOf(x * c, [&](float n, float, float) { return seen = n, true; });) // error: conver
             return finite ? m.replace(x * fold(c * 2)) : decline("not finite");
           }};
@@ -53,13 +53,13 @@ Rule inPlace() {
   auto x = any();
   return {"in-place", "", relu(x), [=](Match &m) {
             (void)m.root().option("axis");
-            LIE(m.root().op->options = {};) // error: private
-            LIE(m.root().code() = Op::ABS;) // error: lvalue|assignable
+            LIE(m.root().op->options = {};)     // error: private
+            LIE(m.root().code() = Op::ABS;)     // error: lvalue|assignable
             LIE(m.root().setOption("axis", 1);) // error: setOption
             (void)m[x].shape();
-            LIE(m[x].value->shape = {};) // error: private
-            LIE(m[x].shape()[0] = 1;) // error: read-only|assign
-            LIE(m.rewriter.sweep();) // error: private
+            LIE(m[x].value->shape = {};)  // error: private
+            LIE(m[x].shape()[0] = 1;)     // error: read-only|assign
+            LIE(m.rewriter.sweep();)      // error: private
             LIE(m.model().addOperator();) // error: model
             return decline("only looks");
           }};
@@ -70,14 +70,14 @@ Rule claiming() {
   auto inner = -x, root = relu(inner);
   return {"claiming", "", root, [=](Match &m) {
             Expr made = maximum(clone(inner), 0);
-            LIE(made = made.standingFor(root);) // error: standingFor
-            LIE(made = made.from(root);) // error: from
-            LIE(made = made.exact(true);) // error: exact
-            LIE(made = made.relation(root);) // error: relation
-            LIE(m.consume(m.root());) // error: consume
-            LIE(m.consumed.clear();) // error: private
-            LIE(m.read.clear();) // error: private
-            LIE(m.inspected.clear();) // error: private
+            LIE(made = made.standingFor(root);)         // error: standingFor
+            LIE(made = made.from(root);)                // error: from
+            LIE(made = made.exact(true);)               // error: exact
+            LIE(made = made.relation(root);)            // error: relation
+            LIE(m.consume(m.root());)                   // error: consume
+            LIE(m.consumed.clear();)                    // error: private
+            LIE(m.read.clear();)                        // error: private
+            LIE(m.inspected.clear();)                   // error: private
             LIE((void)m.replace(made, Fate::Identity);) // error: matching
             return m.replace(made);
           }};
@@ -88,7 +88,7 @@ Rule keeping() {
   auto x = any();
   return {"keeping", "", relu(x), [=](Match &m) {
             Match &same = m;
-            LIE(static Match kept = m;) // error: deleted
+            LIE(static Match kept = m;)                 // error: deleted
             LIE(Build build(m, SourceLine::current());) // error: Build
             return same.replace(maximum(x, 0));
           }};
@@ -100,9 +100,9 @@ Rule forging() {
   return {"forging", "", relu(x), [=](Match &m) {
             Tensor tensor = m[x];
             LIE(tensor = Tensor(static_cast<Value *>(nullptr));) // error: private
-            LIE(Node node(static_cast<Operator *>(nullptr));) // error: private
-            LIE(Integers().numbers.push_back(1);) // error: private
-            LIE(Expr learned(Expr::Node(Expr::Kind::Learned));) // error: private
+            LIE(Node node(static_cast<Operator *>(nullptr));)    // error: private
+            LIE(Integers().numbers.push_back(1);)                // error: private
+            LIE(Expr learned(Expr::Node(Expr::Kind::Learned));)  // error: private
             LIE(Match other(*static_cast<Rewriter *>(nullptr));) // error: private
             return m.replace(maximum(tensor, 0));
           }};
