@@ -66,7 +66,7 @@ llvm::Error parse(Options options, void *request, llvm::ArrayRef<std::string> wo
       continue;
     }
     text.consume_front("-");
-    auto [name, rest] = text.split('=');
+    llvm::StringRef name = text.split('=').first, rest = text.split('=').second;
     const Option *row = findOption(options, name);
     if (!row)
       return unknown(options, word);

@@ -116,12 +116,11 @@ namespace {
 class Recording {
 public:
   Recording(const Request &request, Imported &imported, const Door &door)
-      : request(request), imported(imported), model(*imported.model), door(door), records(request.records, door) {}
+      : request(request), model(*imported.model), door(door), records(request.records, door) {}
   llvm::Error run();
 
 private:
   const Request &request;
-  Imported &imported;
   Model &model;
   const Door &door;
   RecordsOpener records;
