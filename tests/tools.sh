@@ -50,7 +50,7 @@ done
 "$bin/circle-quantizer" --scheme dynamic --embed-origin=none --no-origin-json net.tflite bare.tflite 2>notes || fail "--embed-origin=none: $(<notes)"
 [[ ! -e bare.tflite.origin.json ]] && ! grep -aq origo.origin_map bare.tflite && ! grep -q origins notes || fail "origins are kept: $(<notes)"
 for tool in record-minmax circle-quantizer circle-mpqsolver; do
-  "$bin/$tool" --verbose --help | grep -q -- '--verbose' && "$bin/$tool" -V --help >/dev/null || fail "$tool --verbose"
+  "$bin/$tool" --verbose --help >help && grep -q -- '--verbose' help && "$bin/$tool" -V --help >/dev/null || fail "$tool --verbose"
 done
 
 head -c 100 /dev/zero >zeros.circle

@@ -102,7 +102,7 @@ Rule forging() {
             LIE(tensor = Tensor(static_cast<Value *>(nullptr));) // error: private
             LIE(Node node(static_cast<Operator *>(nullptr));)    // error: private
             LIE(Integers().numbers.push_back(1);)                // error: private
-            LIE(Expr learned(Expr::Node(Expr::Kind::Learned));)  // error: private
+            LIE(Expr learned{Expr::Node(Expr::Kind::Learned)};)  // error: private
             LIE(Match other(*static_cast<Rewriter *>(nullptr));) // error: private
             return m.replace(maximum(tensor, 0));
           }};
