@@ -42,12 +42,9 @@ static Rule evaluate() {
 static Rule packed() {
   auto stored = constant();
   auto unpacked = op(Op::DEQUANTIZE, {stored});
-  auto move = anyWith(Trait::DataMovement, {unpacked});
+  auto move = anyOf({Op::TRANSPOSE, Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, {unpacked, optionalConstant()});
   return {"packed", "no packed constant is moved", move, [=](Match &m) {
             Node at = m.op(move);
-            for (unsigned i = 1; i < at.operandCount(); ++i)
-              if (at.operand(i) && !at.operand(i).isConstant())
-                return decline("how it moves is computed");
             if (at.resultCount() != 1 || at.result().isOutput())
               return decline("a graph output would become a constant");
             if (m[stored].isShared())
