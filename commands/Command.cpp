@@ -1,10 +1,10 @@
-#include "commands/Quantize.h"
-#include "commands/RecordMinMax.h"
+#include "commands/Command.h"
 
 namespace origo::commands {
 
 llvm::ArrayRef<const Command *> allCommands() {
-  static const Command *const all[] = {&quantizeCommand, &recordCommand};
+  static const Command *const all[] = {&convertCommand, &optimizeCommand, &partitionCommand, &quantizeCommand,
+                                       &recordCommand,  &resizeCommand,   &selectCommand,    &visqCommand};
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
 
 #include <functional>
 #include <string>
@@ -13,6 +14,9 @@ struct Door {
   std::function<std::string(llvm::StringRef)> spell; ///< by the name in the row
   std::function<void(const llvm::Twine &)> note;
   std::function<void(const char *)> phase = [](const char *) {}; ///< what is being done now, a word such as "reading"
+  std::function<void(llvm::StringRef path)> maps = {}; ///< a file is read in place; null: what is read is ours alone
+  /// An error where `output`, or another file that is written, is an input. It may take the place of `input`.
+  std::function<llvm::Error(const std::string &input, const std::string &output)> checkFiles = {};
   /// So many of all records, of a part of several; null: nobody looks.
   std::function<void(uint64_t done, uint64_t all, uint64_t parts)> progress = {};
 };

@@ -1,5 +1,8 @@
 #include "commands/Errors.h"
 
+#include "commands/JsonOutput.h"
+#include "export/Writer.h"
+
 namespace origo::commands {
 
 llvm::Expected<std::vector<uint64_t>>
@@ -49,6 +52,27 @@ runRecords(report::ErrorRun &run,
       options.progress(i + 1, count);
   }
   return numbers;
+}
+
+llvm::Error writeErrorFiles(const report::ErrorReport &report, llvm::ArrayRef<ErrorFile> files) {
+  std::vector<std::unique_ptr<OutputFile>> open;
+  std::vector<OutputFile *> done;
+  for (const ErrorFile &wanted : files) {
+    auto file = OutputFile::open(wanted.path);
+    if (!file)
+      return file.takeError();
+    {
+      OutputStream os(**file);
+      JsonOutput escaped(os);
+      wanted.dot ? report::writeErrorDot(report, *wanted.metric, os)
+                 : report::writeErrors(report, *wanted.metric, escaped);
+    }
+    if (llvm::Error error = (*file)->finish())
+      return error;
+    done.push_back(file->get());
+    open.push_back(std::move(*file));
+  }
+  return OutputFile::commit(done);
 }
 
 } // namespace origo::commands

@@ -3,6 +3,7 @@
 #include "eval/Parts.h"
 #include "quantize/Records.h"
 #include "report/errors/Errors.h"
+#include "report/errors/Print.h"
 
 namespace origo::commands {
 
@@ -20,5 +21,15 @@ llvm::Expected<std::vector<uint64_t>>
 runRecords(report::ErrorRun &run,
            llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
            const ErrorRecords &options);
+
+/// A report as a file, or a picture of it.
+struct ErrorFile {
+  std::string path;
+  const report::ErrorMetric *metric;
+  bool dot;
+};
+
+/// Writes all of them, or none.
+llvm::Error writeErrorFiles(const report::ErrorReport &report, llvm::ArrayRef<ErrorFile> files);
 
 } // namespace origo::commands

@@ -6,6 +6,7 @@
 #include "origin/codec/OriginFile.h"
 #include "schema/RunFiles.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <thread>
@@ -26,6 +27,13 @@ std::optional<FileKind> kindOf(llvm::StringRef path) {
 Format formatOf(llvm::StringRef path, Format otherwise) {
   auto kind = kindOf(path);
   return kind == FileKind::Tflite ? Format::Tflite : kind == FileKind::Circle ? Format::Circle : otherwise;
+}
+
+llvm::Expected<std::string> fingerprintOf(Model &model) {
+  auto listing = listingOf(model, model.format);
+  if (!listing)
+    return listing.takeError();
+  return "sha256:" + origin::hex((*listing)->fingerprint);
 }
 
 unsigned threadCount(unsigned asked) {
@@ -74,6 +82,108 @@ llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions option
     return saveText(*imported.model, path);
   }
   return exportModel(*imported.model, imported.lineage, path, options);
+}
+
+llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store,
+                              const Door &door) {
+  door.phase("reading");
+  if (door.maps)
+    door.maps(path);
+  return read(path, options, store);
+}
+
+llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options, const Door &door) {
+  door.phase("writing");
+  std::vector<std::string> notes;
+  if (!options.notes)
+    options.notes = &notes;
+  llvm::Error error = write(imported, path, options);
+  for (const std::string &text : notes)
+    door.note(text);
+  return error;
+}
+
+bool isStream(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return path == "-" ||
+         (!llvm::sys::fs::status(path, status) && status.type() != llvm::sys::fs::file_type::regular_file &&
+          status.type() != llvm::sys::fs::file_type::directory_file);
+}
+
+llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
+  bool isModel = llvm::is_contained(kinds, FileKind::Circle);
+  if (isStream(path) || path.starts_with("/dev/") || (isModel && llvm::sys::path::extension(path).empty()))
+    return llvm::Error::success();
+  auto kind = kindOf(path);
+  if (kind && llvm::is_contained(kinds, *kind))
+    return llvm::Error::success();
+  auto named = [](FileKind kind) {
+    return kind == FileKind::Circle ? ".circle" : kind == FileKind::Tflite ? ".tflite" : ".origo";
+  };
+  std::string names;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    names += std::string(i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ") + named(kinds[i]);
+  return inFile(path, makeError("the extension tells the format: use " + names));
+}
+
+llvm::Error takeFiles(std::string &input, std::string &output, llvm::ArrayRef<std::string> words) {
+  for (const std::string &word : words) {
+    std::string &file = input.empty() ? input : output;
+    if (!file.empty())
+      return makeError("there are too many arguments; --help shows examples");
+    file = word;
+  }
+  if (input.empty() || output.empty())
+    return makeError("needs INPUT and OUTPUT; --help shows examples");
+  return llvm::Error::success();
+}
+
+llvm::Error rewriteFile(const std::string &input, const std::string &output,
+                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change,
+                        const Door &door, origin::Embed embed, bool sideFile) {
+  if (llvm::Error error = checkOutput(output))
+    return error;
+  if (door.checkFiles)
+    if (llvm::Error error = door.checkFiles(input, output))
+      return error;
+  llvm::StringRef directory = llvm::sys::path::parent_path(output);
+  PayloadStore store(directory.empty() ? "." : directory.str());
+  llvm::Expected<Imported> imported = load(input, {}, store, door);
+  if (!imported)
+    return imported.takeError();
+  for (const std::string &text : imported->notes)
+    door.note(text);
+  if (llvm::Error error = change(*imported, store))
+    return inFile(input, std::move(error));
+  ExportOptions options;
+  options.format = formatOf(output, imported->model->format);
+  options.embed = embed;
+  if (sideFile && !isStream(output))
+    options.originJson = output + ".origin.json";
+  return save(*imported, output, options, door);
+}
+
+llvm::Error makeFolder(llvm::StringRef path) {
+  if (std::error_code code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
+    return inFile(path, makeError("cannot be made: " + code.message()));
+  return llvm::Error::success();
+}
+
+void tellResult(const Door &door, uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
+                std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing, llvm::StringRef grown) {
+  uint64_t bytesAfter = 0;
+  if (isStream(output) || llvm::sys::fs::file_size(output, bytesAfter))
+    return;
+  std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
+  if (rewrites)
+    text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) +
+            (*rewrites == 1 ? " rewrite" : " rewrites");
+  if (bytesBefore)
+    text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after" +
+            (withOrigins ? ", origins included" : "");
+  if (bytesBefore && bytesAfter > bytesBefore + bytesBefore / 4)
+    text += grown;
+  door.note(text + (rewrites == 0u ? nothing.str() : ""));
 }
 
 llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,

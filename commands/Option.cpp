@@ -23,7 +23,7 @@ std::string joinList(llvm::ArrayRef<std::string> texts) {
 }
 
 const Option *findOption(Options options, llvm::StringRef name) {
-  const auto *found = llvm::find_if(options, [&](const Option &row) { return row.isNamed(name); });
+  const auto *found = llvm::find_if(options, [&](const Option &row) { return llvm::is_contained(row.names(), name); });
   return found == options.end() ? nullptr : found;
 }
 
@@ -31,7 +31,7 @@ static llvm::Error unknown(Options options, llvm::StringRef word) {
   llvm::StringRef name = word.split('=').first, nearest;
   unsigned least = 4;
   for (const Option &row : options)
-    for (llvm::StringRef known : {row.name, row.also})
+    for (llvm::StringRef known : row.names())
       if (unsigned distance = name.ltrim('-').edit_distance(known, true, least); distance < least)
         least = distance, nearest = known;
   return makeError("there is no option " + printable(name, 60) + "; " +
@@ -67,13 +67,19 @@ llvm::Error parse(Options options, void *request, llvm::ArrayRef<std::string> wo
     }
     text.consume_front("-");
     llvm::StringRef name = text.split('=').first, rest = text.split('=').second;
+    std::optional<llvm::StringRef> given = text.contains('=') ? std::optional(rest) : std::nullopt;
     const Option *row = findOption(options, name);
-    if (!row)
-      return unknown(options, word);
+    if (!row) {
+      row = llvm::find_if(options, [&](const Option &row) { return row.prefix && text.starts_with(row.name); });
+      if (row == options.end())
+        return unknown(options, word);
+      given = text.drop_front(row->name.size());
+      name = row->name;
+    }
     auto about = [&](llvm::Error error) {
       return makeError((name.size() == 1 ? "-" : "--") + name + llvm::toString(std::move(error)));
     };
-    auto value = textOf(*row, text.contains('=') ? std::optional(rest) : std::nullopt, words, i);
+    auto value = textOf(*row, given, words, i);
     if (!value)
       return about(value.takeError());
     if (llvm::Error error = row->set(request, *value))
@@ -93,7 +99,7 @@ std::vector<std::string> wordsOf(Options options, const void *request, const voi
         words.push_back(row.spelled());
         llvm::append_range(words, splitList(text));
       } else {
-        words.push_back(row.flag && text == "true" ? row.spelled() : row.spelled() + "=" + text);
+        words.push_back(row.flag && text == "true" ? row.spelled() : row.spelled() + (row.prefix ? "" : "=") + text);
       }
   }
   return words;

@@ -34,13 +34,17 @@ enum class Without : uint8_t {
   Nothing, ///< the door has it
   Place,   ///< names the model, or says how its file is written, which the door does in its own way
   Ignored, ///< is accepted for command lines of other tools, and does nothing
+  Prints,  ///< prints for people, or asks somebody at each step; a program has the result
+  Flags,   ///< asks for passes by a flag of the toolchain; `passes` and `skip` name them
 };
 
 struct Option {
   llvm::StringRef name = {}, value = {}, help = {}; ///< value: what stands for it in help, such as FILE
   llvm::StringRef category = "Options";
-  llvm::StringRef also = {}; ///< another spelling, such as the toolchain's
+  llvm::StringRef also = {}; ///< other spellings, such as the toolchain's, with commas between them
   llvm::StringRef key = {};  ///< in a section of a .cfg file, where it is another one
+  llvm::StringRef word = {}; ///< in Python, where it is another one
+  bool prefix = false;       ///< the value follows at once, as in -O1
   bool writes = false;       ///< names a file that is written
   Without python = Without::Nothing, cfg = Without::Nothing;
 
@@ -52,19 +56,26 @@ struct Option {
   llvm::StringRef type = {}; ///< of an element, in Python; empty: one of the choices
   /// Takes a text: a word, or several with commas between them. The error says what is wrong with it, to be read behind
   /// the name of the option.
-  llvm::Error (*set)(void *request, llvm::StringRef text) = nullptr;
-  /// The texts that set() makes it of; none: it is as in no request that mentions it.
-  std::vector<std::string> (*get)(const void *request) = nullptr;
+  llvm::Error (*setText)(const Option &row, void *request, llvm::StringRef text) = nullptr;
+  /// The texts that setText() makes it of; none: it is as in no request that mentions it.
+  std::vector<std::string> (*getTexts)(const Option &row, const void *request) = nullptr;
   std::vector<Choice> (*choices)() = nullptr;
+
+  llvm::Error set(void *request, llvm::StringRef text) const { return setText(*this, request, text); }
+  std::vector<std::string> get(const void *request) const { return getTexts(*this, request); }
 
   /// In Python.
   std::string keyword() const {
-    std::string word = name.lower();
-    std::replace(word.begin(), word.end(), '-', '_');
-    return word;
+    std::string text = word.empty() ? name.lower() : word.str();
+    std::replace(text.begin(), text.end(), '-', '_');
+    return text;
   }
   std::string spelled() const { return (name.size() == 1 ? "-" : "--") + name.str(); }
-  bool isNamed(llvm::StringRef word) const { return word == name || (!also.empty() && word == also); }
+  llvm::SmallVector<llvm::StringRef, 3> names() const {
+    llvm::SmallVector<llvm::StringRef, 3> all = {name};
+    also.split(all, ',', -1, false);
+    return all;
+  }
 };
 
 /// What is separated by commas; `\,` is a comma within.
@@ -202,10 +213,12 @@ constexpr Option option(llvm::StringRef name, llvm::StringRef value, llvm::Strin
   row.splits = Texts<T>::splits;
   row.words = row.flag ? 0 : wordCount<Element>;
   row.type = Codec<Element>::type;
-  row.set = [](void *request, llvm::StringRef text) {
+  row.setText = [](const Option &, void *request, llvm::StringRef text) {
     return Texts<T>::in(((static_cast<R *>(request)->*Outer).*....*Inner), text);
   };
-  row.get = [](const void *request) { return Texts<T>::out(((static_cast<const R *>(request)->*Outer).*....*Inner)); };
+  row.getTexts = [](const Option &, const void *request) {
+    return Texts<T>::out(((static_cast<const R *>(request)->*Outer).*....*Inner));
+  };
   if constexpr (std::is_enum_v<Element>)
     row.choices = [] {
       std::vector<Choice> choices;
@@ -230,12 +243,31 @@ template <size_t... N> constexpr auto joinRows(const std::array<Option, N> &...g
   return all;
 }
 
+/// The row of a switch that is an entry of a map, for switches that a table lists: on, off, or not mentioned.
+template <auto Flags> Option flagOption(llvm::StringRef name, llvm::StringRef help, Option row = {}) {
+  using R = typename MemberOf<decltype(Flags)>::Class;
+  row.name = name;
+  row.help = help;
+  row.flag = true;
+  row.words = 0;
+  row.type = Codec<bool>::type;
+  row.setText = [](const Option &row, void *request, llvm::StringRef text) {
+    return Codec<bool>::in((static_cast<R *>(request)->*Flags)[row.name.str()], text);
+  };
+  row.getTexts = [](const Option &row, const void *request) {
+    const auto &flags = static_cast<const R *>(request)->*Flags;
+    auto found = flags.find(row.name.str());
+    return found == flags.end() ? std::vector<std::string>() : std::vector{Codec<bool>::out(found->second)};
+  };
+  return row;
+}
+
 using Options = llvm::ArrayRef<Option>;
 
 /// Null: there is none of that name.
 const Option *findOption(Options options, llvm::StringRef name);
-/// Sets what the words of a command line ask for: `--a b`, `--a=b`, `-a`, `--flag=false`, lists with commas; behind
-/// `--` are no options. What is no option goes to `arguments`.
+/// Sets what the words of a command line ask for: `--a b`, `--a=b`, `-a`, `-O1`, `--flag=false`, lists with commas;
+/// behind `--` are no options. What is no option goes to `arguments`.
 llvm::Error parse(Options options, void *request, llvm::ArrayRef<std::string> words,
                   std::vector<std::string> &arguments);
 /// The words that make `request` of `fresh`.

@@ -1,6 +1,9 @@
 #include "commands/Quantize.h"
 
+#include "commands/Files.h"
 #include "quantize/Blocks.h"
+
+#include "llvm/Support/FileSystem.h"
 
 namespace origo::commands {
 
@@ -14,12 +17,6 @@ inline constexpr auto choicesOf<Name> =
                                    {"dynamic", Name::Dynamic, "weights in 8 bits, activations while it runs"},
                                    {"weights", Name::Weights, "weights in 8 bits, widened in the graph"},
                                    {"float16", Name::Float16, "constants as halves"}});
-template <>
-inline constexpr auto choicesOf<origin::Embed> =
-    std::to_array<ChoiceOf<origin::Embed>>({{"full", origin::Embed::Full, "with source names (default)"},
-                                            {"ids", origin::Embed::Ids, "without names, which stay in the side file"},
-                                            {"none", origin::Embed::None, "nothing"}});
-
 namespace {
 
 using Request = QuantizeRequest;
@@ -66,9 +63,6 @@ constexpr std::array ownRows{
     option<&Request::verbose>("verbose", "Ignored, for compatibility; results are always reported",
                               {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
     option<&Request::verifyEach>("verify-each", "Verifies the model after each rewrite"),
-    option<&Request::origins, &OriginRequest::embed>("embed-origin", "WHAT", "The origin map inside the model:"),
-    option<&Request::origins, &OriginRequest::noSideFile>("no-origin-json", "No side file OUTPUT.origin.json",
-                                                          {.python = Without::Place}),
     option<&Request::rounded>("quantize_dequantize_weights",
                               "float32 TYPE GRANULARITY: rounds weights, which stay floats", {.category = ones}),
     option<&Request::full>("quantize_with_minmax",
@@ -96,22 +90,9 @@ constexpr std::array ownRows{
     option<&Request::profileData>("generate_profile_data", "Ignored, for compatibility; origins are always kept",
                                   {.category = ones, .python = Without::Ignored}),
 };
-constexpr auto rows = joinRows(ownRows, recordRows<&Request::records>);
+constexpr auto rows = joinRows(ownRows, recordRows<&Request::records>, originRows<&Request::origins>);
 
 } // namespace
-
-const Command quantizeCommand{
-    "circle-quantizer", "INPUT OUTPUT",
-    "Quantises a model, and keeps for each tensor and operator where it came from.\n\n"
-    "  circle-quantizer --scheme int8 --data images.npy net.tflite net_int8.tflite\n"
-    "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
-    "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
-    "  circle-quantizer --input_type int8 --output_type int8 net_int8.tflite out.tflite       the ends alone\n"
-    "ONE's way, in three steps:\n"
-    "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
-    "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
-    "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n",
-    rows, freshRequest<Request>};
 
 unsigned QuantizeRequest::modes() const {
   return !recipe.empty() + scheme.has_value() + rounded.has_value() + full.has_value() + weightsOnly.has_value() +
@@ -168,5 +149,37 @@ llvm::Error check(const Request &request, const Door &door) {
     return makeError(door.spell("smooth") + " takes a number from 0 to 1");
   return checkRecords(request.records, door);
 }
+
+static llvm::Error quantizeFile(Request &request, Words words, const Door &door, Verdict &verdict) {
+  std::string input, output;
+  if (llvm::Error error = check(request, door))
+    return error;
+  if (llvm::Error error = takeFiles(input, output, words))
+    return error;
+  uint64_t before = 0, after = 0;
+  auto change = [&](Imported &imported, PayloadStore &store) {
+    before = imported.bytes;
+    return run(request, imported, store, door, verdict);
+  };
+  if (llvm::Error error = rewriteFile(input, output, change, door, request.origins.embed, !request.origins.noSideFile))
+    return error;
+  if (!request.onlyParameters() && before && !isStream(output) && !llvm::sys::fs::file_size(output, after))
+    door.note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after" +
+              (request.origins.embed != origin::Embed::None ? ", origins included" : ""));
+  return llvm::Error::success();
+}
+
+const Command quantizeCommand = makeCommand<quantizeFile>(
+    "circle-quantizer", "INPUT OUTPUT",
+    "Quantises a model, and keeps for each tensor and operator where it came from.\n\n"
+    "  circle-quantizer --scheme int8 --data images.npy net.tflite net_int8.tflite\n"
+    "  circle-quantizer --scheme int8 --input_type int8 --output_type int8 --stats all.json net.tflite out.tflite\n"
+    "  circle-quantizer --scheme dynamic net.tflite net_small.tflite           no data needed; float16 likewise\n"
+    "  circle-quantizer --input_type int8 --output_type int8 net_int8.tflite out.tflite       the ends alone\n"
+    "ONE's way, in three steps:\n"
+    "  circle-quantizer --quantize_dequantize_weights float32 uint8 channel net.circle 1.circle\n"
+    "  record-minmax --input_model 1.circle --input_data list.txt --output_model 2.circle\n"
+    "  circle-quantizer --quantize_with_minmax float32 uint8 channel 2.circle net_u8.circle\n",
+    [] { return Options(rows); });
 
 } // namespace origo::commands

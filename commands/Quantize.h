@@ -1,18 +1,12 @@
 #pragma once
 
 #include "commands/Command.h"
+#include "commands/Origins.h"
 #include "commands/QuantizeModel.h"
 #include "commands/Records.h"
 #include "import/Import.h"
-#include "origin/codec/Embedded.h"
 
 namespace origo::commands {
-
-/// How a model is written beside its origins.
-struct OriginRequest {
-  origin::Embed embed = origin::Embed::Full;
-  bool noSideFile = false;
-};
 
 /// What to make of a model: one mode of those marked, or other types of its ends.
 struct QuantizeRequest {
@@ -52,8 +46,6 @@ struct QuantizeRequest {
   /// What the result is called after: the scheme.
   std::string name() const;
 };
-
-extern const Command quantizeCommand;
 
 /// Options that do not go with each other.
 llvm::Error check(const QuantizeRequest &request, const Door &door);

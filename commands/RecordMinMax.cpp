@@ -2,7 +2,6 @@
 
 #include "commands/Files.h"
 #include "export/Writer.h"
-#include "origin/Fingerprint.h"
 #include "quantize/Choose.h"
 
 namespace origo::commands {
@@ -14,11 +13,6 @@ using Mode = Summary::Mode;
 template <>
 inline constexpr auto choicesOf<Mode> = std::to_array<ChoiceOf<Mode>>(
     {{"percentile", Mode::Percentile, "of their ends"}, {"moving_average", Mode::MovingAverage, "over batches"}});
-template <>
-inline constexpr auto choicesOf<eval::Engine> =
-    std::to_array<ChoiceOf<eval::Engine>>({{"reference", eval::Engine::Reference, "the semantics, bit for bit"},
-                                           {"fast", eval::Engine::Fast, "vector kernels, within small tolerances"}});
-
 namespace {
 
 constexpr std::array ownRows{
@@ -77,18 +71,6 @@ llvm::StringRef nameOf(Mode mode) {
 }
 
 } // namespace
-
-const Command recordCommand{
-    "record-minmax", "[more of --merge]",
-    "Runs a float model on data and notes the range of each tensor, for circle-quantizer.\n\n"
-    "  record-minmax --input_model net.circle --input_data images.npy --output_model ranges.circle\n"
-    "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
-    "                --output_model ranges.circle              a file for each record, all inputs in order\n"
-    "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
-    "  record-minmax --input_model net.circle --merge part*.json --output_model ranges.circle\n"
-    "  record-minmax --input_model net.circle --input_data images/ --mean 127.5 --std 127.5 --resize crop \\\n"
-    "                --calibrator mse --calibrator conv_1=percentile --output_model ranges.circle\n",
-    rows, freshRequest<Request>};
 
 llvm::Error check(const Request &request, const Door &door) {
   const Summary &summary = request.summary;
@@ -194,16 +176,15 @@ llvm::Expected<Statistics> Recording::record() {
 }
 
 llvm::Expected<Statistics> Recording::statistics() {
-  auto listing = listingOf(model, model.format);
-  if (!listing)
-    return listing.takeError();
-  std::string name = "sha256:" + origin::hex((*listing)->fingerprint);
+  auto name = fingerprintOf(model);
+  if (!name)
+    return name.takeError();
   auto taken = request.merge.empty() ? record() : mergeFiles<Statistics>(request.merge);
   if (!taken)
     return taken.takeError();
   if (request.merge.empty())
-    taken->model = name;
-  else if (taken->model != name)
+    taken->model = *name;
+  else if (taken->model != *name)
     return makeError(door.spell("merge") + ": the statistics are of another model");
   return taken;
 }
@@ -260,5 +241,35 @@ llvm::Error Recording::run() {
 llvm::Error run(const Request &request, Imported &imported, const Door &door) {
   return Recording(request, imported, door).run();
 }
+
+static llvm::Error recordFile(Request &request, Words more, const Door &door, Verdict &) {
+  if (request.merge.empty() && !more.empty())
+    return makeError("there are too many arguments: \"" + printable(more.front()) + "\"");
+  llvm::append_range(request.merge, more); // as a shell writes part*.json
+  if (request.input.empty() || (request.output.empty() && request.statisticsFile.empty()))
+    return makeError("needs " + door.spell("input_model") + ", and " + door.spell("output_model") + " or " +
+                     door.spell("stats") + "; --help shows examples");
+  if (llvm::Error error = check(request, door))
+    return error;
+  if (!request.output.empty())
+    return rewriteFile(
+        request.input, request.output, [&](Imported &imported, PayloadStore &) { return run(request, imported, door); },
+        door);
+  PayloadStore store;
+  auto imported = load(request.input, {}, store, door);
+  return imported ? inFile(request.input, run(request, *imported, door)) : imported.takeError();
+}
+
+const Command recordCommand = makeCommand<recordFile>(
+    "record-minmax", "[more of --merge]",
+    "Runs a float model on data and notes the range of each tensor, for circle-quantizer.\n\n"
+    "  record-minmax --input_model net.circle --input_data images.npy --output_model ranges.circle\n"
+    "  record-minmax --input_model net.circle --input_data records/ --input_data_format dir \\\n"
+    "                --output_model ranges.circle              a file for each record, all inputs in order\n"
+    "  record-minmax --input_model net.circle --input_data records/ --shard 3/16 --stats part3.json\n"
+    "  record-minmax --input_model net.circle --merge part*.json --output_model ranges.circle\n"
+    "  record-minmax --input_model net.circle --input_data images/ --mean 127.5 --std 127.5 --resize crop \\\n"
+    "                --calibrator mse --calibrator conv_1=percentile --output_model ranges.circle\n",
+    [] { return Options(rows); });
 
 } // namespace origo::commands

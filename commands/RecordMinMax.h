@@ -24,8 +24,6 @@ struct RecordRequest {
   bool tries() const { return llvm::is_contained(calibrators, "auto"); }
 };
 
-extern const Command recordCommand;
-
 llvm::Error check(const RecordRequest &request, const Door &door);
 /// Gives the tensors of the model their ranges, as check() allows it.
 llvm::Error run(const RecordRequest &request, Imported &imported, const Door &door);

@@ -68,12 +68,17 @@ inline constexpr auto choicesOf<Channels> = std::to_array<ChoiceOf<Channels>>({{
                                                                                {"bgr", Channels::Bgr, "blue first"},
                                                                                {"gray", Channels::Gray, "brightness"}});
 
+template <>
+inline constexpr auto choicesOf<eval::Engine> =
+    std::to_array<ChoiceOf<eval::Engine>>({{"reference", eval::Engine::Reference, "the semantics, bit for bit"},
+                                           {"fast", eval::Engine::Fast, "vector kernels, within small tolerances"}});
+
 /// The rows of a request whose member `Records` is a RecordsRequest.
 template <auto Records>
 constexpr std::array recordRows{
     option<Records, &RecordsRequest::data>("data", "PATH",
                                            "Records to run the model on, or the word random; also --input_data",
-                                           {.also = "input_data", .key = "input_data"}),
+                                           {.also = "input_data,d", .key = "input_data"}),
     option<Records, &RecordsRequest::format>("data_format", "FORMAT", "What lies at PATH; without: as its name tells",
                                              {.also = "input_data_format", .key = "input_data_format"}),
     option<Records, &RecordsRequest::images, &quantize::ImageOptions::mean>(

@@ -1,5 +1,7 @@
 #include "commands/Related.h"
 
+#include "commands/Files.h"
+
 namespace origo::commands {
 
 llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const ImportOptions &)> readSource,
@@ -22,6 +24,16 @@ llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const
       from = std::move(continued);
   }
   return Related{std::move(*from), std::move(*to), byOrigins};
+}
+
+llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
+                                    const Door &door, bool tell) {
+  auto models = relate([&](const ImportOptions &options) { return load(source, options, store, door); },
+                       [&](const ImportOptions &options) { return load(result, options, store, door); });
+  if (models && !models->byOrigins && tell)
+    door.note("the origins of " + printable(result, 300) + " do not lead to " + printable(source, 300) +
+              ": tensors are paired by the order of operators, or else by name");
+  return models;
 }
 
 } // namespace origo::commands

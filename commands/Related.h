@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/Door.h"
 #include "import/Import.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -16,5 +17,9 @@ struct Related {
 /// it, and else those of the model that its own map leads to.
 llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const ImportOptions &)> readSource,
                                llvm::function_ref<llvm::Expected<Imported>(const ImportOptions &)> readResult);
+
+/// The same from files. With `tell`, a note says where origins do not lead from one to the other.
+llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
+                                    const Door &door, bool tell = true);
 
 } // namespace origo::commands

@@ -13,7 +13,6 @@
 #include "llvm/Support/Path.h"
 
 #include <fcntl.h>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,45 +195,33 @@ llvm::Error LoadedModel::save(const std::string &path, bool sideFile) const {
   return OutputFile::commit(files);
 }
 
-llvm::Expected<ModelPtr> LoadedModel::optimize(const OptimizeOptions &asked) const {
-  auto pipeline = commands::levelPipeline(asked.level);
-  if (!pipeline)
-    return pipeline.takeError();
-  if (llvm::Error error = commands::addPasses(*pipeline, asked.passes))
-    return error;
-  if (llvm::Error error = commands::removePasses(*pipeline, asked.skip))
-    return error;
-  PayloadStore store;
-  auto imported = import();
-  if (!imported)
-    return imported.takeError();
-  Model &model = *imported->model;
-  std::vector<std::string> notes;
-  RunOptions options;
-  options.verifyEach = asked.verifyEach;
-  options.format = asked.format.value_or(model.format);
-  std::set<std::string> refusals; // a rule may be wrong at many places
-  options.onRefusal = [&](llvm::StringRef text) {
-    if (refusals.insert(text.split(':').first.str()).second)
-      notes.push_back((text + "; not applied").str());
-  };
-  if (!pipeline->empty() && commands::isCompiled(model)) {
-    notes.push_back("the model is compiled for an accelerator already and is passed through as it is");
-    *pipeline = Pipeline();
-  }
-  if (llvm::Error error = runPipeline(model, *pipeline, store, options))
-    return inFile(path(), std::move(error));
-  bool converts = pipeline->empty();
-  return write(*imported, *options.format, origin::Embed::Full,
-               converts ? llvm::sys::path::stem(path()).str() + extensionOf(*options.format)
-                        : named(path(), "optimized", *options.format),
-               std::move(notes));
-}
-
 /// Notes what a command tells, and calls its options by their keywords.
 static commands::Door doorFor(const commands::Command &command, std::vector<std::string> &notes) {
   return {[&command](llvm::StringRef name) { return command.find(name)->keyword(); },
           [&notes](const llvm::Twine &text) { notes.push_back(text.str()); }};
+}
+
+llvm::Expected<ModelPtr> LoadedModel::optimize(commands::OptimizeRequest request) const {
+  std::vector<std::string> notes;
+  commands::Door door = doorFor(commands::optimizeCommand, notes);
+  request.input = path();
+  if (llvm::Error error = commands::check(request, door))
+    return error;
+  auto job = commands::Job::of(request, door, [&](const ImportOptions &options, PayloadStore &) { return import(options); });
+  if (!job)
+    return job.takeError();
+  commands::Verdict verdict;
+  if (llvm::Error error = job->verify(verdict))
+    return error;
+  PayloadStore store;
+  auto made = job->optimize(store);
+  if (!made)
+    return made.takeError();
+  Format format = commands::formatOf(request.output, made->imported.model->format);
+  bool converts = job->passes().empty();
+  return write(made->imported, format, request.embed(),
+               converts ? llvm::sys::path::stem(path()).str() + extensionOf(format) : named(path(), "optimized", format),
+               std::move(notes));
 }
 
 llvm::Expected<ModelPtr> LoadedModel::quantize(const commands::QuantizeRequest &request) const {

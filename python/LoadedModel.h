@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/Optimize.h"
 #include "commands/Page.h"
 #include "commands/Quantize.h"
 #include "commands/RecordMinMax.h"
@@ -12,13 +13,6 @@
 
 /// What the Python module does, without Python.
 namespace origo::python {
-
-struct OptimizeOptions {
-  char level = '1';
-  std::vector<std::string> passes, skip;
-  std::optional<Format> format; ///< none: that of the model
-  bool verifyEach = false;
-};
 
 class LoadedModel;
 using ModelPtr = std::shared_ptr<LoadedModel>;
@@ -39,7 +33,7 @@ public:
   /// The bytes, and the side file beside them.
   llvm::Error save(const std::string &path, bool sideFile) const;
 
-  llvm::Expected<ModelPtr> optimize(const OptimizeOptions &options) const;
+  llvm::Expected<ModelPtr> optimize(commands::OptimizeRequest request) const;
   llvm::Expected<ModelPtr> quantize(const commands::QuantizeRequest &request) const;
   /// The same model, with the range of each tensor.
   llvm::Expected<ModelPtr> calibrate(commands::RecordRequest request) const;

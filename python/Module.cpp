@@ -285,22 +285,6 @@ py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py
   return list;
 }
 
-ModelPtr optimize(const LoadedModel &model, int level, std::vector<std::string> passes, std::vector<std::string> skip,
-                  const std::string &format, bool verifyEach) {
-  OptimizeOptions options{level == 0   ? '0'
-                          : level == 1 ? '1'
-                                       : '?',
-                          std::move(passes),
-                          std::move(skip),
-                          {},
-                          verifyEach};
-  if (level != 0 && level != 1)
-    fail(makeError("level: there are 0 and 1"));
-  if (!format.empty())
-    options.format = oneOf<Format>(format, "format", {{"circle", Format::Circle}, {"tflite", Format::Tflite}});
-  return unlocked([&] { return take(model.optimize(options)); });
-}
-
 std::string textOfValue(const py::handle &value) {
   return py::hasattr(value, "__fspath__") ? py::str(py::module_::import("os").attr("fspath")(value)) : py::str(value);
 }
@@ -337,10 +321,10 @@ llvm::Error setOption(const commands::Option &row, void *request, const py::hand
 void readKeywords(const commands::Command &command, void *request, const py::dict &keywords) {
   for (const auto &[key, value] : keywords) {
     std::string name = py::str(key);
-    const auto *row = llvm::find_if(command.options, [&](const commands::Option &row) {
+    const auto *row = llvm::find_if(command.options(), [&](const commands::Option &row) {
       return row.keyword() == name && row.python == commands::Without::Nothing;
     });
-    if (row == command.options.end())
+    if (row == command.options().end())
       fail(makeError("there is no option " + printable(name)));
     if (value.is_none())
       continue;
@@ -357,7 +341,7 @@ py::list optionsOf(const std::string &tool) {
   if (!command)
     return list;
   auto fresh = command->fresh();
-  for (const commands::Option &row : command->options) {
+  for (const commands::Option &row : command->options()) {
     py::list choices;
     if (row.choices)
       for (const commands::Choice &choice : row.choices())
@@ -367,6 +351,15 @@ py::list optionsOf(const std::string &tool) {
                                textOf(row.key.empty() ? row.name : row.key), static_cast<int>(row.cfg)));
   }
   return list;
+}
+
+ModelPtr optimize(const LoadedModel &model, const py::dict &keywords, const std::string &format) {
+  commands::OptimizeRequest request;
+  if (!format.empty())
+    oneOf<Format>(format, "format", {{"circle", Format::Circle}, {"tflite", Format::Tflite}});
+  request.output = "." + format; // its extension counts
+  readKeywords(commands::optimizeCommand, &request, keywords);
+  return unlocked([&] { return take(model.optimize(request)); });
 }
 
 ModelPtr quantize(const LoadedModel &model, const py::dict &keywords, const py::object &given,
@@ -466,7 +459,7 @@ PYBIND11_MODULE(_native, module) {
           arg("path"), arg("side_file"))
       .def("operators", &operatorsOf)
       .def("constants", &constantsOf)
-      .def("optimize", &optimize, arg("level"), arg("passes"), arg("skip"), arg("format"), arg("verify_each"))
+      .def("optimize", &optimize, arg("options"), arg("format"))
       .def("quantize", &quantize, arg("options"), arg("data"), arg("statistics").none(true))
       .def("calibrate", &calibrate, arg("options"), arg("data"))
       .def("statistics", &statisticsOf, arg("data"))

@@ -28,6 +28,8 @@ struct Sample {
   Repeated<std::array<std::string, 2>> pairs;
   Repeated<std::string> each;
   Group group;
+  std::optional<unsigned> level;
+  std::map<std::string, bool> switches;
 };
 
 } // namespace
@@ -38,8 +40,8 @@ inline constexpr auto choicesOf<Colour> = std::to_array<ChoiceOf<Colour>>({{"red
 
 namespace {
 
-constexpr std::array sampleRows{
-    option<&Sample::flag>("flag", "", {.also = "f"}),
+const std::array sampleRows{
+    option<&Sample::flag>("flag", "", {.also = "f,fl"}),
     option<&Sample::on>("on", ""),
     option<&Sample::count>("count", ""),
     option<&Sample::number>("number", ""),
@@ -52,6 +54,9 @@ constexpr std::array sampleRows{
     option<&Sample::pairs>("pairs", ""),
     option<&Sample::each>("each", ""),
     option<&Sample::group, &Group::ratio>("ratio", ""),
+    option<&Sample::level>("O", "", {.prefix = true}),
+    flagOption<&Sample::switches>("left", ""),
+    flagOption<&Sample::switches>("right", ""),
 };
 
 /// What is wrong with the words; the request and the other words.
@@ -102,8 +107,22 @@ TEST(Options, TakeWhatCommandLinesTake) {
   EXPECT_EQ(all.request.each.at(0), "a,b"); // no list of one occurrence
   EXPECT_EQ(all.request.group.ratio, 0.25f);
   EXPECT_EQ(all.arguments, (Words{"in", "-", "--out"}));
-  EXPECT_EQ(Parsed({"--count=1", "--count=2", "-f", "--flag=0"}).request.count, 2u); // the last counts
+  EXPECT_EQ(Parsed({"--count=1", "--count=2", "-f", "--fl", "--flag=0"}).request.count, 2u); // the last counts
   EXPECT_EQ(Parsed({"--long-list=a\\,b,c\\d"}).request.list, (Words{"a,b", "c\\d"}));
+}
+
+TEST(Options, TakePrefixesAndSwitchesOfATable) {
+  Parsed some({"-O1", "--left", "--right=false"});
+  EXPECT_EQ(some.error, "nothing");
+  EXPECT_EQ(some.request.level, 1u);
+  EXPECT_EQ(some.request.switches, (std::map<std::string, bool>{{"left", true}, {"right", false}}));
+  const Sample fresh;
+  EXPECT_EQ(wordsOf(sampleRows, &some.request, &fresh), (Words{"-O1", "--left", "--right=false"}));
+  EXPECT_EQ(Parsed({"-O", "2"}).request.level, 2u);
+  EXPECT_EQ(Parsed({"-O=3", "-O4"}).request.level, 4u);
+  EXPECT_EQ(Parsed({"-O"}).error, "-O needs a value; --help shows examples");
+  EXPECT_EQ(Parsed({"-Ox"}).error, "-O: \"x\" is not a number that it can be");
+  EXPECT_EQ(Parsed({"--lefft"}).error, "there is no option --lefft; did you mean --left?");
 }
 
 TEST(Options, SayWhatIsWrong) {
@@ -121,7 +140,7 @@ TEST(Options, SayWhatIsWrong) {
 /// A text that sets an option to something else than it is, with what is hard to say in words.
 std::string otherText(const Option &row, const void *request) {
   std::vector<std::string> now = row.get(request);
-  std::string text = row.flag      ? (now[0] == "true" ? "false" : "true")
+  std::string text = row.flag      ? (now == Words{"true"} ? "false" : "true")
                      : row.choices ? (now == Words{row.choices().front().name.str()} ? row.choices().back().name.str()
                                                                                      : row.choices().front().name.str())
                      : row.type == "int"           ? "31"
@@ -161,16 +180,16 @@ TEST(Options, RoundTripOfEveryKind) { roundTrip(sampleRows, freshRequest<Sample>
 TEST(Options, RoundTripOfEveryCommand) {
   for (const Command *command : allCommands()) {
     SCOPED_TRACE(command->name.str());
-    roundTrip(command->options, command->fresh);
+    roundTrip(command->options(), command->fresh);
   }
 }
 
 TEST(Options, NamesAreTakenOnce) {
   for (const Command *command : allCommands()) {
     std::set<std::string> spellings, keywords;
-    for (const Option &row : command->options) {
-      EXPECT_TRUE(spellings.insert(row.name.str()).second) << row.name.str();
-      EXPECT_TRUE(row.also.empty() || spellings.insert(row.also.str()).second) << row.also.str();
+    for (const Option &row : command->options()) {
+      for (llvm::StringRef name : row.names())
+        EXPECT_TRUE(spellings.insert(name.str()).second) << name.str();
       EXPECT_TRUE(keywords.insert(row.keyword()).second) << row.keyword();
       EXPECT_FALSE(row.help.empty()) << row.name.str();
       EXPECT_TRUE(row.flag || row.choices || row.words > 1 || !row.value.empty()) << row.name.str();

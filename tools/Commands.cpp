@@ -1,9 +1,10 @@
 /// The commands of `origo`, a row each.
 
-#include "tools/Comparison.h"
+#include "commands/Optimize.h"
+#include "commands/Comparison.h"
+#include "tools/Driver.h"
 #include "tools/FrontDoor.h"
 #include "tools/HelpPages.h"
-#include "tools/Process.h"
 
 #include "schema/InputFile.h"
 
@@ -51,16 +52,16 @@ struct Closing {
 
   /// The model that is compared with, as it is now.
   struct Before {
-    ModelFacts facts;
-    std::optional<Runner> runner = {};
+    commands::ModelFacts facts;
+    std::optional<commands::Runner> runner = {};
   };
   llvm::Expected<Before> read(const std::string &model) const {
-    auto facts = factsOf(model);
+    auto facts = commands::factsOf(model, door());
     if (!facts)
       return facts.takeError();
     Before before{std::move(*facts)};
     if (run)
-      before.runner.emplace(Runner::open(model));
+      before.runner.emplace(commands::Runner::open(model, door()));
     return before;
   }
 
@@ -82,23 +83,23 @@ struct Closing {
   }
 
   int print(Before before, const std::string &after) const {
-    auto second = factsOf(after);
+    auto second = commands::factsOf(after, door());
     if (!second)
       return fail(second.takeError());
-    std::optional<RunFacts> runs;
+    std::optional<commands::RunFacts> runs;
     if (before.runner) {
-      auto both = runBoth(std::move(*before.runner), after, records);
+      auto both = commands::runBoth(std::move(*before.runner), after, records, door());
       if (!both)
         return fail(both.takeError());
       runs = std::move(*both);
     }
     phase(nullptr);
-    const ModelFacts &first = before.facts;
+    const commands::ModelFacts &first = before.facts;
     if (json) {
       JsonOutput os;
-      compareJson(first, *second, runs ? &*runs : nullptr, os);
+      commands::compareJson(first, *second, runs ? &*runs : nullptr, os);
     } else {
-      compare(first, *second, runs ? &*runs : nullptr, llvm::outs());
+      commands::compare(first, *second, runs ? &*runs : nullptr, llvm::outs());
     }
     bool unpacked = llvm::any_of(first.kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
     if (unpacked && second->constantBytes > first.constantBytes + first.constantBytes / 4)
@@ -122,7 +123,7 @@ int optimize(Call &call) {
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
-  bool asked = call.has("passes") || call.hasCategory(rewriteCategory) || llvm::any_of(words, [](llvm::StringRef word) {
+  bool asked = call.has("passes") || call.hasCategory(commands::rewriteCategory) || llvm::any_of(words, [](llvm::StringRef word) {
                  return word.ltrim('-').starts_with("O");
                }); // -O2 is refused, not -O1
   if (!asked)

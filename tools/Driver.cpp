@@ -8,7 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -16,11 +15,11 @@
 #include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -162,19 +161,6 @@ static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
   std::exit(1);
 }
 
-std::vector<char *> withStatistics(int argc, char **argv) {
-  static std::deque<std::string> texts;
-  std::vector<char *> arguments(argv, argv + argc);
-  for (char *&argument : arguments) {
-    llvm::StringRef rest = argument;
-    if (!rest.consume_front("--stats") && !rest.consume_front("-stats"))
-      continue;
-    if (rest.empty() || rest[0] == '=')
-      argument = texts.emplace_back("--statistics" + rest.str()).data();
-  }
-  return arguments;
-}
-
 namespace {
 
 struct Output {
@@ -295,7 +281,7 @@ int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm:
 
 /// What is asked for instead of work; it is shown, and none: there is work to do.
 static bool showsItself(const commands::Command &command, llvm::ArrayRef<std::string> words) {
-  std::vector<OptionRow> rows = rowsOf(command.options);
+  std::vector<OptionRow> rows = rowsOf(command.options());
   if (words.size() == 1 && words[0] == printOptionsWord) {
     printOptionTable(rows);
     return true;
@@ -318,8 +304,7 @@ static bool showsItself(const commands::Command &command, llvm::ArrayRef<std::st
   return false;
 }
 
-int main(int argc, char **argv, const commands::Command &command, void *request,
-         llvm::function_ref<int(llvm::ArrayRef<std::string> arguments)> run) {
+int main(int argc, char **argv, const commands::Command &command) {
   startTool(llvm::StringRef(argv[0]).starts_with("origo ") ? llvm::StringRef(argv[0]) : command.name);
   llvm::BumpPtrAllocator memory;
   llvm::StringSaver saver(memory);
@@ -329,142 +314,65 @@ int main(int argc, char **argv, const commands::Command &command, void *request,
   if (showsItself(command, commandLine))
     return 0;
   std::vector<std::string> arguments;
-  if (llvm::Error error = commands::parse(command.options, request, commandLine, arguments))
+  std::shared_ptr<void> request = command.fresh();
+  if (llvm::Error error = commands::parse(command.options(), request.get(), commandLine, arguments))
     return fail(std::move(error));
-  for (const commands::Option &option : command.options)
+  for (const commands::Option &option : command.options())
     if (option.writes)
-      for (const std::string &path : option.get(request))
+      for (const std::string &path : option.get(request.get()))
         markedOptions().push_back([&option, path]() -> Output { return {option.spelled(), path}; });
   if (llvm::Error error = checkFiles())
     return fail(std::move(error));
-  return run(arguments);
+  commands::Verdict verdict = commands::Verdict::Holds;
+  int status = 0;
+  if (llvm::Error error = command.run(request.get(), arguments, door(), verdict))
+    status = fail(std::move(error));
+  return verdict == commands::Verdict::Refused ? 2 : status;
 }
+
+namespace {
+
+/// On a terminal, how far it is and how long it still takes.
+class Progress {
+public:
+  /// `parts`: of which one is done here.
+  void operator()(uint64_t done, uint64_t all, uint64_t parts);
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now(), shown = start;
+};
+
+void Progress::operator()(uint64_t done, uint64_t all, uint64_t parts) {
+  using namespace std::chrono;
+  auto now = steady_clock::now();
+  if (!::isatty(2) || (now - shown < seconds(1) && done != all))
+    return;
+  shown = now;
+  double passed = duration<double>(now - start).count(), left = passed / done * (all - done);
+  phase(nullptr); // which would write over it
+  llvm::errs() << llvm::format("\r\x1b[Krecord %llu of %llu, %.0f s left", static_cast<unsigned long long>(done),
+                               static_cast<unsigned long long>(all), left);
+  if (done + parts > all)
+    llvm::errs() << "\r\x1b[K";
+}
+
+} // namespace
 
 commands::Door door() {
   return {[](llvm::StringRef name) { return (name.size() == 1 ? "-" : "--") + name.str(); },
-          [](const llvm::Twine &text) { note(text); }, phase};
+          [](const llvm::Twine &text) { note(text); },
+          phase,
+          prepareBusMessage,
+          checkFiles,
+          Progress()};
 }
-
-bool isStream(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  return path == "-" ||
-         (!llvm::sys::fs::status(path, status) && status.type() != llvm::sys::fs::file_type::regular_file &&
-          status.type() != llvm::sys::fs::file_type::directory_file);
-}
-
-llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
-  bool isModel = llvm::is_contained(kinds, FileKind::Circle);
-  if (isStream(path) || path.starts_with("/dev/") || (isModel && llvm::sys::path::extension(path).empty()))
-    return llvm::Error::success();
-  auto kind = kindOf(path);
-  if (kind && llvm::is_contained(kinds, *kind))
-    return llvm::Error::success();
-  auto named = [](FileKind kind) {
-    return kind == FileKind::Circle ? ".circle" : kind == FileKind::Tflite ? ".tflite" : ".origo";
-  };
-  std::string names;
-  for (size_t i = 0; i < kinds.size(); ++i)
-    names += std::string(i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ") + named(kinds[i]);
-  return inFile(path, makeError("the extension tells the format: use " + names));
-}
-
-static llvm::StringMap<uint64_t> sizes; ///< of what was loaded
 
 llvm::Expected<Imported> load(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
-  phase("reading");
-  prepareBusMessage(path);
-  auto imported = commands::read(path, options, store);
-  if (imported)
-    sizes[path] = imported->bytes;
-  return imported;
-}
-
-uint64_t sizeOf(llvm::StringRef path) {
-  uint64_t size = 0;
-  if (auto known = sizes.find(path); known != sizes.end())
-    return known->second;
-  return llvm::sys::fs::file_size(path, size) ? 0 : size;
+  return commands::load(path, options, store, door());
 }
 
 llvm::Error save(Imported &imported, llvm::StringRef path, ExportOptions options) {
-  phase("writing");
-  std::vector<std::string> notes;
-  if (!options.notes)
-    options.notes = &notes;
-  llvm::Error error = commands::write(imported, path, options);
-  for (const std::string &text : notes)
-    note(text);
-  return error;
-}
-
-llvm::Error makeFolder(llvm::StringRef path) {
-  if (std::error_code code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-    return inFile(path, makeError("cannot be made: " + code.message()));
-  return llvm::Error::success();
-}
-
-llvm::Error rewriteFile(const std::string &input, const std::string &output,
-                        llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change,
-                        origin::Embed embed, bool sideFile) {
-  if (llvm::Error error = checkOutput(output))
-    return error;
-  if (llvm::Error error = checkFiles(input, output))
-    return error;
-  llvm::StringRef directory = llvm::sys::path::parent_path(output);
-  PayloadStore store(directory.empty() ? "." : directory.str());
-  llvm::Expected<Imported> imported = load(input, {}, store);
-  if (!imported)
-    return imported.takeError();
-  for (const std::string &text : imported->notes)
-    note(text);
-  if (llvm::Error error = change(*imported, store))
-    return inFile(input, std::move(error));
-  ExportOptions options;
-  options.format = formatOf(output, imported->model->format);
-  options.embed = embed;
-  if (sideFile && !isStream(output))
-    options.originJson = output + ".origin.json";
-  return save(*imported, output, options);
-}
-
-void tellResult(uint64_t bytesBefore, llvm::StringRef output, size_t before, size_t after,
-                std::optional<uint32_t> rewrites, bool withOrigins, llvm::StringRef nothing, llvm::StringRef grown) {
-  uint64_t bytesAfter = 0;
-  if (isStream(output) || llvm::sys::fs::file_size(output, bytesAfter))
-    return;
-  std::string text = std::to_string(before) + (before == 1 ? " operator" : " operators");
-  if (rewrites)
-    text += ", " + std::to_string(after) + " after " + std::to_string(*rewrites) +
-            (*rewrites == 1 ? " rewrite" : " rewrites");
-  if (bytesBefore)
-    text += "; " + std::to_string(bytesBefore) + " bytes, " + std::to_string(bytesAfter) + " after" +
-            (withOrigins ? ", origins included" : "");
-  if (bytesBefore && bytesAfter > bytesBefore + bytesBefore / 4)
-    text += grown;
-  note(text + (rewrites == 0u ? nothing.str() : ""));
-}
-
-void JsonOutput::write_impl(const char *data, size_t size) {
-  written += size;
-  rest.append(data, size);
-  llvm::StringRef text = rest;
-  while (!text.empty()) {
-    size_t plain = std::min(text.size(), text.find_if([](char c) { return static_cast<unsigned char>(c) >= 0x7f; }));
-    to << text.take_front(plain);
-    text = text.drop_front(plain);
-    if (text.empty() || text.size() < llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(text.front())))
-      break;
-    auto [length, code, shows] = firstCharacter(text);
-    if (shows || length == 1)
-      to << (code == 0x7f ? "\\u007f" : text.take_front(length));
-    else if (code < 0x10000)
-      to << "\\u" << llvm::format_hex_no_prefix(code, 4);
-    else
-      to << "\\u" << llvm::format_hex_no_prefix(0xd7c0 + (code >> 10), 4) << "\\u"
-         << llvm::format_hex_no_prefix(0xdc00 + (code & 0x3ff), 4);
-    text = text.drop_front(length);
-  }
-  rest = text.str();
+  return commands::save(imported, path, options, door());
 }
 
 int fail(llvm::Error error) {

@@ -1,7 +1,6 @@
 #include "tools/FrontDoor.h"
 
 #include "tools/Driver.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,13 +20,13 @@ int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> 
     auto status = runAs(toolPath(tool), shown, words, then == Then::GoesOnSilently);
     return status ? *status : fail(status.takeError());
   }
-  become(toolPath(tool), shown, words);
+  commands::become(toolPath(tool), shown, words);
   return fail("cannot start " + tool + ": " + std::strerror(errno));
 }
 
 llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool) {
   if (const commands::Command *command = commands::findCommand(tool))
-    return rowsOf(command->options);
+    return rowsOf(command->options());
   auto text = outputOf(tool, {printOptionsWord.str()});
   if (!text)
     return text.takeError();

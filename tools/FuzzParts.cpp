@@ -1,5 +1,6 @@
 #include "ir/text/Text.h"
-#include "tools/Divide.h"
+#include "commands/Divide.h"
+#include "tools/Driver.h"
 #include "tools/FuzzModels.h"
 #include "tools/Random.h"
 
@@ -71,7 +72,7 @@ std::string tools::randomPart(llvm::ArrayRef<std::string> files, uint64_t seed) 
   auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
   if (kept.empty())
     return "";
-  if (llvm::Error error = keepOnly(*imported, store, "select-operators", kept, nowhere)) {
+  if (llvm::Error error = commands::keepOnly(*imported, store, "select-operators", kept, nowhere)) {
     llvm::consumeError(std::move(error));
     return "";
   }

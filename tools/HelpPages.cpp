@@ -1,8 +1,8 @@
 #include "tools/HelpPages.h"
 
 #include "ir/Error.h"
+#include "tools/Driver.h"
 #include "tools/FrontDoor.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

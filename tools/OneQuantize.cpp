@@ -4,7 +4,6 @@
 #include "commands/RecordMinMax.h"
 #include "tools/Driver.h"
 #include "tools/OneSteps.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -121,7 +120,7 @@ void Quantization::addSwitches(Words &words, std::initializer_list<const char *>
 
 /// The words that make a request, behind them `files`.
 Words commandFor(const commands::Command &command, const void *request, const Words &files) {
-  Words words = commands::wordsOf(command.options, request, command.fresh().get());
+  Words words = commands::wordsOf(command.options(), request, command.fresh().get());
   words.insert(words.begin(), toolPath(command.name));
   llvm::append_range(words, files);
   return words;
@@ -138,7 +137,7 @@ llvm::Error Quantization::record(const std::string &model, const std::string &re
 
 /// Sets what keys say that are options of a command.
 llvm::Error Quantization::ask(const commands::Command &command, void *request) const {
-  for (const commands::Option &row : command.options) {
+  for (const commands::Option &row : command.options()) {
     std::string key = keyOf(row).str(), value = step.get(key);
     if (value.empty() || !isKey(row))
       continue;
@@ -283,13 +282,7 @@ llvm::ArrayRef<StepKey> quantizeKeys() {
   static const std::vector<StepKey> keys = [] {
     std::vector<StepKey> keys(std::begin(ownKeys), std::end(ownKeys));
     for (const commands::Command *command : {&commands::quantizeCommand, &commands::recordCommand})
-      for (const commands::Option &row : command->options)
-        if (isKey(row) && llvm::none_of(keys, [&](const StepKey &key) { return key.name == keyOf(row); }))
-          keys.push_back({keyOf(row),
-                          row.flag                     ? StepKey::Switch
-                          : row.repeats && !row.splits ? StepKey::Lines
-                                                       : StepKey::Value,
-                          row.help});
+      addKeys(keys, *command);
     return keys;
   }();
   return keys;

@@ -1,8 +1,8 @@
 #include "tools/OneSteps.h"
 
+#include "commands/Command.h"
 #include "export/Writer.h"
 #include "tools/Driver.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -68,6 +68,19 @@ Words splitWords(llvm::StringRef text) {
   return words;
 }
 
+void addKeys(std::vector<StepKey> &keys, const commands::Command &command) {
+  for (const commands::Option &row : command.options()) {
+    llvm::StringRef name = row.key.empty() ? row.name : row.key;
+    if (row.cfg == commands::Without::Nothing &&
+        llvm::none_of(keys, [&](const StepKey &key) { return key.name == name; }))
+      keys.push_back({name,
+                      row.flag                     ? StepKey::Switch
+                      : row.repeats && !row.splits ? StepKey::Lines
+                                                   : StepKey::Value,
+                      row.help});
+  }
+}
+
 namespace {
 
 llvm::Error import(const OneStep &step) {
@@ -96,7 +109,7 @@ llvm::Error optimize(const OneStep &step) {
       continue;
     if (value.empty()) // as if it were not there
       continue;
-    if (key == "change_outputs" || llvm::StringRef(key).starts_with("sparsify_"))
+    if (const commands::Option *row = commands::optimizeCommand.find(key); row && !row->flag)
       words.push_back("--" + key + "=" + value);
     else if (isSwitchedOn(value))
       words.push_back("--" + key);
@@ -174,9 +187,9 @@ llvm::Error partition(const OneStep &step) {
   if (part.empty() || input.empty())
     return step.lacks(llvm::Twine("needs ") + (part.empty() ? "part_file" : "input_file"));
   Words words = {toolPath("circle-partitioner")};
-  for (const char *key : {"part_file", "input_file", "work_path", "backends", "default"})
-    if (std::string value = step.get(key); !value.empty())
-      words.push_back(std::string("--") + key + "=" + value);
+  for (const commands::Option &row : commands::partitionCommand.options())
+    if (std::string value = step.get(row.name.str()); !value.empty())
+      words.push_back(row.spelled() + "=" + value);
   llvm::SmallString<128> log(step.get("work_path"));
   if (llvm::sys::path::is_absolute(part))
     log.clear();
@@ -201,15 +214,19 @@ llvm::Error infer(const OneStep &step) {
 }
 
 const StepKey pathKeys[] = {{"input_path", StepKey::Value, "The input"}, {"output_path", StepKey::Value, "The output"}};
+/// Those, and the options of a command.
+template <const commands::Command &Command> llvm::ArrayRef<StepKey> keysOf(llvm::ArrayRef<StepKey> more = {}) {
+  static const std::vector<StepKey> keys = [&] {
+    std::vector<StepKey> keys(more);
+    addKeys(keys, Command);
+    return keys;
+  }();
+  return keys;
+}
+
 const StepKey programKeys[] = {{"backend", StepKey::Value, "Runs BACKEND-compile, or BACKEND-profile"},
                                {"command", StepKey::Value, "Words for that program"},
                                {"backends", StepKey::Value, "Several, separated by commas, with a key each"}};
-const StepKey partitionKeys[] = {
-    {"part_file", StepKey::Value, "Which operator goes where"},
-    {"input_file", StepKey::Value, "The model"},
-    {"work_path", StepKey::Value, "Where both lie, and parts are written"},
-    {"backends", StepKey::Value, "Instead of those in the file: names separated by commas"},
-    {"default", StepKey::Value, "Who takes the rest, instead of the file's"}};
 const StepKey inferKeys[] = {{"driver", StepKey::Value, "The program to run, such as circle-interpreter"},
                              {"backend", StepKey::Value, "Without driver: runs BACKEND-infer"},
                              {"command", StepKey::Value, "Words for that program"},
@@ -244,12 +261,13 @@ llvm::ArrayRef<StepKind> stepKinds() {
       {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
       {"one-import-onnx", "", nullptr, "ONNX is not read; convert to .tflite or .circle first"},
       {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
-      {"one-optimize", "optimize", optimize, "optimises a model", pathKeys, true, true},
+      {"one-optimize", "optimize", optimize, "optimises a model", keysOf<commands::optimizeCommand>(pathKeys), true, true},
       {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys(), false, true},
       {"one-pack", "pack", pack, "puts a model into a package for a runtime", pathKeys},
       {"one-codegen", "codegen", external, "runs the code generator of a back end", programKeys, true},
       {"one-profile", "profile", external, "runs the profiler of a back end", programKeys, true},
-      {"one-partition", "partition", partition, "divides a model between back ends", partitionKeys},
+      {"one-partition", "partition", partition, "divides a model between back ends",
+       keysOf<commands::partitionCommand>()},
       {"one-infer", "infer", infer, "runs a model", inferKeys, true},
   };
   return kinds;

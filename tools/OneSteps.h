@@ -1,11 +1,12 @@
 #pragma once
 
-#include "tools/Config.h"
+#include "commands/Config.h"
 #include "tools/OptionTable.h"
 
 /// The steps of ONE's toolchain, one-optimize and so on: what a section of a .cfg file, or a command line, asks for.
 namespace origo::tools {
 
+using commands::groupOf, commands::isSwitchedOn, commands::readConfigFile, commands::readGroup, commands::Section;
 using Words = std::vector<std::string>;
 
 /// What a step is to do: its keys, from the file and, going first, from the command line.
@@ -28,6 +29,9 @@ struct StepKey {
   enum Kind { Value, Lines, Switch } kind;
   llvm::StringRef help;
 };
+
+/// The rows of a command as keys, but those that are there already.
+void addKeys(std::vector<StepKey> &keys, const commands::Command &command);
 
 struct StepKind {
   llvm::StringLiteral name, verb;          ///< verb: what onecc calls it; empty: nothing

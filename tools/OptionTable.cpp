@@ -52,7 +52,9 @@ void printOptionTable(llvm::ArrayRef<OptionRow> rows) {
 std::vector<OptionRow> rowsOf(commands::Options options) {
   std::vector<OptionRow> rows;
   for (const commands::Option &option : options) {
-    OptionRow &row = rows.emplace_back(OptionRow{option.flag ? OptionRow::Flag : OptionRow::Value,
+    OptionRow &row = rows.emplace_back(OptionRow{option.flag     ? OptionRow::Flag
+                                                 : option.prefix ? OptionRow::Prefix
+                                                                 : OptionRow::Value,
                                                  option.words,
                                                  option.name.str(),
                                                  option.value.str(),
@@ -62,11 +64,11 @@ std::vector<OptionRow> rowsOf(commands::Options options) {
     if (option.choices)
       for (const commands::Choice &choice : option.choices())
         row.choices.push_back({choice.name.str(), choice.help.str()});
-    if (!option.also.empty()) {
-      OptionRow same = row;
-      same.name = option.also.str();
-      same.help = "Same as " + row.spelled();
-      rows.push_back(std::move(same));
+    const OptionRow same = row; // which grows out of its place
+    for (llvm::StringRef other : llvm::drop_begin(option.names())) {
+      rows.push_back(same);
+      rows.back().name = other.str();
+      rows.back().help = "Same as " + same.spelled();
     }
   }
   llvm::sort(rows, [](const OptionRow &a, const OptionRow &b) { return a.name < b.name; });

@@ -21,9 +21,6 @@ struct OptionRow {
   std::string spelled() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 
-/// The category of options that ask for rewrites: by name, who gives one wants no others.
-inline constexpr llvm::StringLiteral rewriteCategory = "Rewrites, by the flags of the circle toolchain";
-
 /// What every tool prints for the one word `--print-options`, and what reads it.
 constexpr llvm::StringLiteral printOptionsWord = "--print-options";
 void printOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories);

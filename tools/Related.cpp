@@ -29,15 +29,6 @@ llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef
   return origin::ModelFile::open(written);
 }
 
-llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store, bool tell) {
-  auto models = commands::relate([&](const ImportOptions &options) { return load(source, options, store); },
-                                 [&](const ImportOptions &options) { return load(result, options, store); });
-  if (models && !models->byOrigins && tell)
-    note("the origins of " + printable(result, 300) + " do not lead to " + printable(source, 300) +
-         ": tensors are paired by the order of operators, or else by name");
-  return models;
-}
-
 llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef list) {
   report::Layers layers;
   llvm::SmallVector<llvm::StringRef> words;

@@ -10,11 +10,7 @@ namespace origo::tools {
 /// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path);
 
-using commands::Related;
-
-/// As commands/Related.h does, from files. With `tell`, a note says where origins do not lead from one to the other.
-llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
-                                    bool tell = true);
+using commands::loadRelated, commands::Related;
 
 /// Operators of the source by what a person calls them, separated by commas: the name of a result, a scope that names
 /// begin with (block3/), or the number of an operator of subgraph 0. An error: nothing is called so.

@@ -47,7 +47,7 @@ llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(commands::ValueDump &dum
 
 llvm::Error join(const std::string &model, const std::string &source, const ErrorMetric &metric, bool json) {
   PayloadStore store;
-  auto models = loadRelated(source, model, store);
+  auto models = loadRelated(source, model, store, door());
   if (!models)
     return models.takeError();
   auto run = ErrorRun::of(models->source, models->result, {});

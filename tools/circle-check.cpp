@@ -5,7 +5,8 @@
 #include "report/Columns.h"
 #include "report/origin/Words.h"
 #include "report/target/Target.h"
-#include "tools/Divide.h"
+#include "commands/Divide.h"
+#include "tools/Driver.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -136,7 +137,7 @@ int run() {
   std::vector<Violation> violations = checkTarget(*imported->model, *target);
   if (partition) {
     options->payloads = true; // parts have them
-    if (llvm::Error error = divide(arguments[0], *options, *target, fallback, workPath))
+    if (llvm::Error error = commands::divide(arguments[0], *options, *target, fallback, workPath, door()))
       return fail(std::move(error));
   }
   if (json)

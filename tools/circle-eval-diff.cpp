@@ -142,7 +142,7 @@ llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedT
 
 llvm::Error compare() {
   PayloadStore store;
-  auto models = loadRelated(first, second, store, false);
+  auto models = loadRelated(first, second, store, door(), false);
   if (!models)
     return models.takeError();
   eval::CompileOptions options;

@@ -7,7 +7,6 @@
 #include "tools/FuzzChecks.h"
 #include "tools/FuzzModels.h"
 #include "tools/FuzzNative.h"
-#include "tools/Process.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -294,7 +294,7 @@ llvm::Error writeTap(const std::string &folder, const Value &value, const Tensor
 llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::string &model, const std::vector<OwnedTensor> &inputs,
                                                        const CompileOptions &options) {
   PayloadStore store;
-  auto models = tools::loadRelated(sourceModel, model, store);
+  auto models = tools::loadRelated(sourceModel, model, store, tools::door());
   if (!models)
     return models.takeError();
   auto source = compile(*models->source.model, options), result = compile(*models->result.model, options);

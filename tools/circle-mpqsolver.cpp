@@ -687,9 +687,8 @@ llvm::Error Solver::finish(const Levels &levels) {
   if (!configFile.empty())
     if (llvm::Error error = writeFile(configFile, configOf(levels)))
       return error;
-  return output.empty() ? llvm::Error::success() : rewriteFile(input, output, [&](Imported &imported, PayloadStore &) {
-    return quantize(imported, levels, false);
-  });
+  return output.empty() ? llvm::Error::success() : commands::rewriteFile(
+      input, output, [&](Imported &imported, PayloadStore &) { return quantize(imported, levels, false); }, door());
 }
 
 llvm::Expected<bool> Solver::run() {

@@ -4,8 +4,8 @@
 #include "ir/Error.h"
 #include "ir/text/Text.h"
 #include "schema/InputFile.h"
-#include "tools/Divide.h"
-#include "tools/Process.h"
+#include "commands/Divide.h"
+#include "tools/Driver.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -127,7 +127,7 @@ private:
         if (next < kept.size() && kept[next] == at++)
           selected.push_back(&op), ++next;
       auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
-      if (llvm::Error error = keepOnly(*imported, store, "reduce", selected, nowhere))
+      if (llvm::Error error = commands::keepOnly(*imported, store, "reduce", selected, nowhere))
         return error;
     }
     operators = imported->model->subgraphs.front()->operators.size();

@@ -5,7 +5,6 @@
 #include "schema/RunFiles.h"
 #include "tools/Driver.h"
 #include "tools/OneSteps.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -148,7 +147,7 @@ bool isDeep(llvm::StringRef json) {
 
 /// Workflow files, as far as they name .cfg files.
 llvm::Expected<std::vector<std::pair<std::string, Workflow>>> readWorkflows(const std::string &path) {
-  auto text = readSettings(path);
+  auto text = commands::readSettings(path);
   if (!text)
     return text.takeError();
   auto wrong = [&](const llvm::Twine &what) { return inFile(path, makeError(what)); };

@@ -1,6 +1,7 @@
 /// One command in front of the others. Its table is in Commands.cpp.
 
-#include "tools/Comparison.h"
+#include "commands/Comparison.h"
+#include "tools/Driver.h"
 #include "tools/FrontDoor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -39,7 +40,7 @@ static int describeModel(llvm::ArrayRef<std::string> words) {
     return fail("there is no command and no file \"" + printable(model, 60) + "\"; " + guess(model));
   if (tooMany)
     return fail("there are too many arguments; --help shows examples");
-  auto facts = factsOf(model);
+  auto facts = commands::factsOf(model, door());
   if (!facts)
     return fail(facts.takeError());
   phase(nullptr);
@@ -47,9 +48,9 @@ static int describeModel(llvm::ArrayRef<std::string> words) {
     note(text);
   JsonOutput os;
   if (json)
-    describeJson(*facts, os);
+    commands::describeJson(*facts, os);
   else
-    describe(*facts, llvm::outs());
+    commands::describe(*facts, llvm::outs());
   return 0;
 }
 

@@ -236,19 +236,40 @@ class Model:
         self,
         level: int = 1,
         *,
-        passes: Sequence[str] = (),
-        skip: Sequence[str] = (),
+        passes: Union[str, Sequence[str]] = (),
+        skip: Union[str, Sequence[str]] = (),
         format: Optional[str] = None,
+        change_outputs: Union[str, Sequence[str]] = (),
+        target: Optional[Path] = None,
         verify_each: bool = False,
+        verify_numerics: bool = False,
+        verify_data: Optional[Path] = None,
+        trace: Optional[Path] = None,
+        history: Optional[Path] = None,
+        fuel: Optional[int] = None,
+        origin: Literal["continue", "restart", "ignore"] = "continue",
+        embed_origin: Literal["full", "ids", "none"] = "full",
+        sparsify_tensor: Optional[str] = None,
+        sparsify_traversal_order: Optional[str] = None,
+        sparsify_format: Optional[str] = None,
+        sparsify_block_map: Optional[str] = None,
+        sparsify_block_size: Optional[str] = None,
+        nchw_to_nhwc_input_shape: Optional[bool] = None,
+        nchw_to_nhwc_output_shape: Optional[bool] = None,
+        dynamic_batch_to_single_batch: Optional[bool] = None,
     ) -> "Model":
         """All safe rewrites (level 1), or the `passes` named (with level 0), without those to `skip`.
+
+        `format`: "circle" or "tflite". The other keywords are the options of circle2circle.
 
         >>> import origo
         >>> net = origo.load("res/mobilenet_v2.origo")
         >>> len(net.optimize(skip=["fuse-activation"]).operators) > len(net.optimize().operators)
         True
         """
-        return self._made(self._native.optimize(level, list(passes), list(skip), format or "", verify_each))
+        options = dict(locals())
+        del options["self"], options["format"]
+        return self._made(self._native.optimize(options, format or ""))
 
     def convert(self, format: str) -> "Model":
         """The same model as "circle" or "tflite"."""
@@ -553,6 +574,7 @@ def _document(tool: str, function: Callable[..., Any]) -> None:
     function.__doc__ = (function.__doc__ or "") + "\n        Options:\n\n" + "\n".join(rows) + "\n"
 
 
+_document("circle2circle", Model.optimize)
 _document("circle-quantizer", Model.quantize)
 _document("record-minmax", Model.calibrate)
 

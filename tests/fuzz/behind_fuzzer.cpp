@@ -1,6 +1,7 @@
 /// What stands behind the readers of models, and the readers of small files that go with models. ORIGO_FUZZ says which
 /// of the entries below is fuzzed.
 
+#include "commands/Config.h"
 #include "commands/Page.h"
 #include "commands/QuantizeModel.h"
 #include "export/Export.h"
@@ -18,7 +19,6 @@
 #include "tests/RandomInputs.h"
 #include "tests/fuzz/Fails.h"
 #include "tests/fuzz/Import.h"
-#include "tools/Config.h"
 #include "tools/FuzzModels.h"
 #include "tools/Random.h"
 #include "view/Files.h"
@@ -301,7 +301,7 @@ void settings(StringRef bytes) {
   } else {
     fails(part.takeError());
   }
-  if (auto sections = tools::readConfig(bytes)) {
+  if (auto sections = commands::readConfig(bytes)) {
     size_t size = 0;
     for (const auto &[name, section] : *sections)
       for (const auto &[key, value] : section)

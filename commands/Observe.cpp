@@ -1,4 +1,4 @@
-#include "tools/Observe.h"
+#include "commands/Observe.h"
 
 #include "ir/text/Text.h"
 
@@ -8,12 +8,13 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
-namespace origo::tools {
+namespace origo::commands {
 
 namespace json = llvm::json;
 
-llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions &options, Imported &imported) {
-  std::unique_ptr<Observer> observer(new Observer(options, imported));
+llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions &options, Imported &imported,
+                                                            const Door &door) {
+  std::unique_ptr<Observer> observer(new Observer(options, imported, door));
   if (!options.trace.empty()) {
     auto file = OutputFile::open(options.trace);
     if (!file)
@@ -23,8 +24,10 @@ llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions 
   }
   if (!options.history.empty()) {
     if (imported.model->run != 0)
-      return inFile(options.history, makeError("--history: the input was rewritten before, so that its source is another "
-                                               "file; begin with that one, or say --origin=restart"));
+      return inFile(options.history, makeError(door.spell("history") +
+                                               ": the input was rewritten before, so that its source is another "
+                                               "file; begin with that one, or say " +
+                                               door.spell("origin") + "=restart"));
     auto file = OutputFile::open(options.history);
     if (!file)
       return file.takeError();
@@ -34,7 +37,7 @@ llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions 
   }
   for (const std::string &name : options.printAfter)
     if (!findPass(name) && name != "remove-dead-code")
-      return makeError("--print-after: no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
+      return makeError(door.spell("print-after") + ": no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
   if (!options.explain.empty())
     if (llvm::Error error = observer->findExplained())
       return error;
@@ -58,7 +61,7 @@ llvm::Error Observer::findExplained() {
     }
   attempts.resize(explained.size());
   if (explained.empty())
-    return makeError("--explain: the source has no operator \"" + printable(options.explain) +
+    return makeError(door.spell("explain") + ": the source has no operator \"" + printable(options.explain) +
                      "\"; origin-dump --json lists ids and names");
   return llvm::Error::success();
 }
@@ -216,4 +219,4 @@ llvm::Error Observer::finish(llvm::raw_ostream &os) {
   return OutputFile::commit({historyFile.get()});
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

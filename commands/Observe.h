@@ -1,14 +1,14 @@
 #pragma once
 
+#include "commands/Door.h"
+#include "commands/History.h"
 #include "export/Writer.h"
-#include "passes/Pipeline.h"
-#include "tools/Driver.h"
-#include "tools/History.h"
+#include "import/Import.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 /// What circle2circle shows of a run: every option is a way to look at the numbered rewrites.
-namespace origo::tools {
+namespace origo::commands {
 
 struct ObserveOptions {
   std::string trace; ///< file of JSON lines, one a rewrite
@@ -21,7 +21,8 @@ struct ObserveOptions {
 
 class Observer {
 public:
-  static llvm::Expected<std::unique_ptr<Observer>> create(const ObserveOptions &options, Imported &imported);
+  static llvm::Expected<std::unique_ptr<Observer>> create(const ObserveOptions &options, Imported &imported,
+                                                          const Door &door);
   /// Adds what looks on to the options of a run.
   void attach(RunOptions &run);
   ~Observer(); ///< a run that fails has a trace all the same, for it shows how far it came
@@ -29,9 +30,11 @@ public:
   llvm::Error finish(llvm::raw_ostream &os);
 
 private:
-  Observer(const ObserveOptions &options, Imported &imported) : options(options), imported(imported) {}
+  Observer(const ObserveOptions &options, Imported &imported, const Door &door)
+      : options(options), imported(imported), door(door) {}
   const ObserveOptions &options;
   Imported &imported;
+  const Door &door;
   std::unique_ptr<OutputFile> traceFile;
   std::unique_ptr<OutputStream> trace;
   std::unique_ptr<OutputFile> historyFile;
@@ -57,4 +60,4 @@ private:
   void printExplained(llvm::raw_ostream &os) const;
 };
 
-} // namespace origo::tools
+} // namespace origo::commands

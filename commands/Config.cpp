@@ -1,8 +1,8 @@
-#include "tools/Config.h"
+#include "commands/Config.h"
 
 #include "ir/Error.h"
 #include "schema/InputFile.h"
-#include "tools/Process.h"
+#include "commands/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -10,7 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-namespace origo::tools {
+namespace origo::commands {
 
 using llvm::StringRef;
 
@@ -232,4 +232,4 @@ bool isSwitchedOn(StringRef value) {
   return !value.empty() && !value.equals_insensitive("false") && value != "0" && !value.equals_insensitive("n");
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

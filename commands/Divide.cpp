@@ -1,5 +1,6 @@
-#include "tools/Divide.h"
+#include "commands/Divide.h"
 
+#include "commands/Files.h"
 #include "export/Writer.h"
 #include "origin/Fingerprint.h"
 
@@ -8,7 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-namespace origo::tools {
+namespace origo::commands {
 
 using llvm::Error;
 using llvm::Expected;
@@ -34,13 +35,13 @@ namespace {
 
 class Divider {
 public:
-  Divider(StringRef path, const ImportOptions &options, StringRef directory)
-      : path(path), options(options), directory(directory) {}
+  Divider(StringRef path, const ImportOptions &options, StringRef directory, const Door &door)
+      : path(path), options(options), directory(directory), door(door) {}
 
   using Partition = llvm::function_ref<Expected<std::vector<Region>>(Model &model)>;
   /// Writes the parts and how they are connected.
   Error run(Partition partition) {
-    Expected<Imported> whole = load(path, options, store);
+    Expected<Imported> whole = load(path, options, store, door);
     if (!whole)
       return whole.takeError();
     auto regions = partition(*whole->model);
@@ -76,7 +77,7 @@ public:
         return part.takeError();
       ExportOptions to;
       to.originJson = inDirectory(files[i]) + ".origin.json";
-      if (Error error = save(*part, inDirectory(files[i]), to))
+      if (Error error = save(*part, inDirectory(files[i]), to, door))
         return error;
     }
     Ports source = report::portsOf(*whole->model, llvm::sys::path::filename(path));
@@ -94,6 +95,7 @@ private:
   StringRef path;
   const ImportOptions &options;
   StringRef directory;
+  const Door &door;
   PayloadStore store;
   std::vector<Region> divided;
   std::vector<std::string> files, fingerprints;
@@ -115,7 +117,7 @@ private:
         calls(*op, region);
       }
     if (size_t count = llvm::count(llvm::drop_begin(regionOfSubgraph), -1))
-      tools::note(llvm::Twine(count) + " subgraphs are in no part, as nothing in the first one calls them");
+      door.note(llvm::Twine(count) + " subgraphs are in no part, as nothing in the first one calls them");
   }
 
   std::string inDirectory(StringRef name) const {
@@ -125,7 +127,7 @@ private:
   }
 
   Expected<Imported> extract(unsigned region) {
-    Expected<Imported> part = load(path, options, store);
+    Expected<Imported> part = load(path, options, store, door);
     if (!part)
       return part.takeError();
     Model &model = *part->model;
@@ -176,43 +178,43 @@ Error checkNames(llvm::ArrayRef<std::string> names) {
 } // namespace
 
 Error divide(StringRef path, const ImportOptions &options, const report::Target &target, StringRef fallback,
-             StringRef directory) {
+             StringRef directory, const Door &door) {
   if (Error error = checkNames({target.name, fallback.str()}))
     return error;
   if (target.name == fallback)
     return makeError("the target and --default are both called " + fallback);
-  Divider divider(path, options, directory);
+  Divider divider(path, options, directory, door);
   // Where a region begins and ends, other limits than those of its operators hold.
   divider.eachPart = [&](const Model &part, const Region &region, unsigned number) {
     if (region.backend != target.name)
       return;
     if (size_t count = llvm::count_if(report::checkTarget(part, target), [](auto &violation) { return !violation.op; }))
-      note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
+      door.note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
            " inputs and outputs that the target does not take as such");
   };
   divider.partText = [&](llvm::ArrayRef<Region> regions) {
     std::vector<const Operator *> unnamed;
     std::string text = report::partText(regions, target.name, fallback, unnamed);
     if (!unnamed.empty())
-      note(llvm::Twine(unnamed.size()) + " operators have no name that " + divider.base() +
+      door.note(llvm::Twine(unnamed.size()) + " operators have no name that " + divider.base() +
            ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
     return text;
   };
   return divider.run([&](Model &model) { return report::partition(model, target, target.name, fallback); });
 }
 
-Error divide(StringRef path, const report::PartFile &part, StringRef directory) {
+Error divide(StringRef path, const report::PartFile &part, StringRef directory, const Door &door) {
   if (Error error = checkNames(part.backends))
     return error;
   ImportOptions options;
-  return Divider(path, options, directory).run([&](Model &model) {
+  return Divider(path, options, directory, door).run([&](Model &model) {
     std::vector<std::string> unused;
     auto regions = report::partition(model, part, unused);
     if (regions && !unused.empty())
-      note(llvm::Twine(unused.size()) + (part.byName ? " names" : " kinds") + " of the .part file, such as " +
+      door.note(llvm::Twine(unused.size()) + (part.byName ? " names" : " kinds") + " of the .part file, such as " +
            printable(unused.front()) + ", are of no operator of the model");
     return regions;
   });
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -1,4 +1,4 @@
-#include "tools/Process.h"
+#include "commands/Process.h"
 
 #include "export/Writer.h"
 #include "ir/Error.h"
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace origo::tools {
+namespace origo::commands {
 
 std::string shellWord(llvm::StringRef text, bool isFile) {
   std::string word = text.str(), shown = printable(text, 4096);
@@ -254,4 +254,4 @@ Scratch::~Scratch() {
     ::close(end);
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -1,11 +1,11 @@
-#include "tools/History.h"
+#include "commands/History.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
 #include <map>
 
-namespace origo::tools {
+namespace origo::commands {
 
 /// What an edge leads from: no constant.
 static bool flows(const Value *value) {
@@ -272,4 +272,4 @@ void HistoryRecorder::finish() {
   os << "]}\n";
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

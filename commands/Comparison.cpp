@@ -1,5 +1,6 @@
-#include "tools/Comparison.h"
+#include "commands/Comparison.h"
 
+#include "commands/Files.h"
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "quantize/Records.h"
@@ -16,7 +17,7 @@
 #include <cmath>
 #include <map>
 
-namespace origo::tools {
+namespace origo::commands {
 
 namespace json = llvm::json;
 
@@ -58,20 +59,20 @@ static SignatureFacts signatureOf(const Signature &signature) {
   return facts;
 }
 
-llvm::Expected<ModelFacts> factsOf(const std::string &path) {
+llvm::Expected<ModelFacts> factsOf(const std::string &path, const Door &door) {
   PayloadStore store;
   ImportOptions options;
   options.tolerant = true;
-  llvm::Expected<Imported> imported = load(path, options, store);
+  llvm::Expected<Imported> imported = load(path, options, store, door);
   if (!imported)
     return imported.takeError();
-  phase("counting");
+  door.phase("counting");
   const Model &model = *imported->model;
   ModelFacts facts;
   facts.path = path;
   facts.notes = imported->notes;
   facts.format = kindOf(path) == FileKind::Text ? "text" : model.format == Format::Tflite ? "tflite" : "circle";
-  facts.bytes = sizeOf(path);
+  facts.bytes = imported->bytes;
   facts.operators = model.operatorCount();
   facts.subgraphs = model.subgraphs.size();
   std::map<std::string, size_t> kinds;
@@ -111,8 +112,8 @@ struct Runner::Parts {
   std::vector<eval::Port> inputs, outputs;
   std::string notRun; ///< why it cannot be run
 
-  llvm::Error open(const std::string &path) {
-    auto loaded = load(path, {}, store);
+  llvm::Error open(const std::string &path, const Door &door) {
+    auto loaded = load(path, {}, store, door);
     if (!loaded)
       return loaded.takeError();
     imported = std::move(*loaded);
@@ -140,10 +141,10 @@ static std::string wordsOf(llvm::Error error) {
   return llvm::StringRef(llvm::toString(std::move(error))).split('\n').first.str();
 }
 
-Runner Runner::open(const std::string &path) {
-  phase("preparing a run");
+Runner Runner::open(const std::string &path, const Door &door) {
+  door.phase("preparing a run");
   auto parts = std::make_unique<Parts>();
-  if (llvm::Error error = parts->open(path))
+  if (llvm::Error error = parts->open(path, door))
     parts->notRun = wordsOf(std::move(error));
   return Runner(std::move(parts));
 }
@@ -255,13 +256,15 @@ constexpr unsigned mostRuns = 20;
 
 } // namespace
 
-llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &path) {
-  return runBoth(Runner::open(before), after, path);
+llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &path,
+                                 const Door &door) {
+  return runBoth(Runner::open(before, door), after, path, door);
 }
 
-llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &path) {
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &path,
+                                 const Door &door) {
   RunFacts facts;
-  Runner other = Runner::open(after);
+  Runner other = Runner::open(after, door);
   Runner::Parts &first = *before.parts, &second = *other.parts;
   if (facts.notRun = first.notRun.empty() ? second.notRun : first.notRun; !facts.notRun.empty())
     return facts;
@@ -282,7 +285,7 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
   facts.inputs = random ? "random inputs"
                         : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") +
                               printable(path);
-  phase("executing");
+  door.phase("executing");
   std::vector<double> times[2];
   std::vector<std::array<double, 4>> sums;
   auto runOne = [&](auto &runner, llvm::ArrayRef<eval::OwnedTensor> inputs, std::vector<double> &into) {
@@ -568,4 +571,4 @@ void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFac
   os << '\n';
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

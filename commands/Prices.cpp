@@ -1,13 +1,16 @@
-#include "tools/Prices.h"
+#include "commands/Prices.h"
 
+#include "commands/Comparison.h"
+#include "commands/Files.h"
+#include "commands/JsonOutput.h"
+#include "commands/Process.h"
 #include "report/Columns.h"
-#include "tools/Process.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
-namespace origo::tools {
+namespace origo::commands {
 
 namespace {
 
@@ -101,8 +104,14 @@ void printJson(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os
 
 } // namespace
 
-llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult &make, const std::string &extension,
-                       bool json, llvm::raw_ostream &os) {
+llvm::Error tellPrices(const Job &job, llvm::raw_ostream &os) {
+  const Pipeline &pipeline = job.passes();
+  PriceOf what = *job.request.prices;
+  std::string extension = kindOf(job.request.output) == FileKind::Tflite ? ".tflite" : ".circle";
+  auto make = [&](const Pipeline &tried, std::optional<uint32_t> most, const std::string &path,
+                  std::function<void(const RewriteEvent &)> onRewrite) {
+    return job.make(path, most, std::move(onRewrite), &tried).takeError();
+  };
   Scratch scratch("origo-prices");
   if (scratch.error)
     return makeError("no folder for what is tried: " + scratch.error.message());
@@ -141,10 +150,10 @@ llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult 
     }
     if (error)
       return error;
-    auto a = factsOf(with), b = factsOf(without);
+    auto a = factsOf(with, job.door), b = factsOf(without, job.door);
     if (!a || !b)
       return firstError(a, b);
-    auto runs = runBoth(without, with, "");
+    auto runs = runBoth(without, with, "", job.door);
     if (!runs)
       return runs.takeError();
     price.with = std::move(*a);
@@ -152,10 +161,10 @@ llvm::Error tellPrices(const Pipeline &pipeline, PriceOf what, const MakeResult 
     price.runs = std::move(*runs);
   }
   if (what == PriceOf::Rewrite && all > rewrites.size())
-    note("the first " + llvm::Twine(rewrites.size()) + " of " + llvm::Twine(all) + " rewrites are told");
+    job.door.note("the first " + llvm::Twine(rewrites.size()) + " of " + llvm::Twine(all) + " rewrites are told");
   JsonOutput escaped(os);
-  json ? printJson(prices, what, escaped) : printTable(prices, what, os);
+  job.request.pricesJson ? printJson(prices, what, escaped) : printTable(prices, what, os);
   return llvm::Error::success();
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -1,11 +1,12 @@
 #pragma once
 
-#include "tools/Driver.h"
+#include "commands/Door.h"
+#include "ir/Error.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 /// What a model is, and what became of it, in words for people and as JSON: the closing lines of the front door.
-namespace origo::tools {
+namespace origo::commands {
 
 struct PortFacts {
   std::string name, type; ///< as they are written: float32[1,224,224,3]
@@ -50,17 +51,18 @@ struct RunFacts {
   std::vector<OutputDifference> differences;
 };
 
-llvm::Expected<ModelFacts> factsOf(const std::string &path);
+llvm::Expected<ModelFacts> factsOf(const std::string &path, const Door &door);
 
 /// A model that is ready to run.
 class Runner {
 public:
-  static Runner open(const std::string &path);
+  static Runner open(const std::string &path, const Door &door);
   Runner(Runner &&) noexcept;
   ~Runner();
 
 private:
-  friend llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records);
+  friend llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records,
+                                 const Door &door);
   struct Parts;
   explicit Runner(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts;
@@ -68,9 +70,11 @@ private:
 
 /// Runs both on `records` (a path as circle-quantizer takes it; empty: random numbers). What cannot be compared is said in `notRun`,
 /// for it is no mistake of the caller; an error is a mistake in `records`.
-llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &records);
+llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &records,
+                                 const Door &door);
 /// The same with a model as it was when it was opened.
-llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records);
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records,
+                                 const Door &door);
 
 void describe(const ModelFacts &facts, llvm::raw_ostream &os);
 void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);
@@ -78,4 +82,4 @@ void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);
 void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
 void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
 
-} // namespace origo::tools
+} // namespace origo::commands

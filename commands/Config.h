@@ -9,7 +9,7 @@
 /// Configuration files of the circle toolchain (.cfg), in the grammar of Python's ConfigParser: sections, `key = value`
 /// or `key: value`, `#` and `;` before comments, continuation lines, [DEFAULT], and `%(key)s` for the value of another
 /// key.
-namespace origo::tools {
+namespace origo::commands {
 
 using Section = std::map<std::string, std::string>;
 
@@ -31,4 +31,4 @@ llvm::Expected<Section> readGroup(llvm::StringRef name, llvm::StringRef config);
 /// Whether a value of [one-optimize] asks for a switch: it does unless it is empty, `false`, `0` or `n`.
 bool isSwitchedOn(llvm::StringRef value);
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -7,7 +7,7 @@
 
 /// The rewrites of a run, in few bytes: what a page needs to show the graph after each of them. docs/viewers.md has the
 /// form of the file.
-namespace origo::tools {
+namespace origo::commands {
 
 /// Writes a line a rewrite. Operators and tensors have numbers: those of the model as it was read, over all subgraphs in
 /// file order, and behind them new ones as they are made.
@@ -60,4 +60,4 @@ private:
   void writeReasons();
 };
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -9,7 +9,7 @@
 #include <string>
 
 /// Starting the tools that lie beside this one, and other programs.
-namespace origo::tools {
+namespace origo::commands {
 
 /// A file's name as one types it in a shell: quoted where it has to be, no option, and nothing that a terminal would
 /// obey.
@@ -54,4 +54,4 @@ private:
   int end = -1; ///< of a pipe; whoever has the other removes the folder when this one is closed
 };
 
-} // namespace origo::tools
+} // namespace origo::commands
