@@ -105,22 +105,20 @@ void printJson(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os
 } // namespace
 
 llvm::Error tellPrices(const Job &job, llvm::raw_ostream &os) {
-  const Pipeline &pipeline = job.passes();
   PriceOf what = *job.request.prices;
-  std::string extension = kindOf(job.request.output) == FileKind::Tflite ? ".tflite" : ".circle";
-  auto make = [&](const Pipeline &tried, std::optional<uint32_t> most, const std::string &path,
-                  std::function<void(const RewriteEvent &)> onRewrite) {
+  auto make = [&](const Pipeline &tried, auto most, const std::string &path, auto onRewrite) {
     return job.make(path, most, std::move(onRewrite), &tried).takeError();
   };
   Scratch scratch("origo-prices");
   if (scratch.error)
     return makeError("no folder for what is tried: " + scratch.error.message());
-  std::string with = scratch.file("with" + extension), without = scratch.file("without" + extension);
+  std::string extension = kindOf(job.request.output) == FileKind::Tflite ? ".tflite" : ".circle",
+              with = scratch.file("with" + extension), without = scratch.file("without" + extension);
 
   llvm::MapVector<llvm::StringRef, unsigned> passes;
   std::vector<std::string> rewrites;
   size_t all = 0;
-  if (llvm::Error error = make(pipeline, std::nullopt, with, [&](const RewriteEvent &event) {
+  if (llvm::Error error = make(job.passes(), std::nullopt, with, [&](const RewriteEvent &event) {
         ++passes[event.pass];
         ++all;
         if (rewrites.size() < mostRewrites)
@@ -140,13 +138,13 @@ llvm::Error tellPrices(const Job &job, llvm::raw_ostream &os) {
   for (auto [i, price] : llvm::enumerate(prices)) {
     llvm::Error error = llvm::Error::success();
     if (what == PriceOf::Pass) {
-      Pipeline others = pipeline;
+      Pipeline others = job.passes();
       others.remove(price.what);
       error = make(others, std::nullopt, without, nullptr);
     } else {
-      error = make(pipeline, static_cast<uint32_t>(i), without, nullptr);
+      error = make(job.passes(), static_cast<uint32_t>(i), without, nullptr);
       if (!error)
-        error = make(pipeline, static_cast<uint32_t>(i + 1), with, nullptr);
+        error = make(job.passes(), static_cast<uint32_t>(i + 1), with, nullptr);
     }
     if (error)
       return error;
