@@ -51,7 +51,7 @@ llvm::Error takeFiles(std::string &input, std::string &output, llvm::ArrayRef<st
 /// about the input.
 llvm::Error rewriteFile(const std::string &input, const std::string &output,
                         llvm::function_ref<llvm::Error(Imported &imported, PayloadStore &store)> change,
-                        const Door &door, origin::Embed embed = origin::Embed::Full, bool sideFile = true);
+                        const Door &door, origin::Embed embed = origin::Embed::Names, bool sideFile = true);
 
 /// An error where `path`, which `actual` lists, is not the model that `model` was made from, which `expected` lists.
 llvm::Error expectSource(llvm::StringRef path, llvm::StringRef model, const origin::Listing &expected,

@@ -119,8 +119,10 @@ Options allRows() {
     for (const Pass &pass : allPasses())
       for (const PassFlag &flag : pass.flags)
         add(flag.name, pass.name, Without::Flags);
-    for (const char *name : {"mute_warnings", "disable_validation", "generate_profile_data"})
+    for (const char *name : {"mute_warnings", "disable_validation"})
       add(name, "accepted, changes nothing", Without::Ignored);
+    add("generate_profile_data", "ONE's tables of origins beside the map: the default of --embed-origin is full",
+        Without::Ignored);
     add(turnInputs, "inputs of four dimensions get their channels last; with --convert_nchw_to_nhwc");
     add(turnOutputs, "outputs of four dimensions get their channels last, likewise");
     add(keepsActivations, "leaves out separate-activation", Without::Flags);

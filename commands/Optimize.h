@@ -43,7 +43,9 @@ struct OptimizeRequest {
 
   bool isOn(llvm::StringRef flag) const { return says(flag, true); }
   bool isOff(llvm::StringRef flag) const { return says(flag, false); }
-  origin::Embed embed() const { return found == FoundMap::Ignore ? origin::Embed::None : origins.embed; }
+  origin::Embed embed() const {
+    return found == FoundMap::Ignore ? origin::Embed::None : origins.with(isOn("generate_profile_data"));
+  }
 
 private:
   bool says(llvm::StringRef flag, bool on) const {

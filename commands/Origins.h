@@ -7,14 +7,20 @@ namespace origo::commands {
 
 /// How a model is written beside its origins.
 struct OriginRequest {
-  origin::Embed embed = origin::Embed::Full;
+  origin::Embed embed = origin::Embed::Names;
   bool noSideFile = false;
+
+  /// What ONE's --generate_profile_data asks for besides, which are ONE's tables.
+  origin::Embed with(bool profileData) const {
+    return profileData && embed == origin::Embed::Names ? origin::Embed::Full : embed;
+  }
 };
 
 template <>
 inline constexpr auto choicesOf<origin::Embed> = std::to_array<ChoiceOf<origin::Embed>>(
-    {{"full", origin::Embed::Full, "with source names, and ONE's tables beside it (default)"},
-     {"ids", origin::Embed::Ids, "without names, which stay in the side file, and without ONE's tables"},
+    {{"names", origin::Embed::Names, "with source names (default)"},
+     {"full", origin::Embed::Full, "and ONE's tables beside it"},
+     {"ids", origin::Embed::Ids, "without names, which stay in the side file"},
      {"none", origin::Embed::None, "nothing"}});
 
 /// The rows of a request whose member `Origins` is an OriginRequest.

@@ -87,7 +87,7 @@ constexpr std::array ownRows{
                              {.category = ones, .key = "quant_config"}),
     option<&Request::poolKeepsScale>("TF-style_maxpool", "MAX_POOL_2D has the scale of its input", {.category = ones}),
     option<&Request::savesRanges>("save_min_max", "Keeps the recorded ranges beside the scales", {.category = ones}),
-    option<&Request::profileData>("generate_profile_data", "Ignored, for compatibility; origins are always kept",
+    option<&Request::profileData>("generate_profile_data", "The default of --embed-origin is full",
                                   {.category = ones, .python = Without::Ignored}),
 };
 constexpr auto rows = joinRows(ownRows, recordRows<&Request::records>, originRows<&Request::origins>);
@@ -161,7 +161,8 @@ static llvm::Error quantizeFile(Request &request, Words words, const Door &door,
     before = imported.bytes;
     return run(request, imported, store, door, verdict);
   };
-  if (llvm::Error error = rewriteFile(input, output, change, door, request.origins.embed, !request.origins.noSideFile))
+  if (llvm::Error error = rewriteFile(input, output, change, door, request.origins.with(request.profileData),
+                                      !request.origins.noSideFile))
     return error;
   if (!request.onlyParameters() && before && !isStream(output) && !llvm::sys::fs::file_size(output, after))
     door.note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after" +

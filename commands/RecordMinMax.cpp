@@ -45,7 +45,7 @@ constexpr std::array ownRows{
     option<&Request::shard>("shard", "N/M", "Only the records of part N, from 1, of M parts", {.cfg = Without::Place}),
     option<&Request::merge>("merge", "FILE,…", "Takes statistics from these files instead of running the model",
                             {.cfg = Without::Place}),
-    option<&Request::profileData>("generate_profile_data", "Ignored, for compatibility; origins are always kept",
+    option<&Request::profileData>("generate_profile_data", "Writes ONE's tables of origins beside the map",
                                   {.python = Without::Ignored}),
 };
 constexpr auto rows = joinRows(ownRows, recordRows<&Request::records>);
@@ -254,7 +254,7 @@ static llvm::Error recordFile(Request &request, Words more, const Door &door, Ve
   if (!request.output.empty())
     return rewriteFile(
         request.input, request.output, [&](Imported &imported, PayloadStore &) { return run(request, imported, door); },
-        door);
+        door, request.profileData ? origin::Embed::Full : origin::Embed::Names);
   PayloadStore store;
   auto imported = load(request.input, {}, store, door);
   return imported ? inFile(request.input, run(request, *imported, door)) : imported.takeError();

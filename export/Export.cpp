@@ -49,6 +49,34 @@ llvm::StringRef bytesOf(const flatbuffers::DetachedBuffer &buffer) {
   return {reinterpret_cast<const char *>(buffer.data()), buffer.size()};
 }
 
+/// What is embedded, by name. ONE's tables are made of names, as is the summary to people, which `ids` leaves out.
+llvm::SmallVector<const char *> entriesOf(origin::Embed embed) {
+  if (embed == origin::Embed::Ids)
+    return {origin::deflatedName, origin::metadataName};
+  llvm::SmallVector<const char *> names = {origin::summaryName, origin::deflatedName, origin::metadataName};
+  if (embed == origin::Embed::Full)
+    names.append({origin::oneSourceTable, origin::oneOpTable});
+  return names;
+}
+
+/// Their bytes, in the same order; `modelBytes`: of the tables.
+std::array<Payload, Tables::mostMapEntries> payloadsOf(const origin::MapView &view, origin::Embed embed,
+                                                       uint64_t modelBytes, PayloadStore &store) {
+  Payload map, elsewhere = Payload::owned(bytesOf(origin::deflatedElsewhere()).str());
+  {
+    flatbuffers::DetachedBuffer encoded = origin::encode(view, embed);
+    map = inStore(origin::deflated({encoded.data(), encoded.size()}, modelBytes), store);
+  }
+  if (embed == origin::Embed::Ids)
+    return {std::move(map), std::move(elsewhere)};
+  Payload summary = Payload::owned(origin::summary(view));
+  if (embed == origin::Embed::Names)
+    return {std::move(summary), std::move(map), std::move(elsewhere)};
+  origin::OneTables one = origin::encodeOneTables(view);
+  mutation::exported(one);
+  return {std::move(summary), std::move(map), std::move(elsewhere), inStore(one.source, store), inStore(one.op, store)};
+}
+
 } // namespace
 
 llvm::Error dropStaleMetadata(Model &model, const ExportOptions &options) {
@@ -93,14 +121,13 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     return inPath(std::move(error));
 
   bool embed = options.embed != origin::Embed::None && !model.provenanceDropped;
-  // ONE's tables are made of names, which `ids` leaves to the side file.
-  unsigned mapEntries = !embed ? 0 : options.embed == origin::Embed::Full ? Tables::mapEntries : 1;
+  const llvm::SmallVector<const char *> mapEntries = embed ? entriesOf(options.embed) : llvm::SmallVector<const char *>();
   bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
   if (embed || writeJson)
     if (llvm::Error error = checkHasSource(lineage))
       return inPath(std::move(error));
   std::optional<MapOfModel> map;
-  std::array<Payload, Tables::mapEntries> mapPayloads;
+  std::array<Payload, Tables::mostMapEntries> mapPayloads;
   llvm::StringRef directory = llvm::sys::path::parent_path(path);
   PayloadStore store(path == "-" ? "" : directory.empty() ? "." : directory.str());
   std::unique_ptr<Tables> tables;
@@ -119,15 +146,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     tables->rest();
     if (embed && mapPayloads.front().empty()) {
       origin::MapView view = map->view();
-      Payload encoded = inStore(bytesOf(origin::encode(view, options.embed)), store);
-      if (options.embed == origin::Embed::Full) {
-        origin::OneTables one = origin::encodeOneTables(view);
-        mutation::exported(one);
-        mapPayloads = {Payload::owned(origin::summary(view)), std::move(encoded), inStore(one.source, store),
-                       inStore(one.op, store)};
-      } else {
-        mapPayloads = {std::move(encoded)};
-      }
+      mapPayloads = payloadsOf(view, options.embed, tables->bytes().size(), store);
     }
     tables->map = mapPayloads;
     layout.emplace(model, *tables, options.notes);

@@ -8,7 +8,7 @@ namespace origo {
 
 struct ExportOptions {
   Format format = Format::Circle;
-  origin::Embed embed = origin::Embed::Full;
+  origin::Embed embed = origin::Embed::Names;
   std::optional<std::string> originJson;     ///< path of the side file; none: not written
   std::vector<std::string> *notes = nullptr; ///< takes one-line notices for the user
   bool otherEnds = false;                    ///< inputs or outputs are not those that the model was read with

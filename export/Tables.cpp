@@ -28,13 +28,6 @@ constexpr uoffset_t placeholder = ~uoffset_t(0);
 // The generated code has no names for deprecated slots.
 constexpr flatbuffers::voffset_t deprecatedDataFormat = 4 + 2 * 5, deprecatedSignatureTag = 4 + 2 * 3;
 
-/// The map stands last in the file, ONE's tables with it.
-const char *mapEntryName(unsigned i, unsigned count) {
-  constexpr const char *names[Tables::mapEntries] = {origin::summaryName, origin::metadataName, origin::oneSourceTable,
-                                                     origin::oneOpTable};
-  return count == Tables::mapEntries ? names[i] : origin::metadataName;
-}
-
 /// Big tables lie in a temporary file: what has been written of them need not stay in memory.
 class RoomForTables final : public flatbuffers::Allocator {
 public:
@@ -250,7 +243,7 @@ private:
 
   Offset<void> buildBuffers() {
     Offsets<circle::Buffer> offsets;
-    offsets.reserve(tables.buffers.size() + Tables::mapEntries);
+    offsets.reserve(tables.buffers.size() + options.mapEntries.size());
     for (const Buffer *buffer : tables.buffers) {
       uoffset_t start = builder.StartTable();
       if (const Payload *payload = buffer ? &tables.payload(*buffer) : nullptr; payload && !payload->empty())
@@ -259,7 +252,7 @@ private:
               circle::Buffer::VT_SIZE);
       offsets.push_back(builder.EndTable(start));
     }
-    for (unsigned i = 0; i < options.mapEntries; ++i) {
+    for (size_t i = 0; i < options.mapEntries.size(); ++i) {
       bool isInline = options.inlineBelow == Tables::everythingInline;
       uoffset_t start = builder.StartTable();
       refer(isInline ? Reference::MapInline : Reference::MapByOffset, tables.map[i],
@@ -280,8 +273,8 @@ private:
     };
     for (const MetadataEntry &entry : model.metadata)
       add(entry.name, bufferIndex(entry.buffer));
-    for (unsigned i = 0; i < options.mapEntries; ++i)
-      add(mapEntryName(i, options.mapEntries), tables.buffers.size() + i);
+    for (auto [i, name] : llvm::enumerate(options.mapEntries))
+      add(name, tables.buffers.size() + i);
     return offsets.empty() ? Offset<void>() : tableVector(offsets);
   }
 

@@ -30,7 +30,7 @@ struct Reference {
 /// The flatbuffer of a model without the payloads, which never go through memory. References hold placeholders until
 /// Layout patches them.
 struct Tables {
-  static constexpr unsigned mapEntries = 4;
+  static constexpr unsigned mostMapEntries = 5;
   static constexpr uint64_t everythingInline = ~uint64_t(0);
   /// The flatbuffers verifier's limit.
   static constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
@@ -41,7 +41,7 @@ struct Tables {
   std::vector<Reference> references;
   std::vector<const Buffer *> buffers;              ///< by index in the file, without the map's; null: an empty one
   llvm::DenseMap<const Buffer *, Payload> replaced; ///< metadata that is written with other bytes than the model holds
-  std::array<Payload, mapEntries> map; ///< the entries that are written; filled in after the tables are built
+  std::array<Payload, mostMapEntries> map; ///< the entries that are written; filled in after the tables are built
 
   llvm::MutableArrayRef<uint8_t> bytes() { return {builder.GetBufferPointer(), builder.GetSize()}; }
   const flatbuffers::Table *model() const {
@@ -60,7 +60,7 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  unsigned mapEntries = 0; ///< 0: no map; 1: ours alone; Tables::mapEntries: its summary and ONE's tables too
+  llvm::ArrayRef<const char *> mapEntries = {}; ///< names of what is embedded, last in the file
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
   PayloadStore *store = nullptr; ///< where big tables lie; null, or where there is no room: in memory
 };

@@ -18,7 +18,8 @@ using llvm::Twine;
 namespace {
 
 bool holdsOrigins(llvm::StringRef name) {
-  return name == origin::metadataName || name == origin::summaryName || name == origin::oneOpTable || name == origin::oneSourceTable;
+  return name == origin::metadataName || name == origin::deflatedName || name == origin::summaryName ||
+         name == origin::oneOpTable || name == origin::oneSourceTable;
 }
 
 /// The payload of the last entry of that name; nothing if there is none.
@@ -212,20 +213,25 @@ Error Lineages::run() {
   };
   origin::ModelView view{&asTable(*source.model), source.tflite, payload};
 
+  auto entries = [&](llvm::StringRef name) { return metadata(model, name); };
+  // Where payloads may be missing, a map without bytes is none.
+  auto isMissing = [&](llvm::StringRef name) {
+    auto payload = entries(name);
+    return !options.payloads && payload && payload->empty();
+  };
   if (options.origin == OriginMode::None) {
     model.becomeSource();
   } else if (options.origin == OriginMode::Restart) {
     restart(view);
-  } else if (auto embedded = metadata(model, origin::metadataName);
-             embedded && (options.payloads || !embedded->empty())) {
-    llvm::Expected<origin::OriginMap> map = origin::decode(*embedded, view);
+  } else if (entries(origin::metadataName) && !isMissing(origin::metadataName) && !isMissing(origin::deflatedName)) {
+    llvm::Expected<std::optional<origin::OriginMap>> map = origin::decode(entries, source.bytes().size(), view);
     if (!map)
       return makeError("its origin map is damaged: " + printableWords(llvm::toString(map.takeError()), 300) +
                        "; use --origin=restart or --origin=ignore");
     // One that was embedded with ids only is completed by its side file.
-    bool completed = options.map && !map->source.namesKnown;
+    bool completed = options.map && !(*map)->source.namesKnown;
     if (Error error = completed ? continueMap(view, *options.map, "the given origin map")
-                                : continueMap(view, std::move(*map), "the embedded origin map"))
+                                : continueMap(view, std::move(**map), "the embedded origin map"))
       return error;
   } else if (options.map) {
     if (Error error = continueMap(view, *options.map, "the given origin map"))

@@ -2,11 +2,13 @@
 #define ORIGO_ORIGIN_READER_H
 
 /* Reads the origin map inside a .circle or .tflite file: where its operators and tensors came from, and what became of
- * those of its source. For back-ends and runtimes: C99 (or C++), no allocation, no library, any byte order.
+ * those of its source. For back-ends and runtimes: C99 (or C++), any byte order, no library but zlib (-lz).
  *
  * Hand in the whole file, mapped or read; it must outlive everything that is said of it. origo_open() looks at the
- * whole map once and refuses what is damaged; after that no function fails. Any bytes are safe, also if the file
- * changes meanwhile: nothing is ever read that lies outside. A map is only read, so threads may share it.
+ * whole map once and refuses what is damaged; after that no function fails. Most maps are deflated: it takes memory for
+ * the bytes of one, at most 1 MiB and 8 times the file, which origo_close() gives back; nothing else is allocated. Any
+ * bytes are safe, also if the file changes meanwhile: nothing is ever read that lies outside. A map is only read, so
+ * threads may share it.
  *
  * Going through things with a cursor takes constant time for each (and a look into small tables of words); find
  * functions go through from the beginning. What a cursor is to start from, its function sets: origo_operators(&map).
@@ -22,6 +24,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +59,7 @@ typedef struct {
   uint32_t laws;   /* how many laws of origin-map.md the run knew that wrote the model; 0: it did not say */
   uint64_t string_count, pass_list_count, step_list_count, cause_count;
   int checked;
+  void *inflated; /* the bytes of a map that is deflated in the file, for origo_close() */
 } origo_map;
 
 typedef enum {
@@ -64,7 +68,8 @@ typedef enum {
   ORIGO_NO_MAP,
   ORIGO_DAMAGED,
   ORIGO_OTHER_VERSION,
-  ORIGO_OTHER_MODEL
+  ORIGO_OTHER_MODEL,
+  ORIGO_NO_MEMORY
 } origo_status;
 
 static inline const char *origo_status_text(origo_status status) {
@@ -81,6 +86,8 @@ static inline const char *origo_status_text(origo_status status) {
     return "the origin map has a version that this header does not read";
   case ORIGO_OTHER_MODEL:
     return "the origin map lists other numbers of operators or tensors: it is another model's";
+  case ORIGO_NO_MEMORY:
+    return "there is no memory to inflate the origin map";
   }
   return "unknown status";
 }
@@ -1370,16 +1377,15 @@ static inline int origo__check_rows(const origo_map *map) {
          (!map->has_names || (!names.in.failed && names.in.at == names.in.end));
 }
 
-/* The payload of the last metadata entry of the map's name; without data: there is none. */
-static inline origo__bytes origo__find_map(origo__bytes file, uint64_t model) {
-  static const char name[] = "origo.origin_map";
+/* The payload of the last metadata entry of that name; without data: there is none. */
+static inline origo__bytes origo__entry(origo__bytes file, uint64_t model, const char *name) {
   uint64_t entries = origo__follow(file, origo__field(file, model, 6)), i = origo__count(file, entries, 4);
   uint64_t buffers = origo__follow(file, origo__field(file, model, 4));
   origo__bytes none = {NULL, 0};
   while (i--) {
     uint64_t entry = origo__table(file, entries, i), buffer, offset;
     origo__bytes found = origo__inline(file, entry, 0);
-    if (found.size != sizeof name - 1 || memcmp(found.data, name, sizeof name - 1) != 0)
+    if (found.size != strlen(name) || memcmp(found.data, name, (size_t)found.size) != 0)
       continue;
     buffer = origo__table(file, buffers, origo__scalar(file, entry, 1, 4));
     offset = origo__scalar(file, buffer, 1, 8);
@@ -1393,28 +1399,84 @@ static inline origo__bytes origo__find_map(origo__bytes file, uint64_t model) {
   return none;
 }
 
-/* `size` bytes at `data` are a whole .circle or .tflite file. Only after ORIGO_OK may the map be used. */
-static inline origo_status origo_open(origo_map *map, const void *data, size_t size) {
+/* What a deflated map may become, by the bytes of the file that it lies in. */
+static inline uint64_t origo__inflated_limit(uint64_t file) { return ((uint64_t)1 << 20) + 8 * file; }
+
+/* A deflated map: how many bytes it has, in four, little-endian, and a raw deflate stream of them. */
+static inline origo_status origo__inflate(origo__bytes deflated, uint64_t file, void **inflated, uint64_t *size) {
+  z_stream stream;
+  int ended;
+  *inflated = NULL;
+  *size = origo__little(deflated, 0, 4);
+  /* Nobody has to keep to the size that is told, so it is none but a claim. */
+  if (deflated.size < 4 || deflated.size > UINT32_MAX || *size > origo__inflated_limit(file))
+    return ORIGO_DAMAGED;
+  memset(&stream, 0, sizeof stream);
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return ORIGO_NO_MEMORY;
+  *inflated = malloc((size_t)*size + !*size);
+  if (!*inflated) {
+    inflateEnd(&stream);
+    return ORIGO_NO_MEMORY;
+  }
+  stream.next_in = (z_const Bytef *)deflated.data + 4;
+  stream.avail_in = (uInt)deflated.size - 4;
+  stream.next_out = (Bytef *)*inflated;
+  stream.avail_out = (uInt)*size;
+  ended = inflate(&stream, Z_FINISH) == Z_STREAM_END && !stream.avail_in && !stream.avail_out;
+  inflateEnd(&stream);
+  if (ended)
+    return ORIGO_OK;
+  free(*inflated);
+  *inflated = NULL;
+  return ORIGO_DAMAGED;
+}
+
+/* Sees that a map is of the form that is read here. 0: it is damaged. */
+static inline int origo__version(origo__bytes map, uint64_t *version) {
+  uint64_t root;
+  if (map.size < 8 || memcmp(map.data + 4, "ORGM", 4) != 0)
+    return 0;
+  root = origo__little(map, 0, 4);
+  *version = origo__scalar(map, root, 0, 4);
+  return origo__field(map, root, 0) != 0;
+}
+
+/* The map of a model. One of version 2 only says that it is deflated, in an entry of its own. */
+static inline origo_status origo__find_map(origo_map *map, uint64_t model) {
+  uint64_t version;
+  map->map = origo__entry(map->file, model, "origo.origin_map");
+  if (!map->map.data)
+    return ORIGO_NO_MAP;
+  if (!origo__version(map->map, &version))
+    return ORIGO_DAMAGED;
+  if (version == 2) {
+    origo_status status = origo__inflate(origo__entry(map->file, model, "origo.origin_map.deflated"), map->file.size,
+                                         &map->inflated, &map->map.size);
+    if (status != ORIGO_OK)
+      return status;
+    map->map.data = (const uint8_t *)map->inflated;
+    if (!origo__version(map->map, &version))
+      return ORIGO_DAMAGED;
+  }
+  return version == 1 ? ORIGO_OK : ORIGO_OTHER_VERSION;
+}
+
+static inline origo_status origo__read(origo_map *map) {
   uint64_t model, root;
   origo__bytes digest;
   origo_status status;
-  memset(map, 0, sizeof *map);
-  map->file.data = (const uint8_t *)data;
-  map->file.size = size;
-  if (size < 8 || (memcmp(map->file.data + 4, "CIR0", 4) != 0 && memcmp(map->file.data + 4, "TFL3", 4) != 0))
+  if (map->file.size < 8 ||
+      (memcmp(map->file.data + 4, "CIR0", 4) != 0 && memcmp(map->file.data + 4, "TFL3", 4) != 0))
     return ORIGO_NOT_A_MODEL;
   model = origo__little(map->file, 0, 4);
   if (!origo__has(map->file, model, 4))
     return ORIGO_NOT_A_MODEL;
   map->graphs = origo__follow(map->file, origo__field(map->file, model, 2));
-  map->map = origo__find_map(map->file, model);
-  if (!map->map.data)
-    return ORIGO_NO_MAP;
-  if (map->map.size < 8 || memcmp(map->map.data + 4, "ORGM", 4) != 0)
-    return ORIGO_DAMAGED;
+  status = origo__find_map(map, model);
+  if (status != ORIGO_OK)
+    return status;
   root = origo__little(map->map, 0, 4);
-  if (origo__scalar(map->map, root, 0, 4) != 1)
-    return origo__field(map->map, root, 0) ? ORIGO_OTHER_VERSION : ORIGO_DAMAGED;
   map->retrained = origo__scalar(map->map, root, 2, 1) != 0;
   map->has_names = origo__scalar(map->map, root, 3, 1) != 0;
   digest = origo__inline(map->map, origo__follow(map->map, origo__field(map->map, root, 4)), 2);
@@ -1435,6 +1497,25 @@ static inline origo_status origo_open(origo_map *map, const void *data, size_t s
     return ORIGO_DAMAGED;
   map->checked = 1;
   return ORIGO_OK;
+}
+
+/* Gives back what origo_open() took; nothing of the map may be used any more. */
+static inline void origo_close(origo_map *map) {
+  free(map->inflated);
+  map->inflated = NULL;
+}
+
+/* `size` bytes at `data` are a whole .circle or .tflite file. Only after ORIGO_OK may the map be used, and has to be
+ * closed. */
+static inline origo_status origo_open(origo_map *map, const void *data, size_t size) {
+  origo_status status;
+  memset(map, 0, sizeof *map);
+  map->file.data = (const uint8_t *)data;
+  map->file.size = size;
+  status = origo__read(map);
+  if (status != ORIGO_OK)
+    origo_close(map);
+  return status;
 }
 
 #ifdef __cplusplus

@@ -252,7 +252,7 @@ llvm::Expected<ModelPtr> LoadedModel::calibrate(commands::RecordRequest request)
   if (llvm::Error error = commands::run(request, *imported, door))
     return inFile(path(), std::move(error));
   Format format = imported->model->format;
-  return write(*imported, format, origin::Embed::Full, named(path(), "ranges", format), std::move(notes));
+  return write(*imported, format, origin::Embed::Names, named(path(), "ranges", format), std::move(notes));
 }
 
 llvm::Expected<quantize::Statistics> LoadedModel::statistics(Open open) const {

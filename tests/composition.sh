@@ -140,10 +140,12 @@ sed -n '/"constants": /,/"values": /p' out.circle.origin.json | grep -q '"relati
 "$bin/origin-dump" --check out.circle >/dev/null 2>&1 || fail "re-trained weights: origin-dump --check"
 
 # ONE's tables alone: our map becomes metadata that nobody knows.
-for first in -O0 -O1; do
+apply -O1 "$model" mapped.circle
+grep -qa 'ONE_' mapped.circle && fail "ONE's tables are there unasked"
+for first in "-O0 --embed-origin=full" "-O1 --generate_profile_data"; do
   apply "$first" "$model" mapped.circle
   sed 's/origo\.origin_map/other.origin_map/' mapped.circle >tables.circle
-  expect "ONE's tables" 0 "origins continue from ONE_op_table" -O1 tables.circle out.circle
+  expect "ONE's tables" 0 "origins continue from ONE_op_table" -O1 --embed-origin=full tables.circle out.circle
   grep -q '"0": \[0, 1, 2\]' out.circle.origin.json || fail "ONE's tables: the origins are not those of the first model"
   said=$("$bin/origin-dump" --check out.circle 2>/dev/null) || fail "ONE's tables: $said"
   apply -O0 out.circle again.circle && "$bin/origin-dump" --check again.circle >/dev/null 2>&1 ||

@@ -331,7 +331,7 @@ TEST_F(ExportTest, SharedPiecesOfAFileStayShared) {
 
 TEST_F(ExportTest, SameModelSameBytes) {
   std::string path = test::ownNetworks().at("blazeface_f32.tflite");
-  for (auto embed : {origin::Embed::None, origin::Embed::Ids, origin::Embed::Full}) {
+  for (auto embed : {origin::Embed::None, origin::Embed::Ids, origin::Embed::Names, origin::Embed::Full}) {
     ExportOptions options = plain(Format::Circle);
     options.embed = embed;
     options.originJson = at("a.json");
@@ -348,13 +348,15 @@ TEST_F(ExportTest, SameModelSameBytes) {
       names.push_back(metadata->Get(i)->name()->str());
     std::vector<std::string> expected;
     if (embed != origin::Embed::None)
-      expected = {origin::metadataName};
+      expected = {origin::deflatedName, origin::metadataName};
     if (embed == origin::Embed::Full)
       expected.insert(expected.end(), {origin::oneSourceTable, origin::oneOpTable});
     ASSERT_GE(names.size(), expected.size());
     EXPECT_EQ(std::vector<std::string>(names.end() - expected.size(), names.end()), expected);
     EXPECT_EQ(llvm::is_contained(names, origin::metadataName), embed != origin::Embed::None);
-    EXPECT_EQ(llvm::is_contained(names, origin::summaryName), embed == origin::Embed::Full);
+    EXPECT_EQ(llvm::is_contained(names, origin::deflatedName), embed != origin::Embed::None);
+    EXPECT_EQ(llvm::is_contained(names, origin::summaryName),
+              embed == origin::Embed::Names || embed == origin::Embed::Full);
     EXPECT_EQ(llvm::is_contained(names, origin::oneOpTable), embed == origin::Embed::Full);
   }
 }
@@ -431,7 +433,7 @@ TEST_F(ExportTest, PayloadsThatPassTwoGigabytesLeaveTheTables) {
   ASSERT_TRUE(bool(out));
   const uint8_t *bytes = (*out)->bytes().data();
   auto *buffers = circle::GetModel(bytes)->buffers();
-  ASSERT_EQ(buffers->size(), 8u);
+  ASSERT_EQ(buffers->size(), 9u);
   EXPECT_TRUE(buffers->Get(1)->data() && buffers->Get(1)->data()->size() == 16); // small ones stay
   for (int i : {2, 3}) {
     EXPECT_FALSE(buffers->Get(i)->data());
@@ -439,9 +441,9 @@ TEST_F(ExportTest, PayloadsThatPassTwoGigabytesLeaveTheTables) {
     EXPECT_EQ(buffers->Get(i)->offset() % 16, 0u);
     EXPECT_GT(buffers->Get(i)->offset(), 1u);
   }
-  for (int i : {4, 5, 6, 7}) // the origin map is last
+  for (int i : {4, 5, 6, 7, 8}) // the origin map is last
     EXPECT_GT(buffers->Get(i)->offset(), buffers->Get(i - 1)->offset());
-  EXPECT_EQ(buffers->Get(7)->offset() + buffers->Get(7)->size(), (*out)->bytes().size());
+  EXPECT_EQ(buffers->Get(8)->offset() + buffers->Get(8)->size(), (*out)->bytes().size());
   flatbuffers::Verifier verifier(bytes, (uint64_t(1) << 31) - 2);
   EXPECT_TRUE(circle::VerifyModelBuffer(verifier));
 }

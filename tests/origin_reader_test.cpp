@@ -16,8 +16,8 @@ using origo::test::randomMap;
 
 namespace {
 
-/// Two subgraphs with named tensors; the map lies behind the tables, at an offset.
-std::string model(const std::string &map, uint64_t offset, uint64_t size) {
+/// Two subgraphs with named tensors; the map lies behind the tables, at an offset. `deflated`: it is, in its own entry.
+std::string model(const std::string &map, uint64_t offset, uint64_t size, bool deflated = false) {
   using namespace circle;
   flatbuffers::FlatBufferBuilder b;
   std::vector<flatbuffers::Offset<SubGraph>> graphs;
@@ -39,12 +39,35 @@ std::string model(const std::string &map, uint64_t offset, uint64_t size) {
   std::vector<uint8_t> payload(16);
   std::vector<flatbuffers::Offset<Buffer>> buffers = {CreateBuffer(b), CreateBufferDirect(b, &payload),
                                                       CreateBuffer(b, 0, offset, size)};
-  std::vector<flatbuffers::Offset<Metadata>> metadata = {CreateMetadataDirect(b, metadataName, 2)};
+  std::vector<flatbuffers::Offset<Metadata>> metadata = {
+      CreateMetadataDirect(b, deflated ? deflatedName : metadataName, 2)};
+  if (deflated) {
+    flatbuffers::DetachedBuffer elsewhere = deflatedElsewhere();
+    buffers.push_back(CreateBuffer(b, b.CreateVector(elsewhere.data(), elsewhere.size())));
+    metadata.push_back(CreateMetadataDirect(b, metadataName, 3));
+  }
   FinishModelBuffer(b, CreateModelDirect(b, 3, &codes, &graphs, "", &buffers, nullptr, &metadata));
   return std::string(reinterpret_cast<const char *>(b.GetBufferPointer()), b.GetSize()) + map;
 }
 
-std::string modelWith(const std::string &map) { return model(map, model("", 1000, 1000).size(), map.size()); }
+std::string modelWith(const std::string &map, bool deflated = false) {
+  return model(map, model("", 1000, 1000, deflated).size(), map.size(), deflated);
+}
+
+std::string modelWithDeflated(const std::string &map) {
+  return modelWith(deflated({reinterpret_cast<const uint8_t *>(map.data()), map.size()}, 0), true);
+}
+
+/// A map as it is read, or what is said of it.
+struct Opened : origo_map {
+  explicit Opened(const std::string &file) : bytes(file.begin(), file.end()) {
+    status = origo_open(this, bytes.data(), bytes.size());
+  }
+  Opened(const Opened &) = delete;
+  ~Opened() { origo_close(this); }
+  std::vector<uint8_t> bytes; ///< of exactly the size, so that the sanitizers see the end
+  origo_status status;
+};
 
 std::string json(const OriginMap &map) {
   std::string text;
@@ -214,7 +237,10 @@ llvm::Expected<OriginMap> decodeIn(const std::string &file) {
   auto opened = ModelFile::fromBytes(llvm::arrayRefFromStringRef(file), "test");
   if (!opened)
     return opened.takeError();
-  return decode(*(*opened)->metadata(metadataName), (*opened)->view());
+  auto map = decode([&](llvm::StringRef name) { return (*opened)->metadata(name); }, file.size(), (*opened)->view());
+  if (!map)
+    return map.takeError();
+  return std::move(map->value());
 }
 
 OriginMap someMap(unsigned seed) {
@@ -249,15 +275,18 @@ TEST(OriginMap, ScopesOfNames) {
 TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
   size_t names = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
-    for (Embed embed : {Embed::Full, Embed::Ids}) {
-      const std::string file = modelWith(origo::test::encoded(someMap(seed), embed));
-      auto expected = decodeIn(file);
+    for (Embed embed : {Embed::Names, Embed::Ids}) {
+      const std::string encoded = origo::test::encoded(someMap(seed), embed);
+      const Opened map(seed % 2 ? modelWithDeflated(encoded) : modelWith(encoded));
+      auto expected = decodeIn(modelWith(encoded));
       ASSERT_TRUE(bool(expected)) << llvm::toString(expected.takeError());
-      origo_map map;
-      ASSERT_EQ(origo_open(&map, file.data(), file.size()), ORIGO_OK) << seed;
+      ASSERT_EQ(map.status, ORIGO_OK) << seed;
       ASSERT_EQ(json(readByC(map, *expected, 1000)), json(*expected)) << seed;
-      ASSERT_EQ(map.has_names != 0, embed == Embed::Full);
-      if (embed != Embed::Full)
+      auto inflated = decodeIn(modelWithDeflated(encoded));
+      ASSERT_TRUE(bool(inflated)) << llvm::toString(inflated.takeError());
+      ASSERT_EQ(json(*inflated), json(*expected)) << seed;
+      ASSERT_EQ(map.has_names != 0, embed == Embed::Names);
+      if (embed != Embed::Names)
         continue;
       // A short buffer gets the beginning of each name, and the whole length is told.
       char buffer[5];
@@ -280,29 +309,28 @@ TEST(OriginReaderC, ReadsWhatTheOtherReaderReads) {
 /// need not be: the C reader does not look at what it does not tell.)
 TEST(OriginReaderC, DamageIsReadAlike) {
   size_t accepted = 0, refused = 0, told = 0;
-  for (unsigned seed = 0; seed < 2; ++seed) {
-    std::string file = modelWith(origo::test::encoded(someMap(seed), Embed::Full));
-    size_t tables = modelWith("").size();
-    for (size_t i = tables; i < file.size(); ++i)
-      for (uint8_t flip : {0x01, 0x80}) {
-        file[i] ^= flip;
-        // Memory of exactly the size, so that the sanitizers see the end.
-        std::vector<uint8_t> bytes(file.begin(), file.end());
-        origo_map map;
-        origo_status status = origo_open(&map, bytes.data(), bytes.size());
-        auto expected = decodeIn(file);
-        if (expected) {
-          ++accepted;
-          ASSERT_EQ(status, ORIGO_OK) << i;
-          ASSERT_EQ(json(readByC(map, *expected, 1000)), json(*expected)) << i;
-        } else {
-          ++refused;
-          llvm::consumeError(expected.takeError());
-          told += status != ORIGO_OK;
+  for (bool deflated : {false, true})
+    for (unsigned seed = 0; seed < 2; ++seed) {
+      const std::string encoded = origo::test::encoded(someMap(seed), Embed::Names);
+      std::string file = deflated ? modelWithDeflated(encoded) : modelWith(encoded);
+      size_t tables = modelWith("", deflated).size();
+      for (size_t i = tables; i < file.size(); ++i)
+        for (uint8_t flip : {0x01, 0x80}) {
+          file[i] ^= flip;
+          const Opened map(file);
+          auto expected = decodeIn(file);
+          if (expected) {
+            ++accepted;
+            ASSERT_EQ(map.status, ORIGO_OK) << i;
+            ASSERT_EQ(json(readByC(map, *expected, 1000)), json(*expected)) << i;
+          } else {
+            ++refused;
+            llvm::consumeError(expected.takeError());
+            told += map.status != ORIGO_OK;
+          }
+          file[i] ^= flip;
         }
-        file[i] ^= flip;
-      }
-  }
+    }
   EXPECT_GT(accepted, 200u);
   EXPECT_GT(refused, 200u);
   EXPECT_GT(told, refused / 2);
@@ -311,12 +339,7 @@ TEST(OriginReaderC, DamageIsReadAlike) {
 TEST(OriginReaderC, RefusesAMapThatLiesOutside) {
   const std::string map = origo::test::encoded(someMap(1), Embed::Full);
   const uint64_t at = modelWith("").size(), size = map.size();
-  auto status = [&](uint64_t offset, uint64_t size) {
-    const std::string text = model(map, offset, size);
-    std::vector<uint8_t> bytes(text.begin(), text.end());
-    origo_map map;
-    return origo_open(&map, bytes.data(), bytes.size());
-  };
+  auto status = [&](uint64_t offset, uint64_t size) { return Opened(model(map, offset, size)).status; };
   EXPECT_EQ(status(at, size), ORIGO_OK);
   for (auto [offset, size] : {std::pair<uint64_t, uint64_t>(at, size + 1),
                               {at + 1, size},
@@ -324,4 +347,61 @@ TEST(OriginReaderC, RefusesAMapThatLiesOutside) {
                               {at, ~uint64_t(0)},
                               {~uint64_t(0) - size + 2, size}})
     EXPECT_EQ(status(offset, size), ORIGO_DAMAGED) << offset << ' ' << size;
+}
+
+/// A deflated map says how many bytes it has, which anybody may have written.
+TEST(OriginReader, ADeflatedMapIsBelievedOnlyAsFarAsTheFileGoes) {
+  const std::string map = origo::test::encoded(someMap(1), Embed::Names);
+  auto deflatedMap = [](const std::string &bytes) {
+    return deflated({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, 0);
+  };
+  auto isRefused = [](const std::string &payload) {
+    const std::string file = modelWith(payload, true);
+    auto read = decodeIn(file);
+    origo_status status = Opened(file).status;
+    EXPECT_EQ(bool(read), status == ORIGO_OK);
+    if (!read) {
+      EXPECT_EQ(llvm::toString(read.takeError()), "damaged origin map");
+    }
+    return status == ORIGO_DAMAGED;
+  };
+  const std::string whole = deflatedMap(map);
+  EXPECT_FALSE(isRefused(whole));
+  auto claiming = [&](uint32_t size) {
+    std::string payload = whole;
+    for (unsigned i = 0; i < 4; ++i)
+      payload[i] = char(size >> 8 * i);
+    return payload;
+  };
+  for (uint32_t size : {0u, 7u, uint32_t(map.size() - 1), uint32_t(map.size() + 1), 0x7fffffffu, ~0u})
+    EXPECT_TRUE(isRefused(claiming(size))) << size;
+  for (size_t size = 1; size < whole.size(); ++size)
+    EXPECT_TRUE(isRefused(whole.substr(0, size))) << size;
+  EXPECT_TRUE(isRefused(whole + "x")) << "there is something behind the end";
+
+  // What only repeats is a thousand times shorter, and may not be: 8 times the file is what a map may be.
+  auto zeros = [&](size_t size) {
+    const std::string bytes = map + std::string(size - map.size(), '\0');
+    return deflated({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, ~0u);
+  };
+  EXPECT_FALSE(isRefused(zeros(1 << 20)));
+  EXPECT_LT(zeros(10 << 20).size(), 20000u);
+  EXPECT_TRUE(isRefused(zeros(10 << 20)));
+  // The writer does without repetitions then.
+  EXPECT_FALSE(isRefused(deflatedMap(map + std::string(10 << 20, '\0'))));
+}
+
+TEST(OriginReader, TheEntryOfAMapSaysWhereItIs) {
+  const std::string encoded = origo::test::encoded(someMap(1), Embed::Names);
+  std::string file = modelWithDeflated(encoded);
+  const std::string stays = file;
+  // Without its own entry there is no map, whatever the other one says.
+  for (const char *name : {metadataName, deflatedName}) {
+    file = stays;
+    size_t at = file.find(std::string(name) + std::string(1, '\0'));
+    ASSERT_NE(at, std::string::npos);
+    file[at] = 'O';
+    const bool none = name == std::string(metadataName);
+    EXPECT_EQ(Opened(file).status, none ? ORIGO_NO_MAP : ORIGO_DAMAGED) << name;
+  }
 }

@@ -162,8 +162,8 @@ TEST(Placement, TablesAreReadAsTheyWillLieInTheFile) {
           SmallGraph g;
           fill(g, kind, size, format);
           g.model.number();
-          llvm::Expected<std::unique_ptr<Tables>> tables =
-              buildTables(g.model, {.format = format, .mapEntries = 1, .inlineBelow = inlineBelow});
+          llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(
+              g.model, {.format = format, .mapEntries = origin::metadataName, .inlineBelow = inlineBelow});
           ASSERT_TRUE(bool(tables)) << llvm::toString(tables.takeError());
           std::string before, after;
           withView(g.model, **tables, [&](const origin::ModelView &view) { before = digestOf(view); });

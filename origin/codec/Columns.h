@@ -17,6 +17,8 @@
 namespace origo::origin {
 
 inline constexpr uint32_t embeddedVersion = 1;
+/// Of what stands in the place of a map that is deflated in an entry of its own.
+inline constexpr uint32_t deflatedVersion = 2;
 
 class ColumnWriter {
 public:

@@ -1,11 +1,14 @@
 #include "origin/codec/Columns.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/LaterSteps.h"
+#include "origin/origin_reader.h"
 #include "schema/origin_map_generated.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <bit>
+#include <cstdlib>
+#include <memory>
 
 using namespace origo;
 using namespace origo::origin;
@@ -613,28 +616,66 @@ private:
 
 } // namespace
 
-llvm::Expected<OriginMap> origin::decode(ArrayRef<uint8_t> bytes, const ModelView &model) {
-  // Buffers of a model may lie at any address.
-  std::vector<uint64_t> aligned;
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t)) {
-    aligned.resize((bytes.size() + 7) / 8);
-    std::memcpy(aligned.data(), bytes.data(), bytes.size());
-    bytes = ArrayRef(reinterpret_cast<const uint8_t *>(aligned.data()), bytes.size());
-  }
-  auto damaged = [](const llvm::Twine &message) { return llvm::createStringError(message); };
+/// The bytes where a flatbuffer may lie, for those of a model may lie at any address; a copy is kept in `aligned`.
+static ArrayRef<uint8_t> alignedBytes(ArrayRef<uint8_t> bytes, std::vector<uint64_t> &aligned) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) == 0)
+    return bytes;
+  aligned.resize((bytes.size() + 7) / 8);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  return ArrayRef(reinterpret_cast<const uint8_t *>(aligned.data()), bytes.size());
+}
+
+/// Null: it is damaged.
+static const embedded::OriginMap *verified(ArrayRef<uint8_t> bytes) {
   if (bytes.size() < 8 || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    return damaged("damaged origin map");
+    return nullptr;
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
-  if (!embedded::VerifyOriginMapBuffer(verifier))
+  return embedded::VerifyOriginMapBuffer(verifier) ? embedded::GetOriginMap(bytes.data()) : nullptr;
+}
+
+llvm::Expected<OriginMap> origin::decode(ArrayRef<uint8_t> bytes, const ModelView &model) {
+  std::vector<uint64_t> aligned;
+  bytes = alignedBytes(bytes, aligned);
+  auto damaged = [](const llvm::Twine &message) { return llvm::createStringError(message); };
+  const embedded::OriginMap *from = verified(bytes);
+  if (!from)
     return damaged("damaged origin map");
-  const embedded::OriginMap &from = *embedded::GetOriginMap(bytes.data());
-  if (from.version() != embeddedVersion)
-    return damaged("the origin map has version " + llvm::Twine(from.version()) + ", this program reads version " +
-                   llvm::Twine(embeddedVersion));
+  if (from->version() != embeddedVersion)
+    return damaged("the origin map has version " + llvm::Twine(from->version()) + ", this program reads version " +
+                   llvm::Twine(embeddedVersion) + " and, deflated, " + llvm::Twine(deflatedVersion));
   Listing listing = list(model);
   ReadState state{memoryLimit(bytes.size(), listing)};
-  Decoder decoder(from, state, listing);
+  Decoder decoder(*from, state, listing);
   if (std::string problem = decoder.run(); !problem.empty())
     return damaged(problem);
   return std::move(decoder.map);
+}
+
+/// Is this no map, but the word that it is in the other entry?
+static bool isElsewhere(ArrayRef<uint8_t> bytes) {
+  std::vector<uint64_t> aligned;
+  const embedded::OriginMap *from = verified(alignedBytes(bytes, aligned));
+  return from && from->version() == deflatedVersion;
+}
+
+llvm::Expected<std::optional<OriginMap>> origin::decode(MetadataEntries entries, uint64_t fileBytes,
+                                                        const ModelView &model) {
+  auto bytes = entries(metadataName);
+  if (!bytes)
+    return std::nullopt;
+  std::unique_ptr<void, void (*)(void *)> inflated(nullptr, std::free);
+  if (isElsewhere(*bytes)) {
+    ArrayRef<uint8_t> deflated = entries(deflatedName).value_or(ArrayRef<uint8_t>());
+    void *room;
+    uint64_t size;
+    origo_status status = origo__inflate({deflated.data(), deflated.size()}, fileBytes, &room, &size);
+    if (status != ORIGO_OK)
+      return llvm::createStringError(status == ORIGO_NO_MEMORY ? origo_status_text(status) : "damaged origin map");
+    inflated.reset(room);
+    bytes = ArrayRef(static_cast<const uint8_t *>(room), size);
+  }
+  llvm::Expected<OriginMap> map = decode(*bytes, model);
+  if (!map)
+    return map.takeError();
+  return std::move(*map);
 }

@@ -440,5 +440,5 @@ private:
 flatbuffers::DetachedBuffer origin::encode(const MapView &view, Embed embed) {
   if (embed == Embed::None)
     return {};
-  return Encoder(view, embed == Embed::Full && view.source.namesKnown).run();
+  return Encoder(view, embed != Embed::Ids && view.source.namesKnown).run();
 }

@@ -75,7 +75,7 @@ static llvm::Expected<OriginFile> withOrigins(std::unique_ptr<ModelFile> model, 
   OriginFile file;
   file.model = std::move(model);
   std::string beside = (path + ".origin.json").str();
-  auto embedded = file.model->metadata(metadataName);
+  bool embedded = file.model->metadata(metadataName).has_value();
   if (!mapPath.empty() || (!embedded && llvm::sys::fs::exists(beside))) {
     if (mapPath.empty())
       file.notes.push_back((path + " carries no origin map; this is " + beside).str());
@@ -84,7 +84,8 @@ static llvm::Expected<OriginFile> withOrigins(std::unique_ptr<ModelFile> model, 
       return map.takeError();
     file.map = std::move(*map);
   } else if (embedded) {
-    auto map = decode(*embedded, file.model->view());
+    auto map = decode([&](llvm::StringRef name) { return file.model->metadata(name); }, file.model->bytes().size(),
+                      file.model->view());
     if (!map)
       return inFile(path, map.takeError());
     file.map = std::move(*map);

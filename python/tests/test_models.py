@@ -5,11 +5,14 @@ import gc
 import io
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import origo
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def same_files(a, b):
@@ -143,6 +146,14 @@ def test_a_run_continues_origins(net, files):
     twice = net.optimize().quantize()
     assert twice.source is net
     assert twice.origin_map()["source"]["file"] == "plain.tflite" and twice.check() == []
+
+
+@pytest.mark.parametrize("names", ["full", "ids"])
+def test_maps_of_before_are_read(names):
+    old = origo.load(ROOT / f"tests/regressions/origins/while_{names}.circle")
+    assert [source.op for source in old.origins[-1].origins] == ["FULLY_CONNECTED", "MUL", "ADD", "RELU"]
+    assert bool(old.origins[-1].origins[0].name) == (names == "full")
+    assert old.optimize().origin_map()["source"]["file"] == "while.origo"
 
 
 def test_constants_are_not_copied(net):

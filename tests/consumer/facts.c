@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
   consistent = is_consistent(&map, 100);
   if (!consistent)
     fprintf(stderr, "%s: a find function says something else than the rows\n", path);
+  origo_close(&map);
   free(bytes);
   return consistent ? 0 : 2;
 }

@@ -1,4 +1,4 @@
-/* For each operator the source operators that it does the work of, from a mapped file and without any allocation. */
+/* For each operator the source operators that it does the work of, from a mapped file. */
 #define _POSIX_C_SOURCE 200112L
 #include "origin/origin_reader.h"
 
@@ -34,5 +34,6 @@ int main(int argc, char **argv) {
   origo_gone gone;
   if (origo_find_gone(&map, 1, 15, &gone))
     printf("tensor 15 is %.*s by %.*s\n", (int)gone.fate.size, gone.fate.data, (int)gone.pass.size, gone.pass.data);
+  origo_close(&map);
   return 0;
 }

@@ -14,6 +14,7 @@ static void try_bytes(const uint8_t *bytes, size_t size) {
     return;
   print_facts(&map, nowhere, buffer, sizeof buffer);
   is_consistent(&map, 4);
+  origo_close(&map);
 }
 
 int main(int argc, char **argv) {
@@ -25,6 +26,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "hostile: no model with a map\n");
     return 1;
   }
+  origo_close(&map);
   for (i = 0; i < size; ++i) {
     uint8_t *part = (uint8_t *)malloc(i + !i);
     memcpy(part, bytes, i);
@@ -47,7 +49,7 @@ int main(int argc, char **argv) {
   free(bytes);
   fclose(nowhere);
   /* Each of them must have come up, or the changes were none. */
-  for (i = 0; i < sizeof statuses / sizeof *statuses; ++i)
+  for (i = 0; i <= ORIGO_OTHER_MODEL; ++i)
     if (!statuses[i])
       return 2;
   return 0;

@@ -63,5 +63,6 @@ int main(int argc, char **argv) {
     }
     printf("\n");
   }
+  origo_close(&map);
   return 0;
 }

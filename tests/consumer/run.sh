@@ -30,7 +30,7 @@ install_and_build() {
   grep -rlE 'llvm|flatbuffers|nlohmann' "$prefix/include" "$(dirname "$(find "$prefix" -name OrigoConfig.cmake)")" && fail "the installed headers and CMake files know LLVM"
   local needed
   needed=$(readelf -d "$(find "$prefix" -name libOrigoOriginReader.so)" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' |
-    grep -vE '^(libstdc\+\+|libc|libm|libgcc_s|ld-linux.*|lib(cl)?[au]b?san)\.') && fail "the library needs $needed"
+    grep -vE '^(libstdc\+\+|libc|libm|libz|libgcc_s|ld-linux.*|lib(cl)?[au]b?san)\.') && fail "the library needs $needed"
   needed=$(nm -DC --defined-only "$(find "$prefix" -name libOrigoOriginReader.so)" | grep -E ' [TtWV] (llvm|flatbuffers|nlohmann)::') &&
     fail "the library shows ${needed:0:300}"
   # Sanitizers have symbols of their own.
@@ -63,7 +63,7 @@ with_pkg_config() {
   [[ -n $words ]] || fail "docs/reading-origins.md shows no command for C++ without CMake"
   (cp "$here/generate.cpp" "$top" && cd "$top" && eval "$cxx $flags $words") || fail "pkg-config: the C++ program does not build"
   # shellcheck disable=SC2046
-  "$c" -std=c99 $flags -o "$top/generate_c" "$here/generate.c" $(pkg-config --cflags origo) || fail "pkg-config: the C program does not build"
+  "$c" -std=c99 $flags -o "$top/generate_c" "$here/generate.c" $(pkg-config --cflags origo) -lz || fail "pkg-config: the C program does not build"
   "$prefix/bin/circle2circle" -O1 "$root/res/while.origo" "$scratch/with.circle" 2>/dev/null
   local program
   for program in generate generate_c; do
@@ -161,12 +161,22 @@ errors() {
     [[ $page == *"$(<"$here/$source")"* ]] || fail "docs/reading-origins.md shows another $source"
   done
   # Without CMake.
-  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include/origo" "$here/names.c" -o "$programs/names" || fail "names.c does not compile"
+  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include/origo" "$here/names.c" -lz -o "$programs/names" || fail "names.c does not compile"
   for program in generate generate_c names; do
     "$programs/$program" "$to/full.circle" >"$to/printed" || fail "$program: exit status $?"
     (($(wc -l <"$to/printed") >= 5)) || fail "$program prints too little"
     [[ $page == *"\$ $program while.circle"$'\n'"$(sed 's/^/    /' "$to/printed")"* ]] ||
       fail "docs/reading-origins.md shows another output of $program than $(<"$to/printed")"
+  done
+  # What was written before maps were deflated is read as ever.
+  local old
+  for old in full ids; do
+    cp "$root/tests/regressions/origins/while_$old.circle" "$to/old_$old.circle"
+    for program in facts_c facts_c_as_cpp facts_cpp; do
+      facts $program "$to/old_$old.circle" "$to/old.facts"
+      same "$root/tests/regressions/origins/while_$old.facts" "$to/old.facts" "$program of a map that is not deflated"
+    done
+    "$programs/hostile" "$to/old_$old.circle" || fail "hostile, old: exit status $?"
   done
   "$programs/hostile" "$to/full.circle" || fail "hostile: exit status $?"
 }
@@ -178,7 +188,7 @@ locales() {
   printf '%s\n' '#include "origin/origin_reader.h"' '#include <locale.h>' 'int main(void) {' \
     '  const char text[] = "-1.25e-3,null", *end;' \
     '  return !setlocale(LC_ALL, "") || origo__double(text, &end) != -1.25e-3 || *end != 44;' '}' >"$scratch/number.c"
-  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include/origo" "$scratch/number.c" -o "$scratch/number" || fail "number.c does not compile"
+  "$c" -std=c99 -Wall -Wextra -Werror -I "$prefix/include/origo" "$scratch/number.c" -lz -o "$scratch/number" || fail "number.c does not compile"
   LOCPATH=$scratch/locales LC_ALL=de_DE.UTF-8 "$scratch/number" || fail "a fraction is read by the locale"
   for name in resnet_preact while; do
     "$prefix/bin/circle2circle" -O1 "$root/res/$name.origo" "$out" 2>/dev/null
