@@ -265,4 +265,37 @@ std::vector<std::string> unquantizedWords(llvm::ArrayRef<Unquantized> list, llvm
   return lines;
 }
 
+std::vector<std::string> ownScaleWords(const Model &model) {
+  auto stepsOf = [](llvm::ArrayRef<const Value *> values) -> const Quantization * {
+    for (const Value *value : values)
+      if (value && value->quantization && value->quantization->quantized())
+        return value->quantization;
+    return nullptr;
+  };
+  std::map<std::string, std::pair<unsigned, std::string>> kinds;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      const Constraint *constraint = constraintOf(op.code);
+      if (!constraint || constraint->tflite != Scaling::AsInput || !op.result())
+        continue;
+      llvm::SmallVector<const Value *, 4> operands;
+      for (const Use &use : op.operands())
+        operands.push_back(use.get());
+      const Quantization *from = stepsOf(operands), *to = stepsOf(op.result());
+      if (!from || !to || sameQuantization(from, to))
+        continue;
+      auto &[count, first] = kinds[op.opName()];
+      if (count++ == 0)
+        first = op.result()->name.str();
+    }
+  std::vector<std::string> lines;
+  for (const auto &[kind, value] : kinds)
+    lines.push_back(std::to_string(value.first) + " " + kind +
+                    (value.first == 1 ? " has a result of another scale than its operand"
+                                      : " have results of other scales than their operands") +
+                    ", as ONE gives it; " + (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) +
+                    "\"; TensorFlow Lite's kernels do not rescale there, so only a back end that does computes it right");
+  return lines;
+}
+
 } // namespace origo::commands

@@ -68,5 +68,8 @@ llvm::Expected<std::vector<quantize::Unquantized>> quantizeModel(Model &model, c
 llvm::Error refuseUnquantized(llvm::ArrayRef<quantize::Unquantized> list);
 /// A line for each reason. `stays`: "float".
 std::vector<std::string> unquantizedWords(llvm::ArrayRef<quantize::Unquantized> list, llvm::StringRef stays);
+/// A line for each kind of operator whose result has a scale of its own, where TensorFlow Lite's kernels compute in the
+/// operand's, as ONE's quantiser writes AVERAGE_POOL_2D and what only moves numbers.
+std::vector<std::string> ownScaleWords(const Model &model);
 
 } // namespace origo::commands

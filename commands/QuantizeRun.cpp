@@ -225,6 +225,8 @@ llvm::Error Quantization::storeModel() {
   for (const std::string &text :
        unquantizedWords(*unquantized, request.requantized || request.fakeQuantized ? "as it is" : "float"))
     door.note(text);
+  for (const std::string &text : ownScaleWords(model))
+    door.note(text);
   if (request.onnx)
     clearParameters(model);
   if (!request.rounded && !request.savesRanges)

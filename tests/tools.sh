@@ -198,6 +198,22 @@ grep -q 'FULLY_CONNECTED stays float: its weights have fewer than 1024 elements 
 (($? == 2)) || fail "--strict: exit status $?"
 [[ ! -e strict.tflite ]] || fail "--strict leaves a file"
 "$bin/circle-quantizer" --scheme weights --weight_bits 4 --strict --min-elements=8 carried.origo q.tflite 2>notes || fail "--min-elements: $(cat notes)"
+# ONE gives a pool's result a scale of its own, which TensorFlow Lite's kernels do not look at: a note says so.
+cat >pool.origo <<'END'
+origo 1
+model circle
+subgraph @main(%x: f32[1,4,4,2] q{min=-1, max=1}) -> (%y) {
+  %y: f32[1,2,2,2] q{min=-0.5, max=0.5} = AVERAGE_POOL_2D(%x) {padding=VALID, stride_w=2, stride_h=2, filter_width=2, filter_height=2}
+}
+END
+"$bin/circle-quantizer" --quantize_with_minmax float32 uint8 channel pool.origo q.circle 2>notes || fail "a pool: $(cat notes)"
+grep -q 'note: 1 AVERAGE_POOL_2D has a result of another scale than its operand, as ONE gives it; is "y"' notes ||
+  fail "no note of a pool that does not rescale: $(cat notes)"
+sed 's/-0.5, max=0.5/-1, max=1/' pool.origo >same.origo
+"$bin/circle-quantizer" --quantize_with_minmax float32 uint8 channel same.origo q.circle 2>notes || fail "a pool: $(cat notes)"
+grep -q 'another scale' notes && fail "a note of scales that are equal: $(cat notes)"
+"$bin/circle-quantizer" --scheme int8 --input_data random pool.origo q.tflite 2>notes || fail "a pool: $(cat notes)"
+grep -q 'another scale' notes && fail "a note of scales that are equal: $(cat notes)"
 # What has nothing to store is no float that stays, whatever the rule that stores says of it.
 cat >counts.origo <<'END'
 origo 1
