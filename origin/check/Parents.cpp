@@ -182,9 +182,9 @@ private:
         open.push_back({id, op});
   }
 
-  /// The source tensors that what the operator is given equals first, or what that is computed from where it equals none.
-  /// False: not all of it is seen.
-  bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts) const {
+  /// The source tensors that what the operator is given equals first, or what that is computed from where it equals none;
+  /// `given` are those of its own operands. False: not all of it is seen.
+  bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts, llvm::SmallVectorImpl<uint32_t> &given) const {
     constexpr size_t farthest = 64;
     llvm::SmallVector<uint32_t, 8> reached{op};
     bool seen = true;
@@ -202,6 +202,8 @@ private:
           }
         if (first)
           starts.push_back(first->second);
+        if (first && i == 0 && !row->constant)
+          given.push_back(first->second);
         int32_t producer = context.target.producer[tensor];
         if (first || row->constant)
           return;
@@ -216,13 +218,13 @@ private:
   void checkBehind(uint32_t op, const OperatorRow &row) {
     const FileGraph &source = *context.source;
     llvm::SmallDenseSet<uint64_t, 8> seen;
-    llvm::SmallVector<uint32_t, 8> pending, starts, claimed;
+    llvm::SmallVector<uint32_t, 8> pending, starts, given, met, claimed;
     forEachEnd(op, [&](uint32_t node) {
       if (seen.insert(node).second)
         pending.push_back(node);
     });
     auto missed = [&](uint32_t id) { return context.knownOperator(id) && !seen.contains(id); };
-    if (pending.empty() || llvm::none_of(row.origins, missed) || !findStarts(op, starts))
+    if (pending.empty() || llvm::none_of(row.origins, missed) || !findStarts(op, starts, given))
       return;
     uint32_t graph = source.subgraphOfOperator(pending.front());
     llvm::sort(starts);
@@ -232,8 +234,12 @@ private:
         return;
       bool far = false;
       source.forEachInput(node, [&](int32_t tensor) {
-        if (tensor < 0 || std::binary_search(starts.begin(), starts.end(), static_cast<uint32_t>(tensor)))
+        if (tensor < 0)
           return;
+        if (std::binary_search(starts.begin(), starts.end(), static_cast<uint32_t>(tensor))) {
+          met.push_back(tensor);
+          return;
+        }
         far |= budget == 0;
         budget -= budget > 0;
         if (int32_t from = source.producer[tensor]; from >= 0 && seen.insert(from).second)
@@ -241,6 +247,17 @@ private:
       });
       if (far)
         return; // nothing is shown
+      if (!pending.empty())
+        continue;
+      // An operand that no path has met is in front of what they met: from there to here the operator may do it again.
+      llvm::erase_if(given, [&](uint32_t tensor) { return llvm::is_contained(met, tensor); });
+      if (given.empty())
+        break;
+      starts = given, llvm::sort(starts);
+      for (uint32_t tensor : met)
+        if (int32_t from = source.producer[tensor]; from >= 0 && seen.insert(from).second)
+          pending.push_back(from);
+      met.clear();
     }
     // What moves data may have been put behind operators that do not mind.
     llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
