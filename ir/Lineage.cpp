@@ -85,6 +85,13 @@ llvm::SmallVector<uint32_t, 2> lineage::add(Value &survivor, const Value &duplic
   return numbers;
 }
 
+uint32_t lineage::addLike(Operator &op, uint32_t lineage, IdSet origins) {
+  std::vector<Lineage> &list = listed(op);
+  Lineage added = list[lineage];
+  added.operators = origins;
+  return place(list, std::move(added));
+}
+
 std::vector<bool> lineage::liveOperators(const Model &model) {
   std::vector<bool> live(model.sourceOperators);
   IdSets::Walked walked;

@@ -21,6 +21,9 @@ llvm::ArrayRef<Relation> relations(const Value &constant, uint32_t lineage);
 llvm::SmallVector<uint32_t, 2> add(Operator &survivor, const Operator &twin, bool swapped);
 llvm::SmallVector<uint32_t, 2> add(Value &survivor, const Value &duplicate);
 
+/// Adds one of these origins, which uses what `lineage` uses; gives its number.
+uint32_t addLike(Operator &op, uint32_t lineage, IdSet origins);
+
 /// Which operators of the source something stands for.
 std::vector<bool> liveOperators(const Model &model);
 

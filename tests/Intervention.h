@@ -123,8 +123,8 @@ private:
   }
 
   /// A merge of movements goes past the tensor between them, which may still be there for others: something behind the
-  /// source tensor has a twin that is not behind its twin. Only where an operator is gone, or one does the work of
-  /// both: all else is a mistake.
+  /// source tensor has a twin that is not behind its twin, as the operator between them is gone. Or one does the work
+  /// of both, and reads what was in front; another of its operands may still be behind. All else is a mistake.
   bool isPassedBy(const Group &group) const {
     Values inSource, twins;
     for (const Claim &claim : group) {
@@ -137,10 +137,11 @@ private:
     auto idOf = [&](const Value *source) { return before.sets.members(source->producer()->origins).front(); };
     auto does = [&](const Operator &op, const Value *source) { return after.sets.contains(op.origins, idOf(source)); };
     for (const Claim &claim : claims) {
-      if (!inSource.count(claim.source) || twins.count(claim.twin))
+      if (!inSource.count(claim.source) || makers.count(claim.source))
         continue;
-      bool gone = llvm::none_of(after.subgraphs.front()->operators,
-                                [&](const Operator &any) { return does(any, claim.source); });
+      bool gone =
+          !twins.count(claim.twin) && llvm::none_of(after.subgraphs.front()->operators,
+                                                    [&](const Operator &any) { return does(any, claim.source); });
       const Operator *op = claim.twin->producer();
       if (gone ||
           (op && does(*op, claim.source) && llvm::any_of(makers, [&](const Value *maker) { return does(*op, maker); })))

@@ -289,6 +289,14 @@ static bool isBridge(SyntheticReason reason, Op code) {
   llvm_unreachable("all reasons are above");
 }
 
+SyntheticReason Build::bridgeOf(Op code) {
+  for (auto reason : {SyntheticReason::TypeBridge, SyntheticReason::LayoutBridge, SyntheticReason::QuantizeBorder,
+                      SyntheticReason::Broadcast, SyntheticReason::ScaleBridge})
+    if (isBridge(reason, code))
+      return reason;
+  return SyntheticReason::UserInserted; // files have such of any kind
+}
+
 Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
   Created item{nullptr, {}};

@@ -77,6 +77,7 @@ private:
     return nullptr;
   }
   Value *build(const Expr &expression, bool folding, llvm::StringRef label);
+  static SyntheticReason bridgeOf(BuiltinOperator code); ///< what an operator of that kind is for that stands for nothing
   Value *buildOperation(const Expr &expression, bool folding, llvm::StringRef label);
   Value *literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
                  llvm::ArrayRef<Value *> parents = {});

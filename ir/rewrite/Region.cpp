@@ -187,8 +187,10 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
     }
   }
   mutation::joined(model, op.origins);
-  if (item.synthetic) {
-    reason = reasonName(*item.synthetic);
+  if (item.synthetic || (op.origins.empty() && reason.empty())) {
+    // A bridge may have become one with an operator that stands for something: which of the two this one was for, its
+    // lineage tells.
+    reason = reasonName(item.synthetic ? *item.synthetic : bridgeOf(op.code));
     for (Operator *from : consumed)
       serves = model.sets.join(serves, from->origins);
   }

@@ -456,29 +456,38 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
 }
 
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
-/// nothing here, and something in an operator that was made of it for another user.
+/// nothing here, and something in an operator that was made of it for another user. Where the result equals another
+/// tensor as well, that one is without this work, and has a lineage of its own.
 void Rewriter::claimWork() {
   std::vector<bool> live = lineage::liveOperators(model);
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators)
-      for (const Value *result : op.results())
-        for (size_t i = 0; result && i < result->relations.size(); ++i) {
-          const Relation &relation = result->relations[i];
+      for (Value *result : op.results()) {
+        size_t relations = result ? result->relations.size() : 0;
+        for (size_t i = 0; i < relations; ++i) {
+          Relation &relation = result->relations[i];
           int32_t maker = model.sourceGraph.producer(relation.tensor);
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
-              model.sets.contains(op.origins, maker) || madeBefore(op, maker))
+              model.sets.contains(lineage::origins(op, relation.lineage), maker) || madeBefore(op, maker))
             continue;
           IdSet claimed = model.sets.single(maker);
           for (uint32_t before : madeBetween(op, maker))
             if (relation.steps == 0 && live[before])
               claimed = model.sets.join(claimed, model.sets.single(before));
+          bool apart = llvm::any_of(result->relations, [&](const Relation &other) {
+            return &other != &relation && other.lineage == relation.lineage;
+          });
+          IdSet own = model.sets.join(lineage::origins(op, relation.lineage), claimed);
+          if (apart)
+            relation.lineage = lineage::addLike(op, relation.lineage, own);
+          else if (!op.lineages().empty())
+            op.makeLineages()[relation.lineage].operators = own;
           op.origins = model.sets.join(op.origins, claimed);
-          if (!op.lineages().empty()) {
-            IdSet &own = op.makeLineages()[relation.lineage].operators;
-            own = model.sets.join(own, claimed);
-          }
           mutation::joined(model, op.origins);
         }
+        if (result)
+          sortByLineage(*result);
+      }
 }
 
 /// Does it only move, cast or (de)quantise data?

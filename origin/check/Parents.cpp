@@ -7,10 +7,11 @@
 #include "llvm/ADT/STLExtras.h"
 
 /// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
-/// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead through
-/// tensors that the row's inputs equal: what comes before them has been done already. A source operator that was taken
-/// apart may share a part with another one: a row claims it if it computes something that a user claiming it goes on with.
-/// A movement that was behind another one, and is in front of it now, lies on the path of who took the other one over.
+/// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead
+/// through tensors that the row's inputs equal: what comes before them has been done already. A source operator that
+/// was taken apart may share a part with another one: a row claims it if it computes something that a user claiming it
+/// goes on with. A movement that was behind another one, and is in front of it now, lies on the path of who took the
+/// other one over.
 using namespace origo;
 using namespace origo::origin;
 
@@ -59,10 +60,10 @@ private:
   static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
   std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
   llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
-  std::vector<uint32_t> classes;           ///< of duplicates, by source operator; made when it is first needed
-  std::vector<std::pair<uint32_t, uint32_t>> behind;         ///< operator of the written file, and one it claims
-  llvm::DenseSet<std::pair<uint64_t, uint64_t>> settled;     ///< likewise, what is reported already, or excused
-  std::vector<SourceOrder::Question> open; ///< group: source operator; row: operator of the written file
+  std::vector<uint32_t> classes; ///< of duplicates, by source operator; made when it is first needed
+  std::vector<std::pair<uint32_t, uint32_t>> behind;     ///< operator of the written file, and one it claims
+  llvm::DenseSet<std::pair<uint64_t, uint64_t>> settled; ///< likewise, what is reported already, or excused
+  std::vector<SourceOrder::Question> open;               ///< group: source operator; row: operator of the written file
 
   bool allOutputsRelated(uint32_t op) const {
     bool any = false, all = true;
@@ -182,8 +183,8 @@ private:
         open.push_back({id, op});
   }
 
-  /// The source tensors that what the operator is given equals first, or what that is computed from where it equals none;
-  /// `given` are those of its own operands. False: not all of it is seen.
+  /// The source tensors that what the operator is given equals first, or what that is computed from where it equals
+  /// none; `given` are those of its own operands. False: not all of it is seen.
   bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts, llvm::SmallVectorImpl<uint32_t> &given) const {
     constexpr size_t farthest = 64;
     llvm::SmallVector<uint32_t, 8> reached{op};
@@ -279,8 +280,8 @@ private:
         behind.emplace_back(op, id);
   }
 
-  /// What is a part of two source operators, and equal, is computed once. Who goes on with it for the one that was taken
-  /// apart claims that one, too; and that one is not itself computed from what the row has made.
+  /// What is a part of two source operators, and equal, is computed once. Who goes on with it for the one that was
+  /// taken apart claims that one, too; and that one is not itself computed from what the row has made.
   void excuseSharedParts(SourceOrder::Nodes ends) {
     if (users.empty())
       findUsers();
@@ -312,8 +313,8 @@ private:
     return info && info->has(Trait::DataMovement);
   }
 
-  /// Movements trade places: who goes on with what a row has moved read the result of what the row claims, and claims one
-  /// that comes before that. What was moved together with it is claimed, too.
+  /// Movements trade places: who goes on with what a row has moved read the result of what the row claims, and claims
+  /// one that comes before that. What was moved together with it is claimed, too.
   void excuseMovedAhead() {
     using Question = SourceOrder::Question;
     constexpr size_t most = 64; ///< operators that a row claims
@@ -349,7 +350,9 @@ private:
     for (const Question &found : swapped)
       if (found.answer)
         ahead[found.group].push_back(found.row);
-    auto movedAhead = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) { llvm::for_each(ahead.lookup(op), visit); };
+    auto movedAhead = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) {
+      llvm::for_each(ahead.lookup(op), visit);
+    };
     order.answer(together, itself, movedAhead);
     for (const Question &found : together)
       if (found.answer)
