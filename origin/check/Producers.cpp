@@ -245,6 +245,8 @@ private:
         bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) {
                            return leadsTo(*ledger, input) && !cameWith(producer, input);
                          });
+        if (ledger && isUndoneInFront(*ledger, producer, way))
+          return;
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))
@@ -271,6 +273,16 @@ private:
   bool leadsTo(const MapLedgerRow &row, uint32_t tensor) const {
     uint32_t graph = target.subgraphOfTensor(tensor);
     return llvm::is_contained(row.tensors, std::pair(graph, tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Has it cancelled out with operators in front of the way? Then the operator goes on from what is in front of them.
+  bool isUndoneInFront(const MapLedgerRow &row, uint32_t op, llvm::ArrayRef<uint32_t> way) const {
+    std::vector<uint32_t> together = row.with;
+    together.push_back(op);
+    llvm::sort(together);
+    return row.with.size() < mostMoves && together.front() < way.back() &&
+           llvm::all_of(together, [&](uint32_t id) { return context.knownOperator(id); }) &&
+           movesNothing(*context.source, together);
   }
 
   /// Is it in the ledger because it changed nothing, or nothing that was not there already?
