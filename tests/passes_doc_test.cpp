@@ -1,5 +1,6 @@
 #include "tests/GoldenCases.h"
 
+#include "ir/Versions.h"
 #include "ir/text/Text.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -27,6 +28,8 @@ struct Seen {
   std::map<std::string, std::set<std::string>> declined; ///< by rule
   std::set<std::string> fates;
   bool exact = false, inexact = false; ///< operators that it made
+  /// Kinds of operators that it made and that the case did not have, each with the first runtime that has it.
+  std::map<std::string, std::string> made;
 };
 
 void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> &seen) {
@@ -37,6 +40,10 @@ void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> 
     return;
   }
   (*model)->becomeSource();
+  std::set<std::string> kinds;
+  for (auto &graph : (*model)->subgraphs)
+    for (const Operator &op : graph->operators)
+      kinds.insert(op.opName());
   std::vector<RuleStatistics> statistics;
   RunOptions options;
   options.statistics = &statistics;
@@ -52,8 +59,11 @@ void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> 
   }
   for (auto &graph : (*model)->subgraphs)
     for (const Operator &op : graph->operators)
-      if (auto passes = (*model)->passLists.get(op.passes); passes.size() == 1)
+      if (auto passes = (*model)->passLists.get(op.passes); passes.size() == 1) {
         (op.inexact ? seen[passes[0]].inexact : seen[passes[0]].exact) = true;
+        if (!kinds.count(op.opName()))
+          seen[passes[0]].made.emplace(op.opName(), runtimeOf(op.code, op.version).str());
+      }
   llvm::SmallVector<std::pair<bool, uint32_t>> lost;
   (*model)->ledger(lost, [&](const LedgerRow &row) {
     seen[row.pass].fates.insert((row.isTensor ? "tensors `" : "operators `") + fateName(row.fate).str() + "`");
@@ -118,15 +128,33 @@ void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
     os << "an operator that it makes or keeps for another has the origins of those that it was matched from, and "
           "computes "
        << (pass.changesResults && seen.inexact ? "other numbers than they did, as the flag asks"
-           : !seen.inexact ? "the same bits"
-           : seen.exact  ? "the same bits, or the same but for the order of float operations"
-                         : "the same but for the order of float operations")
+           : !seen.inexact                     ? "the same bits"
+           : seen.exact                        ? "the same bits, or the same but for the order of float operations"
+                                               : "the same but for the order of float operations")
        << ". ";
   else
     os << "it makes no operator; what stays keeps its own. ";
   os << "What is gone is in the ledger as: " << (seen.fates.empty() ? "nothing" : llvm::join(seen.fates, ", "))
      << ".\n";
   os << "\n```\n" << seen.before << "```\nbecomes\n```\n" << seen.after << "```\n";
+}
+
+/// What people write, what it becomes, and since when a runtime has that.
+void writeFamilies(llvm::raw_ostream &os, const std::map<StringRef, Seen> &seen) {
+  os << "## By what is written\n\n"
+        "What `-O1` makes of it, and the first TensorFlow Lite that runs the operators which the examples get by "
+        "that.\n\n"
+        "| written -> becomes | pass | new operators, since |\n|---|---|---|\n";
+  for (const Pass &pass : allPasses()) {
+    const Seen &of = seen.at(pass.name);
+    if (!pass.inO1 || of.made.empty())
+      continue;
+    os << "| " << pass.summary << " | [" << pass.name << "](#" << pass.name << ") | ";
+    for (const auto &[kind, since] : of.made)
+      os << (kind == of.made.begin()->first ? "" : ", ") << kind << (since.empty() ? "" : " " + since);
+    os << " |\n";
+  }
+  os << '\n';
 }
 
 std::string document(const std::map<StringRef, Seen> &seen) {
@@ -141,8 +169,9 @@ std::string document(const std::map<StringRef, Seen> &seen) {
         "while fusing also what changes layouts: ";
   for (Phase phase : {Phase::Decompose, Phase::Recognise, Phase::Layout, Phase::Fuse, Phase::Backend})
     os << (phase == Phase::Decompose ? "" : ", ") << phaseName(phase);
-  os << ".\n\n"
-        "## By flag\n\n"
+  os << ".\n\n";
+  writeFamilies(os, seen);
+  os << "## By flag\n\n"
         "The flags of the circle toolchain that stand for a rewrite here. `circle2circle --help` lists all that are "
         "accepted.\n\n"
         "| flag | pass | of it |\n|---|---|---|\n";
