@@ -163,6 +163,14 @@ llvm::Expected<size_t> readCarried(Model &model, Scheme &scheme, bool alone, Pay
   return scales->storages.size();
 }
 
+llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach) {
+  Pipeline pipeline;
+  pipeline.add(*findPass("unpack-constants"));
+  RunOptions options;
+  options.verifyEach = verifyEach;
+  return runPipeline(model, pipeline, store, options);
+}
+
 llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
   auto moments = momentsOf(model, open, scheme.needsProducts());
   if (!moments)
@@ -290,11 +298,12 @@ std::vector<std::string> ownScaleWords(const Model &model) {
     }
   std::vector<std::string> lines;
   for (const auto &[kind, value] : kinds)
-    lines.push_back(std::to_string(value.first) + " " + kind +
-                    (value.first == 1 ? " has a result of another scale than its operand"
-                                      : " have results of other scales than their operands") +
-                    ", as ONE gives it; " + (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) +
-                    "\"; TensorFlow Lite's kernels do not rescale there, so only a back end that does computes it right");
+    lines.push_back(
+        std::to_string(value.first) + " " + kind +
+        (value.first == 1 ? " has a result of another scale than its operand"
+                          : " have results of other scales than their operands") +
+        ", as ONE gives it; " + (value.first == 1 ? "" : "the first ") + "is \"" + printable(value.second) +
+        "\"; TensorFlow Lite's kernels do not rescale there, so only a back end that does computes it right");
   return lines;
 }
 

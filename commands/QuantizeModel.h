@@ -43,6 +43,9 @@ llvm::Error readOnnxFakes(Model &model, quantize::Scheme &scheme, PayloadStore &
 llvm::Expected<size_t> readCarried(Model &model, quantize::Scheme &scheme, bool alone, PayloadStore &store,
                                    bool verifyEach);
 
+/// Constants that the file stores packed, as float16 say, become what is computed of them: weights to be quantised.
+llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach);
+
 /// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as
 /// it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);

@@ -252,9 +252,14 @@ llvm::Error Quantization::run() {
     layer.second.choosesRounding |= request.gptq;
     layer.second.correctsBias |= request.biasCorrection;
   }
+  bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
+  bool unpacks = scheme.dialect == Dialect::Tflite && scheme.common.mode != Scheme::Mode::Float16 && !carried;
+  bool given = request.statistics || !request.statisticsFile.empty(); // which count the tensors of the model as it was
+  if (unpacks && !given)
+    if (llvm::Error error = unpackConstants(model, store, request.verifyEach))
+      return error;
   if (llvm::Error error = balance())
     return error;
-  bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
   if (carried) {
     auto tensors = readCarried(model, scheme, !request.hasRanges(), store, request.verifyEach);
     if (!tensors)
@@ -264,6 +269,9 @@ llvm::Error Quantization::run() {
   }
   if (llvm::Error error = takeRanges())
     return error;
+  if (unpacks && given)
+    if (llvm::Error error = unpackConstants(model, store, request.verifyEach))
+      return error;
   if (scheme.needsMoments()) {
     if (!request.records.any())
       return makeError("GPTQ and corrected biases need to see what operators compute: give " + door.spell("data"));

@@ -198,6 +198,28 @@ grep -q 'FULLY_CONNECTED stays float: its weights have fewer than 1024 elements 
 (($? == 2)) || fail "--strict: exit status $?"
 [[ ! -e strict.tflite ]] || fail "--strict leaves a file"
 "$bin/circle-quantizer" --scheme weights --weight_bits 4 --strict --min-elements=8 carried.origo q.tflite 2>notes || fail "--min-elements: $(cat notes)"
+# What a file packs as float16 is a weight as any other: all schemes take it, with ranges that are taken now or were before.
+cat >packed.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,64]) -> (%y) {
+  %w: f32[64,64] = const seed 1 normal 0 1
+  %b: f32[64] = const seed 2 normal 0 1
+  %y: f32[1,64] = FULLY_CONNECTED(%x, %w, %b)
+}
+END
+"$bin/circle-quantizer" --scheme float16 packed.origo packed.tflite 2>notes || fail "float16: $(cat notes)"
+"$bin/circledump" packed.tflite | grep -q 'w.*: f16\[64,64\] = const' || fail "no float16: $("$bin/circledump" packed.tflite)"
+"$bin/circle2circle" --fold_dequantize packed.tflite unpacked.tflite 2>notes || fail "--fold_dequantize: $(cat notes)"
+"$bin/record-minmax" --input_model packed.tflite --input_data random --stats packed.json 2>notes || fail "--stats: $(cat notes)"
+for how in '--scheme int8 --input_data random' '--scheme int16x8 --input_data random' '--scheme dynamic' '--scheme weights'; do
+  for model in packed unpacked; do
+    "$bin/circle-quantizer" $how --strict $model.tflite $model.q.tflite 2>notes || fail "$how $model: $(cat notes)"
+    "$bin/circle-interpreter" --seed=1 --engine=reference $model.q.tflite >$model.out || fail "$how $model"
+  done
+  cmp packed.out unpacked.out || fail "$how: packed weights give other numbers"
+done
+"$bin/circle-quantizer" --scheme int8 --stats packed.json --strict packed.tflite q.tflite 2>notes || fail "--stats: $(cat notes)"
 # ONE gives a pool's result a scale of its own, which TensorFlow Lite's kernels do not look at: a note says so.
 cat >pool.origo <<'END'
 origo 1
