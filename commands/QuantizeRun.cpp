@@ -216,9 +216,13 @@ llvm::Error Quantization::takeRanges() {
 
 llvm::Error Quantization::storeModel() {
   door.phase("quantising");
+  uint32_t rewrites = model.rewrites;
   auto unquantized = quantizeModel(model, scheme, store, runOptions());
   if (!unquantized)
     return unquantized.takeError();
+  if (model.rewrites == rewrites && unquantized->empty())
+    door.note("there is nothing to quantise: no operator " +
+              llvm::Twine(scheme.needsRanges() ? "computes floats" : "has float weights"));
   if (request.strict)
     if (llvm::Error error = refuseUnquantized(*unquantized))
       return refuse(llvm::toString(std::move(error)));

@@ -219,6 +219,10 @@ for how in '--scheme int8 --input_data random' '--scheme int16x8 --input_data ra
   done
   cmp packed.out unpacked.out || fail "$how: packed weights give other numbers"
 done
+"$bin/circle-quantizer" --scheme dynamic packed.tflite done.tflite 2>notes || fail "dynamic: $(cat notes)"
+grep -q 'nothing to quantise' notes && fail "weights of float16 are nothing: $(cat notes)"
+"$bin/circle-quantizer" --scheme dynamic done.tflite q.tflite 2>notes || fail "dynamic again: $(cat notes)"
+grep -q 'there is nothing to quantise: no operator has float weights' notes || fail "no note of a model that is quantised: $(cat notes)"
 "$bin/circle-quantizer" --scheme int8 --stats packed.json --strict packed.tflite q.tflite 2>notes || fail "--stats: $(cat notes)"
 # ONE gives a pool's result a scale of its own, which TensorFlow Lite's kernels do not look at: a note says so.
 cat >pool.origo <<'END'
