@@ -28,6 +28,13 @@ echo "models: $solved networks with layers of 8 and of 16 bits"
 circle2circle "$root/res/resnet_preact.origo" float.tflite 2>log || fail "$(<log)"
 circle2circle -O1 float.tflite net.circle 2>log || fail "$(<log)"
 record-minmax --input_model net.circle --input_data random --output_model minmax.circle >log 2>&1 || fail "$(<log)"
+# Weights that the file packs as float16 are weights as any other.
+circle-quantizer --scheme float16 float.tflite packed.tflite 2>log || fail "float16: $(<log)"
+for model in packed; do
+  circle-mpqsolver --quantized_dtype int8 --max_error 1e9 --data random --input_model $model.tflite --output_model $model.q.tflite >log 2>&1 ||
+    fail "$model.tflite: $(<log)"
+done
+(($(stat -c %s packed.q.tflite) < $(stat -c %s packed.tflite) * 3 / 4)) || fail "weights of float16 stay: $(<log)"
 
 # By bisection, from either end: fewer layers than all, an error below the target, ONE's files.
 for front in true false; do

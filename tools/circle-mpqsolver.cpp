@@ -142,6 +142,8 @@ private:
   llvm::Expected<LevelCosts> levelCosts() const;
   llvm::Expected<bool> solveBudget();
   llvm::Error measureCosts();
+  llvm::Error unpack(Imported &loaded); ///< weights that the file packs are weights as any other
+  llvm::Expected<Imported> read();
   std::string nameOf(const Operator &op) const { return op.result() ? op.result()->name.str() : ""; }
   llvm::Error quantize(Imported &imported, const Levels &levels, bool floatEnds);
   llvm::Expected<double> insideErrorOf(const Levels &levels);
@@ -181,10 +183,22 @@ bool hasRanges(const Model &model) {
   return false;
 }
 
+llvm::Error Solver::unpack(Imported &loaded) {
+  return isUnsigned() ? llvm::Error::success() : commands::unpackConstants(*loaded.model, store, false);
+}
+
+llvm::Expected<Imported> Solver::read() {
+  llvm::Expected<Imported> loaded = load(input, {}, store);
+  if (loaded)
+    if (llvm::Error error = unpack(*loaded))
+      return inFile(input, std::move(error));
+  return loaded;
+}
+
 llvm::Error Solver::open() {
   if (llvm::Error error = checkFiles(input, output))
     return error;
-  auto loaded = load(input, {}, store);
+  auto loaded = read();
   if (!loaded)
     return loaded.takeError();
   original = std::move(*loaded);
@@ -243,7 +257,7 @@ llvm::Error Solver::quantize(Imported &imported, const Levels &levels, bool floa
 /// Floats that are rounded to what the integers hold, between ends that are not: they are as far off as the integers,
 /// for which runtimes have few kernels where weights have 16 bits.
 llvm::Expected<eval::Session> Solver::fake(Imported &faked, const Levels &levels) {
-  auto loaded = load(input, {}, store);
+  auto loaded = read();
   if (!loaded)
     return loaded.takeError();
   faked = std::move(*loaded);
@@ -285,7 +299,7 @@ llvm::Expected<double> Solver::writtenErrorOf(const Levels &levels, bool runs) {
   if (auto known = measured.find({levels, runs}); known != measured.end())
     return known->second;
   phase("executing");
-  auto written = load(input, {}, store);
+  auto written = read();
   if (!written)
     return written.takeError();
   if (llvm::Error failed = quantize(*written, levels, false))
@@ -377,7 +391,7 @@ llvm::Expected<double> Solver::distance(const eval::Session &session, const Subg
 
 /// What --max_bytes counts, of the model that is written: numbers of weights, biases and results, but of bridges.
 llvm::Expected<uint64_t> Solver::writtenBytes(const Levels &levels) {
-  auto written = load(input, {}, store);
+  auto written = read();
   if (!written)
     return written.takeError();
   if (llvm::Error failed = quantize(*written, levels, false))
@@ -522,7 +536,7 @@ llvm::Expected<bool> Solver::solveBudget() {
 llvm::Error Solver::measureCosts() {
   LevelCosts costs(graph().operators.size());
   for (Level level : {Level::Int8, Level::Int16, Level::Float}) {
-    auto model = load(input, {}, store);
+    auto model = read();
     if (!model)
       return model.takeError();
     if (level != Level::Float)
@@ -632,7 +646,7 @@ llvm::Error Solver::keep(const std::string &number, const Levels &levels, double
   if (llvm::Error failed = writeFile(folder + (final ? "FinalConfiguration" : "Configuration_" + number) + ".mpq.json",
                                      configOf(levels)))
     return failed;
-  auto model = load(input, {}, store);
+  auto model = read();
   if (final || !model)
     return model.takeError();
   if (llvm::Error failed = quantize(*model, levels, false))
@@ -687,8 +701,14 @@ llvm::Error Solver::finish(const Levels &levels) {
   if (!configFile.empty())
     if (llvm::Error error = writeFile(configFile, configOf(levels)))
       return error;
-  return output.empty() ? llvm::Error::success() : commands::rewriteFile(
-      input, output, [&](Imported &imported, PayloadStore &) { return quantize(imported, levels, false); }, door());
+  return output.empty() ? llvm::Error::success()
+                        : commands::rewriteFile(
+                              input, output,
+                              [&](Imported &imported, PayloadStore &) {
+                                llvm::Error error = unpack(imported);
+                                return error ? std::move(error) : quantize(imported, levels, false);
+                              },
+                              door());
 }
 
 llvm::Expected<bool> Solver::run() {
