@@ -366,6 +366,14 @@ def exponential_calls_40_subgraphs_hangs_despite_timeout(path):
         expect(status == 1, f"circle-interpreter: exit status {status}")
 
 
+# origins/: results that were true, and refused
+
+def movements_in_a_circle(path):
+    for way in ([], ["--verify-each"]):
+        optimised(path, "o.tflite", *way)
+        expect(tool("origin-dump", "--check", "--source", path, "o.tflite") == "ok\n", "its own result is refused")
+
+
 external_buffer_id_4294967295_assertion = refused
 operator_code_2147483647 = refused
 quantizer_softmax_of_i8_to_f32_SEGV = refused
@@ -375,7 +383,7 @@ splat_of_8_GB_in_132_bytes = refused
 def main():
     cases = dict(globals())
     count = 0
-    for folder in ("quantizer", "reports", "commands", "hostile"):
+    for folder in ("quantizer", "reports", "commands", "hostile", "origins"):
         for file in sorted(os.listdir(os.path.join(here, "regressions", folder))):
             stem, ending = os.path.splitext(file)
             if ending != ".origo":
