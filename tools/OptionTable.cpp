@@ -65,7 +65,8 @@ std::vector<OptionRow> rowsOf(commands::Options options) {
       for (const commands::Choice &choice : option.choices())
         row.choices.push_back({choice.name.str(), choice.help.str()});
     const OptionRow same = row; // which grows out of its place
-    for (llvm::StringRef other : llvm::drop_begin(option.names())) {
+    auto names = option.names();
+    for (llvm::StringRef other : llvm::drop_begin(names)) {
       rows.push_back(same);
       rows.back().name = other.str();
       rows.back().help = "Same as " + same.spelled();
