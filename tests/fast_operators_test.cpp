@@ -349,8 +349,9 @@ TEST(FastOperators, Reductions) {
 TEST(FastOperators, FunctionsOfFloats) {
   for (const char *shape : {"[]", "[1]", "[5,7]", "[3,5000]"}) {
     std::string x = std::string("%x: f32") + shape;
-    for (const char *op : {"COS", "EXP", "LOG", "RSQRT", "SIGN", "SIN", "TANH", "SQRT", "ABS", "CEIL", "FLOOR", "ROUND", "NEG",
-                           "SQUARE", "HARD_SWISH", "ELU", "LOGISTIC", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"})
+    for (const char *op : {"COS",        "EXP", "LOG",      "RSQRT", "SIGN",  "SIN",          "TANH",
+                           "SQRT",       "ABS", "CEIL",     "FLOOR", "ROUND", "NEG",          "SQUARE",
+                           "HARD_SWISH", "ELU", "LOGISTIC", "RELU",  "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"})
       agree({x, "", std::string("%y: f32 = ") + op + "(%x)"}, 1e-5, 2);
     agree({x, "", "%y: f32 = LEAKY_RELU(%x) {alpha=0.3}"}, 1e-5, 2);
     agree({x, "", "%y: f32 = GELU(%x) {approximate=false}"}, 1e-5, 2);
@@ -413,9 +414,10 @@ TEST(FastOperators, NumbersThatAreNone) {
   for (const char *op : {"EXP",  "LOG",   "RSQRT",        "TANH",        "SIN",        "COS",       "SQRT", "ABS",
                          "CEIL", "FLOOR", "ROUND",        "NEG",         "SQUARE",     "LOGISTIC",  "ELU",  "SIGN",
                          "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "HARD_SWISH", "LEAKY_RELU"})
-    agreeOnAllNumbers("%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, 88.8, "
-                      "-88, 1e4, 20, -20]",
-                      std::string("%y: f32 = ") + op + "(%x)", 19, 1e-7f);
+    agreeOnAllNumbers(
+        "%x: f32[19] = const [inf, -inf, nan, 0, -0, -1, 100, -200, 1e38, -1e38, 1e-40, 3, 0.5, -0.5, 88.8, "
+        "-88, 1e4, 20, -20]",
+        std::string("%y: f32 = ") + op + "(%x)", 19, 1e-7f);
   agreeOnAllNumbers("%x: f32[11,1] = const [inf, -inf, nan, 0, -0, -1, 2, -2.5, 1e-40, -1e30, 0.5]\n"
                     "%y: f32[1,13] = const [0, 1, 2, 3, -1, -2, -3, 0.5, -2.5, inf, -inf, nan, 16777217]",
                     "%z: f32 = POW(%x, %y)", 143, 1e-37f);
@@ -495,6 +497,18 @@ TEST(FastOperators, ChoicesAndComparisons) {
       }
 }
 
+/// Matrices that are cut, filled with zeros, of one row, of one number.
+TEST(FastOperators, FourierTransforms) {
+  for (const char *shape : {"[5,1,400]", "[3,9,17]", "[2,3,4,4]", "[1,1]", "[7,2,64]"})
+    for (const char *lengths : {"1, 512", "8, 16", "1, 1", "2, 2", "4, 1", "16, 256"}) {
+      std::string constants = std::string("%n: i32[2] = const [") + lengths + "]";
+      std::string x = std::string("%x: f32") + shape;
+      agree({x, constants, "%c: c64 = RFFT2D(%x, %n)\n%y: f32 = COMPLEX_ABS(%c)"}, 1e-4, 2);
+      agree({x, constants, "%c: c64 = RFFT2D(%x, %n)\n%r: f32 = REAL(%c)\n%i: f32 = IMAG(%c)\n%y: f32 = SUB(%r, %i)"},
+            1e-4, 2);
+    }
+}
+
 /// Two runs, the second of which goes on where the first one ended if the states are variables.
 TEST(FastOperators, Lstm) {
   std::string weights;
@@ -546,24 +560,29 @@ TEST(FastOperators, PowersAndSlopes) {
     agree({"%x: f32[300,100]", std::string("%y: f32[] = const [") + exponent + "]", "%z: f32 = POW(%x, %y)"}, 1e-5, 2);
 }
 
-/// Rows that come again and again, at either side, as long as they are written down several times for one run, and longer.
+/// Rows that come again and again, at either side, as long as they are written down several times for one run, and
+/// longer.
 TEST(FastOperators, OperandsThatBroadcast) {
-  for (const char *shapes : {"[190,50,3] [3]", "[3] [190,50,3]", "[7,3,3] [1,3,3]", "[2,1,900,3] [2,3,1,3]", "[5,4,255] [255]",
-                             "[5,4,256] [256]", "[300,5] [300,1]", "[4,1,3] [1,700,3]", "[2,0,3] [3]", "[1] [1]", "[] [3,2]"}) {
+  for (const char *shapes :
+       {"[190,50,3] [3]", "[3] [190,50,3]", "[7,3,3] [1,3,3]", "[2,1,900,3] [2,3,1,3]", "[5,4,255] [255]",
+        "[5,4,256] [256]", "[300,5] [300,1]", "[4,1,3] [1,700,3]", "[2,0,3] [3]", "[1] [1]", "[] [3,2]"}) {
     auto [x, y] = llvm::StringRef(shapes).split(' ');
     size_t fast = shapes == llvm::StringRef("[2,0,3] [3]") ? 0 : 1;
     for (unsigned threads : {1u, 2u}) {
       for (const char *op : {"ADD", "SUB", "MUL", "DIV"})
-        agree({"%x: f32" + x.str() + ", %y: f32" + y.str(), "", std::string("%z: f32 = ") + op + "(%x, %y)", fast}, 1e-6, threads);
+        agree({"%x: f32" + x.str() + ", %y: f32" + y.str(), "", std::string("%z: f32 = ") + op + "(%x, %y)", fast},
+              1e-6, threads);
       for (const char *op : {"SUB", "MAXIMUM"})
-        agree({"%x: i32" + x.str() + ", %y: i32" + y.str(), "", std::string("%z: i32 = ") + op + "(%x, %y)", fast}, 0, threads);
+        agree({"%x: i32" + x.str() + ", %y: i32" + y.str(), "", std::string("%z: i32 = ") + op + "(%x, %y)", fast}, 0,
+              threads);
       for (const char *type : {"i8", "u8"}) {
-        std::string inputs = std::string("%x: ") + type + x.str() + " q{scale=0.05, zero_point=7}, %y: " + type + y.str() +
-                             " q{scale=0.021, zero_point=3}";
+        std::string inputs = std::string("%x: ") + type + x.str() + " q{scale=0.05, zero_point=7}, %y: " + type +
+                             y.str() + " q{scale=0.021, zero_point=3}";
         std::string result = std::string("%z: ") + type + " q{scale=0.1, zero_point=11} = ";
         for (const char *op : {"ADD", "SUB", "MUL"})
           for (const char *activation : {"NONE", "RELU6"})
-            agree({inputs, "", result + op + "(%x, %y) {fused_activation_function=" + activation + "}", fast}, 0, threads, 1);
+            agree({inputs, "", result + op + "(%x, %y) {fused_activation_function=" + activation + "}", fast}, 0,
+                  threads, 1);
         if (x.size() + y.size() > 14 && fast) // else a table does not pay
           agree({inputs, "", std::string("%z: bool = GREATER(%x, %y)")}, 0, threads);
       }
@@ -574,8 +593,8 @@ TEST(FastOperators, OperandsThatBroadcast) {
 /// Sums of scales that 21 bits do not hold are looked up.
 TEST(FastOperators, ScalesFarApart) {
   for (const char *scale : {"1e-5", "30"})
-    agree({"%x: i8[50,50] q{scale=0.05, zero_point=0}, %y: i8[50,50] q{scale=" + std::string(scale) + ", zero_point=0}", "",
-           "%z: i8 q{scale=0.1, zero_point=0} = ADD(%x, %y)"},
+    agree({"%x: i8[50,50] q{scale=0.05, zero_point=0}, %y: i8[50,50] q{scale=" + std::string(scale) + ", zero_point=0}",
+           "", "%z: i8 q{scale=0.1, zero_point=0} = ADD(%x, %y)"},
           0, 1, 1);
 }
 
@@ -613,8 +632,10 @@ TEST(FastOperators, FullyConnected) {
           for (const char *type : {"i8", "u8"}) {
             if (perChannel && (type[0] == 'u' || units != 7))
               continue;
-            std::string scale = perChannel ? "scale=[0.01, 0.02, 0.01, 0.03, 0.01, 0.01, 0.005], zero_point=[0, 0, 0, 0, 0, 0, 0], dim=0"
-                                           : std::string("scale=0.01, zero_point=") + (type[0] == 'u' ? "128" : "0");
+            std::string scale =
+                perChannel
+                    ? "scale=[0.01, 0.02, 0.01, 0.03, 0.01, 0.01, 0.005], zero_point=[0, 0, 0, 0, 0, 0, 0], dim=0"
+                    : std::string("scale=0.01, zero_point=") + (type[0] == 'u' ? "128" : "0");
             agree({std::string("%x: ") + type + shape + " q{scale=0.02, zero_point=5}",
                    std::string("%w: ") + type + "[" + n + ",40] q{" + scale + "} = const seed 1 uniform " +
                        (type[0] == 'u' ? "0 255" : "-127 127") + "\n%b: i32[" + n + "] = const seed 2 uniform -900 900",
@@ -663,7 +684,8 @@ TEST(FastOperators, TransposedConvolutionOfAnyBatch) {
         1e-5);
 }
 
-/// Little-endian words, as MediaPipe's operators have their options: padding (1: SAME), stride and window as width, height.
+/// Little-endian words, as MediaPipe's operators have their options: padding (1: SAME), stride and window as width,
+/// height.
 std::string words(std::initializer_list<int32_t> numbers) {
   std::string bytes;
   for (int32_t number : numbers)
@@ -707,11 +729,12 @@ TEST(FastOperators, MediaPipesPoolingAndBack) {
                "%y: f32[2,5,3," + std::string(channels) + "], %i: f32[2,5,3," + channels +
                    "] = CUSTOM \"MaxPoolingWithArgmax2D\"(%x)" + words({1, 3, 2, 2, 3, activation})},
               0, threads);
-        std::string half = "f32[2,4,3," + std::string(channels) + "]", whole = "f32[2,8,9," + std::string(channels) + "]";
-        auto model = parse("origo 1\nmodel circle version 0\nsubgraph @main(%x: " + whole + ") -> (%z) {\n  %y: " + half +
-                           ", %i: " + half + " = CUSTOM \"MaxPoolingWithArgmax2D\"(%x)" +
-                           words({2, 3, 2, 3, 2, activation}) + "\n  %z: " + whole +
-                           " = CUSTOM \"MaxUnpooling2D\"(%y, %i)" + words({2, 3, 2, 3, 2}) + "\n}\n");
+        std::string half = "f32[2,4,3," + std::string(channels) + "]",
+                    whole = "f32[2,8,9," + std::string(channels) + "]";
+        auto model =
+            parse("origo 1\nmodel circle version 0\nsubgraph @main(%x: " + whole + ") -> (%z) {\n  %y: " + half +
+                  ", %i: " + half + " = CUSTOM \"MaxPoolingWithArgmax2D\"(%x)" + words({2, 3, 2, 3, 2, activation}) +
+                  "\n  %z: " + whole + " = CUSTOM \"MaxUnpooling2D\"(%y, %i)" + words({2, 3, 2, 3, 2}) + "\n}\n");
         ASSERT_TRUE(model);
         CompileOptions options = fastOptions();
         options.threads = threads;
@@ -754,7 +777,8 @@ TEST(FastOperators, WholeNumbers) {
   // An activation is the reference kernel's.
   agree({"%x: i32[30], %y: i32[30]", "", "%z: i32 = ADD(%x, %y) {fused_activation_function=RELU}", 0}, 0);
   for (const char *op : {"DIV", "FLOOR_DIV", "FLOOR_MOD"}) {
-    auto model = parse(modelOf({"%x: i32[3]", "%y: i32[3] = const [1, 0, 2]", std::string("%z: i32 = ") + op + "(%x, %y)"}));
+    auto model =
+        parse(modelOf({"%x: i32[3]", "%y: i32[3] = const [1, 0, 2]", std::string("%z: i32 = ") + op + "(%x, %y)"}));
     ASSERT_TRUE(model);
     EXPECT_FALSE(compare(*model, op, 1).ran); // both refuse, in the same words
   }
@@ -767,9 +791,7 @@ TEST(FastOperators, Casts) {
     for (const char *to : {"f32", "i8", "u8", "i16", "i32", "i64", "bool"})
       agree({std::string("%x: ") + from + "[90,100]", "", std::string("%y: ") + to + "[90,100] = CAST(%x)"}, 0, 2);
   // What no number of the type is.
-  agree({"%z: f32[5]", "%x: f32[5] = const [nan, 1e20, -1e20, 0.7, -0.7]",
-         "%y: i32[5] = CAST(%x)"},
-        0);
+  agree({"%z: f32[5]", "%x: f32[5] = const [nan, 1e20, -1e20, 0.7, -0.7]", "%y: i32[5] = CAST(%x)"}, 0);
   agree({"%x: f64[5]", "", "%y: f32[5] = CAST(%x)", 0}, 0);
 }
 

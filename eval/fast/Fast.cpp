@@ -18,6 +18,7 @@ namespace origo::eval {
   FILE(fastArgMax)                                                                                                     \
   FILE(fastBilinear)                                                                                                   \
   FILE(fastBinaryTable)                                                                                                \
+  FILE(fastFourier)                                                                                                    \
   FILE(fastGather)                                                                                                     \
   FILE(fastHybridConvolution)                                                                                          \
   FILE(fastHybridMatMul)                                                                                               \
