@@ -11,7 +11,10 @@ uint32_t IdSets::joinNodes(uint32_t, uint32_t) { return 0; }
 uint32_t IdSets::minusNodes(uint32_t, uint32_t) { return 0; }
 IdSet IdSets::of(llvm::ArrayRef<uint32_t>) { return {}; }
 bool IdSets::contains(IdSet, uint32_t) const { return false; }
+void IdSets::keepOnly(llvm::function_ref<void(llvm::function_ref<void(IdSet)>)>) {}
+std::optional<uint32_t> IdSets::next(IdSet, uint32_t) const { return std::nullopt; }
 void IdSets::forEach(IdSet, llvm::function_ref<void(uint32_t)>) const {}
+void IdSets::forEachNewRun(IdSet, Walked &, llvm::function_ref<void(uint32_t, uint32_t)>) const {}
 llvm::SmallVector<uint32_t> IdSets::members(IdSet) const { return {}; }
 
 uint32_t PassLists::add(uint32_t, llvm::StringRef) { return 0; }

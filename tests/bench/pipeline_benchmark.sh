@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Time and memory of the pipeline on long chains, and what keeping origins costs, as ratios of runs that alternate.
 # usage: pipeline_benchmark.sh BIN_DIR [MODELS_DIR]
-# BIN_DIR holds circle2circle, make-model and circle2circle_unstamped (a target that is not built by default).
+# BIN_DIR holds circle2circle, make-model and unstamped/circle2circle, which is built with the tests.
 set -euo pipefail
 
 bin=$(cd "${1:?usage: pipeline_benchmark.sh BIN_DIR [MODELS_DIR]}" && pwd)
@@ -57,7 +57,7 @@ for chain in pair relu reshape add; do
   : >"$work/without"
   for ((i = 0; i < 4 * runs; ++i)); do
     seconds "$bin/circle2circle" -O1 --no-origin-json --embed-origin=none "$work/${chain}100000.circle" "$work/out.circle" >>"$work/with"
-    seconds "$bin/circle2circle_unstamped" -O1 --no-origin-json --embed-origin=none "$work/${chain}100000.circle" "$work/out.circle" >>"$work/without"
+    seconds "$bin/unstamped/circle2circle" -O1 --no-origin-json --embed-origin=none "$work/${chain}100000.circle" "$work/out.circle" >>"$work/without"
   done
   awk -v c="$chain" -v a="$(best <"$work/with")" -v b="$(best <"$work/without")" 'BEGIN { printf "  %-8s %.3f\n", c, a / b }'
 done
