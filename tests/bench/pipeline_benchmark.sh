@@ -66,9 +66,9 @@ echo "bytes an operator of the embedded map:"
 for chain in pair relu; do
   model=$work/${chain}100000.circle
   none=$("$bin/circle2circle" -O1 --no-origin-json --embed-origin=none "$model" "$work/out.circle" && stat -c %s "$work/out.circle")
-  for embed in ids full; do
+  for embed in ids names full; do
     "$bin/circle2circle" -O1 --no-origin-json --embed-origin=$embed "$model" "$work/out.circle"
-    awk -v c="$chain" -v e="$embed" -v n="$none" -v s="$(stat -c %s "$work/out.circle")" 'BEGIN { printf "  %-8s %-4s %6.1f\n", c, e, (s - n) / 100000 }'
+    awk -v c="$chain" -v e="$embed" -v n="$none" -v s="$(stat -c %s "$work/out.circle")" 'BEGIN { printf "  %-8s %-5s %6.1f\n", c, e, (s - n) / 100000 }'
   done
 done
 
