@@ -17,11 +17,11 @@ struct OriginRequest {
 };
 
 template <>
-inline constexpr auto choicesOf<origin::Embed> = std::to_array<ChoiceOf<origin::Embed>>(
-    {{"names", origin::Embed::Names, "with source names (default)"},
-     {"full", origin::Embed::Full, "and ONE's tables beside it"},
-     {"ids", origin::Embed::Ids, "without names, which stay in the side file"},
-     {"none", origin::Embed::None, "nothing"}});
+inline constexpr auto choicesOf<origin::Embed> =
+    std::to_array<ChoiceOf<origin::Embed>>({{"names", origin::Embed::Names, "with source names (default)"},
+                                            {"full", origin::Embed::Full, "and ONE's tables beside it"},
+                                            {"ids", origin::Embed::Ids, "without names, which stay in the side file"},
+                                            {"none", origin::Embed::None, "nothing"}});
 
 /// The rows of a request whose member `Origins` is an OriginRequest.
 template <auto Origins>

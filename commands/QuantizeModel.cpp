@@ -72,12 +72,19 @@ llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::
   return types;
 }
 
-llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach) {
+static llvm::Error runPasses(Model &model, PayloadStore &store, bool verifyEach, llvm::ArrayRef<llvm::StringRef> passes,
+                             decltype(Pipeline::plan) plan = {}) {
   Pipeline pipeline;
-  pipeline.add(*findPass("equalize-channels"));
+  for (llvm::StringRef pass : passes)
+    pipeline.add(*findPass(pass));
+  pipeline.plan = std::move(plan);
   RunOptions options;
   options.verifyEach = verifyEach;
   return runPipeline(model, pipeline, store, options);
+}
+
+llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach) {
+  return runPasses(model, store, verifyEach, {"equalize-channels"});
 }
 
 llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {
@@ -96,67 +103,42 @@ llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, Pay
   auto moments = momentsOf(model, open, false);
   if (!moments)
     return moments.takeError();
-  Pipeline pipeline;
-  pipeline.add(*findPass("smooth-channels"));
-  pipeline.plan = [&](Model &planned) -> llvm::Expected<StoragePlan> {
+  return runPasses(model, store, verifyEach, {"smooth-channels"}, [&](Model &planned) -> llvm::Expected<StoragePlan> {
     return reachesOf(planned, *moments, migration);
-  };
-  RunOptions options;
-  options.verifyEach = verifyEach;
-  return runPipeline(model, pipeline, store, options);
+  });
 }
 
 llvm::Error absorbBiases(Model &model, OpenRecords open, PayloadStore &store, bool verifyEach) {
   auto moments = momentsOf(model, open, false);
   if (!moments)
     return moments.takeError();
-  Pipeline pipeline;
-  pipeline.add(*findPass("absorb-bias"));
-  pipeline.plan = [&](Model &planned) -> llvm::Expected<StoragePlan> { return shiftsOf(planned, *moments); };
-  RunOptions options;
-  options.verifyEach = verifyEach;
-  return runPipeline(model, pipeline, store, options);
+  return runPasses(model, store, verifyEach, {"absorb-bias"},
+                   [&](Model &planned) -> llvm::Expected<StoragePlan> { return shiftsOf(planned, *moments); });
 }
 
 llvm::Error readOnnxFakes(Model &model, Scheme &scheme, PayloadStore &store, bool verifyEach) {
-  RunOptions options;
-  options.verifyEach = verifyEach;
-  auto run = [&](llvm::StringRef pass) {
-    Pipeline pipeline;
-    pipeline.add(*findPass(pass));
-    return runPipeline(model, pipeline, store, options);
-  };
   // Both ends of a pair may have constants of their own.
-  if (llvm::Error error = run("merge-duplicate-constants"))
+  if (llvm::Error error = runPasses(model, store, verifyEach, {"merge-duplicate-constants"}))
     return error;
   auto fakes = quantize::readOnnxFakes(model, scheme);
   if (!fakes)
     return fakes.takeError();
-  if (llvm::Error error = run("resolve-onnx-quantization"))
+  if (llvm::Error error = runPasses(model, store, verifyEach, {"resolve-onnx-quantization"}))
     return error;
   keepScales(model, *fakes);
   return llvm::Error::success();
 }
 
 llvm::Expected<size_t> readCarried(Model &model, Scheme &scheme, bool alone, PayloadStore &store, bool verifyEach) {
-  RunOptions options;
-  options.verifyEach = verifyEach;
-  auto run = [&](llvm::ArrayRef<llvm::StringRef> passes, decltype(Pipeline::plan) plan = {}) {
-    Pipeline pipeline;
-    for (llvm::StringRef pass : passes)
-      pipeline.add(*findPass(pass));
-    pipeline.plan = std::move(plan);
-    return runPipeline(model, pipeline, store, options);
-  };
-  if (llvm::Error error = run({"quantize"}, planFakeQuants))
+  if (llvm::Error error = runPasses(model, store, verifyEach, {"quantize"}, planFakeQuants))
     return error;
   // What is rounded behind a clamp is rounded behind whom it is fused into.
-  if (llvm::Error error = run({"fuse-activation"}))
+  if (llvm::Error error = runPasses(model, store, verifyEach, {"fuse-activation"}))
     return error;
   auto scales = std::make_shared<CarriedScales>();
   scales->alone = alone;
   std::vector<CarriedConstant> constants = quantize::readCarried(model, *scales);
-  if (llvm::Error error = run({"fold-constants", "unpack-constants"}))
+  if (llvm::Error error = runPasses(model, store, verifyEach, {"fold-constants", "unpack-constants"}))
     return error;
   keepCarried(constants, *scales);
   scheme.carried = scales;
@@ -164,11 +146,7 @@ llvm::Expected<size_t> readCarried(Model &model, Scheme &scheme, bool alone, Pay
 }
 
 llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach) {
-  Pipeline pipeline;
-  pipeline.add(*findPass("unpack-constants"));
-  RunOptions options;
-  options.verifyEach = verifyEach;
-  return runPipeline(model, pipeline, store, options);
+  return runPasses(model, store, verifyEach, {"unpack-constants"});
 }
 
 llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {

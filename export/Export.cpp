@@ -121,7 +121,8 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
     return inPath(std::move(error));
 
   bool embed = options.embed != origin::Embed::None && !model.provenanceDropped;
-  const llvm::SmallVector<const char *> mapEntries = embed ? entriesOf(options.embed) : llvm::SmallVector<const char *>();
+  const llvm::SmallVector<const char *> mapEntries =
+      embed ? entriesOf(options.embed) : llvm::SmallVector<const char *>();
   bool writeJson = options.originJson.has_value() && !model.provenanceDropped;
   if (embed || writeJson)
     if (llvm::Error error = checkHasSource(lineage))
@@ -134,8 +135,8 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
   std::optional<Layout> layout;
   for (uint64_t inlineBelow : inlineLimits) {
     layout.reset();
-    llvm::Expected<std::unique_ptr<Tables>> built =
-        buildTables(model, {.format = options.format, .mapEntries = mapEntries, .inlineBelow = inlineBelow, .store = &store});
+    llvm::Expected<std::unique_ptr<Tables>> built = buildTables(
+        model, {.format = options.format, .mapEntries = mapEntries, .inlineBelow = inlineBelow, .store = &store});
     if (!built)
       return inPath(built.takeError());
     tables = std::move(*built);

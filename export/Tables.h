@@ -60,9 +60,9 @@ struct Tables {
 
 struct TableOptions {
   Format format = Format::Circle;
-  llvm::ArrayRef<const char *> mapEntries = {}; ///< names of what is embedded, last in the file
+  llvm::ArrayRef<const char *> mapEntries = {};    ///< names of what is embedded, last in the file
   uint64_t inlineBelow = Tables::everythingInline; ///< bigger payloads are referred to by position and size
-  PayloadStore *store = nullptr; ///< where big tables lie; null, or where there is no room: in memory
+  PayloadStore *store = nullptr;                   ///< where big tables lie; null, or where there is no room: in memory
 };
 
 /// Builds the tables of a numbered model that checkExpressible has accepted.

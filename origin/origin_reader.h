@@ -478,7 +478,8 @@ static inline int origo__source_term(const char **at, const char *key, origo_ter
   if (**at != '-' && (**at < '0' || **at > '9'))
     return 0;
   term->number = origo__double(*at, &end);
-  term->kind = memchr(*at, '.', (size_t)(end - *at)) || memchr(*at, 'e', (size_t)(end - *at)) ? ORIGO_NUMBER : ORIGO_SOURCE;
+  term->kind =
+      memchr(*at, '.', (size_t)(end - *at)) || memchr(*at, 'e', (size_t)(end - *at)) ? ORIGO_NUMBER : ORIGO_SOURCE;
   if (term->kind == ORIGO_SOURCE) {
     if (end == *at || term->number < 0 || term->number > UINT32_MAX)
       return 0;
@@ -1466,8 +1467,7 @@ static inline origo_status origo__read(origo_map *map) {
   uint64_t model, root;
   origo__bytes digest;
   origo_status status;
-  if (map->file.size < 8 ||
-      (memcmp(map->file.data + 4, "CIR0", 4) != 0 && memcmp(map->file.data + 4, "TFL3", 4) != 0))
+  if (map->file.size < 8 || (memcmp(map->file.data + 4, "CIR0", 4) != 0 && memcmp(map->file.data + 4, "TFL3", 4) != 0))
     return ORIGO_NOT_A_MODEL;
   model = origo__little(map->file, 0, 4);
   if (!origo__has(map->file, model, 4))

@@ -207,7 +207,8 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(commands::OptimizeRequest request
   request.input = path();
   if (llvm::Error error = commands::check(request, door))
     return error;
-  auto job = commands::Job::of(request, door, [&](const ImportOptions &options, PayloadStore &) { return import(options); });
+  auto job =
+      commands::Job::of(request, door, [&](const ImportOptions &options, PayloadStore &) { return import(options); });
   if (!job)
     return job.takeError();
   commands::Verdict verdict;
@@ -220,7 +221,8 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(commands::OptimizeRequest request
   Format format = commands::formatOf(request.output, made->imported.model->format);
   bool converts = job->passes().empty();
   return write(made->imported, format, request.embed(),
-               converts ? llvm::sys::path::stem(path()).str() + extensionOf(format) : named(path(), "optimized", format),
+               converts ? llvm::sys::path::stem(path()).str() + extensionOf(format)
+                        : named(path(), "optimized", format),
                std::move(notes));
 }
 

@@ -399,7 +399,8 @@ TEST_F(ExportTest, AModelThatIsOnlyRunHasNoSource) {
 }
 
 TEST_F(ExportTest, PayloadsThatPassTwoGigabytesLeaveTheTables) {
-  ASSERT_GE(fs::space(directory).available, uint64_t(4) << 30) << "needs 4 GB in the folder of temporary files (TMPDIR)";
+  ASSERT_GE(fs::space(directory).available, uint64_t(4) << 30)
+      << "needs 4 GB in the folder of temporary files (TMPDIR)";
   // The input is sparse; the output is not.
   std::string head = modelWithPayload(16);
   constexpr uint64_t big = uint64_t(3) << 29;

@@ -72,7 +72,9 @@ BinaryCodes::BinaryCodes(const Subgraph &graph) {
     if (llvm::is_contained(parts, nullptr))
       continue;
     std::optional<int64_t> clusters = readInteger(parts[Clusters]);
-    auto isList = [&](const Value *value) { return value->type == TensorType::INT32 && value->elementCount() == clusters; };
+    auto isList = [&](const Value *value) {
+      return value->type == TensorType::INT32 && value->elementCount() == clusters;
+    };
     const Value &matrix = *parts[Matrix];
     if (parts[DoWX]->type != TensorType::BOOL || parts[DoWX]->elementCount() != 1 ||
         parts[Scales]->type != TensorType::FLOAT32 || parts[Binary]->type != TensorType::INT32 || !clusters ||

@@ -77,7 +77,8 @@ private:
     return nullptr;
   }
   Value *build(const Expr &expression, bool folding, llvm::StringRef label);
-  static SyntheticReason bridgeOf(BuiltinOperator code); ///< what an operator of that kind is for that stands for nothing
+  /// What an operator of that kind is for that stands for nothing.
+  static SyntheticReason bridgeOf(BuiltinOperator code);
   Value *buildOperation(const Expr &expression, bool folding, llvm::StringRef label);
   Value *literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
                  llvm::ArrayRef<Value *> parents = {});

@@ -31,8 +31,8 @@ bool computesExactly(const Operator &op) {
          llvm::all_of(op.operands(), [&](const Use &use) { return isPlain(use.get()); });
 }
 
-/// What an operand of an elementwise operator is to the other one: a number, or a source constant with a number for each
-/// index of one dimension of the result.
+/// What an operand of an elementwise operator is to the other one: a number, or a source constant with a number for
+/// each index of one dimension of the result.
 std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, const Made &from, const Value &result) {
   if (auto number = readConstant<float>(&operand, 1); number && number->size() == 1)
     return std::pair(Step::Term::of(number->front()), -1);
@@ -44,8 +44,8 @@ std::optional<std::pair<Step::Term, int>> Build::termOf(const Value &operand, co
       axis = i + result.rank() - operand.rank();
     }
   bool whole = from.base && llvm::all_of(from.steps, [](const Step &step) { return step.kind == Step::Reshape; });
-  const Relation *known = whole ? llvm::find_if(from.base->relations, [](const Relation &one) { return one.steps == 0; })
-                                : nullptr;
+  const Relation *known =
+      whole ? llvm::find_if(from.base->relations, [](const Relation &one) { return one.steps == 0; }) : nullptr;
   if (axis < 0 || !known || known == from.base->relations.end() || operand.elementCount() != result.shape[axis])
     return std::nullopt;
   return std::pair(Step::Term::ofSource(known->tensor), axis);

@@ -464,19 +464,21 @@ void Rewriter::claimWork() {
     for (Operator &op : graph->operators)
       for (Value *result : op.results()) {
         size_t relations = result ? result->relations.size() : 0;
+        std::optional<uint32_t> kept; // the lineage of the last one that stays in its own: they are sorted by it
         for (size_t i = 0; i < relations; ++i) {
           Relation &relation = result->relations[i];
           int32_t maker = model.sourceGraph.producer(relation.tensor);
+          bool apart =
+              kept == relation.lineage || (i + 1 < relations && result->relations[i + 1].lineage == relation.lineage);
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
-              model.sets.contains(lineage::origins(op, relation.lineage), maker) || madeBefore(op, maker))
+              model.sets.contains(lineage::origins(op, relation.lineage), maker) || madeBefore(op, maker)) {
+            kept = uint32_t(relation.lineage);
             continue;
+          }
           IdSet claimed = model.sets.single(maker);
           for (uint32_t before : madeBetween(op, maker))
             if (relation.steps == 0 && live[before])
               claimed = model.sets.join(claimed, model.sets.single(before));
-          bool apart = llvm::any_of(result->relations, [&](const Relation &other) {
-            return &other != &relation && other.lineage == relation.lineage;
-          });
           IdSet own = model.sets.join(lineage::origins(op, relation.lineage), claimed);
           if (apart)
             relation.lineage = lineage::addLike(op, relation.lineage, own);

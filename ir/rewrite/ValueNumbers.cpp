@@ -105,8 +105,7 @@ Value *ValueNumbers::find(Value &value) {
   if (!isPlainConstant(value))
     return nullptr;
   return constants.find(
-      value, llvm::hash_combine(quickHash(value), value.subgraph()),
-      [&](const Value &one) { return contentOf(one); },
+      value, llvm::hash_combine(quickHash(value), value.subgraph()), [&](const Value &one) { return contentOf(one); },
       [](const Value &a, const Value &b) { return sameConstant(a, b); });
 }
 

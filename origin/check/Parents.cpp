@@ -251,10 +251,12 @@ private:
       if (!pending.empty())
         continue;
       // An operand that no path has met is in front of what they met: from there to here the operator may do it again.
-      llvm::erase_if(given, [&](uint32_t tensor) { return llvm::is_contained(met, tensor); });
+      llvm::sort(met);
+      llvm::erase_if(given, [&](uint32_t tensor) { return std::binary_search(met.begin(), met.end(), tensor); });
       if (given.empty())
         break;
-      starts = given, llvm::sort(starts);
+      starts = given;
+      llvm::sort(starts);
       for (uint32_t tensor : met)
         if (int32_t from = source.producer[tensor]; from >= 0 && seen.insert(from).second)
           pending.push_back(from);

@@ -277,10 +277,12 @@ private:
 
   /// Has it cancelled out with operators in front of the way? Then the operator goes on from what is in front of them.
   bool isUndoneInFront(const MapLedgerRow &row, uint32_t op, llvm::ArrayRef<uint32_t> way) const {
-    std::vector<uint32_t> together = row.with;
+    if (row.with.empty() || row.with.size() >= mostMoves)
+      return false;
+    llvm::SmallVector<uint32_t, mostMoves> together(row.with.begin(), row.with.end());
     together.push_back(op);
     llvm::sort(together);
-    return row.with.size() < mostMoves && together.front() < way.back() &&
+    return together.front() < way.back() &&
            llvm::all_of(together, [&](uint32_t id) { return context.knownOperator(id); }) &&
            movesNothing(*context.source, together);
   }

@@ -11,8 +11,8 @@
 using namespace origo;
 using namespace origo::origin;
 
-/// How many bytes it is about, and a raw deflate stream of them. Level and memory are zlib's defaults, and are spelled out
-/// because equal maps are to be equal bytes.
+/// How many bytes it is about, and a raw deflate stream of them. Level and memory are zlib's defaults, and are spelled
+/// out because equal maps are to be equal bytes.
 static std::string deflate(llvm::ArrayRef<uint8_t> bytes, int strategy) {
   z_stream stream = {};
   if (deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 8, strategy) != Z_OK)
