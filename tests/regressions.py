@@ -385,6 +385,11 @@ def true_and_equal(path):
             expect(np.allclose(values, outputs[1][name], rtol=1e-5, atol=1e-6, equal_nan=True), f"{model}: {name}: the engines differ")
 
 
+def product_in_place_of_tile(path):
+    tool("circle2circle", "--passes=decompose-hard-swish,remove-broadcast", "--verify-numerics", path, "o.circle")
+    expect(tool("origin-dump", "--check", "--source", path, "o.circle") == "ok\n", "its own result is refused")
+
+
 movements_in_a_circle = fast_same_stride = exact_folded = exact_zero_sign = law6_detour = law6_identity_merged = true_and_equal
 law7_twins = expand_shift = expand_identity = known_range = forward_cast = true_and_equal
 
