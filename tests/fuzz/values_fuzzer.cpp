@@ -99,11 +99,11 @@ static void config(llvm::StringRef bytes) {
     };
     if (auto found = quantize::bestWithin(*costs, 10, measure); !found)
       fails(found.takeError());
-    else if (!(found->cost <= 10))
+    else if (found->suffices != (found->cost <= 10))
       __builtin_trap();
     if (auto found = quantize::cheapestWithin(*costs, 1, measure); !found)
       fails(found.takeError());
-    else if (!(found->error <= 1))
+    else if (found->suffices != (found->error <= 1))
       __builtin_trap();
   } else {
     fails(costs.takeError());
