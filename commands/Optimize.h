@@ -30,7 +30,8 @@ struct OptimizeRequest {
   std::map<std::string, bool> flags; ///< of the toolchain, on or off
   SparsifyRequest sparse;
   std::string config, target, verifyData, bisect;
-  bool printPipeline = false, listPasses = false, verifyEach = false, verifyNumerics = false, verbose = false;
+  bool printPipeline = false, listPasses = false, verifyEach = false, verifyNumerics = false, verifyAlgebra = false,
+       verbose = false;
   unsigned threads = 1;
   ObserveOptions observe;
   std::optional<PriceOf> prices;

@@ -4,6 +4,7 @@
 #include "ir/OpenFile.h"
 #include "ir/edit/Editor.h"
 #include "origin/codec/Json.h"
+#include "passes/VerifyAlgebra.h"
 #include "quantize/Records.h"
 
 #include "llvm/Support/Path.h"
@@ -229,8 +230,26 @@ void Job::writeReproducer() const {
             shellWord(path) + " out.circle");
 }
 
+/// What exact arithmetic says, in one line.
+static std::string proofText(const eval::Proof &proof) {
+  std::string text = "proved: " + std::to_string(proof.equal) + " tensors equal";
+  auto add = [&](uint64_t count, const std::string &what) {
+    if (count)
+      text += ", " + std::to_string(count) + ' ' + what;
+  };
+  add(proof.assumed, "by identities of functions");
+  for (const auto &[reason, count] : proof.undecided)
+    add(count, "undecided (" + reason + ")");
+  if (proof.nearComparisons)
+    text += "; " + std::to_string(proof.nearComparisons) + " of " + std::to_string(proof.comparisons) +
+            " comparisons too near to be decided";
+  if (proof.divisionsByZero)
+    text += "; " + std::to_string(proof.divisionsByZero) + " numbers undefined";
+  return text;
+}
+
 llvm::Error Job::verify(Verdict &verdict) const {
-  if (!request.verifyNumerics)
+  if (!request.verifyNumerics && !request.verifyAlgebra)
     return llvm::Error::success();
   PayloadStore store;
   door.phase("executing");
@@ -246,6 +265,18 @@ llvm::Error Job::verify(Verdict &verdict) const {
       return imported.takeError();
     return std::move(imported->model);
   };
+  if (request.verifyAlgebra) {
+    auto proved = proveRewrites(readModel, pipeline, store, run);
+    if (!proved)
+      return inFile(request.input, proved.takeError());
+    if (proved->wrong) {
+      verdict = Verdict::Refused;
+      return inFile(request.input, makeError("is not equal in exact arithmetic after " + proved->wrong->text));
+    }
+    door.note(proofText(proved->proof));
+    if (!request.verifyNumerics)
+      return llvm::Error::success();
+  }
   auto records = [&](llvm::ArrayRef<eval::Port> ports) { return firstRecords(request.verifyData, ports); };
   auto wrong = request.verifyData.empty() ? findWrongRewrite(readModel, pipeline, store, run)
                                           : findWrongRewrite(readModel, pipeline, store, run, records);

@@ -104,6 +104,19 @@ static bool broadcastsTooFar(const Operator &op) {
   }
 }
 
+/// How constants are computed, told to who looks on.
+static Folding foldingFor(const RunOptions &options) {
+  if (!options.onFold)
+    return {evaluate, everyElement};
+  auto told = [&options](const Operator &op, PayloadStore &store, const char *&why) {
+    auto payloads = evaluate(op, store, why);
+    if (payloads && !payloads->empty())
+      options.onFold(op, *payloads);
+    return payloads;
+  };
+  return {told, everyElement};
+}
+
 namespace {
 
 /// A rule that is tried on some operator code, and its scores.
@@ -116,7 +129,7 @@ struct Candidate {
 class Run {
 public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
-      : model(model), pipeline(pipeline), options(options), rw(model, store, {evaluate, everyElement}) {
+      : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(options)) {
     rw.onRewrite = options.onRewrite;
     rw.format = options.format.value_or(model.format);
     rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {

@@ -50,6 +50,8 @@ struct RunOptions {
   std::function<std::string(const Operator &)> refuses;
   /// Told of a rule that broke a law of rewrites, which was so not applied.
   std::function<void(llvm::StringRef)> onRefusal;
+  /// Told of each constant that is computed: the operator, which is gone afterwards, and its results.
+  std::function<void(const Operator &, llvm::ArrayRef<Payload>)> onFold;
   std::vector<RuleStatistics> *statistics = nullptr; ///< filled in, in the order of the pass table
 };
 

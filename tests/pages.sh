@@ -89,6 +89,18 @@ NET
   printf '#!/bin/sh\ncircledump "$1" | grep -A1 "= EXP" | grep -q "= NEG" && echo "NEG behind EXP" && exit 1\nexit 0\n' >fails.sh
   chmod +x fails.sh
   ;;
+proof)
+  cat >net.origo <<'NET'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,4]) -> (%y) {
+  %c: f32[] = const [0.3]
+  %d: f32[] = const [0.7]
+  %a: f32[1,4] = MUL(%x, %c)
+  %y: f32[1,4] = MUL(%a, %d)
+}
+NET
+  ;;
 quantization)
   mkdir build && ln -s "$bin" build/bin
   ;;

@@ -1,5 +1,6 @@
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
+#include "eval/kernels/BatchMatMul.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
 #include "eval/kernels/Uint4.h"
@@ -8,61 +9,8 @@ namespace origo::eval {
 
 namespace {
 
-/// How a matrix of a stack lies: element (row, column) is at row · rowStep + column · columnStep.
-struct Stack {
-  int64_t rows, columns, rowStep, columnStep, size;
-  llvm::ArrayRef<int32_t> batches;
-  Stack(const Tensor &tensor, bool transposed) {
-    llvm::ArrayRef<int32_t> shape = tensor.shape;
-    batches = shape.drop_back(2);
-    rows = shape[shape.size() - 2];
-    columns = shape.back();
-    rowStep = columns;
-    columnStep = 1;
-    size = rows * columns;
-    if (transposed) {
-      std::swap(rows, columns);
-      std::swap(rowStep, columnStep);
-    }
-  }
-};
-
-struct MatMul {
-  Stack left, right;
-  Tensor *output;
-  Shape batches;
-};
-
-MatMul prepare(KernelContext &ctx) {
-  const auto &options = ctx.options<circle::BatchMatMulOptions>();
-  Tensor &out = ctx.output();
-  return {Stack(ctx.input(0), options.adjoint_lhs()), Stack(ctx.input(1), options.adjoint_rhs()), &out,
-          Shape(out.shape.begin(), out.shape.end() - 2)};
-}
-
-/// `add(sum, index of x, index of y)` for each product, `end(sum, index of x's row, column of y)` gives the element.
-template <class Acc, class Out, class Add, class End>
-void multiplyAll(KernelContext &ctx, const MatMul &m, Add add, End end) {
-  auto out = m.output->as<Out>();
-  if (out.empty())
-    return;
-  size_t at = 0;
-  for (Broadcast batch(m.batches, {m.left.batches, m.right.batches}); !batch.done(); batch.next())
-    for (int64_t row = 0; row < m.left.rows; ++row)
-      for (int64_t column = 0; column < m.right.columns; ++column) {
-        if (ctx.late(static_cast<uint64_t>(m.left.columns)))
-          return;
-        Acc sum = 0;
-        int64_t x = batch.index(0) * m.left.size + row * m.left.rowStep;
-        int64_t y = batch.index(1) * m.right.size + column * m.right.columnStep;
-        for (int64_t k = 0; k < m.left.columns; ++k)
-          add(sum, x + k * m.left.columnStep, y + k * m.right.rowStep);
-        out[at++] = end(sum, batch.index(0) * m.left.rows + row, column);
-      }
-}
-
 llvm::Error multiplyFloat(KernelContext &ctx) {
-  MatMul m = prepare(ctx);
+  MatMul m = matMulOf(ctx);
   auto x = ctx.input(0).as<float>(), y = ctx.input(1).as<float>();
   multiplyAll<float, float>(
       ctx, m, [&](float &sum, int64_t i, int64_t j) { sum += x[i] * y[j]; },
@@ -71,7 +19,7 @@ llvm::Error multiplyFloat(KernelContext &ctx) {
 }
 
 template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelContext &ctx) {
-  MatMul m = prepare(ctx);
+  MatMul m = matMulOf(ctx);
   auto scales =
       ChannelScales::of<T>(ctx, ctx.input(0), ctx.input(1), *m.output, static_cast<int32_t>(m.right.columns),
                            circle::ActivationFunctionType::NONE,
@@ -90,7 +38,7 @@ template <class T, class Y, class Acc> llvm::Error multiplyQuantized(KernelConte
 }
 
 llvm::Error multiplyIntegers(KernelContext &ctx) {
-  MatMul m = prepare(ctx);
+  MatMul m = matMulOf(ctx);
   auto x = ctx.input(0).as<int8_t>(), y = ctx.input(1).as<int8_t>();
   multiplyAll<int32_t, int32_t>(
       ctx, m, [&](int32_t &sum, int64_t i, int64_t j) { sum = wrappingAdd(sum, x[i] * y[j]); },
@@ -99,7 +47,7 @@ llvm::Error multiplyIntegers(KernelContext &ctx) {
 }
 
 llvm::Error multiplyUint4(KernelContext &ctx) {
-  MatMul m = prepare(ctx);
+  MatMul m = matMulOf(ctx);
   std::vector<double> x = realsOf(ctx.input(0)), y = realsOf(ctx.input(1));
   std::vector<double> out(static_cast<size_t>(m.output->count()));
   Tensor reals;
@@ -114,7 +62,7 @@ llvm::Error multiplyUint4(KernelContext &ctx) {
 
 /// Float times int8: the rows of the float operand are quantised, each by its own range.
 llvm::Error multiplyHybrid(KernelContext &ctx) {
-  MatMul m = prepare(ctx);
+  MatMul m = matMulOf(ctx);
   // In the order of rows, whatever the operand's.
   const auto &options = ctx.options<circle::BatchMatMulOptions>();
   auto x = ctx.input(0).as<float>();

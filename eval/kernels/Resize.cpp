@@ -2,52 +2,19 @@
 #include "eval/kernels/Bilinear.h"
 #include "eval/kernels/Move.h"
 #include "eval/kernels/Nearest.h"
+#include "eval/kernels/Resize.h"
 
 namespace origo::eval {
 
 namespace {
 
-struct Resize {
-  const Tensor *in;
-  Tensor *out;
-  int32_t height, width;
-  bool alignCorners, halfPixel;
-};
-
-template <class Options> Resize prepare(KernelContext &ctx) {
-  const auto &options = ctx.options<Options>();
-  Tensor &out = ctx.output();
-  return {&ctx.input(0), &out, out.dim(1), out.dim(2), options.align_corners(), options.half_pixel_centers()};
-}
-
-/// `mix(upper left, lower left, upper right, lower right, vertical rest, horizontal rest)` gives each element.
-template <class T, class Places, class Mix>
-void bilinear(KernelContext &ctx, const Resize &r, Places vertical, Places horizontal, Mix mix) {
-  int64_t height = r.in->dim(1), width = r.in->dim(2), depth = r.in->dim(3);
-  auto x = r.in->as<T>();
-  auto out = r.out->template as<T>();
-  size_t at = 0;
-  for (int64_t batch = 0; batch < r.in->dim(0); ++batch)
-    for (const auto &v : vertical)
-      for (const auto &h : horizontal)
-        for (int64_t channel = 0; channel < depth; ++channel) {
-          if (ctx.late())
-            return;
-          auto pixel = [&](int64_t row, int64_t column) {
-            return x[((batch * height + row) * width + column) * depth + channel];
-          };
-          out[at++] = mix(pixel(v.first, h.first), pixel(v.second, h.first), pixel(v.first, h.second),
-                          pixel(v.second, h.second), v.rest, h.rest);
-        }
-}
-
 /// Unsigned integers are rounded, too.
 template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
-  Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
+  Resize r = resizeOf<circle::ResizeBilinearOptions>(ctx);
   if (r.out->count() == 0)
     return llvm::Error::success();
   Bilinear how{r.alignCorners, r.halfPixel};
-  bilinear<T>(ctx, r, how.places(r.in->dim(1), r.height), how.places(r.in->dim(2), r.width),
+  forEachBilinear<T>(ctx, r, how.places(r.in->dim(1), r.height), how.places(r.in->dim(2), r.width),
               [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
                 // The runtime's order of products and sums, which shows in the last bit.
                 float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
@@ -59,11 +26,11 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
-  Resize r = prepare<circle::ResizeBilinearOptions>(ctx);
+  Resize r = resizeOf<circle::ResizeBilinearOptions>(ctx);
   if (r.out->count() == 0)
     return llvm::Error::success();
   Bilinear how{r.alignCorners, r.halfPixel};
-  bilinear<T>(ctx, r, how.integerPlaces(r.in->dim(1), r.height), how.integerPlaces(r.in->dim(2), r.width),
+  forEachBilinear<T>(ctx, r, how.integerPlaces(r.in->dim(1), r.height), how.integerPlaces(r.in->dim(2), r.width),
               [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
                 int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
                               upperRight * (1024 - v) * h + lowerRight * v * h;
@@ -73,7 +40,7 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
 }
 
 llvm::Error resizeNearest(KernelContext &ctx) {
-  Resize r = prepare<circle::ResizeNearestNeighborOptions>(ctx);
+  Resize r = resizeOf<circle::ResizeNearestNeighborOptions>(ctx);
   if (r.out->count() == 0)
     return llvm::Error::success();
   Nearest nearest{r.alignCorners, r.halfPixel};

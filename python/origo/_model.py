@@ -243,6 +243,7 @@ class Model:
         target: Optional[Path] = None,
         verify_each: bool = False,
         verify_numerics: bool = False,
+        verify_algebra: bool = False,
         verify_data: Optional[Path] = None,
         trace: Optional[Path] = None,
         history: Optional[Path] = None,

@@ -1,0 +1,383 @@
+#include "eval/exact/Machine.h"
+
+#include "eval/RealNumbers.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <cstring>
+
+namespace origo::eval::exact {
+
+llvm::Error Machine::checkTime(const Operator &op) const {
+  if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline)
+    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the proof takes longer than allowed");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Held> Machine::make(const Value &value, TensorType type, llvm::ArrayRef<int32_t> shape) const {
+  Held held;
+  held.tensor.type = type;
+  held.tensor.shape.assign(shape.begin(), shape.end());
+  held.tensor.quantization = value.quantization;
+  held.tensor.value = &value;
+  auto count = static_cast<uint64_t>(product(shape));
+  std::optional<uint64_t> bytes = held.isUnknown() ? 0 : payloadBytes(type, count);
+  if (!bytes)
+    return makeError("a tensor whose size does not follow from its shape has no exact numbers");
+  if (held.isReal())
+    bytes = static_cast<uint64_t>(times(static_cast<int64_t>(count), sizeof(Number)));
+  if (*bytes > limits.memory - std::min(limits.memory, *live))
+    return makeError("exact numbers would take more than " + llvm::Twine(limits.memory) + " bytes");
+  *live += *bytes;
+  held.block = std::shared_ptr<Held::Block>(new Held::Block, [live = live, bytes = *bytes](Held::Block *block) {
+    *live -= bytes;
+    delete block;
+  });
+  if (held.isReal()) {
+    held.block->numbers.resize(count);
+    held.tensor.storage = {reinterpret_cast<uint8_t *>(held.block->numbers.data()), count * sizeof(Number)};
+    held.tensor.known = false; // nobody is to read these as the type says
+  } else {
+    held.block->bytes.resize(*bytes);
+    held.tensor.storage = held.block->bytes;
+  }
+  return held;
+}
+
+llvm::Error Machine::settle(Held &held) const {
+  auto isOpen = [](const Number &number) { return number.isDoubtful() && std::isfinite(number.value); };
+  held.doubtful = false;
+  if (!held || !held.isReal() || llvm::none_of(held.numbers(), isOpen))
+    return llvm::Error::success();
+  auto copy = make(*held.tensor.value, held.tensor.type, held.tensor.shape);
+  if (!copy)
+    return copy.takeError();
+  for (auto [to, from] : llvm::zip(copy->numbers(), held.numbers())) {
+    to = from;
+    if (isOpen(from)) // what was near is so by some last digits of a double
+      to.error = 0x1p-40 * std::fabs(from.value);
+  }
+  held.block = copy->block;
+  held.tensor.storage = copy->tensor.storage;
+  return llvm::Error::success();
+}
+
+llvm::Expected<Held> Machine::constant(const Value &value) const {
+  if (const Recipes::Recipe *recipe = recipes && isReal(value.type) ? recipes->find(value.payload()) : nullptr)
+    return ofRecipe(*recipe, value);
+  auto held = make(value, value.type, value.shape);
+  if (!held || held->isUnknown())
+    return held;
+  auto bytes = ConstantBytes::of(value, limits.memory);
+  if (!bytes)
+    return bytes.takeError();
+  if (!held->isReal()) {
+    held->block->bytes.assign(bytes->bytes.begin(), bytes->bytes.end());
+    held->tensor.storage = held->block->bytes;
+    return held;
+  }
+  Tensor stored = held->tensor;
+  stored.storage = bytes->bytes;
+  if (llvm::Error error = readNumbers(stored, math, held->numbers()))
+    return error;
+  return held;
+}
+
+llvm::Expected<Held> Machine::ofRecipe(const Recipes::Recipe &recipe, const Value &value) const {
+  constexpr unsigned deepest = 200;
+  constexpr size_t smallest = 4096, most = 4096; // numbers of what is kept, and how many such
+  auto known = small.find(&recipe);
+  if (known == small.end()) {
+    if (depth >= deepest)
+      return makeError("a constant is computed in more than " + llvm::Twine(deepest) + " steps");
+    const Operator &op = recipe.op->get();
+    llvm::SmallVector<Held> operands;
+    ++depth;
+    auto below = llvm::make_scope_exit([&] { --depth; });
+    for (unsigned i = 0; i < op.numOperands(); ++i) {
+      operands.emplace_back();
+      if (!op.operand(i))
+        continue;
+      auto operand = constant(*op.operand(i));
+      if (!operand)
+        return operand.takeError();
+      operands.back() = std::move(*operand);
+    }
+    auto results = compute(op, operands);
+    if (!results)
+      return results.takeError();
+    Held &made = (*results)[recipe.result];
+    if (made.numbers().size() > smallest || small.size() >= most)
+      small.clear();
+    known = small.emplace(&recipe, std::move(made)).first;
+  }
+  Held held = known->second; // with the shape and the place of who asks
+  if (product(value.shape) != static_cast<int64_t>(held.numbers().size()))
+    return makeError("a constant has another number of elements than what it was computed as");
+  held.tensor.shape.assign(value.shape.begin(), value.shape.end());
+  held.tensor.type = value.type;
+  held.tensor.value = &value;
+  return held;
+}
+
+/// The operand of these bytes.
+static TensorRef refTo(const Held &held, llvm::ArrayRef<uint8_t> bytes) {
+  return TensorRef(held.tensor.type, held.tensor.shape, bytes);
+}
+
+/// Adds what is behind an operand to what is behind a result.
+static void inherit(llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> operands) {
+  for (Held &result : results)
+    for (const Held &operand : operands) {
+      if (!result || !operand)
+        continue;
+      result.doubtful |= operand.doubtful;
+      result.usesFunctions |= operand.usesFunctions;
+      if (result.opaque.empty())
+        result.opaque = operand.opaque;
+    }
+}
+
+/// Integers, truth and quantised numbers: what the reference engine computes of them is exact.
+Machine::Results Machine::byReference(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  std::vector<TensorRef> refs(operands.size());
+  llvm::SmallVector<const TensorRef *> given(operands.size(), nullptr);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]) {
+      refs[i] = refTo(operands[i], operands[i].block->bytes);
+      given[i] = &refs[i];
+    }
+  auto computed = runOperator(op, given, limits.memory);
+  if (!computed)
+    return computed.takeError();
+  llvm::SmallVector<Held, 2> results(op.results().size());
+  for (unsigned i = 0; i < results.size(); ++i) {
+    if (!op.result(i))
+      continue;
+    OwnedTensor &from = (*computed)[i];
+    auto held = make(*op.result(i), from.type, from.shape);
+    if (!held)
+      return held.takeError();
+    held->block->bytes = std::move(from.bytes);
+    held->tensor.storage = held->block->bytes;
+    results[i] = std::move(*held);
+  }
+  return results;
+}
+
+/// Runs the reference kernel on numbered elements: what comes out is the number of the element that goes there, and 0
+/// for a zero that the operator puts there itself.
+Machine::Results Machine::moved(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  std::vector<TensorRef> refs(operands.size());
+  llvm::SmallVector<const TensorRef *> given(operands.size(), nullptr);
+  std::vector<std::vector<uint8_t>> numbered(operands.size());
+  std::vector<const Number *> all{nullptr};
+  std::vector<std::pair<uint64_t, size_t>> firsts; // the number of an operand's first element, and the operand
+  uint64_t next = 1;
+  size_t size = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Held &held = operands[i];
+    if (!held)
+      continue;
+    if (!held.isReal()) {
+      refs[i] = refTo(held, held.block->bytes);
+    } else {
+      size = *bitsPerElement(held.tensor.type) / 8;
+      size_t count = held.numbers().size();
+      firsts.emplace_back(next, i);
+      numbered[i].resize(count * size);
+      for (size_t k = 0; k < count; ++k, ++next)
+        std::memcpy(numbered[i].data() + k * size, &next, size); // little-endian
+      refs[i] = refTo(held, numbered[i]);
+    }
+    given[i] = &refs[i];
+  }
+  // Numbers that would be infinite or no numbers as floats are not made of these.
+  if ((size == 2 && next > 0x7c00) || next > 0x7f000000)
+    return opaque(op, operands, op.opName() + " of so many elements");
+  auto computed = runOperator(op, given, limits.memory);
+  if (!computed)
+    return computed.takeError();
+  llvm::SmallVector<Held, 2> results(op.results().size());
+  for (unsigned i = 0; i < results.size(); ++i) {
+    if (!op.result(i))
+      continue;
+    OwnedTensor &from = (*computed)[i];
+    auto held = make(*op.result(i), from.type, from.shape);
+    if (!held)
+      return held.takeError();
+    if (!held->isReal()) {
+      held->block->bytes = std::move(from.bytes);
+      held->tensor.storage = held->block->bytes;
+      results[i] = std::move(*held);
+      continue;
+    }
+    size_t width = *bitsPerElement(from.type) / 8;
+    for (auto [k, number] : llvm::enumerate(held->numbers())) {
+      uint64_t place = 0;
+      std::memcpy(&place, from.bytes.data() + k * width, width);
+      if (place == 0)
+        continue;
+      auto behind = llvm::upper_bound(firsts, std::pair<uint64_t, size_t>(place, ~size_t(0)));
+      if (place >= next || behind == firsts.begin())
+        return makeError("an operator that moves elements has made one: " + op.opName());
+      auto [first, operand] = behind[-1];
+      number = operands[operand].numbers()[place - first];
+    }
+    results[i] = std::move(*held);
+  }
+  return results;
+}
+
+Machine::Results Machine::exactly(const Operator &op, const Kernel &kernel, const ExactKernel &exact,
+                                  llvm::ArrayRef<Held> operands) const {
+  Context context(op, math);
+  llvm::SmallVector<Tensor, 6> inputs;
+  llvm::SmallVector<Tensor, 2> outputs(op.results().size());
+  for (const Held &operand : operands)
+    inputs.push_back(operand.tensor);
+  for (unsigned i = 0; i < operands.size(); ++i)
+    context.inputs.push_back(operands[i] ? &inputs[i] : nullptr);
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    const Value *value = op.result(i);
+    context.outputs.push_back(value ? &outputs[i] : nullptr);
+    if (!value)
+      continue;
+    outputs[i].type = value->type;
+    outputs[i].quantization = value->quantization;
+    outputs[i].value = value;
+  }
+  context.setDeadline(limits.deadline);
+  if (llvm::Error error = kernel.shape(context))
+    return error;
+  llvm::SmallVector<Held, 2> results(outputs.size());
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    if (!context.wants(i))
+      continue;
+    auto held = make(*op.result(i), outputs[i].type, outputs[i].shape);
+    if (!held)
+      return held.takeError();
+    outputs[i].storage = held->tensor.storage;
+    results[i] = std::move(*held);
+  }
+  uint64_t symbols = math.symbols;
+  if (llvm::Error error = exact.compute(context))
+    return error;
+  if (llvm::Error error = context.checkTime())
+    return error;
+  for (Held &result : results) {
+    result.usesFunctions = math.symbols != symbols;
+    result.doubtful = context.doubtful;
+  }
+  return results;
+}
+
+/// Numbers that nothing is known of but that they follow from these operands. Their doubles are those of the reference
+/// engine, so that what comes behind finds numbers of a usual size.
+Machine::Results Machine::opaque(const Operator &op, llvm::ArrayRef<Held> operands, std::string name) const {
+  uint64_t seed = static_cast<uint64_t>(op.code);
+  auto mixIn = [&](uint64_t more) { seed = math.symbol(Function::Opaque, seed, more, 0, 0).image; };
+  std::vector<TensorRef> refs(operands.size());
+  llvm::SmallVector<const TensorRef *> given(operands.size(), nullptr);
+  std::vector<std::vector<uint8_t>> stored(operands.size());
+  bool runs = op.effects() == 0 && llvm::none_of(operands, [](const Held &held) { return held && held.isUnknown(); });
+  for (size_t i = 0; i < operands.size(); ++i) {
+    mixIn(i);
+    const Held &held = operands[i];
+    if (!held)
+      continue;
+    for (const Number &number : held.block->numbers)
+      mixIn(number.image);
+    for (uint8_t byte : held.block->bytes)
+      mixIn(byte);
+    refs[i] = refTo(held, held.block->bytes);
+    given[i] = &refs[i];
+    if (!held.isReal())
+      continue;
+    std::vector<double> values;
+    for (const Number &number : held.numbers())
+      values.push_back(number.value);
+    Tensor tensor = held.tensor;
+    stored[i].resize(*payloadBytes(tensor.type, values.size()));
+    tensor.storage = stored[i];
+    runs &= storeNumbers(tensor, values);
+    refs[i].bytes = stored[i];
+  }
+  std::vector<OwnedTensor> computed;
+  if (runs) {
+    auto tried = runOperator(op, given, limits.memory);
+    if (tried)
+      computed = std::move(*tried);
+    else
+      llvm::consumeError(tried.takeError());
+  }
+  llvm::SmallVector<Held, 2> results(op.results().size());
+  for (unsigned i = 0; i < results.size(); ++i) {
+    const Value *value = op.result(i);
+    if (!value)
+      continue;
+    auto held =
+        computed.empty() ? make(*value, value->type, value->shape) : make(*value, computed[i].type, computed[i].shape);
+    if (!held)
+      return held.takeError();
+    held->opaque = name;
+    if (held->isReal()) {
+      std::vector<double> values(held->numbers().size(), std::numeric_limits<double>::quiet_NaN());
+      if (!computed.empty())
+        if (auto known =
+                storedNumbers({.type = computed[i].type, .shape = computed[i].shape, .storage = computed[i].bytes}))
+          values = std::move(*known);
+      for (size_t k = 0; k < values.size(); ++k)
+        held->numbers()[k] = math.symbol(Function::Opaque, seed, i + (k << 8), values[k], 0);
+    } else {
+      held->doubtful = true;
+      if (!computed.empty() && !held->isUnknown()) {
+        held->block->bytes = std::move(computed[i].bytes);
+        held->tensor.storage = held->block->bytes;
+      }
+    }
+    results[i] = std::move(*held);
+  }
+  return results;
+}
+
+Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  if (llvm::Error error = checkTime(op))
+    return error;
+  auto isRealValue = [](const Value *value) { return value && isReal(value->type); };
+  bool real = llvm::any_of(operands, [](const Held &held) { return held && held.isReal(); }) ||
+              llvm::any_of(op.results(), isRealValue);
+  bool bridges = op.code == BuiltinOperator::CAST || op.code == BuiltinOperator::DEQUANTIZE ||
+                 op.code == BuiltinOperator::QUANTIZE;
+  // Integer weights beside floats: kernels round the floats to integers, too.
+  auto isNarrow = [](const Held &held) {
+    return held && !held.isReal() && held.tensor.type != TensorType::BOOL &&
+           bitsPerElement(held.tensor.type).value_or(64) < 32;
+  };
+  const Kernel *kernel = findKernel(op);
+  const ExactKernel *exact = findExactKernel(op);
+  const char *word = op.effects() != 0 ? " with effects" : "";
+  auto results = [&]() -> Results {
+    bool unknown = llvm::any_of(operands, [](const Held &held) { return held && held.isUnknown(); }) ||
+                   llvm::any_of(op.results(), [](const Value *value) {
+                     return value && (value->type == TensorType::STRING || value->type == TensorType::RESOURCE ||
+                                      value->type == TensorType::VARIANT);
+                   });
+    if (!kernel || op.effects() != 0 || unknown)
+      return opaque(op, operands, op.opName() + word);
+    if (!real)
+      return byReference(op, operands);
+    if (onlyMoves(op))
+      return moved(op, operands);
+    if (!exact || (!bridges && llvm::any_of(operands, isNarrow)))
+      return opaque(op, operands, op.opName() + (exact ? " of integer weights" : ""));
+    return exactly(op, *kernel, *exact, operands);
+  }();
+  if (results)
+    inherit(*results, operands);
+  return results;
+}
+
+} // namespace origo::eval::exact

@@ -1,0 +1,396 @@
+#include "eval/exact/Prove.h"
+
+#include "eval/RandomInput.h"
+#include "eval/Relations.h"
+#include "eval/exact/GraphRun.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+namespace origo::eval {
+
+using namespace exact;
+
+namespace {
+
+/// What exact arithmetic says of two tensors; the worst of several runs stays.
+struct Judged {
+  enum Kind : uint8_t { Equal, Assumed, Undecided, Different } kind = Equal;
+  std::string text = {};
+
+  void add(Judged other) {
+    if (other.kind > kind)
+      *this = std::move(other);
+  }
+};
+
+std::string indexText(size_t element, llvm::ArrayRef<int32_t> shape) {
+  Shape index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; element /= shape[axis])
+    index[axis] = static_cast<int32_t>(element % shape[axis]);
+  return shapeText(index);
+}
+
+/// Element i of `have` should be element from(i) of `want`; −1: anything.
+class Comparer {
+public:
+  Comparer(const Held &want, const Way &way, const Held &have) : want(want), way(way), have(have) {}
+
+  Judged compare() const {
+    if (want.isUnknown() || have.isUnknown())
+      return {Judged::Undecided, "what is not numbers"};
+    if (want.isReal() != have.isReal() || (!want.isReal() && want.tensor.type != have.tensor.type))
+      return {Judged::Undecided, "stored as another type"};
+    if (way.straight && want.tensor.count() != have.tensor.count())
+      return {Judged::Different, "has another shape"};
+    Judged judged = want.isReal() ? numbers() : bytes();
+    // Of what is behind an operator without a kernel, nothing is proved.
+    if (const std::string &name = have.opaque.empty() ? want.opaque : have.opaque; !name.empty())
+      return {Judged::Undecided, name.find(' ') == std::string::npos ? name + " has no exact kernel" : name};
+    return judged;
+  }
+  int64_t from(size_t i) const { return way.straight ? static_cast<int64_t>(i) : way.from[i]; }
+
+private:
+  const Held &want;
+  const Way &way;
+  const Held &have;
+
+  Judged numbers() const {
+    enum { Fine, ByFunctions, Near, Off } worst = Fine;
+    size_t off = 0, first = 0, all = have.numbers().size();
+    for (size_t i = 0; i < all; ++i) {
+      if (from(i) < 0)
+        continue;
+      const Number &a = want.numbers()[from(i)], &b = have.numbers()[i];
+      double far = std::fabs(a.value - b.value), bound = a.error + b.error;
+      bool sameValue = !(far > bound) || a.value == b.value;
+      if (a.image == b.image && sameValue)
+        continue;
+      if (a.isDoubtful() || b.isDoubtful()) {
+        worst = std::max(worst, Near);
+        continue;
+      }
+      // An identity of functions that are symbols here, such as log(eˣ) = x. The doubles have 53 bits.
+      constexpr double tight = 1e-9;
+      if (a.image != b.image && (have.usesFunctions || want.usesFunctions) && sameValue &&
+          bound <= tight * std::fabs(a.value)) {
+        worst = std::max(worst, ByFunctions);
+        continue;
+      }
+      worst = Off;
+      if (off++ == 0)
+        first = i;
+    }
+    switch (worst) {
+    case Fine:
+      return {};
+    case ByFunctions:
+      return {Judged::Assumed, ""};
+    case Near:
+      return {Judged::Undecided, "a comparison that the doubles do not decide"};
+    case Off:
+      break;
+    }
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << off << " of " << all << " numbers are others, the first at " << indexText(first, have.tensor.shape) << ": "
+       << llvm::format("%.17g instead of %.17g", have.numbers()[first].value, want.numbers()[from(first)].value);
+    return {Judged::Different, std::move(text)};
+  }
+
+  Judged bytes() const {
+    auto bits = bitsPerElement(have.tensor.type);
+    bool equal = true;
+    size_t first = 0;
+    llvm::ArrayRef<uint8_t> a = want.block->bytes, b = have.block->bytes;
+    if (!bits || *bits % 8) {
+      if (!way.straight)
+        return {Judged::Undecided, "elements that share bytes are moved"};
+      equal = a == b;
+    } else {
+      size_t size = *bits / 8;
+      for (size_t i = 0; equal && i < b.size() / size; ++i)
+        if (from(i) >= 0 && std::memcmp(a.data() + from(i) * size, b.data() + i * size, size) != 0) {
+          equal = false;
+          first = i;
+        }
+    }
+    if (equal)
+      return {};
+    if (want.doubtful || have.doubtful)
+      return {Judged::Undecided, "a comparison that the doubles do not decide"};
+    return {Judged::Different, "other integers, the first at " + indexText(first, have.tensor.shape)};
+  }
+};
+
+/// One run of both models, side by side.
+class SideBySide {
+public:
+  SideBySide(const Machine &source, const Machine &result, const Model &after,
+             const std::map<uint32_t, const Value *> &sources, const Subgraph &before, const Subgraph &now,
+             llvm::ArrayRef<Held> inputs)
+      : after(after), sources(sources), machine(source), left(source, before, inputs, true),
+        right(result, now, inputs, false) {}
+
+  using Key = std::pair<const Value *, size_t>; ///< a relation of the value; ~0: it is an output
+  /// In the order in which they were found.
+  std::vector<std::pair<Key, Judged>> judged;
+
+  llvm::Error run() {
+    auto isHere = [&](const Value &value) { return value.subgraph() == &left.graph; };
+    for (const Operator &op : right.graph.operators)
+      for (const Value *result : op.results())
+        if (result)
+          for (const Relation &relation : result->relations)
+            if (const Value *source = sourceOf(relation); source && isHere(*source))
+              left.keep(*source);
+    for (const Value *output : right.graph.outputs)
+      right.keep(*output);
+    for (;;) {
+      auto op = right.step();
+      if (!op)
+        return op.takeError();
+      if (!*op)
+        break;
+      for (const Value *result : (*op)->results())
+        if (result)
+          if (llvm::Error error = judge(*result))
+            return error;
+    }
+    return judgeOutputs();
+  }
+
+private:
+  const Model &after;
+  const std::map<uint32_t, const Value *> &sources;
+  const Machine &machine;
+  GraphRun left, right;
+  llvm::DenseMap<const Value *, Held> unled; ///< outputs, as they were before they were led
+
+  const Value *sourceOf(const Relation &relation) const {
+    auto known = sources.find(relation.tensor);
+    return known == sources.end() ? nullptr : known->second;
+  }
+
+  llvm::Error judge(const Value &value) {
+    auto have = right.find(value);
+    if (!have || !*have)
+      return have.takeError();
+    if (value.isGraphOutput())
+      unled[&value] = *have;
+    const Operator *producer = value.producer();
+    bool moves = producer && producer->info() && producer->info()->has(Trait::DataMovement);
+    // Of several, which were computed of each other, the last one leads.
+    int32_t latest = -2;
+    std::optional<Held> lead;
+    for (auto [k, relation] : llvm::enumerate(value.relations)) {
+      const Value *source = sourceOf(relation);
+      if (!source)
+        continue;
+      bool here = source->subgraph() == &left.graph;
+      auto want = left.until(*source);
+      if (!want)
+        return want.takeError();
+      if (*want) {
+        auto way = wayAlong(want->tensor, after.steps.get(relation.steps), have->tensor);
+        // What a relation calculates is judged by what comes of it.
+        if (way && way->scale.empty()) {
+          Comparer comparer(*want, *way, *have);
+          judged.push_back({{&value, k}, comparer.compare()});
+          int32_t produced = after.sourceGraph.producer(relation.tensor);
+          if (!moves && produced > latest && want->isReal() == have->isReal() &&
+              (want->isReal() || want->tensor.type == have->tensor.type)) {
+            Held settled = *want;
+            if (llvm::Error error = machine.settle(settled))
+              return error;
+            if (auto led = ledBy(settled, comparer, *have)) {
+              lead = std::move(led);
+              latest = produced;
+              // Both go on from here with the same numbers, wherever these come from.
+              Held begun = *want;
+              begun.usesFunctions = false;
+              left.replace(*source, std::move(begun));
+            }
+          }
+        }
+      }
+      if (here)
+        left.release(*source);
+    }
+    if (lead)
+      right.replace(value, std::move(*lead));
+    return llvm::Error::success();
+  }
+
+  /// The source's elements where the relation says which; none: it does not say all.
+  static std::optional<Held> ledBy(const Held &want, const Comparer &comparer, const Held &have) {
+    size_t count = static_cast<size_t>(have.tensor.count());
+    for (size_t i = 0; i < count; ++i)
+      if (int64_t from = comparer.from(i); from < 0 || from >= want.tensor.count())
+        return std::nullopt;
+    Held led = have;
+    led.block = std::make_shared<Held::Block>(*have.block); // what it holds itself is compared with outputs, too
+    led.tensor.storage = led.isReal()
+                             ? llvm::MutableArrayRef<uint8_t>(reinterpret_cast<uint8_t *>(led.block->numbers.data()),
+                                                              led.block->numbers.size() * sizeof(Number))
+                             : llvm::MutableArrayRef<uint8_t>(led.block->bytes);
+    led.doubtful = want.doubtful;
+    led.usesFunctions = false;
+    led.opaque.clear();
+    auto bits = bitsPerElement(have.tensor.type).value_or(1);
+    if (have.isUnknown() || want.isUnknown())
+      return std::nullopt;
+    if (!have.isReal() && bits % 8)
+      return std::nullopt;
+    for (size_t i = 0; i < count; ++i) {
+      int64_t from = comparer.from(i);
+      if (have.isReal())
+        led.numbers()[i] = want.numbers()[from];
+      else
+        std::memcpy(led.block->bytes.data() + i * (bits / 8), want.block->bytes.data() + from * (bits / 8), bits / 8);
+    }
+    return led;
+  }
+
+  llvm::Error judgeOutputs() {
+    if (left.graph.outputs.size() != right.graph.outputs.size())
+      return makeError("the number of outputs has changed");
+    auto all = left.outputs();
+    if (!all)
+      return all.takeError();
+    for (auto [want, value] : llvm::zip(*all, right.graph.outputs)) {
+      auto known = unled.find(value);
+      auto have = known != unled.end() ? llvm::Expected<Held>(known->second) : right.find(*value);
+      if (!have)
+        return have.takeError();
+      if (!want || !*have)
+        judged.push_back({{value, ~size_t(0)}, {Judged::Undecided, "an output that no operator computes"}});
+      else if (llvm::ArrayRef(want.tensor.shape) != llvm::ArrayRef(have->tensor.shape))
+        judged.push_back({{value, ~size_t(0)}, {Judged::Different, "has another shape"}});
+      else
+        judged.push_back({{value, ~size_t(0)}, Comparer(want, Way(), *have).compare()});
+    }
+    return llvm::Error::success();
+  }
+};
+
+/// Numbers at random, with all 53 bits of doubles, or integers as every engine is given them.
+llvm::Expected<Held> randomHeld(const Machine &machine, const Value &value, unsigned position, uint64_t seed,
+                                double size) {
+  Shape shape(value.shape.begin(), value.shape.end());
+  if (!value.shapeSignature().empty())
+    shape.assign(value.shapeSignature().begin(), value.shapeSignature().end());
+  for (int32_t &dim : shape)
+    dim = dim < 0 ? 1 : dim;
+  auto held = machine.make(value, value.type, shape);
+  if (!held)
+    return held;
+  if (!held->isReal()) {
+    Port port{value.name.str(), value.type, shape, true, &value};
+    auto random = randomInput(port, position, static_cast<uint32_t>(seed));
+    if (!random)
+      return random.takeError();
+    if (random->bytes.size() != held->block->bytes.size())
+      return makeError("an input of strings has no exact numbers");
+    held->block->bytes = std::move(random->bytes);
+    held->tensor.storage = held->block->bytes;
+    return held;
+  }
+  const Arithmetic drawn = Arithmetic::mersenne(seed);
+  for (auto [i, number] : llvm::enumerate(held->numbers())) {
+    uint64_t bits = drawn.symbol(Function::Opaque, position, i, 0, 0).image;
+    number = machine.math.of(size * (std::ldexp(static_cast<double>(bits >> 8), -52) - 1));
+  }
+  return held;
+}
+
+/// The graphs that are called from outside, of both models.
+std::vector<std::pair<const Subgraph *, const Subgraph *>> entriesOf(const Model &before, const Model &after) {
+  std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
+      {before.subgraphs.front().get(), after.subgraphs.front().get()}};
+  for (const Signature &was : before.signatures)
+    for (const Signature &is : after.signatures)
+      if (was.key == is.key && was.subgraph && is.subgraph &&
+          llvm::none_of(entries, [&](const auto &known) { return known.first == was.subgraph; }))
+        entries.emplace_back(was.subgraph, is.subgraph);
+  return entries;
+}
+
+} // namespace
+
+llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recipes &recipes,
+                            const ProveOptions &options) {
+  std::map<uint32_t, const Value *> sources;
+  for (const auto &graph : before.subgraphs)
+    for (const Value *value : graph->values)
+      for (const Relation &relation : value->relations)
+        if (relation.steps == 0)
+          sources.try_emplace(relation.tensor, value);
+  Proof proof;
+  std::vector<SideBySide::Key> order;
+  std::map<SideBySide::Key, Judged> worst;
+  const double sizes[] = {1.5, 6}; // of numbers, so that activations show both of their sides
+  for (unsigned run = 0; run < 2; ++run) {
+    uint64_t seed = options.seed * 2 + run;
+    const Arithmetic math = run ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
+    Machine source(math, nullptr, options.limits), result(math, &recipes, options.limits);
+    for (auto [was, is] : entriesOf(before, after)) {
+      if (was->inputs.size() != is->inputs.size())
+        return makeError("the number of inputs has changed");
+      llvm::SmallVector<Held> inputs;
+      for (unsigned i = 0; i < was->inputs.size(); ++i) {
+        if (was->inputs[i]->type != is->inputs[i]->type ||
+            llvm::ArrayRef<int32_t>(was->inputs[i]->shape) != llvm::ArrayRef<int32_t>(is->inputs[i]->shape))
+          return makeError("the type or the shape of an input has changed");
+        auto input = randomHeld(source, *was->inputs[i], i, seed, sizes[run]);
+        if (!input)
+          return input.takeError();
+        inputs.push_back(std::move(*input));
+      }
+      SideBySide both(source, result, after, sources, *was, *is, inputs);
+      if (llvm::Error error = both.run())
+        return error;
+      for (auto &[key, judged] : both.judged) {
+        auto [known, isNew] = worst.try_emplace(key, judged);
+        if (isNew)
+          order.push_back(key);
+        else
+          known->second.add(judged);
+      }
+    }
+    proof.comparisons += math.decided;
+    proof.nearComparisons += math.undecided;
+    proof.divisionsByZero += math.undefinedCount;
+  }
+  if (order.empty())
+    return makeError("nothing of the model could be compared");
+  for (const SideBySide::Key &key : order) {
+    const Judged &judged = worst.at(key);
+    switch (judged.kind) {
+    case Judged::Equal:
+      ++proof.equal;
+      break;
+    case Judged::Assumed:
+      ++proof.assumed;
+      break;
+    case Judged::Undecided:
+      ++proof.undecided[judged.text];
+      break;
+    case Judged::Different: {
+      std::optional<uint32_t> id;
+      if (key.second != ~size_t(0))
+        id = key.first->relations[key.second].tensor;
+      proof.different.push_back({key.first, id, judged.text});
+      break;
+    }
+    }
+  }
+  return proof;
+}
+
+} // namespace origo::eval

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "eval/exact/Prove.h"
+#include "passes/VerifyNumerics.h"
+
+namespace origo {
+
+/// What came of proving a run.
+struct ProvedRun {
+  eval::Proof proof; ///< of the whole run; nothing in it is different unless `wrong` says where that begins
+  std::optional<WrongRewrite> wrong;
+};
+
+/// Runs a pipeline as `run` says on the model that `load` gives, each time anew, and compares what comes out with what
+/// the model was before, in exact arithmetic (docs/proof.md). Where something is different, it searches by halves for
+/// the first rewrite after which it is.
+llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load,
+                                        const Pipeline &pipeline, PayloadStore &store, const RunOptions &run = {},
+                                        const eval::ProveOptions &options = {});
+
+} // namespace origo

@@ -1,0 +1,399 @@
+#include "tests/GoldenCases.h"
+
+#include "eval/RandomInput.h"
+#include "eval/exact/Machine.h"
+#include "passes/VerifyAlgebra.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+/// Rewrites proved in exact arithmetic: what is right is equal, and what is wrong is found.
+
+using namespace origo;
+using namespace origo::eval;
+using namespace origo::eval::exact;
+using namespace origo::test;
+
+namespace {
+
+std::unique_ptr<Model> sourceOf(llvm::StringRef text) {
+  PayloadStore store;
+  llvm::Expected<std::unique_ptr<Model>> model = parseText(text, goldenFolder(), store);
+  if (!model) {
+    ADD_FAILURE() << llvm::toString(model.takeError());
+    return nullptr;
+  }
+  (*model)->becomeSource();
+  return std::move(*model);
+}
+
+llvm::Expected<ProvedRun> proveText(llvm::StringRef text, const Pipeline &pipeline, uint64_t seed = 1,
+                                    exact::Limits limits = {}) {
+  PayloadStore store;
+  auto load = [&] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(text)); };
+  return proveRewrites(load, pipeline, store, {}, {.seed = seed, .limits = limits});
+}
+
+std::string model(llvm::StringRef body) { return ("origo 1\nmodel circle version 0\n" + body).str(); }
+
+TEST(ExactNumbers, AreAField) {
+  for (uint64_t key : {1, 2, 3}) {
+    for (const Arithmetic &math : {Arithmetic::mersenne(key), Arithmetic::drawn(key)}) {
+      EXPECT_GE(math.prime(), uint64_t(1) << 60);
+      auto image = [&](double x) { return math.of(x).image; };
+      Number third = math.divide(math.of(1), math.of(3));
+      EXPECT_EQ(math.multiply(third, math.of(3)).image, image(1));
+      EXPECT_EQ(math.add(math.of(0.1), math.of(-0.1)).image, 0u);
+      // What doubles round to nothing.
+      EXPECT_NE(math.add(math.of(1), math.of(0x1p-80)).image, image(1));
+      EXPECT_EQ(math.multiply(math.of(0x1p-1000), math.of(0x1p1000)).image, image(1));
+      EXPECT_EQ(math.of(0x1.8p-1073).image, math.multiply(math.of(3), math.of(0x1p-1074)).image);
+      EXPECT_EQ(math.ofInteger(-7).image, image(-7));
+      Arithmetic::Sum sum;
+      Number exactly;
+      for (int i = 0; i < 100; ++i) {
+        Number a = math.of(0.1 * i), b = math.of(1e-9 - i);
+        sum.add(math, a, b);
+        exactly = math.add(exactly, math.multiply(a, b));
+      }
+      EXPECT_EQ(sum.end(math).image, exactly.image);
+      // Identities of functions.
+      Number x = math.of(0.3);
+      EXPECT_EQ(math.multiply(math.exponential(x), math.exponential(math.negate(x))).image, image(1));
+      EXPECT_EQ(math.add(math.logistic(x), math.logistic(math.negate(x))).image, image(1));
+      EXPECT_EQ(math.power(x, math.of(3)).image, math.multiply(math.square(x), x).image);
+      EXPECT_EQ(math.power(x, math.of(-0.5)).image, math.divide(math.of(1), math.root(x)).image);
+      EXPECT_NE(math.root(math.of(2)).image, image(2147483648)) << "roots are symbols";
+    }
+    // 2⁶¹ is 1 modulo one of them only.
+    EXPECT_EQ(Arithmetic::mersenne(key).of(0x1p61).image, 1u);
+    EXPECT_NE(Arithmetic::drawn(key).of(0x1p61).image, 1u);
+  }
+  EXPECT_NE(Arithmetic::drawn(1).prime(), Arithmetic::drawn(2).prime());
+}
+
+TEST(ExactNumbers, TellWhatTheirDoublesDoNotDecide) {
+  Arithmetic math = Arithmetic::mersenne(1);
+  Number one = math.of(1), tenth = math.divide(one, math.of(10)), sum;
+  for (int i = 0; i < 10; ++i)
+    sum = math.add(sum, tenth);
+  EXPECT_EQ(math.compare(sum, one), Order::Same);
+  Number near = math.add(sum, math.of(0x1p-70));
+  EXPECT_EQ(math.compare(near, one), Order::Unknown);
+  EXPECT_EQ(math.undecided, 1u);
+  EXPECT_TRUE(math.larger(near, one).isDoubtful());
+  EXPECT_EQ(math.compare(math.of(2), one), Order::Greater);
+  EXPECT_EQ(math.rounded(sum, std::floor).image, one.image) << "a whole number whose double is not";
+  EXPECT_EQ(math.undefinedCount, 0u);
+  math.divide(one, math.subtract(sum, one));
+  EXPECT_EQ(math.undefinedCount, 1u);
+  Number infinite = math.of(-INFINITY);
+  EXPECT_EQ(math.add(one, infinite).image, infinite.image);
+  EXPECT_EQ(math.exponential(infinite).image, 0u);
+}
+
+/// An operator on integers as floats, in a graph of its own: operands by shape, then what else it says.
+struct KernelCase {
+  const char *name, *body;
+};
+
+/// By operator; y is the result, x, w and b are inputs.
+const KernelCase kernelCases[] = {
+    {"ABS", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = ABS(%x)"},
+    {"ADD", "(%x: f32[2,3], %w: f32[3]) -> (%y) {\n %y: f32[2,3] = ADD(%x, %w) {fused_activation_function=RELU}"},
+    {"ADD_N", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: f32[2,3] = ADD_N(%x, %w, %x)"},
+    {"ARG_MAX", "(%x: f32[2,5]) -> (%y) {\n %a: i32[1] = const [1]\n %y: i32[2] = ARG_MAX(%x, %a) {output_type=INT32}"},
+    {"ARG_MIN", "(%x: f32[2,5]) -> (%y) {\n %a: i32[1] = const [1]\n %y: i32[2] = ARG_MIN(%x, %a) {output_type=INT32}"},
+    {"ATAN2", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: f32[2,3] = ATAN2(%x, %w)"},
+    {"AVERAGE_POOL_2D", "(%x: f32[1,5,5,2]) -> (%y) {\n %y: f32[1,3,3,2] = AVERAGE_POOL_2D(%x) {padding=SAME, "
+                        "stride_w=2, stride_h=2, filter_width=3, filter_height=3, fused_activation_function=RELU6}"},
+    {"BATCH_MATMUL",
+     "(%x: f32[2,2,3], %w: f32[2,4,3]) -> (%y) {\n %y: f32[2,2,4] = BATCH_MATMUL(%x, %w) {adjoint_rhs=true}"},
+    {"CAST", "(%x: f32[2,3]) -> (%y) {\n %y: i32[2,3] = CAST(%x) {in_data_type=FLOAT32, out_data_type=INT32}"},
+    {"CEIL",
+     "(%x: f32[2,3]) -> (%y) {\n %h: f32[1] = const [0.5]\n %s: f32[2,3] = MUL(%x, %h)\n %y: f32[2,3] = CEIL(%s)"},
+    {"CONV_2D", "(%x: f32[1,5,5,2], %w: f32[3,3,3,2], %b: f32[3]) -> (%y) {\n %y: f32[1,3,3,3] = CONV_2D(%x, %w, %b) "
+                "{padding=SAME, stride_w=2, stride_h=2, fused_activation_function=RELU}"},
+    {"COS", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = COS(%x)"},
+    {"CUMSUM",
+     "(%x: f32[2,4]) -> (%y) {\n %a: i32[] = const [1]\n %y: f32[2,4] = CUMSUM(%x, %a) {exclusive=true, reverse=true}"},
+    {"DEPTHWISE_CONV_2D", "(%x: f32[1,5,5,2], %w: f32[1,3,3,4], %b: f32[4]) -> (%y) {\n %y: f32[1,5,5,4] = "
+                          "DEPTHWISE_CONV_2D(%x, %w, %b) {padding=SAME, stride_w=1, stride_h=1, depth_multiplier=2}"},
+    {"DEQUANTIZE", "(%x: i8[2,3] q{scale=0.5, zero_point=3}) -> (%y) {\n %y: f32[2,3] = DEQUANTIZE(%x)"},
+    {"DIV", "(%x: f32[2,3]) -> (%y) {\n %w: f32[3] = const [2, -4, 8]\n %y: f32[2,3] = DIV(%x, %w)"},
+    {"ELU", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = ELU(%x)"},
+    {"EQUAL", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = EQUAL(%x, %w)"},
+    {"EXP", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = EXP(%x)"},
+    {"FLOOR",
+     "(%x: f32[2,3]) -> (%y) {\n %h: f32[1] = const [0.5]\n %s: f32[2,3] = MUL(%x, %h)\n %y: f32[2,3] = FLOOR(%s)"},
+    {"FLOOR_DIV", "(%x: f32[2,3]) -> (%y) {\n %w: f32[3] = const [2, -4, 8]\n %y: f32[2,3] = FLOOR_DIV(%x, %w)"},
+    {"FLOOR_MOD", "(%x: f32[2,3]) -> (%y) {\n %w: f32[3] = const [3, -4, 5]\n %y: f32[2,3] = FLOOR_MOD(%x, %w)"},
+    {"FULLY_CONNECTED",
+     "(%x: f32[2,5], %w: f32[3,5], %b: f32[3]) -> (%y) {\n %y: f32[2,3] = FULLY_CONNECTED(%x, %w, %b) "
+     "{fused_activation_function=RELU_N1_TO_1}"},
+    {"GELU", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = GELU(%x) {approximate=true}"},
+    {"GREATER", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = GREATER(%x, %w)"},
+    {"GREATER_EQUAL", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = GREATER_EQUAL(%x, %w)"},
+    {"HARD_SWISH", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = HARD_SWISH(%x)"},
+    {"INSTANCE_NORM", "(%x: f32[1,3,3,2], %w: f32[2], %b: f32[2]) -> (%y) {\n %y: f32[1,3,3,2] = INSTANCE_NORM(%x, %w, "
+                      "%b) {epsilon=0.001}"},
+    {"L2_NORMALIZATION", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = L2_NORMALIZATION(%x)"},
+    {"L2_POOL_2D", "(%x: f32[1,4,4,2]) -> (%y) {\n %y: f32[1,2,2,2] = L2_POOL_2D(%x) {padding=VALID, stride_w=2, "
+                   "stride_h=2, filter_width=2, filter_height=2}"},
+    {"LEAKY_RELU", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = LEAKY_RELU(%x) {alpha=0.25}"},
+    {"LESS", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = LESS(%x, %w)"},
+    {"LESS_EQUAL", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = LESS_EQUAL(%x, %w)"},
+    {"LOCAL_RESPONSE_NORMALIZATION",
+     "(%x: f32[1,1,2,4]) -> (%y) {\n %y: f32[1,1,2,4] = LOCAL_RESPONSE_NORMALIZATION(%x) "
+     "{radius=1, bias=1.0, alpha=0.5, beta=0.75}"},
+    {"LOG", "(%x: f32[2,3]) -> (%y) {\n %s: f32[2,3] = SQUARE(%x)\n %o: f32[] = const [1]\n %p: f32[2,3] = ADD(%s, "
+            "%o)\n %y: f32[2,3] = LOG(%p)"},
+    {"LOGISTIC", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = LOGISTIC(%x)"},
+    {"LOG_SOFTMAX", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = LOG_SOFTMAX(%x)"},
+    {"MAXIMUM", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: f32[2,3] = MAXIMUM(%x, %w)"},
+    {"MAX_POOL_2D", "(%x: f32[1,4,4,2]) -> (%y) {\n %y: f32[1,2,2,2] = MAX_POOL_2D(%x) {padding=VALID, stride_w=2, "
+                    "stride_h=2, filter_width=2, filter_height=2}"},
+    {"MEAN", "(%x: f32[2,4]) -> (%y) {\n %a: i32[1] = const [1]\n %y: f32[2] = MEAN(%x, %a)"},
+    {"MINIMUM", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: f32[2,3] = MINIMUM(%x, %w)"},
+    {"MUL", "(%x: f32[2,3], %w: f32[1,3]) -> (%y) {\n %y: f32[2,3] = MUL(%x, %w) {fused_activation_function=RELU6}"},
+    {"NEG", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = NEG(%x)"},
+    {"NOT_EQUAL", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: bool[2,3] = NOT_EQUAL(%x, %w)"},
+    {"POW", "(%x: f32[2,3]) -> (%y) {\n %w: f32[] = const [3]\n %y: f32[2,3] = POW(%x, %w)"},
+    {"PRELU", "(%x: f32[2,3], %w: f32[3]) -> (%y) {\n %y: f32[2,3] = PRELU(%x, %w)"},
+    {"QUANTIZE", "(%x: f32[2,3]) -> (%y) {\n %y: i8[2,3] q{scale=0.5, zero_point=3} = QUANTIZE(%x)"},
+    {"REDUCE_MAX", "(%x: f32[2,4]) -> (%y) {\n %a: i32[1] = const [1]\n %y: f32[2] = REDUCE_MAX(%x, %a)"},
+    {"REDUCE_MIN",
+     "(%x: f32[2,4]) -> (%y) {\n %a: i32[1] = const [0]\n %y: f32[1,4] = REDUCE_MIN(%x, %a) {keep_dims=true}"},
+    {"REDUCE_PROD", "(%x: f32[2,4]) -> (%y) {\n %a: i32[1] = const [1]\n %y: f32[2] = REDUCE_PROD(%x, %a)"},
+    {"RELU", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = RELU(%x)"},
+    {"RELU6", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = RELU6(%x)"},
+    {"RELU_0_TO_1", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = RELU_0_TO_1(%x)"},
+    {"RELU_N1_TO_1", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = RELU_N1_TO_1(%x)"},
+    {"RESIZE_BILINEAR",
+     "(%x: f32[1,2,2,2]) -> (%y) {\n %s: i32[2] = const [4, 4]\n %y: f32[1,4,4,2] = RESIZE_BILINEAR(%x, %s)"},
+    {"RMS_NORM", "(%x: f32[2,4], %w: f32[4]) -> (%y) {\n %y: f32[2,4] = RMS_NORM(%x, %w) {epsilon=0.001}"},
+    {"ROPE", "(%x: f32[1,1,2,4], %w: f32[1,1,2,4], %b: f32[1,1,2,4]) -> (%y) {\n %y: f32[1,1,2,4] = ROPE(%x, %w, %b) "
+             "{mode=GPT_NEOX}"},
+    {"ROUND",
+     "(%x: f32[2,3]) -> (%y) {\n %h: f32[1] = const [0.5]\n %s: f32[2,3] = MUL(%x, %h)\n %y: f32[2,3] = ROUND(%s)"},
+    {"RSQRT", "(%x: f32[2,3]) -> (%y) {\n %s: f32[2,3] = SQUARE(%x)\n %o: f32[] = const [1]\n %p: f32[2,3] = ADD(%s, "
+              "%o)\n %y: f32[2,3] = RSQRT(%p)"},
+    {"SIGN", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = SIGN(%x)"},
+    {"SIN", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = SIN(%x)"},
+    {"SOFTMAX", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = SOFTMAX(%x) {beta=0.5}"},
+    {"SQRT", "(%x: f32[2,3]) -> (%y) {\n %s: f32[2,3] = ABS(%x)\n %y: f32[2,3] = SQRT(%s)"},
+    {"SQUARE", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = SQUARE(%x)"},
+    {"SQUARED_DIFFERENCE", "(%x: f32[2,3], %w: f32[2,3]) -> (%y) {\n %y: f32[2,3] = SQUARED_DIFFERENCE(%x, %w)"},
+    {"SUB", "(%x: f32[2,3], %w: f32[3]) -> (%y) {\n %y: f32[2,3] = SUB(%x, %w)"},
+    {"SUM", "(%x: f32[2,4]) -> (%y) {\n %a: i32[2] = const [0, 1]\n %y: f32[] = SUM(%x, %a)"},
+    {"TANH", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = TANH(%x)"},
+    {"TRANSPOSE_CONV", "(%x: f32[1,3,3,2], %w: f32[3,3,3,2], %b: f32[3]) -> (%y) {\n %s: i32[4] = const [1, 6, 6, 3]\n "
+                       "%y: f32[1,6,6,3] = TRANSPOSE_CONV(%s, %w, %x, %b) {padding=SAME, stride_w=2, stride_h=2}"},
+};
+
+/// Every exact kernel computes what the reference engine does, on integers, of which floats hold all sums and products.
+TEST(ExactKernels, AreTheReferenceKernels) {
+  std::set<std::string> tested;
+  for (const KernelCase &one : kernelCases) {
+    SCOPED_TRACE(one.name);
+    tested.insert(one.name);
+    std::unique_ptr<Model> graph = sourceOf(model("subgraph @main" + std::string(one.body) + "\n}\n"));
+    ASSERT_TRUE(graph);
+    graph->number();
+    const Subgraph &main = *graph->subgraphs.front();
+    auto session = compile(*graph);
+    ASSERT_TRUE(bool(session)) << llvm::toString(session.takeError());
+    for (const Arithmetic &math : {Arithmetic::mersenne(1), Arithmetic::drawn(1)}) {
+      Machine machine(math, nullptr, {});
+      std::map<const Value *, Held> held;
+      std::vector<OwnedTensor> inputs;
+      int number = 3;
+      for (const Value *input : main.inputs) {
+        auto made = machine.make(*input, input->type, input->shape);
+        ASSERT_TRUE(bool(made));
+        OwnedTensor stored{input->type, made->tensor.shape, {}};
+        size_t count = static_cast<size_t>(made->tensor.count());
+        stored.bytes.resize(made->isReal() ? count * sizeof(float) : count);
+        for (size_t i = 0; i < count; ++i) {
+          number = (number * 7 + 5) % 11; // −4 … 6, with equal ones among them
+          auto real = static_cast<float>(number - 4);
+          if (made->isReal()) {
+            made->numbers()[i] = math.of(static_cast<double>(real));
+            std::memcpy(stored.bytes.data() + i * sizeof(float), &real, sizeof(float));
+          } else {
+            stored.bytes[i] = made->block->bytes[i] = static_cast<uint8_t>(number);
+          }
+        }
+        held[input] = std::move(*made);
+        inputs.push_back(std::move(stored));
+      }
+      auto outputs = session->run(std::vector<TensorRef>(inputs.begin(), inputs.end()));
+      ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+      for (const Operator &op : main.operators) {
+        llvm::SmallVector<Held> operands;
+        for (const Use &use : op.operands()) {
+          if (!held.count(use.get()))
+            held[use.get()] = llvm::cantFail(machine.constant(*use.get()));
+          operands.push_back(held[use.get()]);
+        }
+        auto results = machine.compute(op, operands);
+        ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
+        EXPECT_EQ((*results)[0].opaque, "");
+        held[op.result()] = (*results)[0];
+      }
+      const Held &made = held[main.outputs.front()];
+      const OwnedTensor &wanted = outputs->front().tensor;
+      ASSERT_EQ(llvm::ArrayRef(made.tensor.shape), llvm::ArrayRef(wanted.shape));
+      if (!made.isReal()) {
+        EXPECT_EQ(made.block->bytes, wanted.bytes);
+        continue;
+      }
+      const auto *floats = reinterpret_cast<const float *>(wanted.bytes.data());
+      for (size_t i = 0; i < made.numbers().size(); ++i) {
+        const Number &exactly = made.numbers()[i];
+        auto real = static_cast<double>(floats[i]);
+        EXPECT_NEAR(exactly.value, real, 1e-5 * std::max(1., std::fabs(real))) << i;
+        // Of integers and of what floats hold, the image too.
+        if (real == std::nearbyint(real) && std::fabs(exactly.value - real) <= exactly.error && !made.usesFunctions &&
+            exactly.error == 0) {
+          EXPECT_EQ(exactly.image, math.of(real).image) << i;
+        }
+      }
+    }
+  }
+  for (const ExactKernel &kernel : exactKernels())
+    EXPECT_TRUE(tested.count(operatorInfo(kernel.code)->name.str()))
+        << operatorInfo(kernel.code)->name.str() << " has no case";
+}
+
+/// A rule that is wrong by a little. Each is found, whatever the seed.
+TEST(Proof, WrongRulesAreFound) {
+  using namespace rewrite;
+  auto x = any(), y = any(), c = constant(), d = constant();
+  auto one = [](const char *name, Expr pattern, Expr instead) { return Rule{name, "not this", pattern, instead}; };
+  const std::string binary =
+      "subgraph @main(%x: f32[4], %w: f32[4]) -> (%y) {\n %c: f32[4] = const [0.3, 1.7, -2.5, 3.1]\n "
+      "%d: f32[4] = const [1.1, 0.2, 5.3, -0.7]\n ";
+  struct Wrong {
+    Rule rule;
+    std::string graph;
+  };
+  auto graph = [&](const char *body) { return model(binary + body + "}\n"); };
+  const std::string product = graph("%y: f32[4] = MUL(%x, %c)\n"), sum = graph("%y: f32[4] = ADD(%x, %c)\n"),
+                    both = graph("%p: f32[4] = MUL(%x, %c)\n %y: f32[4] = ADD(%p, %d)\n"),
+                    difference = graph("%y: f32[4] = SUB(%x, %w)\n"), quotient = graph("%y: f32[4] = DIV(%x, %w)\n"),
+                    clip = graph("%r: f32[4] = RELU6(%x)\n %y: f32[4] = NEG(%r)\n"),
+                    exponent = graph("%y: f32[4] = EXP(%x)\n"), tangent = graph("%y: f32[4] = TANH(%x)\n"),
+                    largest = graph("%y: f32[4] = MAXIMUM(%x, %w)\n"),
+                    root = graph("%a: f32[4] = ABS(%x)\n %y: f32[4] = SQRT(%a)\n"),
+                    twice = graph("%k: f32[] = const [2]\n %y: f32[4] = MUL(%x, %k)\n");
+  const Wrong wrongs[] = {
+      {one("factor", x * c, x * fold(c * 1.00000012)), product},
+      {one("addend", x + c, x + fold(c + 0.0000002)), sum},
+      {one("three", x + c, x + fold(c * 3.000001 / 3)), sum},
+      {one("distributes", x * c + d, (x + d) * c), both},
+      {one("folds", x * c + d, x * c + fold(d * c)), both},
+      {one("loses", x * c + d, x * fold(c * 1 + d * 0)), both},
+      {one("swapped", x - y, y - x), difference},
+      {one("quotient", x / y, y / x), quotient},
+      {one("inverse", x / y, x * (1.0000001 / y)), quotient},
+      {one("six", relu6(x), op(Op::RELU, {x})), clip},
+      {one("clip", relu6(x), op(Op::MINIMUM, {x, Expr(6.0)})), clip},
+      {one("bound", relu6(x), op(Op::MINIMUM, {op(Op::RELU, {x}), Expr(6.000001)})), clip},
+      {one("exponent", op(Op::EXP, {x}), op(Op::EXP, {x * 1.0000001})), exponent},
+      {one("power", op(Op::EXP, {x}), op(Op::EXP, {x}) * 1.0000001), exponent},
+      {one("tanh", tanh(x), 2 * op(Op::LOGISTIC, {2.0000002 * x}) - 1), tangent},
+      {one("tanhs", tanh(x), op(Op::LOGISTIC, {2 * x}) - 1), tangent},
+      {one("larger", op(Op::MAXIMUM, {x, y}), op(Op::MINIMUM, {x, y})), largest},
+      {one("relu", op(Op::MAXIMUM, {x, y}), x + relu6(y - x)), largest},
+      {one("root", sqrt(x), x * 0.5), root},
+      {one("rootOfTwo", sqrt(x), sqrt(2 * x) / 2147483648.0), root},
+      {one("power61", x * c, x * fold(c * 2305843009213693952.0)), product}, // 2⁶¹, which is 1 modulo 2⁶¹ − 1
+      {one("double", 2 * x, x + x * 1.0000001), twice},
+  };
+  for (uint64_t seed : {1, 77, 20261})
+    for (const Wrong &wrong : wrongs) {
+      SCOPED_TRACE(wrong.rule.name.str());
+      Pass pass{"wrong", "wrong", Phase::Recognise, false, {}, {wrong.rule}};
+      Pipeline pipeline;
+      pipeline.add(pass);
+      auto proved = proveText(wrong.graph, pipeline, seed);
+      ASSERT_TRUE(bool(proved)) << llvm::toString(proved.takeError());
+      EXPECT_TRUE(proved->wrong) << "equal: " << proved->proof.equal << ", assumed: " << proved->proof.assumed;
+      if (proved->wrong)
+        EXPECT_TRUE(llvm::StringRef(proved->wrong->text).starts_with("rewrite ")) << proved->wrong->text;
+    }
+}
+
+/// Cases that are not equal in exact arithmetic, each with the true reason.
+const std::pair<const char *, const char *> notEqual[] = {
+    {"none", "none"},
+};
+
+TEST(Proof, GoldenCases) {
+  unsigned proved = 0, partly = 0;
+  std::map<std::string, unsigned> reasons, failed;
+  std::set<std::string> wrong;
+  for (const std::string &name : goldenFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + name + ".txt");
+    ASSERT_TRUE(bool(buffer)) << name;
+    for (const Case &item : readCases((*buffer)->getBuffer())) {
+      if (llvm::StringRef(item.expected).starts_with("error: "))
+        continue;
+      llvm::Expected<Pipeline> pipeline = pipelineOf(item);
+      ASSERT_TRUE(bool(pipeline));
+      if (changesNumbers(*pipeline))
+        continue;
+      auto run = proveText(item.input, *pipeline);
+      if (!run) {
+        ++failed[llvm::toString(run.takeError())];
+        continue;
+      }
+      if (run->wrong) {
+        wrong.insert(name);
+        bool known = llvm::any_of(notEqual, [&](const auto &one) { return one.first == name; });
+        EXPECT_TRUE(known) << name << ": " << item.run << '\n' << run->wrong->text << '\n' << item.input;
+        continue;
+      }
+      (run->proof.undecided.empty() ? proved : partly) += 1;
+      for (const auto &[reason, count] : run->proof.undecided)
+        reasons[reason] += count;
+    }
+  }
+  llvm::outs() << "golden cases: " << proved << " proved, " << partly << " in parts, " << wrong.size()
+               << " files not\n";
+  for (const auto &[reason, count] : reasons)
+    llvm::outs() << "  " << count << " tensors undecided: " << reason << '\n';
+  for (const auto &[reason, count] : failed)
+    llvm::outs() << "  " << count << " cannot be run: " << reason << '\n';
+  llvm::outs().flush();
+}
+
+TEST(Proof, FailsClosed) {
+  // Nothing is compared.
+  auto none = proveText(model("subgraph @main(%x: f32[2]) -> () {\n}\n"), Pipeline::o1());
+  EXPECT_FALSE(bool(none));
+  llvm::consumeError(none.takeError());
+  // No time, no memory.
+  const std::string text = model("subgraph @main(%x: f32[64,64], %w: f32[64,64]) -> (%y) {\n"
+                                 " %y: f32[64,64] = FULLY_CONNECTED(%x, %w)\n}\n");
+  auto late = proveText(text, Pipeline::o1(), 1, {.deadline = std::chrono::steady_clock::now()});
+  ASSERT_FALSE(bool(late));
+  EXPECT_NE(llvm::toString(late.takeError()).find("takes longer than allowed"), std::string::npos);
+  auto large = proveText(text, Pipeline::o1(), 1, {.memory = 100000});
+  ASSERT_FALSE(bool(large));
+  EXPECT_NE(llvm::toString(large.takeError()).find("more than 100000 bytes"), std::string::npos);
+  // What has no exact kernel is undecided, and not equal.
+  auto open = proveText(
+      model("subgraph @main(%x: f32[4]) -> (%y) {\n %y: f32[4] = FAKE_QUANT(%x) {min=-1.0, max=1.0, num_bits=8}\n}\n"),
+      Pipeline());
+  ASSERT_TRUE(bool(open)) << llvm::toString(open.takeError());
+  EXPECT_EQ(open->proof.equal, 0u);
+  EXPECT_EQ(open->proof.undecided.count("FAKE_QUANT has no exact kernel"), 1u);
+}
+
+} // namespace
