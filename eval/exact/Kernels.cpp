@@ -519,9 +519,11 @@ llvm::Error argBest(Context &ctx) {
 
 // Types.
 
-/// The integers, or the numbers, that doubles stand for.
+/// As they are, whatever they stand for.
 llvm::Error storeIntegers(Context &ctx, llvm::ArrayRef<double> numbers) {
-  return storeNumbers(ctx.output(), numbers) ? llvm::Error::success() : ctx.fail("no exact kernel for the type");
+  Tensor stored = ctx.output();
+  stored.quantization = nullptr;
+  return storeNumbers(stored, numbers) ? llvm::Error::success() : ctx.fail("no exact kernel for the type");
 }
 
 llvm::Error cast(Context &ctx) {

@@ -47,17 +47,24 @@ llvm::Expected<Held> Machine::make(const Value &value, TensorType type, llvm::Ar
 }
 
 llvm::Error Machine::settle(Held &held) const {
-  auto isOpen = [](const Number &number) { return number.isDoubtful() && std::isfinite(number.value); };
   held.doubtful = false;
-  if (!held || !held.isReal() || llvm::none_of(held.numbers(), isOpen))
+  if (!held || !held.isReal())
+    return llvm::Error::success();
+  double largest = 0;
+  for (const Number &number : held.numbers())
+    if (std::isfinite(number.value))
+      largest = std::max(largest, std::fabs(number.value));
+  const double most = 0x1p-40 * largest;
+  auto isWide = [&](const Number &number) { return !(number.error <= most) && std::isfinite(number.value); };
+  if (llvm::none_of(held.numbers(), isWide))
     return llvm::Error::success();
   auto copy = make(*held.tensor.value, held.tensor.type, held.tensor.shape);
   if (!copy)
     return copy.takeError();
   for (auto [to, from] : llvm::zip(copy->numbers(), held.numbers())) {
     to = from;
-    if (isOpen(from)) // what was near is so by some last digits of a double
-      to.error = 0x1p-40 * std::fabs(from.value);
+    if (isWide(from))
+      to.error = most;
   }
   held.block = copy->block;
   held.tensor.storage = copy->tensor.storage;
