@@ -3,8 +3,10 @@
 namespace origo::commands {
 
 llvm::ArrayRef<const Command *> allCommands() {
-  static const Command *const all[] = {&convertCommand, &optimizeCommand, &partitionCommand, &quantizeCommand,
-                                       &recordCommand,  &resizeCommand,   &selectCommand,    &visqCommand};
+  static const Command *const all[] = {
+      &checkCommand,  &convertCommand, &diffCommand,     &dumpCommand,   &interpretCommand, &metricsCommand,
+      &mixCommand,    &modelCommand,   &optimizeCommand, &originCommand, &partitionCommand, &quantizeCommand,
+      &recordCommand, &reduceCommand,  &resizeCommand,   &selectCommand, &viewCommand,      &visqCommand};
   return all;
 }
 

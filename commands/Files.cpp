@@ -126,6 +126,14 @@ llvm::Error checkOutput(llvm::StringRef path, llvm::ArrayRef<FileKind> kinds) {
   return inFile(path, makeError("the extension tells the format: use " + names));
 }
 
+llvm::Error takeModel(std::string &model, llvm::ArrayRef<std::string> words) {
+  if (words.size() != 1)
+    return makeError(words.empty() ? "which model? --help shows examples"
+                                   : "there are too many arguments; --help shows examples");
+  model = words.front();
+  return llvm::Error::success();
+}
+
 llvm::Error takeFiles(std::string &input, std::string &output, llvm::ArrayRef<std::string> words) {
   for (const std::string &word : words) {
     std::string &file = input.empty() ? input : output;

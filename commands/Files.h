@@ -44,6 +44,8 @@ void tellResult(const Door &door, uint64_t bytesBefore, llvm::StringRef output, 
 llvm::Error checkOutput(llvm::StringRef path,
                         llvm::ArrayRef<FileKind> kinds = {FileKind::Circle, FileKind::Tflite, FileKind::Text});
 
+/// MODEL from the words of a command line; an error where there are others, or none.
+llvm::Error takeModel(std::string &model, llvm::ArrayRef<std::string> words);
 /// INPUT and OUTPUT from the words of a command line; an error where there are others, or not both.
 llvm::Error takeFiles(std::string &input, std::string &output, llvm::ArrayRef<std::string> words);
 

@@ -41,7 +41,7 @@ static llvm::Error unknown(Options options, llvm::StringRef word) {
 /// The text of an option whose value is in the words from `next` on.
 static llvm::Expected<std::string> textOf(const Option &row, std::optional<llvm::StringRef> value,
                                           llvm::ArrayRef<std::string> words, size_t &next) {
-  if (row.flag)
+  if (row.flag || row.bare)
     return value.value_or("").str();
   std::vector<std::string> texts;
   if (value)

@@ -45,6 +45,7 @@ struct Option {
   llvm::StringRef key = {};  ///< in a section of a .cfg file, where it is another one
   llvm::StringRef word = {}; ///< in Python, where it is another one
   bool prefix = false;       ///< the value follows at once, as in -O1
+  bool bare = false;         ///< the value may be left out, and follows `=` only
   bool writes = false;       ///< names a file that is written
   Without python = Without::Nothing, cfg = Without::Nothing;
 

@@ -2,6 +2,8 @@
 
 #include "commands/Door.h"
 #include "import/Import.h"
+#include "origin/Files.h"
+#include "report/errors/Recover.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -21,5 +23,12 @@ llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const
 /// The same from files. With `tell`, a note says where origins do not lead from one to the other.
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     const Door &door, bool tell = true);
+
+/// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
+llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path, const Door &door);
+
+/// Operators of the source by what a person calls them, separated by commas: the name of a result, a scope that names
+/// begin with (block3/), or the number of an operator of subgraph 0. An error: nothing is called so.
+llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef list);
 
 } // namespace origo::commands

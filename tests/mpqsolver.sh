@@ -148,10 +148,10 @@ grep -q '^0 of [0-9]* operators have 16 bits' log || fail "$(<log)"
 refused_after_notes 'needs one of --bisection, --max_error' circle-mpqsolver --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'needs --data' circle-mpqsolver --bisection true --input_model net.circle --output_model x.circle
 refused_after_notes 'no tensor has a range' circle-mpqsolver --u8_softmax_with_s16_sub_exp --input_model net.circle --output_model x.circle
-refused_after_notes 'is none; give auto, true or false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
+refused_after_notes 'is none; there are auto, true, false' circle-mpqsolver --bisection both --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'only uint8 and int8 are mixed' circle-mpqsolver --bisection true --quantized_dtype int4 --data random --input_model net.circle --output_model x.circle
 echo '[1]' >bad.json
 echo '{"error": [{"nobody": 1}]}' >other.json
 refused_after_notes 'other.json: tells of no tensor of this model' circle-mpqsolver --bisection auto --visq_file other.json --data random --input_model net.circle --output_model x.circle
 refused_after_notes 'is not what visq writes' circle-mpqsolver --bisection auto --visq_file bad.json --data random --input_model net.circle --output_model x.circle
-refused_after_notes 'is no format of records; give h5' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle
+refused_after_notes '"csv" is none; there are list' circle-mpqsolver --bisection true --data net.circle --data_format csv --input_model net.circle --output_model x.circle

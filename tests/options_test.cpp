@@ -29,6 +29,7 @@ struct Sample {
   Repeated<std::string> each;
   Group group;
   std::optional<unsigned> level;
+  std::optional<std::string> bare;
   std::map<std::string, bool> switches;
 };
 
@@ -55,6 +56,7 @@ const std::array sampleRows{
     option<&Sample::each>("each", ""),
     option<&Sample::group, &Group::ratio>("ratio", ""),
     option<&Sample::level>("O", "", {.prefix = true}),
+    option<&Sample::bare>("bare", "", {.bare = true}),
     flagOption<&Sample::switches>("left", ""),
     flagOption<&Sample::switches>("right", ""),
 };
@@ -123,6 +125,14 @@ TEST(Options, TakePrefixesAndSwitchesOfATable) {
   EXPECT_EQ(Parsed({"-O"}).error, "-O needs a value; --help shows examples");
   EXPECT_EQ(Parsed({"-Ox"}).error, "-O: \"x\" is not a number that it can be");
   EXPECT_EQ(Parsed({"--lefft"}).error, "there is no option --lefft; did you mean --left?");
+}
+
+TEST(Options, TakeAValueOrNone) {
+  EXPECT_EQ(Parsed({"in"}).request.bare, std::nullopt);
+  Parsed none({"--bare", "in"});
+  EXPECT_EQ(none.request.bare, "");
+  EXPECT_EQ(none.arguments, (Words{"in"}));
+  EXPECT_EQ(Parsed({"-bare=x"}).request.bare, "x");
 }
 
 TEST(Options, SayWhatIsWrong) {

@@ -20,7 +20,7 @@ refused "cannot write the output" into /dev/full "$bin/circledump" net.circle
 refused "cannot write the output" into /dev/full "$bin/circle-interpreter" --seed=1 net.circle
 refused "cannot write the output" into /dev/full "$bin/origin-dump" --json net.circle
 
-refused '--per: there is no "nonsense"' "$bin/circle-metrics" --per=nonsense net.circle
+refused '--per: "nonsense" is none; there are operator, ' "$bin/circle-metrics" --per=nonsense net.circle
 refused '--threads: "many" is not a number' "$bin/circle-interpreter" --threads=many net.circle
 refused '--json takes no value' "$bin/circle-metrics" --json=3 net.circle
 refused '--source needs a value' "$bin/circle-metrics" net.circle --source

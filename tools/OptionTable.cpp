@@ -54,6 +54,7 @@ std::vector<OptionRow> rowsOf(commands::Options options) {
   for (const commands::Option &option : options) {
     OptionRow &row = rows.emplace_back(OptionRow{option.flag     ? OptionRow::Flag
                                                  : option.prefix ? OptionRow::Prefix
+                                                 : option.bare   ? OptionRow::Optional
                                                                  : OptionRow::Value,
                                                  option.words,
                                                  option.name.str(),

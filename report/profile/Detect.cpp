@@ -30,13 +30,6 @@ llvm::ArrayRef<ProfileFormat> report::profileFormats() {
   return all;
 }
 
-std::string report::profileFormatHelp() {
-  std::string text;
-  for (const ProfileFormat &format : profileFormats())
-    text += "  " + std::string(format.tool) + std::string(20 - StringRef(format.tool).size(), ' ') + format.help + "\n";
-  return text;
-}
-
 llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOptions &options) {
   bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))

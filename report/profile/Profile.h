@@ -64,8 +64,6 @@ struct ProfileOptions {
 
 /// Any bytes end in rows or in an error of one line.
 llvm::Expected<Profile> readProfile(llvm::StringRef bytes, const ProfileOptions &options = {});
-/// The formats for --help, a line each, with what is not certain about them.
-std::string profileFormatHelp();
 
 /// "a, b" as benchmark_model lists outputs in a CSV file, where a comma becomes a tab.
 std::string joinNames(llvm::ArrayRef<std::string> names);

@@ -6,7 +6,7 @@
 
 /// Graphs of as many operators as one likes, each of which is the worst case of something: what is to stay linear is
 /// tried on them.
-namespace origo::tools {
+namespace origo::commands {
 
 class ShapeBuilder;
 
@@ -22,4 +22,4 @@ llvm::ArrayRef<Shape> allShapes();
 /// Fills an empty model. It has about that many operators: whole groups, and a few more.
 void makeShape(Model &model, const Shape &shape, uint64_t operators);
 
-} // namespace origo::tools
+} // namespace origo::commands

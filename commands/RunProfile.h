@@ -9,7 +9,7 @@
 
 #include <chrono>
 
-namespace origo::tools {
+namespace origo::commands {
 
 /// The median of measured times, in milliseconds, and where the true one lies with 95 % certainty: between two of the
 /// sorted times (the sign test). Of fewer than six times that is between the least and the most.
@@ -21,15 +21,15 @@ struct Median {
 };
 
 /// Measures what the operators take, in one run or several.
-class Profile {
+class RunProfile {
 public:
   /// `traces`: keeps each call of each operator, for writeTrace().
-  Profile(std::shared_ptr<const origin::Listing> source, bool traces) : source(std::move(source)), traces(traces) {}
+  RunProfile(std::shared_ptr<const origin::Listing> source, bool traces) : source(std::move(source)), traces(traces) {}
   using Clock = std::chrono::steady_clock;
   eval::Timer timer();
   /// What was timed since the last call is one run, which took `whole`.
   void endRun(Clock::duration whole);
-  void clear() { *this = Profile(std::move(source), traces); }
+  void clear() { *this = RunProfile(std::move(source), traces); }
   unsigned runs() const { return static_cast<unsigned>(wholes.size()); }
   Median whole() const { return Median::of(wholes); } ///< of runs
   /// One line an operator, the slowest first: the median of its time in a run. What an operator calls does not count
@@ -66,4 +66,4 @@ private:
   std::string verdict(llvm::ArrayRef<Line> lines) const;
 };
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -1,11 +1,11 @@
-#include "tools/Shapes.h"
+#include "commands/Shapes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstring>
 
-namespace origo::tools {
+namespace origo::commands {
 
 using Op = BuiltinOperator;
 using Values = llvm::ArrayRef<Value *>;
@@ -475,4 +475,4 @@ void makeShape(Model &model, const Shape &shape, uint64_t operators) {
   shape.make(builder, operators);
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

@@ -1,48 +1,42 @@
-/// Makes the model of a failing command small.
-
+#include "commands/Command.h"
+#include "commands/Divide.h"
+#include "commands/Files.h"
+#include "commands/Process.h"
 #include "export/Writer.h"
-#include "ir/Error.h"
 #include "ir/text/Text.h"
 #include "schema/InputFile.h"
-#include "commands/Divide.h"
-#include "tools/Driver.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-using namespace origo;
-using namespace origo::tools;
+namespace origo::commands {
+
 using llvm::StringRef;
-namespace cl = llvm::cl;
 
 namespace {
 
-cl::OptionCategory category("Options");
-cl::list<std::string> words(cl::Positional, cl::desc("MODEL -- COMMAND [ARGUMENT]..."), cl::cat(category));
-cl::opt<std::string> output("output", cl::value_desc("SMALL.origo"), cl::desc("Where the small model goes"),
-                            cl::cat(category));
-cl::opt<std::string> match("match", cl::value_desc("TEXT"), cl::cat(category),
-                           cl::desc("What the command has to print, besides ending as it does now"));
-cl::opt<std::string> extension("as", cl::value_desc("circle|tflite|origo"), cl::cat(category),
-                               cl::desc("What the command is given (default: what MODEL is)"));
-cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
-                          cl::desc("A run that takes longer counts as one that does not fail (default: 60)"));
-cl::extrahelp examples(
-    "\nThe command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
-    "0;\na smaller model is one for which it ends with the same status or signal.\n"
-    "\nExamples:\n"
-    "  circle-reduce --output small.origo net.circle -- circle2circle -O1 --verify-numerics {} /tmp/out.circle\n"
-    "  circle-reduce --output small.origo --match=law net.circle -- ./laws-hold.sh\n"
-    "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
-    "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n");
+/// Makes the model of a failing command small.
+struct ReduceRequest {
+  std::string output, match, extension;
+  unsigned timeout = 60;
+};
+
+constexpr std::array reduceRows{
+    option<&ReduceRequest::output>("output", "SMALL.origo", "Where the small model goes"),
+    option<&ReduceRequest::match>("match", "TEXT", "What the command has to print, besides ending as it does now"),
+    option<&ReduceRequest::extension>("as", "circle|tflite|origo",
+                                      "What the command is given (default: what MODEL is)"),
+    option<&ReduceRequest::timeout>("timeout", "SECONDS",
+                                    "A run that takes longer counts as one that does not fail (default: 60)"),
+};
 
 class Reducer {
 public:
-  Reducer(std::string model, std::vector<std::string> command, const Scratch &scratch)
-      : model(std::move(model)), command(std::move(command)), scratch(scratch) {}
+  Reducer(const ReduceRequest &request, std::string model, std::vector<std::string> command, const Scratch &scratch,
+          const Door &door)
+      : request(request), model(std::move(model)), command(std::move(command)), scratch(scratch), door(door) {}
 
   llvm::Error run() {
     auto program = findProgram(command[0]);
@@ -61,26 +55,28 @@ public:
                        ", so that what it runs cannot be started, whatever the model");
     if (!wanted)
       return makeError("the command does not fail for " + printable(model) +
-                       (match.empty() ? "" : ", or does not print \"" + printable(match) + '"'));
+                       (request.match.empty() ? "" : ", or does not print \"" + printable(request.match) + '"'));
     if (llvm::Error error = chooseOperators())
       return error;
     for (size_t before = 0; before != lines.size();) {
       before = lines.size();
       simplifyLines();
     }
-    note(llvm::Twine(runs) + " runs; " + llvm::Twine(lines.size()) + " lines are left");
+    door.note(llvm::Twine(runs) + " runs; " + llvm::Twine(lines.size()) + " lines are left");
     return save();
   }
 
 private:
+  const ReduceRequest &request;
   std::string model;
   std::vector<std::string> command;
   const Scratch &scratch;
+  const Door &door;
   std::optional<int> wanted; ///< how the command ends
   unsigned runs = 0;
   std::vector<std::string> lines; ///< of the smallest model that fails
 
-  std::string candidate() const { return scratch.file("model." + extension); }
+  std::string candidate() const { return scratch.file("model." + request.extension); }
 
   /// How the command ends for the candidate; none: it does not fail as it should.
   llvm::Expected<std::optional<int>> execute() {
@@ -93,13 +89,13 @@ private:
     if (!placed)
       filled.push_back(candidate());
     std::string said = scratch.file("said");
-    auto status = runQuietly(filled, said, timeout);
+    auto status = runQuietly(filled, said, request.timeout);
     if (!status || !*status)
       return status;
     if (*status == 0)
       return std::nullopt;
     auto text = readInput(said);
-    if (!match.empty() && (!text || !(*text)->getBuffer().contains(match)))
+    if (!request.match.empty() && (!text || !(*text)->getBuffer().contains(request.match)))
       return std::nullopt;
     return *status;
   }
@@ -117,7 +113,7 @@ private:
     PayloadStore store(scratch.path.str().str());
     ImportOptions options;
     options.origin = OriginMode::Restart;
-    auto imported = load(model, options, store);
+    auto imported = load(model, options, store, door);
     if (!imported)
       return imported.takeError();
     if (!whole) {
@@ -127,7 +123,7 @@ private:
         if (next < kept.size() && kept[next] == at++)
           selected.push_back(&op), ++next;
       auto nowhere = [](const Operator *, const Subgraph &) -> const Part * { return nullptr; };
-      if (llvm::Error error = commands::keepOnly(*imported, store, "reduce", selected, nowhere))
+      if (llvm::Error error = keepOnly(*imported, store, "reduce", selected, nowhere))
         return error;
     }
     operators = imported->model->subgraphs.front()->operators.size();
@@ -150,7 +146,7 @@ private:
     to.embed = origin::Embed::None;
     std::vector<std::string> notes; // each candidate has the same
     to.notes = &notes;
-    return tools::save(imported, candidate(), to);
+    return commands::save(imported, candidate(), to, door);
   }
   size_t operators = 0; ///< of the last one
 
@@ -269,34 +265,41 @@ private:
       return makeError("the constants of what is left are too big for a text; give MODEL smaller weights first");
     Imported imported;
     imported.model = std::move(*parsed);
-    return tools::save(imported, output, {});
+    return commands::save(imported, request.output, {}, door);
   }
 };
 
-int run() {
+llvm::Error reduce(ReduceRequest &request, Words words, const Door &door, Verdict &) {
   if (words.size() < 2)
-    return fail("needs MODEL -- COMMAND; --help shows examples");
-  if (output.empty())
-    return fail("needs --output; --help shows examples");
-  if (llvm::Error error = checkOutput(output, FileKind::Text))
-    return fail(std::move(error));
-  std::string model = words[0];
-  if (llvm::Error error = checkFiles(model, output))
-    return fail(std::move(error));
-  if (extension.empty())
-    extension = llvm::sys::path::extension(model).drop_front(llvm::sys::path::has_extension(model)).str();
-  if (!kindOf("model." + extension))
-    return fail("--as: \"" + printable(extension) + "\" is none of circle, tflite and origo");
+    return makeError("needs MODEL -- COMMAND; --help shows examples");
+  if (request.output.empty())
+    return makeError("needs --output; --help shows examples");
+  if (llvm::Error error = checkOutput(request.output, FileKind::Text))
+    return error;
+  const std::string &model = words.front();
+  if (llvm::Error error = door.checkFiles(model, request.output))
+    return error;
+  if (request.extension.empty())
+    request.extension = llvm::sys::path::extension(model).drop_front(llvm::sys::path::has_extension(model)).str();
+  if (!kindOf("model." + request.extension))
+    return makeError("--as: \"" + printable(request.extension) + "\" is none of circle, tflite and origo");
   Scratch scratch("circle-reduce");
   if (scratch.error)
-    return fail("no directory for temporary files: " + scratch.error.message());
-  llvm::Error error = Reducer(model, {words.begin() + 1, words.end()}, scratch).run();
-  return error ? fail(std::move(error)) : 0;
+    return makeError("no directory for temporary files: " + scratch.error.message());
+  return Reducer(request, model, words.drop_front(), scratch, door).run();
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  return tools::main(argc, argv, "circle-reduce", {&category},
-                     "Makes the model small for which a command fails, and writes it as text.\n", run);
-}
+const Command reduceCommand = makeCommand<reduce>(
+    "circle-reduce", "MODEL -- COMMAND [ARGUMENT]...",
+    "Makes the model small for which a command fails, and writes it as text.\n\n"
+    "The command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
+    "0;\na smaller model is one for which it ends with the same status or signal.\n\n"
+    "  circle-reduce --output small.origo net.circle -- circle2circle -O1 --verify-numerics {} /tmp/out.circle\n"
+    "  circle-reduce --output small.origo --match=law net.circle -- ./laws-hold.sh\n"
+    "  circle-reduce --output small.origo --as=tflite net.tflite -- node their-runtime.mjs\n"
+    "\nExit status: 0 success, 1 bad input or usage, or the command does not fail.\n",
+    [] { return Options(reduceRows); });
+
+} // namespace origo::commands

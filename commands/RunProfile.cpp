@@ -1,4 +1,4 @@
-#include "tools/Profile.h"
+#include "commands/RunProfile.h"
 
 #include "report/Columns.h"
 
@@ -10,7 +10,7 @@
 #include <cmath>
 #include <utility>
 
-namespace origo::tools {
+namespace origo::commands {
 
 namespace json = llvm::json;
 
@@ -23,7 +23,7 @@ static std::string nameOf(const Operator &op) {
   return named == op.results().end() ? std::string() : llvm::StringRef((*named)->name).str();
 }
 
-eval::Timer Profile::timer() {
+eval::Timer RunProfile::timer() {
   return [this](const Operator &op, Clock::time_point begin, Clock::time_point end) {
     Clock::duration own = end - begin;
     while (!finished.empty() && finished.back().first >= begin)
@@ -37,7 +37,7 @@ eval::Timer Profile::timer() {
   };
 }
 
-void Profile::endRun(Clock::duration whole) {
+void RunProfile::endRun(Clock::duration whole) {
   for (auto &[op, row] : rows) {
     row.times.resize(wholes.size()); // it had no turn in runs before its first
     row.times.push_back(microseconds(std::exchange(row.running, {})) / 1e3);
@@ -59,7 +59,7 @@ Median Median::of(std::vector<double> times) {
 }
 
 /// "CONV_2D conv1", for a source operator.
-std::string Profile::sourceWords(uint32_t id) const {
+std::string RunProfile::sourceWords(uint32_t id) const {
   for (const origin::SourceSubgraph &graph : source->subgraphs) {
     if (id < graph.firstOperator || id - graph.firstOperator >= graph.operators.size())
       continue;
@@ -74,7 +74,7 @@ std::string Profile::sourceWords(uint32_t id) const {
   return {};
 }
 
-std::vector<Profile::Line> Profile::slowestFirst() const {
+std::vector<RunProfile::Line> RunProfile::slowestFirst() const {
   std::vector<Line> lines;
   for (const auto &[op, row] : rows)
     lines.push_back({op, Median::of(row.times), runs() ? double(row.calls) / runs() : 0});
@@ -84,7 +84,7 @@ std::vector<Profile::Line> Profile::slowestFirst() const {
 
 static std::string valid(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
 
-json::Array Profile::table() const {
+json::Array RunProfile::table() const {
   json::Array table;
   for (const auto &[op, time, calls] : slowestFirst()) {
     json::Array ids, names;
@@ -107,7 +107,7 @@ json::Array Profile::table() const {
 }
 
 /// Which operator is the slowest, if noise lets that be told.
-std::string Profile::verdict(llvm::ArrayRef<Line> lines) const {
+std::string RunProfile::verdict(llvm::ArrayRef<Line> lines) const {
   auto words = [](const Operator &op) {
     std::string name = nameOf(op);
     return op.opName() + (name.empty() ? "" : " " + report::shortName(name, 60));
@@ -122,7 +122,7 @@ std::string Profile::verdict(llvm::ArrayRef<Line> lines) const {
          (tied == 1 ? words(*others.front().op) : "one of " + std::to_string(tied) + " others");
 }
 
-void Profile::printTable(llvm::raw_ostream &os) const {
+void RunProfile::printTable(llvm::raw_ostream &os) const {
   auto lines = slowestFirst();
   double all = 0, calls = 0;
   for (const Line &line : lines) {
@@ -157,7 +157,7 @@ void Profile::printTable(llvm::raw_ostream &os) const {
   os << '\n';
 }
 
-void Profile::writeTrace(llvm::raw_ostream &os) const {
+void RunProfile::writeTrace(llvm::raw_ostream &os) const {
   Clock::time_point start = events.empty() ? Clock::time_point() : events.front().begin;
   for (const Event &event : events)
     start = std::min(start, event.begin);
@@ -193,4 +193,4 @@ void Profile::writeTrace(llvm::raw_ostream &os) const {
   os << '\n';
 }
 
-} // namespace origo::tools
+} // namespace origo::commands

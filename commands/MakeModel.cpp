@@ -1,9 +1,7 @@
-// Writes a model of a chosen size, for benchmarks and for trying limits.
+#include "commands/Command.h"
+#include "commands/Files.h"
+#include "commands/Shapes.h"
 
-#include "tools/Driver.h"
-#include "tools/Shapes.h"
-
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,41 +10,51 @@
 #include <cmath>
 #include <cstring>
 
-using namespace origo;
-namespace cl = llvm::cl;
-
-static cl::OptionCategory category("make-model");
-static cl::opt<uint64_t> operators("operators", cl::cat(category),
-                                   cl::desc("number of operators (default: as few as possible)"), cl::init(0));
-static cl::opt<uint64_t> weights("weights", cl::cat(category), cl::desc("bytes of weights (default: 0)"), cl::init(0));
-static cl::opt<bool> withMul("mul", cl::cat(category),
-                             cl::desc("a Mul by a constant a channel behind each FullyConnected"));
-static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::desc("of the weights (default: 1)"), cl::init(1));
-enum class Chain { Relu, Pair, Add, Reshape };
-static cl::opt<Chain> chain("chain", cl::cat(category), cl::desc("what the operators without weights are"),
-                            cl::init(Chain::Relu),
-                            cl::values(clEnumValN(Chain::Relu, "relu", "Relu (default)"),
-                                       clEnumValN(Chain::Pair, "pair", "Add of a shared constant, then Relu"),
-                                       clEnumValN(Chain::Add, "add", "Add of a shared constant"),
-                                       clEnumValN(Chain::Reshape, "reshape", "Reshape to and fro")));
-static cl::opt<std::string> shapeName("shape", cl::cat(category), cl::value_desc("name"),
-                                      cl::desc("a graph that is the worst case of something, instead of a line; "
-                                               "names: --list-shapes"));
-static cl::opt<bool>
-    listShapes("list-shapes", cl::cat(category),
-               cl::desc("print name, divisor, flags of circle2circle and meaning of each shape, and stop"));
-static cl::opt<std::string> output(cl::Positional, cl::cat(category), cl::desc("OUTPUT(.tflite|.circle)"));
-
-/// The weights of a layer are a square of at most 4 MiB, which is above what is kept in memory.
-static constexpr uint64_t maxWidth = 1024;
+namespace origo::commands {
 
 namespace {
+
+enum class Chain { Relu, Pair, Add, Reshape };
+
+/// Writes a model of a chosen size, for benchmarks and for trying limits.
+struct MakeRequest {
+  uint64_t operators = 0, weights = 0, seed = 1;
+  bool withMul = false, listShapes = false;
+  Chain chain = Chain::Relu;
+  std::string shape;
+};
+
+} // namespace
+
+template <>
+inline constexpr auto
+    choicesOf<Chain> = std::to_array<ChoiceOf<Chain>>({{"relu", Chain::Relu, "Relu (default)"},
+                                                       {"pair", Chain::Pair, "Add of a shared constant, then Relu"},
+                                                       {"add", Chain::Add, "Add of a shared constant"},
+                                                       {"reshape", Chain::Reshape, "Reshape to and fro"}});
+
+namespace {
+
+constexpr std::array makeRows{
+    option<&MakeRequest::operators>("operators", "N", "number of operators (default: as few as possible)"),
+    option<&MakeRequest::weights>("weights", "N", "bytes of weights (default: 0)"),
+    option<&MakeRequest::withMul>("mul", "a Mul by a constant a channel behind each FullyConnected"),
+    option<&MakeRequest::seed>("seed", "N", "of the weights (default: 1)"),
+    option<&MakeRequest::chain>("chain", "", "what the operators without weights are"),
+    option<&MakeRequest::shape>("shape", "name",
+                                "a graph that is the worst case of something, instead of a line; names: --list-shapes"),
+    option<&MakeRequest::listShapes>("list-shapes",
+                                     "print name, divisor, flags of circle2circle and meaning of each shape, and stop"),
+};
+
+/// The weights of a layer are a square of at most 4 MiB, which is above what is kept in memory.
+constexpr uint64_t maxWidth = 1024;
 
 /// Builds one subgraph as a line of operators: each takes what the one before it made.
 class Line {
 public:
-  Line(Model &model, PayloadStore &store, int32_t width)
-      : model(model), store(store), graph(model.addSubgraph()), width(width) {
+  Line(Model &model, PayloadStore &store, int32_t width, uint64_t seed)
+      : model(model), store(store), graph(model.addSubgraph()), width(width), seed(seed) {
     model.addBuffer({});
     graph.name = "main";
     last = &tensor("input", TensorType::FLOAT32, {1, width});
@@ -110,6 +118,7 @@ private:
   PayloadStore &store;
   Subgraph &graph;
   int32_t width;
+  uint64_t seed;
   Value *last;
   uint64_t count = 0;
 
@@ -159,74 +168,73 @@ private:
   }
 };
 
-} // namespace
-
-static llvm::Error makeLine(Model &model, PayloadStore &store) {
+llvm::Error makeLine(const MakeRequest &request, Model &model, PayloadStore &store) {
   // Layers of one width that hold at least the bytes that were asked for.
+  uint64_t weights = request.weights;
   uint64_t side = weights ? static_cast<uint64_t>(std::ceil(std::sqrt(double(weights) / sizeof(float)))) : 16;
   int32_t width = static_cast<int32_t>(std::clamp<uint64_t>(side, 1, maxWidth));
   uint64_t layers = llvm::divideCeil(weights, uint64_t(width) * width * sizeof(float));
-  uint64_t heavy = layers * (withMul ? 2 : 1);
-  uint64_t all = operators ? operators : std::max<uint64_t>(heavy, 1);
+  uint64_t heavy = layers * (request.withMul ? 2 : 1);
+  uint64_t all = request.operators ? request.operators : std::max<uint64_t>(heavy, 1);
   if (all < heavy)
     return makeError("that many bytes of weights need " + llvm::Twine(heavy) + " operators");
 
-  Line line(model, store, width);
+  Line line(model, store, width, request.seed);
   for (uint64_t i = 0; i < layers; ++i) {
-    if (llvm::Error error = line.fullyConnected(!withMul))
+    if (llvm::Error error = line.fullyConnected(!request.withMul))
       return error;
-    if (withMul)
+    if (request.withMul)
       if (llvm::Error error = line.mulByChannel())
         return error;
   }
-  if (llvm::Error error = line.fill(chain, all - heavy))
+  if (llvm::Error error = line.fill(request.chain, all - heavy))
     return error;
   line.finish();
   return llvm::Error::success();
 }
 
-static llvm::Error run() {
+llvm::Error makeModel(MakeRequest &request, Words words, const Door &door, Verdict &) {
+  if (request.listShapes) {
+    for (const Shape &shape : allShapes())
+      llvm::outs() << shape.name << '\t' << shape.divisor << '\t' << shape.flags << '\t' << shape.about << '\n';
+    return llvm::Error::success();
+  }
+  if (words.size() != 1)
+    return makeError("needs OUTPUT; --help shows examples");
+  const std::string &output = words.front();
+  if (llvm::Error error = checkOutput(output))
+    return error;
   Imported made;
   made.model = std::make_unique<Model>();
   Model &model = *made.model;
   llvm::StringRef directory = llvm::sys::path::parent_path(output);
   PayloadStore store(directory.empty() ? "." : directory.str());
-  if (!shapeName.empty()) {
-    const tools::Shape *shape = llvm::find_if(tools::allShapes(), [](const auto &s) { return s.name == shapeName; });
-    if (shape == tools::allShapes().end())
-      return makeError("there is no shape '" + printable(shapeName) + "': --list-shapes prints their names");
-    tools::makeShape(model, *shape, std::max<uint64_t>(operators, 1));
-  } else if (llvm::Error error = makeLine(model, store)) {
+  if (!request.shape.empty()) {
+    const Shape *shape = llvm::find_if(allShapes(), [&](const Shape &s) { return s.name == request.shape; });
+    if (shape == allShapes().end())
+      return makeError("there is no shape '" + printable(request.shape) + "': --list-shapes prints their names");
+    makeShape(model, *shape, std::max<uint64_t>(request.operators, 1));
+  } else if (llvm::Error error = makeLine(request, model, store)) {
     return error;
   }
 
-  bool tflite = tools::kindOf(output) == tools::FileKind::Tflite;
+  bool tflite = kindOf(output) == FileKind::Tflite;
   model.format = tflite ? Format::Tflite : Format::Circle;
   model.version = tflite ? 3 : 0;
   ExportOptions options;
   options.format = model.format;
   options.embed = origin::Embed::None;
-  return tools::save(made, output, options);
+  return save(made, output, options, door);
 }
 
-int main(int argc, char **argv) {
-  return tools::main(argc, argv, "make-model", {&category},
-                     "Writes a model of a chosen size: a line of operators with seeded weights, or another shape.\n\n"
-                     "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
-                     "  make-model --operators 1000000 --chain=add long.circle\n"
-                     "  make-model --operators 10000 --shape=fold-chain deep.circle\n",
-                     [] {
-                       if (listShapes) {
-                         for (const tools::Shape &shape : tools::allShapes())
-                           llvm::outs() << shape.name << '\t' << shape.divisor << '\t' << shape.flags << '\t'
-                                        << shape.about << '\n';
-                         return 0;
-                       }
-                       if (output.empty())
-                         return tools::fail("needs OUTPUT; --help shows examples");
-                       if (llvm::Error error = tools::checkOutput(output))
-                         return tools::fail(std::move(error));
-                       llvm::Error error = run();
-                       return error ? tools::fail(std::move(error)) : 0;
-                     });
-}
+} // namespace
+
+const Command modelCommand = makeCommand<makeModel>(
+    "make-model", "OUTPUT",
+    "Writes a model of a chosen size: a line of operators with seeded weights, or another shape.\n\n"
+    "  make-model --weights 1000000000 --mul big.tflite    a Mul behind each FullyConnected\n"
+    "  make-model --operators 1000000 --chain=add long.circle\n"
+    "  make-model --operators 10000 --shape=fold-chain deep.circle\n",
+    [] { return Options(makeRows); });
+
+} // namespace origo::commands

@@ -1,33 +1,24 @@
-#include "tools/ValuesMode.h"
+#include "commands/JoinValues.h"
 
+#include "commands/JsonOutput.h"
+#include "commands/Related.h"
 #include "commands/ValueDump.h"
 #include "quantize/Records.h"
 #include "report/errors/Live.h"
 #include "report/errors/Print.h"
 #include "schema/TensorTypes.h"
-#include "tools/Related.h"
 
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace origo;
-using namespace origo::report;
-using namespace origo::tools;
-namespace cl = llvm::cl;
+namespace origo::commands {
+
+using namespace report;
 
 namespace {
 
-cl::OptionCategory category("Tensors from elsewhere");
-cl::opt<std::string> folder("join-values", cl::value_desc("PATH"), cl::cat(category),
-                            cl::desc("Tell how far tensors that another runtime computed are from the source's, with "
-                                     "--source and --json"));
-cl::opt<std::string> data("values-data", cl::value_desc("PATH"), cl::cat(category),
-                          cl::desc("The inputs, as record-minmax reads them, where the dump does not have them"));
-cl::opt<std::string> metricName("values-metric", cl::value_desc("NAME"), cl::init("over_range"), cl::cat(category),
-                                cl::desc("One of visq's figures (over_range)"));
-
 /// The result's inputs, of the dump.
-llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(commands::ValueDump &dump, llvm::ArrayRef<eval::Port> ports) {
+llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(ValueDump &dump, llvm::ArrayRef<eval::Port> ports) {
   std::vector<eval::OwnedTensor> inputs;
   for (const eval::Port &port : ports) {
     eval::OwnedTensor tensor{port.type, port.shape, {}};
@@ -45,9 +36,17 @@ llvm::Expected<std::vector<eval::OwnedTensor>> inputsIn(commands::ValueDump &dum
   return inputs;
 }
 
-llvm::Error join(const std::string &model, const std::string &source, const ErrorMetric &metric, bool json) {
+} // namespace
+
+llvm::Error joinValues(const ValuesRequest &request, const std::string &model, const std::string &source, bool json,
+                       const Door &door) {
+  if (source.empty())
+    return makeError("--join-values needs the model's source: --source");
+  const ErrorMetric *metric = findErrorMetric(request.metric);
+  if (!metric)
+    return makeError("--values-metric: \"" + printable(request.metric) + "\" is none of visq's");
   PayloadStore store;
-  auto models = loadRelated(source, model, store, door());
+  auto models = loadRelated(source, model, store, door);
   if (!models)
     return models.takeError();
   auto run = ErrorRun::of(models->source, models->result, {});
@@ -59,20 +58,21 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
   if (!ports || !resultPorts)
     return firstError(ports, resultPorts);
   std::unique_ptr<quantize::Records> records;
-  if (!data.empty()) {
-    auto opened = data == "random" ? quantize::seededRecords(*ports, 4)
-                                   : quantize::openRecords(data, quantize::RecordFormat::ByName, *ports);
+  if (!request.data.empty()) {
+    auto opened = request.data == "random"
+                      ? quantize::seededRecords(*ports, 4)
+                      : quantize::openRecords(request.data, quantize::RecordFormat::ByName, *ports);
     if (!opened)
       return opened.takeError();
     records = std::move(*opened);
   }
-  auto dumps = commands::ValueDumps::open(folder);
+  auto dumps = ValueDumps::open(request.folder);
   if (!dumps)
     return dumps.takeError();
   if (records && records->count() < dumps->count())
     return makeError("there are tensors of " + llvm::Twine(dumps->count()) + " records, and inputs of " +
                      llvm::Twine(records->count()));
-  phase("executing");
+  door.phase("executing");
   uint64_t computed = 0, replaced = 0;
   llvm::DenseSet<const Value *> dumped; // of the result, in some record
   for (size_t i = 0; i < dumps->count(); ++i) {
@@ -102,20 +102,20 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
       return error;
     run->endRecord();
     for (const std::string &why : dump->refused)
-      note(why);
+      door.note(why);
     if (dump->turned)
-      note(llvm::Twine(dump->turned) + " tensors have channels first, and are turned");
+      door.note(llvm::Twine(dump->turned) + " tensors have channels first, and are turned");
     if (auto extra = dump->unused(); !extra.empty())
-      note(llvm::Twine(extra.size()) + " files or datasets are of no tensor that is computed; the first is " +
-           printable(extra.front(), 200));
+      door.note(llvm::Twine(extra.size()) + " files or datasets are of no tensor that is computed; the first is " +
+                printable(extra.front(), 200));
   }
   if (replaced == 0)
-    return makeError(printable(folder, 300) +
+    return makeError(printable(request.folder, 300) +
                      ": no file is of a tensor of the model; they are called 0_12.npy, 12.npy or "
                      "by the tensor's name");
   if (replaced < computed)
-    note(llvm::Twine(computed - replaced) + " of " + llvm::Twine(computed) +
-         " tensors have no file, and are computed here from those that have");
+    door.note(llvm::Twine(computed - replaced) + " of " + llvm::Twine(computed) +
+              " tensors have no file, and are computed here from those that have");
   auto rows = run->rows();
   // What the dump does not hold was computed here, from what it holds: that tells nothing of an output.
   for (ErrorRow &row : rows) {
@@ -136,24 +136,10 @@ llvm::Error join(const std::string &model, const std::string &source, const Erro
                      dumps->count()};
   JsonOutput os;
   if (json)
-    writeErrors(report, metric, os);
+    writeErrors(report, *metric, os);
   else
-    printErrors(report, metric, ErrorOrder::Blame, llvm::outs());
+    printErrors(report, *metric, ErrorOrder::Blame, llvm::outs());
   return llvm::Error::success();
 }
 
-} // namespace
-
-cl::OptionCategory &tools::valuesCategory() { return category; }
-
-bool tools::wantsValues() { return !folder.empty(); }
-
-int tools::runValues(const std::string &model, const std::string &source, bool json) {
-  if (source.empty())
-    return fail("--join-values needs the model's source: --source");
-  const ErrorMetric *metric = findErrorMetric(metricName);
-  if (!metric)
-    return fail("--values-metric: \"" + printable(metricName) + "\" is none of visq's");
-  llvm::Error error = join(model, source, *metric, json);
-  return error ? fail(std::move(error)) : 0;
-}
+} // namespace origo::commands

@@ -1,52 +1,51 @@
-/// How far the outputs of two models are from each other.
-
-#include "commands/QuantizeModel.h"
+#include "commands/Command.h"
+#include "commands/Files.h"
 #include "commands/Records.h"
-#include "eval/Npy.h"
+#include "commands/Related.h"
 #include "eval/RealNumbers.h"
 #include "export/Writer.h"
-#include "quantize/Records.h"
 #include "report/errors/Errors.h"
 #include "report/errors/Live.h"
-#include "tools/Related.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <numeric>
 
-using namespace origo;
-using namespace origo::report;
-using namespace origo::tools;
-namespace cl = llvm::cl;
+namespace origo::commands {
+
+using namespace report;
 
 namespace {
 
-cl::OptionCategory category("Options");
-cl::opt<std::string> first("first_model", cl::value_desc("MODEL"), cl::cat(category), cl::desc("The reference"));
-cl::opt<std::string> second("second_model", cl::value_desc("MODEL"), cl::cat(category),
-                            cl::desc("What is compared with it"));
-cl::opt<std::string> firstData("first_input_data", cl::value_desc("PATH"), cl::cat(category),
-                               cl::desc("Records as record-minmax reads them; without: four of random numbers"));
-cl::opt<std::string> secondData("second_input_data", cl::value_desc("PATH"), cl::cat(category),
-                                cl::desc("Those of the second model; without: the first's, stored as it wants them"));
-cl::opt<std::string> format("input_data_format", cl::cat(category),
-                            cl::desc("h5, list, directory, numpy or images; without: as the name of PATH tells"));
-cl::opt<std::string> prefix("dump_output_with_prefix", cl::value_desc("PREFIX"), cl::cat(category),
-                            cl::desc("Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"));
-cl::opt<bool> mae("print_mae", cl::cat(category), cl::desc("Mean of what an element is off"));
-cl::opt<bool> mape("print_mape", cl::cat(category), cl::desc("The same in percent of the reference"));
-cl::opt<bool> mpeir("print_mpeir", cl::cat(category),
-                    cl::desc("The most that an element is off, in parts of the range"));
-cl::opt<bool> mse("print_mse", cl::cat(category), cl::desc("Mean square"));
-cl::opt<bool> psnr("print_psnr", cl::cat(category), cl::desc("Peak signal to noise, in dB"));
-cl::opt<bool> cosine("print_cosine", cl::cat(category), cl::desc("Of the angle between the two"));
-cl::opt<bool> top1("print_top1_match", cl::cat(category),
-                   cl::desc("How often both have the largest element in one place"));
-cl::opt<bool> top5("print_top5_match", cl::cat(category), cl::desc("What part of the five largest elements both have"));
+/// Tells how far the outputs of two models are from each other.
+struct DiffRequest {
+  std::string first, second, firstData, secondData, format, prefix;
+  bool mae = false, mape = false, mpeir = false, mse = false, psnr = false, cosine = false, top1 = false, top5 = false;
+};
+
+constexpr std::array diffRows{
+    option<&DiffRequest::first>("first_model", "MODEL", "The reference"),
+    option<&DiffRequest::second>("second_model", "MODEL", "What is compared with it"),
+    option<&DiffRequest::firstData>("first_input_data", "PATH",
+                                    "Records as record-minmax reads them; without: four of random numbers"),
+    option<&DiffRequest::secondData>("second_input_data", "PATH",
+                                     "Those of the second model; without: the first's, stored as it wants them"),
+    option<&DiffRequest::format>("input_data_format", "value",
+                                 "h5, list, directory, numpy or images; without: as the name of PATH tells"),
+    option<&DiffRequest::prefix>("dump_output_with_prefix", "PREFIX",
+                                 "Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"),
+    option<&DiffRequest::mae>("print_mae", "Mean of what an element is off"),
+    option<&DiffRequest::mape>("print_mape", "The same in percent of the reference"),
+    option<&DiffRequest::mpeir>("print_mpeir", "The most that an element is off, in parts of the range"),
+    option<&DiffRequest::mse>("print_mse", "Mean square"),
+    option<&DiffRequest::psnr>("print_psnr", "Peak signal to noise, in dB"),
+    option<&DiffRequest::cosine>("print_cosine", "Of the angle between the two"),
+    option<&DiffRequest::top1>("print_top1_match", "How often both have the largest element in one place"),
+    option<&DiffRequest::top5>("print_top5_match", "What part of the five largest elements both have"),
+};
 
 /// An output over all records.
 struct Compared {
@@ -102,7 +101,7 @@ llvm::Error compareOutput(Compared &compared, const eval::Port &a, eval::OwnedTe
   return llvm::Error::success();
 }
 
-void print(const Compared &c) {
+void print(const Compared &c, const DiffRequest &request) {
   double elements = static_cast<double>(std::max<uint64_t>(c.elements.count, 1));
   auto line = [&](const char *what, double value, const char *unit = "") {
     // What is finite in one of the two only is in no sum, and no small figure either.
@@ -111,25 +110,26 @@ void print(const Compared &c) {
     llvm::outs() << what << " for " << printable(c.name, 200) << " is " << llvm::format("%.9g", value) << unit << '\n';
   };
   ErrorFigures figures = c.sums.figures(std::nullopt);
-  if (mae)
+  if (request.mae)
     line("MAE", c.elements.absolute / elements);
-  if (mape)
+  if (request.mape)
     line("MAPE", 100 * c.relative / elements, "%");
-  if (mpeir)
+  if (request.mpeir)
     line("MPEIR", c.range / static_cast<double>(std::max<uint64_t>(c.records, 1)));
-  if (mse)
+  if (request.mse)
     line("MSE", c.elements.squares / elements);
-  if (psnr)
+  if (request.psnr)
     line("PSNR", figures.psnr.value_or(figures.max > 0 ? NAN : INFINITY), " dB");
-  if (cosine)
+  if (request.cosine)
     line("cosine", figures.cosine.value_or(figures.max > 0 ? NAN : 1));
-  if (top1 && c.counted1)
+  if (request.top1 && c.counted1)
     line("Mean Top-1 match ratio", c.match1 / static_cast<double>(c.counted1));
-  if (top5 && c.counted5)
+  if (request.top5 && c.counted5)
     line("Mean Top-5 match ratio", c.match5 / static_cast<double>(c.counted5));
 }
 
-llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedTensor> outputs) {
+llvm::Error dumpOutputs(const std::string &prefix, uint64_t record, const char *which,
+                        llvm::ArrayRef<eval::NamedTensor> outputs) {
   if (prefix.empty())
     return llvm::Error::success();
   for (auto [i, output] : llvm::enumerate(outputs)) {
@@ -140,17 +140,17 @@ llvm::Error dump(uint64_t record, const char *which, llvm::ArrayRef<eval::NamedT
   return llvm::Error::success();
 }
 
-llvm::Error compare() {
+llvm::Error compareModels(const DiffRequest &request, const Door &door) {
   PayloadStore store;
-  auto models = loadRelated(first, second, store, door(), false);
+  auto models = loadRelated(request.first, request.second, store, door, false);
   if (!models)
     return models.takeError();
   eval::CompileOptions options;
   options.engine = eval::Engine::Fast;
   auto a = eval::compile(*models->source.model, options), b = eval::compile(*models->result.model, options);
   if (!a || !b)
-    return llvm::joinErrors(a ? llvm::Error::success() : inFile(first, a.takeError()),
-                            b ? llvm::Error::success() : inFile(second, b.takeError()));
+    return llvm::joinErrors(a ? llvm::Error::success() : inFile(request.first, a.takeError()),
+                            b ? llvm::Error::success() : inFile(request.second, b.takeError()));
   auto inputs = a->inputs(), others = b->inputs(), outputs = a->outputs(), otherOutputs = b->outputs();
   if (!inputs || !others || !outputs || !otherOutputs)
     return firstError(inputs, others, outputs, otherOutputs);
@@ -160,14 +160,14 @@ llvm::Error compare() {
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
   Pairs pairs = Pairs::of(models->source, models->result);
-  auto records = commands::recordsAt(firstData.empty() ? "random" : firstData.getValue(), *inputs, format);
+  auto records = recordsAt(request.firstData.empty() ? "random" : request.firstData, *inputs, request.format);
   if (!records)
     return records.takeError();
   if ((*records)->count() == 0)
-    return makeError(printable(firstData, 300) + ": holds no record, so that there is nothing to compare");
+    return makeError(printable(request.firstData, 300) + ": holds no record, so that there is nothing to compare");
   std::unique_ptr<quantize::Records> own;
-  if (!secondData.empty()) {
-    auto opened = commands::recordsAt(secondData, *others, format);
+  if (!request.secondData.empty()) {
+    auto opened = recordsAt(request.secondData, *others, request.format);
     if (!opened)
       return opened.takeError();
     own = std::move(*opened);
@@ -176,7 +176,7 @@ llvm::Error compare() {
                        " records");
   }
   std::vector<Compared> all(outputs->size());
-  phase("executing");
+  door.phase("executing");
   for (uint64_t i = 0; i < (*records)->count(); ++i) {
     auto given = (*records)->read(i);
     if (!given)
@@ -193,39 +193,45 @@ llvm::Error compare() {
       if (llvm::Error error = compareOutput(all[k], (*outputs)[k], (*x)[k].tensor, (*otherOutputs)[k], (*y)[k].tensor))
         return error;
     }
-    if (llvm::Error error = dump(i, "first", *x))
+    if (llvm::Error error = dumpOutputs(request.prefix, i, "first", *x))
       return error;
-    if (llvm::Error error = dump(i, "second", *y))
+    if (llvm::Error error = dumpOutputs(request.prefix, i, "second", *y))
       return error;
   }
   for (const Compared &compared : all) {
-    print(compared);
-    for (auto [asked, counted, k] : {std::tuple(+top1, compared.counted1, 1), std::tuple(+top5, compared.counted5, 5)})
+    print(compared, request);
+    for (auto [asked, counted, k] :
+         {std::tuple(request.top1, compared.counted1, 1), std::tuple(request.top5, compared.counted5, 5)})
       if (asked && !counted)
-        note("output \"" + printable(compared.name, 200) + "\" has no Top-" + llvm::Twine(k) +
-             " match: it has fewer elements, or NaN among them");
+        door.note("output \"" + printable(compared.name, 200) + "\" has no Top-" + llvm::Twine(k) +
+                  " match: it has fewer elements, or NaN among them");
   }
   return llvm::Error::success();
 }
 
-int checkAndRun() {
-  if (first.empty() || second.empty())
-    return fail("needs --first_model and --second_model; --help shows examples");
-  if (!(mae || mape || mpeir || mse || psnr || cosine || top1 || top5) && prefix.empty())
-    return fail("nothing is to be printed: give --print_mae, --print_mape, --print_mpeir, --print_mse, --print_psnr, "
-                "--print_cosine, --print_top1_match or --print_top5_match");
-  llvm::Error error = compare();
-  return error ? fail(std::move(error)) : 0;
+llvm::Error diff(DiffRequest &request, Words words, const Door &door, Verdict &) {
+  if (!words.empty())
+    return makeError("there are too many arguments; --help shows examples");
+  if (request.first.empty() || request.second.empty())
+    return makeError("needs " + door.spell("first_model") + " and " + door.spell("second_model") +
+                     "; --help shows examples");
+  bool prints = request.mae || request.mape || request.mpeir || request.mse || request.psnr || request.cosine ||
+                request.top1 || request.top5;
+  if (!prints && request.prefix.empty())
+    return makeError("nothing is to be printed: give --print_mae, --print_mape, --print_mpeir, --print_mse, "
+                     "--print_psnr, --print_cosine, --print_top1_match or --print_top5_match");
+  return compareModels(request, door);
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  return tools::main(argc, argv, "circle-eval-diff", {&category},
-                     "Runs two models on the same data and tells how far their outputs are apart.\n\n"
-                     "  circle-eval-diff --first_model net.circle --second_model net_u8.circle \\\n"
-                     "                   --first_input_data images.npy --print_mae --print_top1_match\n"
-                     "  circle-eval-diff --first_model a.circle --second_model b.circle --first_input_data in/ \\\n"
-                     "                   --second_input_data in_u8/ --input_data_format directory --print_mpeir\n",
-                     checkAndRun);
-}
+const Command diffCommand =
+    makeCommand<diff>("circle-eval-diff", "",
+                      "Runs two models on the same data and tells how far their outputs are apart.\n\n"
+                      "  circle-eval-diff --first_model net.circle --second_model net_u8.circle \\\n"
+                      "                   --first_input_data images.npy --print_mae --print_top1_match\n"
+                      "  circle-eval-diff --first_model a.circle --second_model b.circle --first_input_data in/ \\\n"
+                      "                   --second_input_data in_u8/ --input_data_format directory --print_mpeir\n",
+                      [] { return Options(diffRows); });
+
+} // namespace origo::commands
