@@ -1,7 +1,7 @@
 #include "ir/shapes/Inference.h"
 #include "report/target/Target.h"
 #include "tests/Engines.h"
-#include "tools/RandomOperator.h"
+#include "tests/fuzz/RandomOperator.h"
 
 #include <cstdlib>
 #include <iostream>
@@ -113,7 +113,7 @@ TEST(KernelRows, SayWhatRunsAndWhatDoesNot) {
 /// agree, shapes are those that the rule of ir/ tells, and what it refuses does not run. ORIGO_THOROUGH=1 tries more.
 TEST(KernelRows, RandomOperatorsAgree) {
   const int tries = std::getenv("ORIGO_THOROUGH") ? 2000 : 6;
-  tools::RandomOperator generator(1);
+  fuzz::RandomOperator generator(1);
   size_t made = 0, supported = 0, ran = 0;
   std::map<std::string, bool> rows; // whether any of its operators ran
   for (const Kernel &kernel : allKernels())

@@ -19,8 +19,8 @@
 #include "tests/RandomInputs.h"
 #include "tests/fuzz/Fails.h"
 #include "tests/fuzz/Import.h"
-#include "tools/FuzzModels.h"
-#include "tools/Random.h"
+#include "tests/fuzz/FuzzModels.h"
+#include "tests/fuzz/Random.h"
 #include "view/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -32,7 +32,7 @@
 
 using namespace origo;
 using llvm::StringRef;
-using tools::Random;
+using fuzz::Random;
 
 namespace {
 
@@ -547,7 +547,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t mos
   bool isModel = entry().modelTexts, isText = isModel ? bytes.starts_with("origo") : !bytes.empty();
   std::string text;
   if (isModel && random.once(20))
-    text = random.once(2) ? tools::randomGraph(random.bits()) : tools::randomOperator(random.bits());
+    text = random.once(2) ? fuzz::randomGraph(random.bits()) : fuzz::randomOperator(random.bits());
   else if (!isText || random.once(6))
     return LLVMFuzzerMutate(data, size, most);
   else

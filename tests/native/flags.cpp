@@ -10,7 +10,7 @@
 #include "passes/Pipeline.h"
 #include "tests/RealModels.h"
 #include "tests/Work.h"
-#include "tools/NativeRuntime.h"
+#include "tests/fuzz/NativeRuntime.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,7 +44,7 @@ std::string write(Imported &imported, const std::string &path) {
   return error ? llvm::toString(std::move(error)) : std::string();
 }
 
-std::string differences(const tools::NativeRuntime::Outcome &before, const tools::NativeRuntime::Outcome &after) {
+std::string differences(const fuzz::NativeRuntime::Outcome &before, const fuzz::NativeRuntime::Outcome &after) {
   if (before.outputs.size() != after.outputs.size())
     return "has another number of outputs";
   for (size_t i = 0; i < before.outputs.size(); ++i) {
@@ -56,12 +56,12 @@ std::string differences(const tools::NativeRuntime::Outcome &before, const tools
 }
 
 /// Runs one model with every flag, and prints what it finds.
-void runModel(const tools::NativeRuntime &runtime, const std::string &path, const std::string &scratch, FILE *out) {
+void runModel(const fuzz::NativeRuntime &runtime, const std::string &path, const std::string &scratch, FILE *out) {
   auto say = [&](Verdict verdict, const std::string &flag, llvm::StringRef text = {}) {
     std::fprintf(out, "%c%s\t%s\n", verdict, flag.c_str(), text.split('\n').first.str().c_str());
     std::fflush(out);
   };
-  std::optional<tools::NativeRuntime::Outcome> before; // asked when the first flag applies
+  std::optional<fuzz::NativeRuntime::Outcome> before; // asked when the first flag applies
   std::vector<eval::OwnedTensor> inputs;
   for (const auto &[flag, pipeline] : pipelines()) {
     std::unique_ptr<Imported> imported = importAsSource(path);
@@ -90,7 +90,7 @@ void runModel(const tools::NativeRuntime &runtime, const std::string &path, cons
         }
         inputs.push_back(std::move(*input));
       }
-      before = why.empty() ? runtime.run(path, inputs) : tools::NativeRuntime::Outcome{true, why, {}};
+      before = why.empty() ? runtime.run(path, inputs) : fuzz::NativeRuntime::Outcome{true, why, {}};
     }
     say(Applies, flag);
     if (!before->refused.empty()) {
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: native_flags LIBRARY WORK EVERY\n";
     return 1;
   }
-  auto runtime = tools::NativeRuntime::load(argv[1]);
+  auto runtime = fuzz::NativeRuntime::load(argv[1]);
   if (!runtime) {
     llvm::errs() << llvm::toString(runtime.takeError()) << '\n';
     return 1;

@@ -21,7 +21,7 @@
 #include "tests/GoldenCases.h"
 #include "tests/RandomInputs.h"
 #include "tests/Samples.h"
-#include "tools/RandomOperator.h"
+#include "tests/fuzz/RandomOperator.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -189,7 +189,7 @@ bool isLawful(Model &model, bool strict) {
 /// Of each row an operator that runs, one that the fast engine has code for, and of each operator one that does not
 /// run, as far as they are found.
 void writeOperators(const std::string &folder) {
-  tools::RandomOperator generator(1);
+  fuzz::RandomOperator generator(1);
   std::map<std::string, unsigned> numbers;
   for (const eval::Kernel &kernel : eval::allKernels()) {
     std::string code = operatorInfo(kernel.code)->name.lower(), number = std::to_string(numbers[code]++);

@@ -1,4 +1,4 @@
-#include "tools/FuzzRun.h"
+#include "tests/fuzz/FuzzRun.h"
 
 #include "eval/Distance.h"
 #include "eval/RandomInput.h"
@@ -17,7 +17,7 @@
 #include <limits>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::fuzz;
 
 namespace {
 
@@ -72,7 +72,7 @@ void leaveStep(const Operator &op, const Value &value, eval::Tensor &tensor, uin
 
 } // namespace
 
-void tools::inferShapes(Model &model) {
+void fuzz::inferShapes(Model &model) {
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators) {
       auto results = inferResults(op);
@@ -88,7 +88,7 @@ void tools::inferShapes(Model &model) {
     }
 }
 
-bool tools::anyConstant(const Model &model, llvm::function_ref<bool(float)> is) {
+bool fuzz::anyConstant(const Model &model, llvm::function_ref<bool(float)> is) {
   for (const auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       if (value->isConstant() && value->type == TensorType::FLOAT32 && value->payload().hasBytes()) {
@@ -103,7 +103,7 @@ bool tools::anyConstant(const Model &model, llvm::function_ref<bool(float)> is) 
   return false;
 }
 
-Run tools::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise) {
+Run fuzz::runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise) {
   constexpr double errors = 32; // some functions are a few units off by themselves
   Run run;
   eval::CompileOptions options;
@@ -221,7 +221,7 @@ std::string where(eval::OwnedTensor a, eval::OwnedTensor b, size_t first) {
 
 } // namespace
 
-std::string tools::differenceFrom(const Run &reference, llvm::ArrayRef<eval::OwnedTensor> outputs, Model &model,
+std::string fuzz::differenceFrom(const Run &reference, llvm::ArrayRef<eval::OwnedTensor> outputs, Model &model,
                                   uint32_t seed, bool integers, unsigned steps) {
   if (reference.outputs.size() != outputs.size())
     return "another number of outputs";

@@ -6,7 +6,7 @@
 #include <string>
 
 /// Random models as text, for circle-fuzz. The same seed gives the same text on every machine.
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// A graph of up to about thirty operators: those of the operator table, and what rewrites look for. It is valid,
 /// though it may compute infinities.
@@ -19,4 +19,4 @@ std::string randomOperator(uint64_t seed);
 /// read, or computes too much for all the checks.
 std::string randomPart(llvm::ArrayRef<std::string> files, uint64_t seed);
 
-} // namespace origo::tools
+} // namespace origo::fuzz

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// Models of one operator, of what the row of a kernel takes and of what it just does not: ranks, dimensions, operands
 /// that are absent, scales, options. As text, so that one that fails can be looked at.
@@ -207,4 +207,4 @@ private:
   }
 };
 
-} // namespace origo::tools
+} // namespace origo::fuzz

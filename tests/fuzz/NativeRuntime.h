@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// A build of TensorFlow Lite with its C interface, as a shared library that is loaded when somebody asks for it:
 /// another implementation, to compare with.
@@ -30,4 +30,4 @@ private:
   std::unique_ptr<Interface> interface;
 };
 
-} // namespace origo::tools
+} // namespace origo::fuzz

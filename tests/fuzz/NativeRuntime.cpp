@@ -1,4 +1,4 @@
-#include "tools/NativeRuntime.h"
+#include "tests/fuzz/NativeRuntime.h"
 
 #include "ir/Error.h"
 
@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::fuzz;
 
 namespace {
 

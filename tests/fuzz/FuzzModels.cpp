@@ -1,9 +1,9 @@
-#include "tools/FuzzModels.h"
+#include "tests/fuzz/FuzzModels.h"
 
 #include "eval/Kernels.h"
 #include "schema/TensorTypes.h"
-#include "tools/Random.h"
-#include "tools/RandomOperator.h"
+#include "tests/fuzz/Random.h"
+#include "tests/fuzz/RandomOperator.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,7 +11,7 @@
 #include <set>
 
 using namespace origo;
-using tools::Random;
+using fuzz::Random;
 using llvm::StringRef;
 
 namespace {
@@ -458,9 +458,9 @@ private:
 
 } // namespace
 
-std::string tools::randomGraph(uint64_t seed) { return GraphWriter(seed).write(); }
+std::string fuzz::randomGraph(uint64_t seed) { return GraphWriter(seed).write(); }
 
-std::string tools::randomOperator(uint64_t seed) {
+std::string fuzz::randomOperator(uint64_t seed) {
   RandomOperator generator(static_cast<unsigned>(seed));
   llvm::ArrayRef<eval::Kernel> kernels = eval::allKernels();
   std::optional<std::string> text;

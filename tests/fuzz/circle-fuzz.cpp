@@ -3,10 +3,10 @@
 #include "export/Writer.h"
 #include "ir/Error.h"
 #include "schema/InputFile.h"
+#include "tests/fuzz/FuzzChecks.h"
+#include "tests/fuzz/FuzzModels.h"
+#include "tests/fuzz/FuzzNative.h"
 #include "tools/Driver.h"
-#include "tools/FuzzChecks.h"
-#include "tools/FuzzModels.h"
-#include "tools/FuzzNative.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -20,35 +20,28 @@
 #include <unistd.h>
 
 using namespace origo;
-using namespace origo::tools;
-namespace cl = llvm::cl;
+using namespace origo::fuzz;
+using commands::option, commands::Verdict, commands::Words;
 
 namespace {
 
-cl::OptionCategory category("Options");
-cl::opt<unsigned> graphs("graphs", cl::value_desc("N"), cl::cat(category), cl::desc("Check so many graphs"));
-cl::opt<unsigned> operators("operators", cl::value_desc("N"), cl::cat(category),
-                            cl::desc("Check so many single operators"));
-cl::opt<unsigned> parts("parts", cl::value_desc("N"), cl::cat(category),
-                        cl::desc("Check so many parts of the models, each a graph"));
-cl::list<std::string> models(cl::Positional, cl::desc("[MODEL...]"), cl::cat(category));
-cl::opt<uint64_t> seed("seed", cl::value_desc("S"), cl::init(1), cl::cat(category),
-                       cl::desc("Of the first model; the next ones have the next seeds (default: 1)"));
-cl::opt<std::string> keep("keep", cl::value_desc("DIR"), cl::cat(category),
-                          cl::desc("Write the model of each finding there"));
-cl::opt<std::string> check("check", cl::value_desc("MODEL.origo"), cl::cat(category),
-                           cl::desc("Check this model as a graph, or with --operators=1 as a single operator"));
-cl::opt<std::string> native("native", cl::value_desc("LIBRARY"), cl::cat(category),
-                            cl::desc("Compare with TensorFlow Lite: this libtensorflowlite_c.so, too"));
-cl::opt<unsigned> timeout("timeout", cl::value_desc("SECONDS"), cl::init(60), cl::cat(category),
-                          cl::desc("A model that takes longer is a finding (default: 60)"));
-cl::extrahelp examples("\nExamples:\n"
-                       "  circle-fuzz --graphs=1000 --seed=1 --keep=findings\n"
-                       "  circle-fuzz --operators=100000 --keep=findings\n"
-                       "  circle-fuzz --parts=1000 --keep=findings net.tflite other.circle\n"
-                       "  circle-fuzz --check findings/graph-17.origo --seed=17\n"
-                       "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --seed=17 --check\n"
-                       "\nExit status: 0 no finding, 1 bad input or usage, 2 findings.\n");
+struct FuzzRequest {
+  unsigned graphs = 0, operators = 0, parts = 0, timeout = 60;
+  uint64_t seed = 1;
+  std::string keep, check, native;
+};
+
+constexpr std::array fuzzRows{
+    option<&FuzzRequest::graphs>("graphs", "N", "Check so many graphs"),
+    option<&FuzzRequest::operators>("operators", "N", "Check so many single operators"),
+    option<&FuzzRequest::parts>("parts", "N", "Check so many parts of the models, each a graph"),
+    option<&FuzzRequest::seed>("seed", "S", "Of the first model; the next ones have the next seeds (default: 1)"),
+    option<&FuzzRequest::keep>("keep", "DIR", "Write the model of each finding there"),
+    option<&FuzzRequest::check>("check", "MODEL.origo",
+                                "Check this model as a graph, or with --operators=1 as a single operator"),
+    option<&FuzzRequest::native>("native", "LIBRARY", "Compare with TensorFlow Lite: this libtensorflowlite_c.so, too"),
+    option<&FuzzRequest::timeout>("timeout", "SECONDS", "A model that takes longer is a finding (default: 60)"),
+};
 
 /// What a child process tells of the model that it is at.
 struct Shared {
@@ -61,7 +54,7 @@ struct Shared {
 enum class Kind { Graph, Part, Operator };
 constexpr const char *kindNames[] = {"graph", "part", "operator"};
 
-std::string modelOf(Kind kind, uint64_t number) {
+std::string modelOf(Kind kind, llvm::ArrayRef<std::string> models, uint64_t number) {
   switch (kind) {
   case Kind::Graph:
     return randomGraph(number);
@@ -82,8 +75,8 @@ FuzzOutcome checkOne(bool isGraph, llvm::StringRef text, uint64_t number, llvm::
 class Fuzz {
 public:
   /// `models`: the text of a model by its number; empty: there is none.
-  Fuzz(Kind kind, const NativeRuntime *runtime, std::function<std::string(uint64_t)> models)
-      : kind(kind), runtime(runtime), models(std::move(models)) {
+  Fuzz(const FuzzRequest &request, Kind kind, const NativeRuntime *runtime, std::function<std::string(uint64_t)> models)
+      : request(request), kind(kind), runtime(runtime), models(std::move(models)) {
     void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
   }
@@ -143,6 +136,7 @@ public:
   }
 
 private:
+  const FuzzRequest &request;
   Kind kind;
   const NativeRuntime *runtime;
   std::function<std::string(uint64_t)> models;
@@ -159,7 +153,8 @@ private:
     }
     for (; next < end; shared->at = ++next) {
       const bool isGraph = kind != Kind::Operator;
-      ::alarm(runtime && !isGraph ? std::min<unsigned>(timeout, 5) : timeout); // a step of 0 in it has no end
+      ::alarm(runtime && !isGraph ? std::min<unsigned>(request.timeout, 5)
+                                  : request.timeout); // a step of 0 in it has no end
       std::string text = models(next);
       if (text.empty())
         continue;
@@ -177,63 +172,74 @@ private:
   llvm::Error tell(uint64_t number, const std::string &finding) {
     ++findings;
     last = finding;
-    if (!check.empty())
+    if (!request.check.empty())
       return llvm::Error::success();
     std::string name = kindNames[int(kind)] + ("-" + std::to_string(number));
     llvm::outs() << name << ": " << printable(finding, 600) << '\n';
-    if (keep.empty())
+    if (request.keep.empty())
       return llvm::Error::success();
-    if (llvm::Error error = makeFolder(keep))
+    if (llvm::Error error = commands::makeFolder(request.keep))
       return error;
-    return writeFile(keep + "/" + name + ".origo", models(number));
+    return writeFile(request.keep + "/" + name + ".origo", models(number));
   }
 };
 
-int run() {
-  Scratch scratch("circle-fuzz");
+llvm::Error fuzz(FuzzRequest &request, Words words, const commands::Door &, Verdict &verdict) {
+  commands::Scratch scratch("circle-fuzz");
   if (scratch.error)
-    return fail("no directory for temporary files: " + scratch.error.message());
+    return makeError("no directory for temporary files: " + scratch.error.message());
   std::optional<NativeRuntime> runtime;
-  if (!native.empty()) {
-    auto loaded = NativeRuntime::load(native);
+  if (!request.native.empty()) {
+    auto loaded = NativeRuntime::load(request.native);
     if (!loaded)
-      return fail(loaded.takeError());
+      return loaded.takeError();
     runtime.emplace(std::move(*loaded));
   }
-  if (!check.empty()) {
-    auto text = readInput(check);
+  if (!request.check.empty()) {
+    auto text = readInput(request.check);
     if (!text)
-      return fail(printable(check) + ": cannot be opened: " + text.getError().message());
-    Fuzz fuzz(operators ? Kind::Operator : Kind::Graph, runtime ? &*runtime : nullptr,
+      return makeError(printable(request.check) + ": cannot be opened: " + text.getError().message());
+    Fuzz fuzz(request, request.operators ? Kind::Operator : Kind::Graph, runtime ? &*runtime : nullptr,
               [&](uint64_t) { return (*text)->getBuffer().str(); });
-    if (llvm::Error error = fuzz.run(seed, 1, scratch.path))
-      return fail(std::move(error));
+    if (llvm::Error error = fuzz.run(request.seed, 1, scratch.path))
+      return error;
     llvm::outs() << (fuzz.findings ? printable(fuzz.last, 2000) : "no finding") << '\n';
-    return fuzz.findings ? 2 : 0;
+    verdict = fuzz.findings ? Verdict::Refused : Verdict::Holds;
+    return llvm::Error::success();
   }
-  if (!graphs && !parts && !operators)
-    return fail("how many? Say --graphs=N, --parts=N or --operators=N; --help shows examples");
-  if (models.empty() != (parts == 0))
-    return fail("--parts=N and models go together: parts are taken of these");
-  unsigned findings = 0;
-  for (auto [kind, count] : {std::pair(Kind::Graph, +graphs), {Kind::Part, +parts}, {Kind::Operator, +operators}}) {
+  if (!request.graphs && !request.parts && !request.operators)
+    return makeError("how many? Say --graphs=N, --parts=N or --operators=N; --help shows examples");
+  if (words.empty() != (request.parts == 0))
+    return makeError("--parts=N and models go together: parts are taken of these");
+  for (auto [kind, count] :
+       {std::pair(Kind::Graph, request.graphs), {Kind::Part, request.parts}, {Kind::Operator, request.operators}}) {
     if (!count)
       continue;
-    Fuzz fuzz(kind, runtime ? &*runtime : nullptr, [kind = kind](uint64_t number) { return modelOf(kind, number); });
-    if (llvm::Error error = fuzz.run(seed, count, scratch.path))
-      return fail(std::move(error));
+    Fuzz fuzz(request, kind, runtime ? &*runtime : nullptr,
+              [&, kind = kind](uint64_t number) { return modelOf(kind, words, number); });
+    if (llvm::Error error = fuzz.run(request.seed, count, scratch.path))
+      return error;
     llvm::outs() << kindNames[int(kind)] << "s: " << count << ", of which " << fuzz.ran << " run; ";
     if (runtime)
       llvm::outs() << fuzz.compared << " run in the native runtime, and " << fuzz.ended << " end it; ";
     llvm::outs() << fuzz.findings << " findings\n";
-    findings += fuzz.findings;
+    if (fuzz.findings)
+      verdict = Verdict::Refused;
   }
-  return findings ? 2 : 0;
+  return llvm::Error::success();
 }
+
+constexpr commands::Command fuzzCommand = commands::makeCommand<fuzz>(
+    "circle-fuzz", "[MODEL...]",
+    "Checks random models against what has to hold of every model.\n\n"
+    "  circle-fuzz --graphs=1000 --seed=1 --keep=findings\n"
+    "  circle-fuzz --operators=100000 --keep=findings\n"
+    "  circle-fuzz --parts=1000 --keep=findings net.tflite other.circle\n"
+    "  circle-fuzz --check findings/graph-17.origo --seed=17\n"
+    "  circle-reduce --output small.origo findings/graph-17.origo -- circle-fuzz --seed=17 --check\n"
+    "\nExit status: 0 no finding, 1 bad input or usage, 2 findings.\n",
+    [] { return commands::Options(fuzzRows); });
 
 } // namespace
 
-int main(int argc, char **argv) {
-  return tools::main(argc, argv, "circle-fuzz", {&category},
-                     "Checks random models against what has to hold of every model.\n", run);
-}
+int main(int argc, char **argv) { return tools::main(argc, argv, fuzzCommand); }

@@ -1,8 +1,8 @@
 #include "ir/text/Text.h"
 #include "commands/Divide.h"
-#include "tools/Driver.h"
-#include "tools/FuzzModels.h"
-#include "tools/Random.h"
+#include "commands/Files.h"
+#include "tests/fuzz/FuzzModels.h"
+#include "tests/fuzz/Random.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -39,10 +39,10 @@ uint64_t constantBytes(const Operator &op) {
 
 } // namespace
 
-std::string tools::randomPart(llvm::ArrayRef<std::string> files, uint64_t seed) {
+std::string fuzz::randomPart(llvm::ArrayRef<std::string> files, uint64_t seed) {
   Random random(seed);
   PayloadStore store;
-  auto imported = load(random.of(files), {}, store);
+  auto imported = commands::read(random.of(files), {}, store);
   if (!imported) {
     llvm::consumeError(imported.takeError());
     return "";

@@ -5,7 +5,7 @@
 #include <string>
 
 /// What has to hold of every model, for circle-fuzz. A finding is a sentence; empty: there is none.
-namespace origo::tools {
+namespace origo::fuzz {
 
 class FuzzNative;
 
@@ -25,4 +25,4 @@ FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef dire
 /// before what they do. `native`: where there is one, it does so, too.
 FuzzOutcome checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native);
 
-} // namespace origo::tools
+} // namespace origo::fuzz

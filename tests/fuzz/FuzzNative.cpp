@@ -1,16 +1,16 @@
-#include "tools/FuzzNative.h"
+#include "tests/fuzz/FuzzNative.h"
 
 #include "eval/RandomInput.h"
 #include "export/Export.h"
 #include "ir/text/Text.h"
-#include "tools/NativeKnown.h"
+#include "tests/fuzz/NativeKnown.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::fuzz;
 
 namespace {
 

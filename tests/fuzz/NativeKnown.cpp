@@ -1,4 +1,4 @@
-#include "tools/NativeKnown.h"
+#include "tests/fuzz/NativeKnown.h"
 
 #include "ir/rewrite/Graph.h"
 #include "schema/OperatorTable.h"
@@ -9,7 +9,7 @@
 #include <algorithm>
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::fuzz;
 using Op = BuiltinOperator;
 using rewrite::Activation;
 
@@ -167,7 +167,7 @@ const Known numbers[] = {
 
 } // namespace
 
-llvm::StringRef tools::incomparable(const Operator &op, const Run &reference) {
+llvm::StringRef fuzz::incomparable(const Operator &op, const Run &reference) {
   if (op.code == Op::STRIDED_SLICE && option(op, "offset"))
     return "ends that are counted from where a slice begins came later";
   if (op.code == Op::DEPTHWISE_CONV_2D && isOf(op.operand(0), TensorType::FLOAT32) &&
@@ -271,7 +271,7 @@ llvm::StringRef whyOf(llvm::ArrayRef<KnownRefusal> list, llvm::StringRef said) {
 
 } // namespace
 
-llvm::StringRef tools::mayRefuse(llvm::StringRef refused) {
+llvm::StringRef fuzz::mayRefuse(llvm::StringRef refused) {
   return whyOf(lacks, refused.split("; Node number").first); // which is said behind every reason
 }
-llvm::StringRef tools::mayCompute(llvm::StringRef refused) { return whyOf(trusts, refused); }
+llvm::StringRef fuzz::mayCompute(llvm::StringRef refused) { return whyOf(trusts, refused); }

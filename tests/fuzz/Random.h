@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// splitmix64, as the text form has it: the same numbers on every machine.
 class Random {
@@ -23,4 +23,4 @@ private:
   uint64_t state;
 };
 
-} // namespace origo::tools
+} // namespace origo::fuzz

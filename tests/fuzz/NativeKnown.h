@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tools/FuzzRun.h"
+#include "tests/fuzz/FuzzRun.h"
 
 /// What is known of TensorFlow Lite as it was in 2022, and no fault of ours: by operator, never by model.
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// Why its numbers need not be ours; empty: they must be.
 llvm::StringRef incomparable(const Operator &op, const Run &reference);
@@ -12,4 +12,4 @@ llvm::StringRef incomparable(const Operator &op, const Run &reference);
 llvm::StringRef mayRefuse(llvm::StringRef refused);
 llvm::StringRef mayCompute(llvm::StringRef refused);
 
-} // namespace origo::tools
+} // namespace origo::fuzz

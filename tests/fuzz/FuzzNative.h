@@ -1,10 +1,10 @@
 #pragma once
 
-#include "tools/FuzzChecks.h"
-#include "tools/FuzzRun.h"
-#include "tools/NativeRuntime.h"
+#include "tests/fuzz/FuzzChecks.h"
+#include "tests/fuzz/FuzzRun.h"
+#include "tests/fuzz/NativeRuntime.h"
 
-namespace origo::tools {
+namespace origo::fuzz {
 
 /// What the runtime is given, for who looks on from another process: it may end this one.
 enum class NativeStage : uint8_t {
@@ -42,4 +42,4 @@ private:
                              std::string &unsaid) const;
 };
 
-} // namespace origo::tools
+} // namespace origo::fuzz

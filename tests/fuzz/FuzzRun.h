@@ -3,7 +3,7 @@
 #include "eval/Session.h"
 
 /// Running a random model, and what two runs of it may differ by.
-namespace origo::tools {
+namespace origo::fuzz {
 
 struct Run {
   std::string refused; ///< empty: it ran
@@ -32,4 +32,4 @@ Run runOn(eval::Engine engine, Model &model, uint32_t seed, uint64_t noise = 0);
 std::string differenceFrom(const Run &reference, llvm::ArrayRef<eval::OwnedTensor> outputs, Model &model, uint32_t seed,
                            bool integers, unsigned steps = 0);
 
-} // namespace origo::tools
+} // namespace origo::fuzz

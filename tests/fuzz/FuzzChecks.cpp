@@ -1,4 +1,4 @@
-#include "tools/FuzzChecks.h"
+#include "tests/fuzz/FuzzChecks.h"
 
 #include "eval/Baseline.h"
 #include "export/Export.h"
@@ -14,15 +14,15 @@
 #include "quantize/Summary.h"
 #include "report/target/Target.h"
 #include "schema/InputFile.h"
-#include "tools/FuzzNative.h"
-#include "tools/FuzzRun.h"
-#include "tools/NativeKnown.h"
+#include "tests/fuzz/FuzzNative.h"
+#include "tests/fuzz/FuzzRun.h"
+#include "tests/fuzz/NativeKnown.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace origo;
-using namespace origo::tools;
+using namespace origo::fuzz;
 
 namespace {
 
@@ -356,7 +356,7 @@ NamedScheme randomScheme(uint64_t seed) {
 
 } // namespace
 
-FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory,
+FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory,
                               const FuzzNative *native) {
   GraphCheck check(text, static_cast<uint32_t>(seed), directory, native);
   std::string finding = check.run(Pipeline::o1());
@@ -383,7 +383,7 @@ FuzzOutcome tools::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringR
   return check.outcome;
 }
 
-FuzzOutcome tools::checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native) {
+FuzzOutcome fuzz::checkOperator(llvm::StringRef text, uint64_t seed, const FuzzNative *native) {
   PayloadStore store;
   auto model = parseText(text, "", store);
   if (!model) {
