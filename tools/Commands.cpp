@@ -270,19 +270,17 @@ int profile(Call &call) {
                    joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
   }
   auto measuring = optionsOf("circle-interpreter"), telling = optionsOf("origin-dump");
-  if (!measuring || !telling)
-    return fail(firstError(measuring, telling));
-  auto measures = [&](llvm::StringRef name) { return findOption(*measuring, name) != nullptr; };
+  auto measures = [&](llvm::StringRef name) { return findOption(measuring, name) != nullptr; };
   bool alsoTells = !call.options([&](llvm::StringRef name) { return !measures(name); }).empty();
   std::vector<std::string> words =
-      call.options([&](llvm::StringRef name) { return !alsoTells || (measures(name) && !findOption(*telling, name)); });
+      call.options([&](llvm::StringRef name) { return !alsoTells || (measures(name) && !findOption(telling, name)); });
   if (!call.has("engine"))
     words.push_back("--engine=fast");
   if (!call.hasAny({"seed", "inputs"}))
     words.push_back("--seed=1");
   if (alsoTells)
     return profileHere(call, std::move(words),
-                       call.options([&](llvm::StringRef name) { return findOption(*telling, name); }));
+                       call.options([&](llvm::StringRef name) { return findOption(telling, name); }));
   words.insert(words.end(), {"--profile", "--", call.arguments[0]});
   return runTool(call, "circle-interpreter", words);
 }
@@ -331,10 +329,7 @@ constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circle
 int completion(Call &call) {
   if (call.arguments.size() != 1 || (call.arguments[0] != "bash" && call.arguments[0] != "zsh"))
     return usage(call, "needs bash or zsh");
-  auto text = call.arguments[0] == "bash" ? bashCompletion() : zshCompletion();
-  if (!text)
-    return fail(text.takeError());
-  llvm::outs() << *text;
+  llvm::outs() << (call.arguments[0] == "bash" ? bashCompletion() : zshCompletion());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -86,81 +87,6 @@ void phase(const char *word) {
   currentPhase = word;
 }
 
-std::string optionError(llvm::StringRef text) {
-  auto quoted = [](llvm::StringRef part, llvm::StringRef after) { return part.split(after).second.split('\'').first; };
-  text = text.split("  Try:").first;
-  llvm::StringRef first = text.split('\n').first.trim(" .!");
-  std::string guess; // a second line
-  if (llvm::StringRef rest = text.split("Did you mean '").second; !rest.empty())
-    guess = "did you mean " + rest.split('\'').first.str() + "?";
-  std::string option;
-  if (first.consume_front("for the ")) {
-    auto [name, rest] = first.split(" option: ");
-    option = name.str();
-    first = rest;
-  }
-  auto remedy = [&](llvm::StringRef help) { return "; " + (guess.empty() ? help.str() : guess); };
-  if (first.consume_front("Unknown command line argument '"))
-    return "there is no option " + printable(first.split('\'').first, 60) + remedy("--help lists them");
-  if (first.starts_with("Cannot find option named '"))
-    return option + ": there is no \"" + printable(quoted(first, "named '"), 60) + "\"" +
-           remedy("--help lists what there is");
-  if (first.contains("value invalid for"))
-    return option + ": \"" + printable(quoted(first, "'"), 60) + "\" is not a number that it can be";
-  if (first.starts_with("requires a value"))
-    return option + " needs a value; --help shows examples";
-  if (first.starts_with("does not allow a value") || first.contains("invalid value for boolean"))
-    return option + " takes no value";
-  if (first.starts_with("may only occur"))
-    return option + " is given more than once";
-  if (first.starts_with("Too many positional arguments"))
-    return "there are too many arguments; --help shows examples";
-  if (first.starts_with("Not enough positional"))
-    return "there are too few arguments; --help shows examples";
-  return (option.empty() ? "" : option + ": ") + printableWords(first, 200) + "; --help shows examples";
-}
-
-/// The real stderr, while what is written to it is caught: some parsers of options print by themselves. −1: it is not.
-static int realStderr = -1;
-
-static void releaseStderr() {
-  if (realStderr < 0)
-    return;
-  ::dup2(realStderr, 2);
-  ::close(realStderr);
-  realStderr = -1;
-}
-
-/// What `work` writes to stderr. It may end the program.
-static std::string caughtFrom(llvm::function_ref<void()> work) {
-  int file = ::memfd_create("stderr", MFD_CLOEXEC);
-  if (file >= 0 && (realStderr = ::dup(2)) >= 0)
-    ::dup2(file, 2);
-  work();
-  releaseStderr();
-  std::string text;
-  char part[4096];
-  ::lseek(file, 0, SEEK_SET);
-  for (ssize_t count; (count = ::read(file, part, sizeof(part))) > 0;)
-    text.append(part, static_cast<size_t>(count));
-  ::close(file);
-  return text;
-}
-
-static void parseOptions(int argc, char **argv, llvm::StringRef overview) {
-  std::string text;
-  llvm::raw_string_ostream errors(text);
-  bool sound = false;
-  std::string printed = caughtFrom([&] { sound = llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors); });
-  if (sound)
-    return;
-  llvm::StringRef line = printed.empty() ? llvm::StringRef(text) : llvm::StringRef(printed);
-  line.consume_front((llvm::sys::path::filename(argv[0]) + ": ").str());
-  line.consume_front((llvm::StringRef(argv[0]) + ": ").str());
-  fail(optionError(line));
-  std::exit(1);
-}
-
 namespace {
 
 struct Output {
@@ -169,10 +95,7 @@ struct Output {
 
 std::vector<std::string> commandLine; ///< its words
 
-std::vector<std::function<Output()>> &markedOptions() {
-  static std::vector<std::function<Output()>> options;
-  return options;
-}
+std::vector<Output> named; ///< by options of the command
 
 /// Whatever on the command line may name an input: the words that name no output, and what they are lists of.
 std::vector<std::string> possibleInputs(llvm::ArrayRef<Output> outputs) {
@@ -194,18 +117,11 @@ std::vector<std::string> possibleInputs(llvm::ArrayRef<Output> outputs) {
 
 } // namespace
 
-void noteOutputOption(const llvm::cl::Option &option, std::function<std::string()> value) {
-  markedOptions().push_back([&option, value = std::move(value)]() -> Output {
-    return {(option.ArgStr.size() == 1 ? "-" : "--") + option.ArgStr.str(), value()};
-  });
-}
-
 llvm::Error checkFiles(const std::string &input, const std::string &output) {
   std::vector<Output> outputs;
   if (!output.empty())
     outputs.push_back({"OUTPUT", output});
-  for (const auto &option : markedOptions())
-    outputs.push_back(option());
+  llvm::append_range(outputs, named);
   std::map<FileIdentity, std::string> taken;
   auto source = FileIdentity::of(input);
   for (const std::string &name : possibleInputs(outputs))
@@ -236,7 +152,6 @@ static void finishOutput() {
     return;
   std::string why = llvm::outs().error().message();
   llvm::outs().clear_error();
-  releaseStderr(); // --help ends the program while options are parsed
   fail("cannot write the output: " + why);
   ::_exit(1);
 }
@@ -260,23 +175,6 @@ void startTool(llvm::StringRef name) {
   struct sigaction action = {};
   action.sa_handler = onBusError;
   ::sigaction(SIGBUS, &action, nullptr);
-}
-
-int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
-         llvm::StringRef overview, llvm::function_ref<int()> run) {
-  // The front door starts us under the name that was typed.
-  startTool(llvm::StringRef(argv[0]).starts_with("origo ") ? llvm::StringRef(argv[0]) : name);
-  llvm::cl::HideUnrelatedOptions(categories);
-  if (argc == 2 && argv[1] == printOptionsWord) {
-    printOptions(categories);
-    return 0;
-  }
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << toolName << " (origo) " ORIGO_VERSION "\n"; });
-  parseOptions(argc, argv, overview);
-  commandLine.assign(argv + 1, argv + argc);
-  if (llvm::Error error = checkFiles())
-    return fail(std::move(error));
-  return run();
 }
 
 /// What is asked for instead of work; it is shown, and none: there is work to do.
@@ -320,7 +218,7 @@ int main(int argc, char **argv, const commands::Command &command) {
   for (const commands::Option &option : command.options())
     if (option.writes)
       for (const std::string &path : option.get(request.get()))
-        markedOptions().push_back([&option, path]() -> Output { return {option.spelled(), path}; });
+        named.push_back({option.spelled(), path});
   if (llvm::Error error = checkFiles())
     return fail(std::move(error));
   commands::Verdict verdict = commands::Verdict::Holds;

@@ -8,10 +8,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <functional>
 
 /// What the command lines share: reading and writing by extension, and ending with one line on stderr.
 namespace origo::tools {
@@ -23,37 +20,21 @@ using commands::checkTool, commands::findProgram, commands::outputOf, commands::
     commands::toolPath;
 using commands::JsonOutput;
 
-/// A command line: what main returns. `name` begins every message, `overview` the help. A mistake in the options, an
-/// input that is truncated while it is mapped, and output that cannot be written end with one line and exit code 1, and
-/// leave no temporary files.
-int main(int argc, char **argv, llvm::StringRef name, llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
-         llvm::StringRef overview, llvm::function_ref<int()> run);
-
-/// The command line of a command whose options are rows.
+/// The command line of a command: what main returns. A mistake in the options, an input that is truncated while it is
+/// mapped, and output that cannot be written end with one line and exit code 1, and leave no temporary files.
 int main(int argc, char **argv, const commands::Command &command);
 /// This command line, as who asks for a command.
 commands::Door door();
 
-/// Marks an option that names an output, for checkFiles().
-void noteOutputOption(const llvm::cl::Option &option, std::function<std::string()> value);
-struct WritesMark {
-  template <class T> void apply(T &option) const {
-    noteOutputOption(option, [&option] { return std::string(option.getValue()); });
-  }
-};
-inline constexpr WritesMark writes;
 /// Refuses an output that is an input or another output, whatever they are called, before anything is read; main() does
-/// so for marked options. `output`, a model, may take the place of `input`, which it is made of. What cannot be
+/// so for options that write. `output`, a model, may take the place of `input`, which it is made of. What cannot be
 /// foreseen, such as files in a folder, is refused when it is opened (schema/RunFiles.h).
 llvm::Error checkFiles(const std::string &input = "", const std::string &output = "");
 
-/// What main() does before it looks at options, for a command line that has none of LLVM's.
+/// What main() does before it looks at options, for other command lines.
 void startTool(llvm::StringRef name);
 /// Begins every message from now on; must outlive them.
 void setToolName(llvm::StringRef name);
-
-/// What LLVM says of a wrong option, in our words.
-std::string optionError(llvm::StringRef text);
 
 /// What is being done now, a word such as "reading". On a terminal it is shown from the third second on.
 void phase(const char *word);

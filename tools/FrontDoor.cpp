@@ -1,6 +1,7 @@
 #include "tools/FrontDoor.h"
 
 #include "tools/Driver.h"
+#include "tools/OneSteps.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,13 +25,9 @@ int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> 
   return fail("cannot start " + tool + ": " + std::strerror(errno));
 }
 
-llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool) {
-  if (const commands::Command *command = commands::findCommand(tool))
-    return rowsOf(command->options());
-  auto text = outputOf(tool, {printOptionsWord.str()});
-  if (!text)
-    return text.takeError();
-  return parseOptionTable(*text);
+std::vector<OptionRow> optionsOf(llvm::StringRef tool) {
+  const commands::Command *command = commands::findCommand(tool);
+  return command ? rowsOf(command->options()) : optionsOfStep(tool);
 }
 
 std::vector<std::string> installedTools() {
@@ -50,16 +47,10 @@ const Command *findCommand(llvm::StringRef name) {
 
 std::vector<OptionRow> optionsOf(const Command &command, bool withCovered) {
   std::vector<OptionRow> all = command.own;
-  for (llvm::StringRef tool : command.tools) {
-    auto options = optionsOf(tool);
-    if (!options) {
-      llvm::consumeError(options.takeError()); // whoever starts the tool says so
-      continue;
-    }
-    for (OptionRow &row : *options)
+  for (llvm::StringRef tool : command.tools)
+    for (OptionRow &row : optionsOf(tool))
       if ((withCovered || !llvm::is_contained(command.covered, row.name)) && !findOption(all, row.name))
         all.push_back(std::move(row));
-  }
   return all;
 }
 

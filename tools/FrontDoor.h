@@ -44,11 +44,10 @@ const std::vector<Command> &frontCommands();
 const Command *findCommand(llvm::StringRef name);
 /// All tools that lie beside this program, by name.
 std::vector<std::string> installedTools();
-/// As `tool` prints it. An error: there is no such tool.
-llvm::Expected<std::vector<OptionRow>> optionsOf(llvm::StringRef tool);
+/// Those of a tool, each spelling one.
+std::vector<OptionRow> optionsOf(llvm::StringRef tool);
 
-/// The options of a command, its own first; what a tool cannot be asked for is left out, and what the command stands
-/// for.
+/// The options of a command, its own first, without what the command stands for.
 std::vector<OptionRow> optionsOf(const Command &command, bool withCovered = false);
 
 std::string frontHelp();
@@ -57,5 +56,8 @@ std::string helpOf(const Command &command);
 /// Runs a tool under the name that was typed; its exit code.
 enum class Then { Ends, GoesOn, GoesOnSilently }; ///< silently: without what the tool prints to standard output
 int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> words, Then then = Then::Ends);
+
+/// What main returns for `origo`.
+int frontDoor(int argc, char **argv);
 
 } // namespace origo::tools

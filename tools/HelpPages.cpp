@@ -3,6 +3,7 @@
 #include "ir/Error.h"
 #include "tools/Driver.h"
 #include "tools/FrontDoor.h"
+#include "tools/OneSteps.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,14 +18,10 @@ struct Completed {
   std::vector<OptionRow> options;
 };
 
-llvm::Expected<std::vector<Completed>> allCompleted() {
+std::vector<Completed> allCompleted() {
   std::vector<Completed> all;
-  for (const std::string &tool : installedTools()) {
-    auto options = optionsOf(tool);
-    if (!options)
-      return options.takeError();
-    all.push_back({tool, std::move(*options)});
-  }
+  for (const std::string &tool : installedTools())
+    all.push_back({tool, optionsOf(tool)});
   for (const Command &command : frontCommands())
     all.push_back({("origo " + command.name).str(), optionsOf(command)});
   // Of no command: `origo MODEL`, and what every command line has.
@@ -52,13 +49,11 @@ std::string commandNames(llvm::StringRef between) {
 
 } // namespace
 
-llvm::Expected<std::string> bashCompletion() {
-  auto all = allCompleted();
-  if (!all)
-    return all.takeError();
+std::string bashCompletion() {
+  std::vector<Completed> all = allCompleted();
   std::string text = "# Completion for bash, made by: origo completion bash\n_origo_options() {\n  case $1 in\n";
   std::string choices;
-  for (const Completed &one : *all) {
+  for (const Completed &one : all) {
     std::string words;
     for (const OptionRow &row : one.options) {
       std::string word = row.spelled() + (row.kind == OptionRow::Value && row.words == 1 ? "=" : "");
@@ -138,16 +133,14 @@ static std::string zshSpec(const OptionRow &row) {
   return text;
 }
 
-llvm::Expected<std::string> zshCompletion() {
-  auto all = allCompleted();
-  if (!all)
-    return all.takeError();
+std::string zshCompletion() {
+  std::vector<Completed> all = allCompleted();
   std::string text = "#compdef origo";
   for (const std::string &tool : installedTools())
     text += " " + tool;
   text += "\n# Completion for zsh, made by: origo completion zsh\n"
           "_origo_options() {\n  case $1 in\n";
-  for (const Completed &one : *all) {
+  for (const Completed &one : all) {
     text += "  " + quoted(one.name) + ")\n    _arguments";
     for (const OptionRow &row : one.options)
       text += " \\\n      " + quoted(zshSpec(row));
@@ -245,24 +238,12 @@ static std::string page(llvm::StringRef name, llvm::StringRef summary, llvm::Str
   return text + ".SH SEE ALSO\n.BR origo (1)\n";
 }
 
-static llvm::Expected<std::string> toolPage(llvm::StringRef tool) {
-  auto options = optionsOf(tool);
-  if (!options)
-    return options.takeError();
-  auto printed = outputOf(tool, {"--help"});
-  if (!printed)
-    return printed.takeError();
-  auto [overview, rest] = llvm::StringRef(*printed).split("\n\nUSAGE: ");
-  overview.consume_front("OVERVIEW: ");
-  llvm::StringRef usage = rest.split('\n').first, examples = rest;
-  // What stands behind the last option.
-  size_t last = rest.rfind("\n  -"), choice = rest.rfind("\n    =");
-  if (choice != llvm::StringRef::npos && choice > last)
-    last = choice;
-  examples = last == llvm::StringRef::npos ? "" : rest.drop_front(last + 1).split('\n').second;
-  llvm::StringRef summary = overview.split('\n').first;
-  std::string body = (overview.trim('\n') + "\n" + examples).str();
-  return page(tool, summary.rtrim('.'), usage, body, *options);
+static std::string toolPage(llvm::StringRef tool) {
+  const commands::Command *command = commands::findCommand(tool);
+  std::string overview = command ? command->overview.str() : overviewOfStep(tool);
+  llvm::StringRef summary = llvm::StringRef(overview).split('\n').first;
+  std::string usage = (tool + " [options] " + (command ? command->arguments : "")).str();
+  return page(tool, summary.rtrim('.'), usage, overview, optionsOf(tool));
 }
 
 llvm::Expected<std::string> manualPage(llvm::StringRef name) {

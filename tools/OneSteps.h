@@ -54,6 +54,12 @@ llvm::Error startCommand(const OneStep &step, const Words &words, const std::str
 Words splitWords(llvm::StringRef text);
 llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &step);
 
+/// Of a step as a command line of its own, or of onecc, whose name is that of no step.
+std::vector<OptionRow> optionsOfStep(llvm::StringRef tool);
+std::string overviewOfStep(llvm::StringRef tool);
+/// What main returns for them.
+int oneDriver(int argc, char **argv, llvm::StringRef name);
+
 llvm::ArrayRef<StepKey> quantizeKeys();
 llvm::Error quantizeStep(const OneStep &step);
 

@@ -8,37 +8,7 @@
 
 namespace origo::tools {
 
-namespace cl = llvm::cl;
-
 static const char *const kindNames[] = {"flag", "value", "optional", "prefix"};
-
-static OptionRow::Kind kindOf(const cl::Option &option) {
-  if (option.getFormattingFlag() == cl::Prefix || option.getFormattingFlag() == cl::AlwaysPrefix)
-    return OptionRow::Prefix;
-  switch (option.getValueExpectedFlag()) {
-  case cl::ValueRequired:
-    return OptionRow::Value;
-  case cl::ValueOptional: // so are switches: --a=true
-    return option.ValueStr.empty() ? OptionRow::Flag : OptionRow::Optional;
-  default:
-    return OptionRow::Flag;
-  }
-}
-
-void printOptions(llvm::ArrayRef<const cl::OptionCategory *> categories) {
-  std::vector<cl::Option *> options;
-  for (auto &[name, option] : cl::getRegisteredOptions())
-    if (llvm::any_of(option->Categories, [&](cl::OptionCategory *of) { return llvm::is_contained(categories, of); }))
-      options.push_back(option);
-  llvm::sort(options, [](cl::Option *a, cl::Option *b) { return a->ArgStr < b->ArgStr; });
-  for (cl::Option *option : options) {
-    OptionRow::Kind kind = kindOf(*option);
-    unsigned words = kind == OptionRow::Value ? std::max(1u, option->getNumAdditionalVals()) : 0;
-    llvm::outs() << "option\t" << option->ArgStr << '\t' << kindNames[kind] << '\t' << words << '\t' << option->ValueStr
-                 << '\t' << option->Categories.front()->getName() << '\t' << option->HelpStr << '\n';
-    option->printOptionInfo(option->getOptionWidth()); // the choices of a value are known to LLVM alone
-  }
-}
 
 void printOptionTable(llvm::ArrayRef<OptionRow> rows) {
   for (const OptionRow &row : rows) {
@@ -74,29 +44,6 @@ std::vector<OptionRow> rowsOf(commands::Options options) {
     }
   }
   llvm::sort(rows, [](const OptionRow &a, const OptionRow &b) { return a.name < b.name; });
-  return rows;
-}
-
-std::vector<OptionRow> parseOptionTable(llvm::StringRef text) {
-  std::vector<OptionRow> rows;
-  llvm::SmallVector<llvm::StringRef> lines, cells;
-  text.split(lines, '\n');
-  for (llvm::StringRef line : lines) {
-    cells.clear();
-    line.split(cells, '\t');
-    if (cells.size() == 7 && cells[0] == "option") {
-      OptionRow &row = rows.emplace_back();
-      row.name = cells[1].str();
-      row.kind = static_cast<OptionRow::Kind>(llvm::find(kindNames, cells[2]) - std::begin(kindNames));
-      cells[3].getAsInteger(10, row.words);
-      row.value = cells[4].str();
-      row.category = cells[5].str();
-      row.help = cells[6].str();
-    } else if (!rows.empty() && line.starts_with("    =")) {
-      auto [name, help] = line.drop_front(5).split(" -");
-      rows.back().choices.push_back({name.trim().str(), help.trim(" -").str()});
-    }
-  }
   return rows;
 }
 

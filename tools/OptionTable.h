@@ -4,8 +4,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Error.h"
 
 #include <string>
 #include <vector>
@@ -21,12 +19,9 @@ struct OptionRow {
   std::string spelled() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 
-/// What every tool prints for the one word `--print-options`, and what reads it.
+/// What every tool prints for the one word `--print-options`, for programs.
 constexpr llvm::StringLiteral printOptionsWord = "--print-options";
-void printOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories);
-/// The same for a command line that has none of LLVM's options.
 void printOptionTable(llvm::ArrayRef<OptionRow> rows);
-std::vector<OptionRow> parseOptionTable(llvm::StringRef text);
 /// The options of a command, each spelling one, by name.
 std::vector<OptionRow> rowsOf(commands::Options options);
 /// What --help shows: the rows by category, in the order in which those come up.
@@ -35,7 +30,7 @@ std::string helpOf(llvm::ArrayRef<OptionRow> rows);
 /// Null: there is none of that name.
 const OptionRow *findOption(llvm::ArrayRef<OptionRow> options, llvm::StringRef name);
 
-/// A command line taken apart as LLVM does it. What `options` does not know counts as a flag.
+/// A command line taken apart as commands::parse() does it. What `options` does not know counts as a flag.
 struct Word {
   std::string text;              ///< as it was given
   std::string option, value;     ///< option: empty for an argument

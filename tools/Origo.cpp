@@ -8,8 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace origo;
-using namespace origo::tools;
+namespace origo::tools {
 
 /// What an unknown word may have been meant for.
 static std::string guess(llvm::StringRef word) {
@@ -54,7 +53,7 @@ static int describeModel(llvm::ArrayRef<std::string> words) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int frontDoor(int argc, char **argv) {
   startTool("origo");
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "-help") {
@@ -83,3 +82,5 @@ int main(int argc, char **argv) {
     return fail(what);
   return command->run(call);
 }
+
+} // namespace origo::tools

@@ -16,8 +16,7 @@
 #include <cstdlib>
 #include <set>
 
-using namespace origo;
-using namespace origo::tools;
+namespace origo::tools {
 
 namespace {
 
@@ -200,7 +199,9 @@ llvm::Error runWorkflows(const std::string &path) {
   return llvm::Error::success();
 }
 
-std::vector<OptionRow> optionsFor(llvm::StringRef tool) {
+} // namespace
+
+std::vector<OptionRow> optionsOfStep(llvm::StringRef tool) {
   auto value = [](llvm::StringRef name, const char *of, llvm::StringRef help) {
     return OptionRow{OptionRow::Value, 1, name.str(), of, "Options", help.str(), {}};
   };
@@ -232,26 +233,23 @@ std::vector<OptionRow> optionsFor(llvm::StringRef tool) {
   return rows;
 }
 
-std::string helpText(llvm::StringRef tool) {
+std::string overviewOfStep(llvm::StringRef tool) {
   const StepKind *kind = findStep(tool);
   std::string does = !kind       ? "Runs the steps of a .cfg file of ONE's toolchain"
                      : kind->run ? "A step of ONE's toolchain: " + kind->what.str()
-                                 : "Refused: " + kind->what.str(),
-              text = "OVERVIEW: " + does +
-                     ".\n\n"
-                     "  onecc -C net.cfg                          the steps that [onecc] asks for, in their order\n"
-                     "  onecc -C net.cfg --report page.html       and a page of the last model beside the first\n"
-                     "  onecc -W net.workflow.json                the .cfg files that it names\n"
-                     "  onecc optimize -i net.circle -o out.circle --fuse_gelu\n"
-                     "  one-optimize -C net.cfg                   [one-optimize] alone\n"
-                     "  one-optimize -i net.circle -o out.circle -O1\n\n"
-                     "The command line goes before the file. What one-optimize does not know goes to circle2circle.\n\n"
-                     "USAGE: " +
-                     tool.str() + " [options]\n\nOPTIONS:\n\nOptions:\n\n";
-  for (const OptionRow &row : optionsFor(tool))
-    text += "  " + row.spelled() + (row.kind == OptionRow::Value ? "=<" + row.value + ">" : "") + " - " + row.help + "\n";
-  return text;
+                                 : "Refused: " + kind->what.str();
+  return does +
+         ".\n\n"
+         "  onecc -C net.cfg                          the steps that [onecc] asks for, in their order\n"
+         "  onecc -C net.cfg --report page.html       and a page of the last model beside the first\n"
+         "  onecc -W net.workflow.json                the .cfg files that it names\n"
+         "  onecc optimize -i net.circle -o out.circle --fuse_gelu\n"
+         "  one-optimize -C net.cfg                   [one-optimize] alone\n"
+         "  one-optimize -i net.circle -o out.circle -O1\n\n"
+         "The command line goes before the file. What one-optimize does not know goes to circle2circle.\n";
 }
+
+namespace {
 
 llvm::Error printConfig(const std::string &path) {
   auto sections = readConfigFile(path);
@@ -273,7 +271,7 @@ llvm::Error printConfig(const std::string &path) {
 /// One step, from its section and the command line.
 llvm::Error runAlone(const std::string &name, llvm::ArrayRef<std::string> words) {
   const StepKind &kind = *findStep(name);
-  std::vector<OptionRow> known = optionsFor(name);
+  std::vector<OptionRow> known = optionsOfStep(name);
   OneStep step{name, {}, {}, "", ""};
   if (!kind.run)
     return runStep(step); // which says why
@@ -328,7 +326,7 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
   for (const StepKind &kind : stepKinds())
     if (!kind.verb.empty() && !words.empty() && words[0] == kind.verb)
       return runAlone(kind.name.str(), words.drop_front());
-  std::vector<OptionRow> known = optionsFor("onecc");
+  std::vector<OptionRow> known = optionsOfStep("onecc");
   std::string config, workflow;
   Given given;
   bool print = false;
@@ -376,16 +374,13 @@ void joinGroups(Words &words) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-  static std::string name;
-  name = llvm::sys::path::filename(argv[0]).str();
-  if (!findStep(name))
-    name = "onecc";
+int oneDriver(int argc, char **argv, llvm::StringRef name) {
   startTool(name);
   Words words(argv + 1, argv + argc);
   joinGroups(words);
   if (llvm::is_contained(words, "--help") || llvm::is_contained(words, "-h")) {
-    llvm::outs() << helpText(name);
+    llvm::outs() << "OVERVIEW: " << overviewOfStep(name) << "\nUSAGE: " << name << " [options]\n\nOPTIONS:\n"
+                 << helpOf(optionsOfStep(name));
     return 0;
   }
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "-v")) {
@@ -393,9 +388,11 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (words.size() == 1 && words[0] == printOptionsWord) {
-    printOptionTable(optionsFor(name));
+    printOptionTable(optionsOfStep(name));
     return 0;
   }
-  llvm::Error error = name == "onecc" ? runDriver(words) : runAlone(name, words);
+  llvm::Error error = name == "onecc" ? runDriver(words) : runAlone(name.str(), words);
   return error ? fail(std::move(error)) : 0;
 }
+
+} // namespace origo::tools
