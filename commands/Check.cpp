@@ -91,7 +91,7 @@ void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage
                row, llvm::outs());
 }
 
-llvm::Error check(CheckRequest &request, Words words, const Door &door, Verdict &verdict) {
+llvm::Error checkModel(CheckRequest &request, Words words, const Door &door, Verdict &verdict) {
   if (!request.limitsOf.empty()) {
     if (request.limitsOf != "eval")
       return makeError(door.spell("limits-of") + " knows \"eval\", our own interpreter, and nothing else");
@@ -142,7 +142,7 @@ llvm::Error check(CheckRequest &request, Words words, const Door &door, Verdict 
 
 } // namespace
 
-const Command checkCommand = makeCommand<check>(
+const Command checkCommand = makeCommand<checkModel>(
     "circle-check", "MODEL",
     "Tells whether a back end can take a model, operand by operand.\n\n"
     "No weights are needed: they may be cut off, or lie outside the file. How a target is described: "

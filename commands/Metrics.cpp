@@ -246,7 +246,8 @@ const Command metricsCommand = makeCommand<metrics>(
     "  circle-metrics --model-explorer=explorer net.circle        explorer/net.macs.nodedata.json, ...,\n"
     "                                                             explorer/net.sync.json\n"
     "  circle-metrics --metric=sparsity --visq=net.sparsity.visq.json net.circle\n"
-    "  circle-metrics --metric=macs --dot=- net.circle | dot -Tsvg > net.svg\n",
+    "  circle-metrics --metric=macs --dot=- net.circle | dot -Tsvg > net.svg\n"
+    "\nExit status: 0 success, 1 bad input or usage.\n",
     [] { return Options(metricsRows); });
 
 } // namespace origo::commands

@@ -125,7 +125,8 @@ const Command viewCommand =
                       "  origin-view net.circle -o page.html                       the source as the map knows it\n"
                       "  circle2circle -O1 --history=net.history net.tflite net.circle\n"
                       "  origin-view net.circle --source net.tflite --history net.history -o page.html\n"
-                      "  origin-view net.circle --profile times.csv --target npu.json --constants -o page.html\n",
+                      "  origin-view net.circle --profile times.csv --target npu.json --constants -o page.html\n"
+                      "\nExit status: 0 success, 1 bad input or usage.\n",
                       [] { return Options(viewRows); });
 
 } // namespace origo::commands

@@ -243,7 +243,7 @@ static std::string toolPage(llvm::StringRef tool) {
   std::string overview = command ? command->overview.str() : overviewOfStep(tool);
   llvm::StringRef summary = llvm::StringRef(overview).split('\n').first;
   std::string usage = (tool + " [options] " + (command ? command->arguments : "")).str();
-  return page(tool, summary.rtrim('.'), usage, overview, optionsOf(tool));
+  return page(tool, summary.rtrim('.'), llvm::StringRef(usage).rtrim(), overview, optionsOf(tool));
 }
 
 llvm::Expected<std::string> manualPage(llvm::StringRef name) {
