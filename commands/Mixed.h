@@ -4,9 +4,9 @@
 #include "commands/Records.h"
 #include "eval/Session.h"
 #include "import/Import.h"
-#include "quantize/Plan.h"
 #include "quantize/Assignment.h"
 #include "quantize/MixedPrecision.h"
+#include "quantize/Plan.h"
 #include "quantize/Ranges.h"
 
 #include <map>
