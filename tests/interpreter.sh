@@ -84,6 +84,23 @@ refused 'there is no signature "decode"' "$run" --seed=7 --signature=decode net.
 [[ $("$run" --seed=7 --signature=decode signed.origo) == 'output 0 "b" f32[2,3]'* ]] || fail "the signature has no output b"
 
 "$bin/circle2circle" -O1 --verify-numerics net.origo net.circle
+"$bin/circle2circle" -O1 --verify-algebra net.origo net.circle 2>log || fail "--verify-algebra"
+grep -q 'proved: [1-9][0-9]* tensors equal' log || fail "--verify-algebra tells nothing: $(<log)"
+cat >thirds.origo <<'NET'
+origo 1
+model circle version 0
+subgraph @main(%x: f32[2,3]) -> (%y) {
+  %axis: i32[1] = const [1]
+  %third: f32[] = const [0.33333334]
+  %s: f32[2] = SUM(%x, %axis)
+  %y: f32[2] = MUL(%s, %third)
+}
+NET
+status=0
+"$bin/circle2circle" --passes=recognise-mean --verify-algebra thirds.origo thirds.circle 2>log || status=$?
+[[ $status -eq 2 ]] || fail "a rounded third is no third, and the status is $status"
+grep -q 'is not equal in exact arithmetic after rewrite 1 (recognise-mean / sum' log || fail "$(<log)"
+"$bin/circle2circle" --passes=recognise-mean --verify-numerics thirds.origo thirds.circle || fail "within a tolerance it is"
 [[ -s net.circle ]] || fail "nothing is written"
 "$run" --seed=7 --outputs=optimised net.circle
 cmp first/out_y.npy optimised/out_y.npy || fail "optimising changed the output"

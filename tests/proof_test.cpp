@@ -343,9 +343,7 @@ TEST(Proof, WrongRulesAreFound) {
 
 /// Rules that are not equal in exact arithmetic, each with the true reason.
 const std::pair<const char *, const char *> notEqual[] = {
-    {"(decompose-hard-swish / decompose, ",
-     "it multiplies by a sixth that is rounded, where the kernel divides by six"},
-    {"(recognise-hard-swish / hard-sigmoid, ", "it multiplies by a sixth that is rounded"},
+    {"(recognise-hard-swish / hard-sigmoid, ", "six times the rounded sixth of the source is taken for one"},
     {"(recognise-hard-swish / hard-swish, ", "the source multiplies by a sixth that is rounded"},
     {"(recognise-mean / sum, ", "the source multiplies by a reciprocal that is rounded"},
 };

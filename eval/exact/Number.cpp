@@ -1,6 +1,7 @@
 #include "eval/exact/Number.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace origo::eval::exact {
 
@@ -62,6 +63,19 @@ uint64_t Arithmetic::powerOf(uint64_t a, uint64_t exponent) const {
     if (exponent & 1)
       result = reduce(wide(result) * a);
   return result;
+}
+
+/// By Euclid's algorithm: every remainder is a multiple of `a`, and of the prime.
+uint64_t Arithmetic::inverse(uint64_t a) const {
+  int64_t times = 0, next = 1;
+  for (uint64_t rest = modulus, divisor = a; divisor;) {
+    uint64_t quotient = rest / divisor;
+    times -= static_cast<int64_t>(quotient) * next;
+    std::swap(times, next);
+    rest -= quotient * divisor;
+    std::swap(rest, divisor);
+  }
+  return times < 0 ? modulus - static_cast<uint64_t>(-times) : static_cast<uint64_t>(times);
 }
 
 Number Arithmetic::of(double number) const {

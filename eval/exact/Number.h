@@ -92,7 +92,7 @@ public:
       value += product;
       size += std::fabs(product);
       error += std::fabs(a.value) * b.error + a.error * (std::fabs(b.value) + b.error);
-      if (++count % together == 0)
+      if (++count % together == 0) [[unlikely]]
         image = in.reduce(image);
     }
     void add(const Arithmetic &in, const Number &a) {
@@ -143,7 +143,7 @@ private:
     double left = a.error == 0 ? 0 : a.error * (std::fabs(b.value) + b.error);
     return left + (b.error == 0 ? 0 : b.error * std::fabs(a.value));
   }
-  uint64_t inverse(uint64_t a) const { return powerOf(a, modulus - 2); }
+  uint64_t inverse(uint64_t a) const;
   uint64_t powerOf(uint64_t a, uint64_t exponent) const;
   Number unusualSum(const Number &a, const Number &b, Number sum) const;
   Number unusualProduct(const Number &a, const Number &b, Number product) const;

@@ -432,7 +432,11 @@ Value *Build::folded(Operator &op, llvm::StringRef label) {
     bool named = op.numOperands() == 1 && made.contains(op.operand(0)); // what was made here has its name already
     value->name = named ? op.operand(0)->name : from.parents.front()->name;
   } else {
-    value->name = engine.label(match.root(), label);
+    // A number of the rule's is called by itself, in whatever way it is computed.
+    bool isNumber = value->type == TensorType::FLOAT32 && value->shape.empty();
+    value->name = engine.label(
+        match.root(),
+        isNumber ? shown(static_cast<double>(elementsOf<float>(value->payload().bytes()).front())) : label.str());
   }
   made[value] = std::move(from);
   return value;

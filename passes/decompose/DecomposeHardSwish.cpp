@@ -5,7 +5,8 @@ namespace origo {
 Pass DecomposeHardSwish() {
   auto x = any();
   Rule decompose("decompose", "not a hard_swish", hardSwish(x), [=](Match &m) {
-    return m[x].isFloat() ? m.replace(x * (relu6(x + 3) * (1.0 / 6))) : decline("not float");
+    Expr sixth = fold(1.0 / Expr(6.0)); // rounded when it is written
+    return m[x].isFloat() ? m.replace(x * (relu6(x + 3) * sixth)) : decline("not float");
   });
   return {"decompose-hard-swish",
           "hard_swish(x) -> x * (relu6(x + 3) * 1/6), for back ends without it",

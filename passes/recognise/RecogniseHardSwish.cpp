@@ -28,7 +28,7 @@ static Rule sigmoid() {
             bool sixth = m.isEvery(m[a], static_cast<float>(1.0 / 6));
             Expr within = sixth ? Expr(x) : clone(scaled).operand(xAt, x).operand(1 - xAt, fold(slope));
             within = clone(shifted).operand(scaledAt, within).operand(1 - scaledAt, fold(offset));
-            return m.replace(relu6(within) * (1.0 / 6));
+            return m.replace(relu6(within) * fold(1.0 / Expr(6.0))); // rounded when it is written
           }};
 }
 
