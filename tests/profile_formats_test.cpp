@@ -204,6 +204,15 @@ TEST(ProfileFormats, ShiftedIndicesStillSayTheOrder) {
     }
 }
 
+TEST(ProfileFormats, IndicesWhoseKindsAgreeAreExact) {
+  std::string table = "\"Event\",\"Tag\",\"Ticks\"\n";
+  for (uint32_t i = 0; i < 65; ++i)
+    table += std::to_string(i) + "," + mobilenet().kind(i) + "," + std::to_string(1000 + i) + "\n";
+  Join join = mobilenet().join(table);
+  EXPECT_EQ(count(join, Match::Exact), 65);
+  EXPECT_EQ(join.unattributed, 0u);
+}
+
 TEST(ProfileFormats, GpuKernelsAreListed) {
   Join join = mobilenet().join(sample("gpu_kernels.txt"));
   ASSERT_EQ(join.rows.size(), 3u);
