@@ -1,5 +1,6 @@
 #include "commands/Command.h"
 #include "commands/Files.h"
+#include "commands/Onnx.h"
 
 namespace origo::commands {
 
@@ -10,13 +11,29 @@ struct ConvertRequest {
   std::string input, output;
   bool verbose = false;
 };
-
-constexpr std::array convertRows{
-    option<&ConvertRequest::verbose>("verbose", "Ignored, for compatibility; results are always reported",
-                                     {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
+/// The same of an ONNX model.
+struct OnnxRequest {
+  std::string input, output;
+  Repeated<std::string> shape;
+  bool verbose = false;
 };
 
-llvm::Error convert(ConvertRequest &request, Words words, const Door &door, Verdict &) {
+constexpr llvm::StringLiteral ignored = "Ignored, for compatibility; results are always reported";
+
+constexpr std::array convertRows{
+    option<&ConvertRequest::verbose>("verbose", ignored,
+                                     {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
+};
+constexpr std::array onnxRows{
+    option<&OnnxRequest::shape>("shape", "The shape of an input, where the file leaves dimensions open",
+                                {.value = "NAME=1,3,224,224"}),
+    option<&OnnxRequest::verbose>("verbose", ignored,
+                                  {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
+};
+
+template <class Request>
+llvm::Error convert(Request &request, Words words, const Door &door,
+                    llvm::function_ref<llvm::Expected<Imported>(PayloadStore &)> readInput) {
   const std::string &output = request.output;
   if (llvm::Error error = takeFiles(request.input, request.output, words))
     return error;
@@ -25,7 +42,7 @@ llvm::Error convert(ConvertRequest &request, Words words, const Door &door, Verd
   if (llvm::Error error = checkOutput(output, FileKind::Circle))
     return error;
   PayloadStore store;
-  llvm::Expected<Imported> imported = load(request.input, {}, store, door);
+  llvm::Expected<Imported> imported = readInput(store);
   if (!imported)
     return imported.takeError();
   for (const std::string &note : imported->notes)
@@ -39,13 +56,33 @@ llvm::Error convert(ConvertRequest &request, Words words, const Door &door, Verd
   return llvm::Error::success();
 }
 
+llvm::Error convertTflite(ConvertRequest &request, Words words, const Door &door, Verdict &) {
+  return convert(request, words, door, [&](PayloadStore &store) { return load(request.input, {}, store, door); });
+}
+
+llvm::Error convertOnnx(OnnxRequest &request, Words words, const Door &door, Verdict &) {
+  return convert(request, words, door, [&](PayloadStore &store) -> llvm::Expected<Imported> {
+    door.phase("reading");
+    auto file = MappedFile::open(request.input);
+    return file ? readOnnx(std::move(*file), store, request.shape) : file.takeError();
+  });
+}
+
 } // namespace
 
-const Command convertCommand =
-    makeCommand<convert>("tflite2circle", "INPUT.tflite OUTPUT.circle",
-                         "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
-                         "The side file OUTPUT.origin.json says so.\n\n"
-                         "  tflite2circle net.tflite net.circle\n",
-                         [] { return Options(convertRows); });
+const Command convertCommand = makeCommand<convertTflite>(
+    "tflite2circle", "INPUT.tflite OUTPUT.circle",
+    "Converts a .tflite model to .circle, and nothing else. Operator and tensor numbers stay.\n"
+    "The side file OUTPUT.origin.json says so.\n\n"
+    "  tflite2circle net.tflite net.circle\n",
+    [] { return Options(convertRows); });
+
+const Command onnxCommand = makeCommand<convertOnnx>(
+    "onnx2circle", "INPUT.onnx OUTPUT.circle",
+    "Converts an ONNX model to .circle, and nothing else: inputs and outputs keep their layout. The side file\n"
+    "OUTPUT.origin.json says which nodes each operator comes from.\n\n"
+    "  onnx2circle net.onnx net.circle && circle2circle -O1 net.circle net.opt.circle\n"
+    "  onnx2circle --shape=image=1,3,224,224 net.onnx net.circle      where the file leaves dimensions open\n",
+    [] { return Options(onnxRows); });
 
 } // namespace origo::commands

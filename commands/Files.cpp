@@ -1,5 +1,6 @@
 #include "commands/Files.h"
 
+#include "commands/Onnx.h"
 #include "export/Writer.h"
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
@@ -21,6 +22,8 @@ std::optional<FileKind> kindOf(llvm::StringRef path) {
     return FileKind::Tflite;
   if (extension.equals_insensitive(".origo"))
     return FileKind::Text;
+  if (extension.equals_insensitive(".onnx"))
+    return FileKind::Onnx;
   return std::nullopt;
 }
 
@@ -42,11 +45,13 @@ unsigned threadCount(unsigned asked) {
 }
 
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
-  if (kindOf(path) != FileKind::Text)
+  if (kindOf(path) != FileKind::Text && kindOf(path) != FileKind::Onnx)
     return importModel(path, options);
   llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
   if (!file)
     return file.takeError();
+  if (kindOf(path) == FileKind::Onnx)
+    return readOnnx(std::move(*file), store);
   llvm::ArrayRef<uint8_t> bytes = (*file)->bytes();
   llvm::Expected<std::unique_ptr<Model>> model = parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()},
                                                            llvm::sys::path::parent_path(path), store);

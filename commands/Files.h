@@ -9,13 +9,15 @@
 /// Models as files: binary ones, and the text form.
 namespace origo::commands {
 
-enum class FileKind { Circle, Tflite, Text };
+enum class FileKind { Circle, Tflite, Text, Onnx };
 /// By extension, in capitals or not; none: something else.
 std::optional<FileKind> kindOf(llvm::StringRef path);
 /// What is written to `path`: what its extension tells, or where it tells none of the two, `otherwise`.
 Format formatOf(llvm::StringRef path, Format otherwise);
 
-/// Reads a model of any of the three kinds. Binary models are told by their identifier, text by its extension `.origo`.
+/// Reads a model of any of these kinds. Binary models are told by their identifier, text by its extension `.origo` and
+/// ONNX by
+/// `.onnx`.
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store);
 /// Writes it in the form that the extension of `path` asks for. A text has its big constants in `path`.bin.
 llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions options);

@@ -129,9 +129,11 @@ BuiltinOperator Operator::builtinMeant() const {
   return code == BuiltinOperator::CUSTOM && customCode() == "AddV2" ? BuiltinOperator::ADD : code;
 }
 
-/// Operators of TensorFlow and ONNX that converters leave as they are, and that have no effect but their results.
+/// Operators of TensorFlow and ONNX that converters leave as they are, and that have no effect but their results; so
+/// have the nodes of a graph of ONNX (import/onnx).
 static bool isPureCustom(llvm::StringRef code) {
-  return llvm::is_contained({"AddV2", "All", "BatchMatMulV2", "BroadcastTo", "Erf", "MatMul", "MatrixBandPart",
+  return code.starts_with("onnx.") ||
+         llvm::is_contained({"AddV2", "All", "BatchMatMulV2", "BroadcastTo", "Erf", "MatMul", "MatrixBandPart",
                              "MaxPoolWithArgmax", "ONNXDequantizeLinear", "ONNXQuantizeLinear", "SplitV"},
                             code);
 }

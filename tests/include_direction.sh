@@ -31,7 +31,7 @@ direction() {
       below["export"] = "schema origin origin/codec ir ir/shapes export"
       below["passes"] = "schema ir ir/rewrite eval passes"
       # Rules see the notation and nothing else; what two phases share lies in passes/.
-      split("simplify decompose recognise layout fuse quantize backend", phases, " ")
+      split("simplify decompose recognise layout fuse quantize backend onnx", phases, " ")
       for (i in phases)
         below["passes/" phases[i]] = "passes passes/" phases[i]
       below["report"] = "schema origin ir report"

@@ -1,6 +1,7 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
+#include "ir/Undetermined.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -160,10 +161,13 @@ const char *Build::misfit(const Replaced &item) const {
   const Value &old = *item.old, &with = *item.with;
   if (!made.contains(&with) && !maker(&with))
     return engine.mergeRefusal(old, with);
+  if (isUndetermined(old) && maker(&with))
+    return isUndetermined(with) || (with.shape.empty() && !with.hasRank) ? "the shape of the result is not known"
+                                                                         : nullptr;
   if (made.contains(&with)) {
     if (old.isInterface())
       return "a graph output would become a constant";
-    if (old.type != with.type || old.shape != with.shape)
+    if (!isUndetermined(old) && (old.type != with.type || old.shape != with.shape))
       return "type or shape would change";
     return nullptr;
   }

@@ -48,6 +48,17 @@ std::optional<Integers> Match::integers(Tensor constant) {
   return integers;
 }
 
+std::optional<Reals> Match::reals(Tensor constant) {
+  auto numbers = readConstant<float>(constant.value);
+  if (!numbers)
+    return std::nullopt;
+  read.push_back(constant.value);
+  Reals reals;
+  reals.numbers.assign(numbers->begin(), numbers->end());
+  reals.bound.parents = {constant.value};
+  return reals;
+}
+
 /// Goes through a payload of numbers, or of truth values, until one does not pass.
 static bool everyElementOf(const Payload &payload, TensorType type, llvm::function_ref<bool(double)> holds) {
   auto all = [&]<class T>(T) {

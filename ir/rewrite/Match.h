@@ -75,6 +75,20 @@ struct Shares {
   bool shrunk; ///< the dimension is left out
 };
 
+/// The elements of a small constant of floats. What a rule computes from them stays bound to it.
+class Reals {
+public:
+  size_t size() const { return numbers.size(); }
+  double at(size_t i) const { return numbers[i]; }
+  /// Integers that were computed from them.
+  Integers with(llvm::ArrayRef<int32_t> computed) const { return bound.with(computed); }
+
+private:
+  friend class Match;
+  llvm::SmallVector<double, 8> numbers;
+  Integers bound;
+};
+
 /// Weights in binary codes (BinaryCodes.h), as the model's outputs bring them.
 struct Codes {
   Tensor scales, binary, sizes, bits;
@@ -100,6 +114,8 @@ public:
   // a function without a memory, so that no number goes from a constant into an expression.
   /// The elements of a constant of integers with few of them; none: it is not that.
   std::optional<Integers> integers(Tensor constant);
+  /// The same of floats.
+  std::optional<Reals> reals(Tensor constant);
   /// The one number that a constant of floats holds, in whatever shape.
   std::optional<Number> number(Tensor constant);
   /// Each element of a dense constant of floats or integers.

@@ -3,6 +3,7 @@
 #include "ir/ConstantView.h"
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
+#include "ir/Undetermined.h"
 #include "ir/Versions.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -201,6 +202,16 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
   return op;
 }
 
+/// What takes the place of a result of another format tells what that is.
+static void determine(Value &value, const Value &with) {
+  value.type = with.type;
+  value.hasShape = true;
+  value.hasRank = with.hasRank;
+  value.shape = with.shape;
+  value.setShapeSignature(with.shapeSignature());
+  value.quantization = with.quantization;
+}
+
 void Build::apply() {
   std::optional<RewriteEvent> event = engine.describe(consumed, where);
   ++model.rewrites;
@@ -232,6 +243,8 @@ void Build::apply() {
       for (Use &use : other.op->operands())
         if (use.value == item.with)
           use.value = item.old;
+    if (isUndetermined(*item.old))
+      determine(*item.old, *item.with);
     unsigned position = item.with->definerResult;
     maker->op->resultArray()[position] = item.old;
     item.old->definer = maker->op;
@@ -255,6 +268,8 @@ void Build::apply() {
   relateStored();
   for (const Replaced &item : taken)
     if (made.contains(item.with)) {
+      if (isUndetermined(*item.old))
+        determine(*item.old, *item.with);
       std::vector<Lineage> parents = parentsOf(made[item.with], [](const Operator &) { return true; });
       for (auto [way, one] : llvm::enumerate(parents))
         for (const Operator *op : consumed)

@@ -2,6 +2,7 @@
 
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
+#include "ir/Undetermined.h"
 #include "ir/rewrite/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -201,8 +202,9 @@ std::optional<RewriteEvent> Rewriter::describe(llvm::ArrayRef<Operator *> consum
 
 /// Why `to` cannot stand in the place of `from`.
 const char *Rewriter::mergeRefusal(const Value &from, const Value &to) const {
-  if (from.type != to.type || from.shape != to.shape || from.shapeSignature() != to.shapeSignature() ||
-      !sameQuantization(from.quantization, to.quantization))
+  bool same = from.type == to.type && from.shape == to.shape && from.shapeSignature() == to.shapeSignature() &&
+              sameQuantization(from.quantization, to.quantization);
+  if (!same && (!isUndetermined(from) || isUndetermined(to)))
     return "the values differ in type, shape or quantisation";
   if (to.isVariable || from.isVariable)
     return "a variable is not merged with another value";

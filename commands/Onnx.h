@@ -1,0 +1,12 @@
+#pragma once
+
+#include "import/Import.h"
+
+namespace origo::commands {
+
+/// Reads an ONNX model: its graph becomes the source, and its operators are replaced by those of circle. An error names
+/// each operator that nothing stands for, and why. `shapes`: of inputs, NAME=1,3,224,224 each.
+llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
+                                  llvm::ArrayRef<std::string> shapes = {});
+
+} // namespace origo::commands

@@ -1,0 +1,430 @@
+#include "import/onnx/Onnx.h"
+
+#include "import/onnx/Reader.h"
+#include "ir/Undetermined.h"
+
+#include "flatbuffers/flexbuffers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <queue>
+
+namespace origo {
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+using namespace onnx;
+
+namespace {
+
+/// Nothing for a type that no tensor of ours has.
+std::optional<TensorType> typeOf(Type type) {
+  switch (type) {
+  case Type::Float:
+    return TensorType::FLOAT32;
+  case Type::Uint8:
+    return TensorType::UINT8;
+  case Type::Int8:
+    return TensorType::INT8;
+  case Type::Uint16:
+    return TensorType::UINT16;
+  case Type::Int16:
+    return TensorType::INT16;
+  case Type::Int32:
+    return TensorType::INT32;
+  case Type::Int64:
+    return TensorType::INT64;
+  case Type::Bool:
+    return TensorType::BOOL;
+  case Type::Float16:
+    return TensorType::FLOAT16;
+  case Type::Double:
+    return TensorType::FLOAT64;
+  case Type::Uint32:
+    return TensorType::UINT32;
+  case Type::Uint64:
+    return TensorType::UINT64;
+  case Type::Bfloat16:
+    return TensorType::BFLOAT16;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string inQuotes(llvm::StringRef name) { return "\"" + printable(name) + "\""; }
+
+class Builder {
+public:
+  Builder(std::shared_ptr<MappedFile> file, const ModelProto &proto, const InputShapes &shapes, Model &model)
+      : file(std::move(file)), proto(proto), shapes(shapes), model(model) {}
+  Error run();
+
+private:
+  std::shared_ptr<MappedFile> file;
+  const ModelProto &proto;
+  const InputShapes &shapes;
+  Model &model;
+  Subgraph *graph = nullptr;
+  llvm::StringMap<Value *> values;
+  llvm::StringMap<std::shared_ptr<MappedFile>> beside;
+
+  Place placeOf(size_t node) const {
+    const NodeProto &of = proto.graph.nodes[node];
+    return {.op = static_cast<int>(node), .name = of.name.str(), .opName = of.op.str()};
+  }
+  Value &result(llvm::StringRef name);
+  Error define(llvm::StringRef name, Value &value);
+  Expected<std::shared_ptr<MappedFile>> openBeside(llvm::StringRef location);
+  Expected<Payload> payload(const TensorProto &tensor, uint64_t size);
+  Expected<Value *> constant(const TensorProto &tensor, llvm::StringRef name);
+  Error input(const ValueInfo &info);
+  Expected<std::vector<size_t>> order() const;
+  Error node(size_t index);
+  Expected<std::string> attributes(const NodeProto &node, llvm::SmallVectorImpl<Value *> &operands);
+};
+
+Value &Builder::result(llvm::StringRef name) {
+  Value &value = model.addValue(*graph);
+  value.name = name;
+  makeUndetermined(value);
+  return value;
+}
+
+Error Builder::define(llvm::StringRef name, Value &value) {
+  if (!values.try_emplace(name, &value).second)
+    return makeError("value " + inQuotes(name) + " is there twice");
+  return Error::success();
+}
+
+/// Of the model's folder only, whatever links say.
+Expected<std::shared_ptr<MappedFile>> Builder::openBeside(llvm::StringRef location) {
+  auto &known = beside[location];
+  if (known)
+    return known;
+  auto refuse = [&](const Twine &why) { return makeError("external data in " + inQuotes(location) + ": " + why); };
+  if (location.empty() || location.contains('\0') || llvm::sys::path::is_absolute(location))
+    return refuse("not a path within the model's folder");
+  llvm::SmallString<128> folder(llvm::sys::path::parent_path(file->path())), realFolder, real;
+  if (folder.empty())
+    folder = ".";
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, location);
+  if (std::error_code error = llvm::sys::fs::real_path(folder, realFolder))
+    return refuse(error.message());
+  if (std::error_code error = llvm::sys::fs::real_path(path, real))
+    return refuse(error.message());
+  if (realFolder.back() != '/')
+    realFolder += '/';
+  if (!real.starts_with(realFolder))
+    return refuse("not a path within the model's folder");
+  auto opened = MappedFile::open(real);
+  if (!opened)
+    return opened.takeError();
+  known = std::move(*opened);
+  model.keep(known);
+  return known;
+}
+
+Expected<Payload> Builder::payload(const TensorProto &tensor, uint64_t size) {
+  auto wrong = [&](uint64_t has) {
+    return makeError("tensor " + inQuotes(tensor.name) + " has " + Twine(has) + " bytes, and its shape " + Twine(size));
+  };
+  if (tensor.external) {
+    auto data = openBeside(tensor.location);
+    if (!data)
+      return data.takeError();
+    uint64_t has = (*data)->bytes().size();
+    if (tensor.offset > has || size > has - tensor.offset || (tensor.length && *tensor.length != size))
+      return makeError("tensor " + inQuotes(tensor.name) + " lies beyond " + inQuotes(tensor.location));
+    return size ? Payload(*data, tensor.offset, size) : Payload();
+  }
+  if (tensor.hasRaw) {
+    if (tensor.raw.size() != size)
+      return wrong(tensor.raw.size());
+    auto *start = reinterpret_cast<const uint8_t *>(tensor.raw.data());
+    return size ? Payload(file, static_cast<uint64_t>(start - file->bytes().data()), size) : Payload();
+  }
+  if (tensor.typed.size() != size)
+    return wrong(tensor.typed.size());
+  return size ? Payload::owned(tensor.typed) : Payload();
+}
+
+Expected<Value *> Builder::constant(const TensorProto &tensor, llvm::StringRef name) {
+  std::optional<TensorType> type = typeOf(tensor.type);
+  if (!type)
+    return makeError("tensor " + inQuotes(name) + " has the type " + Twine(static_cast<int>(tensor.type)) +
+                     " of ONNX, which is not taken");
+  llvm::SmallVector<int32_t, 4> shape;
+  for (int64_t dim : tensor.dims) {
+    if (dim < 0 || dim > INT32_MAX)
+      return makeError("tensor " + inQuotes(name) + " has a dimension of " + Twine(dim));
+    shape.push_back(static_cast<int32_t>(dim));
+  }
+  Value &value = model.addValue(*graph);
+  value.type = *type;
+  value.hasShape = true;
+  value.hasRank = shape.empty();
+  value.shape = shape;
+  value.name = name;
+  std::optional<uint64_t> count = value.elementCount(), size = count ? payloadBytes(*type, *count) : std::nullopt;
+  if (!size)
+    return makeError("tensor " + inQuotes(name) + " is too big");
+  Expected<Payload> bytes = payload(tensor, *size);
+  if (!bytes)
+    return bytes.takeError();
+  value.buffer = &model.addBuffer(std::move(*bytes));
+  return &value;
+}
+
+Error Builder::input(const ValueInfo &info) {
+  std::optional<TensorType> type = info.isTensor ? typeOf(info.type) : std::nullopt;
+  if (!type)
+    return makeError("input " + inQuotes(info.name) +
+                     (info.isTensor ? " has a type that is not taken: " + std::to_string(int(info.type)) + " of ONNX"
+                                    : " is no tensor, and sequences, maps and optionals are not taken"));
+  auto given = shapes.find(info.name);
+  if (!info.hasShape && given == shapes.end())
+    return makeError("input " + inQuotes(info.name) + " has no shape; --shape NAME=1,3,… gives one");
+  Value &value = model.addValue(*graph);
+  llvm::SmallVector<int32_t, 4> shape;
+  for (const Dimension &dim : info.dims) {
+    if (dim.size && *dim.size > INT32_MAX)
+      return makeError("input " + inQuotes(info.name) + " has a dimension of " + Twine(*dim.size));
+    shape.push_back(dim.size ? static_cast<int32_t>(*dim.size) : -1);
+  }
+  if (given != shapes.end()) {
+    auto agrees = [](auto sizes) { return std::get<0>(sizes) == -1 || std::get<0>(sizes) == std::get<1>(sizes); };
+    bool fits = !info.hasShape ||
+                (shape.size() == given->second.size() && llvm::all_of(llvm::zip(shape, given->second), agrees));
+    if (!fits)
+      return makeError("input " + inQuotes(info.name) + " cannot have the shape that is asked for");
+    shape = given->second;
+  }
+  value.type = *type;
+  value.hasShape = true;
+  value.hasRank = shape.empty();
+  value.shape = shape;
+  value.name = info.name;
+  if (llvm::is_contained(shape, -1)) {
+    value.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(shape)));
+    value.shape.unknownToOne();
+  }
+  return define(info.name, value);
+}
+
+/// Nodes behind those that they use; in the file's order, which is nearly always such a one, as far as possible.
+Expected<std::vector<size_t>> Builder::order() const {
+  const auto &nodes = proto.graph.nodes;
+  llvm::StringMap<size_t> makers;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (llvm::StringRef output : nodes[i].outputs)
+      if (!output.empty())
+        makers.try_emplace(output, i);
+  std::vector<std::vector<size_t>> users(nodes.size());
+  std::vector<size_t> waits(nodes.size(), 0);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (llvm::StringRef input : nodes[i].inputs)
+      if (auto maker = makers.find(input); !input.empty() && maker != makers.end()) {
+        users[maker->second].push_back(i);
+        ++waits[i];
+      }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waits[i] == 0)
+      ready.push(i);
+  std::vector<size_t> sorted;
+  while (!ready.empty()) {
+    size_t next = ready.top();
+    ready.pop();
+    sorted.push_back(next);
+    for (size_t user : users[next])
+      if (--waits[user] == 0)
+        ready.push(user);
+  }
+  if (sorted.size() != nodes.size())
+    return makeError("the nodes use each other in a circle");
+  return sorted;
+}
+
+Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVectorImpl<Value *> &operands) {
+  flexbuffers::Builder options;
+  llvm::StringSet<> names;
+  Error error = Error::success();
+  auto opset = proto.opset(node.domain);
+  options.Map([&] {
+    options.Int("$opset", opset.value_or(0));
+    for (const AttributeProto &attribute : node.attributes) {
+      std::string name = attribute.name.str();
+      if (error)
+        return;
+      if (name.empty() || name == "$opset" || attribute.name.contains('\0') || !names.insert(name).second) {
+        error = makeError("attribute " + inQuotes(name) + " is there twice, or has no name that can be");
+        return;
+      }
+      switch (attribute.kind) {
+      case AttributeProto::Float:
+        options.Float(name.c_str(), attribute.real);
+        break;
+      case AttributeProto::Int:
+        options.Int(name.c_str(), attribute.integer);
+        break;
+      case AttributeProto::String:
+        options.Key(name);
+        options.String(attribute.text.data(), attribute.text.size());
+        break;
+      case AttributeProto::Floats:
+        options.TypedVector(name.c_str(), [&] {
+          for (float number : attribute.reals)
+            options.Float(number);
+        });
+        break;
+      case AttributeProto::Ints:
+        options.TypedVector(name.c_str(), [&] {
+          for (int64_t number : attribute.integers)
+            options.Int(number);
+        });
+        break;
+      case AttributeProto::Strings:
+        options.Vector(name.c_str(), [&] {
+          for (llvm::StringRef text : attribute.texts)
+            options.String(text.data(), text.size());
+        });
+        break;
+      case AttributeProto::Tensor: {
+        if (attribute.tensors.empty()) {
+          error = makeError("attribute " + inQuotes(name) + " has no tensor");
+          return;
+        }
+        const TensorProto &tensor = attribute.tensors.back();
+        std::string label = tensor.name.empty() ? (node.outputs.empty() ? name : node.outputs[0].str() + "/" + name)
+                                                : tensor.name.str();
+        auto value = constant(tensor, label);
+        if (!value) {
+          error = value.takeError();
+          return;
+        }
+        options.Int(name.c_str(), static_cast<int64_t>(operands.size()));
+        operands.push_back(*value);
+        break;
+      }
+      default:
+        options.String(name.c_str(), "not taken");
+        break;
+      }
+    }
+  });
+  if (error)
+    return error;
+  options.Finish();
+  const std::vector<uint8_t> &bytes = options.GetBuffer();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+Error Builder::node(size_t index) {
+  const NodeProto &node = proto.graph.nodes[index];
+  if (node.op.empty())
+    return makeError(placeOf(index), "the node has no operator");
+  llvm::SmallVector<Value *> operands, results;
+  for (llvm::StringRef name : node.inputs) {
+    Value *value = name.empty() ? nullptr : values.lookup(name);
+    if (!name.empty() && !value)
+      return makeError(placeOf(index),
+                       "its input " + inQuotes(name) + " is computed by no node, and neither an input nor a constant");
+    operands.push_back(value);
+  }
+  for (llvm::StringRef name : node.outputs)
+    results.push_back(name.empty() ? &result("") : values.lookup(name)); // rules count on each result
+  if (results.empty())
+    return makeError(placeOf(index), "the node has no outputs");
+  Expected<std::string> options = attributes(node, operands);
+  if (!options) {
+    return makeError(placeOf(index), llvm::toString(options.takeError()));
+  }
+  Operator &op = model.addOperator(*graph, BuiltinOperator::CUSTOM, operands, results);
+  op.setCustomCode(model.copy(
+      llvm::StringRef((onnxPrefix + (node.domain.empty() ? Twine() : node.domain + Twine(".")) + node.op).str())));
+  op.setCustomOptions(Payload::owned(std::move(*options)));
+  return Error::success();
+}
+
+Error Builder::run() {
+  model.keep(file);
+  model.format = Format::Circle;
+  if (!proto.opset(""))
+    return makeError("the model imports no operator set of ai.onnx");
+  constexpr int64_t newest = 24;
+  if (*proto.opset("") > newest)
+    return makeError("its operators are those of version " + Twine(*proto.opset("")) + ", and " + Twine(newest) +
+                     " is the newest that is known");
+  graph = &model.addSubgraph();
+  graph->name = model.copy(proto.graph.name);
+  if (proto.graph.hasSparse)
+    return makeError("sparse initializers are not taken");
+  llvm::StringSet<> initialized;
+  for (const TensorProto &tensor : proto.graph.initializers) {
+    initialized.insert(tensor.name);
+    auto value = constant(tensor, tensor.name);
+    if (!value)
+      return value.takeError();
+    if (Error error = define(tensor.name, **value))
+      return error;
+  }
+  llvm::SmallVector<Value *> inputs, outputs;
+  for (const ValueInfo &info : proto.graph.inputs) {
+    if (initialized.contains(info.name)) // a default, which callers may override: taken as it is
+      continue;
+    if (Error error = input(info))
+      return error;
+    inputs.push_back(values.lookup(info.name));
+  }
+  for (const NodeProto &node : proto.graph.nodes)
+    for (llvm::StringRef name : node.outputs)
+      if (!name.empty())
+        if (Error error = define(name, result(name)))
+          return error;
+  model.setInputs(*graph, inputs);
+  for (const auto &given : shapes)
+    if (llvm::none_of(inputs, [&](const Value *input) { return input->name == given.first(); }))
+      return makeError("there is no input " + inQuotes(given.first()) + " to have a shape");
+  Expected<std::vector<size_t>> sorted = order();
+  if (!sorted)
+    return sorted.takeError();
+  for (size_t index : *sorted)
+    if (Error error = node(index))
+      return error;
+  for (const ValueInfo &info : proto.graph.outputs) {
+    Value *value = values.lookup(info.name);
+    if (!value)
+      return makeError("output " + inQuotes(info.name) + " is computed by no node");
+    outputs.push_back(value);
+  }
+  if (outputs.empty())
+    return makeError("the graph has no outputs");
+  model.setOutputs(*graph, outputs);
+  model.number();
+  return Error::success();
+}
+
+llvm::StringRef textOf(const MappedFile &file) {
+  return {reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()};
+}
+
+} // namespace
+
+bool isOnnx(const MappedFile &file) { return onnx::isModel(textOf(file)); }
+
+Expected<std::unique_ptr<Model>> importOnnx(std::shared_ptr<MappedFile> file, const InputShapes &shapes) {
+  Expected<ModelProto> proto = parse(textOf(*file));
+  if (!proto)
+    return proto.takeError();
+  auto model = std::make_unique<Model>();
+  if (Error error = Builder(std::move(file), *proto, shapes, *model).run())
+    return error;
+  return model;
+}
+
+} // namespace origo

@@ -1,0 +1,367 @@
+#include "passes/onnx/Lowering.h"
+
+#include <cmath>
+
+namespace origo::onnx {
+
+namespace {
+
+template <Op code> RewriteResult unary(Lowering &n) { return n.replace(op(code, {n.input(0)})); }
+
+/// Types that circle's arithmetic has no kernels for are computed in wider ones, whose low bits are the same.
+TensorType computedIn(TensorType type) {
+  switch (type) {
+  case TensorType::INT8:
+  case TensorType::UINT8:
+  case TensorType::INT16:
+  case TensorType::UINT16:
+    return TensorType::INT32;
+  case TensorType::UINT32:
+  case TensorType::UINT64:
+    return TensorType::INT64;
+  case TensorType::FLOAT64:
+    return TensorType::FLOAT32;
+  default:
+    return type;
+  }
+}
+
+Expr binary(Op code, Expr a, Expr b, TensorType type, TensorType result) {
+  TensorType in = computedIn(type);
+  Expr value = op(code, {castTo(std::move(a), type, in), castTo(std::move(b), type, in)});
+  return result == type ? castTo(value, in, type) : value;
+}
+
+/// Of files before version 7, which say along which axis the second operand is repeated.
+Expr second(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1);
+  if (n.opset >= 7 || !n.integer("broadcast") || b.rank() == 0 || a.rank() <= b.rank())
+    return b;
+  std::optional<int> axis = Lowering::axis(n.integer("axis", a.rank() - b.rank()), a.rank());
+  if (!axis || *axis + b.rank() == a.rank())
+    return b;
+  Sizes shape(b.shape().begin(), b.shape().end());
+  shape.resize(a.rank() - *axis, 1);
+  return b.isDenseConstant() ? fold(reshape(b, list(shape))) : shaped(b, shape);
+}
+
+template <Op code> RewriteResult arithmetic(Lowering &n) {
+  return n.replace(binary(code, n.input(0), second(n), n.input(0).type(), n.input(0).type()));
+}
+template <Op code> RewriteResult comparison(Lowering &n) {
+  return n.replace(binary(code, n.input(0), second(n), n.input(0).type(), TensorType::BOOL));
+}
+template <Op code> RewriteResult logical(Lowering &n) { return n.replace(op(code, {n.input(0), second(n)})); }
+
+RewriteResult equal(Lowering &n) {
+  if (n.input(0).type() == TensorType::BOOL)
+    return n.replace(op(Op::EQUAL, {n.input(0), second(n)}));
+  return comparison<Op::EQUAL>(n);
+}
+
+/// x1 ∘ x2 ∘ …, of one operand that itself.
+template <Op code> RewriteResult chained(Lowering &n) {
+  Expr value = n.input(0);
+  for (unsigned i = 1; i < n.inputs(); ++i)
+    value = binary(code, value, n.input(i), n.input(0).type(), n.input(0).type());
+  if (n.inputs() == 1)
+    value = shaped(value, n.input(0).shape());
+  return n.replace(value);
+}
+RewriteResult meanOfAll(Lowering &n) {
+  Expr value = n.input(0);
+  for (unsigned i = 1; i < n.inputs(); ++i)
+    value = value + Expr(n.input(i));
+  return n.replace(value * number(1.0 / n.inputs(), n.input(0).type()));
+}
+
+Expr clamped(Expr x, Expr low, Expr high) { return minimum(maximum(std::move(x), std::move(low)), std::move(high)); }
+
+RewriteResult relu(Lowering &n) {
+  TensorType type = n.input(0).type();
+  if (isInteger(type))
+    return n.replace(binary(Op::MAXIMUM, n.input(0), number(0, type), type, type));
+  return n.replace(op(Op::RELU, {n.input(0)}));
+}
+RewriteResult leakyRelu(Lowering &n) {
+  return n.replace(op(Op::LEAKY_RELU, {n.input(0)}).withReal("alpha", n.real("alpha", 0.01)));
+}
+RewriteResult prelu(Lowering &n) {
+  Tensor x = n.input(0), slope = n.input(1);
+  // The slope of old files goes along the channels.
+  if (n.opset < 7 && slope.rank() == 1 && x.rank() > 2 && slope.elementCount() != 1u) {
+    Sizes shape(x.rank() - 1, 1);
+    shape[0] = slope.shape()[0];
+    return n.replace(op(Op::PRELU, {x, fold(reshape(slope, list(shape)))}));
+  }
+  return n.replace(op(Op::PRELU, {x, slope}));
+}
+
+/// x where it is positive, else y.
+Expr positiveOr(Tensor x, Expr y) {
+  return op(Op::SELECT_V2, {op(Op::GREATER, {x, number(0, x.type())}), x, std::move(y)});
+}
+RewriteResult elu(Lowering &n) {
+  Tensor x = n.input(0);
+  double alpha = n.real("alpha", 1);
+  Expr value = op(Op::ELU, {x});
+  return n.replace(alpha == 1 ? value : positiveOr(x, value * number(alpha, x.type())));
+}
+RewriteResult selu(Lowering &n) {
+  Tensor x = n.input(0);
+  double alpha = n.real("alpha", 1.67326319217681884765625), gamma = n.real("gamma", 1.05070102214813232421875);
+  return n.replace(positiveOr(x, op(Op::ELU, {x}) * number(alpha, x.type())) * number(gamma, x.type()));
+}
+RewriteResult celu(Lowering &n) {
+  Tensor x = n.input(0);
+  double alpha = n.real("alpha", 1);
+  if (alpha == 1)
+    return n.replace(op(Op::ELU, {x}));
+  return n.replace(positiveOr(x, op(Op::ELU, {Expr(x) / number(alpha, x.type())}) * number(alpha, x.type())));
+}
+RewriteResult hardSigmoid(Lowering &n) {
+  Tensor x = n.input(0);
+  auto c = [&](double value) { return number(value, x.type()); };
+  return n.replace(clamped(Expr(x) * c(n.real("alpha", 0.2)) + c(n.real("beta", 0.5)), c(0), c(1)));
+}
+RewriteResult softplus(Lowering &n) {
+  Tensor x = n.input(0);
+  return n.replace(relu(Expr(x)) + op(Op::LOG, {number(1, x.type()) + op(Op::EXP, {-op(Op::ABS, {x})})}));
+}
+RewriteResult softsign(Lowering &n) {
+  Tensor x = n.input(0);
+  return n.replace(Expr(x) / (number(1, x.type()) + op(Op::ABS, {x})));
+}
+RewriteResult mish(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr plus = relu(Expr(x)) + op(Op::LOG, {number(1, x.type()) + op(Op::EXP, {-op(Op::ABS, {x})})});
+  return n.replace(Expr(x) * tanh(plus));
+}
+RewriteResult swish(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr scaled = n.real("alpha", 1) == 1 ? Expr(x) : Expr(x) * number(n.real("alpha", 1), x.type());
+  return n.replace(Expr(x) * op(Op::LOGISTIC, {scaled}));
+}
+RewriteResult thresholdedRelu(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr above = op(Op::GREATER, {x, number(n.real("alpha", 1), x.type())});
+  return n.replace(op(Op::SELECT_V2, {above, x, number(0, x.type())}));
+}
+RewriteResult shrink(Lowering &n) {
+  Tensor x = n.input(0);
+  auto c = [&](double value) { return number(value, x.type()); };
+  double lambda = n.real("lambd", 0.5), bias = n.real("bias", 0);
+  return n.replace(op(Op::SELECT_V2, {op(Op::LESS, {x, c(-lambda)}), Expr(x) + c(bias),
+                                      op(Op::SELECT_V2, {op(Op::GREATER, {x, c(lambda)}), Expr(x) - c(bias), c(0)})}));
+}
+RewriteResult gelu(Lowering &n) {
+  return n.replace(op(Op::GELU, {n.input(0)}).with("approximate", n.text("approximate", "none") == "tanh"));
+}
+template <bool approximate> RewriteResult contribGelu(Lowering &n) {
+  Expr x = n.input(0);
+  if (n.input(1))
+    x = x + Expr(n.input(1));
+  return n.replace(op(Op::GELU, {x}).with("approximate", approximate));
+}
+RewriteResult quickGelu(Lowering &n) {
+  Tensor x = n.input(0);
+  return n.replace(Expr(x) * op(Op::LOGISTIC, {Expr(x) * number(n.real("alpha", 1.702), x.type())}));
+}
+/// Abramowitz and Stegun, 7.1.26: within 1.5e-7.
+RewriteResult erf(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isFloat())
+    return decline("not float32");
+  Expr magnitude = op(Op::ABS, {x}), t = Expr(1.0) / (Expr(1.0) + Expr(0.3275911) * magnitude);
+  Expr sum = Expr(1.061405429) * t + Expr(-1.453152027);
+  sum = (((sum * t + Expr(1.421413741)) * t + Expr(-0.284496736)) * t + Expr(0.254829592)) * t;
+  return n.replace(op(Op::SIGN, {x}) * (Expr(1.0) - sum * op(Op::EXP, {-square(Expr(x))})));
+}
+RewriteResult reciprocal(Lowering &n) { return n.replace(number(1, n.input(0).type()) / Expr(n.input(0))); }
+RewriteResult tangent(Lowering &n) { return n.replace(op(Op::SIN, {n.input(0)}) / op(Op::COS, {n.input(0)})); }
+RewriteResult sinh(Lowering &n) {
+  Expr e = op(Op::EXP, {n.input(0)});
+  return n.replace((e - number(1, n.input(0).type()) / e) * number(0.5, n.input(0).type()));
+}
+RewriteResult cosh(Lowering &n) {
+  Expr e = op(Op::EXP, {n.input(0)});
+  return n.replace((e + number(1, n.input(0).type()) / e) * number(0.5, n.input(0).type()));
+}
+RewriteResult asinh(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr m = op(Op::ABS, {x});
+  return n.replace(op(Op::SIGN, {x}) * op(Op::LOG, {m + sqrt(square(m) + number(1, x.type()))}));
+}
+RewriteResult acosh(Lowering &n) {
+  Tensor x = n.input(0);
+  return n.replace(op(Op::LOG, {Expr(x) + sqrt(square(Expr(x)) - number(1, x.type()))}));
+}
+RewriteResult atanh(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr one = number(1, x.type());
+  return n.replace(op(Op::LOG, {(one + Expr(x)) / (one - Expr(x))}) * number(0.5, x.type()));
+}
+Expr leg(Tensor x) { return sqrt((number(1, x.type()) - Expr(x)) * (number(1, x.type()) + Expr(x))); }
+RewriteResult asin(Lowering &n) { return n.replace(op(Op::ATAN2, {n.input(0), leg(n.input(0))})); }
+RewriteResult acos(Lowering &n) { return n.replace(op(Op::ATAN2, {leg(n.input(0)), n.input(0)})); }
+RewriteResult atan(Lowering &n) {
+  Tensor x = n.input(0);
+  return n.replace(op(Op::ATAN2, {x, fold(op(Op::FILL, {list({1}), number(1, x.type())}))}));
+}
+
+RewriteResult absolute(Lowering &n) {
+  Tensor x = n.input(0);
+  if (x.isFloat() || x.type() == TensorType::INT32)
+    return n.replace(op(Op::ABS, {x}));
+  return n.replace(binary(Op::MAXIMUM, x, -Expr(x), x.type(), x.type()));
+}
+RewriteResult sign(Lowering &n) {
+  Tensor x = n.input(0);
+  if (x.isFloat())
+    return n.replace(op(Op::SIGN, {x}));
+  TensorType type = x.type(), in = computedIn(type);
+  auto as = [&](Op code) { return castTo(op(code, {castTo(x, type, in), number(0, in)}), TensorType::BOOL, in); };
+  return n.replace(castTo(as(Op::GREATER) - as(Op::LESS), in, type));
+}
+
+RewriteResult power(Lowering &n) {
+  Tensor x = n.input(0), y = n.input(1);
+  if (x.isFloat() && n.m.isEvery(y, 2) && y.elementCount() == 1u && y.rank() <= x.rank())
+    return n.replace(op(Op::MUL, {x, x}));
+  if (x.isFloat())
+    return n.replace(pow(x, castTo(y, y.type(), TensorType::FLOAT32)));
+  Expr value = pow(castTo(x, x.type(), TensorType::FLOAT32), castTo(y, y.type(), TensorType::FLOAT32));
+  return n.replace(castTo(value, TensorType::FLOAT32, x.type()));
+}
+RewriteResult modulo(Lowering &n) {
+  Tensor x = n.input(0), y = n.input(1);
+  if (!n.integer("fmod"))
+    return n.replace(binary(Op::FLOOR_MOD, x, y, x.type(), x.type()));
+  // The remainder has the sign of the dividend.
+  TensorType type = x.type(), in = computedIn(type);
+  Expr a = castTo(x, type, in), b = castTo(y, type, in);
+  Expr rest = op(Op::FLOOR_MOD, {maximum(a, -a), maximum(b, -b)});
+  return n.replace(castTo(op(Op::SELECT_V2, {op(Op::LESS, {a, number(0, in)}), -rest, rest}), in, type));
+}
+
+RewriteResult clip(Lowering &n) {
+  Tensor x = n.input(0);
+  TensorType type = x.type(), in = computedIn(type);
+  std::optional<Expr> low, high;
+  if (n.opset < 11) {
+    double least = n.real("min", -3.4028234663852886e38), most = n.real("max", 3.4028234663852886e38);
+    if (least == 0 && most == 6)
+      return n.replace(relu6(x));
+    if (least > -3.4e38)
+      low = number(least, type);
+    if (most < 3.4e38)
+      high = number(most, type);
+  } else {
+    if (n.input(1))
+      low = castTo(n.input(1), type, in);
+    if (n.input(2))
+      high = castTo(n.input(2), type, in);
+    if (x.isFloat() && low && high && n.m.isEvery(n.input(1), 0) && n.m.isEvery(n.input(2), 6))
+      return n.replace(relu6(x));
+  }
+  Expr value = castTo(x, type, in);
+  if (low)
+    value = maximum(value, *low);
+  if (high)
+    value = minimum(value, *high);
+  if (!low && !high)
+    return n.replace(shaped(x, x.shape()));
+  return n.replace(castTo(value, in, type));
+}
+
+RewriteResult bitwiseNot(Lowering &n) {
+  return n.replace(op(Op::BITWISE_XOR, {n.input(0), number(-1, n.input(0).type())}));
+}
+RewriteResult isNan(Lowering &n) { return n.replace(op(Op::NOT_EQUAL, {n.input(0), n.input(0)})); }
+RewriteResult isInfinite(Lowering &n) {
+  Tensor x = n.input(0);
+  bool positive = n.integer("detect_positive", 1), negative = n.integer("detect_negative", 1);
+  if (!positive && !negative)
+    return decline("it looks for nothing");
+  Expr value = positive && negative ? op(Op::ABS, {x}) : positive ? Expr(x) : -Expr(x);
+  return n.replace(op(Op::EQUAL, {value, number(INFINITY, x.type())}));
+}
+RewriteResult choose(Lowering &n) { return n.replace(op(Op::SELECT_V2, {n.input(0), n.input(1), n.input(2)})); }
+
+} // namespace
+
+llvm::ArrayRef<Row> elementwiseRows() {
+  static const Row rows[] = {
+      {"Abs", absolute},
+      {"Acos", acos},
+      {"Acosh", acosh},
+      {"Add", arithmetic<Op::ADD>},
+      {"And", logical<Op::LOGICAL_AND>},
+      {"Asin", asin},
+      {"Asinh", asinh},
+      {"Atan", atan},
+      {"Atanh", atanh},
+      {"BitwiseNot", bitwiseNot},
+      {"BitwiseXor", arithmetic<Op::BITWISE_XOR>},
+      {"Ceil", unary<Op::CEIL>},
+      {"Celu", celu},
+      {"Clip", clip},
+      {"Cos", unary<Op::COS>},
+      {"Cosh", cosh},
+      {"Div", arithmetic<Op::DIV>},
+      {"Elu", elu},
+      {"Equal", equal},
+      {"Erf", erf},
+      {"Exp", unary<Op::EXP>},
+      {"Floor", unary<Op::FLOOR>},
+      {"Gelu", gelu},
+      {"Greater", comparison<Op::GREATER>},
+      {"GreaterOrEqual", comparison<Op::GREATER_EQUAL>},
+      {"HardSigmoid", hardSigmoid},
+      {"HardSwish", unary<Op::HARD_SWISH>},
+      {"IsInf", isInfinite},
+      {"IsNaN", isNan},
+      {"LeakyRelu", leakyRelu},
+      {"Less", comparison<Op::LESS>},
+      {"LessOrEqual", comparison<Op::LESS_EQUAL>},
+      {"Log", unary<Op::LOG>},
+      {"Max", chained<Op::MAXIMUM>},
+      {"Mean", meanOfAll},
+      {"Min", chained<Op::MINIMUM>},
+      {"Mish", mish},
+      {"Mod", modulo},
+      {"Mul", arithmetic<Op::MUL>},
+      {"Neg", unary<Op::NEG>},
+      {"Not", unary<Op::LOGICAL_NOT>},
+      {"Or", logical<Op::LOGICAL_OR>},
+      {"PRelu", prelu},
+      {"Pow", power},
+      {"Reciprocal", reciprocal},
+      {"Relu", relu},
+      {"Round", unary<Op::ROUND>},
+      {"Selu", selu},
+      {"Shrink", shrink},
+      {"Sigmoid", unary<Op::LOGISTIC>},
+      {"Sign", sign},
+      {"Sin", unary<Op::SIN>},
+      {"Sinh", sinh},
+      {"Softplus", softplus},
+      {"Softsign", softsign},
+      {"Sqrt", unary<Op::SQRT>},
+      {"Sub", arithmetic<Op::SUB>},
+      {"Sum", chained<Op::ADD>},
+      {"Swish", swish},
+      {"Tan", tangent},
+      {"Tanh", unary<Op::TANH>},
+      {"ThresholdedRelu", thresholdedRelu},
+      {"Where", choose},
+      {"Xor", logical<Op::NOT_EQUAL>},
+      {"com.microsoft.BiasGelu", contribGelu<false>},
+      {"com.microsoft.FastGelu", contribGelu<true>},
+      {"com.microsoft.Gelu", contribGelu<false>},
+      {"com.microsoft.QuickGelu", quickGelu},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx

@@ -1,0 +1,139 @@
+#include "passes/onnx/Lowering.h"
+
+namespace origo::onnx {
+
+namespace {
+
+/// Integers are multiplied as floats, which have all sums below 2^24.
+RewriteResult matMul(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1);
+  TensorType type = a.type();
+  if (type != TensorType::FLOAT32 && type != TensorType::FLOAT64 && type != TensorType::FLOAT16)
+    return decline("a product of integers, whose sums a float may not have");
+  if (a.rank() == 0 || b.rank() == 0)
+    return decline("an operand has no dimensions");
+  if (b.isDenseConstant() && b.rank() == 2 && a.rank() >= 2 && a.isFloat()) {
+    Expr weights = fold(transpose(b, list({1, 0})));
+    return n.replace(op(Op::FULLY_CONNECTED, {a, weights, Tensor()}).with("keep_num_dims", 1));
+  }
+  auto sized = [](Tensor x, bool before) {
+    Sizes shape(x.statedShape().begin(), x.statedShape().end());
+    shape.insert(before ? shape.begin() : shape.end(), 1);
+    return x.isDenseConstant() ? fold(reshape(x, list(shape))) : shaped(x, shape);
+  };
+  Expr left = a.rank() == 1 ? sized(a, true) : Expr(a), right = b.rank() == 1 ? sized(b, false) : Expr(b);
+  Expr product = op(Op::BATCH_MATMUL, {left, right});
+  if (a.rank() > 1 && b.rank() > 1)
+    return n.replace(product);
+  Sizes shape;
+  if (a.rank() > 1)
+    shape.assign(a.statedShape().begin(), a.statedShape().end() - 1);
+  if (b.rank() > 1) {
+    shape.append(b.statedShape().begin(), b.statedShape().end() - 2);
+    shape.push_back(b.statedShape().back());
+  }
+  if (llvm::count(shape, -1) > 1)
+    return decline("its shape is not known before run time");
+  return n.replace(shaped(product, shape));
+}
+
+RewriteResult gemm(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1), c = n.input(2);
+  if (!a.isFloat())
+    return decline("not float32");
+  double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
+  Expr left = n.integer("transA") ? transpose(a, list({1, 0})) : Expr(a);
+  std::optional<Expr> bias;
+  if (c && beta == 0)
+    (void)n.m.every(c, [](double) { return true; });
+  else if (c)
+    bias = beta == 1 ? Expr(c) : c.isDenseConstant() ? fold(Expr(c) * Expr(beta)) : Expr(c) * Expr(beta);
+  if (!b.isDenseConstant()) {
+    Expr product = op(Op::BATCH_MATMUL, {left, b}).with("adjoint_rhs", n.integer("transB") != 0);
+    if (alpha != 1)
+      product = product * Expr(alpha);
+    return n.replace(bias ? product + *bias : product);
+  }
+  Expr weights = n.integer("transB") ? Expr(b) : fold(transpose(b, list({1, 0})));
+  if (alpha != 1)
+    weights = fold(weights * Expr(alpha));
+  int32_t columns = n.integer("transB") ? b.shape()[0] : b.shape()[1];
+  bool isBias =
+      bias && c.isDenseConstant() && c.elementCount() == static_cast<uint64_t>(columns) && c.lastDimension() == columns;
+  if (isBias && c.rank() != 1)
+    bias = fold(reshape(*bias, list({columns})));
+  Expr product = op(Op::FULLY_CONNECTED, {left, weights, isBias ? *bias : Expr(Tensor())});
+  return n.replace(bias && !isBias ? product + *bias : product);
+}
+
+/// By letters: for two operands with batch, free and summed ones.
+RewriteResult einsum(Lowering &n) {
+  std::string equation;
+  for (char c : n.text("equation"))
+    if (c != ' ')
+      equation += c;
+  auto [inputs, output] = llvm::StringRef(equation).split("->");
+  llvm::SmallVector<llvm::StringRef, 2> terms;
+  inputs.split(terms, ',');
+  if (terms.size() != 2 || n.inputs() != 2 || !llvm::StringRef(equation).contains("->") ||
+      llvm::StringRef(equation).contains('.'))
+    return decline("an equation that is not of two operands with all letters");
+  Tensor x[2] = {n.input(0), n.input(1)};
+  llvm::SmallDenseMap<char, int32_t, 8> sizes;
+  for (int k = 0; k < 2; ++k) {
+    if (static_cast<int>(terms[k].size()) != x[k].rank() || !x[k].isStatic())
+      return decline("its shape is not known before run time");
+    for (auto [letter, size] : llvm::zip(terms[k], x[k].shape())) {
+      if (terms[k].count(letter) > 1)
+        return decline("it takes a diagonal");
+      sizes[letter] = size;
+    }
+  }
+  std::string batch, left, right, summed;
+  for (char c : output)
+    if (terms[0].contains(c) && terms[1].contains(c))
+      batch += c;
+    else
+      (terms[0].contains(c) ? left : right) += c;
+  for (char c : terms[0])
+    if (!output.contains(c)) {
+      if (!terms[1].contains(c))
+        return decline("it sums over one operand alone");
+      summed += c;
+    }
+  for (char c : terms[1])
+    if (!output.contains(c) && !terms[0].contains(c))
+      return decline("it sums over one operand alone");
+  auto ordered = [&](int k, const std::string &letters) {
+    Sizes permutation;
+    for (char c : letters)
+      permutation.push_back(static_cast<int32_t>(terms[k].find(c)));
+    bool isSame = llvm::is_sorted(permutation);
+    return isSame ? Expr(x[k]) : transpose(x[k], list(permutation));
+  };
+  auto product = [&](const std::string &letters) {
+    int32_t all = 1;
+    for (char c : letters)
+      all *= sizes[c];
+    return all;
+  };
+  Expr a = reshape(ordered(0, batch + left + summed), list({product(batch), product(left), product(summed)}));
+  Expr b = reshape(ordered(1, batch + summed + right), list({product(batch), product(summed), product(right)}));
+  Sizes shape, back;
+  std::string made = batch + left + right;
+  for (char c : made)
+    shape.push_back(sizes[c]);
+  for (char c : output)
+    back.push_back(static_cast<int32_t>(made.find(c)));
+  Expr value = reshape(op(Op::BATCH_MATMUL, {a, b}), list(shape));
+  return n.replace(llvm::is_sorted(back) ? value : transpose(value, list(back)));
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> linearRows() {
+  static const Row rows[] = {{"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matMul}};
+  return rows;
+}
+
+} // namespace origo::onnx

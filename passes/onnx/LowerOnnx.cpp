@@ -1,0 +1,154 @@
+#include "passes/onnx/LowerOnnx.h"
+
+#include "passes/onnx/Lowering.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace origo {
+
+namespace onnx {
+
+int64_t Lowering::integer(const char *attribute, int64_t otherwise) const {
+  return has(attribute) ? attributes[attribute].AsInt64() : otherwise;
+}
+double Lowering::real(const char *attribute, double otherwise) const {
+  return has(attribute) ? attributes[attribute].AsDouble() : otherwise;
+}
+llvm::StringRef Lowering::text(const char *attribute, llvm::StringRef otherwise) const {
+  if (!attributes[attribute].IsString())
+    return otherwise;
+  auto text = attributes[attribute].AsString();
+  return {text.c_str(), text.length()};
+}
+llvm::SmallVector<int64_t, 8> Lowering::integers(const char *attribute) const {
+  llvm::SmallVector<int64_t, 8> list;
+  if (attributes[attribute].IsTypedVector())
+    for (auto all = attributes[attribute].AsTypedVector(); list.size() < all.size();)
+      list.push_back(all[list.size()].AsInt64());
+  return list;
+}
+llvm::SmallVector<float, 8> Lowering::reals(const char *attribute) const {
+  llvm::SmallVector<float, 8> list;
+  if (attributes[attribute].IsTypedVector())
+    for (auto all = attributes[attribute].AsTypedVector(); list.size() < all.size();)
+      list.push_back(all[list.size()].AsFloat());
+  return list;
+}
+std::vector<std::string> Lowering::texts(const char *attribute) const {
+  std::vector<std::string> list;
+  if (attributes[attribute].IsVector())
+    for (auto all = attributes[attribute].AsVector(); list.size() < all.size();)
+      list.push_back(all[list.size()].AsString().str());
+  return list;
+}
+Tensor Lowering::tensor(const char *attribute) const {
+  return has(attribute) ? node.operand(static_cast<unsigned>(integer(attribute))) : Tensor();
+}
+std::optional<int> Lowering::axis(int64_t axis, int rank) {
+  axis += axis < 0 ? rank : 0;
+  return axis >= 0 && axis < rank ? std::optional(static_cast<int>(axis)) : std::nullopt;
+}
+
+Expr castTo(Expr x, TensorType from, TensorType to) {
+  if (from == to)
+    return x;
+  return op(Op::CAST, {std::move(x)})
+      .with("in_data_type", static_cast<int64_t>(from))
+      .with("out_data_type", static_cast<int64_t>(to));
+}
+Expr number(double value, TensorType type) {
+  if (type == TensorType::FLOAT32)
+    return value;
+  if (isInteger(type) && value == static_cast<int32_t>(value)) // a float has not all of them
+    return fold(castTo(reshape(list({static_cast<int32_t>(value)}), list({})), TensorType::INT32, type));
+  return fold(castTo(value, TensorType::FLOAT32, type));
+}
+Expr bridged(Tensor x, TensorType to) {
+  if (x.type() == to)
+    return x;
+  Expr cast = castTo(x, x.type(), to);
+  return x.isDenseConstant() ? fold(cast) : cast.synthetic(SyntheticReason::TypeBridge);
+}
+Expr indices(Tensor x) { return bridged(x, TensorType::INT32); }
+Expr turned(Expr x, llvm::ArrayRef<int32_t> permutation) {
+  return transpose(std::move(x), list(permutation)).synthetic(SyntheticReason::LayoutBridge);
+}
+Expr turnedConstant(Tensor x, llvm::ArrayRef<int32_t> permutation) {
+  return x.isDenseConstant() ? fold(transpose(x, list(permutation))) : turned(x, permutation);
+}
+Expr shaped(Expr x, llvm::ArrayRef<int32_t> shape) {
+  return reshape(std::move(x), list(shape)).synthetic(SyntheticReason::LayoutBridge);
+}
+Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copies,
+               const std::optional<Integers> &from) {
+  if (llvm::count(sizes, -1) <= 1)
+    return from ? Expr(from->with(sizes)) : list(sizes);
+  Expr shape = op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+  std::vector<Expr> parts;
+  for (auto [size, copied] : llvm::zip(sizes, copies)) {
+    if (size == -1)
+      parts.push_back(op(Op::SLICE, {shape, list({copied}), list({1})}));
+    else
+      parts.push_back(from ? Expr(from->with({size})) : list({size}));
+  }
+  return op(Op::CONCATENATION, parts).with("axis", 0);
+}
+Expr pairs(llvm::ArrayRef<int32_t> numbers) {
+  return fold(reshape(list(numbers), list({static_cast<int32_t>(numbers.size() / 2), 2})));
+}
+bool isInteger(TensorType type) {
+  switch (type) {
+  case TensorType::INT8:
+  case TensorType::UINT8:
+  case TensorType::INT16:
+  case TensorType::UINT16:
+  case TensorType::INT32:
+  case TensorType::UINT32:
+  case TensorType::INT64:
+  case TensorType::UINT64:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static const llvm::StringMap<RewriteResult (*)(Lowering &)> &table() {
+  static const auto rows = [] {
+    llvm::StringMap<RewriteResult (*)(Lowering &)> rows;
+    for (llvm::ArrayRef<Row> list : {elementwiseRows(), movementRows(), reductionRows(), linearRows(), windowRows(),
+                                     normalisationRows(), recurrentRows(), quantisationRows()})
+      for (const Row &row : list)
+        rows[row.name] = row.lower;
+    return rows;
+  }();
+  return rows;
+}
+
+} // namespace onnx
+
+static Rule lower() {
+  auto node = op(Op::CUSTOM, {});
+  return {"lower", "", node, [](Match &m) {
+            Node node = m.root();
+            llvm::StringRef name = node.customCode();
+            if (!name.consume_front("onnx."))
+              return decline("no operator of ONNX");
+            auto row = onnx::table().find(name);
+            std::optional<flexbuffers::Map> attributes = attributesOf(node);
+            if (row == onnx::table().end() || !attributes)
+              return decline("nothing of circle stands for it");
+            for (unsigned i = 0; i < node.operandCount(); ++i)
+              if (node.operand(i) && node.operand(i).type() == TensorType::VARIANT)
+                return decline("an operator in front of it is not lowered");
+            onnx::Lowering lowering(m, node, *attributes);
+            return row->second(lowering);
+          }};
+}
+
+const Pass &lowerOnnx() {
+  static const Pass pass{"lower-onnx", "operators of ONNX -> operators of circle", Phase::Decompose, false, {},
+                         {lower()}};
+  return pass;
+}
+
+} // namespace origo

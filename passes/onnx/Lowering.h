@@ -1,0 +1,76 @@
+#pragma once
+
+#include "passes/Attributes.h"
+#include "passes/Rule.h"
+
+/// Lowering the operators of ONNX to those of circle. A lowering is a row and a function: it sees one node, and says by
+/// what expression it is replaced, or why it is not. Names and meanings are those of https://onnx.ai/onnx/operators.
+namespace origo::onnx {
+
+/// A node whose inputs have types, as a lowering sees it.
+class Lowering {
+public:
+  Lowering(Match &match, Node node, flexbuffers::Map attributes)
+      : m(match), node(node), opset(attributes["$opset"].AsInt64()), attributes(attributes) {}
+  Match &m;
+  Node node;
+  int64_t opset; ///< version of the node's operator set
+
+  /// None: it is absent.
+  Tensor input(unsigned i) const { return node.operand(i); }
+  unsigned inputs() const { return node.operandCount(); }
+  bool has(const char *attribute) const { return !attributes[attribute].IsNull(); }
+  int64_t integer(const char *attribute, int64_t otherwise = 0) const;
+  double real(const char *attribute, double otherwise = 0) const;
+  llvm::StringRef text(const char *attribute, llvm::StringRef otherwise = "") const;
+  llvm::SmallVector<int64_t, 8> integers(const char *attribute) const;
+  llvm::SmallVector<float, 8> reals(const char *attribute) const;
+  std::vector<std::string> texts(const char *attribute) const;
+  /// The operand that is an attribute; none: there is no such.
+  Tensor tensor(const char *attribute) const;
+  /// An axis of a tensor of this rank, counted from the end where it is negative. None: it has no such.
+  static std::optional<int> axis(int64_t axis, int rank);
+
+  RewriteResult replace(const Expr &value, SourceLine where = SourceLine::current()) { return m.replace(value, where); }
+
+private:
+  flexbuffers::Map attributes;
+};
+
+struct Row {
+  llvm::StringLiteral name; ///< of the operator; with its domain, where that is not ai.onnx
+  RewriteResult (*lower)(Lowering &);
+};
+
+// The rows, by what they are about.
+llvm::ArrayRef<Row> elementwiseRows();
+llvm::ArrayRef<Row> movementRows();
+llvm::ArrayRef<Row> reductionRows();
+llvm::ArrayRef<Row> linearRows();
+llvm::ArrayRef<Row> windowRows();
+llvm::ArrayRef<Row> normalisationRows();
+llvm::ArrayRef<Row> recurrentRows();
+llvm::ArrayRef<Row> quantisationRows();
+
+// What lowerings share.
+using Sizes = llvm::SmallVector<int32_t, 6>;
+/// A number of this type, without dimensions.
+Expr number(double value, TensorType type);
+Expr castTo(Expr x, TensorType from, TensorType to);
+/// The same as a bridge, which does no work of the source; the operand itself where it has the type.
+Expr bridged(Tensor x, TensorType to);
+/// A tensor of sizes, axes or indices as int32.
+Expr indices(Tensor x);
+Expr turned(Expr x, llvm::ArrayRef<int32_t> permutation); ///< a layout bridge; of a constant, a constant
+Expr turnedConstant(Tensor x, llvm::ArrayRef<int32_t> permutation);
+Expr shaped(Expr x, llvm::ArrayRef<int32_t> shape); ///< likewise
+/// Sizes of a shape made from x: where one is −1 and x's dimension `copies` is not known before run time, it is read
+/// when it runs. Of a constant that was read, what is known stays bound to it.
+Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copies,
+               const std::optional<Integers> &from = std::nullopt);
+/// A list of pairs, of shape [n, 2].
+Expr pairs(llvm::ArrayRef<int32_t> numbers);
+inline TensorType typeOf(Tensor x) { return x.type(); }
+bool isInteger(TensorType type);
+
+} // namespace origo::onnx

@@ -1,0 +1,217 @@
+#include "passes/onnx/Lowering.h"
+
+namespace origo::onnx {
+
+namespace {
+
+Sizes alongChannels(int rank, int32_t channels) {
+  Sizes shape(std::max(rank - 1, 1), 1);
+  shape[0] = channels;
+  return shape;
+}
+/// A list of a number for each channel, as an operand beside a tensor with channels first.
+Expr byChannel(Tensor list1, int rank) {
+  if (rank < 3)
+    return list1;
+  Expr value = reshape(list1, list(alongChannels(rank, list1.lastDimension())));
+  return list1.isDenseConstant() ? fold(value) : value;
+}
+
+/// x · s + t with s = scale / √(variance + ε) and t = shift − mean · s
+RewriteResult batchNormalization(Lowering &n) {
+  Tensor x = n.input(0), scale = n.input(1), shift = n.input(2), mean = n.input(3), variance = n.input(4);
+  if (n.integer("training_mode") || (n.opset < 7 && !n.integer("is_test")))
+    return decline("it learns");
+  if (!x.isFloat() || x.rank() < 2)
+    return decline("not float32");
+  bool constant = true;
+  for (unsigned i = 1; i < 5; ++i)
+    constant &= n.input(i).isDenseConstant();
+  auto known = [&](Expr value) { return constant ? fold(std::move(value)) : value; };
+  Expr epsilon = n.real("epsilon", 1e-5);
+  Expr s = known(Expr(scale) / sqrt(Expr(variance) + epsilon));
+  Expr t = known(Expr(shift) - Expr(mean) * s);
+  if (x.rank() > 2) {
+    Expr shape = list(alongChannels(x.rank(), scale.lastDimension()));
+    s = known(reshape(s, shape));
+    t = known(reshape(t, shape));
+  }
+  return n.replace(Expr(x) * s + t);
+}
+
+Expr kept(Op code, Expr x, Expr axes) { return op(code, {std::move(x), std::move(axes)}).with("keep_dims", 1); }
+
+/// (x − mean) / √(variance + ε) over these axes.
+Expr normalised(Expr x, const Sizes &axes, double epsilon) {
+  Expr away = x - kept(Op::MEAN, x, list(axes));
+  return away * rsqrt(kept(Op::MEAN, square(away), list(axes)) + Expr(epsilon));
+}
+
+RewriteResult instanceNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  Sizes axes;
+  for (int i = 2; i < x.rank(); ++i)
+    axes.push_back(i);
+  Expr value = normalised(x, axes, n.real("epsilon", 1e-5));
+  return n.replace(value * byChannel(n.input(1), x.rank()) + byChannel(n.input(2), x.rank()));
+}
+
+Sizes axesFrom(int axis, int rank) {
+  Sizes axes;
+  for (int i = axis; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+RewriteResult layerNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
+  if (!axis || !x.isFloat())
+    return decline("not float32, or its axis is not one of its input's");
+  Sizes axes = axesFrom(*axis, x.rank());
+  Expr mean = kept(Op::MEAN, x, list(axes)), away = Expr(x) - mean;
+  Expr factor = rsqrt(kept(Op::MEAN, square(away), list(axes)) + Expr(n.real("epsilon", 1e-5)));
+  Expr value = away * factor * Expr(n.input(1));
+  if (n.input(2))
+    value = value + Expr(n.input(2));
+  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), value}};
+  if (n.node.resultCount() > 1)
+    values.push_back({n.node.result(1), mean});
+  if (n.node.resultCount() > 2)
+    values.push_back({n.node.result(2), factor});
+  return n.m.replace(std::move(values));
+}
+
+RewriteResult rmsNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
+  if (!axis || !x.isFloat())
+    return decline("not float32, or its axis is not one of its input's");
+  Expr factor = rsqrt(kept(Op::MEAN, square(Expr(x)), list(axesFrom(*axis, x.rank()))) + Expr(n.real("epsilon", 1e-5)));
+  return n.replace(Expr(x) * factor * Expr(n.input(1)));
+}
+
+/// layer_normalization(x + skip + bias)
+RewriteResult skipLayerNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  if (n.node.resultCount() > 1)
+    return decline("more than one of its results is asked for");
+  Expr sum = Expr(x) + Expr(n.input(1));
+  if (n.input(4))
+    sum = sum + Expr(n.input(4));
+  Expr value = normalised(sum, {x.rank() - 1}, n.real("epsilon", 1e-12)) * Expr(n.input(2));
+  return n.replace(n.input(3) ? value + Expr(n.input(3)) : value);
+}
+
+RewriteResult groupNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  auto groups = static_cast<int32_t>(n.integer("num_groups"));
+  if (!x.isStatic() || x.rank() < 3 || groups < 1 || x.shape()[1] % groups)
+    return decline("its shape is not known before run time, or its groups do not divide its channels");
+  int32_t share = x.shape()[1] / groups;
+  Sizes grouped = {x.shape()[0], groups, share};
+  grouped.append(x.shape().begin() + 2, x.shape().end());
+  Expr value =
+      normalised(reshape(x, list(grouped)), axesFrom(2, static_cast<int>(grouped.size())), n.real("epsilon", 1e-5));
+  if (n.input(1).lastDimension() == x.shape()[1])
+    return n.replace(reshape(value, shapeOf(x)) * byChannel(n.input(1), x.rank()) + byChannel(n.input(2), x.rank()));
+  Sizes byGroup(grouped.size(), 1);
+  byGroup[1] = groups;
+  auto each = [&](Tensor t) {
+    return t.isDenseConstant() ? fold(reshape(t, list(byGroup))) : reshape(t, list(byGroup));
+  };
+  return n.replace(reshape(value * each(n.input(1)) + each(n.input(2)), shapeOf(x)));
+}
+
+RewriteResult lpNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
+  if (!axis)
+    return decline("its axis is not one of its input's");
+  if (n.integer("p", 2) == 1)
+    return n.replace(Expr(x) / kept(Op::SUM, op(Op::ABS, {x}), list({*axis})));
+  return n.replace(Expr(x) / sqrt(kept(Op::SUM, square(Expr(x)), list({*axis}))));
+}
+
+RewriteResult meanVarianceNormalization(Lowering &n) {
+  Tensor x = n.input(0);
+  Sizes axes;
+  for (int64_t axis : n.integers("axes"))
+    axes.push_back(static_cast<int32_t>(axis));
+  if (axes.empty())
+    axes = {0, 2, 3};
+  Expr away = Expr(x) - kept(Op::MEAN, x, list(axes));
+  return n.replace(away / (sqrt(kept(Op::MEAN, square(away), list(axes))) + Expr(1e-9)));
+}
+
+RewriteResult localResponse(Lowering &n) {
+  Tensor x = n.input(0);
+  int64_t size = n.integer("size");
+  if (x.rank() != 4 || size % 2 == 0)
+    return decline("not of two dimensions, or of an even size");
+  Expr value = op(Op::LOCAL_RESPONSE_NORMALIZATION, {turned(x, {0, 2, 3, 1})})
+                   .with("radius", size / 2)
+                   .withReal("alpha", n.real("alpha", 1e-4) / static_cast<double>(size))
+                   .withReal("beta", n.real("beta", 0.75))
+                   .withReal("bias", n.real("bias", 1));
+  return n.replace(turned(value, {0, 3, 1, 2}));
+}
+
+/// f along an axis, which circle has for the last one; of old files, over all dimensions from there on.
+template <class F> RewriteResult alongAxis(Lowering &n, F f) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", n.opset < 13 ? 1 : -1), x.rank());
+  if (!axis)
+    return decline("its axis is not one of its input's");
+  int last = x.rank() - 1;
+  if (*axis == last)
+    return n.replace(f(Expr(x)));
+  if (n.opset < 13) {
+    auto stated = x.statedShape();
+    int64_t before = 1, behind = 1;
+    for (int i = 0; i <= last; ++i) {
+      int64_t &to = i < *axis ? before : behind;
+      to = to < 0 || stated[i] < 0 ? -1 : to * stated[i];
+    }
+    Sizes back(stated.begin(), stated.end());
+    if (before < 0 && behind < 0)
+      return decline("its shape is not known before run time");
+    llvm::SmallVector<int, 8> copies;
+    for (int i = 0; i <= last; ++i)
+      copies.push_back(i);
+    Expr flat = reshape(x, list({static_cast<int32_t>(before), static_cast<int32_t>(behind)}))
+                    .synthetic(SyntheticReason::LayoutBridge);
+    return n.replace(reshape(f(flat), openShape(x, back, copies)).synthetic(SyntheticReason::LayoutBridge));
+  }
+  Sizes swap;
+  for (int i = 0; i <= last; ++i)
+    swap.push_back(i == *axis ? last : i == last ? *axis : i);
+  return n.replace(turned(f(turned(x, swap)), swap));
+}
+RewriteResult softmax(Lowering &n) {
+  return alongAxis(n, [](Expr x) { return op(Op::SOFTMAX, {std::move(x)}).withReal("beta", 1); });
+}
+RewriteResult logSoftmax(Lowering &n) {
+  return alongAxis(n, [](Expr x) { return op(Op::LOG_SOFTMAX, {std::move(x)}); });
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> normalisationRows() {
+  static const Row rows[] = {
+      {"BatchNormalization", batchNormalization},
+      {"GroupNormalization", groupNormalization},
+      {"InstanceNormalization", instanceNormalization},
+      {"LRN", localResponse},
+      {"LayerNormalization", layerNormalization},
+      {"LogSoftmax", logSoftmax},
+      {"LpNormalization", lpNormalization},
+      {"MeanVarianceNormalization", meanVarianceNormalization},
+      {"RMSNormalization", rmsNormalization},
+      {"Softmax", softmax},
+      {"com.microsoft.SkipLayerNormalization", skipLayerNormalization},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx

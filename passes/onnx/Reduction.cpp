@@ -1,0 +1,108 @@
+#include "passes/onnx/Lowering.h"
+
+namespace origo::onnx {
+
+namespace {
+
+/// The axes of a reduction, as a list that circle's takes. None: computed, or not those of its input.
+std::optional<Expr> axesOf(Lowering &n, int64_t inputSince, bool &none) {
+  Tensor x = n.input(0);
+  llvm::SmallVector<int64_t, 8> axes = n.integers("axes");
+  std::optional<Integers> from;
+  if (n.opset >= inputSince && n.input(1)) {
+    from = n.m.integers(n.input(1));
+    if (!from)
+      return std::nullopt;
+    axes.clear();
+    for (int32_t axis : from->list())
+      axes.push_back(axis);
+  }
+  none = axes.empty() && n.integer("noop_with_empty_axes");
+  Sizes sorted;
+  for (int64_t axis : axes) {
+    auto known = Lowering::axis(axis, x.rank());
+    if (!known)
+      return std::nullopt;
+    if (!llvm::is_contained(sorted, *known))
+      sorted.push_back(*known);
+  }
+  if (axes.empty())
+    for (int i = 0; i < x.rank(); ++i)
+      sorted.push_back(i);
+  llvm::sort(sorted);
+  return from ? Expr(from->with(sorted)) : list(sorted);
+}
+
+using Part = Expr (*)(Expr, TensorType);
+Expr same(Expr x, TensorType) { return x; }
+Expr magnitude(Expr x, TensorType type) { return maximum(x, -x); }
+Expr squared(Expr x, TensorType) { return x * x; }
+Expr root(Expr x, TensorType) { return sqrt(std::move(x)); }
+Expr logarithm(Expr x, TensorType) { return op(Op::LOG, {std::move(x)}); }
+
+/// after(reduce(before(x))).
+template <Op code, Part before, Part after, int64_t inputSince> RewriteResult reduced(Lowering &n) {
+  bool none = false;
+  Tensor x = n.input(0);
+  auto axes = axesOf(n, inputSince, none);
+  if (!axes)
+    return decline("its axes are computed, or not those of its input");
+  Expr value = before(x, x.type());
+  if (none)
+    return n.replace(code == Op::SUM && before != same ? after(value, x.type()) : Expr(shaped(x, x.shape())));
+  value = op(code, {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
+  return n.replace(after(value, x.type()));
+}
+
+/// m + log(sum(exp(x − m))), with m the maximum.
+RewriteResult logSumExp(Lowering &n) {
+  bool none = false;
+  Tensor x = n.input(0);
+  auto axes = axesOf(n, 18, none);
+  if (!axes || none)
+    return decline("its axes are computed, or not those of its input");
+  auto keep = [&](Op code, Expr of, bool keeps) { return op(code, {std::move(of), *axes}).with("keep_dims", keeps); };
+  bool keeps = n.integer("keepdims", 1) != 0;
+  Expr most = keep(Op::REDUCE_MAX, x, true);
+  Expr sum = op(Op::LOG, {keep(Op::SUM, op(Op::EXP, {Expr(x) - most}), keeps)});
+  return n.replace((keeps ? most : keep(Op::REDUCE_MAX, x, false)) + sum);
+}
+
+template <Op code> RewriteResult position(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", 0), x.rank());
+  if (!axis || n.integer("select_last_index"))
+    return decline("it looks for the last one, or its axis is not one of its input's");
+  Expr found = op(code, {x, fold(reshape(list({*axis}), list({})))})
+                   .with("output_type", static_cast<int64_t>(TensorType::INT64));
+  if (!n.integer("keepdims", 1))
+    return n.replace(found);
+  Sizes sizes(x.statedShape().begin(), x.statedShape().end());
+  sizes[*axis] = 1;
+  llvm::SmallVector<int, 8> copies;
+  for (int i = 0; i < x.rank(); ++i)
+    copies.push_back(i);
+  return n.replace(reshape(found, openShape(x, sizes, copies)));
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> reductionRows() {
+  static const Row rows[] = {
+      {"ArgMax", position<Op::ARG_MAX>},
+      {"ArgMin", position<Op::ARG_MIN>},
+      {"ReduceL1", reduced<Op::SUM, magnitude, same, 18>},
+      {"ReduceL2", reduced<Op::SUM, squared, root, 18>},
+      {"ReduceLogSum", reduced<Op::SUM, same, logarithm, 18>},
+      {"ReduceLogSumExp", logSumExp},
+      {"ReduceMax", reduced<Op::REDUCE_MAX, same, same, 18>},
+      {"ReduceMean", reduced<Op::MEAN, same, same, 18>},
+      {"ReduceMin", reduced<Op::REDUCE_MIN, same, same, 18>},
+      {"ReduceProd", reduced<Op::REDUCE_PROD, same, same, 18>},
+      {"ReduceSum", reduced<Op::SUM, same, same, 13>},
+      {"ReduceSumSquare", reduced<Op::SUM, squared, same, 18>},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx

@@ -1,0 +1,593 @@
+#include "passes/onnx/Lowering.h"
+
+#include <cmath>
+
+/// Convolutions, pooling and resizing. ONNX has channels first, circle channels last: the operators stand between
+/// transposes.
+namespace origo::onnx {
+
+namespace {
+
+constexpr int64_t padSame = 0, padValid = 1;
+
+/// Channels last of a tensor with this many dimensions, and back.
+Sizes toLast(int rank) {
+  Sizes order = {0};
+  for (int i = 2; i < rank; ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+Sizes toFirst(int rank) {
+  Sizes order = {0, rank - 1};
+  for (int i = 1; i + 1 < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
+/// A window that goes over spatial dimensions.
+struct Window {
+  llvm::SmallVector<int64_t, 3> size, stride, dilation, before, after;
+  bool same = false; ///< padded as circle's SAME does it
+  bool padded() const {
+    return !same && (llvm::any_of(before, [](int64_t p) { return p != 0; }) ||
+                     llvm::any_of(after, [](int64_t p) { return p != 0; }));
+  }
+};
+
+/// None, with a reason: it cannot be told.
+std::optional<Window> windowOf(Lowering &n, Tensor x, llvm::ArrayRef<int64_t> size, const char *&why,
+                               bool ceils = false) {
+  Window w;
+  size_t count = size.size();
+  w.size.assign(size.begin(), size.end());
+  auto listed = [&](const char *name, int64_t otherwise) {
+    auto numbers = n.integers(name);
+    numbers.resize(count, otherwise);
+    return numbers;
+  };
+  auto strides = listed("strides", 1), dilations = listed("dilations", 1), pads = n.integers("pads");
+  w.stride.assign(strides.begin(), strides.end());
+  w.dilation.assign(dilations.begin(), dilations.end());
+  pads.resize(2 * count, 0);
+  w.before.assign(pads.begin(), pads.begin() + count);
+  w.after.assign(pads.begin() + count, pads.end());
+  auto in = x.statedShape().drop_front(2);
+  for (size_t i = 0; i < count; ++i)
+    if (w.size[i] < 1 || w.stride[i] < 1 || w.dilation[i] < 1 || w.before[i] < 0 || w.after[i] < 0 ||
+        w.size[i] > 1 << 20 || w.stride[i] > 1 << 20 || w.dilation[i] > 1 << 20 || w.before[i] > 1 << 20 ||
+        w.after[i] > 1 << 20) {
+      why = "its window, stride, dilation or padding is not one";
+      return std::nullopt;
+    }
+  llvm::StringRef automatic = n.text("auto_pad", "NOTSET");
+  auto wanted = [&](size_t i, int64_t &total) { // of SAME
+    int64_t extent = (w.size[i] - 1) * w.dilation[i] + 1, out = (in[i] + w.stride[i] - 1) / w.stride[i];
+    total = std::max<int64_t>((out - 1) * w.stride[i] + extent - in[i], 0);
+  };
+  if (automatic == "SAME_UPPER") {
+    w.same = true;
+    return w;
+  }
+  if (automatic == "VALID") {
+    w.before.assign(count, 0);
+    w.after.assign(count, 0);
+    return w;
+  }
+  if (automatic == "SAME_LOWER") {
+    for (size_t i = 0; i < count; ++i) {
+      if (in[i] < 0) {
+        why = "its padding depends on a size that is not known before run time";
+        return std::nullopt;
+      }
+      int64_t total = 0;
+      wanted(i, total);
+      w.after[i] = total / 2;
+      w.before[i] = total - total / 2;
+    }
+    return w;
+  }
+  bool isSame = w.padded();
+  for (size_t i = 0; i < count && isSame; ++i) {
+    int64_t extent = (w.size[i] - 1) * w.dilation[i] + 1, total = extent - 1;
+    if (w.stride[i] != 1) { // else the size does not matter
+      if (in[i] < 0) {
+        isSame = false;
+        break;
+      }
+      wanted(i, total);
+    }
+    isSame = w.before[i] == total / 2 && w.after[i] == total - total / 2;
+  }
+  w.same = isSame && !ceils;
+  return w;
+}
+
+/// With zeros, or what else pads, around the spatial dimensions; channels are last.
+Expr withPadding(Expr x, const Window &w, std::optional<Expr> value = std::nullopt) {
+  if (!w.padded())
+    return x;
+  Sizes around = {0, 0};
+  for (size_t i = 0; i < w.size.size(); ++i) {
+    around.push_back(static_cast<int32_t>(w.before[i]));
+    around.push_back(static_cast<int32_t>(w.after[i]));
+  }
+  around.append({0, 0});
+  return value ? op(Op::PADV2, {x, pairs(around), *value}) : op(Op::PAD, {x, pairs(around)});
+}
+
+/// A list of one dimension as one of two, whose first is 1.
+void widen(Window &w) {
+  auto front = [](auto &list, int64_t value) { list.insert(list.begin(), value); };
+  front(w.size, 1), front(w.stride, 1), front(w.dilation, 1), front(w.before, 0), front(w.after, 0);
+}
+
+/// x with channels last, and, of one spatial dimension, a first one of size 1.
+std::optional<Expr> imageOf(Tensor x) {
+  Expr image = turned(x, toLast(x.rank()));
+  if (x.rank() != 3)
+    return image;
+  Sizes sizes = {x.statedShape()[0], 1, x.statedShape()[2], x.statedShape()[1]};
+  if (llvm::count(sizes, -1) > 1)
+    return std::nullopt;
+  return shaped(image, sizes);
+}
+/// The way back, of an image with so many channels. `sizes` has what is known of the others, batch first.
+std::optional<Expr> fromImage(Expr image, int rank, Sizes sizes) {
+  if (rank == 3) {
+    if (llvm::count(sizes, -1) > 1)
+      return std::nullopt;
+    image = shaped(std::move(image), sizes);
+  }
+  return turned(std::move(image), toFirst(rank));
+}
+/// Of a window's result along a dimension.
+int32_t sizeBehind(const Window &w, size_t i, int32_t in) {
+  if (in < 0)
+    return -1;
+  if (w.same)
+    return static_cast<int32_t>((in + w.stride[i] - 1) / w.stride[i]);
+  return static_cast<int32_t>((in + w.before[i] + w.after[i] - (w.size[i] - 1) * w.dilation[i] - 1) / w.stride[i] + 1);
+}
+
+RewriteResult convolution(Lowering &n) {
+  Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
+  int rank = x.rank();
+  if (!x.isFloat() || !weights.isFloat() || !weights.isStatic())
+    return decline("not float32, or of weights whose shape is not known");
+  if (rank < 3 || rank > 5 || weights.rank() != rank)
+    return decline("not of one to three dimensions");
+  int64_t groups = n.integer("group", 1);
+  auto filter = weights.shape();
+  const char *why = "";
+  llvm::SmallVector<int64_t, 3> size(filter.begin() + 2, filter.end());
+  std::optional<Window> w = windowOf(n, x, size, why);
+  if (!w)
+    return decline(why);
+  int32_t channels = x.statedShape()[1];
+  if (channels < 0)
+    return decline("the number of its channels is not known");
+  if (groups < 1 || filter[0] % groups || filter[1] * groups != channels)
+    return decline("its groups do not divide its channels");
+  Sizes last = rank == 3 ? Sizes{0, 2, 1} : toLast(rank);
+  bool depthwise = groups > 1 && groups == channels && rank < 5;
+  if (rank == 5 && groups != 1)
+    return decline("three dimensions, in groups");
+  Sizes order; // of the filter's dimensions
+  if (depthwise)
+    order = rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0};
+  else
+    order = rank == 5 ? Sizes{2, 3, 4, 1, 0} : last;
+  Expr kernel = turnedConstant(weights, order);
+  if (rank == 3) {
+    Sizes shape = depthwise ? Sizes{1, 1, filter[2], filter[0]} : Sizes{filter[0], 1, filter[2], filter[1]};
+    kernel = weights.isDenseConstant() ? fold(reshape(kernel, list(shape))) : shaped(kernel, shape);
+  }
+  auto image = imageOf(x);
+  if (!image)
+    return decline("its shape is not known before run time");
+  Window used = *w;
+  if (rank == 3)
+    widen(used);
+  Expr y = withPadding(*image, used);
+  Expr value = op(depthwise   ? Op::DEPTHWISE_CONV_2D
+                  : rank == 5 ? Op::CONV_3D
+                              : Op::CONV_2D,
+                  {y, kernel, bias ? Expr(bias) : Expr(Tensor())});
+  value = value.with("padding", used.same ? padSame : padValid);
+  if (rank == 5)
+    value = value.with("stride_d", used.stride[0]).with("dilation_d_factor", used.dilation[0]);
+  size_t at = rank == 5;
+  value = value.with("stride_h", used.stride[at])
+              .with("stride_w", used.stride[at + 1])
+              .with("dilation_h_factor", used.dilation[at])
+              .with("dilation_w_factor", used.dilation[at + 1]);
+  if (depthwise)
+    value = value.with("depth_multiplier", filter[0] / channels);
+  auto back =
+      fromImage(value, rank, {x.statedShape()[0], rank == 3 ? sizeBehind(*w, 0, x.statedShape()[2]) : 0, filter[0]});
+  return back ? n.replace(*back) : decline("its shape is not known before run time");
+}
+
+RewriteResult convolutionTranspose(Lowering &n) {
+  Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
+  int rank = x.rank();
+  if (!x.isFloat() || !weights.isDenseConstant() || !x.isStatic())
+    return decline("not float32 of a known shape with constant weights");
+  if (rank != 3 && rank != 4)
+    return decline("not of one or two dimensions");
+  auto filter = weights.shape();
+  auto groups = static_cast<int32_t>(n.integer("group", 1));
+  const char *why = "";
+  llvm::SmallVector<int64_t, 3> size(filter.begin() + 2, filter.end());
+  std::optional<Window> known = windowOf(n, x, size, why);
+  if (!known)
+    return decline(why);
+  Window w = *known;
+  if (groups < 1 || filter[0] % groups || filter[0] != x.shape()[1])
+    return decline("its groups do not divide its channels");
+  llvm::SmallVector<int64_t, 8> more = n.integers("output_padding"), shape = n.integers("output_shape");
+  more.resize(size.size(), 0);
+  llvm::StringRef automatic = n.text("auto_pad", "NOTSET");
+  bool sized = !shape.empty() || automatic.starts_with("SAME");
+  llvm::SmallVector<int64_t, 3> begin, out;
+  auto pads = n.integers("pads");
+  pads.resize(2 * size.size(), 0);
+  for (size_t i = 0; i < size.size(); ++i) {
+    int64_t in = x.shape()[i + 2], whole = (in - 1) * w.stride[i] + (w.size[i] - 1) * w.dilation[i] + 1;
+    if (sized) {
+      int64_t result = shape.empty() ? in * w.stride[i] : shape[shape.size() - size.size() + i];
+      int64_t total = std::max<int64_t>(whole + more[i] - result, 0);
+      begin.push_back(automatic == "SAME_UPPER" ? total / 2 : total - total / 2);
+      out.push_back(result);
+    } else {
+      begin.push_back(automatic == "VALID" ? 0 : pads[i]);
+      out.push_back(whole + more[i] - (automatic == "VALID" ? 0 : pads[i] + pads[i + size.size()]));
+    }
+    if (out.back() < 1)
+      return decline("its result has no elements");
+  }
+  Expr image = turned(x, toLast(rank));
+  if (rank == 3) {
+    image = shaped(image, {x.shape()[0], 1, x.shape()[2], x.shape()[1]});
+    begin.insert(begin.begin(), 0);
+    out.insert(out.begin(), 1);
+    widen(w);
+  }
+  int32_t height = rank == 3 ? 1 : x.shape()[2], width = x.shape()[rank - 1], of = filter[1];
+  // [I, O/g, (y), x] → [O, y, x, I]
+  Expr kernel = fold(transpose(weights, list(rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0})));
+  if (rank == 3)
+    kernel = fold(reshape(kernel, list({of, 1, filter[2], filter[0]})));
+  if (w.dilation != llvm::SmallVector<int64_t, 3>(w.dilation.size(), 1))
+    kernel = fold(
+        op(Op::DILATE, {kernel, list({1, static_cast<int32_t>(w.dilation[0]), static_cast<int32_t>(w.dilation[1]), 1}),
+                        Expr(0.0)}));
+  for (size_t i = 0; i < 2; ++i)
+    w.size[i] = (w.size[i] - 1) * w.dilation[i] + 1;
+  auto reach = [&](size_t i, int32_t in) {
+    return static_cast<int32_t>(std::max<int64_t>((in - 1) * w.stride[i] + w.size[i], begin[i] + out[i]));
+  };
+  Sizes whole = {x.shape()[0], reach(0, height), reach(1, width), of};
+  std::vector<Expr> parts;
+  int32_t share = filter[0] / groups;
+  for (int32_t g = 0; g < groups; ++g) {
+    Expr of1 = groups == 1
+                   ? kernel
+                   : fold(op(Op::SLICE,
+                             {kernel, list({0, 0, 0, g * share}),
+                              list({of, static_cast<int32_t>(w.size[0]), static_cast<int32_t>(w.size[1]), share})}));
+    Expr part = groups == 1
+                    ? image
+                    : op(Op::SLICE, {image, list({0, 0, 0, g * share}), list({x.shape()[0], height, width, share})});
+    parts.push_back(op(Op::TRANSPOSE_CONV, {list(whole), of1, part})
+                        .with("padding", padValid)
+                        .with("stride_h", w.stride[0])
+                        .with("stride_w", w.stride[1]));
+    if (parts.size() > 256)
+      return decline("it has more than 256 groups");
+  }
+  Expr value = groups == 1 ? parts.front() : op(Op::CONCATENATION, parts).with("axis", 3);
+  Sizes end = {x.shape()[0], static_cast<int32_t>(out[0]), static_cast<int32_t>(out[1]), of * groups};
+  if (begin[0] || begin[1] || end[1] != whole[1] || end[2] != whole[2])
+    value =
+        op(Op::SLICE, {value, list({0, static_cast<int32_t>(begin[0]), static_cast<int32_t>(begin[1]), 0}), list(end)});
+  if (bias)
+    value = value + Expr(bias);
+  if (rank == 3)
+    value = shaped(value, {end[0], end[2], end[3]});
+  return n.replace(turned(value, toFirst(rank)));
+}
+
+/// More padding behind, so that windows which begin inside are whole.
+void ceil(Lowering &n, Window &w, llvm::ArrayRef<int32_t> in) {
+  for (size_t i = 0; i < w.size.size(); ++i) {
+    int64_t extent = (w.size[i] - 1) * w.dilation[i] + 1, all = in[i] + w.before[i] + w.after[i];
+    int64_t count = (all - extent + w.stride[i] - 1) / w.stride[i] + 1;
+    if ((count - 1) * w.stride[i] >= in[i] + w.before[i]) // no window begins in the padding
+      --count;
+    w.after[i] += std::max<int64_t>((count - 1) * w.stride[i] + extent - all, 0);
+  }
+}
+
+Expr pooled(Op code, Expr x, const Window &w) {
+  return op(code, {std::move(x)})
+      .with("padding", w.same ? padSame : padValid)
+      .with("stride_h", w.stride[0])
+      .with("stride_w", w.stride[1])
+      .with("filter_height", w.size[0])
+      .with("filter_width", w.size[1]);
+}
+
+template <bool isMax> RewriteResult pooling(Lowering &n) {
+  Tensor x = n.input(0);
+  int rank = x.rank();
+  if (rank != 3 && rank != 4)
+    return decline("not of one or two dimensions");
+  if (!x.isFloat())
+    return decline("not float32");
+  auto kernel = n.integers("kernel_shape");
+  if (static_cast<int>(kernel.size()) != rank - 2)
+    return decline("its window has other dimensions than its input");
+  auto in = x.statedShape().drop_front(2);
+  bool ceils = n.integer("ceil_mode");
+  const char *why = "";
+  std::optional<Window> known = windowOf(n, x, kernel, why, ceils);
+  if (!known)
+    return decline(why);
+  Window w = *known;
+  if (llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
+    return decline("it is dilated");
+  bool counts = n.integer("count_include_pad");
+  Window asked = w;
+  if (ceils) {
+    if (llvm::is_contained(in, -1))
+      return decline("how often it fits depends on a size that is not known before run time");
+    ceil(n, w, in);
+  }
+  auto image = imageOf(x);
+  if (!image)
+    return decline("its shape is not known before run time");
+  if (!isMax && counts && w.same) {
+    if (n.text("auto_pad", "NOTSET") != "NOTSET")
+      return decline("it counts padding whose size follows from that of its input");
+    w.same = asked.same = false;
+  }
+  Sizes sizes = {x.statedShape()[0], sizeBehind(w, 0, in[0]), x.statedShape()[1]};
+  Window flat = w;
+  if (rank == 3)
+    widen(flat);
+  Expr value = *image;
+  if (isMax) {
+    value = pooled(Op::MAX_POOL_2D, withPadding(value, flat, Expr(-3.4028234663852886e38)), flat);
+  } else if (flat.same || !flat.padded()) {
+    value = pooled(Op::AVERAGE_POOL_2D, value, flat);
+  } else {
+    // The sum of each window, by the number of cells that count.
+    if (llvm::is_contained(in, -1))
+      return decline("how many cells count depends on a size that is not known before run time");
+    Sizes map = {1, rank == 3 ? 1 : in[0], in[rank - 3], 1};
+    Window outer = flat, all = flat;
+    Window first = asked;
+    if (rank == 3)
+      widen(first);
+    if (counts) { // what was asked for counts, what was added so that the last window fits does not
+      map[1] += static_cast<int32_t>(first.before[0] + first.after[0]);
+      map[2] += static_cast<int32_t>(first.before[1] + first.after[1]);
+      for (int i = 0; i < 2; ++i) {
+        outer.after[i] = flat.after[i] - first.after[i];
+        outer.before[i] = 0;
+      }
+    }
+    all.same = false;
+    Expr ones = op(Op::FILL, {list(map), Expr(1.0)});
+    Expr share = fold(pooled(Op::AVERAGE_POOL_2D, withPadding(ones, outer), all));
+    value = pooled(Op::AVERAGE_POOL_2D, withPadding(value, flat), flat);
+    bool isWhole = counts && !ceils;
+    if (!isWhole)
+      value = value / share;
+  }
+  auto back = fromImage(value, rank, sizes);
+  return back ? n.replace(*back) : decline("its shape is not known before run time");
+}
+
+template <Op code> RewriteResult global(Lowering &n) {
+  Sizes axes;
+  for (int i = 2; i < n.input(0).rank(); ++i)
+    axes.push_back(i);
+  return n.replace(op(code, {n.input(0), list(axes)}).with("keep_dims", 1));
+}
+
+/// Where an element of the result is looked for along one dimension, in the input.
+struct Axis {
+  int32_t in, out;
+  double scale; ///< as given, or out / in
+  double at(llvm::StringRef mode, int32_t i) const {
+    if (mode == "align_corners")
+      return out == 1 ? 0 : static_cast<double>(i) * (in - 1) / (out - 1);
+    if (mode == "asymmetric")
+      return i / scale;
+    if (mode == "pytorch_half_pixel" && out == 1)
+      return 0;
+    if (mode == "tf_half_pixel_for_nn")
+      return (i + 0.5) / scale;
+    if (mode == "half_pixel_symmetric") {
+      double adjustment = out / (scale * in), center = in / 2.0, offset = center * (1 - adjustment);
+      return offset + (i + 0.5) / scale - 0.5;
+    }
+    return (i + 0.5) / scale - 0.5;
+  }
+  int32_t nearest(llvm::StringRef mode, llvm::StringRef rounding, int32_t i) const {
+    double x = at(mode, i), rounded;
+    if (rounding == "floor")
+      rounded = std::floor(x);
+    else if (rounding == "ceil")
+      rounded = std::ceil(x);
+    else if (rounding == "round_prefer_ceil")
+      rounded = std::floor(x + 0.5);
+    else
+      rounded = std::ceil(x - 0.5);
+    return std::clamp(static_cast<int32_t>(rounded), 0, in - 1);
+  }
+};
+
+RewriteResult resize(Lowering &n) {
+  Tensor x = n.input(0);
+  bool upsample = n.opset < 10 || n.node.customCode() == "onnx.Upsample";
+  if (!x.isStatic() || x.rank() < 2)
+    return decline("its shape is not known before run time");
+  int rank = x.rank();
+  llvm::SmallVector<float, 8> scales = n.reals("scales");
+  std::optional<Integers> sizes;
+  unsigned scalesAt = n.opset >= 11 && !upsample ? 2 : 1;
+  auto isGiven = [&](Tensor t) { return t && t.elementCount() != 0u; };
+  if (scalesAt == 2 && n.input(1))
+    (void)n.m.reals(n.input(1)); // where it crops, which it does in no mode that is taken
+  llvm::SmallVector<int64_t, 8> axes = n.integers("axes");
+  if (axes.empty())
+    for (int i = 0; i < rank; ++i)
+      axes.push_back(i);
+  if (n.input(3) && isGiven(n.input(3))) {
+    sizes = n.m.integers(n.input(3));
+    if (!sizes)
+      return decline("its sizes are computed");
+    if (sizes->size() != axes.size())
+      return decline("it has other numbers of sizes than of axes");
+    if (n.input(2))
+      (void)n.m.reals(n.input(2));
+  }
+  std::vector<double> factors;
+  std::optional<Reals> given;
+  if (scales.empty() && !sizes) {
+    given = n.m.reals(n.input(scalesAt));
+    if (!given)
+      return decline("its scales are computed");
+    for (size_t i = 0; i < given->size(); ++i)
+      factors.push_back(given->at(i));
+  } else if (!sizes) {
+    factors.assign(scales.begin(), scales.end());
+  }
+  if (!sizes && factors.size() != axes.size())
+    return decline("it has other numbers of scales than of axes");
+  std::vector<Axis> along;
+  for (int i = 0; i < rank; ++i)
+    along.push_back({x.shape()[i], x.shape()[i], 1});
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto axis = Lowering::axis(axes[k], rank);
+    if (!axis)
+      return decline("its axis is not one of its input's");
+    Axis &one = along[*axis];
+    double out = sizes ? static_cast<double>(sizes->at(k)) : std::floor(one.in * factors[k]);
+    if (!(out >= 1 && out < (1 << 24)))
+      return decline("its result has no size");
+    one.out = static_cast<int32_t>(out);
+    one.scale = sizes ? out / one.in : factors[k];
+  }
+  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return decline("it keeps the aspect ratio");
+  llvm::StringRef mode = n.text("mode", "nearest"),
+                  where =
+                      n.text("coordinate_transformation_mode", upsample || n.opset == 10 ? "asymmetric" : "half_pixel");
+  llvm::StringRef rounding = n.text("nearest_mode", upsample || n.opset == 10 ? "floor" : "round_prefer_floor");
+  if (where == "tf_crop_and_resize" || n.integer("exclude_outside") || n.integer("antialias"))
+    return decline("it crops, leaves out what is outside, or smooths");
+  auto listed = [&](llvm::ArrayRef<int32_t> numbers) -> Expr {
+    return sizes ? Expr(sizes->with(numbers)) : given ? Expr(given->with(numbers)) : list(numbers);
+  };
+  bool isImage = rank == 4 && along[0].out == along[0].in && along[1].out == along[1].in;
+  auto image = [&](Op code, bool corners, bool centers) {
+    Expr value = op(code, {turned(x, {0, 2, 3, 1}), listed({along[2].out, along[3].out})})
+                     .with("align_corners", corners)
+                     .with("half_pixel_centers", centers);
+    return n.replace(turned(value, {0, 3, 1, 2}));
+  };
+  if (mode == "nearest") {
+    // As circle's operator does it, or element by element.
+    auto equals = [&](bool corners, bool centers) {
+      return isImage && llvm::all_of(llvm::ArrayRef(along).drop_front(2), [&](const Axis &one) {
+               float factor = corners && one.out > 1 ? static_cast<float>(one.in - 1) / static_cast<float>(one.out - 1)
+                                                     : static_cast<float>(one.in) / static_cast<float>(one.out);
+               for (int32_t i = 0; i < one.out; ++i) {
+                 float at = (static_cast<float>(i) + (centers ? 0.5f : 0.0f)) * factor;
+                 auto picked = std::min(static_cast<int32_t>(corners ? std::round(at) : std::floor(at)), one.in - 1);
+                 if (picked != one.nearest(where, rounding, i))
+                   return false;
+               }
+               return true;
+             });
+    };
+    for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+      if (equals(corners, centers))
+        return image(Op::RESIZE_NEAREST_NEIGHBOR, corners, centers);
+    Expr value = x;
+    bool changed = false;
+    for (int i = 0; i < rank; ++i) {
+      if (along[i].in == along[i].out && along[i].scale == 1)
+        continue;
+      Sizes taken;
+      for (int32_t k = 0; k < along[i].out; ++k)
+        taken.push_back(along[i].nearest(where, rounding, k));
+      value = gather(value, listed(taken)).with("axis", i);
+      changed = true;
+    }
+    return n.replace(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
+  }
+  if (mode != "linear" && mode != "bilinear")
+    return decline("its mode is \"" + mode.str() + "\"");
+  auto equals = [&](bool corners, bool centers) {
+    return isImage && llvm::all_of(llvm::ArrayRef(along).drop_front(2), [&](const Axis &one) {
+             double factor = corners && one.out > 1 ? double(one.in - 1) / (one.out - 1) : double(one.in) / one.out;
+             for (int32_t i = 0; i < one.out; ++i) {
+               double at = centers ? (i + 0.5) * factor - 0.5 : i * factor;
+               auto within = [&](double p) { return std::clamp<double>(p, 0, one.in - 1); };
+               if (std::abs(within(at) - within(one.at(where, i))) > 1e-5 * one.in)
+                 return false;
+             }
+             return true;
+           });
+  };
+  for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+    if (equals(corners, centers))
+      return image(Op::RESIZE_BILINEAR, corners, centers);
+  // Along one dimension after the other: the elements on both sides, by how near they are.
+  Expr value = x;
+  for (int i = 0; i < rank; ++i) {
+    if (along[i].in == along[i].out && along[i].scale == 1)
+      continue;
+    Sizes low, high;
+    std::vector<Expr> parts;
+    Sizes shape(rank, 1);
+    shape[i] = along[i].out;
+    if (along[i].out > 512)
+      return decline("it interpolates a long dimension in a way that circle's operator does not");
+    for (int32_t k = 0; k < along[i].out; ++k) {
+      double at = std::clamp<double>(along[i].at(where, k), 0, along[i].in - 1);
+      auto below = static_cast<int32_t>(std::floor(at));
+      low.push_back(below);
+      high.push_back(std::min(below + 1, along[i].in - 1));
+      parts.push_back(fold(reshape(at - below, list({1}))));
+    }
+    Expr share = fold(reshape(op(Op::CONCATENATION, parts).with("axis", 0), list(shape)));
+    Expr first = gather(value, listed(low)).with("axis", i), second = gather(value, listed(high)).with("axis", i);
+    value = first + (second - first) * share;
+  }
+  return n.replace(value);
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> windowRows() {
+  static const Row rows[] = {
+      {"AveragePool", pooling<false>},
+      {"Conv", convolution},
+      {"ConvTranspose", convolutionTranspose},
+      {"GlobalAveragePool", global<Op::MEAN>},
+      {"GlobalMaxPool", global<Op::REDUCE_MAX>},
+      {"MaxPool", pooling<true>},
+      {"Resize", resize},
+      {"Upsample", resize},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx

@@ -1,0 +1,462 @@
+#!/usr/bin/python3
+"""ONNX models in, each judged by numpy: numbers, origins, and what is refused.
+
+usage: onnx.py BIN
+       onnx.py --example FILE     writes the network of docs/onnx.md
+ORIGO_BLESS=1 in the environment writes the list of operators in docs/onnx.md anew.
+Models are written here, message by message, as exporters write them; nothing is read from elsewhere.
+"""
+
+import glob
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+BIN = sys.argv[1]
+ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
+failures = []
+
+
+# ---- The wire format ----
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def text(field, value):
+    value = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def tensor(name, array):
+    array = np.asarray(array)
+    return b"".join(number(1, d) for d in array.shape) + number(2, TYPES[str(array.dtype)]) + text(8, name) + text(9, array.tobytes())
+
+
+def value_info(name, dtype, shape):
+    dims = b"".join(text(1, text(2, d) if isinstance(d, str) else number(1, d)) for d in shape)
+    return text(1, name) + text(2, text(1, number(1, TYPES[str(np.dtype(dtype))]) + text(2, dims)))
+
+
+def attribute(name, value):
+    if isinstance(value, np.ndarray):
+        return text(1, name) + text(5, tensor("", value)) + number(20, 4)
+    if isinstance(value, str):
+        return text(1, name) + text(4, value) + number(20, 3)
+    if isinstance(value, float):
+        return text(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
+    if isinstance(value, list):
+        return text(1, name) + b"".join(number(8, v) for v in value) + number(20, 7)
+    return text(1, name) + number(3, value) + number(20, 2)
+
+
+def node(op, inputs, outputs, domain="", **attributes):
+    return (b"".join(text(1, i) for i in inputs) + b"".join(text(2, o) for o in outputs) + text(3, "node_" + outputs[0]) + text(4, op)
+            + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + (text(7, domain) if domain else b""))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17):
+    graph = b"".join(text(1, n) for n in nodes) + text(2, "main") + b"".join(text(5, tensor(n, a)) for n, a in constants)
+    graph += b"".join(text(11, value_info(*i)) for i in inputs) + b"".join(text(12, text(1, o)) for o in outputs)
+    return number(1, 8) + text(7, graph) + text(8, text(1, "") + number(2, opset))
+
+
+# ---- Judging ----
+
+
+def run(*words, ok=True):
+    done = subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True)
+    if ok and done.returncode:
+        failures.append(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done
+
+
+def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
+    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts."""
+    with open("net.onnx", "wb") as file:
+        file.write(data)
+    before = len(failures)
+    for name, array in feeds.items():
+        np.save("in/" + name + ".npy", array)
+    run("onnx2circle", *options, "net.onnx", "net.circle")
+    if len(failures) > before:
+        return
+    run("circle2circle", "-O1", "--verify-each", "net.circle", "o1.circle")
+    for file, engine in ("net.circle", "reference"), ("o1.circle", "reference"), ("o1.circle", "fast"):
+        run("circle-interpreter", "--engine=" + engine, "--inputs=in", "--outputs=out", file)
+        for name, wanted in expected.items():
+            wanted = np.asarray(wanted)
+            got = np.load("out/" + name + ".npy") if os.path.exists("out/" + name + ".npy") else np.zeros(0)
+            same = got.shape == wanted.shape and got.dtype == wanted.dtype
+            with np.errstate(invalid="ignore"):
+                near = same and np.all((got == wanted) | (np.abs(got.astype(float) - wanted.astype(float)) <= tolerance * (1 + np.abs(wanted.astype(float)))) | ((got != got) & (wanted != wanted)))
+            if not near:
+                failures.append(f"{label}, {file}, {engine}: {name} is {got.dtype}{list(got.shape)} {got.ravel()[:6]}, not "
+                                f"{wanted.dtype}{list(wanted.shape)} {wanted.ravel()[:6]}")
+            if os.path.exists("out/" + name + ".npy"):
+                os.remove("out/" + name + ".npy")
+        if "ok" not in run("origin-dump", "--check", file).stdout.splitlines():
+            failures.append(f"{label}: the map of {file} breaks a law")
+
+
+seed = np.random.RandomState(7)
+
+
+def floats(*shape):
+    return seed.uniform(-2, 2, shape).astype(np.float32)
+
+
+def one(op, expected, *operands, constants=(), opset=17, outputs=1, options=(), shape=None, **attributes):
+    """A node of one operator: `operands` are inputs, those at positions in `constants` constants."""
+    names = ["x%d" % i for i in range(len(operands))]
+    inputs = [(n, a.dtype, shape or a.shape) for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants]
+    given = [(n, a) for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i in constants]
+    used = [n if a is not None else "" for n, a in zip(names, operands)]
+    expected = expected if isinstance(expected, (list, tuple)) else [expected]
+    results = ["y%d" % i for i in range(len(expected))]
+    data = model([node(op, used, results, **attributes)], inputs, results, given, opset)
+    feeds = {n: a for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants}
+    judge(op + str(attributes or ""), data, feeds, dict(zip(results, expected)), options=options)
+
+
+def windows(x, size, stride, pads, fill, dilation=(1, 1)):
+    x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=fill)
+    ext = [(size[i] - 1) * dilation[i] + 1 for i in (0, 1)]
+    out = [(x.shape[2 + i] - ext[i]) // stride[i] + 1 for i in (0, 1)]
+    return np.stack([np.stack([x[:, :, h * stride[0] : h * stride[0] + ext[0] : dilation[0], w * stride[1] : w * stride[1] + ext[1] : dilation[1]]
+                               for w in range(out[1])], 2) for h in range(out[0])], 2)
+
+
+def conv(x, w, b, stride=(1, 1), pads=(0, 0, 0, 0), group=1, dilation=(1, 1)):
+    patches = windows(x, w.shape[2:], stride, pads, 0, dilation)  # n, c, h, w, kh, kw
+    share, of = x.shape[1] // group, w.shape[0] // group
+    parts = [np.einsum("nchwyx,ocyx->nohw", patches[:, g * share : (g + 1) * share], w[g * of : (g + 1) * of]) for g in range(group)]
+    return (np.concatenate(parts, 1) + (0 if b is None else b.reshape(1, -1, 1, 1))).astype(np.float32)
+
+
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def operators():
+    x, y = floats(2, 3, 4), floats(3, 1)
+    i = seed.randint(-5, 9, (2, 3)).astype(np.int64)
+    for op, f in ("Abs", np.abs), ("Exp", np.exp), ("Neg", np.negative), ("Floor", np.floor), ("Tanh", np.tanh), ("Sigmoid", sigmoid), \
+            ("Reciprocal", lambda a: 1 / a), ("Sign", np.sign), ("Softplus", lambda a: np.log1p(np.exp(a))), ("Cosh", np.cosh):
+        one(op, f(x).astype(np.float32), x)
+    one("Round", np.array([-2, -2, 0, 0, 2, 2], np.float32), np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], np.float32))
+    one("Erf", np.array([-0.8427008, 0, 0.5204999], np.float32), np.array([-1, 0, 0.5], np.float32))
+    one("Relu", np.maximum(i, 0), i)
+    one("LeakyRelu", np.where(x > 0, x, 0.1 * x).astype(np.float32), x, alpha=0.1)
+    one("HardSigmoid", np.clip(x / 6 + 0.5, 0, 1).astype(np.float32), x, alpha=1 / 6, beta=0.5)
+    for op, f in ("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("Div", np.divide):
+        one(op, f(x, y).astype(np.float32), x, y)
+    one("Add", i + 3, i, ints(3), constants=(1,))
+    one("Div", np.array([-3, 3], np.int64), ints(-7, 7), ints(2), constants=(1,))
+    one("Add", np.array([4, 255], np.uint8), np.array([250, 250], np.uint8), np.array([10, 5], np.uint8))
+    one("Mod", np.mod(i, 4), i, ints(4), constants=(1,))
+    one("Mod", np.fmod(i, 4), i, ints(4), constants=(1,), fmod=1)
+    one("Pow", (x * x).astype(np.float32), x, np.array(2, np.float32), constants=(1,))
+    one("PRelu", np.where(x > 0, x, x * y).astype(np.float32), x, y, constants=(1,))
+    one("Max", np.maximum(np.maximum(x, y), 0.5), x, y, np.array(0.5, np.float32), constants=(2,))
+    one("Clip", np.clip(x, -1, 0.5), x, np.array(-1, np.float32), np.array(0.5, np.float32), constants=(1, 2))
+    one("Clip", np.full_like(x, -1), x, np.array(1, np.float32), np.array(-1, np.float32), constants=(1, 2))  # min > max gives max
+    one("Clip", np.minimum(x, 1), x, opset=6, max=1.0)
+    one("Equal", i == 3, i, ints(3), constants=(1,))
+    one("GreaterOrEqual", x >= y, x, y)
+    one("Where", np.where(x > 0, x, y), x > 0, x, y)
+    one("Cast", x.astype(np.int32), x, to=6)
+    one("Cast", i.astype(np.float32), i, to=1)
+    one("IsInf", np.array([False, True, False]), np.array([1, -np.inf, np.nan], np.float32))
+
+
+def movement():
+    x = floats(2, 3, 4)
+    one("Transpose", x.transpose(2, 0, 1), x, perm=[2, 0, 1])
+    one("Transpose", x.transpose(), x)
+    one("Reshape", x.reshape(2, 12), x, ints(0, -1), constants=(1,))
+    one("Reshape", x.reshape(4, 6), x, ints(4, -1), constants=(1,), shape=("n", 3, 4))
+    one("Flatten", x.reshape(6, 4), x, axis=2)
+    one("Unsqueeze", x[:, None, :, :, None], x, ints(1, -1), constants=(1,))
+    one("Unsqueeze", x[None], x, axes=[0], opset=11, shape=("a", "b", 4))
+    one("Squeeze", x[:, :1][:, 0], x[:, :1], ints(1), constants=(1,))
+    one("Concat", np.concatenate([x, x[:, :1]], 1), x, x[:, :1], axis=1)
+    one("Split", [x[..., :1], x[..., 1:]], x, ints(1, 3), constants=(1,), axis=-1)
+    one("Split", [x[:, :2], x[:, 2:]], x, opset=18, axis=1, num_outputs=2)
+    one("Slice", x[:, 1:, ::-2], x, ints(1, -1), ints(9223372036854775807, -9223372036854775807), ints(1, 2), ints(1, -2), constants=(1, 2, 3, 4))
+    one("Slice", x[-2:, :2], x, starts=[-2, 0], ends=[9, 2], opset=9)
+    one("Gather", x[:, [2, -1]], x, ints(2, -1), constants=(1,), axis=1)
+    one("Gather", x[1], x, np.array(-1, np.int64))
+    one("GatherElements", np.take_along_axis(x, np.array([[[1, 0, 0, 2]]] * 2), 1), x, np.array([[[1, 0, 0, 2]]] * 2, np.int64), axis=1)
+    one("Pad", np.pad(x, ((0, 0), (1, 0), (0, 2)), constant_values=3), x, ints(0, 1, 0, 0, 0, 2), np.array(3, np.float32), constants=(1, 2))
+    one("Pad", np.pad(x, ((0, 0), (1, 1), (2, 0)), mode="edge"), x, ints(0, 1, 2, 0, 1, 0), constants=(1,), mode="edge")
+    one("Pad", np.pad(x, ((0, 0), (1, 1), (2, 0)), mode="reflect"), x, ints(0, 1, 2, 0, 1, 0), constants=(1,), mode="reflect")
+    one("Expand", np.broadcast_to(x[:, :1], (2, 3, 4)), x[:, :1], ints(3, 1), constants=(1,))
+    one("Tile", np.tile(x, (1, 2, 1)), x, ints(1, 2, 1), constants=(1,))
+    one("Shape", ints(2, 3, 4), x)
+    one("Shape", ints(3), x, start=1, end=2)
+    one("ConstantOfShape", np.full((2, 2), 5, np.int64), ints(2, 2), value=np.array([5], np.int64))
+    one("NonZero", np.array(np.nonzero(x > 0)), (x > 0).astype(np.float32))
+    one("Trilu", np.triu(x[0], 1), x[0], np.array(1, np.int64), constants=(1,))
+    one("CumSum", np.cumsum(x, 1).astype(np.float32), x, np.array(1, np.int64), constants=(1,))
+    one("TopK", [-np.sort(-x, 1)[:, :2], np.argsort(-x, 1, kind="stable")[:, :2]], x, ints(2), constants=(1,), axis=1)
+    one("OneHot", np.array([[0, 0, 3], [3, 0, 0]], np.float32), ints(-1, 0), ints(3), np.array([0, 3], np.float32), constants=(1, 2))
+    image = floats(1, 8, 2, 3)
+    one("DepthToSpace", image.reshape(1, 2, 2, 2, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6), image, blocksize=2)
+    one("DepthToSpace", image.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6), image, blocksize=2, mode="CRD")
+    flat = np.arange(8, dtype=np.float32)
+    changed = flat.copy()
+    changed[[4, 3, 1, 7]] = [9, 10, 11, 12]
+    one("ScatterND", changed, flat, np.array([[4], [3], [1], [7]], np.int64), np.array([9, 10, 11, 12], np.float32), constants=(1,))
+
+
+def reductions():
+    x = floats(2, 3, 4)
+    one("ReduceMean", x.mean((1, 2), keepdims=True), x, axes=[1, 2], opset=13)
+    one("ReduceSum", x.sum(1), x, ints(-2), constants=(1,), keepdims=0)
+    one("ReduceSum", x, x, noop_with_empty_axes=1)
+    one("ReduceMax", x.max(), x, keepdims=0, opset=13)
+    one("ReduceL2", np.sqrt((x * x).sum(2)), x, axes=[2], keepdims=0, opset=13)
+    one("ReduceLogSumExp", np.log(np.exp(x).sum(1, keepdims=True)), x, axes=[1], opset=13)
+    one("ArgMax", x.argmax(1)[:, None], x, axis=1)
+    one("ArgMin", x.argmin(2), x, axis=-1, keepdims=0)
+
+
+def linear():
+    x, w, b = floats(2, 3), floats(4, 3), floats(4)
+    one("Gemm", x @ w.T + b, x, w, b, constants=(1, 2), transB=1)
+    one("Gemm", (0.5 * (x @ w.T) + 2 * b).astype(np.float32), x, w.T.copy(), b, constants=(1, 2), alpha=0.5, beta=2.0)
+    one("Gemm", x.T @ w[:2] + floats(0).sum(), x, w[:2], transA=1)
+    one("MatMul", floats(1)[0] * 0 + np.matmul(np.stack([x, x + 1]), w.T), np.stack([x, x + 1]), w.T.copy(), constants=(1,))
+    one("MatMul", np.matmul(x, w.T), x, w.T.copy())
+    one("MatMul", np.matmul(x[0], w.T), x[0], w.T.copy())
+    one("Einsum", np.einsum("bij,bjk->bik", np.stack([x, x]), np.stack([w.T, w.T])), np.stack([x, x]), np.stack([w.T, w.T]), equation="bij,bjk->bik")
+
+
+def pictures():
+    x = floats(1, 4, 6, 7)
+    w, b = floats(6, 4, 3, 3), floats(6)
+    one("Conv", conv(x, w, b, pads=(1, 1, 1, 1)), x, w, b, constants=(1, 2), pads=[1, 1, 1, 1])
+    one("Conv", conv(x, w, None, stride=(2, 2), pads=(1, 0, 0, 1)), x, w, constants=(1,), strides=[2, 2], pads=[1, 0, 0, 1])
+    one("Conv", conv(x, w, None, pads=(2, 2, 2, 2), dilation=(2, 2)), x, w, constants=(1,), dilations=[2, 2], pads=[2, 2, 2, 2])
+    grouped = floats(6, 2, 3, 3)
+    one("Conv", conv(x, grouped, b, group=2), x, grouped, b, constants=(1, 2), group=2)
+    depth = floats(8, 1, 3, 3)
+    one("Conv", conv(x, depth, None, group=4, pads=(1, 1, 1, 1)), x, depth, constants=(1,), group=4, auto_pad="SAME_UPPER")
+    one("Conv", conv(x[:, :, :1], w[:, :, :1], b)[:, :, 0], x[:, :, 0], w[:, :, 0], b, constants=(1, 2))
+    up = floats(4, 3, 2, 2)
+    spread = np.zeros((1, 3, 12, 14), np.float32)
+    for h in range(6):
+        for c in range(7):
+            spread[:, :, 2 * h : 2 * h + 2, 2 * c : 2 * c + 2] += np.einsum("nc,coyx->noyx", x[:, :, h, c], up)
+    one("ConvTranspose", spread, x, up, constants=(1,), strides=[2, 2])
+    one("ConvTranspose", spread[:, :, 1:-1, 1:-1], x, up, constants=(1,), strides=[2, 2], pads=[1, 1, 1, 1])
+    one("MaxPool", windows(x, (3, 3), (2, 2), (1, 1, 1, 1), -np.inf).max((4, 5)), x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    one("MaxPool", windows(x, (2, 2), (2, 2), (0, 0, 0, 1), -np.inf).max((4, 5)), x, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+    counts = windows(np.ones_like(x), (3, 3), (1, 1), (1, 1, 1, 1), 0).sum((4, 5))
+    sums = windows(x, (3, 3), (1, 1), (1, 1, 1, 1), 0).sum((4, 5))
+    one("AveragePool", (sums / counts).astype(np.float32), x, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    one("AveragePool", (sums / 9).astype(np.float32), x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
+    sums = windows(x, (2, 2), (2, 2), (1, 0, 1, 1), 0).sum((4, 5)) / windows(np.ones_like(x), (2, 2), (2, 2), (1, 0, 1, 1), 0).sum((4, 5))
+    one("AveragePool", sums.astype(np.float32), x, kernel_shape=[2, 2], strides=[2, 2], pads=[1, 0, 1, 1])
+    one("GlobalAveragePool", x.mean((2, 3), keepdims=True), x)
+    scales = np.array([1, 1, 2, 2], np.float32)
+    one("Resize", x.repeat(2, 2).repeat(2, 3), x, None, scales, constants=(2,), coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    one("Upsample", x.repeat(2, 2).repeat(2, 3), x, scales, constants=(1,), opset=9)
+    at = [0, 1, 1, 2, 3, 4, 4, 5]  # ceil(i · 5/7 of align_corners − ½)
+    one("Resize", x[:, :, at], x, None, None, ints(1, 4, 8, 7), constants=(3,), coordinate_transformation_mode="align_corners")
+    rows = np.clip((np.arange(12) + 0.5) / 2 - 0.5, 0, 5)
+    low = np.floor(rows).astype(int)
+    share = (rows - low).reshape(1, 1, -1, 1)
+    one("Resize", (x[:, :, low] * (1 - share) + x[:, :, np.minimum(low + 1, 5)] * share).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,),
+        mode="linear", coordinate_transformation_mode="half_pixel")
+
+
+def normalisation():
+    x, s, t = floats(2, 4, 3, 3), floats(4), floats(4)
+    m, v = floats(4), seed.uniform(0.5, 2, 4).astype(np.float32)
+    wide = lambda a: a.reshape(-1, 1, 1)
+    one("BatchNormalization", (x - wide(m)) / np.sqrt(wide(v) + np.float32(1e-5)) * wide(s) + wide(t), x, s, t, m, v, constants=(1, 2, 3, 4))
+    away = x - x.mean((2, 3), keepdims=True)
+    one("InstanceNormalization", away / np.sqrt(x.var((2, 3), keepdims=True) + np.float32(1e-5)) * wide(s) + wide(t), x, s, t, constants=(1, 2))
+    flat = floats(2, 5, 4)
+    away = flat - flat.mean(-1, keepdims=True)
+    one("LayerNormalization", away / np.sqrt(flat.var(-1, keepdims=True) + np.float32(1e-5)) * s + t, flat, s, t, constants=(1, 2))
+    one("Softmax", softmax(x, 1), x, axis=1)
+    one("Softmax", softmax(x.reshape(2, -1), 1).reshape(x.shape), x, opset=11)  # everything behind the axis is one
+    one("LogSoftmax", np.log(softmax(flat, -1)), flat, axis=-1)
+    square = np.square(np.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0))))
+    near = square[:, :-2] + square[:, 1:-1] + square[:, 2:]
+    one("LRN", (x / np.power(1 + 0.3 / 3 * near, 0.75)).astype(np.float32), x, size=3, alpha=0.3)
+
+
+def recurrent():
+    x = floats(3, 2, 4)
+    for op, gates in ("LSTM", 4), ("GRU", 3), ("RNN", 1):
+        for direction in "forward", "reverse", "bidirectional":
+            sides = 2 if direction == "bidirectional" else 1
+            w, r, b = floats(sides, gates * 5, 4), floats(sides, gates * 5, 5), floats(sides, 2 * gates * 5)
+            whole, last = np.zeros((3, sides, 2, 5), np.float32), np.zeros((sides, 2, 5), np.float32)
+            for d in range(sides):
+                h = c = np.zeros((2, 5), np.float32)
+                for t in range(3)[:: -1 if direction == "reverse" or d else 1]:
+                    wb, rb = b[d, : gates * 5], b[d, gates * 5 :]
+                    p, q = x[t] @ w[d].T + wb, h @ r[d].T + rb
+                    if op == "LSTM":
+                        i, o, f, g = np.split(p + q, 4, 1)
+                        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+                        h = sigmoid(o) * np.tanh(c)
+                    elif op == "GRU":
+                        pz, pr, ph = np.split(p, 3, 1)
+                        qz, qr, qh = np.split(q, 3, 1)
+                        z = sigmoid(pz + qz)
+                        h = (1 - z) * np.tanh(ph + sigmoid(pr + qr) * qh) + z * h
+                    else:
+                        h = np.tanh(p + q)
+                    whole[t, d] = h
+                last[d] = h
+            more = {"linear_before_reset": 1} if op == "GRU" else {}
+            one(op, [whole, last], x, w, r, b, constants=(1, 2, 3), direction=direction, hidden_size=5, **more)
+
+
+def quantised():
+    x = np.array([[-1.0, 0.05, 0.15, 0.25, 9]], np.float32)
+    s, z = np.array(0.1, np.float32), np.array(3, np.int8)
+    q = np.clip(np.round(x / s) + 3, -128, 127).astype(np.int8)
+    one("QuantizeLinear", q, x, s, z, constants=(1, 2))
+    one("DequantizeLinear", ((q.astype(np.float32) - 3) * s).astype(np.float32), q, s, z, constants=(1, 2))
+
+
+def refused(label, data, why, *options):
+    with open("bad.onnx", "wb") as file:
+        file.write(data)
+    done = run("onnx2circle", *options, "bad.onnx", "bad.circle", ok=False)
+    if done.returncode != 1 or why not in done.stderr or os.path.exists("bad.circle"):
+        failures.append(f"{label}: exit {done.returncode}, {done.stderr.strip()}, not {why}")
+
+
+def refusals():
+    x = ("x", np.float32, (2, 3))
+    relu = model([node("Relu", ["x"], ["y"])], [x], ["y"])
+    for cut in 1, 7, 20, len(relu) - 1:
+        refused("cut off", relu[:cut], "cut off or damaged")
+    refused("unknown", model([node("Frobnicate", ["x"], ["y"])], [x], ["y"]), '1 operator is not taken: Frobnicate "y": nothing of circle stands for it')
+    refused("domain", model([node("Relu", ["x"], ["y"], domain="com.example")], [x], ["y"]), 'com.example.Relu "y"')
+    refused("both", model([node("Foo", ["x"], ["a"]), node("Bar", ["x"], ["b"]), node("Add", ["a", "b"], ["y"])], [x], ["y"]), "2 operators are not taken: Foo")
+    refused("no input", model([node("Relu", ["z"], ["y"])], [x], ["y"]), 'input "z" is computed by no node')
+    refused("circle", model([node("Relu", ["y"], ["x2"]), node("Relu", ["x2"], ["y"])], [x], ["y"]), "in a circle")
+    refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
+    refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
+    refused("opset", model([node("Relu", ["x"], ["y"])], [x], ["y"], opset=99), "version 99")
+    refused("shape", relu, 'no input "z"', "--shape=z=1,2")
+    refused("shape", relu, "cannot have the shape", "--shape=x=2,4")
+    refused("shape", relu, "is not NAME=1,3,224,224", "--shape=x=2,a")
+    wide = number(1, 2) + number(1, 3) + number(2, 1) + text(8, "c") + number(14, 1)
+    for where, why in ("/etc/hostname", "not a path within"), (os.path.relpath("/etc/hostname"), "not a path within"), ("gone.bin", "No such file"), ("short.bin", "lies beyond"):
+        with open("short.bin", "wb") as file:
+            file.write(bytes(8))
+        graph = text(1, node("Add", ["x", "c"], ["y"])) + text(5, wide + text(13, text(1, "location") + text(2, where))) + text(11, value_info(*x)) + text(12, text(1, "y"))
+        refused(where, number(1, 8) + text(7, graph) + text(8, number(2, 17)), why)
+
+
+def example():
+    """A convolution as PyTorch exports it, normalised, and its picture as a list."""
+    w, b, m = floats(4, 3, 3, 3), floats(4), floats(4)
+    return model(
+        [node("Constant", [], ["/Constant_output_0"], value=ints(1, -1)),
+         node("Conv", ["image", "conv.weight"], ["/conv/Conv_output_0"], pads=[1, 1, 1, 1]),
+         node("BatchNormalization", ["/conv/Conv_output_0", "bn.weight", "bn.weight", "bn.mean", "bn.var"], ["/bn/BatchNormalization_output_0"]),
+         node("Relu", ["/bn/BatchNormalization_output_0"], ["/act/Relu_output_0"]),
+         node("MaxPool", ["/act/Relu_output_0"], ["/pool/MaxPool_output_0"], kernel_shape=[2, 2], strides=[2, 2]),
+         node("Reshape", ["/pool/MaxPool_output_0", "/Constant_output_0"], ["/Reshape_output_0"]),
+         node("Gemm", ["/Reshape_output_0", "fc.weight", "fc.bias"], ["scores"], transB=1)],
+        [("image", np.float32, (1, 3, 8, 8))], ["scores"],
+        [("conv.weight", w), ("bn.weight", b), ("bn.mean", m), ("bn.var", np.abs(m) + 1), ("fc.weight", floats(5, 64)), ("fc.bias", floats(5))])
+
+
+def provenance():
+    """Nodes are the source: each is somewhere, and says where its work went."""
+    with open("net.onnx", "wb") as file:
+        file.write(example())
+    run("onnx2circle", "net.onnx", "net.circle")
+    run("circle2circle", "-O1", "net.circle", "o1.circle")
+    with open("o1.circle.origin.json") as file:
+        origins = json.load(file)
+    if origins["source"]["format"] != "onnx" or origins["source"]["file"] != "net.onnx":
+        failures.append("the source is not net.onnx")
+    where = run("origin-dump", "--where", "/bn/BatchNormalization_output_0", "o1.circle").stdout
+    if "CONV_2D" not in where:
+        failures.append("BatchNormalization is not in the convolution: " + where)
+    if "onnx.Conv" not in run("origin-dump", "o1.circle").stdout:
+        failures.append("no operator comes from the Conv")
+    # The same origins where the commands are one.
+    run("circle2circle", "-O1", "net.onnx", "at_once.circle")
+    table = [line for line in run("origin-dump", "at_once.circle").stdout.splitlines()[1:]]
+    if table != run("origin-dump", "o1.circle").stdout.splitlines()[1:]:
+        failures.append("in one run the origins are others")
+
+
+def page():
+    """docs/onnx.md lists each operator that is lowered."""
+    names = []
+    for path in sorted(glob.glob(os.path.join(ROOT, "passes/onnx/*.cpp"))):
+        with open(path) as file:
+            names += re.findall(r'\{"((?:com\.microsoft\.)?[A-Z]\w+)",\s', file.read())
+    names = sorted(set(names), key=lambda name: ("." in name, name))
+    path = os.path.join(ROOT, "docs/onnx.md")
+    with open(path) as file:
+        before, _, rest = file.read().partition("<!-- operators -->\n")
+    wanted = before + "<!-- operators -->\n" + "".join(", ".join(names[i : i + 9]) + (".\n" if i + 9 >= len(names) else ",\n") for i in range(0, len(names), 9))
+    wanted += rest[rest.index("\n\n") + 1 :] if "\n\n" in rest else ""
+    if os.environ.get("ORIGO_BLESS"):
+        with open(path, "w") as file:
+            file.write(wanted)
+    elif before + "<!-- operators -->\n" + rest != wanted:
+        failures.append("docs/onnx.md does not list the operators that there are; ORIGO_BLESS=1 writes them")
+
+
+def main():
+    if BIN == "--example":
+        with open(sys.argv[2], "wb") as file:
+            file.write(example())
+        return
+    page()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.mkdir("out")
+        os.mkdir("in")
+        for part in operators, movement, reductions, linear, pictures, normalisation, recurrent, quantised, refusals, provenance:
+            part()
+    for failure in failures:
+        print("onnx:", failure)
+    sys.exit(bool(failures))
+
+
+main()
