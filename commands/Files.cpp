@@ -27,6 +27,11 @@ std::optional<FileKind> kindOf(llvm::StringRef path) {
   return std::nullopt;
 }
 
+bool isConverted(llvm::StringRef path) {
+  auto kind = kindOf(path);
+  return kind == FileKind::Text || kind == FileKind::Onnx;
+}
+
 Format formatOf(llvm::StringRef path, Format otherwise) {
   auto kind = kindOf(path);
   return kind == FileKind::Tflite ? Format::Tflite : kind == FileKind::Circle ? Format::Circle : otherwise;
@@ -45,7 +50,7 @@ unsigned threadCount(unsigned asked) {
 }
 
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
-  if (kindOf(path) != FileKind::Text && kindOf(path) != FileKind::Onnx)
+  if (!isConverted(path))
     return importModel(path, options);
   llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
   if (!file)

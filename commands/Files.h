@@ -12,6 +12,8 @@ namespace origo::commands {
 enum class FileKind { Circle, Tflite, Text, Onnx };
 /// By extension, in capitals or not; none: something else.
 std::optional<FileKind> kindOf(llvm::StringRef path);
+/// Is it of another kind, of which a model is made when it is read? Such a file has no origin map.
+bool isConverted(llvm::StringRef path);
 /// What is written to `path`: what its extension tells, or where it tells none of the two, `otherwise`.
 Format formatOf(llvm::StringRef path, Format otherwise);
 

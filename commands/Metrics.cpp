@@ -61,7 +61,7 @@ constexpr std::array metricsRows{
 llvm::Expected<Imported> loadModel(const MetricsRequest &request, PayloadStore &store, const Door &door) {
   ImportOptions options;
   options.tolerant = true;
-  if (!request.map.empty() || (kindOf(request.model) != FileKind::Text && !isStream(request.model))) {
+  if (!request.map.empty() || (!isConverted(request.model) && !isStream(request.model))) {
     llvm::Expected<origin::OriginFile> file = origin::openOriginFile(request.model, request.map, false);
     if (!file)
       return file.takeError();

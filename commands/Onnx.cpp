@@ -54,15 +54,11 @@ llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
   return known;
 }
 
-llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                llvm::ArrayRef<std::string> shapes) {
-  auto known = parsed(shapes);
-  if (!known)
-    return known.takeError();
+/// The nodes, as they are listed as the source.
+llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputShapes &shapes) {
   Imported imported;
   imported.bytes = file->bytes().size();
-  std::string name = llvm::sys::path::filename(file->path()).str();
-  auto model = importOnnx(std::move(file), *known);
+  auto model = importOnnx(file, shapes);
   if (!model)
     return model.takeError();
   imported.model = std::move(*model);
@@ -70,9 +66,29 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   auto listing = listingOf(*imported.model, imported.model->format);
   if (!listing)
     return listing.takeError();
-  (*listing)->file = std::move(name);
+  (*listing)->file = llvm::sys::path::filename(file->path()).str();
   (*listing)->format = "onnx";
   imported.lineage.source = *listing;
+  imported.rememberEnds();
+  return imported;
+}
+
+llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store,
+                                llvm::ArrayRef<std::string> shapes) {
+  auto known = parsed(shapes);
+  if (!known)
+    return known.takeError();
+  auto nodes = nodesOf(file, *known);
+  if (!nodes)
+    return nodes;
+  Imported imported = std::move(*nodes);
+  // The source is the file, whatever shapes were asked for.
+  if (!known->empty()) {
+    if (auto asWritten = nodesOf(file, {}))
+      imported.lineage.source = asWritten->lineage.source;
+    else
+      llvm::consumeError(asWritten.takeError());
+  }
   Pipeline pipeline;
   pipeline.add(lowerOnnx());
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants
@@ -86,16 +102,21 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   options.onRefusal = [&](llvm::StringRef text) { imported.notes.push_back(text.str()); };
   if (llvm::Error error = runPipeline(*imported.model, pipeline, store, options))
     return error;
-  if (llvm::Error error = notLowered(*imported.model, reasons)) {
-    for (const std::string &note : imported.notes)
-      llvm::errs() << note << "\n";
+  if (llvm::Error error = notLowered(*imported.model, reasons))
     return error;
-  }
   imported.rememberEnds();
   return imported;
 }
 
 } // namespace
+
+llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path) {
+  auto file = MappedFile::open(path);
+  if (!file)
+    return file.takeError();
+  auto nodes = nodesOf(std::move(*file), {});
+  return nodes ? std::move(nodes) : inFile(path, nodes.takeError());
+}
 
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
                                   llvm::ArrayRef<std::string> shapes) {

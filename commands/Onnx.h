@@ -9,4 +9,7 @@ namespace origo::commands {
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
                                   llvm::ArrayRef<std::string> shapes = {});
 
+/// The graph as it is listed as the source: its nodes, before they are replaced.
+llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path);
+
 } // namespace origo::commands

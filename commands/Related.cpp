@@ -1,6 +1,7 @@
 #include "commands/Related.h"
 
 #include "commands/Files.h"
+#include "commands/Onnx.h"
 #include "export/Writer.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -43,10 +44,10 @@ llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef resu
 }
 
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path, const Door &door) {
-  if (kindOf(path) != FileKind::Text)
+  if (!isConverted(path))
     return origin::ModelFile::open(path);
   PayloadStore store;
-  auto imported = load(path, {}, store, door);
+  auto imported = kindOf(path) == FileKind::Onnx ? readOnnxNodes(path) : load(path, {}, store, door);
   if (!imported)
     return imported.takeError();
   llvm::SmallString<128> written;

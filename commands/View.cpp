@@ -46,7 +46,7 @@ llvm::Error readResult(const ViewRequest &request, PageRequest &page, OpenedFile
   ImportOptions options;
   options.tolerant = true;
   const std::string &path = request.model;
-  if (!request.map.empty() || (kindOf(path) != FileKind::Text && !isStream(path))) {
+  if (!request.map.empty() || (!isConverted(path) && !isStream(path))) {
     auto file = origin::openOriginFile(path, request.map, /*acceptStale=*/true);
     if (!file)
       return file.takeError();

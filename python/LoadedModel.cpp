@@ -88,7 +88,7 @@ llvm::Expected<ModelPtr> LoadedModel::adopt(const std::string &path, const std::
 }
 
 llvm::Expected<ModelPtr> LoadedModel::open(const std::string &path, const std::string &mapPath) {
-  if (commands::kindOf(path) == commands::FileKind::Text) {
+  if (commands::isConverted(path)) {
     PayloadStore store;
     auto imported = commands::read(path, {}, store);
     if (!imported)

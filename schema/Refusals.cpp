@@ -20,7 +20,7 @@ struct Kind {
 constexpr const char *convertKeras = "tf.lite.TFLiteConverter of TensorFlow makes a .tflite model of it";
 constexpr const char *convertTorch =
     "convert the module with litert-torch (ai-edge-torch), which writes a .tflite model";
-constexpr const char *convertOnnx = "convert it first, with onnx2tf or ONE's onnx2circle";
+constexpr const char *convertOnnx = "its name has to end in .onnx";
 
 constexpr Kind kinds[] = {
     {0, "version https://git-lfs.github.com/spec/", "a pointer of Git LFS, which stands in place of the model",

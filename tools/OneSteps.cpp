@@ -87,7 +87,8 @@ llvm::Error import(const OneStep &step) {
   auto files = stepPaths(step);
   if (!files)
     return files.takeError();
-  return startCommand(step, {toolPath("tflite2circle"), files->first, files->second}, files->second);
+  const char *command = step.name == "one-import-onnx" ? "onnx2circle" : "tflite2circle";
+  return startCommand(step, {toolPath(command), files->first, files->second}, files->second);
 }
 
 llvm::Error optimize(const OneStep &step) {
@@ -259,9 +260,10 @@ llvm::ArrayRef<StepKind> stepKinds() {
   static const StepKind kinds[] = {
       {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
       {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
-      {"one-import-onnx", "", nullptr, "ONNX is not read; convert to .tflite or .circle first"},
+      {"one-import-onnx", "import", import, "turns an ONNX model into a .circle one", pathKeys, false, true},
       {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
-      {"one-optimize", "optimize", optimize, "optimises a model", keysOf<commands::optimizeCommand>(pathKeys), true, true},
+      {"one-optimize", "optimize", optimize, "optimises a model", keysOf<commands::optimizeCommand>(pathKeys), true,
+       true},
       {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys(), false, true},
       {"one-pack", "pack", pack, "puts a model into a package for a runtime", pathKeys},
       {"one-codegen", "codegen", external, "runs the code generator of a back end", programKeys, true},

@@ -193,7 +193,8 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
     // lineage tells.
     reason = reasonName(item.synthetic ? *item.synthetic : bridgeOf(op.code));
     for (Operator *from : consumed)
-      serves = model.sets.join(serves, from->origins);
+      serves =
+          model.sets.join(serves, from->origins.empty() && from->synthetic ? from->synthetic->serves : from->origins);
   }
   if (op.origins.empty())
     op.synthetic = model.create(Synthetic{reason, serves});

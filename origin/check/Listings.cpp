@@ -168,18 +168,26 @@ static void checkTargetSubgraph(CheckContext &context, size_t g) {
   }
 }
 
-static void checkFormat(CheckContext &context, const char *which, bool tflite, const std::string &stated) {
-  if (stated != (tflite ? "tflite" : "circle"))
+/// A graph of ONNX is a file with operators CUSTOM that are called after its nodes.
+static std::string_view formatOf(const FileGraph &file) {
+  bool onnx = !file.tflite() && !file.operators.empty();
+  for (uint32_t op = 0; onnx && op < file.operators.size(); ++op)
+    onnx = file.customCode(op).substr(0, 5) == "onnx.";
+  return file.tflite() ? "tflite" : onnx ? "onnx" : "circle";
+}
+
+static void checkFormat(CheckContext &context, const char *which, const FileGraph &file, const std::string &stated) {
+  if (stated != formatOf(file))
     context.report.add(4, [&] {
-      return std::string("the ") + which + " file is a " + (tflite ? "tflite" : "circle") +
-             " model, but the map says " + quoted(stated);
+      return std::string("the ") + which + " file is a " + std::string(formatOf(file)) + " model, but the map says " +
+             quoted(stated);
     });
 }
 
 void origin::checkListings(CheckContext &context, const FileGraph *source) {
   const OriginMap &map = context.map;
   if (source) {
-    checkFormat(context, "source", source->tflite(), map.source.format);
+    checkFormat(context, "source", *source, map.source.format);
     if (source->subgraphs.size() != map.source.subgraphs.size())
       context.report.add(
           4, [&] { return counts("the source", "subgraphs", source->subgraphs.size(), map.source.subgraphs.size()); });
@@ -187,7 +195,7 @@ void origin::checkListings(CheckContext &context, const FileGraph *source) {
       checkSourceSubgraph(context, *source, g);
     checkSignatures(context, *source);
   }
-  checkFormat(context, "written", context.target.tflite(), map.target.format);
+  checkFormat(context, "written", context.target, map.target.format);
   if (context.target.subgraphs.size() != map.target.subgraphs.size())
     context.report.add(4, [&] {
       return counts("the file", "subgraphs", context.target.subgraphs.size(), map.target.subgraphs.size());
