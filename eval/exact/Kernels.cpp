@@ -13,6 +13,8 @@
 
 namespace origo::eval::exact {
 
+using namespace loops;
+
 namespace {
 
 using Op = BuiltinOperator;

@@ -4,7 +4,7 @@
 #include "eval/Shapes.h"
 
 /// How BATCH_MATMUL goes through its operands, whatever their numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 /// How a matrix of a stack lies: element (row, column) is at row · rowStep + column · columnStep.
 struct Stack {
@@ -59,4 +59,4 @@ void multiplyAll(KernelContext &ctx, const MatMul &m, Add add, End end) {
       }
 }
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

@@ -7,6 +7,8 @@
 
 namespace origo::eval {
 
+using namespace loops;
+
 namespace {
 
 /// uint8 is the older scheme, with one scale for all channels.

@@ -4,7 +4,7 @@
 #include "eval/Shapes.h"
 
 /// How a 2-D convolution goes through its operands, whatever their numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 /// A 2-D convolution with its operands: input and output [batch, height, width, channels].
 struct Conv {
@@ -83,4 +83,4 @@ void convolve(const Conv &c, llvm::MutableArrayRef<Out> out, Add add, End end) {
         }
 }
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

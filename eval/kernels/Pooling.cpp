@@ -5,6 +5,8 @@
 
 namespace origo::eval {
 
+using namespace loops;
+
 namespace {
 
 llvm::Error averageFloat(KernelContext &ctx) {

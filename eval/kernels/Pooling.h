@@ -4,7 +4,7 @@
 #include "eval/Shapes.h"
 
 /// How pools go through their operand, whatever its numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 struct Pool {
   KernelContext *ctx;
@@ -48,4 +48,4 @@ template <class T, class Acc, class Add, class End> void forEachWindow(const Poo
       }
 }
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

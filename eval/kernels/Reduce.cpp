@@ -7,6 +7,8 @@
 /// Sums, means, products, extremes and truth of the elements along axes.
 namespace origo::eval {
 
+using namespace loops;
+
 namespace {
 
 template <class T> struct Sum {

@@ -4,7 +4,7 @@
 #include "eval/Shapes.h"
 
 /// How reductions go through their operand, whatever its numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 /// Which elements of the input belong to which element of the output.
 struct Reduction {
@@ -57,4 +57,4 @@ struct Reduction {
   }
 };
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

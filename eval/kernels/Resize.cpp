@@ -6,6 +6,8 @@
 
 namespace origo::eval {
 
+using namespace loops;
+
 namespace {
 
 /// Unsigned integers are rounded, too.

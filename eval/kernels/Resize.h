@@ -3,7 +3,7 @@
 #include "eval/Kernel.h"
 
 /// How RESIZE_BILINEAR goes through its operand, whatever its numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 struct Resize {
   const Tensor *in;
@@ -39,4 +39,4 @@ void forEachBilinear(KernelContext &ctx, const Resize &r, Places vertical, Place
         }
 }
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

@@ -7,6 +7,8 @@
 
 namespace origo::eval {
 
+using namespace loops;
+
 namespace {
 
 llvm::Error transposeFloat(KernelContext &ctx) {

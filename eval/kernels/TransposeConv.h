@@ -5,7 +5,7 @@
 #include "ir/shapes/Rules.h"
 
 /// How TRANSPOSE_CONV goes through its operands, whatever their numbers are.
-namespace origo::eval {
+namespace origo::eval::loops {
 
 /// The gradient of a 2-D convolution: output [batch, height, width, channels] of a given shape, filter
 /// [channels, height, width, input channels].
@@ -76,4 +76,4 @@ template <class Acc, class Out, class Add, class End> void gatherTransposed(cons
         }
 }
 
-} // namespace origo::eval
+} // namespace origo::eval::loops

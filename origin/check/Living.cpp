@@ -181,11 +181,15 @@ private:
 
   // Each says what speaks against its reason; null: nothing.
 
-  /// The row of an operator. A converter that did not know BROADCAST_TO yet left it under TensorFlow's name.
+  /// The row of an operator. A converter that did not know BROADCAST_TO yet left it under TensorFlow's name; a graph of
+  /// ONNX asks for shapes by two nodes.
   const OperatorInfo *infoOf(uint32_t op) const {
     const FileGraph::Opcode &code = file.opcode(op);
-    bool former = code.info && code.info->code == circle::BuiltinOperator::CUSTOM && code.custom == "BroadcastTo";
-    return former ? operatorInfo(circle::BuiltinOperator::BROADCAST_TO) : code.info;
+    if (!code.info || code.info->code != circle::BuiltinOperator::CUSTOM)
+      return code.info;
+    return code.custom == "BroadcastTo" ? operatorInfo(circle::BuiltinOperator::BROADCAST_TO)
+           : code.custom == "onnx.Shape" || code.custom == "onnx.Size" ? operatorInfo(circle::BuiltinOperator::SHAPE)
+                                                                       : code.info;
   }
 
   const char *notShapeOnly(uint32_t user, uint32_t operand) const {

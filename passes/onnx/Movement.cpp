@@ -12,6 +12,8 @@ RewriteResult notKnown() { return decline("its shape is not known before run tim
 /// x itself, or, where the model's interface needs a tensor of its own, a copy.
 RewriteResult identity(Lowering &n) {
   Tensor x = n.input(0), y = n.node.result();
+  if (!y.isOutput() && x.isDenseConstant())
+    return n.replace(fold(reshape(x, list(x.shape()))));
   if (!y.isOutput() || !(x.isOutput() || x.isConstant()))
     return n.replace(x);
   if (x.isStatic())
