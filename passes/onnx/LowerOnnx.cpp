@@ -112,11 +112,54 @@ bool isInteger(TensorType type) {
   }
 }
 
+std::optional<TensorType> typeOfOnnx(int64_t type) {
+  switch (type) {
+  case 1:
+    return TensorType::FLOAT32;
+  case 2:
+    return TensorType::UINT8;
+  case 3:
+    return TensorType::INT8;
+  case 4:
+    return TensorType::UINT16;
+  case 5:
+    return TensorType::INT16;
+  case 6:
+    return TensorType::INT32;
+  case 7:
+    return TensorType::INT64;
+  case 9:
+    return TensorType::BOOL;
+  case 10:
+    return TensorType::FLOAT16;
+  case 11:
+    return TensorType::FLOAT64;
+  case 12:
+    return TensorType::UINT32;
+  case 13:
+    return TensorType::UINT64;
+  default:
+    return std::nullopt;
+  }
+}
+
+RewriteResult asItIs(Lowering &n) {
+  Tensor x = n.input(0), y = n.node.result();
+  if (!y.isOutput() && x.isDenseConstant())
+    return n.replace(fold(reshape(x, list(x.shape()))));
+  if (!y.isOutput() || !(x.isOutput() || x.isConstant()))
+    return n.replace(x);
+  if (x.isStatic())
+    return n.replace(reshape(x, list(x.shape())));
+  return n.replace(reshape(x, op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32))));
+}
+
 static const llvm::StringMap<RewriteResult (*)(Lowering &)> &table() {
   static const auto rows = [] {
     llvm::StringMap<RewriteResult (*)(Lowering &)> rows;
-    for (llvm::ArrayRef<Row> list : {elementwiseRows(), movementRows(), reductionRows(), linearRows(), windowRows(),
-                                     normalisationRows(), recurrentRows(), quantisationRows()})
+    for (llvm::ArrayRef<Row> list :
+         {elementwiseRows(), shapeRows(), movementRows(), pickingRows(), reductionRows(), linearRows(), windowRows(),
+          resizingRows(), normalisationRows(), recurrentRows(), quantisationRows()})
       for (const Row &row : list)
         rows[row.name] = row.lower;
     return rows;

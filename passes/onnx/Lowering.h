@@ -44,10 +44,13 @@ struct Row {
 
 // The rows, by what they are about.
 llvm::ArrayRef<Row> elementwiseRows();
+llvm::ArrayRef<Row> shapeRows();
 llvm::ArrayRef<Row> movementRows();
+llvm::ArrayRef<Row> pickingRows();
 llvm::ArrayRef<Row> reductionRows();
 llvm::ArrayRef<Row> linearRows();
 llvm::ArrayRef<Row> windowRows();
+llvm::ArrayRef<Row> resizingRows();
 llvm::ArrayRef<Row> normalisationRows();
 llvm::ArrayRef<Row> recurrentRows();
 llvm::ArrayRef<Row> quantisationRows();
@@ -70,7 +73,10 @@ Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copi
                const std::optional<Integers> &from = std::nullopt);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
-inline TensorType typeOf(Tensor x) { return x.type(); }
 bool isInteger(TensorType type);
+std::optional<TensorType> typeOfOnnx(int64_t type); ///< none: it is not taken
+/// x itself, or, where the model's interface needs a tensor of its own, a copy.
+RewriteResult asItIs(Lowering &n);
+inline RewriteResult notKnown() { return decline("its shape is not known before run time"); }
 
 } // namespace origo::onnx

@@ -1,0 +1,209 @@
+#include "passes/onnx/Lowering.h"
+
+#include <numeric>
+
+/// What picks, counts, orders and puts elements by their positions.
+namespace origo::onnx {
+
+namespace {
+
+/// Indices below 0 count from the end, which circle's do not.
+Expr wrapped(Lowering &n, Tensor index, Tensor x, int axis) {
+  int32_t size = x.statedShape()[axis];
+  if (index.isDenseConstant() && n.m.every(index, [](double i) { return i >= 0; }))
+    return index;
+  Expr whole = size >= 0 ? number(size, index.type())
+                         : op(Op::GATHER, {op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(index.type())),
+                                           fold(reshape(list({axis}), list({})))});
+  Expr chosen = op(Op::SELECT_V2, {op(Op::LESS, {index, number(0, index.type())}), Expr(index) + whole, index});
+  return index.isDenseConstant() && size >= 0 ? fold(chosen) : chosen;
+}
+
+RewriteResult gatherNode(Lowering &n) {
+  Tensor x = n.input(0), index = n.input(1);
+  auto axis = Lowering::axis(n.integer("axis", 0), x.rank());
+  if (!axis)
+    return decline("its axis is not one of its input's");
+  return n.replace(op(Op::GATHER, {x, wrapped(n, index, x, *axis)}).with("axis", *axis));
+}
+
+/// 0, 1, 2, … along an axis of a tensor of these sizes.
+Expr counted(llvm::ArrayRef<int32_t> sizes, int axis) {
+  Sizes numbers(sizes[axis]), shape(sizes.size(), 1);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  shape[axis] = sizes[axis];
+  return fold(broadcastTo(reshape(list(numbers), list(shape)), list(sizes)));
+}
+
+/// The position of each index of a tensor of indices along one axis, as the last dimension of GATHER_ND and SCATTER_ND.
+std::optional<Expr> positions(Lowering &n, Tensor x, Tensor index, int axis) {
+  if (!index.isStatic() || index.elementCount() > (1u << 20))
+    return std::nullopt;
+  std::vector<Expr> parts;
+  Expr own = wrapped(n, index, x, axis);
+  if (index.type() != TensorType::INT32)
+    own = castTo(own, index.type(), TensorType::INT32);
+  for (int i = 0; i < index.rank(); ++i)
+    parts.push_back(i == axis ? own : counted(index.shape(), i));
+  return op(Op::PACK, parts).with("values_count", index.rank()).with("axis", index.rank());
+}
+
+RewriteResult gatherElements(Lowering &n) {
+  Tensor x = n.input(0), index = n.input(1);
+  auto axis = Lowering::axis(n.integer("axis", 0), x.rank());
+  auto at = axis ? positions(n, x, index, *axis) : std::nullopt;
+  return at ? n.replace(op(Op::GATHER_ND, {x, *at})) : notKnown();
+}
+
+RewriteResult gatherNd(Lowering &n) {
+  Tensor index = n.input(1);
+  if (n.integer("batch_dims"))
+    return decline("it has batch dimensions");
+  if (!index.isDenseConstant() || !n.m.every(index, [](double i) { return i >= 0; })) {
+    if (index.isDenseConstant())
+      return decline("its indices are below 0");
+  }
+  return n.replace(op(Op::GATHER_ND, {n.input(0), index}));
+}
+
+/// Puts updates in the place of what lies at positions, which are all different.
+RewriteResult scattered(Lowering &n, Tensor x, Expr at, Expr updates, Expr ones) {
+  Expr shape = shapeOf(x);
+  Expr there = op(Op::GREATER, {op(Op::SCATTER_ND, {at, ones, shape}), Expr(0.0)});
+  return n.replace(op(Op::SELECT_V2, {there, op(Op::SCATTER_ND, {at, updates, shape}), x}));
+}
+
+RewriteResult scatterNd(Lowering &n) {
+  Tensor x = n.input(0), index = n.input(1), updates = n.input(2);
+  if (!x.isStatic() || !updates.isStatic())
+    return notKnown();
+  llvm::StringRef reduction = n.text("reduction", "none");
+  Expr at = indices(index);
+  if (reduction == "add")
+    return n.replace(Expr(x) + op(Op::SCATTER_ND, {at, updates, shapeOf(x)}));
+  if (reduction != "none")
+    return decline("it reduces by \"" + reduction.str() + "\"");
+  if (!index.isDenseConstant())
+    return decline("the same place may be written twice");
+  return scattered(n, x, at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
+}
+
+RewriteResult scatterElements(Lowering &n) {
+  Tensor x = n.input(0), index = n.input(1), updates = n.input(2);
+  auto axis = Lowering::axis(n.integer("axis", 0), x.rank());
+  auto at = axis && x.isStatic() ? positions(n, x, index, *axis) : std::nullopt;
+  if (!at)
+    return notKnown();
+  llvm::StringRef reduction = n.text("reduction", "none");
+  if (reduction == "add")
+    return n.replace(Expr(x) + op(Op::SCATTER_ND, {*at, updates, shapeOf(x)}));
+  if (reduction != "none" || !index.isDenseConstant())
+    return decline("the same place may be written twice, or it reduces by something");
+  return scattered(n, x, *at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
+}
+
+RewriteResult nonZero(Lowering &n) {
+  Tensor x = n.input(0);
+  if (x.rank() == 0)
+    return decline("of a number without dimensions");
+  Expr mask = x.type() == TensorType::BOOL ? Expr(x) : op(Op::NOT_EQUAL, {x, number(0, x.type())});
+  return n.replace(transpose(op(Op::WHERE, {mask}), list({1, 0})));
+}
+
+RewriteResult trilu(Lowering &n) {
+  Tensor x = n.input(0);
+  std::optional<Integers> k;
+  int64_t diagonal = 0;
+  if (n.input(1)) {
+    k = n.m.integers(n.input(1));
+    if (!k || k->size() != 1)
+      return decline("its diagonal is computed");
+    diagonal = k->at(0);
+  }
+  if (!x.isStatic() || x.rank() < 2)
+    return notKnown();
+  int32_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
+  if (int64_t{rows} * columns > (1 << 22) || std::abs(diagonal) > INT32_MAX / 2)
+    return decline("its matrix is big");
+  Expr row = counted({rows, columns}, 0), column = counted({rows, columns}, 1);
+  Expr shift =
+      k ? fold(reshape(Expr(k->with({static_cast<int32_t>(diagonal)})), list({}))) : number(0, TensorType::INT32);
+  Expr mask = fold(op(n.integer("upper", 1) ? Op::GREATER_EQUAL : Op::LESS_EQUAL, {column, row + shift}));
+  return n.replace(op(Op::SELECT_V2, {mask, x, number(0, x.type())}));
+}
+
+RewriteResult oneHot(Lowering &n) {
+  Tensor index = n.input(0), depth = n.input(1), values = n.input(2);
+  std::optional<Integers> size = n.m.integers(depth);
+  if (!size || size->size() != 1)
+    return decline("its depth is computed");
+  Expr i = castTo(index, index.type(), TensorType::INT32),
+       width = fold(reshape(Expr(size->with({static_cast<int32_t>(size->at(0))})), list({})));
+  i = op(Op::SELECT_V2, {op(Op::LESS, {i, number(0, TensorType::INT32)}), i + width, i});
+  auto value = [&](int32_t which) {
+    Expr taken = reshape(op(Op::SLICE, {values, list({which}), list({1})}), list({}));
+    return values.isDenseConstant() ? fold(taken) : taken;
+  };
+  return n.replace(op(Op::ONE_HOT, {i, width, value(1), value(0)}).with("axis", n.integer("axis", -1)));
+}
+
+RewriteResult cumSum(Lowering &n) {
+  return n.replace(op(Op::CUMSUM, {n.input(0), indices(n.input(1))})
+                       .with("exclusive", n.integer("exclusive"))
+                       .with("reverse", n.integer("reverse")));
+}
+
+RewriteResult topK(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
+  if (!axis || !n.integer("largest", 1))
+    return decline("it looks for the smallest, or its axis is not one of its input's");
+  Expr k = n.input(1) ? reshape(indices(n.input(1)), list({}))
+                      : number(static_cast<double>(n.integer("k")), TensorType::INT32);
+  if (n.input(1) && n.input(1).isDenseConstant())
+    k = fold(k);
+  Sizes swap;
+  for (int i = 0; i < x.rank(); ++i)
+    swap.push_back(i == *axis ? x.rank() - 1 : i == x.rank() - 1 ? *axis : i);
+  bool isLast = *axis == x.rank() - 1;
+  Expr found = op(Op::TOPK_V2, {isLast ? Expr(x) : turned(x, swap), k}).results(2);
+  auto back = [&](Expr value) { return isLast ? value : turned(std::move(value), swap); };
+  return n.m.replace({{n.node.result(0), back(result(found, 0))},
+                      {n.node.result(1), castTo(back(result(found, 1)), TensorType::INT32, TensorType::INT64)}});
+}
+
+RewriteResult eyeLike(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isStatic() || x.rank() != 2)
+    return notKnown();
+  std::optional<TensorType> type = n.has("dtype") ? typeOfOnnx(n.integer("dtype")) : x.type();
+  int32_t rows = x.shape()[0], columns = x.shape()[1];
+  if (!type || int64_t{rows} * columns > (1 << 22))
+    return decline("its matrix is big, or of a type that is not taken");
+  Expr mask =
+      op(Op::EQUAL, {counted({rows, columns}, 0) + number(static_cast<double>(n.integer("k")), TensorType::INT32),
+                     counted({rows, columns}, 1)});
+  return n.replace(fold(castTo(mask, TensorType::BOOL, *type)));
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> pickingRows() {
+  static const Row rows[] = {
+      {"CumSum", cumSum},
+      {"EyeLike", eyeLike},
+      {"Gather", gatherNode},
+      {"GatherElements", gatherElements},
+      {"GatherND", gatherNd},
+      {"NonZero", nonZero},
+      {"OneHot", oneHot},
+      {"Scatter", scatterElements},
+      {"ScatterElements", scatterElements},
+      {"ScatterND", scatterNd},
+      {"TopK", topK},
+      {"Trilu", trilu},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx

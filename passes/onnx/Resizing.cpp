@@ -1,0 +1,193 @@
+#include "passes/onnx/Lowering.h"
+
+#include <cmath>
+
+/// Resizing, as circle's operators do it where they do, and element by element where not.
+namespace origo::onnx {
+
+namespace {
+
+/// Where an element of the result is looked for along one dimension, in the input.
+struct Axis {
+  int32_t in, out;
+  double scale; ///< as given, or out / in
+  double at(llvm::StringRef mode, int32_t i) const {
+    if (mode == "align_corners")
+      return out == 1 ? 0 : static_cast<double>(i) * (in - 1) / (out - 1);
+    if (mode == "asymmetric")
+      return i / scale;
+    if (mode == "pytorch_half_pixel" && out == 1)
+      return 0;
+    if (mode == "tf_half_pixel_for_nn")
+      return (i + 0.5) / scale;
+    if (mode == "half_pixel_symmetric") {
+      double adjustment = out / (scale * in), center = in / 2.0, offset = center * (1 - adjustment);
+      return offset + (i + 0.5) / scale - 0.5;
+    }
+    return (i + 0.5) / scale - 0.5;
+  }
+  int32_t nearest(llvm::StringRef mode, llvm::StringRef rounding, int32_t i) const {
+    double x = at(mode, i), rounded;
+    if (rounding == "floor")
+      rounded = std::floor(x);
+    else if (rounding == "ceil")
+      rounded = std::ceil(x);
+    else if (rounding == "round_prefer_ceil")
+      rounded = std::floor(x + 0.5);
+    else
+      rounded = std::ceil(x - 0.5);
+    return std::clamp(static_cast<int32_t>(rounded), 0, in - 1);
+  }
+};
+
+RewriteResult resize(Lowering &n) {
+  Tensor x = n.input(0);
+  bool upsample = n.opset < 10 || n.node.customCode() == "onnx.Upsample";
+  if (!x.isStatic() || x.rank() < 2)
+    return decline("its shape is not known before run time");
+  int rank = x.rank();
+  llvm::SmallVector<float, 8> scales = n.reals("scales");
+  std::optional<Integers> sizes;
+  unsigned scalesAt = n.opset >= 11 && !upsample ? 2 : 1;
+  auto isGiven = [&](Tensor t) { return t && t.elementCount() != 0u; };
+  if (scalesAt == 2 && n.input(1))
+    (void)n.m.reals(n.input(1)); // where it crops, which it does in no mode that is taken
+  llvm::SmallVector<int64_t, 8> axes = n.integers("axes");
+  if (axes.empty())
+    for (int i = 0; i < rank; ++i)
+      axes.push_back(i);
+  if (n.input(3) && isGiven(n.input(3))) {
+    sizes = n.m.integers(n.input(3));
+    if (!sizes)
+      return decline("its sizes are computed");
+    if (sizes->size() != axes.size())
+      return decline("it has other numbers of sizes than of axes");
+    if (n.input(2))
+      (void)n.m.reals(n.input(2));
+  }
+  std::vector<double> factors;
+  std::optional<Reals> given;
+  if (scales.empty() && !sizes) {
+    given = n.m.reals(n.input(scalesAt));
+    if (!given)
+      return decline("its scales are computed");
+    for (size_t i = 0; i < given->size(); ++i)
+      factors.push_back(given->at(i));
+  } else if (!sizes) {
+    factors.assign(scales.begin(), scales.end());
+  }
+  if (!sizes && factors.size() != axes.size())
+    return decline("it has other numbers of scales than of axes");
+  std::vector<Axis> along;
+  for (int i = 0; i < rank; ++i)
+    along.push_back({x.shape()[i], x.shape()[i], 1});
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto axis = Lowering::axis(axes[k], rank);
+    if (!axis)
+      return decline("its axis is not one of its input's");
+    Axis &one = along[*axis];
+    double out = sizes ? static_cast<double>(sizes->at(k)) : std::floor(one.in * factors[k]);
+    if (!(out >= 1 && out < (1 << 24)))
+      return decline("its result has no size");
+    one.out = static_cast<int32_t>(out);
+    one.scale = sizes ? out / one.in : factors[k];
+  }
+  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return decline("it keeps the aspect ratio");
+  llvm::StringRef mode = n.text("mode", "nearest"),
+                  where =
+                      n.text("coordinate_transformation_mode", upsample || n.opset == 10 ? "asymmetric" : "half_pixel");
+  llvm::StringRef rounding = n.text("nearest_mode", upsample || n.opset == 10 ? "floor" : "round_prefer_floor");
+  if (where == "tf_crop_and_resize" || n.integer("exclude_outside") || n.integer("antialias"))
+    return decline("it crops, leaves out what is outside, or smooths");
+  auto listed = [&](llvm::ArrayRef<int32_t> numbers) -> Expr {
+    return sizes ? Expr(sizes->with(numbers)) : given ? Expr(given->with(numbers)) : list(numbers);
+  };
+  bool isImage = rank == 4 && along[0].out == along[0].in && along[1].out == along[1].in;
+  auto image = [&](Op code, bool corners, bool centers) {
+    Expr value = op(code, {turned(x, {0, 2, 3, 1}), listed({along[2].out, along[3].out})})
+                     .with("align_corners", corners)
+                     .with("half_pixel_centers", centers);
+    return n.replace(turned(value, {0, 3, 1, 2}));
+  };
+  if (mode == "nearest") {
+    // As circle's operator does it, or element by element.
+    auto equals = [&](bool corners, bool centers) {
+      return isImage && llvm::all_of(llvm::ArrayRef(along).drop_front(2), [&](const Axis &one) {
+               float factor = corners && one.out > 1 ? static_cast<float>(one.in - 1) / static_cast<float>(one.out - 1)
+                                                     : static_cast<float>(one.in) / static_cast<float>(one.out);
+               for (int32_t i = 0; i < one.out; ++i) {
+                 float at = (static_cast<float>(i) + (centers ? 0.5f : 0.0f)) * factor;
+                 auto picked = std::min(static_cast<int32_t>(corners ? std::round(at) : std::floor(at)), one.in - 1);
+                 if (picked != one.nearest(where, rounding, i))
+                   return false;
+               }
+               return true;
+             });
+    };
+    for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+      if (equals(corners, centers))
+        return image(Op::RESIZE_NEAREST_NEIGHBOR, corners, centers);
+    Expr value = x;
+    bool changed = false;
+    for (int i = 0; i < rank; ++i) {
+      if (along[i].in == along[i].out && along[i].scale == 1)
+        continue;
+      Sizes taken;
+      for (int32_t k = 0; k < along[i].out; ++k)
+        taken.push_back(along[i].nearest(where, rounding, k));
+      value = gather(value, listed(taken)).with("axis", i);
+      changed = true;
+    }
+    return n.replace(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
+  }
+  if (mode != "linear" && mode != "bilinear")
+    return decline("its mode is \"" + mode.str() + "\"");
+  auto equals = [&](bool corners, bool centers) {
+    return isImage && llvm::all_of(llvm::ArrayRef(along).drop_front(2), [&](const Axis &one) {
+             double factor = corners && one.out > 1 ? double(one.in - 1) / (one.out - 1) : double(one.in) / one.out;
+             for (int32_t i = 0; i < one.out; ++i) {
+               double at = centers ? (i + 0.5) * factor - 0.5 : i * factor;
+               auto within = [&](double p) { return std::clamp<double>(p, 0, one.in - 1); };
+               if (std::abs(within(at) - within(one.at(where, i))) > 1e-5 * one.in)
+                 return false;
+             }
+             return true;
+           });
+  };
+  for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+    if (equals(corners, centers))
+      return image(Op::RESIZE_BILINEAR, corners, centers);
+  // Along one dimension after the other: the elements on both sides, by how near they are.
+  Expr value = x;
+  for (int i = 0; i < rank; ++i) {
+    if (along[i].in == along[i].out && along[i].scale == 1)
+      continue;
+    Sizes low, high;
+    std::vector<Expr> parts;
+    Sizes shape(rank, 1);
+    shape[i] = along[i].out;
+    if (along[i].out > 512)
+      return decline("it interpolates a long dimension in a way that circle's operator does not");
+    for (int32_t k = 0; k < along[i].out; ++k) {
+      double at = std::clamp<double>(along[i].at(where, k), 0, along[i].in - 1);
+      auto below = static_cast<int32_t>(std::floor(at));
+      low.push_back(below);
+      high.push_back(std::min(below + 1, along[i].in - 1));
+      parts.push_back(fold(reshape(at - below, list({1}))));
+    }
+    Expr share = fold(reshape(op(Op::CONCATENATION, parts).with("axis", 0), list(shape)));
+    Expr first = gather(value, listed(low)).with("axis", i), second = gather(value, listed(high)).with("axis", i);
+    value = first + (second - first) * share;
+  }
+  return n.replace(value);
+}
+
+} // namespace
+
+llvm::ArrayRef<Row> resizingRows() {
+  static const Row rows[] = {{"Resize", resize}, {"Upsample", resize}};
+  return rows;
+}
+
+} // namespace origo::onnx

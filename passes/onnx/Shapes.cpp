@@ -1,0 +1,257 @@
+#include "passes/onnx/Lowering.h"
+
+/// What makes constants, asks for shapes and types, and states others.
+namespace origo::onnx {
+
+namespace {
+
+RewriteResult constantNode(Lowering &n) {
+  Tensor value = n.tensor("value");
+  if (value)
+    return n.replace(n.node.result().isOutput() ? reshape(value, list(value.shape()))
+                                                : fold(reshape(value, list(value.shape()))));
+  auto wide = [](Expr list32) { return fold(castTo(std::move(list32), TensorType::INT32, TensorType::INT64)); };
+  auto fits = [](int64_t number) { return number >= INT32_MIN && number <= INT32_MAX; };
+  if (n.has("value_int") && fits(n.integer("value_int")))
+    return n.replace(number(static_cast<double>(n.integer("value_int")), TensorType::INT64));
+  if (n.has("value_ints")) {
+    auto numbers = n.integers("value_ints");
+    if (llvm::all_of(numbers, fits))
+      return n.replace(wide(list(Sizes(numbers.begin(), numbers.end()))));
+  }
+  if (n.has("value_float"))
+    return n.replace(fold(reshape(n.real("value_float"), list({}))));
+  if (n.has("value_floats") && n.reals("value_floats").size() <= 64) {
+    std::vector<Expr> numbers;
+    for (float value : n.reals("value_floats"))
+      numbers.push_back(fold(reshape(static_cast<double>(value), list({1}))));
+    if (!numbers.empty())
+      return n.replace(fold(op(Op::CONCATENATION, numbers).with("axis", 0)));
+  }
+  return decline("its value is of a kind that is not taken");
+}
+
+RewriteResult constantOfShape(Lowering &n) {
+  Tensor value = n.tensor("value");
+  Expr filling = value ? (value.rank() == 0 ? Expr(value) : fold(reshape(value, list({})))) : Expr(0.0);
+  return n.replace(op(Op::FILL, {indices(n.input(0)), filling}));
+}
+
+RewriteResult shapeOfTensor(Lowering &n) {
+  Tensor x = n.input(0);
+  Expr shape = op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT64));
+  int rank = x.rank();
+  auto clamp = [&](int64_t position) {
+    return static_cast<int32_t>(std::clamp<int64_t>(position + (position < 0 ? rank : 0), 0, rank));
+  };
+  int32_t start = clamp(n.integer("start", 0)), end = clamp(n.has("end") ? n.integer("end") : rank);
+  if (start == 0 && end == rank)
+    return n.replace(shape);
+  return n.replace(op(Op::SLICE, {shape, list({start}), list({std::max(end - start, 0)})}));
+}
+
+RewriteResult size(Lowering &n) {
+  Expr shape = op(Op::SHAPE, {n.input(0)}).with("out_type", static_cast<int64_t>(TensorType::INT64));
+  return n.replace(op(Op::REDUCE_PROD, {shape, list({0})}));
+}
+
+RewriteResult castNode(Lowering &n) {
+  std::optional<TensorType> to = typeOfOnnx(n.integer("to"));
+  if (!to)
+    return decline("it casts to a type that is not taken");
+  Tensor x = n.input(0);
+  if (x.type() == *to)
+    return asItIs(n);
+  // Of what does not fit the low bits are kept, where a cast to a narrow type would take the nearest number.
+  bool narrows =
+      *to == TensorType::UINT8 || *to == TensorType::INT8 || *to == TensorType::UINT16 || *to == TensorType::INT16;
+  if (x.isFloat() && narrows)
+    return n.replace(castTo(castTo(x, x.type(), TensorType::INT32), TensorType::INT32, *to));
+  return n.replace(castTo(x, x.type(), *to));
+}
+
+RewriteResult castLike(Lowering &n) {
+  Tensor x = n.input(0), like = n.input(1);
+  if (!like.isConstant() && !like.isOutput())
+    return decline("the tensor that says the type is computed");
+  return x.type() == like.type() ? asItIs(n) : n.replace(castTo(x, x.type(), like.type()));
+}
+
+RewriteResult dropout(Lowering &n) {
+  if (n.input(1))
+    (void)n.m.number(n.input(1)); // how much is dropped says nothing where nothing is
+  if (n.input(2) && !n.m.isEvery(n.input(2), 0))
+    return decline("it drops at random, in training mode");
+  if (n.opset < 7 && !n.integer("is_test"))
+    return decline("it drops at random, in training mode");
+  return asItIs(n);
+}
+
+/// A reshape of x to what is stated of it, where −1 is known from x.
+RewriteResult reshapeNode(Lowering &n) {
+  Tensor x = n.input(0), shape = n.input(1);
+  llvm::SmallVector<int64_t, 8> wanted = n.integers("shape");
+  std::optional<Integers> numbers;
+  if (shape) {
+    numbers = n.m.integers(shape);
+    if (!numbers)
+      return shape.isStatic() ? n.replace(reshape(x, indices(shape))) : notKnown();
+    auto all = numbers->list();
+    wanted.assign(all.begin(), all.end());
+  }
+  Sizes sizes;
+  llvm::SmallVector<int, 8> copies;
+  llvm::ArrayRef<int32_t> stated = x.statedShape();
+  bool keepsZero = n.integer("allowzero");
+  int open = 0, inferred = 0;
+  for (auto [i, size] : llvm::enumerate(wanted)) {
+    if (size == 0 && !keepsZero && i >= stated.size())
+      return decline("it copies a dimension that its input does not have");
+    sizes.push_back(size == 0 && !keepsZero ? stated[i] : static_cast<int32_t>(size));
+    copies.push_back(static_cast<int>(i));
+    open += sizes.back() == -1;
+    inferred += size == -1;
+  }
+  if (open > 1 && inferred)
+    return notKnown();
+  if (open && x.isStatic()) {
+    int64_t known = 1;
+    for (int32_t size : sizes)
+      known *= size == -1 ? 1 : size;
+    if (known == 0 || static_cast<int64_t>(*x.elementCount()) % known)
+      return decline("its input does not have the elements for it");
+    for (int32_t &size : sizes)
+      size = size == -1 ? static_cast<int32_t>(*x.elementCount() / known) : size;
+  }
+  return n.replace(reshape(x, openShape(x, sizes, copies, numbers)));
+}
+
+/// x with other dimensions, each of which is one of x's or of known size.
+RewriteResult reshapedTo(Lowering &n, const Sizes &sizes, llvm::ArrayRef<int> copies,
+                         const std::optional<Integers> &from) {
+  return n.replace(reshape(n.input(0), openShape(n.input(0), sizes, copies, from)));
+}
+
+RewriteResult flatten(Lowering &n) {
+  Tensor x = n.input(0);
+  int64_t axis = n.integer("axis", 1);
+  axis += axis < 0 ? x.rank() : 0;
+  if (axis < 0 || axis > x.rank())
+    return decline("its axis is not one of its input's");
+  auto product = [](llvm::ArrayRef<int32_t> sizes) {
+    int64_t all = 1;
+    for (int32_t size : sizes)
+      all = size < 0 || all < 0 ? -1 : all * size;
+    return static_cast<int32_t>(all);
+  };
+  auto stated = x.statedShape();
+  Sizes sizes = {product(stated.take_front(axis)), product(stated.drop_front(axis))};
+  if (sizes[0] < 0 && sizes[1] < 0)
+    return notKnown();
+  return n.replace(reshape(x, list(sizes)));
+}
+
+/// The axes of a node: an attribute, or an input since a version. False: computed.
+bool axesOf(Lowering &n, unsigned position, llvm::SmallVectorImpl<int64_t> &axes, std::optional<Integers> &from) {
+  if (!n.input(position)) {
+    axes = n.integers("axes");
+    return true;
+  }
+  from = n.m.integers(n.input(position));
+  if (!from)
+    return false;
+  auto all = from->list();
+  axes.assign(all.begin(), all.end());
+  return true;
+}
+
+RewriteResult squeeze(Lowering &n) {
+  Tensor x = n.input(0);
+  llvm::SmallVector<int64_t, 8> axes;
+  std::optional<Integers> from;
+  if (!axesOf(n, 1, axes, from))
+    return decline("its axes are computed");
+  auto stated = x.statedShape();
+  if (axes.empty())
+    for (int i = 0; i < x.rank(); ++i)
+      if (stated[i] == 1)
+        axes.push_back(i);
+  llvm::SmallVector<bool, 8> gone(x.rank(), false);
+  for (int64_t axis : axes) {
+    auto known = Lowering::axis(axis, x.rank());
+    if (!known)
+      return decline("its axis is not one of its input's");
+    gone[*known] = true;
+  }
+  Sizes sizes;
+  llvm::SmallVector<int, 8> copies;
+  for (int i = 0; i < x.rank(); ++i)
+    if (!gone[i]) {
+      sizes.push_back(stated[i]);
+      copies.push_back(i);
+    }
+  return reshapedTo(n, sizes, copies, from);
+}
+
+RewriteResult unsqueeze(Lowering &n) {
+  Tensor x = n.input(0);
+  llvm::SmallVector<int64_t, 8> axes;
+  std::optional<Integers> from;
+  if (!axesOf(n, 1, axes, from))
+    return decline("its axes are computed");
+  int rank = x.rank() + static_cast<int>(axes.size());
+  llvm::SmallVector<bool, 8> isNew(rank, false);
+  for (int64_t axis : axes) {
+    auto known = Lowering::axis(axis, rank);
+    if (!known || isNew[*known])
+      return decline("its axes are not those of its result");
+    isNew[*known] = true;
+  }
+  Sizes sizes;
+  llvm::SmallVector<int, 8> copies;
+  for (int i = 0, at = 0; i < rank; ++i) {
+    copies.push_back(isNew[i] ? -1 : at);
+    sizes.push_back(isNew[i] ? 1 : x.statedShape()[at++]);
+  }
+  return reshapedTo(n, sizes, copies, from);
+}
+
+RewriteResult expand(Lowering &n) {
+  Tensor x = n.input(0), shape = n.input(1);
+  std::optional<Integers> wanted = n.m.integers(shape);
+  if (!wanted)
+    return shape.isStatic() && static_cast<int>(*shape.elementCount()) >= x.rank() &&
+                   llvm::all_of(x.statedShape(), [](int32_t size) { return size == 1; })
+               ? n.replace(broadcastTo(x, shape))
+           : x.isStatic() && shape.isStatic()
+               ? n.replace(broadcastTo(
+                     x, op(Op::BROADCAST_ARGS, {fold(castTo(shapeOf(x), TensorType::INT32, shape.type())), shape})))
+               : notKnown();
+  // Two-way: a size of 1 asks for what there is.
+  auto stated = x.statedShape();
+  auto sizes = wanted->list();
+  Sizes both(std::max<size_t>(sizes.size(), stated.size()), 1);
+  for (size_t i = 1; i <= both.size(); ++i) {
+    int32_t a = i <= stated.size() ? stated[stated.size() - i] : 1, b = i <= sizes.size() ? sizes[sizes.size() - i] : 1;
+    if (a < 0 && b != a && b == 1)
+      return notKnown();
+    both[both.size() - i] = b == 1 ? a : b;
+  }
+  return n.replace(broadcastTo(x, Expr(wanted->with(both))));
+}
+
+RewriteResult range(Lowering &n) { return n.replace(op(Op::RANGE, {n.input(0), n.input(1), n.input(2)})); }
+
+} // namespace
+
+llvm::ArrayRef<Row> shapeRows() {
+  static const Row rows[] = {
+      {"Cast", castNode},   {"CastLike", castLike},   {"Constant", constantNode}, {"ConstantOfShape", constantOfShape},
+      {"Dropout", dropout}, {"Expand", expand},       {"Flatten", flatten},       {"Identity", asItIs},
+      {"Range", range},     {"Reshape", reshapeNode}, {"Shape", shapeOfTensor},   {"Size", size},
+      {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
+  };
+  return rows;
+}
+
+} // namespace origo::onnx
