@@ -259,7 +259,7 @@ void Model::setQuantization(Value &value, const Quantization &quantization) {
 
 llvm::StringRef Model::copy(llvm::StringRef text) {
   char *data = arena.Allocate<char>(text.size());
-  std::memcpy(data, text.data(), text.size());
+  std::copy(text.begin(), text.end(), data);
   return {data, text.size()};
 }
 

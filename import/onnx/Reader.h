@@ -2,6 +2,7 @@
 
 #include "import/onnx/Wire.h"
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -94,8 +95,8 @@ struct ValueInfo {
 
 struct GraphProto {
   llvm::StringRef name;
-  std::vector<NodeProto> nodes;
-  std::vector<TensorProto> initializers;
+  std::deque<NodeProto> nodes; ///< a vector would copy them while it grows
+  std::deque<TensorProto> initializers;
   std::vector<ValueInfo> inputs, outputs;
   bool hasSparse = false; ///< sparse initializers, which are not read
 };
