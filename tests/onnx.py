@@ -238,7 +238,29 @@ def movement():
     flat = np.arange(8, dtype=np.float32)
     changed = flat.copy()
     changed[[4, 3, 1, 7]] = [9, 10, 11, 12]
+    put = x.copy()
+    np.put_along_axis(put, np.array([[[1, 0, 2, 0]], [[2, 2, 0, 1]]]), np.float32(7), 1)
+    one("ScatterElements", put, x, np.array([[[1, -3, 2, 0]], [[2, 2, 0, 1]]], np.int64), np.full((2, 1, 4), 7, np.float32), constants=(1,), axis=1)
     one("ScatterND", changed, flat, np.array([[4], [3], [1], [7]], np.int64), np.array([9, 10, 11, 12], np.float32), constants=(1,))
+
+
+def slices():
+    """Every combination of ends within, at and beyond both sides, in both directions; all of one axis in one model."""
+    x = floats(2, 5)
+    nodes, constants, expected = [], [], {}
+    ends = [-9223372036854775808, -7, -6, -5, -2, 0, 3, 5, 6, 9223372036854775807]
+    for step in 1, 2, -1, -3:
+        for start in ends:
+            for end in ends:
+                name = "y%d" % len(nodes)
+                given = [(name + "_" + part, ints(value)) for part, value in (("a", start), ("b", end), ("c", 1), ("d", step))]
+                cut = x[:, slice(*(max(min(v, 99), -99) for v in (start, end)), step)]
+                if cut.size == 0:
+                    continue
+                nodes.append(node("Slice", ["x"] + [n for n, _ in given], [name]))
+                constants += given
+                expected[name] = cut
+    judge("Slice", model(nodes, [("x", np.float32, x.shape)], list(expected), constants), {"x": x}, expected)
 
 
 def reductions():
@@ -246,6 +268,7 @@ def reductions():
     one("ReduceMean", x.mean((1, 2), keepdims=True), x, axes=[1, 2], opset=13)
     one("ReduceSum", x.sum(1), x, ints(-2), constants=(1,), keepdims=0)
     one("ReduceSum", x, x, noop_with_empty_axes=1)
+    one("ReduceLogSum", np.log(np.abs(x)), np.abs(x), noop_with_empty_axes=1, opset=18)
     one("ReduceMax", x.max(), x, keepdims=0, opset=13)
     one("ReduceL2", np.sqrt((x * x).sum(2)), x, axes=[2], keepdims=0, opset=13)
     one("ReduceLogSumExp", np.log(np.exp(x).sum(1, keepdims=True)), x, axes=[1], opset=13)
@@ -378,6 +401,9 @@ def refusals():
     refused("circle", model([node("Relu", ["y"], ["x2"]), node("Relu", ["x2"], ["y"])], [x], ["y"]), "in a circle")
     refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
     refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
+    for at in [[1], [1]], [[-1], [0]]:
+        refused("places", model([node("ScatterND", ["x", "at", "u"], ["y"])], [x], ["y"], [("at", np.array(at, np.int64)), ("u", floats(2, 3))]),
+                "written twice" if at[0] == at[1] else "below 0")
     refused("opset", model([node("Relu", ["x"], ["y"])], [x], ["y"], opset=99), "version 99")
     refused("shape", relu, 'no input "z"', "--shape=z=1,2")
     refused("shape", relu, "cannot have the shape", "--shape=x=2,4")
@@ -469,7 +495,7 @@ def main():
         with open(sys.argv[2], "wb") as file:
             file.write(example())
         return
-    parts = operators, movement, reductions, linear, pictures, normalisation, recurrent, quantised
+    parts = operators, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:

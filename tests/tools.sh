@@ -105,7 +105,7 @@ f_zip but a zip archive; unpack it
 f_task but a zip archive that packs models (a .task of MediaPipe?); unpack it
 f_torch but a zip archive as PyTorch writes (.pt); convert
 f_keras but a Keras model (.keras); tf.lite.TFLiteConverter
-f_onnx but an ONNX model; convert it first
+f_onnx but an ONNX model; its name has to end in .onnx
 f_saved but a SavedModel of TensorFlow; tf.lite.TFLiteConverter
 f_pickle but a pickle of Python, as older files of PyTorch are; convert
 f_safe but weights in safetensors; they have no graph

@@ -22,6 +22,8 @@ RewriteResult batchNormalization(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), shift = n.input(2), mean = n.input(3), variance = n.input(4);
   if (n.integer("training_mode") || (n.opset < 7 && !n.integer("is_test")))
     return decline("it learns");
+  if (!n.integer("spatial", 1))
+    return decline("it has statistics for each element");
   if (!x.isFloat() || x.rank() < 2)
     return decline("not float32");
   bool constant = true;

@@ -73,6 +73,14 @@ RewriteResult scattered(Lowering &n, Tensor x, Expr at, Expr updates, Expr ones)
   return n.replace(op(Op::SELECT_V2, {there, op(Op::SCATTER_ND, {at, updates, shape}), x}));
 }
 
+/// Does no place of x have two updates?
+bool writesOnce(Lowering &n, Tensor x, Tensor updates, const Expr &at) {
+  Expr ones = fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)}));
+  Expr counts = fold(op(Op::SCATTER_ND, {fold(at), ones, shapeOf(x)}));
+  return n.m.everyOf(counts * Expr(1.0), [](float, float, float count) { return count <= 1; });
+}
+constexpr const char *twice = "the same place may be written twice";
+
 RewriteResult scatterNd(Lowering &n) {
   Tensor x = n.input(0), index = n.input(1), updates = n.input(2);
   if (!x.isStatic() || !updates.isStatic())
@@ -83,8 +91,10 @@ RewriteResult scatterNd(Lowering &n) {
     return n.replace(Expr(x) + op(Op::SCATTER_ND, {at, updates, shapeOf(x)}));
   if (reduction != "none")
     return decline("it reduces by \"" + reduction.str() + "\"");
-  if (!index.isDenseConstant())
-    return decline("the same place may be written twice");
+  if (!index.isDenseConstant() || !n.m.every(index, [](double i) { return i >= 0; }))
+    return decline("its indices are computed, or below 0");
+  if (!writesOnce(n, x, updates, at))
+    return decline(twice);
   return scattered(n, x, at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
 }
 
@@ -97,8 +107,12 @@ RewriteResult scatterElements(Lowering &n) {
   llvm::StringRef reduction = n.text("reduction", "none");
   if (reduction == "add")
     return n.replace(Expr(x) + op(Op::SCATTER_ND, {*at, updates, shapeOf(x)}));
-  if (reduction != "none" || !index.isDenseConstant())
-    return decline("the same place may be written twice, or it reduces by something");
+  if (reduction != "none")
+    return decline("it reduces by \"" + reduction.str() + "\"");
+  if (!index.isDenseConstant())
+    return decline("its indices are computed");
+  if (!writesOnce(n, x, updates, *at))
+    return decline(twice);
   return scattered(n, x, *at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
 }
 

@@ -99,6 +99,8 @@ RewriteResult quantize(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), zero = n.input(2);
   if (!x.isFloat() || !scale.isFloat())
     return decline("not float32");
+  if (!zero && n.has("output_dtype"))
+    return decline("it says the type of its result, and has no zero point");
   TensorType type = zero ? zero.type() : TensorType::UINT8;
   std::pair<double, double> range;
   switch (type) {

@@ -49,7 +49,7 @@ template <Op code, Part before, Part after, int64_t inputSince> RewriteResult re
     return decline("its axes are computed, or not those of its input");
   Expr value = before(x, x.type());
   if (none)
-    return n.replace(code == Op::SUM && before != same ? after(value, x.type()) : Expr(shaped(x, x.shape())));
+    return n.replace(before == same && after == same ? shaped(x, x.shape()) : after(value, x.type()));
   value = op(code, {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
   return n.replace(after(value, x.type()));
 }

@@ -11,20 +11,24 @@ namespace {
 struct Axis {
   int32_t in, out;
   double scale; ///< as given, or out / in
-  double at(llvm::StringRef mode, int32_t i) const {
+  /// Computed in floats, as ONNX Runtime does: which of two neighbours is nearest hangs on it.
+  double at(llvm::StringRef mode, int32_t position) const {
+    auto i = static_cast<float>(position), scale = static_cast<float>(this->scale);
     if (mode == "align_corners")
-      return out == 1 ? 0 : static_cast<double>(i) * (in - 1) / (out - 1);
+      return out == 1 ? 0 : i * static_cast<float>(in - 1) / static_cast<float>(out - 1);
     if (mode == "asymmetric")
       return i / scale;
     if (mode == "pytorch_half_pixel" && out == 1)
       return 0;
     if (mode == "tf_half_pixel_for_nn")
-      return (i + 0.5) / scale;
+      return (i + 0.5f) / scale;
     if (mode == "half_pixel_symmetric") {
-      double adjustment = out / (scale * in), center = in / 2.0, offset = center * (1 - adjustment);
-      return offset + (i + 0.5) / scale - 0.5;
+      float adjustment = static_cast<float>(out) / (scale * static_cast<float>(in)),
+            center = static_cast<float>(in) / 2;
+      float offset = center * (1 - adjustment);
+      return offset + (i + 0.5f) / scale - 0.5f;
     }
-    return (i + 0.5) / scale - 0.5;
+    return (i + 0.5f) / scale - 0.5f;
   }
   int32_t nearest(llvm::StringRef mode, llvm::StringRef rounding, int32_t i) const {
     double x = at(mode, i), rounded;
