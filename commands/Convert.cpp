@@ -25,8 +25,8 @@ constexpr std::array convertRows{
                                      {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
 };
 constexpr std::array onnxRows{
-    option<&OnnxRequest::shape>("shape", "The shape of an input, where the file leaves dimensions open",
-                                {.value = "NAME=1,3,224,224"}),
+    option<&OnnxRequest::shape>("shape", "NAME=1,3,224,224",
+                                "The shape of an input, where the file leaves dimensions open"),
     option<&OnnxRequest::verbose>("verbose", ignored,
                                   {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
 };

@@ -190,7 +190,8 @@ refused 'long.cfg: is longer than 16 MB' onecc -C long.cfg
 for bad in '[]' '{"workflows": {}}' '{"workflows": [3]}' '{"workflows": ["a"], "a": {"steps": ["s"], "s": {"one-cmd": "one-pack"}}}'; do
   echo "$bad" >bad.json && refused 'bad.json: ' onecc -W bad.json
 done
-for step in tf bcq onnx; do refused "[one-import-$step] is not done here: " one-import-$step -i a -o b; done
+for step in tf bcq; do refused "[one-import-$step] is not done here: " one-import-$step -i a -o b; done
+"$root/tests/onnx.py" --example n.onnx && one-import-onnx -i n.onnx -o n1.circle 2>stderr && onecc import -i n.onnx -o n2.circle 2>>stderr && cmp n1.circle n2.circle || fail "one-import-onnx: $(<stderr)"
 refused_after_notes '[one-import-tf] is not done here: it needs TensorFlow' onecc -C <(printf '[onecc]\none-import-tf=True\n[one-import-tf]\n')
 refused_after_notes 'of which there is no section' onecc -C <(printf '[onecc]\none-pack=True\n')
 refused_after_notes '"maybe" is neither true nor false' onecc -C <(printf '[onecc]\none-pack=maybe\n')

@@ -87,7 +87,8 @@ llvm::Error import(const OneStep &step) {
   auto files = stepPaths(step);
   if (!files)
     return files.takeError();
-  const char *command = step.name == "one-import-onnx" ? "onnx2circle" : "tflite2circle";
+  bool isOnnx = step.name == "one-import-onnx" || commands::kindOf(files->first) == commands::FileKind::Onnx;
+  const char *command = isOnnx ? "onnx2circle" : "tflite2circle";
   return startCommand(step, {toolPath(command), files->first, files->second}, files->second);
 }
 
@@ -260,7 +261,7 @@ llvm::ArrayRef<StepKind> stepKinds() {
   static const StepKind kinds[] = {
       {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
       {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
-      {"one-import-onnx", "import", import, "turns an ONNX model into a .circle one", pathKeys, false, true},
+      {"one-import-onnx", "", import, "turns an ONNX model into a .circle one", pathKeys, false, true},
       {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
       {"one-optimize", "optimize", optimize, "optimises a model", keysOf<commands::optimizeCommand>(pathKeys), true,
        true},
