@@ -58,10 +58,11 @@ constexpr std::array ownRows{
     option<&Request::verifyNumerics>("verify-numerics",
                                      "Execute the model after each pass; a wrong rewrite is named, exit status 2",
                                      {.category = general}),
-    option<&Request::verifyAlgebra>("verify-algebra",
-                                    "Prove each rewrite in exact arithmetic, without any tolerance (docs/proof.md); one "
-                                    "that is not equal is named, exit status 2",
-                                    {.category = general}),
+    option<&Request::verifyAlgebra>(
+        "verify-algebra",
+        "Prove each rewrite in exact arithmetic, without any tolerance (docs/proof.md); one "
+        "that is not equal is named, exit status 2",
+        {.category = general}),
     option<&Request::verifyData>("verify-data", "PATH",
                                  "With --verify-numerics: on the first four records there, as record-minmax reads "
                                  "them, instead of random numbers",

@@ -34,8 +34,7 @@ std::set<std::string> reasonsInSources() {
   forEachSourceOfPasses([&](StringRef source) {
     llvm::Regex pattern("decline\\(\"([^\"]*)\"");
     llvm::SmallVector<StringRef> found;
-    for (StringRef rest = source; pattern.match(rest, &found);
-         rest = rest.drop_front(found[0].end() - rest.begin()))
+    for (StringRef rest = source; pattern.match(rest, &found); rest = rest.drop_front(found[0].end() - rest.begin()))
       reasons.insert(found[1].str());
   });
   return reasons;

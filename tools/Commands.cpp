@@ -1,7 +1,7 @@
 /// The commands of `origo`, a row each.
 
-#include "commands/Optimize.h"
 #include "commands/Comparison.h"
+#include "commands/Optimize.h"
 #include "tools/Driver.h"
 #include "tools/FrontDoor.h"
 #include "tools/HelpPages.h"
@@ -123,7 +123,8 @@ int optimize(Call &call) {
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
-  bool asked = call.has("passes") || call.hasCategory(commands::rewriteCategory) || llvm::any_of(words, [](llvm::StringRef word) {
+  bool asked = call.has("passes") || call.hasCategory(commands::rewriteCategory) ||
+               llvm::any_of(words, [](llvm::StringRef word) {
                  return word.ltrim('-').starts_with("O");
                }); // -O2 is refused, not -O1
   if (!asked)

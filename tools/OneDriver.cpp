@@ -66,7 +66,8 @@ struct Given {
 };
 
 /// Does [onecc] ask for anything that cannot be?
-llvm::Error checkDriver(const std::string &path, const std::map<std::string, Section> &sections, const Section &everywhere) {
+llvm::Error checkDriver(const std::string &path, const std::map<std::string, Section> &sections,
+                        const Section &everywhere) {
   auto driver = sections.find("onecc");
   if (driver == sections.end())
     return inFile(path, makeError("has no section [onecc], which says what to do"));
@@ -168,11 +169,13 @@ llvm::Expected<std::vector<std::pair<std::string, Workflow>>> readWorkflows(cons
     const llvm::json::Object *reference = flow ? flow->getObject("cfg-reference") : nullptr;
     auto config = reference ? reference->getString("path") : std::nullopt;
     if (!config)
-      return wrong("workflow \"" + printable(name) + "\" names no .cfg file in cfg-reference, which is all that is read of workflows");
+      return wrong("workflow \"" + printable(name) +
+                   "\" names no .cfg file in cfg-reference, which is all that is read of workflows");
     llvm::SmallString<128> beside = llvm::sys::path::parent_path(path);
     llvm::sys::path::append(beside, *config);
     Workflow &added = flows.emplace_back(name, Workflow()).second;
-    added.config = llvm::sys::fs::exists(*config) || llvm::sys::path::is_absolute(*config) ? config->str() : beside.str().str();
+    added.config =
+        llvm::sys::fs::exists(*config) || llvm::sys::path::is_absolute(*config) ? config->str() : beside.str().str();
     if (const llvm::json::Array *others = flow->getArray("run-after"))
       for (const llvm::json::Value &other : *others)
         added.after.insert(other.getAsString().value_or("").str());
@@ -190,7 +193,8 @@ llvm::Error runWorkflows(const std::string &path) {
       return llvm::all_of(flow.second.after, [&](const std::string &name) { return done.count(name); });
     });
     if (next == flows->end())
-      return inFile(path, makeError("workflow \"" + printable(flows->front().first) + "\" runs after what is not there, or after itself"));
+      return inFile(path, makeError("workflow \"" + printable(flows->front().first) +
+                                    "\" runs after what is not there, or after itself"));
     if (llvm::Error error = runFile(next->second.config, {}))
       return error;
     done.insert(next->first);
@@ -211,14 +215,20 @@ std::vector<OptionRow> optionsOfStep(llvm::StringRef tool) {
   std::vector<OptionRow> rows = {value("C", "FILE", "The .cfg file"), value("config", "FILE", "The same"),
                                  flag("V", "Accepted; what was done is always said"), flag("v", "Shows the version"),
                                  flag("verbose", "As -V")};
-  const OptionRow group{OptionRow::Prefix, 0, "O", "1", "Options",
-                        "-O1: all safe rewrites; -ONAME: the options of NAME.cfg, as include = ONAME", {}};
+  const OptionRow group{OptionRow::Prefix,
+                        0,
+                        "O",
+                        "1",
+                        "Options",
+                        "-O1: all safe rewrites; -ONAME: the options of NAME.cfg, as include = ONAME",
+                        {}};
   if (tool == "onecc") {
-    rows.insert(rows.end(), {value("W", "FILE", "A workflow file that names .cfg files"),
-                             value("workflow", "FILE", "The same"), value("b", "NAME", "The back end of one-codegen and one-profile"),
-                             value("backend", "NAME", "The same"), group,
-                             value("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
-                             flag("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
+    rows.insert(rows.end(),
+                {value("W", "FILE", "A workflow file that names .cfg files"), value("workflow", "FILE", "The same"),
+                 value("b", "NAME", "The back end of one-codegen and one-profile"),
+                 value("backend", "NAME", "The same"), group,
+                 value("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
+                 flag("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
     return rows;
   }
   rows.insert(rows.end(), {value("S", "NAME", "The section of the file"), value("section", "NAME", "The same")});
@@ -238,15 +248,14 @@ std::string overviewOfStep(llvm::StringRef tool) {
   std::string does = !kind       ? "Runs the steps of a .cfg file of ONE's toolchain"
                      : kind->run ? "A step of ONE's toolchain: " + kind->what.str()
                                  : "Refused: " + kind->what.str();
-  return does +
-         ".\n\n"
-         "  onecc -C net.cfg                          the steps that [onecc] asks for, in their order\n"
-         "  onecc -C net.cfg --report page.html       and a page of the last model beside the first\n"
-         "  onecc -W net.workflow.json                the .cfg files that it names\n"
-         "  onecc optimize -i net.circle -o out.circle --fuse_gelu\n"
-         "  one-optimize -C net.cfg                   [one-optimize] alone\n"
-         "  one-optimize -i net.circle -o out.circle -O1\n\n"
-         "The command line goes before the file. What one-optimize does not know goes to circle2circle.\n";
+  return does + ".\n\n"
+                "  onecc -C net.cfg                          the steps that [onecc] asks for, in their order\n"
+                "  onecc -C net.cfg --report page.html       and a page of the last model beside the first\n"
+                "  onecc -W net.workflow.json                the .cfg files that it names\n"
+                "  onecc optimize -i net.circle -o out.circle --fuse_gelu\n"
+                "  one-optimize -C net.cfg                   [one-optimize] alone\n"
+                "  one-optimize -i net.circle -o out.circle -O1\n\n"
+                "The command line goes before the file. What one-optimize does not know goes to circle2circle.\n";
 }
 
 namespace {
@@ -280,7 +289,8 @@ llvm::Error runAlone(const std::string &name, llvm::ArrayRef<std::string> words)
   for (const Word &word : takeApart(words, known)) {
     llvm::StringRef option = word.option;
     const OptionRow *row = option.empty() ? nullptr : findOption(known, option);
-    if (row && row->kind == OptionRow::Value && row->words > word.more.size() && !llvm::StringRef(word.text).contains('='))
+    if (row && row->kind == OptionRow::Value && row->words > word.more.size() &&
+        !llvm::StringRef(word.text).contains('='))
       return makeError("there is no value behind " + printable(word.text, 60));
     if (option == "C" || option == "config") {
       step.file = word.value;
@@ -347,8 +357,9 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
     else if (option.starts_with("O") && option.size() > 1)
       given.group = option.str();
     else if (option.empty())
-      return makeError("there are too many arguments: " + printable(word.text, 60) + "; " +
-                       (llvm::StringRef(word.text).ends_with(".cfg") ? "-C goes before a .cfg file" : "--help shows examples"));
+      return makeError(
+          "there are too many arguments: " + printable(word.text, 60) + "; " +
+          (llvm::StringRef(word.text).ends_with(".cfg") ? "-C goes before a .cfg file" : "--help shows examples"));
     else if (option != "V" && option != "verbose")
       return makeError("there is no option " + printable(word.text, 60) + "; --help lists them");
   }

@@ -1,6 +1,6 @@
+#include "eval/kernels/BatchMatMul.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
-#include "eval/kernels/BatchMatMul.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
 #include "eval/kernels/Uint4.h"

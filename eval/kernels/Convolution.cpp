@@ -1,8 +1,8 @@
+#include "eval/kernels/Convolution.h"
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
-#include "eval/kernels/Convolution.h"
 #include "eval/kernels/Hybrid.h"
 
 namespace origo::eval {

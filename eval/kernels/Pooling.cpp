@@ -1,7 +1,7 @@
+#include "eval/kernels/Pooling.h"
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
-#include "eval/kernels/Pooling.h"
 
 namespace origo::eval {
 

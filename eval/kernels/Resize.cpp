@@ -1,8 +1,8 @@
+#include "eval/kernels/Resize.h"
 #include "eval/Kernels.h"
 #include "eval/kernels/Bilinear.h"
 #include "eval/kernels/Move.h"
 #include "eval/kernels/Nearest.h"
-#include "eval/kernels/Resize.h"
 
 namespace origo::eval {
 
@@ -17,13 +17,14 @@ template <class T> llvm::Error bilinearByFloat(KernelContext &ctx) {
     return llvm::Error::success();
   Bilinear how{r.alignCorners, r.halfPixel};
   forEachBilinear<T>(ctx, r, how.places(r.in->dim(1), r.height), how.places(r.in->dim(2), r.width),
-              [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
-                // The runtime's order of products and sums, which shows in the last bit.
-                float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
-                            static_cast<float>(upperRight) * ((1 - v) * h) +
-                            static_cast<float>(lowerLeft) * (v * (1 - h)) + static_cast<float>(lowerRight) * (v * h);
-                return static_cast<T>(sum + (std::is_integral_v<T> ? 0.5f : 0.f));
-              });
+                     [](T upperLeft, T lowerLeft, T upperRight, T lowerRight, float v, float h) {
+                       // The runtime's order of products and sums, which shows in the last bit.
+                       float sum = static_cast<float>(upperLeft) * ((1 - v) * (1 - h)) +
+                                   static_cast<float>(upperRight) * ((1 - v) * h) +
+                                   static_cast<float>(lowerLeft) * (v * (1 - h)) +
+                                   static_cast<float>(lowerRight) * (v * h);
+                       return static_cast<T>(sum + (std::is_integral_v<T> ? 0.5f : 0.f));
+                     });
   return llvm::Error::success();
 }
 
@@ -32,12 +33,13 @@ template <class T> llvm::Error bilinearByIntegers(KernelContext &ctx) {
   if (r.out->count() == 0)
     return llvm::Error::success();
   Bilinear how{r.alignCorners, r.halfPixel};
-  forEachBilinear<T>(ctx, r, how.integerPlaces(r.in->dim(1), r.height), how.integerPlaces(r.in->dim(2), r.width),
-              [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
-                int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) +
-                              upperRight * (1024 - v) * h + lowerRight * v * h;
-                return static_cast<T>((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
-              });
+  forEachBilinear<T>(
+      ctx, r, how.integerPlaces(r.in->dim(1), r.height), how.integerPlaces(r.in->dim(2), r.width),
+      [](int64_t upperLeft, int64_t lowerLeft, int64_t upperRight, int64_t lowerRight, int64_t v, int64_t h) {
+        int64_t sum = upperLeft * (1024 - v) * (1024 - h) + lowerLeft * v * (1024 - h) + upperRight * (1024 - v) * h +
+                      lowerRight * v * h;
+        return static_cast<T>((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
+      });
   return llvm::Error::success();
 }
 

@@ -1,8 +1,8 @@
+#include "eval/kernels/TransposeConv.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
 #include "eval/kernels/Channels.h"
 #include "eval/kernels/Hybrid.h"
-#include "eval/kernels/TransposeConv.h"
 #include "ir/shapes/Rules.h"
 
 namespace origo::eval {

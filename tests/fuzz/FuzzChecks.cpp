@@ -356,8 +356,7 @@ NamedScheme randomScheme(uint64_t seed) {
 
 } // namespace
 
-FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory,
-                              const FuzzNative *native) {
+FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native) {
   GraphCheck check(text, static_cast<uint32_t>(seed), directory, native);
   std::string finding = check.run(Pipeline::o1());
   if (finding.empty()) {

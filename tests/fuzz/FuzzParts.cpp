@@ -1,6 +1,6 @@
-#include "ir/text/Text.h"
 #include "commands/Divide.h"
 #include "commands/Files.h"
+#include "ir/text/Text.h"
 #include "tests/fuzz/FuzzModels.h"
 #include "tests/fuzz/Random.h"
 

@@ -222,7 +222,7 @@ std::string where(eval::OwnedTensor a, eval::OwnedTensor b, size_t first) {
 } // namespace
 
 std::string fuzz::differenceFrom(const Run &reference, llvm::ArrayRef<eval::OwnedTensor> outputs, Model &model,
-                                  uint32_t seed, bool integers, unsigned steps) {
+                                 uint32_t seed, bool integers, unsigned steps) {
   if (reference.outputs.size() != outputs.size())
     return "another number of outputs";
   std::optional<std::vector<std::vector<double>>> moved;
@@ -247,7 +247,8 @@ std::string fuzz::differenceFrom(const Run &reference, llvm::ArrayRef<eval::Owne
     for (size_t k = 0; k < a.size(); ++k) {
       double rounding = eval::margin * (*moved)[i][k];
       // What rounding moves by as much as itself may have a pole there: 1 / 0 for 1 / 2e-8, clamped or not.
-      bool atPole = !(std::fabs(b[k]) < std::numeric_limits<float>::max()) && rounding >= std::fabs(static_cast<double>(a[k]));
+      bool atPole =
+          !(std::fabs(b[k]) < std::numeric_limits<float>::max()) && rounding >= std::fabs(static_cast<double>(a[k]));
       if (a[k] != b[k] && !(std::isnan(a[k]) && std::isnan(b[k])) && !atPole &&
           !(std::fabs(static_cast<double>(a[k]) - b[k]) <= range + rounding))
         return different(k);

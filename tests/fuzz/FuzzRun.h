@@ -8,11 +8,12 @@ namespace origo::fuzz {
 struct Run {
   std::string refused; ///< empty: it ran
   bool limited = false;
-  bool isOdd = false;  ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
+  bool isOdd = false; ///< NaN, infinity or a denormal number was computed on the way, or divided by zero
   /// Engines may make different things of it: it began with a denormal number or a divisor of zero, or constants are so
   /// large that a sum may overflow in one order, and not in another, within an operator that clamps what comes of it.
   bool isUnsteady = false;
-  /// A number was quantised that is beyond 32 bits when it is counted in steps: TFLite takes it as such before it clamps.
+  /// A number was quantised that is beyond 32 bits when it is counted in steps: TFLite takes it as such before it
+  /// clamps.
   bool overflowsWords = false;
   bool compiled = false;
   std::vector<eval::NamedTensor> outputs;

@@ -18,8 +18,8 @@
 #include "report/target/Target.h"
 #include "tests/RandomInputs.h"
 #include "tests/fuzz/Fails.h"
-#include "tests/fuzz/Import.h"
 #include "tests/fuzz/FuzzModels.h"
+#include "tests/fuzz/Import.h"
 #include "tests/fuzz/Random.h"
 #include "view/Files.h"
 
@@ -31,8 +31,8 @@
 #include <cstring>
 
 using namespace origo;
-using llvm::StringRef;
 using fuzz::Random;
+using llvm::StringRef;
 
 namespace {
 

@@ -50,7 +50,8 @@ std::string differences(const fuzz::NativeRuntime::Outcome &before, const fuzz::
   for (size_t i = 0; i < before.outputs.size(); ++i) {
     const eval::OwnedTensor &x = before.outputs[i], &y = after.outputs[i];
     if (double off = eval::distance(x, y); off > (x.type == TensorType::FLOAT32 ? 1e-5 : 0))
-      return "output " + std::to_string(i) + " is off by " + std::to_string(off) + (x.type == TensorType::FLOAT32 ? " of its range" : " steps");
+      return "output " + std::to_string(i) + " is off by " + std::to_string(off) +
+             (x.type == TensorType::FLOAT32 ? " of its range" : " steps");
   }
   return {};
 }
@@ -201,8 +202,9 @@ int main(int argc, char **argv) {
   for (const auto &[flag, count] : flags)
     llvm::outs() << flag << ": applies to " << count.applies << ", the same in " << count.same << '\n';
   for (const auto &[why, files] : notRun)
-    llvm::outs() << files.size() << " models not compared, " << why << ": " << *files.begin() << (files.size() > 1 ? ", …" : "") << '\n';
-  llvm::outs() << "models: " << models << " with each flag alone and -O1, natively: " << same << " pairs compute the same, "
-               << failed << " do not\n";
+    llvm::outs() << files.size() << " models not compared, " << why << ": " << *files.begin()
+                 << (files.size() > 1 ? ", …" : "") << '\n';
+  llvm::outs() << "models: " << models << " with each flag alone and -O1, natively: " << same
+               << " pairs compute the same, " << failed << " do not\n";
   return failed || same == 0 ? 1 : 0;
 }
