@@ -165,9 +165,9 @@ std::optional<eval::OwnedTensor> stored(llvm::ArrayRef<double> numbers, const ev
       if constexpr (std::is_same_v<T, float>)
         to[i] = static_cast<float>(numbers[i]);
       else
-        to[i] = static_cast<T>(std::clamp<double>(
-            std::nearbyint(numbers[i] / parameters.scale()) + parameters.zeroPoint(), std::numeric_limits<T>::min(),
-            std::numeric_limits<T>::max()));
+        to[i] =
+            static_cast<T>(std::clamp<double>(std::nearbyint(numbers[i] / parameters.scale()) + parameters.zeroPoint(),
+                                              std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   };
   if (parameters.perChannel())
     return std::nullopt;
@@ -261,8 +261,7 @@ llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &a
   return runBoth(Runner::open(before, door), after, path, door);
 }
 
-llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &path,
-                                 const Door &door) {
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &path, const Door &door) {
   RunFacts facts;
   Runner other = Runner::open(after, door);
   Runner::Parts &first = *before.parts, &second = *other.parts;
@@ -282,9 +281,9 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
     facts.notRun = facts.records == 0 ? "there is no record in " + printable(path) : "there is no output";
     return facts;
   }
-  facts.inputs = random ? "random inputs"
-                        : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") +
-                              printable(path);
+  facts.inputs =
+      random ? "random inputs"
+             : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") + printable(path);
   door.phase("executing");
   std::vector<double> times[2];
   std::vector<std::array<double, 4>> sums;
@@ -352,8 +351,12 @@ static std::string scaled(double number, double step, llvm::ArrayRef<const char 
   return text + units[unit];
 }
 
-static std::string bytesWords(uint64_t bytes) { return scaled(static_cast<double>(bytes), 1000, {" B", " kB", " MB", " GB"}); }
-static std::string countWords(uint64_t count) { return scaled(static_cast<double>(count), 1000, {"", " k", " M", " G"}); }
+static std::string bytesWords(uint64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1000, {" B", " kB", " MB", " GB"});
+}
+static std::string countWords(uint64_t count) {
+  return scaled(static_cast<double>(count), 1000, {"", " k", " M", " G"});
+}
 
 static std::string changeWords(double before, double after) {
   if (before == after)
@@ -390,14 +393,16 @@ static std::string kindsWords(llvm::ArrayRef<std::pair<std::string, size_t>> kin
 }
 
 void describe(const ModelFacts &facts, llvm::raw_ostream &os) {
-  os << printable(facts.path, 300) << ": " << (facts.format == "text" ? "a model as text" : "a " + facts.format + " model")
-     << ", " << bytesWords(facts.bytes) << '\n';
+  os << printable(facts.path, 300) << ": "
+     << (facts.format == "text" ? "a model as text" : "a " + facts.format + " model") << ", " << bytesWords(facts.bytes)
+     << '\n';
   os << facts.operators << (facts.operators == 1 ? " operator" : " operators")
      << (facts.subgraphs > 1 ? " in " + std::to_string(facts.subgraphs) + " subgraphs" : "")
      << (facts.kinds.empty() ? "" : ": " + kindsWords(facts.kinds)) << '\n';
   os << countWords(facts.parameters) << " parameters (" << bytesWords(facts.constantBytes) << "), "
      << countWords(facts.macs) << " multiply-adds a run"
-     << (facts.unknownMacs ? ", and those of " + std::to_string(facts.unknownMacs) + " operators that are not known" : "")
+     << (facts.unknownMacs ? ", and those of " + std::to_string(facts.unknownMacs) + " operators that are not known"
+                           : "")
      << '\n';
   os << "inputs      " << portsWords(facts.inputs) << '\n';
   os << "outputs     " << portsWords(facts.outputs) << '\n';
@@ -495,8 +500,8 @@ static void printRuns(const RunFacts &runs, llvm::raw_ostream &os) {
   constexpr size_t most = 6;
   size_t equal = llvm::count_if(runs.differences, [](const auto &difference) { return difference.greatest == 0; });
   if (equal == runs.differences.size()) {
-    os << (equal == 1 ? "the output is" : "all " + std::to_string(equal) + " outputs are") << " the same, bit for bit, on "
-       << runs.inputs << '\n';
+    os << (equal == 1 ? "the output is" : "all " + std::to_string(equal) + " outputs are")
+       << " the same, bit for bit, on " << runs.inputs << '\n';
     return;
   }
   size_t shown = 0;

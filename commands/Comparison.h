@@ -62,19 +62,18 @@ public:
 
 private:
   friend llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records,
-                                 const Door &door);
+                                          const Door &door);
   struct Parts;
   explicit Runner(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts;
 };
 
-/// Runs both on `records` (a path as circle-quantizer takes it; empty: random numbers). What cannot be compared is said in `notRun`,
-/// for it is no mistake of the caller; an error is a mistake in `records`.
+/// Runs both on `records` (a path as circle-quantizer takes it; empty: random numbers). What cannot be compared is said
+/// in `notRun`, for it is no mistake of the caller; an error is a mistake in `records`.
 llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &records,
                                  const Door &door);
 /// The same with a model as it was when it was opened.
-llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records,
-                                 const Door &door);
+llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records, const Door &door);
 
 void describe(const ModelFacts &facts, llvm::raw_ostream &os);
 void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);

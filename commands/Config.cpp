@@ -1,8 +1,8 @@
 #include "commands/Config.h"
 
+#include "commands/Process.h"
 #include "ir/Error.h"
 #include "schema/InputFile.h"
-#include "commands/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -19,10 +19,10 @@ static llvm::Error atLine(unsigned line, const llvm::Twine &what) {
 }
 
 /// What Python takes for space, beyond ASCII's; texts from web pages have it.
-constexpr StringRef wideSpaces[] = {
-    "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83",
-    "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
-    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
+constexpr StringRef wideSpaces[] = {"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
+                                    "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
+                                    "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\xa8",
+                                    "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
 
 static bool isSpace(char c) { return (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= ' '); }
 
@@ -99,7 +99,8 @@ llvm::Expected<std::map<std::string, Section>> readConfig(StringRef text, Sectio
     StringRef content = trimBack(withoutComment(line));
     StringRef before = content;
     content = trimFront(content);
-    size_t own = llvm::count_if(before.drop_back(content.size()), [](char c) { return (c & 0xc0) != 0x80; }); // characters
+    size_t own =
+        llvm::count_if(before.drop_back(content.size()), [](char c) { return (c & 0xc0) != 0x80; }); // characters
     if (content.empty()) {
       if (last && trim(line).empty()) // in a value that goes on behind it, an empty line is one
         *last += "\n";

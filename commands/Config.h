@@ -22,8 +22,8 @@ llvm::Expected<std::string> readSettings(llvm::StringRef path);
 /// readConfig() of a file, which the error names.
 llvm::Expected<std::map<std::string, Section>> readConfigFile(llvm::StringRef path, Section *defaults = nullptr);
 
-/// The group of options that `include` of [onecc] asks for: of several the last one, as in ONE. Empty: none. O1 is one of ours,
-/// which circle2circle -O1 knows; others are in files.
+/// The group of options that `include` of [onecc] asks for: of several the last one, as in ONE. Empty: none. O1 is one
+/// of ours, which circle2circle -O1 knows; others are in files.
 std::string groupOf(const std::map<std::string, Section> &sections);
 /// [one-optimize] of the group's file, which is NAME.cfg beside `config`, or in ../optimization seen from our programs.
 llvm::Expected<Section> readGroup(llvm::StringRef name, llvm::StringRef config);

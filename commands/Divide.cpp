@@ -81,14 +81,15 @@ public:
         return error;
     }
     Ports source = report::portsOf(*whole->model, llvm::sys::path::filename(path));
-    std::vector<std::pair<std::string, std::string>> texts = {{base() + ".conn.ini", report::connectionsIni(source, ports)},
-                                                              {base() + ".conn.json", report::connectionsJson(source, ports)}};
+    std::vector<std::pair<std::string, std::string>> texts = {
+        {base() + ".conn.ini", report::connectionsIni(source, ports)},
+        {base() + ".conn.json", report::connectionsJson(source, ports)}};
     if (partText)
       texts.push_back({base() + ".part", partText(divided)});
     return writeTexts(texts);
   }
   std::function<void(const Model &part, const Region &region, unsigned number)> eachPart; ///< may be null
-  std::function<std::string(llvm::ArrayRef<Region>)> partText;                            ///< null: there is a .part already
+  std::function<std::string(llvm::ArrayRef<Region>)> partText; ///< null: there is a .part already
   std::string base() const { return llvm::sys::path::stem(path).str(); }
 
 private:
@@ -190,14 +191,14 @@ Error divide(StringRef path, const ImportOptions &options, const report::Target 
       return;
     if (size_t count = llvm::count_if(report::checkTarget(part, target), [](auto &violation) { return !violation.op; }))
       door.note("part " + llvm::Twine(number + 1) + " has " + llvm::Twine(count) +
-           " inputs and outputs that the target does not take as such");
+                " inputs and outputs that the target does not take as such");
   };
   divider.partText = [&](llvm::ArrayRef<Region> regions) {
     std::vector<const Operator *> unnamed;
     std::string text = report::partText(regions, target.name, fallback, unnamed);
     if (!unnamed.empty())
       door.note(llvm::Twine(unnamed.size()) + " operators have no name that " + divider.base() +
-           ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
+                ".part could say, and are left to " + fallback + " there; the parts themselves are complete");
     return text;
   };
   return divider.run([&](Model &model) { return report::partition(model, target, target.name, fallback); });
@@ -212,7 +213,7 @@ Error divide(StringRef path, const report::PartFile &part, StringRef directory, 
     auto regions = report::partition(model, part, unused);
     if (regions && !unused.empty())
       door.note(llvm::Twine(unused.size()) + (part.byName ? " names" : " kinds") + " of the .part file, such as " +
-           printable(unused.front()) + ", are of no operator of the model");
+                printable(unused.front()) + ", are of no operator of the model");
     return regions;
   });
 }

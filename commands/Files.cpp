@@ -49,6 +49,21 @@ unsigned threadCount(unsigned asked) {
   return asked ? std::min(asked, processors) : processors;
 }
 
+llvm::Expected<Imported> asOwnSource(std::unique_ptr<Model> model, llvm::StringRef name, llvm::StringRef format) {
+  Imported imported;
+  imported.model = std::move(model);
+  imported.model->becomeSource();
+  auto listing = listingOf(*imported.model, imported.model->format);
+  if (!listing)
+    return listing.takeError();
+  (*listing)->file = name.str();
+  if (!format.empty())
+    (*listing)->format = format.str();
+  imported.lineage.source = *listing;
+  imported.rememberEnds();
+  return imported;
+}
+
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   if (!isConverted(path))
     return importModel(path, options);
@@ -62,17 +77,11 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
                                                            llvm::sys::path::parent_path(path), store);
   if (!model)
     return inFile(path, model.takeError());
-  Imported imported;
-  imported.model = std::move(*model);
-  imported.bytes = bytes.size();
-  imported.model->keep(*file);
-  imported.model->becomeSource();
-  auto listing = listingOf(*imported.model, imported.model->format);
-  if (!listing)
-    return inFile(path, listing.takeError());
-  (*listing)->file = llvm::sys::path::filename(path).str();
-  imported.lineage.source = *listing;
-  imported.rememberEnds();
+  (*model)->keep(*file);
+  auto imported = asOwnSource(std::move(*model), llvm::sys::path::filename(path));
+  if (!imported)
+    return inFile(path, imported.takeError());
+  imported->bytes = bytes.size();
   return imported;
 }
 

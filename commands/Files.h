@@ -17,6 +17,11 @@ bool isConverted(llvm::StringRef path);
 /// What is written to `path`: what its extension tells, or where it tells none of the two, `otherwise`.
 Format formatOf(llvm::StringRef path, Format otherwise);
 
+/// A model that is its own source, as who has made it hands it on. `name`: of its file; empty: it has none. `format`:
+/// of that, where it is none of ours.
+llvm::Expected<Imported> asOwnSource(std::unique_ptr<Model> model, llvm::StringRef name = "",
+                                     llvm::StringRef format = "");
+
 /// Reads a model of any of these kinds. Binary models are told by their identifier, text by its extension `.origo` and
 /// ONNX by
 /// `.onnx`.

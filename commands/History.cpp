@@ -22,7 +22,8 @@ HistoryRecorder::HistoryRecorder(const Model &model, llvm::raw_ostream &os) : mo
       operators[&op].id = nextOperator++;
     }
   reasons.resize(nextOperator);
-  os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue << "}\n";
+  os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue
+     << "}\n";
 }
 
 /// A line of its own the first time.
@@ -61,7 +62,8 @@ HistoryRecorder::Known HistoryRecorder::describe(const Operator &op) {
 
 static void writeList(llvm::raw_ostream &os, llvm::ArrayRef<uint32_t> items) {
   os << '[';
-  llvm::interleave(items, os, [&](uint32_t item) { os << item; }, ",");
+  llvm::interleave(
+      items, os, [&](uint32_t item) { os << item; }, ",");
   os << ']';
 }
 
@@ -82,7 +84,8 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
   }
   for (const Made &item : made)
     for (const Value *value : item.op->results())
-      if (auto known = value ? values.find(value) : values.end(); known != values.end() && !kept.contains(current(known->second)))
+      if (auto known = value ? values.find(value) : values.end();
+          known != values.end() && !kept.contains(current(known->second)))
         values.erase(known);
   os << '[' << number << ',' << passName << ',' << ruleName << ',' << graph << ',';
   writeList(os, ids);
@@ -106,7 +109,8 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
   os << ']';
   if (!replaced.empty()) {
     os << ",[";
-    llvm::interleave(replaced, os, [&](auto pair) { os << pair.first << ',' << pair.second; }, ",");
+    llvm::interleave(
+        replaced, os, [&](auto pair) { os << pair.first << ',' << pair.second; }, ",");
     os << ']';
   }
   os << "]\n";
@@ -221,9 +225,9 @@ void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
       for (uint32_t value : known->second.operands)
         before.push_back(current(value));
       // An operand that has become a constant is none.
-      if (now.operands != before && !(now.operands.size() < before.size() && llvm::all_of(now.operands, [&](uint32_t one) {
-            return llvm::is_contained(before, one);
-          }))) {
+      if (now.operands != before &&
+          !(now.operands.size() < before.size() &&
+            llvm::all_of(now.operands, [&](uint32_t one) { return llvm::is_contained(before, one); }))) {
         gone.emplace_back(known->second.id, &op);
         changed.insert(&op);
         added.push_back(&op);
@@ -266,7 +270,8 @@ void HistoryRecorder::finish() {
       else
         runs.append({id, 1});
     }
-    llvm::interleave(runs, os, [&](uint32_t item) { os << item; }, ",");
+    llvm::interleave(
+        runs, os, [&](uint32_t item) { os << item; }, ",");
     os << ']';
   }
   os << "]}\n";

@@ -9,8 +9,8 @@
 /// form of the file.
 namespace origo::commands {
 
-/// Writes a line a rewrite. Operators and tensors have numbers: those of the model as it was read, over all subgraphs in
-/// file order, and behind them new ones as they are made.
+/// Writes a line a rewrite. Operators and tensors have numbers: those of the model as it was read, over all subgraphs
+/// in file order, and behind them new ones as they are made.
 class HistoryRecorder {
 public:
   /// The model as it was read. Both outlive this.
@@ -54,8 +54,9 @@ private:
   uint32_t current(uint32_t value);
   uint32_t valueId(const Value &value);
   Known describe(const Operator &op);
-  void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph, llvm::ArrayRef<const Operator *> removed,
-             llvm::ArrayRef<Made> made, llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
+  void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
+             llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
+             llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
   void compare(uint32_t number, llvm::StringRef pass);
   void writeReasons();
 };

@@ -13,7 +13,7 @@ namespace origo::commands {
 namespace json = llvm::json;
 
 llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions &options, Imported &imported,
-                                                            const Door &door) {
+                                                           const Door &door) {
   std::unique_ptr<Observer> observer(new Observer(options, imported, door));
   if (!options.trace.empty()) {
     auto file = OutputFile::open(options.trace);
@@ -37,7 +37,8 @@ llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions 
   }
   for (const std::string &name : options.printAfter)
     if (!findPass(name) && name != "remove-dead-code")
-      return makeError(door.spell("print-after") + ": no such pass: \"" + printable(name) + "\"; --list-passes tells the names");
+      return makeError(door.spell("print-after") + ": no such pass: \"" + printable(name) +
+                       "\"; --list-passes tells the names");
   if (!options.explain.empty())
     if (llvm::Error error = observer->findExplained())
       return error;
@@ -70,9 +71,8 @@ void Observer::attach(RunOptions &run) {
   if (trace || history || options.printChanged || !options.printAfter.empty())
     run.onRewrite = [this](const RewriteEvent &event) { onRewrite(event); };
   if (!explained.empty() || history)
-    run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
-      onAttempt(op, origins, pass, rule, reason);
-    };
+    run.onAttempt = [this](const Operator &op, IdSet origins, const Pass &pass, const Rule &rule,
+                           llvm::StringRef reason) { onAttempt(op, origins, pass, rule, reason); };
   if (options.stats || options.timePasses)
     run.statistics = &statistics;
 }
@@ -127,7 +127,8 @@ void Observer::onRewrite(const RewriteEvent &event) {
   }
 }
 
-void Observer::onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
+void Observer::onAttempt(const Operator &op, IdSet origins, const Pass &pass, const Rule &rule,
+                         llvm::StringRef reason) {
   if (history && !reason.empty())
     history->declined(op, pass, rule, reason);
   for (auto [id, list] : llvm::zip(explained, attempts)) {

@@ -11,7 +11,7 @@
 namespace origo::commands {
 
 struct ObserveOptions {
-  std::string trace; ///< file of JSON lines, one a rewrite
+  std::string trace;   ///< file of JSON lines, one a rewrite
   std::string history; ///< file for origin-view
   bool stats = false, timePasses = false;
   std::string explain;                 ///< name or id of a source operator

@@ -1,7 +1,8 @@
 #include "commands/Onnx.h"
 
-#include "export/Export.h"
+#include "commands/Files.h"
 #include "import/onnx/Onnx.h"
+#include "ir/Undetermined.h"
 #include "passes/Pipeline.h"
 #include "passes/onnx/LowerOnnx.h"
 
@@ -22,10 +23,11 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
       llvm::StringRef name = op.customCode();
       if (!name.consume_front(onnxPrefix))
         continue;
-      auto reason = reasons.find(&op);
-      bool follows = reason != reasons.end() && reason->second == "an operator in front of it is not lowered";
-      if (follows || count++ >= most)
+      // What only waits for an operator in front of it would be taken.
+      auto waits = [](const Use &use) { return use.get() && isUndetermined(*use.get()); };
+      if ((isLoweredFromOnnx(name) && llvm::any_of(op.operands(), waits)) || count++ >= most)
         continue;
+      auto reason = reasons.find(&op);
       text += (count == 1 ? "" : "; ") + printable(name) + " \"" +
               printable(op.result() ? op.result()->name.str() : "") +
               "\": " + (reason == reasons.end() ? "nothing of circle stands for it" : reason->second);
@@ -56,20 +58,12 @@ llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
 
 /// The nodes, as they are listed as the source.
 llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputShapes &shapes) {
-  Imported imported;
-  imported.bytes = file->bytes().size();
   auto model = importOnnx(file, shapes);
   if (!model)
     return model.takeError();
-  imported.model = std::move(*model);
-  imported.model->becomeSource();
-  auto listing = listingOf(*imported.model, imported.model->format);
-  if (!listing)
-    return listing.takeError();
-  (*listing)->file = llvm::sys::path::filename(file->path()).str();
-  (*listing)->format = "onnx";
-  imported.lineage.source = *listing;
-  imported.rememberEnds();
+  auto imported = asOwnSource(std::move(*model), llvm::sys::path::filename(file->path()), "onnx");
+  if (imported)
+    imported->bytes = file->bytes().size();
   return imported;
 }
 

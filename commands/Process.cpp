@@ -127,7 +127,8 @@ static llvm::Expected<int> capture(const std::string &path, const std::string &s
   pid_t child = launch(path, shown, words, ends[1], errorsToo);
   ::close(ends[1]);
   char part[4096];
-  for (ssize_t count; child > 0 && ((count = ::read(ends[0], part, sizeof(part))) > 0 || (count < 0 && errno == EINTR));)
+  for (ssize_t count;
+       child > 0 && ((count = ::read(ends[0], part, sizeof(part))) > 0 || (count < 0 && errno == EINTR));)
     if (count > 0)
       each({part, static_cast<size_t>(count)});
   ::close(ends[0]);

@@ -29,8 +29,8 @@ llvm::Expected<int> runAs(const std::string &path, const std::string &shown, llv
                           bool silent = false);
 /// What a tool prints to standard output; an error where it fails.
 llvm::Expected<std::string> outputOf(llvm::StringRef tool, llvm::ArrayRef<std::string> words);
-/// Runs a program, found as a shell does, and passes on what it prints, to standard error; its exit status. With `log`, a file
-/// of that name has the command in its first line and what was printed behind it.
+/// Runs a program, found as a shell does, and passes on what it prints, to standard error; its exit status. With `log`,
+/// a file of that name has the command in its first line and what was printed behind it.
 llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::string &log);
 
 /// A program as a shell finds it; an error where there is none that can be started.

@@ -147,6 +147,13 @@ static void inherit(llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> op
     }
 }
 
+/// With the bytes that the reference engine has computed.
+static Held asComputed(Held held, OwnedTensor &from) {
+  held.block->bytes = std::move(from.bytes);
+  held.tensor.storage = held.block->bytes;
+  return held;
+}
+
 /// Integers, truth and quantised numbers: what the reference engine computes of them is exact.
 Machine::Results Machine::byReference(const Operator &op, llvm::ArrayRef<Held> operands) const {
   std::vector<TensorRef> refs(operands.size());
@@ -163,13 +170,10 @@ Machine::Results Machine::byReference(const Operator &op, llvm::ArrayRef<Held> o
   for (unsigned i = 0; i < results.size(); ++i) {
     if (!op.result(i))
       continue;
-    OwnedTensor &from = (*computed)[i];
-    auto held = make(*op.result(i), from.type, from.shape);
+    auto held = make(*op.result(i), (*computed)[i].type, (*computed)[i].shape);
     if (!held)
       return held.takeError();
-    held->block->bytes = std::move(from.bytes);
-    held->tensor.storage = held->block->bytes;
-    results[i] = std::move(*held);
+    results[i] = asComputed(std::move(*held), (*computed)[i]);
   }
   return results;
 }
@@ -216,9 +220,7 @@ Machine::Results Machine::moved(const Operator &op, llvm::ArrayRef<Held> operand
     if (!held)
       return held.takeError();
     if (!held->isReal()) {
-      held->block->bytes = std::move(from.bytes);
-      held->tensor.storage = held->block->bytes;
-      results[i] = std::move(*held);
+      results[i] = asComputed(std::move(*held), from);
       continue;
     }
     size_t width = *bitsPerElement(from.type) / 8;

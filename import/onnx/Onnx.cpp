@@ -2,6 +2,7 @@
 
 #include "import/onnx/Reader.h"
 #include "ir/Undetermined.h"
+#include "schema/OnnxTypes.h"
 
 #include "flatbuffers/flexbuffers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,40 +21,6 @@ using llvm::Twine;
 using namespace onnx;
 
 namespace {
-
-/// Nothing for a type that no tensor of ours has.
-std::optional<TensorType> typeOf(Type type) {
-  switch (type) {
-  case Type::Float:
-    return TensorType::FLOAT32;
-  case Type::Uint8:
-    return TensorType::UINT8;
-  case Type::Int8:
-    return TensorType::INT8;
-  case Type::Uint16:
-    return TensorType::UINT16;
-  case Type::Int16:
-    return TensorType::INT16;
-  case Type::Int32:
-    return TensorType::INT32;
-  case Type::Int64:
-    return TensorType::INT64;
-  case Type::Bool:
-    return TensorType::BOOL;
-  case Type::Float16:
-    return TensorType::FLOAT16;
-  case Type::Double:
-    return TensorType::FLOAT64;
-  case Type::Uint32:
-    return TensorType::UINT32;
-  case Type::Uint64:
-    return TensorType::UINT64;
-  case Type::Bfloat16:
-    return TensorType::BFLOAT16;
-  default:
-    return std::nullopt;
-  }
-}
 
 std::string inQuotes(llvm::StringRef name) { return "\"" + printable(name) + "\""; }
 
@@ -154,7 +121,7 @@ Expected<Payload> Builder::payload(const TensorProto &tensor, uint64_t size) {
 }
 
 Expected<Value *> Builder::constant(const TensorProto &tensor, llvm::StringRef name) {
-  std::optional<TensorType> type = typeOf(tensor.type);
+  std::optional<TensorType> type = tensorTypeOfOnnx(static_cast<int64_t>(tensor.type));
   if (!type)
     return makeError("tensor " + inQuotes(name) + " has the type " + Twine(static_cast<int>(tensor.type)) +
                      " of ONNX, which is not taken");
@@ -181,7 +148,7 @@ Expected<Value *> Builder::constant(const TensorProto &tensor, llvm::StringRef n
 }
 
 Error Builder::input(const ValueInfo &info) {
-  std::optional<TensorType> type = info.isTensor ? typeOf(info.type) : std::nullopt;
+  std::optional<TensorType> type = info.isTensor ? tensorTypeOfOnnx(static_cast<int64_t>(info.type)) : std::nullopt;
   if (!type)
     return makeError("input " + inQuotes(info.name) +
                      (info.isTensor ? " has a type that is not taken: " + std::to_string(int(info.type)) + " of ONNX"

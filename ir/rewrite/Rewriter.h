@@ -39,7 +39,8 @@ struct RewriteEvent {
 struct Folding {
   /// The results of an operator, which need not be in the graph, from its constant operands; empty, with the reason: it
   /// cannot.
-  std::function<llvm::Expected<llvm::SmallVector<Payload, 1>>(const Operator &op, PayloadStore &store, const char *&why)>
+  std::function<llvm::Expected<llvm::SmallVector<Payload, 1>>(const Operator &op, PayloadStore &store,
+                                                              const char *&why)>
       evaluate;
   /// Whether it holds of each element of the operands and the result of an elementwise operator of two float constants.
   bool (*everyElement)(const Operator &op, llvm::function_ref<bool(float, float, float)> holds);

@@ -112,37 +112,6 @@ bool isInteger(TensorType type) {
   }
 }
 
-std::optional<TensorType> typeOfOnnx(int64_t type) {
-  switch (type) {
-  case 1:
-    return TensorType::FLOAT32;
-  case 2:
-    return TensorType::UINT8;
-  case 3:
-    return TensorType::INT8;
-  case 4:
-    return TensorType::UINT16;
-  case 5:
-    return TensorType::INT16;
-  case 6:
-    return TensorType::INT32;
-  case 7:
-    return TensorType::INT64;
-  case 9:
-    return TensorType::BOOL;
-  case 10:
-    return TensorType::FLOAT16;
-  case 11:
-    return TensorType::FLOAT64;
-  case 12:
-    return TensorType::UINT32;
-  case 13:
-    return TensorType::UINT64;
-  default:
-    return std::nullopt;
-  }
-}
-
 RewriteResult asItIs(Lowering &n) {
   Tensor x = n.input(0), y = n.node.result();
   if (!y.isOutput() && x.isDenseConstant())
@@ -168,6 +137,8 @@ static const llvm::StringMap<RewriteResult (*)(Lowering &)> &table() {
 }
 
 } // namespace onnx
+
+bool isLoweredFromOnnx(llvm::StringRef name) { return onnx::table().contains(name); }
 
 static Rule lower() {
   auto node = op(Op::CUSTOM, {});

@@ -8,4 +8,7 @@ namespace origo {
 /// gone through it before anybody else sees it.
 const Pass &lowerOnnx();
 
+/// Is there a lowering of such nodes? `name`: of the operator, with its domain where that is not ai.onnx.
+bool isLoweredFromOnnx(llvm::StringRef name);
+
 } // namespace origo

@@ -2,6 +2,7 @@
 
 #include "passes/Attributes.h"
 #include "passes/Rule.h"
+#include "schema/OnnxTypes.h"
 
 /// Lowering the operators of ONNX to those of circle. A lowering is a row and a function: it sees one node, and says by
 /// what expression it is replaced, or why it is not. Names and meanings are those of https://onnx.ai/onnx/operators.
@@ -74,7 +75,6 @@ Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copi
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);
-std::optional<TensorType> typeOfOnnx(int64_t type); ///< none: it is not taken
 /// x itself, or, where the model's interface needs a tensor of its own, a copy.
 RewriteResult asItIs(Lowering &n);
 inline RewriteResult notKnown() { return decline("its shape is not known before run time"); }

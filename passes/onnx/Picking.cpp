@@ -190,7 +190,7 @@ RewriteResult eyeLike(Lowering &n) {
   Tensor x = n.input(0);
   if (!x.isStatic() || x.rank() != 2)
     return notKnown();
-  std::optional<TensorType> type = n.has("dtype") ? typeOfOnnx(n.integer("dtype")) : x.type();
+  std::optional<TensorType> type = n.has("dtype") ? tensorTypeOfOnnx(n.integer("dtype")) : x.type();
   int32_t rows = x.shape()[0], columns = x.shape()[1];
   if (!type || int64_t{rows} * columns > (1 << 22))
     return decline("its matrix is big, or of a type that is not taken");

@@ -36,12 +36,15 @@ std::optional<Expr> real(Lowering &n, Tensor x, Tensor scale, Tensor zero) {
   return x.isDenseConstant() ? fold(value) : value;
 }
 
-/// The integer nearest to a float, with these parameters.
+/// The integer nearest to a float, with these parameters: clamp(round(x / scale) + zero point). It rounds halves to
+/// even as ONNX does; QUANTIZE rounds them away from zero.
 std::optional<Expr> rounded(Lowering &n, Expr value, Tensor like, Tensor scale, Tensor zero) {
   TensorType type = zero ? zero.type() : TensorType::UINT8;
-  std::pair<double, double> range = type == TensorType::UINT8  ? std::pair(0.0, 255.0)
-                                    : type == TensorType::INT8 ? std::pair(-128.0, 127.0)
-                                                               : std::pair(0.0, 0.0);
+  std::pair<double, double> range = type == TensorType::UINT8    ? std::pair(0.0, 255.0)
+                                    : type == TensorType::INT8   ? std::pair(-128.0, 127.0)
+                                    : type == TensorType::UINT16 ? std::pair(0.0, 65535.0)
+                                    : type == TensorType::INT16  ? std::pair(-32768.0, 32767.0)
+                                                                 : std::pair(0.0, 0.0);
   auto s = beside(n, like, scale, TensorType::FLOAT32);
   if (!s || range.second == 0)
     return std::nullopt;
@@ -94,43 +97,14 @@ RewriteResult dequantize(Lowering &n) {
   return value ? n.replace(*value) : decline("it has scales or zero points for blocks");
 }
 
-/// clamp(round(x / scale) + zero point), which rounds halves to even as ONNX does; QUANTIZE rounds them away from zero.
 RewriteResult quantize(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), zero = n.input(2);
   if (!x.isFloat() || !scale.isFloat())
     return decline("not float32");
   if (!zero && n.has("output_dtype"))
     return decline("it says the type of its result, and has no zero point");
-  TensorType type = zero ? zero.type() : TensorType::UINT8;
-  std::pair<double, double> range;
-  switch (type) {
-  case TensorType::UINT8:
-    range = {0, 255};
-    break;
-  case TensorType::INT8:
-    range = {-128, 127};
-    break;
-  case TensorType::UINT16:
-    range = {0, 65535};
-    break;
-  case TensorType::INT16:
-    range = {-32768, 32767};
-    break;
-  default:
-    return decline("it quantises to a type that is not taken");
-  }
-  auto s = beside(n, x, scale, TensorType::FLOAT32);
-  if (!s)
-    return decline("it has scales for blocks");
-  Expr value = op(Op::ROUND, {Expr(x) / *s});
-  if (zero) {
-    auto z = beside(n, x, zero, TensorType::FLOAT32);
-    if (!z)
-      return decline("it has zero points for blocks");
-    value = value + *z;
-  }
-  value = minimum(maximum(value, Expr(range.first)), Expr(range.second));
-  return n.replace(castTo(value, TensorType::FLOAT32, type));
+  auto value = rounded(n, x, x, scale, zero);
+  return value ? n.replace(*value) : decline(notTaken);
 }
 
 } // namespace

@@ -56,7 +56,7 @@ RewriteResult size(Lowering &n) {
 }
 
 RewriteResult castNode(Lowering &n) {
-  std::optional<TensorType> to = typeOfOnnx(n.integer("to"));
+  std::optional<TensorType> to = tensorTypeOfOnnx(n.integer("to"));
   if (!to)
     return decline("it casts to a type that is not taken");
   Tensor x = n.input(0);

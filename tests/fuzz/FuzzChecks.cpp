@@ -1,5 +1,6 @@
 #include "tests/fuzz/FuzzChecks.h"
 
+#include "commands/Files.h"
 #include "eval/Baseline.h"
 #include "export/Export.h"
 #include "import/Import.h"
@@ -30,16 +31,7 @@ using Loaded = llvm::Expected<Imported>;
 
 Loaded load(llvm::StringRef text, PayloadStore &store) {
   auto model = parseText(text, "", store);
-  if (!model)
-    return model.takeError();
-  Imported imported;
-  imported.model = std::move(*model);
-  imported.model->becomeSource();
-  auto listing = listingOf(*imported.model, imported.model->format);
-  if (!listing)
-    return listing.takeError();
-  imported.lineage.source = *listing;
-  return imported;
+  return model ? commands::asOwnSource(std::move(*model)) : model.takeError();
 }
 
 std::string textOf(Model &model) {

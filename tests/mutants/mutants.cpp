@@ -1,5 +1,6 @@
 #include "Mutants.h"
 
+#include "commands/Files.h"
 #include "export/Export.h"
 #include "import/Import.h"
 #include "ir/Verifier.h"
@@ -90,16 +91,7 @@ llvm::Expected<Imported> load(const Subject &subject, PayloadStore &store) {
   if (!subject.path.empty())
     return tools::load(subject.path, {OriginMode::Restart, nullptr}, store);
   llvm::Expected<std::unique_ptr<Model>> model = parseText(subject.text, test::goldenFolder(), store);
-  if (!model)
-    return model.takeError();
-  Imported imported;
-  imported.model = std::move(*model);
-  imported.model->becomeSource();
-  auto listing = listingOf(*imported.model, imported.model->format);
-  if (!listing)
-    return listing.takeError();
-  imported.lineage.source = *listing;
-  return imported;
+  return model ? commands::asOwnSource(std::move(*model)) : model.takeError();
 }
 
 /// What ONE's table in the file says of subgraph 0 is what the map says.
