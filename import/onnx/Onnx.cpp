@@ -241,7 +241,7 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
         break;
       case AttributeProto::String:
         options.Key(name);
-        options.String(attribute.text.data(), attribute.text.size());
+        options.String(attribute.text.str()); // the builder reads the NUL behind it
         break;
       case AttributeProto::Floats:
         options.TypedVector(name.c_str(), [&] {
@@ -258,7 +258,7 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
       case AttributeProto::Strings:
         options.Vector(name.c_str(), [&] {
           for (llvm::StringRef text : attribute.texts)
-            options.String(text.data(), text.size());
+            options.String(text.str());
         });
         break;
       case AttributeProto::Tensor: {

@@ -59,7 +59,7 @@ Expr castTo(Expr x, TensorType from, TensorType to) {
 Expr number(double value, TensorType type) {
   if (type == TensorType::FLOAT32)
     return value;
-  if (isInteger(type) && value == static_cast<int32_t>(value)) // a float has not all of them
+  if (isInteger(type) && std::abs(value) < 2147483648.0 && value == std::trunc(value)) // a float has not all of them
     return fold(castTo(reshape(list({static_cast<int32_t>(value)}), list({})), TensorType::INT32, type));
   return fold(castTo(value, TensorType::FLOAT32, type));
 }

@@ -75,6 +75,8 @@ Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copi
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);
+/// More indices along an axis than this are no constant: a small file may ask for any number.
+constexpr int64_t mostIndices = 1 << 16;
 /// x itself, or, where the model's interface needs a tensor of its own, a copy.
 RewriteResult asItIs(Lowering &n);
 inline RewriteResult notKnown() { return decline("its shape is not known before run time"); }

@@ -262,6 +262,8 @@ RewriteResult pad(Lowering &n) {
       continue;
     if (size <= 0)
       return notKnown();
+    if (std::max({size, both[2 * i], both[2 * i + 1]}) > mostIndices)
+      return decline("it needs more indices than are worth a constant");
     Sizes taken;
     for (int32_t k = -both[2 * i]; k < size + both[2 * i + 1]; ++k)
       taken.push_back(mode == "edge" ? std::clamp(k, 0, size - 1) : ((k % size) + size) % size);

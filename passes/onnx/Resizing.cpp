@@ -91,8 +91,8 @@ RewriteResult resize(Lowering &n) {
       return decline("its axis is not one of its input's");
     Axis &one = along[*axis];
     double out = sizes ? static_cast<double>(sizes->at(k)) : std::floor(one.in * factors[k]);
-    if (!(out >= 1 && out < (1 << 24)))
-      return decline("its result has no size");
+    if (!(out >= 1 && out <= mostIndices))
+      return decline("its result has no size that can be");
     one.out = static_cast<int32_t>(out);
     one.scale = sizes ? out / one.in : factors[k];
   }
