@@ -4,6 +4,12 @@
 
 namespace origo::commands {
 
+template <>
+inline constexpr auto choicesOf<SourceLines> = std::to_array<ChoiceOf<SourceLines>>(
+    {{"relative", SourceLines::Relative, "paths within packages and within the folder of the program (default)"},
+     {"full", SourceLines::Full, "whole paths, with the names of folders on the machine"},
+     {"none", SourceLines::None, "nothing"}});
+
 namespace {
 
 /// Converts a .tflite model to .circle, and nothing else.
@@ -15,6 +21,7 @@ struct ConvertRequest {
 struct OnnxRequest {
   std::string input, output;
   Repeated<std::string> shape;
+  SourceLines sourceLines = SourceLines::Relative;
   bool verbose = false;
 };
 
@@ -27,6 +34,8 @@ constexpr std::array convertRows{
 constexpr std::array onnxRows{
     option<&OnnxRequest::shape>("shape", "NAME=1,3,224,224",
                                 "The shape of an input, where the file leaves dimensions open"),
+    option<&OnnxRequest::sourceLines>("source-lines", "",
+                                      "Of lines of programs that the exporter wrote, the map tells"),
     option<&OnnxRequest::verbose>("verbose", ignored,
                                   {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
 };
@@ -64,7 +73,7 @@ llvm::Error convertOnnx(OnnxRequest &request, Words words, const Door &door, Ver
   return convert(request, words, door, [&](PayloadStore &store) -> llvm::Expected<Imported> {
     door.phase("reading");
     auto file = MappedFile::open(request.input);
-    return file ? readOnnx(std::move(*file), store, request.shape) : file.takeError();
+    return file ? readOnnx(std::move(*file), store, request.shape, request.sourceLines) : file.takeError();
   });
 }
 

@@ -30,6 +30,8 @@ inline constexpr auto choicesOf<By> = std::to_array<ChoiceOf<By>>(
      {"operator", By::Operator, "source operators"},
      {"type", By::Type, "types of source operators"},
      {"scope", By::Scope, "scopes in their names, block3/, block3/conv/; each level adds up to the total"},
+     {"line", By::Line, "lines of the program that made the model, where its exporter wrote them (ONNX)"},
+     {"file", By::File, "files of that program"},
      {"pass", By::Pass, "passes; with --source-profile, what each saved"}});
 
 struct JoinRequest {

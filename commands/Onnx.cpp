@@ -57,28 +57,37 @@ llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
 }
 
 /// The nodes, as they are listed as the source.
-llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputShapes &shapes) {
-  auto model = importOnnx(file, shapes);
-  if (!model)
-    return model.takeError();
-  auto imported = asOwnSource(std::move(*model), llvm::sys::path::filename(file->path()), "onnx");
-  if (imported)
-    imported->bytes = file->bytes().size();
+llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputShapes &shapes, SourceLines lines) {
+  auto made = importOnnx(file, shapes, lines);
+  if (!made)
+    return made.takeError();
+  auto imported = asOwnSource(std::move(made->model), llvm::sys::path::filename(file->path()), "onnx");
+  if (!imported)
+    return imported;
+  imported->bytes = file->bytes().size();
+  OnnxLayers &layers = made->layers;
+  auto source = std::make_shared<origin::Listing>(*imported->lineage.source);
+  for (auto [op, layer] : llvm::zip_equal(source->subgraphs.front().operators, layers.layers))
+    op.layer = std::move(layer);
+  source->files = std::move(layers.files);
+  source->frames = std::move(layers.frames);
+  source->stacks = std::move(layers.stacks);
+  imported->lineage.source = std::move(source);
   return imported;
 }
 
 llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                llvm::ArrayRef<std::string> shapes) {
+                                llvm::ArrayRef<std::string> shapes, SourceLines lines) {
   auto known = parsed(shapes);
   if (!known)
     return known.takeError();
-  auto nodes = nodesOf(file, *known);
+  auto nodes = nodesOf(file, *known, lines);
   if (!nodes)
     return nodes;
   Imported imported = std::move(*nodes);
   // The source is the file, whatever shapes were asked for.
   if (!known->empty()) {
-    if (auto asWritten = nodesOf(file, {}))
+    if (auto asWritten = nodesOf(file, {}, lines))
       imported.lineage.source = asWritten->lineage.source;
     else
       llvm::consumeError(asWritten.takeError());
@@ -104,18 +113,52 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
 
 } // namespace
 
-llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path) {
+llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path, SourceLines lines) {
   auto file = MappedFile::open(path);
   if (!file)
     return file.takeError();
-  auto nodes = nodesOf(std::move(*file), {});
+  auto nodes = nodesOf(std::move(*file), {}, lines);
   return nodes ? std::move(nodes) : inFile(path, nodes.takeError());
 }
 
+llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source) {
+  std::vector<origin::Violation> violations;
+  bool isTold = false, isLined = false;
+  const origin::Listing &told = map.source;
+  for (SourceLines lines : {SourceLines::Relative, SourceLines::Full}) {
+    auto nodes = readOnnxNodes(source, lines);
+    if (!nodes)
+      return nodes.takeError();
+    const origin::Listing &listing = *nodes->lineage.source;
+    if (told.operatorCount() != listing.operatorCount()) // which is said elsewhere
+      return violations;
+    for (uint32_t id = 0; id < told.operatorCount() && !isTold; ++id) {
+      origin::SourceLayer none, is = told.findOperator(id)->layer ? *told.findOperator(id)->layer : none,
+                                should = listing.findOperator(id)->layer ? *listing.findOperator(id)->layer : none;
+      is.stack = should.stack = -1;
+      if (!(is == should))
+        violations.push_back(
+            {4, "source operator " + std::to_string(id) + " is of another layer in the file than in the map"});
+    }
+    isTold = true;
+    auto lineOf = [](const origin::Listing &of, uint32_t id) {
+      std::string text;
+      for (uint32_t frame : of.stackOf(*of.findOperator(id)))
+        text += of.lineOf(of.frames[frame]) + " " + of.frames[frame].function + "\n";
+      return text;
+    };
+    isLined |= llvm::all_of(llvm::seq<uint32_t>(0, told.operatorCount()),
+                            [&](uint32_t id) { return lineOf(told, id) == lineOf(listing, id); });
+  }
+  if (!told.stacks.empty() && !isLined)
+    violations.push_back({4, "the map says of other lines that they called the source's operators than the file"});
+  return violations;
+}
+
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes) {
+                                  llvm::ArrayRef<std::string> shapes, SourceLines lines) {
   std::string path = file->path();
-  auto imported = import(std::move(file), store, shapes);
+  auto imported = import(std::move(file), store, shapes, lines);
   return imported ? std::move(imported) : inFile(path, imported.takeError());
 }
 

@@ -1,15 +1,22 @@
 #pragma once
 
 #include "import/Import.h"
+#include "import/onnx/Layers.h"
+#include "origin/check/Violation.h"
 
 namespace origo::commands {
 
 /// Reads an ONNX model: its graph becomes the source, and its operators are replaced by those of circle. An error names
 /// each operator that nothing stands for, and why. `shapes`: of inputs, NAME=1,3,224,224 each.
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes = {});
+                                  llvm::ArrayRef<std::string> shapes = {},
+                                  SourceLines lines = SourceLines::Relative);
+
+/// Where a map says other things of layers and lines than the model that its source is. Lines may be left out, and be
+/// relative or whole.
+llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source);
 
 /// The graph as it is listed as the source: its nodes, before they are replaced.
-llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path);
+llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path, SourceLines lines = SourceLines::Relative);
 
 } // namespace origo::commands

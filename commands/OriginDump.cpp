@@ -3,6 +3,7 @@
 #include "commands/JoinProfile.h"
 #include "commands/JoinValues.h"
 #include "commands/JsonOutput.h"
+#include "commands/Onnx.h"
 #include "commands/Related.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
@@ -65,6 +66,12 @@ llvm::Error checkLaw(const OriginRequest &request, const origin::OriginFile &fil
   }
   std::vector<std::string> skipped;
   auto violations = origin::check(*file.map, file.model->view(), source ? &source->view() : nullptr, skipped);
+  if (source && kindOf(request.source) == FileKind::Onnx && file.map->source.namesKnown) {
+    auto wrong = checkLayers(*file.map, request.source);
+    if (!wrong)
+      return wrong.takeError();
+    llvm::append_range(violations, *wrong);
+  }
   for (const std::string &text : skipped)
     door.note("not checked: " + text);
   verdict = violations.empty() ? Verdict::Holds : Verdict::Refused;

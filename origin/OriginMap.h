@@ -23,11 +23,48 @@ namespace origo::origin {
 
 using Digest = std::array<uint8_t, 32>; ///< SHA-256
 
+/// What an exporter wrote of the layer that an operator belongs to.
+struct SourceLayer {
+  std::string name;               ///< of the node; may be empty, or one that others have
+  std::vector<std::string> scope; ///< the modules that it is in, outermost first
+  std::string className;          ///< of the innermost of them
+  std::string note;               ///< who put it there, where no line of the user's did
+  int32_t stack = -1;             ///< into Listing::stacks: the lines that called it; −1: not known
+  std::string path;               ///< by setPath()
+  bool operator==(const SourceLayer &) const = default;
+
+  /// Scopes and the last part of the name, joined by "/"; of names that a converter joined by ";", of the first.
+  void setPath() {
+    path.clear();
+    for (const std::string &one : scope)
+      path += one + "/";
+    std::string first = name.substr(0, name.find(';'));
+    path += first.substr(first.rfind('/') + 1);
+  }
+};
+
 /// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
 struct SourceOperator {
-  Word op;              ///< schema enumerator, CUSTOM, or a decimal number
-  Word customCode;      ///< of CUSTOM
-  Few<int32_t> tensors; ///< ids of the outputs over all subgraphs; −1: absent
+  Word op;                                  ///< schema enumerator, CUSTOM, or a decimal number
+  Word customCode;                          ///< of CUSTOM
+  Few<int32_t> tensors;                     ///< ids of the outputs over all subgraphs; −1: absent
+  std::shared_ptr<const SourceLayer> layer; ///< null: names of outputs are all that the format says
+};
+
+/// Is a file one of the program that made a model, and not of a package, of Python itself or generated? `file`: as
+/// Listing::files has it.
+inline bool isUsersFile(std::string_view file) {
+  auto has = [&](std::string_view part) { return file.find(part) != file.npos; };
+  return !file.starts_with("<") && !has("site-packages/") && !has("dist-packages/") && !file.starts_with("python3.") &&
+         !has("/python3.");
+}
+
+/// A line of a program.
+struct SourceFrame {
+  uint32_t file = 0; ///< into Listing::files
+  uint32_t line = 0;
+  std::string function;
+  bool operator==(const SourceFrame &) const = default;
 };
 
 enum class TensorKind : uint8_t { Input, Activation, Variable, Constant, Absent };
@@ -83,6 +120,10 @@ struct Listing {
   std::vector<SourceSubgraph> subgraphs;
   std::vector<SourceSignature> signatures;
   bool namesKnown = true; ///< false after reading a map that was embedded with ids only
+  // Lines of the programs that made the model, once each; empty where nobody wrote any.
+  std::vector<std::string> files;
+  std::vector<SourceFrame> frames;
+  std::vector<std::vector<uint32_t>> stacks; ///< into `frames`, the innermost first
   uint32_t operatorCount() const {
     return subgraphs.empty() ? 0 : subgraphs.back().firstOperator + uint32_t(subgraphs.back().operators.size());
   }
@@ -105,8 +146,38 @@ struct Listing {
     const SourceSubgraph *graph = subgraphOf(id, &SourceSubgraph::firstOperator);
     return graph ? graph->costOf(id - graph->firstOperator) : SourceCost();
   }
-  /// The name of the first output that has one; empty: there is none.
+  /// Do frames, stacks and layers name what there is?
+  bool linesAreWhole() const {
+    auto isFrame = [&](uint32_t frame) { return frame < frames.size(); };
+    auto isStack = [&](const SourceOperator &op) {
+      return !op.layer || op.layer->stack == -1 || (op.layer->stack >= 0 && size_t(op.layer->stack) < stacks.size());
+    };
+    return std::all_of(frames.begin(), frames.end(), [&](auto &frame) { return frame.file < files.size(); }) &&
+           std::all_of(stacks.begin(), stacks.end(),
+                       [&](auto &stack) { return std::all_of(stack.begin(), stack.end(), isFrame); }) &&
+           std::all_of(subgraphs.begin(), subgraphs.end(), [&](auto &graph) {
+             return std::all_of(graph.operators.begin(), graph.operators.end(), isStack);
+           });
+  }
+  /// "model.py:25"
+  std::string lineOf(const SourceFrame &frame) const { return files[frame.file] + ":" + std::to_string(frame.line); }
+  /// The lines that called an operator, the innermost first; empty where they are not known.
+  std::span<const uint32_t> stackOf(const SourceOperator &op) const {
+    return op.layer && op.layer->stack >= 0 ? std::span<const uint32_t>(stacks[size_t(op.layer->stack)])
+                                            : std::span<const uint32_t>();
+  }
+  /// The innermost of them that is in a file of the user's, else the innermost; null: none is known.
+  const SourceFrame *frameOf(const SourceOperator &op) const {
+    auto stack = stackOf(op);
+    for (uint32_t frame : stack)
+      if (isUsersFile(files[frames[frame].file]))
+        return &frames[frame];
+    return stack.empty() ? nullptr : &frames[stack.front()];
+  }
+  /// The path of its layer, or else the name of the first output that has one; empty: there is none.
   std::string_view nameOf(const SourceOperator &op) const {
+    if (op.layer && !op.layer->path.empty())
+      return op.layer->path;
     for (int32_t id : op.tensors)
       if (const SourceTensor *tensor = id < 0 ? nullptr : findTensor(uint32_t(id)); tensor && !tensor->name.empty())
         return tensor->name;

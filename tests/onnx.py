@@ -69,15 +69,20 @@ def attribute(name, value):
     return text(1, name) + number(3, value) + number(20, 2)
 
 
-def node(op, inputs, outputs, domain="", **attributes):
-    return (b"".join(text(1, i) for i in inputs) + b"".join(text(2, o) for o in outputs) + text(3, "node_" + outputs[0]) + text(4, op)
-            + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + (text(7, domain) if domain else b""))
+def pairs(field, entries):
+    return b"".join(text(field, text(1, k) + text(2, v)) for k, v in entries.items())
 
 
-def model(nodes, inputs, outputs, constants=(), opset=17):
+def node(op, inputs, outputs, domain="", name=None, doc="", metadata={}, **attributes):
+    return (b"".join(text(1, i) for i in inputs) + b"".join(text(2, o) for o in outputs) + text(3, "node_" + outputs[0] if name is None else name)
+            + text(4, op) + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + (text(6, doc) if doc else b"")
+            + (text(7, domain) if domain else b"") + pairs(9, metadata))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}):
     graph = b"".join(text(1, n) for n in nodes) + text(2, "main") + b"".join(text(5, tensor(n, a)) for n, a in constants)
     graph += b"".join(text(11, value_info(*i)) for i in inputs) + b"".join(text(12, text(1, o)) for o in outputs)
-    return number(1, 8) + text(7, graph) + text(8, text(1, "") + number(2, opset))
+    return number(1, 8) + text(7, graph) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
 
 
 # ---- Judging ----
@@ -419,14 +424,24 @@ def refusals():
 def example():
     """A convolution as PyTorch exports it, normalised, and its picture as a list."""
     w, b, m = floats(4, 3, 3, 3), floats(4), floats(4)
+
+    def of(op, inputs, output, line, module="", **attributes):
+        # Names and lines as torch.onnx.export(..., verbose=True) writes them, the innermost line first.
+        name = ("/" + module if module else "") + "/" + op
+        calls = [f"/home/somebody/net.py({line}): forward", "/usr/lib/python3/dist-packages/torch/nn/modules/module.py(1518): _call_impl",
+                 "/home/somebody/export.py(31): main"]
+        if module:
+            calls.insert(0, f"/usr/lib/python3/dist-packages/torch/nn/modules/{module}.py(460): forward")
+        return node(op, inputs, [output or name + "_output_0"], name=name, doc="\n".join(calls), **attributes)
+
     return model(
-        [node("Constant", [], ["/Constant_output_0"], value=ints(1, -1)),
-         node("Conv", ["image", "conv.weight"], ["/conv/Conv_output_0"], pads=[1, 1, 1, 1]),
-         node("BatchNormalization", ["/conv/Conv_output_0", "bn.weight", "bn.weight", "bn.mean", "bn.var"], ["/bn/BatchNormalization_output_0"]),
-         node("Relu", ["/bn/BatchNormalization_output_0"], ["/act/Relu_output_0"]),
-         node("MaxPool", ["/act/Relu_output_0"], ["/pool/MaxPool_output_0"], kernel_shape=[2, 2], strides=[2, 2]),
-         node("Reshape", ["/pool/MaxPool_output_0", "/Constant_output_0"], ["/Reshape_output_0"]),
-         node("Gemm", ["/Reshape_output_0", "fc.weight", "fc.bias"], ["scores"], transB=1)],
+        [of("Constant", [], "", 27, value=ints(1, -1)),
+         of("Conv", ["image", "conv.weight"], "", 24, "conv", pads=[1, 1, 1, 1]),
+         of("BatchNormalization", ["/conv/Conv_output_0", "bn.weight", "bn.weight", "bn.mean", "bn.var"], "", 25, "bn"),
+         of("Relu", ["/bn/BatchNormalization_output_0"], "", 25, "act"),
+         of("MaxPool", ["/act/Relu_output_0"], "", 26, "pool", kernel_shape=[2, 2], strides=[2, 2]),
+         of("Reshape", ["/pool/MaxPool_output_0", "/Constant_output_0"], "", 27),
+         of("Gemm", ["/Reshape_output_0", "fc.weight", "fc.bias"], "scores", 28, "fc", transB=1)],
         [("image", np.float32, (1, 3, 8, 8))], ["scores"],
         [("conv.weight", w), ("bn.weight", b), ("bn.mean", m), ("bn.var", np.abs(m) + 1), ("fc.weight", floats(5, 64)), ("fc.bias", floats(5))])
 
@@ -441,9 +456,10 @@ def provenance():
         origins = json.load(file)
     if origins["source"]["format"] != "onnx" or origins["source"]["file"] != "net.onnx":
         failures.append("the source is not net.onnx")
-    where = run("origin-dump", "--where", "/bn/BatchNormalization_output_0", "o1.circle").stdout
-    if "CONV_2D" not in where:
-        failures.append("BatchNormalization is not in the convolution: " + where)
+    for what in "/bn/BatchNormalization_output_0", "/bn/BatchNormalization", "bn/BatchNormalization", "net.py:25":
+        where = run("origin-dump", "--where", what, "o1.circle").stdout
+        if "bn/BatchNormalization\", net.py:25)\n  lives in operator 1 (CONV_2D" not in where:
+            failures.append(f"{what} is not in the convolution: {where}")
     if "onnx.Conv" not in run("origin-dump", "o1.circle").stdout:
         failures.append("no operator comes from the Conv")
     if run("origin-dump", "--check", "--source", "net.onnx", "o1.circle").stdout != "ok\n":
@@ -469,6 +485,87 @@ def provenance():
     table = [line for line in run("origin-dump", "at_once.circle").stdout.splitlines()[1:]]
     if table != run("origin-dump", "o1.circle").stdout.splitlines()[1:]:
         failures.append("in one run the origins are others")
+
+
+# How exporters tell the layer of a node: what they write of it, and its path, class and line.
+LAYERS = [
+    ("PyTorch with torch.export",
+     dict(name="node_conv2d", metadata={
+         "pkg.torch.onnx.name_scopes": "['', 'encoder', 'encoder.layers.0', 'encoder.layers.0.conv1', 'conv2d']",
+         "pkg.torch.onnx.class_hierarchy": "['__main__.Model', 'Encoder', 'my.Layer', 'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']",
+         "pkg.torch.onnx.stack_trace": 'File "/home/jane/work/nets/model.py", line 25, in forward\n    x = self.conv1(x)\n'
+                                       'File "/home/jane/venv/lib/python3.11/site-packages/torch/nn/modules/conv.py", line 548, in forward\n    return self._conv(x)'}),
+     "encoder/layers.0/conv1/node_conv2d", "torch.nn.modules.conv.Conv2d", "nets/model.py:25"),
+    ("the same in one text",
+     dict(name="n0", metadata={"namespace": "__main__.Model/conv1: torch.nn.modules.conv.Conv2d/conv2d: aten.conv2d.default"}),
+     "conv1/n0", "torch.nn.modules.conv.Conv2d", None),
+    ("TorchScript", dict(name="/model/stft/Slice_2", doc="/home/jane/work/train.py(7): forward\n/opt/conda/lib/python3.9/runpy.py(86): _run_code"),
+     "model/stft/Slice_2", None, "train.py:7"),
+    ("TensorFlow", dict(name="StatefulPartitionedCall/model/tf.nn.relu_36/Relu"), "model/tf.nn.relu_36/Relu", None, None),
+    ("TFLite, joined", dict(name="net/conv_2/Relu;net/conv_2/BiasAdd;net/conv_2/Conv2D"), "net/conv_2/Relu", None, None),
+    ("Keras", dict(name="model_2/lstm_6/MatMul_add"), "model_2/lstm_6/MatMul_add", None, None),
+    ("Paddle", dict(name="p2o.HardSigmoid.2", output="hardsigmoid_2.tmp_0"), "hardsigmoid_2/p2o.HardSigmoid.2", None, None),
+    ("Caffe2", dict(name="n909", output="gpu_0/res4_2_branch2b_w_0"), "gpu_0/n909", None, None),
+    ("spox", dict(name="F0::If_0_then_branch__Inline_0__/encoder/1/Conv"), "encoder/1/Conv", None, None),
+    ("PyTorch before 1.13", dict(name="Conv_39", operand="base_net.0.0.weight"), "base_net.0.0/Conv_39", None, None),
+    ("an optimiser", dict(name="LayerNormalization_11", doc="fused LayerNorm subgraphs"), "LayerNormalization_11", None, None),
+    ("nobody", dict(name=""), None, None, None),
+]
+
+
+def layers():
+    """What exporters wrote of each node is in the map, without the folders of whoever exported it, and checked."""
+    nodes, constants, inputs = [], [], "x"
+    for i, (_, wrote, *_) in enumerate(LAYERS):
+        output, operand = wrote.get("output", f"v{i}"), wrote.get("operand", f"c{i}")
+        nodes.append(node("Add", [inputs, operand], [output], **{k: v for k, v in wrote.items() if k in ("name", "doc", "metadata")}))
+        constants.append((operand, floats(3)))
+        inputs = output
+    with open("net.onnx", "wb") as file:
+        file.write(model(nodes, [("x", np.float32, (3,))], [inputs], constants, metadata={"origin": "exported to /home/jane/out.onnx, twice", "origo.summary": "lies"}))
+    run("onnx2circle", "net.onnx", "net.circle")
+    with open("net.circle.origin.json") as file:
+        side = file.read()
+    with open("net.circle", "rb") as file:
+        bytes_ = file.read()
+    for place, content in ("the side file", side.encode()), ("the model", bytes_):
+        for name in b"jane", b"/home", b"/opt", b"lies":
+            if name in content:
+                failures.append(f"{place} has {name}")
+    if "exported to …, twice".encode() not in bytes_:
+        failures.append("metadata of the model is gone")
+    for origins in json.loads(side), json.loads(run("origin-dump", "--json", "net.circle").stdout):
+        source = origins["source"]
+        for (label, wrote, path, class_, line), row in zip(LAYERS, source["subgraphs"][0]["operators"]):
+            got = "/".join(row.get("scope", []) + [row.get("name", "").split(";")[0].split("/")[-1]]) or None
+            lines = [source["frames"][f] for f in source["stacks"][row["lines"]]] if "lines" in row else []
+            own = [f"{source['files'][f['file']]}:{f['line']}" for f in lines if "python" not in source["files"][f["file"]] and "packages" not in source["files"][f["file"]]]
+            if (got, row.get("class"), own[0] if own else None) != (path, class_, line):
+                failures.append(f"{label}: {got}, {row.get('class')}, {own}")
+    if [row.get("note") for row in source["subgraphs"][0]["operators"]].count("fused LayerNorm subgraphs") != 1:
+        failures.append("no note of the optimiser")
+    check = ("origin-dump", "--check", "--source", "net.onnx", "--origin-map", "lie.json", "net.circle")
+    for true, lie, law in ('"lines": 0', '"lines": 1', "other lines"), ('"scope": ["model", "stft"]', '"scope": ["model"]', "another layer"), \
+            ('"line": 7', '"line": 8', "other lines"), ('"class": "torch', '"class": "tensor', "another layer"):
+        if true not in side:
+            failures.append("nothing to lie about: " + true)
+        for text_, wanted in (side, "ok\n"), (side.replace(true, lie, 1), law):
+            with open("lie.json", "w") as file:
+                file.write(text_)
+            if wanted not in (said := run(*check, ok=False)).stdout:
+                failures.append(f"{lie}: {said.stdout}{said.stderr}")
+    with open("lie.json", "w") as file:
+        file.write(side.replace('"lines": 0', '"lines": 9', 1))
+    if "numbers of files, frames or stacks" not in run(*check, ok=False).stderr:
+        failures.append("a stack that does not exist")
+    # Whole paths where they are asked for, none where not; both are lawful.
+    for how, has in ("full", True), ("none", False):
+        run("onnx2circle", "--source-lines=" + how, "net.onnx", "net.circle")
+        with open("net.circle.origin.json") as file:
+            if ("/home/jane" in (told := file.read())) != has or ('"stacks"' in told) != has:
+                failures.append(f"--source-lines={how}")
+        if run("origin-dump", "--check", "--source", "net.onnx", "net.circle").stdout != "ok\n":
+            failures.append(f"--source-lines={how} breaks a law")
 
 
 def page():
@@ -506,7 +603,7 @@ def main():
         os.chdir(folder)
         os.mkdir("out")
         os.mkdir("in")
-        for part in *parts, refusals, provenance:
+        for part in *parts, refusals, provenance, layers:
             part()
     for failure in failures:
         print("onnx:", failure)

@@ -29,6 +29,8 @@ public:
   Builder(std::shared_ptr<MappedFile> file, const ModelProto &proto, const InputShapes &shapes, Model &model)
       : file(std::move(file)), proto(proto), shapes(shapes), model(model) {}
   Error run();
+  std::vector<size_t> sorted; ///< nodes, as operators stand in the graph
+  void metadata(bool keepPaths);
 
 private:
   std::shared_ptr<MappedFile> file;
@@ -357,10 +359,11 @@ Error Builder::run() {
   for (const auto &given : shapes)
     if (llvm::none_of(inputs, [&](const Value *input) { return input->name == given.first(); }))
       return makeError("there is no input " + inQuotes(given.first()) + " to have a shape");
-  Expected<std::vector<size_t>> sorted = order();
-  if (!sorted)
-    return sorted.takeError();
-  for (size_t index : *sorted)
+  Expected<std::vector<size_t>> all = order();
+  if (!all)
+    return all.takeError();
+  sorted = std::move(*all);
+  for (size_t index : sorted)
     if (Error error = node(index))
       return error;
   for (const ValueInfo &info : proto.graph.outputs) {
@@ -376,6 +379,19 @@ Error Builder::run() {
   return Error::success();
 }
 
+void Builder::metadata(bool keepPaths) {
+  for (const auto &[key, value] : proto.metadata) {
+    // Entries that mean something in a circle file are not the exporter's to write.
+    if (key.empty() || key.starts_with("origo.") || key.starts_with("ONE_") || key == "TFLITE_METADATA" ||
+        key == "min_runtime_version")
+      continue;
+    std::string text = value.str();
+    if (!keepPaths)
+      cutPaths(text);
+    model.metadata.push_back({model.copy(key), &model.addBuffer(text.empty() ? Payload() : Payload::owned(text))});
+  }
+}
+
 llvm::StringRef textOf(const MappedFile &file) {
   return {reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()};
 }
@@ -384,14 +400,17 @@ llvm::StringRef textOf(const MappedFile &file) {
 
 bool isOnnx(const MappedFile &file) { return onnx::isModel(textOf(file)); }
 
-Expected<std::unique_ptr<Model>> importOnnx(std::shared_ptr<MappedFile> file, const InputShapes &shapes) {
+Expected<OnnxModel> importOnnx(std::shared_ptr<MappedFile> file, const InputShapes &shapes, SourceLines lines) {
   Expected<ModelProto> proto = parse(textOf(*file));
   if (!proto)
     return proto.takeError();
-  auto model = std::make_unique<Model>();
-  if (Error error = Builder(std::move(file), *proto, shapes, *model).run())
+  OnnxModel made{.model = std::make_unique<Model>(), .layers = {}};
+  Builder builder(std::move(file), *proto, shapes, *made.model);
+  if (Error error = builder.run())
     return error;
-  return model;
+  builder.metadata(lines == SourceLines::Full);
+  made.layers = layersOf(proto->graph, builder.sorted, lines);
+  return made;
 }
 
 } // namespace origo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "import/Import.h"
+#include "import/onnx/Layers.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -17,8 +18,14 @@ inline constexpr llvm::StringLiteral onnxPrefix = "onnx.";
 /// are operands behind the others; the attribute is the operand's position then. Results have no type and no shape yet
 /// (isUndetermined): lowering the operators (passes/onnx) tells. Constants stay slices of the file, and of the files
 /// beside it that hold external data. Provenance is empty. Errors are ModelErrors that name the place; the caller names
-/// the file. Inputs in `shapes` have that shape, which has to agree with what the file says.
+/// the file. Inputs in `shapes` have that shape, which has to agree with what the file says. Metadata of the model is
+/// kept, without paths of the machine that it was made on unless `lines` wants these.
 using InputShapes = llvm::StringMap<llvm::SmallVector<int32_t, 4>>;
-llvm::Expected<std::unique_ptr<Model>> importOnnx(std::shared_ptr<MappedFile> file, const InputShapes &shapes = {});
+struct OnnxModel {
+  std::unique_ptr<Model> model;
+  OnnxLayers layers; ///< by operator
+};
+llvm::Expected<OnnxModel> importOnnx(std::shared_ptr<MappedFile> file, const InputShapes &shapes = {},
+                                     SourceLines lines = SourceLines::Relative);
 
 } // namespace origo

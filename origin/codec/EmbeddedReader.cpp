@@ -56,8 +56,11 @@ public:
     signatures();
     if (!targetSizesFit())
       return "the origin map does not belong to this model: it lists other numbers of operators or tensors";
-    if (map.source.namesKnown)
+    if (map.source.namesKnown) {
       sourceNames();
+      layers();
+      lines();
+    }
     target();
     ledger();
     unneeded();
@@ -356,6 +359,55 @@ private:
         previous = tensor.name;
       }
     finish(in);
+  }
+
+  void layers() {
+    ColumnReader in = column(from.source_layers());
+    if (!in.done())
+      for (SourceSubgraph &graph : map.source.subgraphs)
+        for (SourceOperator &op : graph.operators) {
+          if (state.failed || !in.number())
+            continue;
+          if (!state.charge(sizeof(SourceLayer)))
+            return;
+          auto layer = std::make_shared<SourceLayer>();
+          layer->name = copy(in.text());
+          layer->scope.resize(in.count(sizeof(std::string)));
+          for (std::string &one : layer->scope)
+            one = copy(string(in.number()));
+          layer->className = copy(string(in.number()));
+          layer->note = copy(string(in.number()));
+          layer->stack = static_cast<int32_t>(in.number32()) - 1;
+          layer->setPath();
+          if (state.charge(layer->path.size()))
+            op.layer = std::move(layer);
+        }
+    finish(in);
+  }
+
+  void lines() {
+    ColumnReader in = column(from.source_lines());
+    if (in.done())
+      return;
+    Listing &source = map.source;
+    source.files.resize(in.count(sizeof(std::string)));
+    for (std::string &file : source.files)
+      file = copy(in.text());
+    source.frames.resize(in.count(sizeof(SourceFrame)));
+    for (SourceFrame &frame : source.frames) {
+      frame.file = in.number32();
+      frame.line = in.number32();
+      frame.function = copy(string(in.number()));
+    }
+    source.stacks.resize(in.count(sizeof(std::vector<uint32_t>)));
+    for (std::vector<uint32_t> &stack : source.stacks) {
+      stack.resize(in.count(sizeof(uint32_t)));
+      for (uint32_t &frame : stack)
+        frame = in.number32();
+    }
+    finish(in);
+    if (!source.linesAreWhole())
+      state.failed = true;
   }
 
   void signatures() {

@@ -32,8 +32,10 @@ public:
   flatbuffers::DetachedBuffer run() {
     source();
     target();
-    if (names)
+    if (names) {
       sourceNames();
+      layers();
+    }
     signatures();
     ledger();
     unneeded();
@@ -42,8 +44,8 @@ public:
     size_t size = 1 << 16;
     for (const ColumnWriter *column :
          {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
-          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn,
-          &operatorLineages.column, &tensorLineages.column, &cancelled.column})
+          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn, &layerColumn,
+          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -75,12 +77,14 @@ public:
     bool lineages = operatorLineages.count || tensorLineages.count;
     auto lineagesVector = lineages ? column(operatorLineages.take() + tensorLineages.take()) : 0;
     auto cancelledVector = cancelled.count ? column(cancelled.take()) : 0;
+    auto layersVector = columnIfAny(std::exchange(layerColumn.bytes, {}));
+    auto linesVector = columnIfAny(std::exchange(lineColumn.bytes, {}));
     builder.Finish(embedded::CreateOriginMap(
                        builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
                        stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
                        sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
                        targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
-                       costsVector, unneededVector, lineagesVector, cancelledVector),
+                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
@@ -98,7 +102,7 @@ private:
   Interner strings, passLists, stepLists, causes;
   ColumnWriter sourceSubgraphs, sourceOperators, sourceTensors, sourceNameColumn, signatureColumn;
   ColumnWriter targetSubgraphs, targetOperators, targetTensors, ledgerColumn;
-  ColumnWriter sourceOperands, sourceCosts, unneededColumn;
+  ColumnWriter sourceOperands, sourceCosts, unneededColumn, layerColumn, lineColumn;
   /// Of few of the rows.
   struct Some {
     uint64_t count = 0;
@@ -207,6 +211,43 @@ private:
         }
         previous = name;
       }
+  }
+
+  void layers() {
+    bool any = false;
+    for (const SourceSubgraph &graph : listing.subgraphs)
+      for (const SourceOperator &op : graph.operators) {
+        layerColumn.number(op.layer != nullptr);
+        if (!op.layer)
+          continue;
+        any = true;
+        layerColumn.text(op.layer->name);
+        layerColumn.number(op.layer->scope.size());
+        for (const std::string &one : op.layer->scope)
+          layerColumn.number(string(one));
+        layerColumn.number(string(op.layer->className));
+        layerColumn.number(string(op.layer->note));
+        layerColumn.number(uint32_t(op.layer->stack + 1));
+      }
+    if (!any)
+      layerColumn.bytes.clear();
+    if (listing.stacks.empty())
+      return;
+    lineColumn.number(listing.files.size());
+    for (const std::string &file : listing.files)
+      lineColumn.text(file);
+    lineColumn.number(listing.frames.size());
+    for (const SourceFrame &frame : listing.frames) {
+      lineColumn.number(frame.file);
+      lineColumn.number(frame.line);
+      lineColumn.number(string(frame.function));
+    }
+    lineColumn.number(listing.stacks.size());
+    for (const std::vector<uint32_t> &stack : listing.stacks) {
+      lineColumn.number(stack.size());
+      for (uint32_t frame : stack)
+        lineColumn.number(frame);
+    }
   }
 
   void signatures() {

@@ -110,6 +110,9 @@ public:
     return true;
   }
   bool to(SourceSignature::Entry &result) const { return get("name", result.name) && get("tensor", result.tensor); }
+  bool to(SourceFrame &result) const {
+    return get("file", result.file) && get("line", result.line) && get("function", result.function);
+  }
   bool to(MapUnneeded &result) const {
     return get("operator", result.user) && get("operand", result.operand) && get("reason", result.reason);
   }
@@ -248,6 +251,11 @@ public:
       add(model + ".subgraphs[].operators", Array).isRequired = true;
     }
     add("source.names", [](R &r, const Cursor &at) { return at.to(r.map.source.namesKnown); });
+    add("source.files", [](R &r, const Cursor &at) { return at.to(r.map.source.files); });
+    add("source.frames", Array);
+    add("source.frames[]", [](R &r, const Cursor &at) { return at.to(r.map.source.frames.emplace_back()); });
+    add("source.stacks", Array);
+    add("source.stacks[]", [](R &r, const Cursor &at) { return at.to(r.map.source.stacks.emplace_back()); });
     add("source.signatures", Array);
     add("source.signatures[]", &R::takeSignature);
     add("source.subgraphs[].name", [](R &r, const Cursor &at) { return at.to(r.map.source.subgraphs.back().name); });
@@ -306,6 +314,8 @@ public:
 
   /// After the last event.
   void finish() {
+    if (!map.source.linesAreWhole() && !failure)
+      failure = "source: lines are told by numbers of files, frames or stacks that are not there";
     llvm::stable_sort(map.unneeded, [](const MapUnneeded &a, const MapUnneeded &b) {
       return std::pair(a.isTensor, a.id) < std::pair(b.isTensor, b.id);
     });
@@ -516,7 +526,7 @@ private:
     size_t index = graph.operators.size();
     SourceOperator op;
     if (!number(at, "id", graph.firstOperator + index) || !number(at, "index", index) || !at.get("op", op.op) ||
-        !at.getIfAny("custom_code", op.customCode) || !at.get("tensors", op.tensors))
+        !at.getIfAny("custom_code", op.customCode) || !at.get("tensors", op.tensors) || !takeLayer(at, op))
       return false;
     graph.operators.push_back(std::move(op));
     // Maps of before have neither. What rows behind one without say has no place.
@@ -531,6 +541,18 @@ private:
       SourceCost &cost = graph.costs.emplace_back();
       return takeCost(at, "macs", cost.macs) && takeCost(at, "bytes", cost.bytes);
     }
+    return true;
+  }
+
+  static bool takeLayer(const Cursor &at, SourceOperator &op) {
+    SourceLayer layer;
+    if (!at.getIfAny("name", layer.name) || !at.getIfAny("scope", layer.scope) ||
+        !at.getIfAny("class", layer.className) || !at.getIfAny("note", layer.note) ||
+        !at.getIfAny("lines", layer.stack))
+      return false;
+    layer.setPath();
+    if (!(layer == SourceLayer()))
+      op.layer = std::make_shared<SourceLayer>(std::move(layer));
     return true;
   }
 

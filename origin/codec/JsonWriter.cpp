@@ -165,6 +165,8 @@ private:
               cost("macs", graph.costs[index - 1].macs);
               cost("bytes", graph.costs[index - 1].bytes);
             }
+            if (op.layer && listing.namesKnown)
+              layer(*op.layer);
             os << '}';
           });
           os << ",\n";
@@ -188,7 +190,41 @@ private:
       entries(signature.outputs);
       os << '}';
     });
+    lines();
     os << "\n  },\n";
+  }
+
+  void layer(const SourceLayer &layer) {
+    auto one = [&](StringRef key, StringRef value) {
+      if (value.empty())
+        return;
+      os << ", ";
+      member(key, value);
+    };
+    one("name", layer.name);
+    if (!layer.scope.empty()) {
+      os << ", \"scope\": ";
+      texts(layer.scope);
+    }
+    one("class", layer.className);
+    one("note", layer.note);
+    if (layer.stack >= 0)
+      os << ", \"lines\": " << layer.stack;
+  }
+
+  void lines() {
+    if (listing.stacks.empty() || !listing.namesKnown)
+      return;
+    os << ",\n";
+    rows("    ", "files", listing.files, [&](const std::string &file) { text(file); });
+    os << ",\n";
+    rows("    ", "frames", listing.frames, [&](const SourceFrame &frame) {
+      os << "{\"file\": " << frame.file << ", \"line\": " << frame.line << ", ";
+      member("function", frame.function);
+      os << '}';
+    });
+    os << ",\n";
+    rows("    ", "stacks", listing.stacks, [&](const std::vector<uint32_t> &stack) { numbers(stack); });
   }
 
   void entries(ArrayRef<SourceSignature::Entry> entries) {

@@ -98,7 +98,7 @@ void printTotals(const Join &join, llvm::raw_ostream &os) {
        << '\n';
 }
 
-constexpr const char *byNames[] = {"ROW", "SOURCE OPERATOR", "TYPE", "SCOPE", "PASS"};
+constexpr const char *byNames[] = {"ROW", "SOURCE OPERATOR", "TYPE", "SCOPE", "PASS", "LINE", "FILE"};
 
 } // namespace
 
@@ -181,6 +181,8 @@ void report::printJoinCsv(const Join &join, const MapNames &names, By by, const 
     os << (by == By::Operator ? "id,name,ns\n"
            : by == By::Type   ? "type,ns\n"
            : by == By::Scope  ? "level,scope,ns\n"
+           : by == By::Line   ? "line,ns\n"
+           : by == By::File   ? "file,ns\n"
                               : "pass,ns,operators,source_operators,source_ns\n");
     for (const RolledUp &line : rollUp(join, names, by, source)) {
       if (by == By::Operator)

@@ -6,7 +6,7 @@
 namespace origo::report {
 
 /// What the lines of a table are.
-enum class By { Row, Operator, Type, Scope, Pass };
+enum class By { Row, Operator, Type, Scope, Pass, Line, File };
 
 /// A line of a table by anything but rows.
 struct RolledUp {

@@ -7,9 +7,9 @@
 #include "report/profile/Readers.h"
 
 #include "import/Import.h"
-#include "schema/WireSchema.h"
 #include "origin/Fingerprint.h"
 #include "origin/Utf8.h"
+#include "schema/WireSchema.h"
 
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/STLExtras.h"
@@ -36,7 +36,8 @@ static std::string formOf(const Operator &op) {
   if (type != TensorType::FLOAT32)
     form += " " + tensorTypeShortName(type).str();
   for (const Use &use : op.operands())
-    if (const Value *weights = use.get(); weights && weights->isConstant() && weights->rank() > 1 && weights->type != type)
+    if (const Value *weights = use.get();
+        weights && weights->isConstant() && weights->rank() > 1 && weights->type != type)
       return form + " (" + tensorTypeShortName(weights->type).str() + " weights)";
   return form;
 }
@@ -108,7 +109,9 @@ struct Line {
   size_t changed = 0; ///< layers that became something else
 };
 
-template <class T> T change(const std::array<T, 2> &both) { return std::max(both[0], both[1]) - std::min(both[0], both[1]); }
+template <class T> T change(const std::array<T, 2> &both) {
+  return std::max(both[0], both[1]) - std::min(both[0], both[1]);
+}
 double errorChange(const Line &line) {
   return line.error[0] && line.error[1] ? std::fabs(*line.error[1] - *line.error[0]) : 0;
 }
@@ -154,8 +157,8 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
   auto sameSource = [&](const std::string &fingerprint, const char *what) -> llvm::Error {
     if (fingerprint == a.fingerprint)
       return llvm::Error::success();
-    return makeError(llvm::Twine("--compare: ") + what + " of different sources, " + printable(a.fingerprint, 80) + " and " +
-                     printable(fingerprint, 80) + "; origin-dump --summary tells the source of a file");
+    return makeError(llvm::Twine("--compare: ") + what + " of different sources, " + printable(a.fingerprint, 80) +
+                     " and " + printable(fingerprint, 80) + "; origin-dump --summary tells the source of a file");
   };
   if (llvm::Error error = sameSource(b.fingerprint, "the two are results"))
     return error;
@@ -211,7 +214,9 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
   if (format == CompareFormat::Json) {
     using ordered = nlohmann::ordered_json;
     auto totals = [&](const ResultSummary &one, const JoinSummary *time) {
-      ordered sums = {{"operators", one.operators}, {"synthetic", one.synthetic}, {"bytes", one.bytes},
+      ordered sums = {{"operators", one.operators},
+                      {"synthetic", one.synthetic},
+                      {"bytes", one.bytes},
                       {"synthetic_bytes", one.syntheticBytes}};
       if (time)
         sums["total_ns"] = time->total;
@@ -244,8 +249,8 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     return "";
   }
   if (format == CompareFormat::Csv) {
-    os << (scopes ? "level,scope,changed" : "id,name,a_became,b_became") << ",a_bytes,b_bytes" << (times ? ",a_ns,b_ns" : "")
-       << (errors ? ",a_error,b_error" : "") << '\n';
+    os << (scopes ? "level,scope,changed" : "id,name,a_became,b_became") << ",a_bytes,b_bytes"
+       << (times ? ",a_ns,b_ns" : "") << (errors ? ",a_error,b_error" : "") << '\n';
     auto number = [](std::optional<double> error) { return error ? shortest(*error) : std::string(); };
     for (const Line &line : lines) {
       os << (scopes ? line.level : *line.id) << ',' << csvText(line.name) << ',';
@@ -264,7 +269,8 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
   }
   size_t named = lines.size();
   auto operators = [](size_t count) { return std::to_string(count) + " operators"; };
-  lines.push_back({{}, 0, "(synthetic)", {operators(a.synthetic), operators(b.synthetic)}, {a.syntheticBytes, b.syntheticBytes}});
+  lines.push_back(
+      {{}, 0, "(synthetic)", {operators(a.synthetic), operators(b.synthetic)}, {a.syntheticBytes, b.syntheticBytes}});
   lines.push_back({{}, 0, "(total)", {operators(a.operators), operators(b.operators)}, {a.bytes, b.bytes}});
   if (times) {
     lines[named].ns = {figures.times->first.synthetic, figures.times->second.synthetic};
@@ -296,11 +302,13 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
           cells.insert(cells.end(), {shown(line.error[0]), shown(line.error[1])});
         std::string name = i < named ? shortName(line.name, width) : line.name;
         if (scopes) {
-          cells.insert(cells.end(), {i < named ? std::to_string(line.changed) : "", i < named ? std::to_string(line.level) : "", name});
+          cells.insert(cells.end(), {i < named ? std::to_string(line.changed) : "",
+                                     i < named ? std::to_string(line.level) : "", name});
         } else {
           bool same = i < named && line.became[0] == line.became[1];
-          cells.insert(cells.end(), {(line.id ? std::to_string(*line.id) + " " : "") + name, shortName(line.became[0], width),
-                                     same ? "same" : shortName(line.became[1], width)});
+          cells.insert(cells.end(),
+                       {(line.id ? std::to_string(*line.id) + " " : "") + name, shortName(line.became[0], width),
+                        same ? "same" : shortName(line.became[1], width)});
         }
         return cells;
       },

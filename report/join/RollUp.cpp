@@ -87,8 +87,13 @@ std::vector<RolledUp> report::rollUp(const Join &join, const MapNames &names, By
   std::map<std::string, uint64_t> times;
   for (auto [id, ns] : timeByOperator(join)) {
     const SourceOperator &op = *names.sourceOperator(id);
+    const SourceFrame *frame = names.map.source.frameOf(op);
     if (by == By::Operator)
       lines.push_back({.key = names.nameOf(op).str(), .id = id, .ns = ns});
+    else if (by == By::Line || by == By::File)
+      times[!frame           ? "(no line)"
+            : by == By::Line ? names.map.source.lineOf(*frame)
+                             : names.map.source.files[frame->file]] += ns;
     else
       times[op.op.str() + (op.customCode.empty() ? "" : ":" + op.customCode.str())] += ns;
   }

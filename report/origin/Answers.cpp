@@ -119,6 +119,9 @@ public:
     for (const SourceSubgraph &graph : names.map.source.subgraphs)
       for (const SourceTensor &row : graph.tensors)
         best = std::max(best, fits.emplace_back(fitOf(row.name, what, lower)));
+    std::vector<Fit> layerFits = fitsOfLayers(what, lower);
+    for (Fit one : layerFits)
+      best = std::max(best, one);
     fit = best;
     uint32_t op = 0, tensor = 0;
     auto wanted = [&](uint32_t tensor) { return best != Fit::None && tensor < fits.size() && fits[tensor] == best; };
@@ -127,7 +130,8 @@ public:
         if ((isId && tensor == id) || wanted(tensor))
           add(tensors, tensor);
       for (const SourceOperator &row : graph.operators) {
-        if ((isId && op == id) || llvm::any_of(row.tensors, [&](int32_t id) { return id >= 0 && wanted(id); }))
+        if ((isId && op == id) || (best != Fit::None && layerFits[op] == best) ||
+            llvm::any_of(row.tensors, [&](int32_t id) { return id >= 0 && wanted(id); }))
           add(operators, op);
         ++op;
       }
@@ -209,6 +213,33 @@ private:
   Fit fit = Fit::None;
   size_t left = 0;                              ///< that fit and are not shown
   std::map<uint32_t, Found> operators, tensors; ///< by id, which is any number in an untrue map
+
+  /// By operator, how its layer fits: the node's name, the path of scopes to it, or a line that called it.
+  std::vector<Fit> fitsOfLayers(StringRef what, const std::string &lower) const {
+    const Listing &source = names.map.source;
+    std::vector<bool> calls; ///< by stack: does one of its lines fit?
+    auto isLine = [&](uint32_t frame) {
+      std::string line = source.lineOf(source.frames[frame]);
+      return line == what || (StringRef(line).ends_with(what) && line[line.size() - what.size() - 1] == '/');
+    };
+    std::vector<bool> lines;
+    for (uint32_t i = 0; i < source.frames.size(); ++i)
+      lines.push_back(isLine(i));
+    for (const std::vector<uint32_t> &stack : source.stacks)
+      calls.push_back(llvm::any_of(stack, [&](uint32_t frame) { return lines[frame]; }));
+    std::vector<Fit> fits;
+    for (const SourceSubgraph &graph : source.subgraphs)
+      for (const SourceOperator &op : graph.operators) {
+        Fit &best = fits.emplace_back(Fit::None);
+        if (!op.layer)
+          continue;
+        for (StringRef name : {StringRef(op.layer->name), StringRef(op.layer->path)})
+          best = std::max(best, fitOf(name, what, lower));
+        if (op.layer->stack >= 0 && calls[static_cast<size_t>(op.layer->stack)])
+          best = Fit::Whole;
+      }
+    return fits;
+  }
 
   void add(std::map<uint32_t, Found> &things, uint32_t id) {
     constexpr size_t most = 12; // of a kind, where only parts of names fit

@@ -38,8 +38,12 @@ static std::string inSubgraph(const MapNames &names, uint32_t graph) {
 
 std::string MapNames::sourceOperatorWords(uint32_t id) const {
   std::string words = "source operator " + std::to_string(id);
-  if (const SourceOperator *op = sourceOperator(id))
-    words += " (" + kind(op->op, op->customCode) + named(nameOf(*op)) + ")";
+  if (const SourceOperator *op = sourceOperator(id)) {
+    words += " (" + kind(op->op, op->customCode) + named(nameOf(*op));
+    if (const SourceFrame *frame = map.source.frameOf(*op))
+      words += ", " + printable(map.source.lineOf(*frame));
+    words += ")";
+  }
   return words;
 }
 
