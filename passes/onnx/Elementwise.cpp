@@ -274,8 +274,23 @@ RewriteResult clip(Lowering &n) {
   return n.replace(castTo(value, in, type));
 }
 
+/// x ∘ 2^y in wide integers, whose low bits are those of narrow ones.
+template <Op code> RewriteResult shifted(Lowering &n) {
+  Tensor x = n.input(0), y = n.input(1);
+  TensorType wide = TensorType::INT64;
+  Expr power = castTo(pow(Expr(2.0), castTo(y, y.type(), TensorType::FLOAT32)), TensorType::FLOAT32, wide);
+  return n.replace(castTo(op(code, {castTo(x, x.type(), wide), power}), wide, x.type()));
+}
 RewriteResult bitwiseNot(Lowering &n) {
   return n.replace(op(Op::BITWISE_XOR, {n.input(0), number(-1, n.input(0).type())}));
+}
+/// Of integers without a sign. What has 64 bits has one here, so that halving needs them below 2^63.
+RewriteResult bitShift(Lowering &n) {
+  bool isRight = n.text("direction") == "RIGHT";
+  if (!isRight)
+    return shifted<Op::MUL>(n);
+  return n.input(0).type() == TensorType::UINT64 ? shifted<Op::FLOOR_DIV>(n)
+                                                 : n.replace(op(Op::RIGHT_SHIFT, {n.input(0), n.input(1)}));
 }
 RewriteResult isNan(Lowering &n) { return n.replace(op(Op::NOT_EQUAL, {n.input(0), n.input(0)})); }
 RewriteResult isInfinite(Lowering &n) {
@@ -303,6 +318,7 @@ llvm::ArrayRef<Row> elementwiseRows() {
       {"Asinh", asinh},
       {"Atan", atan},
       {"Atanh", atanh},
+      {"BitShift", bitShift},
       {"BitwiseNot", bitwiseNot},
       {"BitwiseXor", arithmetic<Op::BITWISE_XOR>},
       {"Ceil", unary<Op::CEIL>},

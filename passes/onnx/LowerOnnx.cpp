@@ -128,7 +128,7 @@ static const llvm::StringMap<RewriteResult (*)(Lowering &)> &table() {
     llvm::StringMap<RewriteResult (*)(Lowering &)> rows;
     for (llvm::ArrayRef<Row> list :
          {elementwiseRows(), shapeRows(), movementRows(), pickingRows(), reductionRows(), linearRows(), windowRows(),
-          resizingRows(), normalisationRows(), recurrentRows(), quantisationRows()})
+          resizingRows(), normalisationRows(), recurrentRows(), quantisationRows(), lossRows(), samplingRows()})
       for (const Row &row : list)
         rows[row.name] = row.lower;
     return rows;

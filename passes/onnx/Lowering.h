@@ -55,6 +55,8 @@ llvm::ArrayRef<Row> resizingRows();
 llvm::ArrayRef<Row> normalisationRows();
 llvm::ArrayRef<Row> recurrentRows();
 llvm::ArrayRef<Row> quantisationRows();
+llvm::ArrayRef<Row> lossRows();
+llvm::ArrayRef<Row> samplingRows();
 
 // What lowerings share.
 using Sizes = llvm::SmallVector<int32_t, 6>;
@@ -65,6 +67,8 @@ Expr castTo(Expr x, TensorType from, TensorType to);
 Expr bridged(Tensor x, TensorType to);
 /// A tensor of sizes, axes or indices as int32.
 Expr indices(Tensor x);
+/// What is computed from constants only is one.
+inline Expr foldedIf(bool isConstant, Expr value) { return isConstant ? fold(std::move(value)) : value; }
 Expr turned(Expr x, llvm::ArrayRef<int32_t> permutation); ///< a layout bridge; of a constant, a constant
 Expr turnedConstant(Tensor x, llvm::ArrayRef<int32_t> permutation);
 Expr shaped(Expr x, llvm::ArrayRef<int32_t> shape); ///< likewise

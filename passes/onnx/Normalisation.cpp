@@ -193,6 +193,21 @@ template <class F> RewriteResult alongAxis(Lowering &n, F f) {
 RewriteResult softmax(Lowering &n) {
   return alongAxis(n, [](Expr x) { return op(Op::SOFTMAX, {std::move(x)}).withReal("beta", 1); });
 }
+/// 1 at the first of the largest along an axis, and 0 elsewhere.
+RewriteResult hardmax(Lowering &n) {
+  Tensor x = n.input(0);
+  auto axis = Lowering::axis(n.integer("axis", n.opset < 13 ? 1 : -1), x.rank());
+  if (!axis || !x.isStatic() || !x.isFloat())
+    return decline("not float32 of a known shape, or its axis is not one of its input's");
+  int32_t size = x.shape()[*axis];
+  for (int i = *axis + 1; n.opset < 13 && i < x.rank(); ++i)
+    size *= x.shape()[i];
+  return alongAxis(n, [&](Expr row) {
+    Expr last = fold(reshape(list({n.opset < 13 && *axis != x.rank() - 1 ? 1 : x.rank() - 1}), list({})));
+    Expr found = op(Op::ARG_MAX, {row, last}).with("output_type", static_cast<int64_t>(TensorType::INT32));
+    return op(Op::ONE_HOT, {found, number(size, TensorType::INT32), Expr(1.0), Expr(0.0)}).with("axis", -1);
+  });
+}
 RewriteResult logSoftmax(Lowering &n) {
   return alongAxis(n, [](Expr x) { return op(Op::LOG_SOFTMAX, {std::move(x)}); });
 }
@@ -203,6 +218,7 @@ llvm::ArrayRef<Row> normalisationRows() {
   static const Row rows[] = {
       {"BatchNormalization", batchNormalization},
       {"GroupNormalization", groupNormalization},
+      {"Hardmax", hardmax},
       {"InstanceNormalization", instanceNormalization},
       {"LRN", localResponse},
       {"LayerNormalization", layerNormalization},

@@ -124,25 +124,39 @@ RewriteResult nonZero(Lowering &n) {
   return n.replace(transpose(op(Op::WHERE, {mask}), list({1, 0})));
 }
 
+/// The elements, or the slices along an axis, where a condition holds.
+RewriteResult compress(Lowering &n) {
+  Tensor x = n.input(0), condition = n.input(1);
+  bool flat = !n.has("axis");
+  auto axis = flat ? std::optional(0) : Lowering::axis(n.integer("axis"), x.rank());
+  if (!axis || condition.rank() != 1)
+    return decline("its axis is not one of its input's, or its condition no list");
+  Expr places = reshape(op(Op::WHERE, {condition}), list({-1}));
+  return n.replace(op(Op::GATHER, {flat ? reshape(x, list({-1})) : Expr(x), places}).with("axis", *axis));
+}
+
 RewriteResult trilu(Lowering &n) {
   Tensor x = n.input(0);
+  Tensor given = n.input(1);
   std::optional<Integers> k;
   int64_t diagonal = 0;
-  if (n.input(1)) {
-    k = n.m.integers(n.input(1));
-    if (!k || k->size() != 1)
-      return decline("its diagonal is computed");
+  if (given)
+    k = n.m.integers(given);
+  if (k && k->size() != 1)
+    return decline("its diagonal is no number");
+  if (k)
     diagonal = k->at(0);
-  }
   if (!x.isStatic() || x.rank() < 2)
     return notKnown();
   int32_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
   if (int64_t{rows} * columns > (1 << 22) || std::abs(diagonal) > INT32_MAX / 2)
     return decline("its matrix is big");
   Expr row = counted({rows, columns}, 0), column = counted({rows, columns}, 1);
-  Expr shift =
-      k ? fold(reshape(Expr(k->with({static_cast<int32_t>(diagonal)})), list({}))) : number(0, TensorType::INT32);
-  Expr mask = fold(op(n.integer("upper", 1) ? Op::GREATER_EQUAL : Op::LESS_EQUAL, {column, row + shift}));
+  Expr shift = k       ? fold(reshape(Expr(k->with({static_cast<int32_t>(diagonal)})), list({})))
+               : given ? reshape(indices(given), list({}))
+                       : number(0, TensorType::INT32);
+  Expr mask =
+      foldedIf(!given || k, op(n.integer("upper", 1) ? Op::GREATER_EQUAL : Op::LESS_EQUAL, {column, row + shift}));
   return n.replace(op(Op::SELECT_V2, {mask, x, number(0, x.type())}));
 }
 
@@ -162,9 +176,12 @@ RewriteResult oneHot(Lowering &n) {
 }
 
 RewriteResult cumSum(Lowering &n) {
-  return n.replace(op(Op::CUMSUM, {n.input(0), indices(n.input(1))})
-                       .with("exclusive", n.integer("exclusive"))
-                       .with("reverse", n.integer("reverse")));
+  Tensor x = n.input(0);
+  TensorType in = x.type() == TensorType::FLOAT64 ? TensorType::FLOAT32 : x.type();
+  Expr sum = op(Op::CUMSUM, {castTo(x, x.type(), in), indices(n.input(1))})
+                 .with("exclusive", n.integer("exclusive"))
+                 .with("reverse", n.integer("reverse"));
+  return n.replace(castTo(sum, in, x.type()));
 }
 
 RewriteResult topK(Lowering &n) {
@@ -204,6 +221,7 @@ RewriteResult eyeLike(Lowering &n) {
 
 llvm::ArrayRef<Row> pickingRows() {
   static const Row rows[] = {
+      {"Compress", compress},
       {"CumSum", cumSum},
       {"EyeLike", eyeLike},
       {"Gather", gatherNode},

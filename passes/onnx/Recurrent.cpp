@@ -16,15 +16,14 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
   Tensor peephole = kind == Kind::Lstm ? n.input(7) : Tensor();
   if (!x.isFloat() || !x.isStatic() || x.rank() != 3)
     return decline("not float32 of a known shape");
-  if (lengths || n.integer("layout") || n.real("clip") != 0 || n.integer("input_forget") || n.has("activation_alpha"))
-    return decline("it has lengths, another layout, clipping, coupled gates, or parameters of activations");
-  if (peephole)
-    return decline("it has peepholes");
-  for (Tensor weights : {w, r, b})
-    if (weights && !weights.isDenseConstant())
-      return decline("its weights are computed");
+  if (lengths || n.real("clip") != 0 || n.integer("input_forget") || n.has("activation_alpha"))
+    return decline("it has lengths, clipping, coupled gates, or parameters of activations");
+  for (Tensor weights : {w, r, b, peephole})
+    if (weights && !weights.isStatic())
+      return notKnown();
+  bool batchFirst = n.integer("layout");
   llvm::StringRef direction = n.text("direction", "forward");
-  int32_t directions = direction == "bidirectional" ? 2 : 1, moments = x.shape()[0], batch = x.shape()[1],
+  int32_t directions = direction == "bidirectional" ? 2 : 1, moments = x.shape()[batchFirst], batch = x.shape()[!batchFirst],
           features = x.shape()[2];
   int32_t units = r.lastDimension();
   if (moments < 1 || moments > 1024 || w.rank() != 3 || w.shape()[0] != directions || w.shape()[1] != gates * units)
@@ -36,12 +35,14 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
     if (!llvm::StringRef(named[i]).equals_insensitive(usual[i % each + (kind == Kind::Rnn)]))
       return decline("its activation is " + named[i]);
   auto slice = [&](Tensor of, Sizes begin, Sizes size, Sizes shape) {
-    return fold(reshape(op(Op::SLICE, {of, list(begin), list(size)}), list(shape)));
+    return foldedIf(of.isDenseConstant(), reshape(op(Op::SLICE, {of, list(begin), list(size)}), list(shape)));
   };
   auto state = [&](Tensor of, int32_t d) -> Expr {
     if (!of)
       return fold(op(Op::FILL, {list({batch, units}), Expr(0.0)}));
-    Expr part = reshape(op(Op::SLICE, {of, list({d, 0, 0}), list({1, batch, units})}), list({batch, units}));
+    Expr own = batchFirst ? op(Op::SLICE, {of, list({0, d, 0}), list({batch, 1, units})})
+                          : op(Op::SLICE, {of, list({d, 0, 0}), list({1, batch, units})});
+    Expr part = reshape(own, list({batch, units}));
     return of.isDenseConstant() ? fold(part) : part;
   };
   std::vector<std::vector<Expr>> all(directions, std::vector<Expr>(moments, Expr(0.0)));
@@ -56,8 +57,8 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
       biasR = slice(b, {d, gates * units}, {1, gates * units}, {gates * units});
     }
     bool joint = kind != Kind::Gru; // the biases of both products add up
-    Expr bias = !b ? Expr(Tensor()) : joint ? fold(*biasW + *biasR) : *biasW;
-    Expr inputs = op(Op::FULLY_CONNECTED, {x, weights, bias}).with("keep_num_dims", 1);
+    Expr bias = !b ? Expr(Tensor()) : joint ? foldedIf(b.isDenseConstant(), *biasW + *biasR) : *biasW;
+    Expr inputs = op(Op::FULLY_CONNECTED, {batchFirst ? turned(x, {1, 0, 2}) : Expr(x), weights, bias}).with("keep_num_dims", 1);
     inputs = op(Op::UNPACK, {inputs}).with("num", moments).with("axis", 0).results(moments);
     Expr h = state(h0, d), c = kind == Kind::Lstm ? state(c0, d) : Expr(0.0);
     bool backwards = direction == "reverse" || d == 1;
@@ -69,8 +70,12 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
       } else if constexpr (kind == Kind::Lstm) { // gates i, o, f, c
         Expr sum = in + op(Op::FULLY_CONNECTED, {h, again, Tensor()});
         Expr parts = op(Op::SPLIT, {axis, sum}).with("num_splits", 4).results(4);
-        c = logistic(result(parts, 2)) * c + logistic(result(parts, 0)) * tanh(result(parts, 3));
-        h = logistic(result(parts, 1)) * tanh(c);
+        auto gate = [&](unsigned of, int32_t third) { // which may also see the cells
+          Expr all = result(parts, of);
+          return logistic(peephole ? all + slice(peephole, {d, third * units}, {1, units}, {units}) * c : all);
+        };
+        c = gate(2, 2) * c + gate(0, 0) * tanh(result(parts, 3));
+        h = gate(1, 1) * tanh(c);
       } else { // gates z, r, h
         Expr own = op(Op::SPLIT, {axis, in}).with("num_splits", 3).results(3);
         if (n.integer("linear_before_reset")) {
@@ -100,18 +105,18 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
   }
   std::vector<Expr> sides;
   for (auto &side : all)
-    sides.push_back(op(Op::PACK, side).with("values_count", moments).with("axis", 0));
+    sides.push_back(op(Op::PACK, side).with("values_count", moments).with("axis", batchFirst));
   auto packed = [&](std::vector<Expr> parts, int at) {
     return op(Op::PACK, std::move(parts)).with("values_count", directions).with("axis", at);
   };
   std::vector<std::pair<Tensor, Expr>> values;
   Tensor results[3] = {n.node.result(0), n.node.result(1), kind == Kind::Lstm ? n.node.result(2) : Tensor()};
   if (results[0])
-    values.push_back({results[0], packed(sides, 1)});
+    values.push_back({results[0], packed(sides, batchFirst ? 2 : 1)});
   if (results[1])
-    values.push_back({results[1], packed(lastH, 0)});
+    values.push_back({results[1], packed(lastH, batchFirst)});
   if (results[2])
-    values.push_back({results[2], packed(lastC, 0)});
+    values.push_back({results[2], packed(lastC, batchFirst)});
   return n.m.replace(std::move(values));
 }
 

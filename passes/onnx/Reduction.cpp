@@ -61,20 +61,30 @@ RewriteResult logSumExp(Lowering &n) {
   auto axes = axesOf(n, 18, none);
   if (!axes || none)
     return decline("its axes are computed, or not those of its input");
+  TensorType in = x.type() == TensorType::FLOAT64 ? TensorType::FLOAT32 : x.type();
+  Expr value = castTo(x, x.type(), in);
   auto keep = [&](Op code, Expr of, bool keeps) { return op(code, {std::move(of), *axes}).with("keep_dims", keeps); };
   bool keeps = n.integer("keepdims", 1) != 0;
-  Expr most = keep(Op::REDUCE_MAX, x, true);
-  Expr sum = op(Op::LOG, {keep(Op::SUM, op(Op::EXP, {Expr(x) - most}), keeps)});
-  return n.replace((keeps ? most : keep(Op::REDUCE_MAX, x, false)) + sum);
+  Expr most = keep(Op::REDUCE_MAX, value, true);
+  Expr sum = op(Op::LOG, {keep(Op::SUM, op(Op::EXP, {value - most}), keeps)});
+  return n.replace(castTo((keeps ? most : keep(Op::REDUCE_MAX, value, false)) + sum, in, x.type()));
 }
 
 template <Op code> RewriteResult position(Lowering &n) {
   Tensor x = n.input(0);
   auto axis = Lowering::axis(n.integer("axis", 0), x.rank());
-  if (!axis || n.integer("select_last_index"))
-    return decline("it looks for the last one, or its axis is not one of its input's");
-  Expr found = op(code, {x, fold(reshape(list({*axis}), list({})))})
-                   .with("output_type", static_cast<int64_t>(TensorType::INT64));
+  if (!axis)
+    return decline("its axis is not one of its input's");
+  // The last one is the first one from behind.
+  bool last = n.integer("select_last_index");
+  int32_t size = x.statedShape()[*axis];
+  if (last && size < 0)
+    return notKnown();
+  Expr found =
+      op(code, {last ? op(Op::REVERSE_V2, {x, list({*axis})}) : Expr(x), fold(reshape(list({*axis}), list({})))})
+          .with("output_type", static_cast<int64_t>(TensorType::INT64));
+  if (last)
+    found = number(size - 1, TensorType::INT64) - found;
   if (!n.integer("keepdims", 1))
     return n.replace(found);
   Sizes sizes(x.statedShape().begin(), x.statedShape().end());

@@ -210,8 +210,8 @@ RewriteResult convolution(Lowering &n) {
 RewriteResult convolutionTranspose(Lowering &n) {
   Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
   int rank = x.rank();
-  if (!x.isFloat() || !weights.isDenseConstant() || !x.isStatic())
-    return decline("not float32 of a known shape with constant weights");
+  if (!x.isFloat() || !weights.isStatic() || !x.isStatic())
+    return decline("not float32 of a known shape");
   if (rank != 3 && rank != 4)
     return decline("not of one or two dimensions");
   auto filter = weights.shape();
@@ -254,11 +254,14 @@ RewriteResult convolutionTranspose(Lowering &n) {
   }
   int32_t height = rank == 3 ? 1 : x.shape()[2], width = x.shape()[rank - 1], of = filter[1];
   // [I, O/g, (y), x] → [O, y, x, I]
-  Expr kernel = fold(transpose(weights, list(rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0})));
+  Expr kernel = turnedConstant(weights, rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0});
+  bool isConstant = weights.isDenseConstant();
   if (rank == 3)
-    kernel = fold(reshape(kernel, list({of, 1, filter[2], filter[0]})));
+    kernel = isConstant ? fold(reshape(kernel, list({of, 1, filter[2], filter[0]})))
+                        : shaped(kernel, {of, 1, filter[2], filter[0]});
   if (w.dilation != llvm::SmallVector<int64_t, 3>(w.dilation.size(), 1))
-    kernel = fold(
+    kernel = foldedIf(
+        isConstant,
         op(Op::DILATE, {kernel, list({1, static_cast<int32_t>(w.dilation[0]), static_cast<int32_t>(w.dilation[1]), 1}),
                         Expr(0.0)}));
   for (size_t i = 0; i < 2; ++i)
@@ -270,11 +273,10 @@ RewriteResult convolutionTranspose(Lowering &n) {
   std::vector<Expr> parts;
   int32_t share = filter[0] / groups;
   for (int32_t g = 0; g < groups; ++g) {
-    Expr of1 = groups == 1
-                   ? kernel
-                   : fold(op(Op::SLICE,
-                             {kernel, list({0, 0, 0, g * share}),
-                              list({of, static_cast<int32_t>(w.size[0]), static_cast<int32_t>(w.size[1]), share})}));
+    Expr of1 = groups == 1 ? kernel
+                           : foldedIf(isConstant, op(Op::SLICE, {kernel, list({0, 0, 0, g * share}),
+                                                                 list({of, static_cast<int32_t>(w.size[0]),
+                                                                       static_cast<int32_t>(w.size[1]), share})}));
     Expr part = groups == 1
                     ? image
                     : op(Op::SLICE, {image, list({0, 0, 0, g * share}), list({x.shape()[0], height, width, share})});

@@ -1,0 +1,121 @@
+#include "passes/onnx/Lowering.h"
+
+#include <numbers>
+#include <numeric>
+
+/// Samples: of a picture at places that are computed, and of a window over time.
+namespace origo::onnx {
+
+namespace {
+
+Expr f32(double value) { return Expr(value); }
+Expr compared(Op code, Expr a, Expr b) { return op(code, {std::move(a), std::move(b)}); }
+Expr both(Expr a, Expr b) { return op(Op::LOGICAL_AND, {std::move(a), std::move(b)}); }
+Expr whole(Expr x) { return castTo(std::move(x), TensorType::FLOAT32, TensorType::INT32); }
+
+/// One coordinate of all samples, in elements of an axis.
+struct Coordinates {
+  int32_t size;
+  Expr at;
+  llvm::StringRef padding;
+  bool corners;
+
+  /// Of an element: is it one of the picture's?
+  Expr isInside(Expr element) const {
+    return both(compared(Op::GREATER_EQUAL, element, f32(0)), compared(Op::LESS_EQUAL, element, f32(size - 1)));
+  }
+  Expr clamped(Expr element) const { return minimum(maximum(std::move(element), f32(0)), f32(size - 1)); }
+};
+
+/// From −1…1, the ends of an axis, to its elements, and back into it where that is asked for.
+Coordinates coordinates(Expr grid, int32_t size, llvm::StringRef padding, bool corners) {
+  Expr at = corners ? (grid + f32(1)) * f32((size - 1) / 2.0) : (grid + f32(1)) * f32(size / 2.0) - f32(0.5);
+  Coordinates axis{size, at, padding, corners};
+  if (padding == "border")
+    axis.at = axis.clamped(at);
+  if (padding == "reflection") {
+    // There and back is a period.
+    double low = corners ? 0 : -0.5, span = corners ? size - 1 : size;
+    Expr rest = op(Op::FLOOR_MOD, {at - f32(low), f32(2 * std::max(span, 1.0))});
+    axis.at = axis.clamped(minimum(rest, f32(2 * span) - rest) + f32(low));
+  }
+  return axis;
+}
+
+RewriteResult gridSample(Lowering &n) {
+  Tensor x = n.input(0), grid = n.input(1);
+  if (!x.isFloat() || !x.isStatic() || x.rank() != 4 || !grid.isFloat() || !grid.isStatic() || grid.rank() != 4)
+    return decline("not float32 pictures of a known shape");
+  llvm::StringRef mode = n.text("mode", "bilinear"), padding = n.text("padding_mode", "zeros");
+  bool nearest = mode == "nearest";
+  if (!nearest && mode != "bilinear" && mode != "linear")
+    return decline("its mode is \"" + mode.str() + "\"");
+  int32_t batch = x.shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  int32_t rows = grid.shape()[1], columns = grid.shape()[2];
+  if (int64_t{batch} * height * width > INT32_MAX)
+    return decline("its picture is big");
+  auto part = [&](int32_t which) {
+    return reshape(op(Op::SLICE, {grid, list({0, 0, 0, which}), list({batch, rows, columns, 1})}),
+                   list({batch, rows, columns}));
+  };
+  bool corners = n.integer("align_corners");
+  Coordinates across = coordinates(part(0), width, padding, corners),
+              down = coordinates(part(1), height, padding, corners);
+  // The elements of all pictures, one behind the other.
+  Expr all = reshape(turned(x, {0, 2, 3, 1}), list({batch * height * width, channels}));
+  Sizes first(batch);
+  std::iota(first.begin(), first.end(), 0);
+  for (int32_t &element : first)
+    element *= height * width;
+  Expr begin = fold(reshape(list(first), list({batch, 1, 1})));
+  auto taken = [&](Expr row, Expr column, std::optional<Expr> weight) {
+    Expr place = begin + whole(down.clamped(row)) * number(width, TensorType::INT32) + whole(across.clamped(column));
+    Expr value = op(Op::GATHER, {all, place}).with("axis", 0);
+    if (padding == "zeros") {
+      Expr counts = castTo(both(down.isInside(row), across.isInside(column)), TensorType::BOOL, TensorType::FLOAT32);
+      weight = weight ? *weight * counts : counts;
+    }
+    return weight ? value * reshape(*weight, list({batch, rows, columns, 1})) : value;
+  };
+  std::optional<Expr> value;
+  if (nearest) {
+    value = taken(op(Op::ROUND, {down.at}), op(Op::ROUND, {across.at}), std::nullopt);
+  } else {
+    Expr top = op(Op::FLOOR, {down.at}), left = op(Op::FLOOR, {across.at});
+    Expr lower = down.at - top, right = across.at - left;
+    for (bool isLower : {false, true})
+      for (bool isRight : {false, true}) {
+        Expr weight = (isLower ? lower : f32(1) - lower) * (isRight ? right : f32(1) - right);
+        Expr one = taken(isLower ? top + f32(1) : top, isRight ? left + f32(1) : left, weight);
+        value = value ? *value + one : one;
+      }
+  }
+  return n.replace(turned(*value, {0, 3, 1, 2}));
+}
+
+/// a − b · cos(2πi/N) + c · cos(4πi/N), i from 0 to the size; N is the size, or one less where the window is symmetric.
+RewriteResult cosineWindow(Lowering &n, double a, double b, double c) {
+  Tensor size = n.input(0);
+  if (n.integer("output_datatype", 1) != 1)
+    return decline("its type is not float32");
+  Expr count = castTo(reshape(size, list({})), size.type(), TensorType::FLOAT32);
+  Expr period = n.integer("periodic", 1) ? count : count - f32(1);
+  Expr angle = op(Op::RANGE, {f32(0), count, f32(1)}) * f32(2 * std::numbers::pi) / period;
+  Expr value = f32(a) - op(Op::COS, {angle}) * f32(b);
+  if (c != 0)
+    value = value + op(Op::COS, {angle * f32(2)}) * f32(c);
+  return n.replace(size.isDenseConstant() ? fold(value) : value);
+}
+RewriteResult hann(Lowering &n) { return cosineWindow(n, 0.5, 0.5, 0); }
+RewriteResult hamming(Lowering &n) { return cosineWindow(n, 25.0 / 46, 21.0 / 46, 0); }
+RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
+
+} // namespace
+
+llvm::ArrayRef<Row> samplingRows() {
+  static const Row rows[] = {
+      {"BlackmanWindow", blackman}, {"GridSample", gridSample}, {"HammingWindow", hamming}, {"HannWindow", hann}};
+  return rows;
+}
+
+} // namespace origo::onnx
