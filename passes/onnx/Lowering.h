@@ -76,6 +76,9 @@ Expr shaped(Expr x, llvm::ArrayRef<int32_t> shape); ///< likewise
 /// when it runs. Of a constant that was read, what is known stays bound to it.
 Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copies,
                const std::optional<Integers> &from = std::nullopt);
+/// A convolution of what has the shapes of x and of weights, in the layout of ONNX. None: it cannot be told, for `why`.
+std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor weights, const Expr &filterValues,
+                              std::optional<Expr> bias, const char *&why);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);

@@ -183,6 +183,19 @@ RewriteResult tile(Lowering &n) {
   return n.replace(op(Op::TILE, {n.input(0), indices(n.input(1))}));
 }
 
+/// By sizes that are not known before: those before all dimensions and those behind, as pairs.
+RewriteResult paddedAtRunTime(Lowering &n) {
+  Tensor x = n.input(0), pads = n.input(1), value = n.input(2);
+  llvm::StringRef mode = n.text("mode", "constant");
+  if (n.input(3) || (mode != "constant" && mode != "reflect"))
+    return decline("its padding is computed, and its axes are, or its mode is \"" + mode.str() + "\"");
+  Expr table = transpose(reshape(indices(pads), list({2, x.rank()})), list({1, 0}));
+  if (mode == "reflect")
+    return n.replace(op(Op::MIRROR_PAD, {x, table}).with("mode", 0));
+  Expr filled = !value ? number(0, x.type()) : foldedIf(value.isDenseConstant(), reshape(value, list({})));
+  return n.replace(op(Op::PADV2, {x, table, filled}));
+}
+
 RewriteResult pad(Lowering &n) {
   Tensor x = n.input(0);
   int rank = x.rank();
@@ -191,7 +204,7 @@ RewriteResult pad(Lowering &n) {
   if (n.opset >= 11) {
     from = n.m.integers(n.input(1));
     if (!from)
-      return decline("its padding is computed");
+      return paddedAtRunTime(n);
     auto all = from->list();
     pads.assign(all.begin(), all.end());
     if (n.input(3)) {

@@ -87,15 +87,21 @@ RewriteResult scatterNd(Lowering &n) {
     return notKnown();
   llvm::StringRef reduction = n.text("reduction", "none");
   Expr at = indices(index);
+  bool isConstant = index.isDenseConstant();
+  if (index.rank() < 1 || index.lastDimension() > x.rank())
+    return decline("its indices have more dimensions than its input");
+  if (!isConstant || !n.m.every(index, [](double i) { return i >= 0; })) {
+    Expr sizes = list(Sizes(x.shape().begin(), x.shape().begin() + index.lastDimension()));
+    at = foldedIf(isConstant, op(Op::SELECT_V2, {op(Op::LESS, {at, number(0, TensorType::INT32)}), at + sizes, at}));
+  }
   if (reduction == "add")
     return n.replace(Expr(x) + op(Op::SCATTER_ND, {at, updates, shapeOf(x)}));
   if (reduction != "none")
     return decline("it reduces by \"" + reduction.str() + "\"");
-  if (!index.isDenseConstant() || !n.m.every(index, [](double i) { return i >= 0; }))
-    return decline("its indices are computed, or below 0");
-  if (!writesOnce(n, x, updates, at))
+  if (isConstant && !writesOnce(n, x, updates, at)) // of computed ones ONNX leaves open which counts
     return decline(twice);
-  return scattered(n, x, at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
+  Expr shape = op(Op::SHAPE, {updates}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+  return scattered(n, x, at, updates, fold(op(Op::FILL, {shape, Expr(1.0)})));
 }
 
 RewriteResult scatterElements(Lowering &n) {
@@ -109,9 +115,7 @@ RewriteResult scatterElements(Lowering &n) {
     return n.replace(Expr(x) + op(Op::SCATTER_ND, {*at, updates, shapeOf(x)}));
   if (reduction != "none")
     return decline("it reduces by \"" + reduction.str() + "\"");
-  if (!index.isDenseConstant())
-    return decline("its indices are computed");
-  if (!writesOnce(n, x, updates, *at))
+  if (index.isDenseConstant() && !writesOnce(n, x, updates, *at))
     return decline(twice);
   return scattered(n, x, *at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
 }
@@ -162,11 +166,8 @@ RewriteResult trilu(Lowering &n) {
 
 RewriteResult oneHot(Lowering &n) {
   Tensor index = n.input(0), depth = n.input(1), values = n.input(2);
-  std::optional<Integers> size = n.m.integers(depth);
-  if (!size || size->size() != 1)
-    return decline("its depth is computed");
   Expr i = castTo(index, index.type(), TensorType::INT32),
-       width = fold(reshape(Expr(size->with({static_cast<int32_t>(size->at(0))})), list({})));
+       width = foldedIf(depth.isDenseConstant(), reshape(castTo(depth, depth.type(), TensorType::INT32), list({})));
   i = op(Op::SELECT_V2, {op(Op::LESS, {i, number(0, TensorType::INT32)}), i + width, i});
   auto value = [&](int32_t which) {
     Expr taken = reshape(op(Op::SLICE, {values, list({which}), list({1})}), list({}));
@@ -187,8 +188,10 @@ RewriteResult cumSum(Lowering &n) {
 RewriteResult topK(Lowering &n) {
   Tensor x = n.input(0);
   auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
-  if (!axis || !n.integer("largest", 1))
-    return decline("it looks for the smallest, or its axis is not one of its input's");
+  if (!axis)
+    return decline("its axis is not one of its input's");
+  bool largest = n.integer("largest", 1);
+  Expr from = largest ? Expr(x) : -Expr(x);
   Expr k = n.input(1) ? reshape(indices(n.input(1)), list({}))
                       : number(static_cast<double>(n.integer("k")), TensorType::INT32);
   if (n.input(1) && n.input(1).isDenseConstant())
@@ -197,10 +200,52 @@ RewriteResult topK(Lowering &n) {
   for (int i = 0; i < x.rank(); ++i)
     swap.push_back(i == *axis ? x.rank() - 1 : i == x.rank() - 1 ? *axis : i);
   bool isLast = *axis == x.rank() - 1;
-  Expr found = op(Op::TOPK_V2, {isLast ? Expr(x) : turned(x, swap), k}).results(2);
+  Expr found = op(Op::TOPK_V2, {isLast ? from : turned(from, swap), k}).results(2);
   auto back = [&](Expr value) { return isLast ? value : turned(std::move(value), swap); };
-  return n.m.replace({{n.node.result(0), back(result(found, 0))},
+  Expr values = back(result(found, 0));
+  return n.m.replace({{n.node.result(0), largest ? values : -values},
                       {n.node.result(1), castTo(back(result(found, 1)), TensorType::INT32, TensorType::INT64)}});
+}
+
+/// For each class of each picture, what is left of its boxes, as rows of picture, class and box.
+RewriteResult nonMaxSuppression(Lowering &n) {
+  Tensor boxes = n.input(0), scores = n.input(1);
+  if (!boxes.isFloat() || !boxes.isStatic() || boxes.rank() != 3 || !scores.isFloat() || !scores.isStatic() ||
+      scores.rank() != 3 || boxes.shape()[2] != 4)
+    return decline("not float32 of a known shape");
+  int32_t pictures = scores.shape()[0], classes = scores.shape()[1], count = scores.shape()[2];
+  if (int64_t{pictures} * classes > 1024)
+    return decline("it has more than 1024 classes");
+  auto given = [&](unsigned i, Expr otherwise, TensorType type) {
+    Tensor x = n.input(i);
+    return x ? foldedIf(x.isDenseConstant(), reshape(castTo(x, x.type(), type), list({}))) : otherwise;
+  };
+  Expr most = given(2, number(0, TensorType::INT32), TensorType::INT32);
+  Expr overlap = given(3, Expr(0.0), TensorType::FLOAT32);
+  Expr least = given(4, Expr(-3.4028234663852886e38), TensorType::FLOAT32);
+  Expr corners = boxes;
+  if (n.integer("center_point_box")) { // x and y of the centre, width, height → y and x of two corners
+    auto part = [&](int32_t which) { return op(Op::SLICE, {boxes, list({0, 0, which}), list({-1, -1, 1})}); };
+    Expr w = part(2) * Expr(0.5), h = part(3) * Expr(0.5);
+    corners = op(Op::CONCATENATION, {part(1) - h, part(0) - w, part(1) + h, part(0) + w}).with("axis", 2);
+  }
+  std::vector<Expr> rows;
+  for (int32_t picture = 0; picture < pictures; ++picture) {
+    Expr own = reshape(op(Op::SLICE, {corners, list({picture, 0, 0}), list({1, count, 4})}), list({count, 4}));
+    for (int32_t c = 0; c < classes; ++c) {
+      Expr score = reshape(op(Op::SLICE, {scores, list({picture, c, 0}), list({1, 1, count})}), list({count}));
+      Expr found = op(Op::NON_MAX_SUPPRESSION_V4, {own, score, most, overlap, least}).results(2);
+      Expr size = reshape(result(found, 1), list({1}));
+      Expr kept = reshape(op(Op::SLICE, {result(found, 0), list({0}), size}), list({-1, 1}));
+      Expr shape = op(Op::CONCATENATION, {size, list({1})}).with("axis", 0);
+      auto filled = [&](int32_t value) { return op(Op::FILL, {shape, number(value, TensorType::INT32)}); };
+      rows.push_back(op(Op::CONCATENATION, {filled(picture), filled(c), kept}).with("axis", 1));
+    }
+  }
+  if (rows.empty())
+    return decline("it has no classes");
+  Expr all = rows.size() == 1 ? rows.front() : op(Op::CONCATENATION, rows).with("axis", 0);
+  return n.replace(castTo(all, TensorType::INT32, TensorType::INT64));
 }
 
 RewriteResult eyeLike(Lowering &n) {
@@ -227,6 +272,7 @@ llvm::ArrayRef<Row> pickingRows() {
       {"Gather", gatherNode},
       {"GatherElements", gatherElements},
       {"GatherND", gatherNd},
+      {"NonMaxSuppression", nonMaxSuppression},
       {"NonZero", nonZero},
       {"OneHot", oneHot},
       {"Scatter", scatterElements},

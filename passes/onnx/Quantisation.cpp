@@ -88,6 +88,94 @@ RewriteResult softmaxOfIntegers(Lowering &n) {
   return onReals(n, 0, std::nullopt, 3, [](Expr a, Expr) { return op(Op::SOFTMAX, {a}).withReal("beta", 1); });
 }
 
+/// The float of an integer that a zero point is taken from, if there is one.
+std::optional<Expr> shifted(Lowering &n, Tensor x, Tensor zero) {
+  Expr value = castTo(x, x.type(), TensorType::FLOAT32);
+  auto z = zero ? beside(n, x, zero, TensorType::FLOAT32) : std::nullopt;
+  if (zero && !z)
+    return std::nullopt;
+  if (z)
+    value = value - *z;
+  return foldedIf(x.isDenseConstant() && (!zero || zero.isDenseConstant()), value);
+}
+Expr asInteger(Expr value) { return castTo(std::move(value), TensorType::FLOAT32, TensorType::INT32); }
+
+/// Integers times integers, added up as floats: sums beyond 2^24 are rounded as these are.
+RewriteResult matrixProductOfIntegers(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1);
+  if (a.rank() < 2 || b.rank() < 2 || (n.input(2) && n.input(2).elementCount() != 1u) ||
+      (n.input(3) && n.input(3).elementCount() != 1u))
+    return decline("an operand without two dimensions, or a zero point for each row");
+  auto left = shifted(n, a, n.input(2)), right = shifted(n, b, n.input(3));
+  return left && right ? n.replace(asInteger(op(Op::BATCH_MATMUL, {*left, *right}))) : decline(notTaken);
+}
+RewriteResult convolutionOfIntegers(Lowering &n) {
+  Tensor x = n.input(0), w = n.input(1);
+  for (unsigned i : {2u, 3u})
+    if (n.input(i) && n.input(i).elementCount() != 1u)
+      return decline("a zero point for each channel");
+  auto image = shifted(n, x, n.input(2)), weights = shifted(n, w, n.input(3));
+  const char *why = notTaken;
+  auto value = image && weights ? convolved(n, x, *image, w, *weights, std::nullopt, why) : std::nullopt;
+  return value ? n.replace(asInteger(*value)) : decline(why);
+}
+
+/// A convolution of what the integers stand for, rounded.
+RewriteResult quantisedConvolution(Lowering &n) {
+  Tensor x = n.input(0), w = n.input(3), bias = n.input(8);
+  const char *why = notTaken;
+  auto image = real(n, x, n.input(1), n.input(2));
+  // Scales of weights go along their results' channels, the first dimension.
+  auto along = [&](Tensor numbers) -> Expr {
+    Expr value = bridged(numbers, TensorType::FLOAT32);
+    if (numbers.elementCount() == 1u)
+      return value;
+    Sizes shape(w.rank(), 1);
+    shape[0] = numbers.lastDimension();
+    return foldedIf(numbers.isDenseConstant(), reshape(value, list(shape)));
+  };
+  bool isConstant = w.isDenseConstant() && n.input(4).isDenseConstant() && n.input(5).isDenseConstant();
+  if (!image || !isConstant || w.rank() < 3)
+    return decline("its weights are computed, or its scales are for blocks");
+  Expr filter = fold(fold(castTo(w, w.type(), TensorType::FLOAT32) - along(n.input(5))) * along(n.input(4)));
+  std::optional<Expr> shift;
+  if (bias) {
+    if (!bias.isDenseConstant() || !n.input(1).isDenseConstant())
+      return decline("its bias is computed");
+    Expr scales = fold(reshape(bridged(n.input(4), TensorType::FLOAT32), list({-1})));
+    Expr step = fold(scales * fold(reshape(n.input(1), list({}))));
+    shift = fold(fold(castTo(bias, bias.type(), TensorType::FLOAT32)) * step);
+  }
+  auto value = convolved(n, x, *image, w, filter, shift, why);
+  if (!value)
+    return decline(why);
+  auto stored = rounded(n, *value, x, n.input(6), n.input(7));
+  return stored ? n.replace(*stored) : decline(notTaken);
+}
+
+/// An image's range, 0 in it, in 255 steps.
+RewriteResult dynamicQuantize(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isFloat())
+    return decline("not float32");
+  Sizes axes;
+  for (int i = 0; i < x.rank(); ++i)
+    axes.push_back(i);
+  auto end = [&](Op code) { return op(code, {x, list(axes)}).with("keep_dims", 0); };
+  Expr low = minimum(end(Op::REDUCE_MIN), Expr(0.0)), high = maximum(end(Op::REDUCE_MAX), Expr(0.0));
+  Expr scale = (high - low) / Expr(255.0);
+  auto between = [](Expr value) { return minimum(maximum(std::move(value), Expr(0.0)), Expr(255.0)); };
+  auto stored = [](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, TensorType::UINT8); };
+  Expr zero = op(Op::ROUND, {between(-low / scale)});
+  Expr value = stored(between(op(Op::ROUND, {Expr(x) / scale}) + zero));
+  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), value}};
+  if (n.node.resultCount() > 1 && n.node.result(1))
+    values.push_back({n.node.result(1), scale});
+  if (n.node.resultCount() > 2 && n.node.result(2))
+    values.push_back({n.node.result(2), stored(zero)});
+  return n.m.replace(std::move(values));
+}
+
 /// (x − zero point) · scale
 RewriteResult dequantize(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), zero = n.input(2);
@@ -110,7 +198,11 @@ RewriteResult quantize(Lowering &n) {
 } // namespace
 
 llvm::ArrayRef<Row> quantisationRows() {
-  static const Row rows[] = {{"DequantizeLinear", dequantize},
+  static const Row rows[] = {{"ConvInteger", convolutionOfIntegers},
+                             {"DequantizeLinear", dequantize},
+                             {"DynamicQuantizeLinear", dynamicQuantize},
+                             {"MatMulInteger", matrixProductOfIntegers},
+                             {"QLinearConv", quantisedConvolution},
                              {"QLinearMatMul", matrixProduct},
                              {"QuantizeLinear", quantize},
                              {"com.microsoft.QLinearAdd", addition},

@@ -23,8 +23,8 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
       return notKnown();
   bool batchFirst = n.integer("layout");
   llvm::StringRef direction = n.text("direction", "forward");
-  int32_t directions = direction == "bidirectional" ? 2 : 1, moments = x.shape()[batchFirst], batch = x.shape()[!batchFirst],
-          features = x.shape()[2];
+  int32_t directions = direction == "bidirectional" ? 2 : 1, moments = x.shape()[batchFirst],
+          batch = x.shape()[!batchFirst], features = x.shape()[2];
   int32_t units = r.lastDimension();
   if (moments < 1 || moments > 1024 || w.rank() != 3 || w.shape()[0] != directions || w.shape()[1] != gates * units)
     return decline("it has no moments, more than 1024, or weights that do not fit");
@@ -58,7 +58,8 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
     }
     bool joint = kind != Kind::Gru; // the biases of both products add up
     Expr bias = !b ? Expr(Tensor()) : joint ? foldedIf(b.isDenseConstant(), *biasW + *biasR) : *biasW;
-    Expr inputs = op(Op::FULLY_CONNECTED, {batchFirst ? turned(x, {1, 0, 2}) : Expr(x), weights, bias}).with("keep_num_dims", 1);
+    Expr inputs =
+        op(Op::FULLY_CONNECTED, {batchFirst ? turned(x, {1, 0, 2}) : Expr(x), weights, bias}).with("keep_num_dims", 1);
     inputs = op(Op::UNPACK, {inputs}).with("num", moments).with("axis", 0).results(moments);
     Expr h = state(h0, d), c = kind == Kind::Lstm ? state(c0, d) : Expr(0.0);
     bool backwards = direction == "reverse" || d == 1;

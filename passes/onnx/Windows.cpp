@@ -121,8 +121,8 @@ void widen(Window &w) {
 }
 
 /// x with channels last, and, of one spatial dimension, a first one of size 1.
-std::optional<Expr> imageOf(Tensor x) {
-  Expr image = turned(x, toLast(x.rank()));
+std::optional<Expr> imageOf(Tensor x, const Expr &values) {
+  Expr image = turned(values, toLast(x.rank()));
   if (x.rank() != 3)
     return image;
   Sizes sizes = {x.statedShape()[0], 1, x.statedShape()[2], x.statedShape()[1]};
@@ -148,42 +148,50 @@ int32_t sizeBehind(const Window &w, size_t i, int32_t in) {
   return static_cast<int32_t>((in + w.before[i] + w.after[i] - (w.size[i] - 1) * w.dilation[i] - 1) / w.stride[i] + 1);
 }
 
-RewriteResult convolution(Lowering &n) {
-  Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
+/// `why` where it is none.
+std::optional<Expr> none(const char *&why, const char *reason) {
+  why = reason;
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor weights, const Expr &filterValues,
+                              std::optional<Expr> bias, const char *&why) {
   int rank = x.rank();
-  if (!x.isFloat() || !weights.isFloat() || !weights.isStatic())
-    return decline("not float32, or of weights whose shape is not known");
+  if (!weights.isStatic())
+    return none(why, "the shape of its weights is not known");
   if (rank < 3 || rank > 5 || weights.rank() != rank)
-    return decline("not of one to three dimensions");
+    return none(why, "not of one to three dimensions");
   int64_t groups = n.integer("group", 1);
   auto filter = weights.shape();
-  const char *why = "";
   llvm::SmallVector<int64_t, 3> size(filter.begin() + 2, filter.end());
   std::optional<Window> w = windowOf(n, x, size, why);
   if (!w)
-    return decline(why);
+    return std::nullopt;
   int32_t channels = x.statedShape()[1];
   if (channels < 0)
-    return decline("the number of its channels is not known");
+    return none(why, "the number of its channels is not known");
   if (groups < 1 || filter[0] % groups || filter[1] * groups != channels)
-    return decline("its groups do not divide its channels");
+    return none(why, "its groups do not divide its channels");
   Sizes last = rank == 3 ? Sizes{0, 2, 1} : toLast(rank);
   bool depthwise = groups > 1 && groups == channels && rank < 5;
   if (rank == 5 && groups != 1)
-    return decline("three dimensions, in groups");
+    return none(why, "three dimensions, in groups");
   Sizes order; // of the filter's dimensions
   if (depthwise)
     order = rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0};
   else
     order = rank == 5 ? Sizes{2, 3, 4, 1, 0} : last;
-  Expr kernel = turnedConstant(weights, order);
+  bool isConstant = weights.isDenseConstant();
+  Expr kernel = isConstant ? fold(transpose(filterValues, list(order))) : turned(filterValues, order);
   if (rank == 3) {
     Sizes shape = depthwise ? Sizes{1, 1, filter[2], filter[0]} : Sizes{filter[0], 1, filter[2], filter[1]};
-    kernel = weights.isDenseConstant() ? fold(reshape(kernel, list(shape))) : shaped(kernel, shape);
+    kernel = isConstant ? fold(reshape(kernel, list(shape))) : shaped(kernel, shape);
   }
-  auto image = imageOf(x);
+  auto image = imageOf(x, values);
   if (!image)
-    return decline("its shape is not known before run time");
+    return none(why, "its shape is not known before run time");
   Window used = *w;
   if (rank == 3)
     widen(used);
@@ -191,7 +199,7 @@ RewriteResult convolution(Lowering &n) {
   Expr value = op(depthwise   ? Op::DEPTHWISE_CONV_2D
                   : rank == 5 ? Op::CONV_3D
                               : Op::CONV_2D,
-                  {y, kernel, bias ? Expr(bias) : Expr(Tensor())});
+                  {y, kernel, bias ? *bias : Expr(Tensor())});
   value = value.with("padding", used.same ? padSame : padValid);
   if (rank == 5)
     value = value.with("stride_d", used.stride[0]).with("dilation_d_factor", used.dilation[0]);
@@ -204,7 +212,18 @@ RewriteResult convolution(Lowering &n) {
     value = value.with("depth_multiplier", filter[0] / channels);
   auto back =
       fromImage(value, rank, {x.statedShape()[0], rank == 3 ? sizeBehind(*w, 0, x.statedShape()[2]) : 0, filter[0]});
-  return back ? n.replace(*back) : decline("its shape is not known before run time");
+  return back ? back : none(why, "its shape is not known before run time");
+}
+
+namespace {
+
+RewriteResult convolution(Lowering &n) {
+  Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
+  if (!x.isFloat() || !weights.isFloat())
+    return decline("not float32");
+  const char *why = "";
+  auto value = convolved(n, x, x, weights, weights, bias ? std::optional<Expr>(bias) : std::nullopt, why);
+  return value ? n.replace(*value) : decline(why);
 }
 
 RewriteResult convolutionTranspose(Lowering &n) {
@@ -319,11 +338,67 @@ Expr pooled(Op code, Expr x, const Window &w) {
       .with("filter_width", w.size[1]);
 }
 
+/// What circle's pools have not, three dimensions and dilation: each place of the window as a slice of all, and these
+/// one with the other. `asked`: the window without what was added so that the last one fits.
+template <bool isMax> RewriteResult byPlaces(Lowering &n, Window w, const Window &asked, bool counts) {
+  Tensor x = n.input(0);
+  int rank = x.rank();
+  int64_t places = 1;
+  for (int64_t size : w.size)
+    places *= std::min<int64_t>(size, 1024);
+  if (!x.isStatic() || places > 256 || rank > 5)
+    return decline("a dilated window, or one of three dimensions, with more than 256 places or of an unknown shape");
+  Sizes around, begin(rank, 0), end = {x.shape()[0], x.shape()[1]}, strides = {1, 1},
+                                map(x.shape().begin(), x.shape().end());
+  Sizes inner = {0, 0, 0, 0}, outer = {0, 0, 0, 0};
+  around = outer;
+  for (size_t i = 0; i < w.size.size(); ++i) {
+    int64_t in = x.shape()[i + 2], extent = (w.size[i] - 1) * w.dilation[i] + 1;
+    if (w.same) {
+      int64_t total = std::max<int64_t>(((in + w.stride[i] - 1) / w.stride[i] - 1) * w.stride[i] + extent - in, 0);
+      w.before[i] = total / 2;
+      w.after[i] = total - total / 2;
+    }
+    int64_t all = in + w.before[i] + w.after[i];
+    if (all < extent)
+      return decline("its window is larger than its input");
+    around.append({static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i])});
+    // Of what an average is over: padding that was asked for, and not what makes the last window fit.
+    int64_t own = counts ? w.same ? w.after[i] : asked.after[i] : 0;
+    inner.append({counts ? static_cast<int32_t>(w.before[i]) : 0, static_cast<int32_t>(own)});
+    outer.append({counts ? 0 : static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i] - own)});
+    end.push_back(static_cast<int32_t>((all - extent) / w.stride[i] * w.stride[i] + 1));
+    strides.push_back(static_cast<int32_t>(w.stride[i]));
+  }
+  auto reduced = [&](const Expr &from) {
+    std::optional<Expr> value;
+    for (int64_t place = 0; place < places; ++place) {
+      Sizes first = begin, last = end;
+      int64_t rest = place;
+      for (size_t i = w.size.size(); i-- > 0; rest /= w.size[i]) {
+        auto offset = static_cast<int32_t>(rest % w.size[i] * w.dilation[i]);
+        first[i + 2] += offset;
+        last[i + 2] += offset;
+      }
+      Expr part = op(Op::STRIDED_SLICE, {from, list(first), list(last), list(strides)});
+      value = !value ? part : isMax ? maximum(*value, part) : *value + part;
+    }
+    return *value;
+  };
+  Expr value = reduced(op(Op::PADV2, {x, pairs(around), Expr(isMax ? -3.4028234663852886e38 : 0.0)}));
+  if (isMax)
+    return n.replace(value);
+  map[0] = map[1] = 1;
+  end[0] = end[1] = 1;
+  Expr cells = op(Op::PADV2, {op(Op::FILL, {list(map), Expr(1.0)}), pairs(inner), Expr(1.0)});
+  return n.replace(value / fold(reduced(op(Op::PADV2, {cells, pairs(outer), Expr(0.0)}))));
+}
+
 template <bool isMax> RewriteResult pooling(Lowering &n) {
   Tensor x = n.input(0);
   int rank = x.rank();
-  if (rank != 3 && rank != 4)
-    return decline("not of one or two dimensions");
+  if (rank < 3)
+    return decline("its input has no dimensions that a window could go over");
   if (!x.isFloat())
     return decline("not float32");
   auto kernel = n.integers("kernel_shape");
@@ -336,8 +411,6 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
   if (!known)
     return decline(why);
   Window w = *known;
-  if (llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
-    return decline("it is dilated");
   bool counts = n.integer("count_include_pad");
   Window asked = w;
   if (ceils) {
@@ -345,7 +418,9 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
       return decline("how often it fits depends on a size that is not known before run time");
     ceil(n, w, in);
   }
-  auto image = imageOf(x);
+  if (rank > 4 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
+    return byPlaces<isMax>(n, w, asked, counts);
+  auto image = imageOf(x, x);
   if (!image)
     return decline("its shape is not known before run time");
   if (!isMax && counts && w.same) {
