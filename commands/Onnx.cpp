@@ -13,6 +13,8 @@ namespace origo::commands {
 
 namespace {
 
+bool isOpen(const Value *result) { return result && isUndetermined(*result); }
+
 /// What is left, and why.
 llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *, std::string> &reasons) {
   constexpr size_t most = 10;
@@ -21,22 +23,78 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       llvm::StringRef name = op.customCode();
-      if (!name.consume_front(onnxPrefix))
+      bool isChoice = op.code == BuiltinOperator::IF;
+      if (!name.consume_front(onnxPrefix) && !(isChoice && llvm::any_of(op.results(), isOpen)))
         continue;
+      if (isChoice)
+        name = "If";
       // What only waits for an operator in front of it would be taken.
       auto waits = [](const Use &use) { return use.get() && isUndetermined(*use.get()); };
-      if ((isLoweredFromOnnx(name) && llvm::any_of(op.operands(), waits)) || count++ >= most)
+      if (((isLoweredFromOnnx(name) || isChoice) && llvm::any_of(op.operands(), waits)) || count++ >= most)
         continue;
       auto reason = reasons.find(&op);
       text += (count == 1 ? "" : "; ") + printable(name) + " \"" +
               printable(op.result() ? op.result()->name.str() : "") +
-              "\": " + (reason == reasons.end() ? "nothing of circle stands for it" : reason->second);
+              "\": " + (isChoice ? "its branches have results of other types or numbers of dimensions" : "") +
+              (isChoice && reason != reasons.end() ? ", and " : "") +
+              (reason != reasons.end() ? reason->second
+               : isChoice              ? ""
+                                       : "nothing of circle stands for it");
     }
   if (count == 0)
     return llvm::Error::success();
   if (count > most)
     text += "; and " + std::to_string(count - most) + " more";
   return makeError(std::to_string(count) + (count == 1 ? " operator is" : " operators are") + " not taken: " + text);
+}
+
+void takeType(Value &value, const Value &from) {
+  value.type = from.type;
+  value.hasShape = from.hasShape;
+  value.hasRank = from.hasRank;
+  value.shape = from.shape;
+  value.setShapeSignature(from.shapeSignature());
+}
+
+/// Of two branches: of different sizes, only their number is known. Not of different numbers of dimensions.
+bool takeTypes(Model &model, Value &result, const Value &a, const Value &b) {
+  if (a.type != b.type || a.shape.size() != b.shape.size())
+    return false;
+  llvm::SmallVector<int32_t, 4> shape;
+  for (auto [x, y] : llvm::zip(rewrite::statedShape(a), rewrite::statedShape(b)))
+    shape.push_back(x == y ? x : -1);
+  takeType(result, a);
+  if (!llvm::is_contained(shape, -1))
+    return true;
+  result.shape = shape;
+  result.shape.unknownToOne();
+  result.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(shape)));
+  return true;
+}
+
+/// Inputs of the bodies of an IF are its operands, and its results are what comes of both. Is any known now?
+bool typeBodies(Model &model) {
+  bool any = false;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      auto bodies = op.callees();
+      if (op.code != BuiltinOperator::IF || bodies.size() != 2)
+        continue;
+      for (Subgraph *body : bodies)
+        for (auto [i, input] : llvm::enumerate(body->inputs)) {
+          const Value *operand = op.operand(static_cast<unsigned>(i) + 1);
+          if (!operand || !isUndetermined(*input) || isUndetermined(*operand))
+            continue;
+          takeType(*input, *operand);
+          any = true;
+        }
+      for (auto [i, result] : llvm::enumerate(op.results())) {
+        const Value *a = bodies[0]->outputs[i], *b = bodies[1]->outputs[i];
+        if (result && isUndetermined(*result) && !isUndetermined(*a) && !isUndetermined(*b))
+          any |= takeTypes(model, *result, *a, *b);
+      }
+    }
+  return any;
 }
 
 llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
@@ -67,8 +125,10 @@ llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputSh
   imported->bytes = file->bytes().size();
   OnnxLayers &layers = made->layers;
   auto source = std::make_shared<origin::Listing>(*imported->lineage.source);
-  for (auto [op, layer] : llvm::zip_equal(source->subgraphs.front().operators, layers.layers))
-    op.layer = std::move(layer);
+  size_t next = 0;
+  for (origin::SourceSubgraph &graph : source->subgraphs)
+    for (origin::SourceOperator &op : graph.operators)
+      op.layer = std::move(layers.layers[next++]);
   source->files = std::move(layers.files);
   source->frames = std::move(layers.frames);
   source->stacks = std::move(layers.stacks);
@@ -95,16 +155,23 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   Pipeline pipeline;
   pipeline.add(lowerOnnx());
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants
+  pipeline.add(*findPass("inline-calls"));   // and branches that follow from them
   llvm::DenseMap<const Operator *, std::string> reasons;
   RunOptions options;
   options.onAttempt = [&](const Operator &op, IdSet, const Pass &pass, const Rule &, llvm::StringRef reason) {
-    if (&pass != &lowerOnnx() || reason.empty())
+    bool lowers = &pass == &lowerOnnx() || (pass.name == "inline-calls" && op.code == BuiltinOperator::IF);
+    if (!lowers || reason.empty())
       return;
     reasons[&op] = reason.str();
   };
   options.onRefusal = [&](llvm::StringRef text) { imported.notes.push_back(text.str()); };
-  if (llvm::Error error = runPipeline(*imported.model, pipeline, store, options))
-    return error;
+  // What a body takes, and what comes of it, is known only when the operators around it and in it are lowered; and a
+  // branch that is chosen by then brings others.
+  for (uint32_t before = ~0u; before != imported.model->rewrites || typeBodies(*imported.model);) {
+    before = imported.model->rewrites;
+    if (llvm::Error error = runPipeline(*imported.model, pipeline, store, options))
+      return error;
+  }
   if (llvm::Error error = notLowered(*imported.model, reasons))
     return error;
   imported.rememberEnds();

@@ -278,11 +278,10 @@ std::string noteOf(const NodeProto &node) {
 
 } // namespace
 
-OnnxLayers layersOf(const GraphProto &graph, llvm::ArrayRef<size_t> order, SourceLines lines) {
+OnnxLayers layersOf(llvm::ArrayRef<std::pair<const GraphProto *, std::vector<size_t>>> graphs, SourceLines lines) {
   OnnxLayers table;
   Table stacks(table);
-  for (size_t index : order) {
-    const NodeProto &node = graph.nodes[index];
+  auto add = [&](const NodeProto &node) {
     auto layer = std::make_shared<SourceLayer>();
     layer->name = node.name.str();
     llvm::any_of(spellings, [&](auto spelling) {
@@ -297,7 +296,10 @@ OnnxLayers layersOf(const GraphProto &graph, llvm::ArrayRef<size_t> order, Sourc
       layer->name = node.outputs[0].str(); // the path needs a last part
     layer->setPath();
     table.layers.push_back(*layer == SourceLayer() ? nullptr : std::move(layer));
-  }
+  };
+  for (const auto &[graph, order] : graphs)
+    for (size_t index : order)
+      add(graph->nodes[index]);
   if (lines == SourceLines::Relative)
     makeRelative(table.files);
   return table;

@@ -12,7 +12,7 @@ enum class SourceLines : uint8_t { None, Relative, Full };
 
 /// As origin::Listing has them.
 struct OnnxLayers {
-  std::vector<std::shared_ptr<const origin::SourceLayer>> layers; ///< by operator
+  std::vector<std::shared_ptr<const origin::SourceLayer>> layers; ///< by operator, of one graph after the other
   std::vector<std::string> files;
   std::vector<origin::SourceFrame> frames;
   std::vector<std::vector<uint32_t>> stacks;
@@ -20,8 +20,8 @@ struct OnnxLayers {
 
 namespace onnx {
 
-/// Of the nodes in this order.
-OnnxLayers layersOf(const GraphProto &graph, llvm::ArrayRef<size_t> order, SourceLines lines);
+/// Of the nodes of some graphs, in this order.
+OnnxLayers layersOf(llvm::ArrayRef<std::pair<const GraphProto *, std::vector<size_t>>> graphs, SourceLines lines);
 
 /// The text without paths that name a machine's folders, of which "…" is left. Was any there?
 bool cutPaths(std::string &text);

@@ -29,22 +29,37 @@ public:
   Builder(std::shared_ptr<MappedFile> file, const ModelProto &proto, const InputShapes &shapes, Model &model)
       : file(std::move(file)), proto(proto), shapes(shapes), model(model) {}
   Error run();
-  std::vector<size_t> sorted; ///< nodes, as operators stand in the graph
   void metadata(bool keepPaths);
+  /// By subgraph: its nodes, as operators stand in it.
+  std::vector<std::pair<const GraphProto *, std::vector<size_t>>> sorted;
 
 private:
   std::shared_ptr<MappedFile> file;
   const ModelProto &proto;
   const InputShapes &shapes;
   Model &model;
-  Subgraph *graph = nullptr;
-  llvm::StringMap<Value *> values;
   llvm::StringMap<std::shared_ptr<MappedFile>> beside;
+  /// A graph that is being built. Bodies see the names of those around them.
+  struct Scope {
+    const GraphProto &proto;
+    Subgraph *graph;
+    Scope *outer;
+    llvm::StringMap<Value *> values = {};
+    std::vector<std::string> taken = {}; ///< names of values around it that it uses, in the order of their first use
+  };
+  Scope *scope = nullptr;
 
   Place placeOf(size_t node) const {
-    const NodeProto &of = proto.graph.nodes[node];
-    return {.op = static_cast<int>(node), .name = of.name.str(), .opName = of.op.str()};
+    const NodeProto &of = scope->proto.nodes[node];
+    return {.subgraph = static_cast<int>(scope->graph->index),
+            .op = static_cast<int>(node),
+            .name = of.name.str(),
+            .opName = of.op.str()};
   }
+  Value *lookup(Scope &from, llvm::StringRef name);
+  Error body(Scope &inner);
+  Error build();
+  Error choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
   Value &result(llvm::StringRef name);
   Error define(llvm::StringRef name, Value &value);
   Expected<std::shared_ptr<MappedFile>> openBeside(llvm::StringRef location);
@@ -57,14 +72,88 @@ private:
 };
 
 Value &Builder::result(llvm::StringRef name) {
-  Value &value = model.addValue(*graph);
+  Value &value = model.addValue(*scope->graph);
   value.name = name;
   makeUndetermined(value);
   return value;
 }
 
+/// A value that a graph sees. What is around a body becomes an input of it, and constants of its own.
+Value *Builder::lookup(Scope &from, llvm::StringRef name) {
+  if (Value *own = from.values.lookup(name))
+    return own;
+  Value *around = from.outer ? lookup(*from.outer, name) : nullptr;
+  if (!around)
+    return nullptr;
+  Value &value = model.addValue(*from.graph);
+  value.name = name;
+  from.values[name] = &value;
+  if (around->isConstant()) {
+    value.type = around->type;
+    value.hasShape = around->hasShape;
+    value.hasRank = around->hasRank;
+    value.shape = around->shape;
+    value.buffer = around->buffer;
+    return &value;
+  }
+  makeUndetermined(value);
+  from.taken.push_back(name.str());
+  return &value;
+}
+
+Error Builder::body(Scope &inner) {
+  Scope *around = std::exchange(scope, &inner);
+  Error error = build();
+  scope = around;
+  return error;
+}
+
+/// If: its bodies take nothing and see all that is around them. Those of circle take the same operands, which are what
+/// either sees.
+Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results) {
+  const GraphProto *branches[2] = {};
+  for (const AttributeProto &attribute : node.attributes)
+    if (attribute.graphs.size() == 1 && (attribute.name == "then_branch" || attribute.name == "else_branch"))
+      branches[attribute.name == "else_branch"] = attribute.graphs.front().get();
+  if (!branches[0] || !branches[1] || operands.size() != 1 || !operands[0])
+    return makeError("an If without a condition or a branch");
+  std::vector<Scope> inner;
+  inner.reserve(2);
+  for (const GraphProto *branch : branches) {
+    inner.push_back({.proto = *branch, .graph = &model.addSubgraph(), .outer = scope});
+    if (Error error = body(inner.back()))
+      return error;
+    if (inner.back().graph->outputs.size() != results.size())
+      return makeError("a branch of an If has " + Twine(inner.back().graph->outputs.size()) + " outputs, and the If " +
+                       Twine(results.size()));
+  }
+  llvm::SmallVector<std::string> names;
+  for (const Scope &one : inner)
+    for (const std::string &name : one.taken)
+      if (!llvm::is_contained(names, name))
+        names.push_back(name);
+  llvm::SmallVector<Value *> all(operands);
+  for (const std::string &name : names)
+    all.push_back(lookup(*scope, name));
+  for (Scope &one : inner) {
+    llvm::SmallVector<Value *> inputs(one.graph->inputs.begin(), one.graph->inputs.end());
+    for (const std::string &name : names)
+      if (Value *value = lookup(one, name))
+        inputs.push_back(value);
+    model.setInputs(*one.graph, inputs);
+  }
+  Operator &op = model.addOperator(*scope->graph, BuiltinOperator::IF, all, results);
+  const OperatorInfo &row = *op.info();
+  llvm::SmallVector<wire::ScalarEdit> edits;
+  for (size_t i = 0; i < 2; ++i)
+    edits.push_back({.slot = row.optionsType()->find(row.subgraphFields[i])->slot, .integer = inner[i].graph->index});
+  op.options.member = static_cast<uint8_t>(row.options);
+  op.options = model.editOptions(op.options, edits);
+  return Error::success();
+}
+
 Error Builder::define(llvm::StringRef name, Value &value) {
-  if (!values.try_emplace(name, &value).second)
+  if (!scope->values.try_emplace(name, &value).second)
     return makeError("value " + inQuotes(name) + " is there twice");
   return Error::success();
 }
@@ -133,7 +222,7 @@ Expected<Value *> Builder::constant(const TensorProto &tensor, llvm::StringRef n
       return makeError("tensor " + inQuotes(name) + " has a dimension of " + Twine(dim));
     shape.push_back(static_cast<int32_t>(dim));
   }
-  Value &value = model.addValue(*graph);
+  Value &value = model.addValue(*scope->graph);
   value.type = *type;
   value.hasShape = true;
   value.hasRank = shape.empty();
@@ -158,7 +247,7 @@ Error Builder::input(const ValueInfo &info) {
   auto given = shapes.find(info.name);
   if (!info.hasShape && given == shapes.end())
     return makeError("input " + inQuotes(info.name) + " has no shape; --shape NAME=1,3,… gives one");
-  Value &value = model.addValue(*graph);
+  Value &value = model.addValue(*scope->graph);
   llvm::SmallVector<int32_t, 4> shape;
   for (const Dimension &dim : info.dims) {
     if (dim.size && *dim.size > INT32_MAX)
@@ -187,7 +276,7 @@ Error Builder::input(const ValueInfo &info) {
 
 /// Nodes behind those that they use; in the file's order, which is nearly always such a one, as far as possible.
 Expected<std::vector<size_t>> Builder::order() const {
-  const auto &nodes = proto.graph.nodes;
+  const auto &nodes = scope->proto.nodes;
   llvm::StringMap<size_t> makers;
   for (size_t i = 0; i < nodes.size(); ++i)
     for (llvm::StringRef output : nodes[i].outputs)
@@ -294,26 +383,27 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
 }
 
 Error Builder::node(size_t index) {
-  const NodeProto &node = proto.graph.nodes[index];
+  const NodeProto &node = scope->proto.nodes[index];
   if (node.op.empty())
     return makeError(placeOf(index), "the node has no operator");
   llvm::SmallVector<Value *> operands, results;
   for (llvm::StringRef name : node.inputs) {
-    Value *value = name.empty() ? nullptr : values.lookup(name);
+    Value *value = name.empty() ? nullptr : lookup(*scope, name);
     if (!name.empty() && !value)
       return makeError(placeOf(index),
                        "its input " + inQuotes(name) + " is computed by no node, and neither an input nor a constant");
     operands.push_back(value);
   }
   for (llvm::StringRef name : node.outputs)
-    results.push_back(name.empty() ? &result("") : values.lookup(name)); // rules count on each result
+    results.push_back(name.empty() ? &result("") : scope->values.lookup(name)); // rules count on each result
   if (results.empty())
     return makeError(placeOf(index), "the node has no outputs");
+  if (node.op == "If" && node.domain.empty())
+    return choice(node, operands, results);
   Expected<std::string> options = attributes(node, operands);
-  if (!options) {
+  if (!options)
     return makeError(placeOf(index), llvm::toString(options.takeError()));
-  }
-  Operator &op = model.addOperator(*graph, BuiltinOperator::CUSTOM, operands, results);
+  Operator &op = model.addOperator(*scope->graph, BuiltinOperator::CUSTOM, operands, results);
   op.setCustomCode(model.copy(
       llvm::StringRef((onnxPrefix + (node.domain.empty() ? Twine() : node.domain + Twine(".")) + node.op).str())));
   op.setCustomOptions(Payload::owned(std::move(*options)));
@@ -329,12 +419,28 @@ Error Builder::run() {
   if (*proto.opset("") > newest)
     return makeError("its operators are those of version " + Twine(*proto.opset("")) + ", and " + Twine(newest) +
                      " is the newest that is known");
-  graph = &model.addSubgraph();
-  graph->name = model.copy(proto.graph.name);
-  if (proto.graph.hasSparse)
+  Scope main{.proto = proto.graph, .graph = &model.addSubgraph(), .outer = nullptr};
+  scope = &main;
+  if (Error error = build())
+    return error;
+  for (const auto &given : shapes)
+    if (llvm::none_of(main.graph->inputs, [&](const Value *input) { return input->name == given.first(); }))
+      return makeError("there is no input " + inQuotes(given.first()) + " to have a shape");
+  model.number();
+  return Error::success();
+}
+
+/// The graph of the scope.
+Error Builder::build() {
+  const GraphProto &from = scope->proto;
+  Subgraph *graph = scope->graph;
+  size_t number = sorted.size();
+  sorted.emplace_back(&from, std::vector<size_t>());
+  graph->name = model.copy(from.name);
+  if (from.hasSparse)
     return makeError("sparse initializers are not taken");
   llvm::StringSet<> initialized;
-  for (const TensorProto &tensor : proto.graph.initializers) {
+  for (const TensorProto &tensor : from.initializers) {
     initialized.insert(tensor.name);
     auto value = constant(tensor, tensor.name);
     if (!value)
@@ -343,31 +449,28 @@ Error Builder::run() {
       return error;
   }
   llvm::SmallVector<Value *> inputs, outputs;
-  for (const ValueInfo &info : proto.graph.inputs) {
+  for (const ValueInfo &info : from.inputs) {
     if (initialized.contains(info.name)) // a default, which callers may override: taken as it is
       continue;
     if (Error error = input(info))
       return error;
-    inputs.push_back(values.lookup(info.name));
+    inputs.push_back(scope->values.lookup(info.name));
   }
-  for (const NodeProto &node : proto.graph.nodes)
+  for (const NodeProto &node : from.nodes)
     for (llvm::StringRef name : node.outputs)
       if (!name.empty())
         if (Error error = define(name, result(name)))
           return error;
   model.setInputs(*graph, inputs);
-  for (const auto &given : shapes)
-    if (llvm::none_of(inputs, [&](const Value *input) { return input->name == given.first(); }))
-      return makeError("there is no input " + inQuotes(given.first()) + " to have a shape");
   Expected<std::vector<size_t>> all = order();
   if (!all)
     return all.takeError();
-  sorted = std::move(*all);
-  for (size_t index : sorted)
+  sorted[number].second = *all;
+  for (size_t index : *all)
     if (Error error = node(index))
       return error;
-  for (const ValueInfo &info : proto.graph.outputs) {
-    Value *value = values.lookup(info.name);
+  for (const ValueInfo &info : from.outputs) {
+    Value *value = lookup(*scope, info.name);
     if (!value)
       return makeError("output " + inQuotes(info.name) + " is computed by no node");
     outputs.push_back(value);
@@ -375,7 +478,6 @@ Error Builder::run() {
   if (outputs.empty())
     return makeError("the graph has no outputs");
   model.setOutputs(*graph, outputs);
-  model.number();
   return Error::success();
 }
 
@@ -409,7 +511,7 @@ Expected<OnnxModel> importOnnx(std::shared_ptr<MappedFile> file, const InputShap
   if (Error error = builder.run())
     return error;
   builder.metadata(lines == SourceLines::Full);
-  made.layers = layersOf(proto->graph, builder.sorted, lines);
+  made.layers = layersOf(builder.sorted, lines);
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
+#include "ir/Undetermined.h"
 #include "ir/rewrite/Build.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -65,7 +66,7 @@ const char *Rewriter::Inlining::refusal() const {
     Value *operand = call.operand(first + static_cast<unsigned>(i));
     if (!operand)
       return "an operand is absent";
-    if (!isLike(*operand, *input))
+    if (!isLike(*operand, *input) && !isUndetermined(*input))
       return "an operand has another type or shape than in the subgraph";
   }
   for (unsigned i = 0; i < body.outputs.size(); ++i)
@@ -76,6 +77,8 @@ const char *Rewriter::Inlining::refusal() const {
 
 const char *Rewriter::Inlining::misfit(unsigned output) const {
   const Value &result = *call.result(output), &value = *body.outputs[output];
+  if (isMade(body, output) && isUndetermined(result))
+    return nullptr;
   if (isMade(body, output))
     return result.type != value.type || !rewrite::mayHaveShape(result, rewrite::statedShape(value)) ||
                    !sameQuantization(result.quantization, value.quantization)
@@ -202,6 +205,8 @@ void Rewriter::Inlining::takeResults() {
     call.resultArray()[i] = nullptr;
     result.definer = nullptr;
     copies[value] = &result;
+    if (isUndetermined(result))
+      copyForm(*value, result);
     if (value->named)
       addHeir(*value, result);
     if (lineage::count(call) > 1) {

@@ -13,9 +13,17 @@ FileGraph::FileGraph(const ModelView &view) : view(&view) {
   if (auto *rows = model().operator_codes())
     for (const circle::OperatorCode *row : *rows) {
       int32_t code = resolveOpcode(row->deprecated_builtin_code(), static_cast<int32_t>(row->builtin_code()));
-      opcodes.push_back({code, row->version(), text(row->custom_code()), operatorInfo(code)});
+      std::string_view custom = text(row->custom_code());
+      const OperatorInfo *info = operatorInfo(code), *like = info;
+      bool isCustom = info && info->code == circle::BuiltinOperator::CUSTOM;
+      const OnnxOperator *onnx = isCustom ? findOnnxOperator({custom.data(), custom.size()}) : nullptr;
+      if (onnx)
+        like = operatorInfo(onnx->like);
+      else if (isCustom && custom == "BroadcastTo") // of a converter that did not know BROADCAST_TO yet
+        like = operatorInfo(circle::BuiltinOperator::BROADCAST_TO);
+      opcodes.push_back({code, row->version(), custom, info, like, onnx});
     }
-  opcodes.push_back({0, 0, {}, nullptr}); // for an index out of range
+  opcodes.push_back({0, 0, {}, nullptr, nullptr, nullptr}); // for an index out of range
 
   auto *graphs = model().subgraphs();
   for (uint32_t g = 0, n = graphs ? graphs->size() : 0; g < n; ++g) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "origin/Files.h"
+#include "schema/OnnxOperators.h"
 #include "schema/OperatorTable.h"
 #include "schema/circle_generated.h"
 
@@ -25,6 +26,8 @@ public:
     int32_t version;
     std::string_view custom;
     const OperatorInfo *info; ///< null outside the table
+    const OperatorInfo *like; ///< the same; of a node of ONNX, and of one under TensorFlow's name, what it is like
+    const OnnxOperator *onnx; ///< of a node of ONNX; null: nothing is known of it
   };
 
   std::vector<FileSubgraph> subgraphs;

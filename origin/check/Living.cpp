@@ -1,5 +1,6 @@
 #include "origin/check/Context.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -18,6 +19,7 @@ public:
       : context(context), file(*context.source), inputs(inputLists(file)), known(knownRuns(context.map)) {}
 
   void run() {
+    findGivenShapes();
     const std::vector<bool> needed = neededOperators();
     for (uint32_t op = 0; op < file.operators.size(); ++op)
       if (lives(op) && needed[op])
@@ -33,7 +35,24 @@ private:
   const FileGraph &file;
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
+  llvm::DenseSet<int32_t> given; ///< inputs of the source that are open there, and have a shape in the written file
   uint32_t known; ///< the first of the runs that did not know the law; it and all after it are not judged
+
+  /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.
+  void findGivenShapes() {
+    for (uint32_t tensor = 0; tensor < context.target.tensors.size(); ++tensor)
+      if (const TensorRow *row = context.tensorRow[tensor];
+          row && context.target.kind[tensor] == TensorKind::Input && hasAllSizes(*context.target.tensors[tensor]))
+        for (const MapRelation &relation : row->relations)
+          if (context.knownTensor(relation.tensor) && file.kind[relation.tensor] == TensorKind::Input)
+            given.insert(static_cast<int32_t>(relation.tensor));
+  }
+
+  static bool hasAllSizes(const circle::Tensor &tensor) {
+    const auto *signature = tensor.shape_signature(),
+               *shape = signature && signature->size() ? signature : tensor.shape();
+    return shape && llvm::all_of(*shape, [](int32_t size) { return size >= 0; });
+  }
 
   static std::vector<std::vector<int32_t>> inputLists(const FileGraph &file) {
     std::vector<std::vector<int32_t>> lists(file.operators.size());
@@ -175,28 +194,26 @@ private:
   }
   bool isStatic(int32_t tensor) const {
     // A scalar has no dimension that could be open.
-    return tensor < 0 || elements(tensor) || !file.tensors[tensor]->shape() ||
+    return tensor < 0 || elements(tensor) || given.contains(tensor) || !file.tensors[tensor]->shape() ||
            file.tensors[tensor]->shape()->size() == 0;
   }
 
   // Each says what speaks against its reason; null: nothing.
 
-  /// The row of an operator. A converter that did not know BROADCAST_TO yet left it under TensorFlow's name; a graph of
-  /// ONNX asks for shapes by two nodes.
-  const OperatorInfo *infoOf(uint32_t op) const {
-    const FileGraph::Opcode &code = file.opcode(op);
-    if (!code.info || code.info->code != circle::BuiltinOperator::CUSTOM)
-      return code.info;
-    return code.custom == "BroadcastTo" ? operatorInfo(circle::BuiltinOperator::BROADCAST_TO)
-           : code.custom == "onnx.Shape" || code.custom == "onnx.Size" ? operatorInfo(circle::BuiltinOperator::SHAPE)
-                                                                       : code.info;
+  static bool marked(const FileGraph::Opcode &code, uint32_t operand, char mark) {
+    return operand < code.onnx->operands.size() && code.onnx->operands[operand] == mark;
   }
 
   const char *notShapeOnly(uint32_t user, uint32_t operand) const {
-    const OperatorInfo *info = infoOf(user);
-    if (!info || operand >= info->operands.size())
+    const FileGraph::Opcode &code = file.opcode(user);
+    const OperatorInfo *info = code.like;
+    OperandInfo mark;
+    if (code.onnx)
+      mark.statesShape = marked(code, operand, '#'), mark.statesShapeIfWhole = marked(code, operand, '=');
+    else if (!info || operand >= info->operands.size())
       return "the operator is not known to take such an operand";
-    const OperandInfo &mark = info->operands[operand];
+    else
+      mark = info->operands[operand];
     if (!mark.statesShape && !mark.statesShapeIfWhole && !info->has(Trait::ShapeQuery))
       return "that operand tells more than a shape";
     if (info->code == circle::BuiltinOperator::RANK)
@@ -210,10 +227,11 @@ private:
 
   /// An operator that chooses elements, and leaves none out and adds none, chooses nothing.
   const char *notWhole(uint32_t user) const {
-    const OperatorInfo &info = *infoOf(user);
+    const FileGraph::Opcode &code = file.opcode(user);
+    const OperatorInfo &info = *code.like;
     const OperandInfo *data = llvm::find_if(
         info.operands, [](const OperandInfo &each) { return !each.statesShape && !each.statesShapeIfWhole; });
-    size_t position = data - info.operands.begin();
+    size_t position = code.onnx ? 0 : data - info.operands.begin();
     if (position >= inputs[user].size() || inputs[user][position] < 0)
       return "the operator lacks an operand";
     std::optional<uint64_t> whole = elements(inputs[user][position]);
@@ -222,8 +240,12 @@ private:
     if (!same)
       return "that operator leaves elements out, or adds some";
     // With a negative stride it takes all elements, in another order.
-    for (size_t i = 0; i < std::min(info.operands.size(), inputs[user].size()); ++i)
-      if (info.operands[i].name == "strides" && mayBeNegative(inputs[user][i]))
+    auto isStride = [&](size_t i) {
+      return code.onnx ? info.code == circle::BuiltinOperator::STRIDED_SLICE && i == 4
+                       : i < info.operands.size() && info.operands[i].name == "strides";
+    };
+    for (size_t i = 0; i < inputs[user].size(); ++i)
+      if (isStride(i) && mayBeNegative(inputs[user][i]))
         return "that operator may turn the order of the elements round";
     return nullptr;
   }
@@ -243,14 +265,13 @@ private:
   }
 
   const char *notTimesZero(uint32_t user, uint32_t operand) const {
-    const FileGraph::Opcode &code = file.opcode(user);
-    bool product = llvm::StringSwitch<bool>(code.info ? code.info->name : StringRef())
+    const OperatorInfo *info = file.opcode(user).like;
+    bool product = llvm::StringSwitch<bool>(info ? info->name : StringRef())
                        .Cases("MUL", "DIV", "LOGICAL_AND", "BATCH_MATMUL", true)
                        .Cases("STABLEHLO_MULTIPLY", "STABLEHLO_DIVIDE", "STABLEHLO_AND", true)
-                       .Default(code.info && code.info->has(Trait::Linear));
+                       .Default(info && info->has(Trait::Linear));
     auto isFactor = [&](uint32_t i) {
-      return i < code.info->operands.size() && !code.info->operands[i].statesShape &&
-             code.info->operands[i].name != "bias";
+      return i < info->operands.size() && !info->operands[i].statesShape && info->operands[i].name != "bias";
     };
     if (!product || !isFactor(operand))
       return "that operator does not multiply it";
@@ -282,7 +303,7 @@ private:
 
   const char *notBranch(uint32_t user, uint32_t operand) const {
     const FileGraph::Opcode &code = file.opcode(user);
-    bool choice = llvm::StringSwitch<bool>(code.info ? code.info->name : StringRef())
+    bool choice = llvm::StringSwitch<bool>(code.like ? code.like->name : StringRef())
                       .Cases("SELECT", "SELECT_V2", "IF", "WHILE", "STABLEHLO_SELECT", "STABLEHLO_CASE", true)
                       .Default(false);
     bool isLoop = code.info && code.info->name == "WHILE";
@@ -292,7 +313,7 @@ private:
   }
 
   const char *notInSlice(uint32_t user, uint32_t operand) const {
-    const OperatorInfo *info = file.opcode(user).info;
+    const OperatorInfo *info = file.opcode(user).like;
     return info && info->has(Trait::DataMovement) ? nullptr : "that operator puts nothing together";
   }
 

@@ -59,7 +59,8 @@ std::optional<Axes> transposed(const FileGraph &file, int32_t permutation, const
 
 } // namespace
 
-void origin::excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way, llvm::SmallVectorImpl<uint32_t> &missing) {
+void origin::excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way,
+                           llvm::SmallVectorImpl<uint32_t> &missing) {
   for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
     for (size_t count = 1; count <= mostMoves && first + count <= way.size(); ++count) {
       llvm::ArrayRef<uint32_t> part = way.slice(first, count);

@@ -101,12 +101,12 @@ private:
   }
 
   bool is(uint32_t op, std::initializer_list<circle::BuiltinOperator> codes) const {
-    const OperatorInfo *info = source.opcode(op).info;
+    const OperatorInfo *info = source.opcode(op).like;
     return info && llvm::is_contained(codes, info->code);
   }
   bool moves(uint32_t op) const {
     using enum circle::BuiltinOperator;
-    const OperatorInfo *info = source.opcode(op).info;
+    const OperatorInfo *info = source.opcode(op).like;
     return info && (info->has(Trait::DataMovement) || is(op, {CAST, QUANTIZE, DEQUANTIZE}));
   }
   bool hasConstant(uint32_t op) const {
@@ -120,12 +120,12 @@ private:
   bool mayTrade(uint32_t a, uint32_t b) const {
     using enum circle::BuiltinOperator;
     auto clamps = [&](uint32_t op) {
-      const OperatorInfo *info = source.opcode(op).info;
+      const OperatorInfo *info = source.opcode(op).like;
       return info && (info->has(Trait::Clamps) || (is(op, {MINIMUM, MAXIMUM}) && hasConstant(op)));
     };
     auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
-    auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || isMonotone(source.opcode(op).info); };
+    auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || isMonotone(source.opcode(op).like); };
     return moves(a) || moves(b) || ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) ||
            (pools(a) && isMonotoneOrClamps(b)) || (pools(b) && isMonotoneOrClamps(a));
   }

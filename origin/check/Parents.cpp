@@ -311,7 +311,7 @@ private:
   }
 
   static bool moves(const FileGraph &file, uint32_t op) {
-    const OperatorInfo *info = file.opcode(op).info;
+    const OperatorInfo *info = file.opcode(op).like;
     return info && info->has(Trait::DataMovement);
   }
 

@@ -138,8 +138,8 @@ private:
 
   /// A maximum of a window may have gone in front of what does not decrease.
   bool tradedPlaces(uint32_t op, uint32_t origin) const {
-    const OperatorInfo *info = context.source ? context.source->opcode(origin).info : nullptr;
-    return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && isMonotone(target.opcode(op).info);
+    const OperatorInfo *info = context.source ? context.source->opcode(origin).like : nullptr;
+    return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && isMonotone(target.opcode(op).like);
   }
 
   /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be
@@ -322,12 +322,9 @@ private:
 
   /// Does it only move, cast or (de)quantise data?
   static bool moves(const FileGraph &file, uint32_t op) {
-    const FileGraph::Opcode &row = file.opcode(op);
-    if (!row.info)
-      return false;
     using enum circle::BuiltinOperator;
-    return row.info->has(Trait::DataMovement) || row.info->code == CAST || row.info->code == QUANTIZE ||
-           row.info->code == DEQUANTIZE;
+    const OperatorInfo *info = file.opcode(op).like;
+    return info && (info->has(Trait::DataMovement) || llvm::is_contained({CAST, QUANTIZE, DEQUANTIZE}, info->code));
   }
 
   /// Is `origin` done by one of the operators that the moved data comes from, or nothing that it would have to do?
