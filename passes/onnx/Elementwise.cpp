@@ -281,6 +281,22 @@ template <Op code> RewriteResult shifted(Lowering &n) {
   Expr power = castTo(pow(Expr(2.0), castTo(y, y.type(), TensorType::FLOAT32)), TensorType::FLOAT32, wide);
   return n.replace(castTo(op(code, {castTo(x, x.type(), wide), power}), wide, x.type()));
 }
+/// Of files before version 7: α · x + β, and a picture scaled and shifted by channel.
+RewriteResult affine(Lowering &n) {
+  TensorType type = n.input(0).type();
+  return n.replace(Expr(n.input(0)) * number(n.real("alpha", 1), type) + number(n.real("beta", 0), type));
+}
+RewriteResult imageScaler(Lowering &n) {
+  Tensor x = n.input(0);
+  auto bias = n.reals("bias");
+  if (!x.isFloat() || x.rank() != 4 || bias.empty())
+    return decline("not of float32 pictures");
+  std::vector<Expr> channels;
+  for (float one : bias)
+    channels.push_back(fold(reshape(Expr(static_cast<double>(one)), list({1, 1, 1, 1}))));
+  Expr shift = channels.size() == 1 ? channels.front() : fold(op(Op::CONCATENATION, channels).with("axis", 1));
+  return n.replace(Expr(x) * Expr(n.real("scale", 1)) + shift);
+}
 RewriteResult bitwiseNot(Lowering &n) {
   return n.replace(op(Op::BITWISE_XOR, {n.input(0), number(-1, n.input(0).type())}));
 }
@@ -313,6 +329,7 @@ llvm::ArrayRef<Row> elementwiseRows() {
       {"Acos", acos},
       {"Acosh", acosh},
       {"Add", arithmetic<Op::ADD>},
+      {"Affine", affine},
       {"And", logical<Op::LOGICAL_AND>},
       {"Asin", asin},
       {"Asinh", asinh},
@@ -337,6 +354,7 @@ llvm::ArrayRef<Row> elementwiseRows() {
       {"GreaterOrEqual", comparison<Op::GREATER_EQUAL>},
       {"HardSigmoid", hardSigmoid},
       {"HardSwish", unary<Op::HARD_SWISH>},
+      {"ImageScaler", imageScaler},
       {"IsInf", isInfinite},
       {"IsNaN", isNan},
       {"LeakyRelu", leakyRelu},

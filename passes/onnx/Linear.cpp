@@ -39,22 +39,23 @@ RewriteResult matMul(Lowering &n) {
 
 RewriteResult gemm(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1), c = n.input(2);
-  if (!a.isFloat())
-    return decline("not float32");
+  if (!isReal(a.type()))
+    return decline("not float32 or float16");
+  auto stored = [&](Expr value) { return n.replace(castTo(std::move(value), TensorType::FLOAT32, a.type())); };
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
-  Expr left = n.integer("transA") ? transpose(a, list({1, 0})) : Expr(a);
+  Expr left = n.integer("transA") ? transpose(wide(a), list({1, 0})) : wide(a);
   std::optional<Expr> bias;
   if (c && beta == 0)
     (void)n.m.every(c, [](double) { return true; });
   else if (c)
-    bias = beta == 1 ? Expr(c) : c.isDenseConstant() ? fold(Expr(c) * Expr(beta)) : Expr(c) * Expr(beta);
+    bias = beta == 1 ? wide(c) : foldedIf(c.isDenseConstant(), wide(c) * Expr(beta));
   if (!b.isDenseConstant()) {
-    Expr product = op(Op::BATCH_MATMUL, {left, b}).with("adjoint_rhs", n.integer("transB") != 0);
+    Expr product = op(Op::BATCH_MATMUL, {left, wide(b)}).with("adjoint_rhs", n.integer("transB") != 0);
     if (alpha != 1)
       product = product * Expr(alpha);
-    return n.replace(bias ? product + *bias : product);
+    return stored(bias ? product + *bias : product);
   }
-  Expr weights = n.integer("transB") ? Expr(b) : fold(transpose(b, list({1, 0})));
+  Expr weights = n.integer("transB") ? wide(b) : fold(transpose(wide(b), list({1, 0})));
   if (alpha != 1)
     weights = fold(weights * Expr(alpha));
   int32_t columns = n.integer("transB") ? b.shape()[0] : b.shape()[1];
@@ -63,7 +64,7 @@ RewriteResult gemm(Lowering &n) {
   if (isBias && c.rank() != 1)
     bias = fold(reshape(*bias, list({columns})));
   Expr product = op(Op::FULLY_CONNECTED, {left, weights, isBias ? *bias : Expr(Tensor())});
-  return n.replace(bias && !isBias ? product + *bias : product);
+  return stored(bias && !isBias ? product + *bias : product);
 }
 
 /// By letters: for two operands with batch, free and summed ones.

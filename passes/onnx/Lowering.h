@@ -60,15 +60,15 @@ llvm::ArrayRef<Row> samplingRows();
 
 // What lowerings share.
 using Sizes = llvm::SmallVector<int32_t, 6>;
+/// What is computed from constants only is one.
+inline Expr foldedIf(bool isConstant, Expr value) { return isConstant ? fold(std::move(value)) : value; }
 /// A number of this type, without dimensions.
 Expr number(double value, TensorType type);
-Expr castTo(Expr x, TensorType from, TensorType to);
+Expr castTo(Expr x, TensorType from, TensorType to); ///< x itself where they are the same
 /// The same as a bridge, which does no work of the source; the operand itself where it has the type.
 Expr bridged(Tensor x, TensorType to);
 /// A tensor of sizes, axes or indices as int32.
 Expr indices(Tensor x);
-/// What is computed from constants only is one.
-inline Expr foldedIf(bool isConstant, Expr value) { return isConstant ? fold(std::move(value)) : value; }
 Expr turned(Expr x, llvm::ArrayRef<int32_t> permutation); ///< a layout bridge; of a constant, a constant
 Expr turnedConstant(Tensor x, llvm::ArrayRef<int32_t> permutation);
 Expr shaped(Expr x, llvm::ArrayRef<int32_t> shape); ///< likewise
@@ -79,9 +79,17 @@ Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copi
 /// A convolution of what has the shapes of x and of weights, in the layout of ONNX. None: it cannot be told, for `why`.
 std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor weights, const Expr &filterValues,
                               std::optional<Expr> bias, const char *&why);
+/// Likewise an average over windows.
+std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const char *&why);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);
+inline bool isReal(TensorType type) { return type == TensorType::FLOAT32 || type == TensorType::FLOAT16; }
+/// What is stored in half as many bits, in all.
+inline Expr wide(Tensor x) {
+  bool folds = x.isDenseConstant() && x.type() != TensorType::FLOAT32;
+  return foldedIf(folds, castTo(x, x.type(), TensorType::FLOAT32));
+}
 /// More indices along an axis than this are no constant: a small file may ask for any number.
 constexpr int64_t mostIndices = 1 << 16;
 /// x itself, or, where the model's interface needs a tensor of its own, a copy.

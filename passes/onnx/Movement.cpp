@@ -183,6 +183,21 @@ RewriteResult tile(Lowering &n) {
   return n.replace(op(Op::TILE, {n.input(0), indices(n.input(1))}));
 }
 
+/// Of files before version 7: a picture without its border, left, top, right and bottom.
+RewriteResult crop(Lowering &n) {
+  Tensor x = n.input(0);
+  auto border = n.integers("border");
+  if (!x.isStatic() || x.rank() != 4 || border.size() != 4 || n.has("scale"))
+    return decline("not of pictures of a known shape, or by a size of its own");
+  auto size = [&](int axis, int64_t before, int64_t after) { return x.shape()[axis] - before - after; };
+  int64_t height = size(2, border[1], border[3]), width = size(3, border[0], border[2]);
+  if (llvm::any_of(border, [](int64_t b) { return b < 0; }) || height < 1 || width < 1)
+    return decline("nothing is left of its picture");
+  return n.replace(
+      op(Op::SLICE, {x, list({0, 0, static_cast<int32_t>(border[1]), static_cast<int32_t>(border[0])}),
+                     list({x.shape()[0], x.shape()[1], static_cast<int32_t>(height), static_cast<int32_t>(width)})}));
+}
+
 /// By sizes that are not known before: those before all dimensions and those behind, as pairs.
 RewriteResult paddedAtRunTime(Lowering &n) {
   Tensor x = n.input(0), pads = n.input(1), value = n.input(2);
@@ -314,6 +329,7 @@ llvm::ArrayRef<Row> movementRows() {
   static const Row rows[] = {
       {"Concat", concat},
       {"DepthToSpace", depthSpace<false>},
+      {"Crop", crop},
       {"Pad", pad},
       {"ReverseSequence", reverseSequence},
       {"Slice", slice},

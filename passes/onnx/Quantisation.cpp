@@ -81,6 +81,26 @@ RewriteResult sigmoid(Lowering &n) {
 RewriteResult matrixProduct(Lowering &n) {
   return onReals(n, 0, 3, 6, [](Expr a, Expr b) { return op(Op::BATCH_MATMUL, {a, b}); });
 }
+RewriteResult averageOfIntegers(Lowering &n) {
+  if (n.integer("channels_last"))
+    return decline("its channels are last");
+  Tensor x = n.input(0);
+  const char *why = notTaken;
+  auto image = real(n, x, n.input(1), n.input(2));
+  auto value = image ? averaged(n, x, *image, why) : std::nullopt;
+  auto stored = value ? rounded(n, *value, x, n.input(3), n.input(4)) : std::nullopt;
+  return stored ? n.replace(*stored) : decline(why);
+}
+RewriteResult globalAverageOfIntegers(Lowering &n) {
+  if (n.integer("channels_last"))
+    return decline("its channels are last");
+  Sizes axes;
+  for (int i = 2; i < n.input(0).rank(); ++i)
+    axes.push_back(i);
+  return onReals(n, 0, std::nullopt, 3, [&](Expr a, Expr) {
+    return op(Op::MEAN, {a, list(axes)}).with("keep_dims", 1);
+  });
+}
 RewriteResult softmaxOfIntegers(Lowering &n) {
   auto axis = Lowering::axis(n.integer("axis", -1), n.input(0).rank());
   if (!axis || *axis != n.input(0).rank() - 1)
@@ -135,9 +155,10 @@ RewriteResult quantisedConvolution(Lowering &n) {
     return foldedIf(numbers.isDenseConstant(), reshape(value, list(shape)));
   };
   bool isConstant = w.isDenseConstant() && n.input(4).isDenseConstant() && n.input(5).isDenseConstant();
-  if (!image || !isConstant || w.rank() < 3)
-    return decline("its weights are computed, or its scales are for blocks");
-  Expr filter = fold(fold(castTo(w, w.type(), TensorType::FLOAT32) - along(n.input(5))) * along(n.input(4)));
+  if (!image || w.rank() < 3 || (w.isDenseConstant() && !isConstant))
+    return decline("its scales are for blocks, or computed where its weights are constant");
+  Expr filter = foldedIf(isConstant, castTo(w, w.type(), TensorType::FLOAT32) - along(n.input(5)));
+  filter = foldedIf(isConstant, filter * along(n.input(4)));
   std::optional<Expr> shift;
   if (bias) {
     if (!bias.isDenseConstant() || !n.input(1).isDenseConstant())
@@ -206,6 +227,8 @@ llvm::ArrayRef<Row> quantisationRows() {
                              {"QLinearMatMul", matrixProduct},
                              {"QuantizeLinear", quantize},
                              {"com.microsoft.QLinearAdd", addition},
+                             {"com.microsoft.QLinearAveragePool", averageOfIntegers},
+                             {"com.microsoft.QLinearGlobalAveragePool", globalAverageOfIntegers},
                              {"com.microsoft.QLinearMul", product},
                              {"com.microsoft.QLinearSigmoid", sigmoid},
                              {"com.microsoft.QLinearSoftmax", softmaxOfIntegers}};

@@ -219,11 +219,11 @@ namespace {
 
 RewriteResult convolution(Lowering &n) {
   Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
-  if (!x.isFloat() || !weights.isFloat())
-    return decline("not float32");
+  if (!isReal(x.type()) || weights.type() != x.type())
+    return decline("not float32 or float16");
   const char *why = "";
-  auto value = convolved(n, x, x, weights, weights, bias ? std::optional<Expr>(bias) : std::nullopt, why);
-  return value ? n.replace(*value) : decline(why);
+  auto value = convolved(n, x, wide(x), weights, wide(weights), bias ? std::optional(wide(bias)) : std::nullopt, why);
+  return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
 }
 
 RewriteResult convolutionTranspose(Lowering &n) {
@@ -340,14 +340,15 @@ Expr pooled(Op code, Expr x, const Window &w) {
 
 /// What circle's pools have not, three dimensions and dilation: each place of the window as a slice of all, and these
 /// one with the other. `asked`: the window without what was added so that the last one fits.
-template <bool isMax> RewriteResult byPlaces(Lowering &n, Window w, const Window &asked, bool counts) {
-  Tensor x = n.input(0);
+template <bool isMax>
+std::optional<Expr> byPlaces(Tensor x, const Expr &values, Window w, const Window &asked, bool counts,
+                             const char *&why) {
   int rank = x.rank();
   int64_t places = 1;
   for (int64_t size : w.size)
     places *= std::min<int64_t>(size, 1024);
   if (!x.isStatic() || places > 256 || rank > 5)
-    return decline("a dilated window, or one of three dimensions, with more than 256 places or of an unknown shape");
+    return none(why, "a dilated window, or one of three dimensions, with more than 256 places or of an unknown shape");
   Sizes around, begin(rank, 0), end = {x.shape()[0], x.shape()[1]}, strides = {1, 1},
                                 map(x.shape().begin(), x.shape().end());
   Sizes inner = {0, 0, 0, 0}, outer = {0, 0, 0, 0};
@@ -361,7 +362,7 @@ template <bool isMax> RewriteResult byPlaces(Lowering &n, Window w, const Window
     }
     int64_t all = in + w.before[i] + w.after[i];
     if (all < extent)
-      return decline("its window is larger than its input");
+      return none(why, "its window is larger than its input");
     around.append({static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i])});
     // Of what an average is over: padding that was asked for, and not what makes the last window fit.
     int64_t own = counts ? w.same ? w.after[i] : asked.after[i] : 0;
@@ -385,47 +386,43 @@ template <bool isMax> RewriteResult byPlaces(Lowering &n, Window w, const Window
     }
     return *value;
   };
-  Expr value = reduced(op(Op::PADV2, {x, pairs(around), Expr(isMax ? -3.4028234663852886e38 : 0.0)}));
+  Expr value = reduced(op(Op::PADV2, {values, pairs(around), Expr(isMax ? -3.4028234663852886e38 : 0.0)}));
   if (isMax)
-    return n.replace(value);
+    return value;
   map[0] = map[1] = 1;
   end[0] = end[1] = 1;
   Expr cells = op(Op::PADV2, {op(Op::FILL, {list(map), Expr(1.0)}), pairs(inner), Expr(1.0)});
-  return n.replace(value / fold(reduced(op(Op::PADV2, {cells, pairs(outer), Expr(0.0)}))));
+  return value / fold(reduced(op(Op::PADV2, {cells, pairs(outer), Expr(0.0)})));
 }
 
-template <bool isMax> RewriteResult pooling(Lowering &n) {
-  Tensor x = n.input(0);
+template <bool isMax> std::optional<Expr> overWindows(Lowering &n, Tensor x, const Expr &values, const char *&why) {
   int rank = x.rank();
   if (rank < 3)
-    return decline("its input has no dimensions that a window could go over");
-  if (!x.isFloat())
-    return decline("not float32");
+    return none(why, "its input has no dimensions that a window could go over");
   auto kernel = n.integers("kernel_shape");
   if (static_cast<int>(kernel.size()) != rank - 2)
-    return decline("its window has other dimensions than its input");
+    return none(why, "its window has other dimensions than its input");
   auto in = x.statedShape().drop_front(2);
   bool ceils = n.integer("ceil_mode");
-  const char *why = "";
   std::optional<Window> known = windowOf(n, x, kernel, why, ceils);
   if (!known)
-    return decline(why);
+    return std::nullopt;
   Window w = *known;
   bool counts = n.integer("count_include_pad");
   Window asked = w;
   if (ceils) {
     if (llvm::is_contained(in, -1))
-      return decline("how often it fits depends on a size that is not known before run time");
+      return none(why, "how often it fits depends on a size that is not known before run time");
     ceil(n, w, in);
   }
   if (rank > 4 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
-    return byPlaces<isMax>(n, w, asked, counts);
-  auto image = imageOf(x, x);
+    return byPlaces<isMax>(x, values, w, asked, counts, why);
+  auto image = imageOf(x, values);
   if (!image)
-    return decline("its shape is not known before run time");
+    return none(why, "its shape is not known before run time");
   if (!isMax && counts && w.same) {
     if (n.text("auto_pad", "NOTSET") != "NOTSET")
-      return decline("it counts padding whose size follows from that of its input");
+      return none(why, "it counts padding whose size follows from that of its input");
     w.same = asked.same = false;
   }
   Sizes sizes = {x.statedShape()[0], sizeBehind(w, 0, in[0]), x.statedShape()[1]};
@@ -440,7 +437,7 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
   } else {
     // The sum of each window, by the number of cells that count.
     if (llvm::is_contained(in, -1))
-      return decline("how many cells count depends on a size that is not known before run time");
+      return none(why, "how many cells count depends on a size that is not known before run time");
     Sizes map = {1, rank == 3 ? 1 : in[0], in[rank - 3], 1};
     Window outer = flat, all = flat;
     Window first = asked;
@@ -463,7 +460,24 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
       value = value / share;
   }
   auto back = fromImage(value, rank, sizes);
-  return back ? n.replace(*back) : decline("its shape is not known before run time");
+  return back ? back : none(why, "its shape is not known before run time");
+}
+
+} // namespace
+
+std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const char *&why) {
+  return overWindows<false>(n, x, values, why);
+}
+
+namespace {
+
+template <bool isMax> RewriteResult pooling(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isFloat())
+    return decline("not float32");
+  const char *why = "";
+  auto value = overWindows<isMax>(n, x, x, why);
+  return value ? n.replace(*value) : decline(why);
 }
 
 template <Op code> RewriteResult global(Lowering &n) {
