@@ -314,8 +314,8 @@ RewriteResult isInfinite(Lowering &n) {
   bool positive = n.integer("detect_positive", 1), negative = n.integer("detect_negative", 1);
   if (!positive && !negative)
     return decline("it looks for nothing");
-  if (isInteger(x.type()))
-    return decline("an integer is never infinite");
+  if (!isReal(x.type()))
+    return decline("not float32 or float16");
   Expr value = positive && negative ? op(Op::ABS, {x}) : positive ? Expr(x) : -Expr(x);
   return n.replace(op(Op::EQUAL, {value, number(INFINITY, x.type())}));
 }

@@ -8,7 +8,9 @@ namespace {
 RewriteResult matMul(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1);
   TensorType type = a.type();
-  if (type != TensorType::FLOAT32 && type != TensorType::FLOAT64 && type != TensorType::FLOAT16)
+  if (type == TensorType::FLOAT64)
+    return decline("not float32 or float16");
+  if (type != TensorType::FLOAT32 && type != TensorType::FLOAT16)
     return decline("a product of integers, whose sums a float may not have");
   if (a.rank() == 0 || b.rank() == 0)
     return decline("an operand has no dimensions");
@@ -118,6 +120,8 @@ RewriteResult einsum(Lowering &n) {
       all *= sizes[c];
     return all;
   };
+  if (!isReal(x[0].type()) && !isInteger(x[0].type()))
+    return decline("not float32 or float16");
   Expr a = reshape(ordered(0, batch + left + summed), list({product(batch), product(left), product(summed)}));
   Expr b = reshape(ordered(1, batch + summed + right), list({product(batch), product(summed), product(right)}));
   Sizes shape, back;

@@ -68,15 +68,16 @@ Sizes axesFrom(int axis, int rank) {
 RewriteResult layerNormalization(Lowering &n) {
   Tensor x = n.input(0);
   auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
-  if (!axis || !x.isFloat())
-    return decline("not float32, or its axis is not one of its input's");
+  if (!axis || !isReal(x.type()))
+    return decline("not float32 or float16, or its axis is not one of its input's");
   Sizes axes = axesFrom(*axis, x.rank());
-  Expr mean = kept(Op::MEAN, x, list(axes)), away = Expr(x) - mean;
+  auto stored = [&](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, x.type()); };
+  Expr mean = kept(Op::MEAN, wide(x), list(axes)), away = wide(x) - mean;
   Expr factor = rsqrt(kept(Op::MEAN, square(away), list(axes)) + Expr(n.real("epsilon", 1e-5)));
-  Expr value = away * factor * Expr(n.input(1));
+  Expr value = away * factor * wide(n.input(1));
   if (n.input(2))
-    value = value + Expr(n.input(2));
-  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), value}};
+    value = value + wide(n.input(2));
+  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), stored(value)}};
   if (n.node.resultCount() > 1)
     values.push_back({n.node.result(1), mean});
   if (n.node.resultCount() > 2)

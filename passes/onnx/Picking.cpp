@@ -259,7 +259,8 @@ RewriteResult eyeLike(Lowering &n) {
   Expr mask =
       op(Op::EQUAL, {counted({rows, columns}, 0) + number(static_cast<double>(n.integer("k")), TensorType::INT32),
                      counted({rows, columns}, 1)});
-  return n.replace(fold(castTo(mask, TensorType::BOOL, *type)));
+  Expr value = castTo(fold(mask), TensorType::BOOL, *type);
+  return n.replace(n.node.result().isOutput() ? value : fold(value)); // an output is computed
 }
 
 } // namespace

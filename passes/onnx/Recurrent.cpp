@@ -31,8 +31,13 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
   static constexpr llvm::StringRef usual[] = {"Sigmoid", "Tanh", "Tanh"};
   auto named = n.texts("activations");
   size_t each = kind == Kind::Lstm ? 3 : kind == Kind::Gru ? 2 : 1;
+  auto isRelu = [&](int32_t d) {
+    return kind == Kind::Rnn && static_cast<size_t>(d) < named.size() &&
+           llvm::StringRef(named[d]).equals_insensitive("Relu");
+  };
   for (size_t i = 0; i < named.size(); ++i)
-    if (!llvm::StringRef(named[i]).equals_insensitive(usual[i % each + (kind == Kind::Rnn)]))
+    if (!isRelu(static_cast<int32_t>(i)) &&
+        !llvm::StringRef(named[i]).equals_insensitive(usual[i % each + (kind == Kind::Rnn)]))
       return decline("its activation is " + named[i]);
   auto slice = [&](Tensor of, Sizes begin, Sizes size, Sizes shape) {
     return foldedIf(of.isDenseConstant(), reshape(op(Op::SLICE, {of, list(begin), list(size)}), list(shape)));
@@ -67,7 +72,8 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
       int32_t t = backwards ? moments - 1 - k : k;
       Expr in = result(inputs, static_cast<unsigned>(t));
       if constexpr (kind == Kind::Rnn) {
-        h = tanh(in + op(Op::FULLY_CONNECTED, {h, again, Tensor()}));
+        Expr sum = in + op(Op::FULLY_CONNECTED, {h, again, Tensor()});
+        h = isRelu(d) ? op(Op::RELU, {sum}) : tanh(sum);
       } else if constexpr (kind == Kind::Lstm) { // gates i, o, f, c
         Expr sum = in + op(Op::FULLY_CONNECTED, {h, again, Tensor()});
         Expr parts = op(Op::SPLIT, {axis, sum}).with("num_splits", 4).results(4);

@@ -94,8 +94,22 @@ RewriteResult reshapeNode(Lowering &n) {
   std::optional<Integers> numbers;
   if (shape) {
     numbers = n.m.integers(shape);
-    if (!numbers)
-      return shape.isStatic() ? n.replace(reshape(x, indices(shape))) : notKnown();
+    if (!numbers) {
+      if (!shape.isStatic() || shape.rank() != 1)
+        return notKnown();
+      Expr sizes = indices(shape);
+      if (n.integer("allowzero"))
+        return n.replace(reshape(x, sizes));
+      // Where a size is 0 it is x's.
+      Expr given = op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+      int32_t more = shape.lastDimension() - x.rank();
+      if (more < 0)
+        given = op(Op::SLICE, {given, list({0}), list({shape.lastDimension()})});
+      else if (more > 0)
+        given = op(Op::CONCATENATION, {given, op(Op::SLICE, {sizes, list({x.rank()}), list({more})})}).with("axis", 0);
+      Expr isGiven = op(Op::EQUAL, {sizes, number(0, TensorType::INT32)});
+      return n.replace(reshape(x, op(Op::SELECT_V2, {isGiven, given, sizes})));
+    }
     auto all = numbers->list();
     wanted.assign(all.begin(), all.end());
   }

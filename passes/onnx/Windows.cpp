@@ -473,11 +473,13 @@ namespace {
 
 template <bool isMax> RewriteResult pooling(Lowering &n) {
   Tensor x = n.input(0);
-  if (!x.isFloat())
-    return decline("not float32");
+  // A float has every integer of 8 bits.
+  bool isSmall = x.type() == TensorType::UINT8 || x.type() == TensorType::INT8;
+  if (!isReal(x.type()) && !(isMax && isSmall))
+    return decline("not float32 or float16");
   const char *why = "";
-  auto value = overWindows<isMax>(n, x, x, why);
-  return value ? n.replace(*value) : decline(why);
+  auto value = overWindows<isMax>(n, x, wide(x), why);
+  return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
 }
 
 template <Op code> RewriteResult global(Lowering &n) {
