@@ -314,7 +314,7 @@ RewriteResult isInfinite(Lowering &n) {
   bool positive = n.integer("detect_positive", 1), negative = n.integer("detect_negative", 1);
   if (!positive && !negative)
     return decline("it looks for nothing");
-  if (!isReal(x.type()))
+  if (!isReal(x.type()) || x.type() == TensorType::FLOAT64) // which float32 has no room for is infinite there
     return decline("not float32 or float16");
   Expr value = positive && negative ? op(Op::ABS, {x}) : positive ? Expr(x) : -Expr(x);
   return n.replace(op(Op::EQUAL, {value, number(INFINITY, x.type())}));

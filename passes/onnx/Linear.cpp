@@ -1,5 +1,7 @@
 #include "passes/onnx/Lowering.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace origo::onnx {
 
 namespace {
@@ -8,23 +10,22 @@ namespace {
 RewriteResult matMul(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1);
   TensorType type = a.type();
-  if (type == TensorType::FLOAT64)
-    return decline("not float32 or float16");
-  if (type != TensorType::FLOAT32 && type != TensorType::FLOAT16)
+  if (!isReal(type) || b.type() != type)
     return decline("a product of integers, whose sums a float may not have");
+  auto stored = [&](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, type); };
   if (a.rank() == 0 || b.rank() == 0)
     return decline("an operand has no dimensions");
-  if (b.isDenseConstant() && b.rank() == 2 && a.rank() >= 2 && a.isFloat()) {
-    Expr weights = fold(transpose(b, list({1, 0})));
-    return n.replace(op(Op::FULLY_CONNECTED, {a, weights, Tensor()}).with("keep_num_dims", 1));
+  if (b.isDenseConstant() && b.rank() == 2 && a.rank() >= 2) {
+    Expr weights = fold(transpose(wide(b), list({1, 0})));
+    return n.replace(stored(op(Op::FULLY_CONNECTED, {wide(a), weights, Tensor()}).with("keep_num_dims", 1)));
   }
   auto sized = [](Tensor x, bool before) {
     Sizes shape(x.statedShape().begin(), x.statedShape().end());
     shape.insert(before ? shape.begin() : shape.end(), 1);
-    return x.isDenseConstant() ? fold(reshape(x, list(shape))) : shaped(x, shape);
+    return x.isDenseConstant() ? fold(reshape(wide(x), list(shape))) : shaped(wide(x), shape);
   };
-  Expr left = a.rank() == 1 ? sized(a, true) : Expr(a), right = b.rank() == 1 ? sized(b, false) : Expr(b);
-  Expr product = op(Op::BATCH_MATMUL, {left, right});
+  Expr left = a.rank() == 1 ? sized(a, true) : wide(a), right = b.rank() == 1 ? sized(b, false) : wide(b);
+  Expr product = stored(op(Op::BATCH_MATMUL, {left, right}));
   if (a.rank() > 1 && b.rank() > 1)
     return n.replace(product);
   Sizes shape;
@@ -42,7 +43,7 @@ RewriteResult matMul(Lowering &n) {
 RewriteResult gemm(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1), c = n.input(2);
   if (!isReal(a.type()))
-    return decline("not float32 or float16");
+    return decline("not float");
   auto stored = [&](Expr value) { return n.replace(castTo(std::move(value), TensorType::FLOAT32, a.type())); };
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   Expr left = n.integer("transA") ? transpose(wide(a), list({1, 0})) : wide(a);
@@ -69,6 +70,36 @@ RewriteResult gemm(Lowering &n) {
   return stored(bias && !isBias ? product + *bias : product);
 }
 
+/// Of one operand: the sum over the letters that are not in the output, in its order.
+RewriteResult permutedSum(Lowering &n, llvm::StringRef from, llvm::StringRef to) {
+  Tensor x = n.input(0);
+  Sizes axes, permutation;
+  std::string kept;
+  for (auto [i, letter] : llvm::enumerate(from)) {
+    if (from.count(letter) > 1 || !llvm::isAlpha(letter))
+      return decline("it takes a diagonal, or not all letters");
+    if (to.contains(letter))
+      kept += letter;
+    else
+      axes.push_back(static_cast<int32_t>(i));
+  }
+  for (char letter : to) {
+    if (!llvm::StringRef(kept).contains(letter) || to.count(letter) > 1)
+      return decline("a letter of its output is not one of its operand");
+    permutation.push_back(static_cast<int32_t>(kept.find(letter)));
+  }
+  if (static_cast<int>(from.size()) != x.rank() || !isReal(x.type()))
+    return decline("not float, or of other dimensions than letters");
+  Expr value = wide(x);
+  if (!axes.empty())
+    value = op(Op::SUM, {value, list(axes)}).with("keep_dims", 0);
+  if (!llvm::is_sorted(permutation))
+    value = transpose(value, list(permutation));
+  else if (axes.empty())
+    return asItIs(n);
+  return n.replace(castTo(value, TensorType::FLOAT32, x.type()));
+}
+
 /// By letters: for two operands with batch, free and summed ones.
 RewriteResult einsum(Lowering &n) {
   std::string equation;
@@ -78,6 +109,8 @@ RewriteResult einsum(Lowering &n) {
   auto [inputs, output] = llvm::StringRef(equation).split("->");
   llvm::SmallVector<llvm::StringRef, 2> terms;
   inputs.split(terms, ',');
+  if (terms.size() == 1 && n.inputs() == 1)
+    return permutedSum(n, terms[0], output);
   if (terms.size() != 2 || n.inputs() != 2 || !llvm::StringRef(equation).contains("->") ||
       llvm::StringRef(equation).contains('.'))
     return decline("an equation that is not of two operands with all letters");
@@ -112,7 +145,7 @@ RewriteResult einsum(Lowering &n) {
     for (char c : letters)
       permutation.push_back(static_cast<int32_t>(terms[k].find(c)));
     bool isSame = llvm::is_sorted(permutation);
-    return isSame ? Expr(x[k]) : transpose(x[k], list(permutation));
+    return isSame ? wide(x[k]) : transpose(wide(x[k]), list(permutation));
   };
   auto product = [&](const std::string &letters) {
     int32_t all = 1;
@@ -120,8 +153,8 @@ RewriteResult einsum(Lowering &n) {
       all *= sizes[c];
     return all;
   };
-  if (!isReal(x[0].type()) && !isInteger(x[0].type()))
-    return decline("not float32 or float16");
+  if (!isReal(x[0].type()) || x[1].type() != x[0].type())
+    return decline("a product of integers, whose sums a float may not have");
   Expr a = reshape(ordered(0, batch + left + summed), list({product(batch), product(left), product(summed)}));
   Expr b = reshape(ordered(1, batch + summed + right), list({product(batch), product(summed), product(right)}));
   Sizes shape, back;
@@ -131,6 +164,7 @@ RewriteResult einsum(Lowering &n) {
   for (char c : output)
     back.push_back(static_cast<int32_t>(made.find(c)));
   Expr value = reshape(op(Op::BATCH_MATMUL, {a, b}), list(shape));
+  value = castTo(value, TensorType::FLOAT32, x[0].type());
   return n.replace(llvm::is_sorted(back) ? value : transpose(value, list(back)));
 }
 

@@ -84,8 +84,10 @@ std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const ch
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);
-inline bool isReal(TensorType type) { return type == TensorType::FLOAT32 || type == TensorType::FLOAT16; }
-/// What is stored in half as many bits, in all.
+inline bool isReal(TensorType type) {
+  return type == TensorType::FLOAT32 || type == TensorType::FLOAT16 || type == TensorType::FLOAT64;
+}
+/// Reals of any width as float32, in which they are computed.
 inline Expr wide(Tensor x) {
   bool folds = x.isDenseConstant() && x.type() != TensorType::FLOAT32;
   return foldedIf(folds, castTo(x, x.type(), TensorType::FLOAT32));

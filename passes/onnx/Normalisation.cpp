@@ -69,7 +69,7 @@ RewriteResult layerNormalization(Lowering &n) {
   Tensor x = n.input(0);
   auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
   if (!axis || !isReal(x.type()))
-    return decline("not float32 or float16, or its axis is not one of its input's");
+    return decline("not float, or its axis is not one of its input's");
   Sizes axes = axesFrom(*axis, x.rank());
   auto stored = [&](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, x.type()); };
   Expr mean = kept(Op::MEAN, wide(x), list(axes)), away = wide(x) - mean;

@@ -259,8 +259,8 @@ RewriteResult eyeLike(Lowering &n) {
   Expr mask =
       op(Op::EQUAL, {counted({rows, columns}, 0) + number(static_cast<double>(n.integer("k")), TensorType::INT32),
                      counted({rows, columns}, 1)});
-  Expr value = castTo(fold(mask), TensorType::BOOL, *type);
-  return n.replace(n.node.result().isOutput() ? value : fold(value)); // an output is computed
+  Expr shape = op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+  return n.replace(broadcastTo(fold(castTo(fold(mask), TensorType::BOOL, *type)), shape));
 }
 
 } // namespace

@@ -220,7 +220,7 @@ namespace {
 RewriteResult convolution(Lowering &n) {
   Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
   if (!isReal(x.type()) || weights.type() != x.type())
-    return decline("not float32 or float16");
+    return decline("not float");
   const char *why = "";
   auto value = convolved(n, x, wide(x), weights, wide(weights), bias ? std::optional(wide(bias)) : std::nullopt, why);
   return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
@@ -476,7 +476,7 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
   // A float has every integer of 8 bits.
   bool isSmall = x.type() == TensorType::UINT8 || x.type() == TensorType::INT8;
   if (!isReal(x.type()) && !(isMax && isSmall))
-    return decline("not float32 or float16");
+    return decline("not float");
   const char *why = "";
   auto value = overWindows<isMax>(n, x, wide(x), why);
   return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
