@@ -123,6 +123,8 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
     inner.push_back({.proto = *branch, .graph = &model.addSubgraph(), .outer = scope});
     if (Error error = body(inner.back()))
       return error;
+    if (!inner.back().graph->inputs.empty())
+      return makeError("a branch of an If has inputs, which nothing gives it");
     if (inner.back().graph->outputs.size() != results.size())
       return makeError("a branch of an If has " + Twine(inner.back().graph->outputs.size()) + " outputs, and the If " +
                        Twine(results.size()));
@@ -136,7 +138,7 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
   for (const std::string &name : names)
     all.push_back(lookup(*scope, name));
   for (Scope &one : inner) {
-    llvm::SmallVector<Value *> inputs(one.graph->inputs.begin(), one.graph->inputs.end());
+    llvm::SmallVector<Value *> inputs;
     for (const std::string &name : names)
       if (Value *value = lookup(one, name))
         inputs.push_back(value);

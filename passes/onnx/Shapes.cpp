@@ -84,14 +84,6 @@ RewriteResult dropout(Lowering &n) {
     return decline("it drops at random, in training mode");
   if (n.opset < 7 && !n.integer("is_test"))
     return decline("it drops at random, in training mode");
-  Tensor x = n.input(0);
-  if (n.node.resultCount() > 1 && n.node.result(1)) { // which elements are kept: all
-    if (n.opset < 10)
-      return decline("its mask is of another type than bool");
-    Expr all = op(Op::EQUAL, {x, x}), mask = op(Op::LOGICAL_OR, {all, op(Op::LOGICAL_NOT, {all})});
-    Expr value = reshape(x, op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32)));
-    return n.m.replace({{n.node.result(0), value}, {n.node.result(1), mask}});
-  }
   return asItIs(n);
 }
 

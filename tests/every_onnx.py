@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""Public ONNX models (tests/models.tsv): each is converted, and its map leads to the file, then and after -O1; or it is refused in one line.
+
+usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
+"""
+
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
+# How many of each folder are taken, at least.
+LEAST = {"": 37, "units": 95, "contrib": 2, "external": 5, "refuse": 0}
+
+
+def run(*words):
+    return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=120)
+
+
+def judge(path):
+    """None where it is refused, else what is wrong with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        circle, after = os.path.join(folder, "net.circle"), os.path.join(folder, "o1.circle")
+        done = run("onnx2circle", path, circle)
+        if done.returncode == 1 and len(done.stderr.splitlines()) == 1 and not os.listdir(folder):
+            return None
+        if done.returncode:
+            return [f"exit {done.returncode}: {done.stderr[-300:]}"]
+        faults = []
+        for file in circle, after:
+            if file == after and (done := run("circle2circle", "-O1", circle, after)).returncode:
+                return faults + ["-O1: " + done.stderr[-300:]]
+            check = run("origin-dump", "--check", "--source", path, file)
+            if check.stdout != "ok\n":
+                faults.append(f"{os.path.basename(file)}: {(check.stdout + check.stderr)[:300]}")
+        return faults
+
+
+failed = False
+for part, least in LEAST.items():
+    paths = sorted(glob.glob(os.path.join(FOLDER, part, "**" if part == "external" else "", "*.onnx"), recursive=True))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = dict(zip(paths, pool.map(judge, paths)))
+    taken = [path for path, faults in verdicts.items() if faults is not None]
+    for path in taken:
+        for fault in verdicts[path]:
+            print("FAILED", path, fault)
+            failed = True
+    print(f"models: {len(paths)} ONNX files of {part or 'networks'}: {len(taken)} converted and their maps checked, {len(paths) - len(taken)} refused")
+    if len(taken) < least or not paths or (part == "refuse" and taken):
+        print("FAILED: fewer are taken than", least, "or any that has to be refused")
+        failed = True
+sys.exit(failed)
