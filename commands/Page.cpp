@@ -1,6 +1,7 @@
 #include "commands/Page.h"
 
 #include "commands/Files.h"
+#include "import/onnx/Onnx.h"
 #include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
@@ -14,6 +15,12 @@ namespace origo::commands {
 using namespace report;
 
 namespace {
+
+/// Are its operators nodes of ONNX, as a map counts them?
+bool hasNodes(const Model &model) {
+  return llvm::any_of(model.subgraphs.front()->operators,
+                      [](const Operator &op) { return op.customCode().starts_with(onnxPrefix); });
+}
 
 class PageMaker {
 public:
@@ -52,6 +59,9 @@ private:
     const origin::Listing &listing = *request.source->imported.lineage.source;
     if (llvm::Error error = expectSource(request.source->path, request.result.path, map->source, listing))
       return error;
+    if (listing.format == "onnx" && !hasNodes(*request.source->imported.model))
+      return makeError("the source is an ONNX model that is converted already, and a page shows its nodes: origin-view "
+                       "RESULT --source FILE.onnx makes it");
     if (!map->source.namesKnown) { // embedded with ids only, and no side file at hand
       auto named = std::make_shared<origin::OriginMap>(*map);
       std::string name = std::move(named->source.file);

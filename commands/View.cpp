@@ -1,5 +1,6 @@
 #include "commands/Command.h"
 #include "commands/Files.h"
+#include "commands/Onnx.h"
 #include "commands/Page.h"
 #include "commands/Related.h"
 #include "origin/codec/OriginFile.h"
@@ -77,7 +78,9 @@ llvm::Error readResult(const ViewRequest &request, PageRequest &page, OpenedFile
 llvm::Error readSource(const ViewRequest &request, PageRequest &page, OpenedFiles &opened, const Door &door) {
   ImportOptions options;
   options.origin = OriginMode::Restart;
-  auto imported = load(request.source, options, opened.store, door);
+  // Of ONNX the nodes, which a map counts, and not what becomes of them.
+  auto imported = kindOf(request.source) == FileKind::Onnx ? readOnnxNodes(request.source)
+                                                           : load(request.source, options, opened.store, door);
   if (!imported)
     return imported.takeError();
   if (auto file = openModelFile(request.source, door))

@@ -478,6 +478,10 @@ def provenance():
     for words in ("circle-metrics", "net.onnx"), ("circledump", "net.onnx"), ("origin-view", "o1.circle", "--source", "net.onnx", "-o", "page.html"), \
             ("one-import-onnx", "-i", "net.onnx", "-o", "one.circle"), ("visq", "-f", "net.onnx", "-q", "int8.circle", "--records", "1"):
         run(*words)
+    shown = subprocess.run(["chromium-headless-shell", "--no-sandbox", "--virtual-time-budget=3000", "--dump-dom",
+                            "file://" + os.path.abspath("page.html") + "#source-op=2"], capture_output=True, text=True).stdout
+    if "net.py:25 forward" not in shown or "onnx.BatchNormalization" not in shown:
+        failures.append("the page shows no nodes, or no lines")
     # The same origins where the commands are one.
     run("circle2circle", "-O1", "net.onnx", "at_once.circle")
     table = [line for line in run("origin-dump", "at_once.circle").stdout.splitlines()[1:]]

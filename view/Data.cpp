@@ -294,7 +294,8 @@ public:
     if (!source.empty()) {
       os << ",\n\"source\":";
       side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source,
-           contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source), nullptr);
+           contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source), nullptr,
+           map ? &map->source : nullptr);
     }
     if (map)
       writeMap(*map);
@@ -383,7 +384,8 @@ private:
   }
 
   void side(StringRef file, StringRef format, const std::vector<Graph> &graphs,
-            const std::vector<origin::SourceSignature> &signatures, const std::vector<Layout> *compact) {
+            const std::vector<origin::SourceSignature> &signatures, const std::vector<Layout> *compact,
+            const origin::Listing *listing = nullptr) {
     os << "{\"file\":" << id(file) << ",\"format\":" << id(format);
     // Key, subgraph, and names and tensors of inputs and of outputs.
     column("signatures", signatures, [&](const origin::SourceSignature &row) {
@@ -412,6 +414,8 @@ private:
         places((*compact)[i]), routes(graph, (*compact)[i]);
       }
       operators(graph);
+      if (listing && i < listing->subgraphs.size() && listing->subgraphs[i].operators.size() == graph.ops.size())
+        layers(*listing, listing->subgraphs[i].operators);
       tensors(graph);
       os << '}';
     }
@@ -439,6 +443,28 @@ private:
       });
     }
     os << '}';
+  }
+
+  /// What exporters wrote of operators: the path of the layer, its class, and the lines of the user's that called it.
+  void layers(const origin::Listing &listing, const std::vector<origin::SourceOperator> &ops) {
+    using origin::SourceOperator;
+    if (llvm::none_of(ops, [](const SourceOperator &op) { return op.layer != nullptr; }))
+      return;
+    rare(
+        "layer", ops, [](const SourceOperator &op) { return op.layer && !op.layer->path.empty(); },
+        [&](const SourceOperator &op) { os << id(op.layer->path); });
+    rare(
+        "className", ops, [](const SourceOperator &op) { return op.layer && !op.layer->className.empty(); },
+        [&](const SourceOperator &op) { os << id(op.layer->className); });
+    rare(
+        "lines", ops, [&](const SourceOperator &op) { return !listing.stackOf(op).empty(); },
+        [&](const SourceOperator &op) {
+          std::vector<uint32_t> lines;
+          for (uint32_t frame : listing.stackOf(op))
+            if (const origin::SourceFrame &line = listing.frames[frame]; origin::isUsersFile(listing.files[line.file]))
+              lines.push_back(id(listing.lineOf(line) + " " + line.function));
+          numbers(lines);
+        });
   }
 
   void tensors(const Graph &graph) {

@@ -56,8 +56,12 @@ export class Graph {
   operands(op) { return this.data.in[op]; }
   results(op) { return this.data.out[op]; }
   callees(op) { return this.data.callees[op] ?? []; }
-  /** Of the first result that has one. */
+  /** The lines of a program that called it, the innermost first. */
+  lines(op) { return (this.data.lines?.[op] ?? []).map(line => this.text(line)); }
+  className(op) { return this.text(this.data.className?.[op] ?? 0); }
+  /** The path of its layer, or the name of the first result that has one. */
   opName(op) {
+    if (this.data.layer?.[op]) return this.text(this.data.layer[op]);
     for (const tensor of this.data.out[op]) if (tensor >= 0 && this.data.tensorName[tensor]) return this.tensorName(tensor);
     return '';
   }

@@ -78,6 +78,8 @@ export class Details {
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`)];
+    if (graph.className(op)) parts.push(h('p', { class: 'soft' }, `In a ${clean(graph.className(op))}`));
+    if (graph.lines(op).length) parts.push(h('h3', {}, 'Called from'), h('ol', { class: 'lines' }, graph.lines(op).map(line => h('li', {}, clean(line)))));
     const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
     parts.push(...(source ? [...this.fate(item), ...this.unneeded(item), ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
       ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []), ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? [])] : this.made(item)));
