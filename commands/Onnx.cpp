@@ -23,7 +23,11 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       llvm::StringRef name = op.customCode();
-      bool isChoice = op.code == BuiltinOperator::IF;
+      bool isChoice = op.code == BuiltinOperator::IF, isCall = op.code == BuiltinOperator::CALL;
+      if (isCall && count++ < most)
+        text += (count == 1 ? "" : "; ") +
+                ("the function of \"" + printable(op.result() ? op.result()->name.str() : "")) +
+                "\" is not taken apart: it has operands of other types than elsewhere, or is one of too many";
       if (!name.consume_front(onnxPrefix) && !(isChoice && llvm::any_of(op.results(), isOpen)))
         continue;
       if (isChoice)

@@ -14,7 +14,7 @@ const OnnxOperator *origo::findOnnxOperator(llvm::StringRef code) {
       {"ArgMin", ARG_MIN, ""},
       {"BatchNormalization", MUL, ""}, // a scale and a shift
       {"Cast", CAST, ""},
-      {"CastLike", CAST, ""},
+      {"CastLike", CAST, ".t"},
       {"Clip", RELU_N1_TO_1, ""},
       {"Concat", CONCATENATION, ""},
       {"ConstantOfShape", FILL, "#"},

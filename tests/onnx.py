@@ -60,6 +60,10 @@ def value_info(name, dtype, shape):
 def attribute(name, value):
     if isinstance(value, np.ndarray):
         return text(1, name) + text(5, tensor("", value)) + number(20, 4)
+    if isinstance(value, bytes):
+        return text(1, name) + text(6, value) + number(20, 5)
+    if isinstance(value, tuple):
+        return text(1, name) + text(21, value[0]) + number(20, value[1])
     if isinstance(value, str):
         return text(1, name) + text(4, value) + number(20, 3)
     if isinstance(value, float):
@@ -79,10 +83,20 @@ def node(op, inputs, outputs, domain="", name=None, doc="", metadata={}, **attri
             + (text(7, domain) if domain else b"") + pairs(9, metadata))
 
 
-def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}):
-    graph = b"".join(text(1, n) for n in nodes) + text(2, "main") + b"".join(text(5, tensor(n, a)) for n, a in constants)
-    graph += b"".join(text(11, value_info(*i)) for i in inputs) + b"".join(text(12, text(1, o)) for o in outputs)
-    return number(1, 8) + text(7, graph) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
+def graph(nodes, outputs, inputs=(), constants=(), name="main"):
+    return (b"".join(text(1, n) for n in nodes) + text(2, name) + b"".join(text(5, tensor(n, a)) for n, a in constants)
+            + b"".join(text(11, value_info(*i)) for i in inputs) + b"".join(text(12, text(1, o)) for o in outputs))
+
+
+def function(name, domain, inputs, outputs, nodes, attributes=(), **defaults):
+    return (text(1, name) + b"".join(text(4, i) for i in inputs) + b"".join(text(5, o) for o in outputs) + b"".join(text(6, a) for a in attributes)
+            + b"".join(text(7, n) for n in nodes) + text(9, text(1, "") + number(2, 17)) + text(10, domain)
+            + b"".join(text(11, attribute(k, v)) for k, v in defaults.items()))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions=()):
+    return (number(1, 8) + text(7, graph(nodes, outputs, inputs, constants)) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
+            + b"".join(text(25, f) for f in functions))
 
 
 # ---- Judging ----
@@ -378,6 +392,32 @@ def recurrent():
             one(op, [whole, last], x, w, r, b, constants=(1, 2, 3), direction=direction, hidden_size=5, **more)
 
 
+def bodies():
+    """If, whose branches see what is around them, in each other as well; and functions of the model's own."""
+    x, c = floats(2, 3), floats(2, 3)
+    inner = node("If", ["flag"], ["z"], then_branch=graph([node("Mul", ["t", "c"], ["z1"])], ["z1"]), else_branch=graph([node("Neg", ["x"], ["z2"])], ["z2"]))
+    outer = node("If", ["cond"], ["y"], then_branch=graph([node("Exp", ["x"], ["t"]), inner], ["z"]), else_branch=graph([node("Add", ["x", "c"], ["e"])], ["e"]))
+    for cond in True, False:
+        for flag in True, False:
+            y = (np.exp(x) * c if flag else -x) if cond else x + c
+            given = [("cond", np.bool_, ()), ("flag", np.bool_, ())]
+            feeds = {"x": x, "cond": np.array(cond), "flag": np.array(flag)}
+            judge("If", model([outer], [("x", np.float32, (2, 3)), *given], ["y"], [("c", c)]), feeds, {"y": y}, 1e-5)
+            # A condition that is constant chooses at once, and so may branches with other ranks.
+            constants = [("c", c), ("cond", np.array(cond)), ("flag", np.array(flag))]
+            judge("If of a constant", model([outer], [("x", np.float32, (2, 3))], ["y"], constants), {"x": x}, {"y": y}, 1e-5)
+    ranks = node("If", ["cond"], ["y"], then_branch=graph([node("Unsqueeze", ["x", "axis"], ["a"])], ["a"]), else_branch=graph([node("Identity", ["x"], ["b"])], ["b"]))
+    rank = [node("Shape", ["x"], ["s"]), node("Size", ["s"], ["r"]), node("Equal", ["r", "two"], ["cond"]), ranks]
+    judge("If of a rank", model(rank, [("x", np.float32, (2, 3))], ["y"], [("axis", ints(0)), ("two", np.array(2, np.int64))]), {"x": x}, {"y": x[None]}, 1e-5)
+    scaled = function("Scaled", "my", ["a"], ["b"], [node("LeakyRelu", ["a"], ["m"], alpha=("slope", 1)), node("Add", ["m", "m"], ["b"])], ["slope"], slope=0.5)
+    twice = function("Twice", "my", ["a"], ["b"], [node("Scaled", ["a"], ["m"], domain="my"), node("Scaled", ["m"], ["b"], domain="my", slope=0.25)])
+    plain = function("Plain", "my", ["a", "absent"], ["b"], [node("Exp", ["a"], ["b"])])
+    nodes = [node("Twice", ["x"], ["t"], domain="my"), node("Plain", ["t"], ["p"], domain="my"), node("Plain", ["x"], ["q"], domain="my"), node("Add", ["p", "q"], ["y"])]
+    leaky = lambda v, slope: 2 * np.where(v > 0, v, slope * v).astype(np.float32)
+    judge("functions", model(nodes, [("x", np.float32, (2, 3))], ["y"], functions=[scaled, twice, plain]), {"x": x},
+          {"y": np.exp(leaky(leaky(x, 0.5), 0.25)) + np.exp(x)}, 1e-5)
+
+
 def quantised():
     x = np.array([[-1.0, 0.05, 0.15, 0.25, 9]], np.float32)
     s, z = np.array(0.1, np.float32), np.array(3, np.int8)
@@ -411,12 +451,18 @@ def refusals():
     refused("shape", relu, 'no input "z"', "--shape=z=1,2")
     refused("shape", relu, "cannot have the shape", "--shape=x=2,4")
     refused("shape", relu, "is not NAME=1,3,224,224", "--shape=x=2,a")
+    forever = function("F", "my", ["a"], ["b"], [node("F", ["a"], ["b"], domain="my")])
+    refused("a function that calls itself", model([node("F", ["x"], ["y"], domain="my")], [x], ["y"], functions=[forever]), "more than 64 deep")
+    many = [function(f"F{i}", "my", ["a"], ["b"], [node(f"F{i + 1}", ["a"], [f"v{k}" if k else "b"], domain="my", k=k) for k in range(9)]) for i in range(30)]
+    refused("functions without bound", model([node("F0", ["x"], ["y"], domain="my")], [x], ["y"], functions=many), "1000000 nodes")
+    lonely = node("If", ["c"], ["y"], then_branch=graph([], ["x"]))
+    refused("If", model([lonely], [x], ["y"], [("c", np.array(True))]), "without a condition or a branch")
     wide = number(1, 2) + number(1, 3) + number(2, 1) + text(8, "c") + number(14, 1)
     for where, why in ("/etc/hostname", "not a path within"), (os.path.relpath("/etc/hostname"), "not a path within"), ("gone.bin", "No such file"), ("short.bin", "lies beyond"):
         with open("short.bin", "wb") as file:
             file.write(bytes(8))
-        graph = text(1, node("Add", ["x", "c"], ["y"])) + text(5, wide + text(13, text(1, "location") + text(2, where))) + text(11, value_info(*x)) + text(12, text(1, "y"))
-        refused(where, number(1, 8) + text(7, graph) + text(8, number(2, 17)), why)
+        add = text(1, node("Add", ["x", "c"], ["y"])) + text(5, wide + text(13, text(1, "location") + text(2, where))) + text(11, value_info(*x)) + text(12, text(1, "y"))
+        refused(where, number(1, 8) + text(7, add) + text(8, number(2, 17)), why)
 
 
 def example():
@@ -594,7 +640,7 @@ def main():
         with open(sys.argv[2], "wb") as file:
             file.write(example())
         return
-    parts = operators, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised
+    parts = operators, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:

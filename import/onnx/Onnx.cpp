@@ -44,6 +44,9 @@ private:
     const GraphProto &proto;
     Subgraph *graph;
     Scope *outer;
+    const FunctionProto *function = nullptr;            ///< that it is of, or of a body in which it is
+    llvm::StringMap<const AttributeProto *> given = {}; ///< what a call of that says of attributes
+    llvm::StringSet<> absent = {};                      ///< inputs of the function that the call does not give
     llvm::StringMap<Value *> values = {};
     std::vector<std::string> taken = {}; ///< names of values around it that it uses, in the order of their first use
   };
@@ -60,6 +63,15 @@ private:
   Error body(Scope &inner);
   Error build();
   Error choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
+  llvm::DenseMap<const FunctionProto *, Subgraph *> called; ///< functions without attributes
+  size_t depth = 0, built = 0;                              ///< functions that call each other; nodes of functions
+  const FunctionProto *findFunction(const NodeProto &node) const;
+  Error call(const FunctionProto &function, const NodeProto &node, llvm::ArrayRef<Value *> operands,
+             llvm::ArrayRef<Value *> results);
+  const AttributeProto *resolved(const AttributeProto &attribute) const;
+  std::optional<int64_t> opset(llvm::StringRef domain) const {
+    return scope->function ? scope->function->opsets.of(domain) : proto.opsets.of(domain);
+  }
   Value &result(llvm::StringRef name);
   Error define(llvm::StringRef name, Value &value);
   Expected<std::shared_ptr<MappedFile>> openBeside(llvm::StringRef location);
@@ -120,7 +132,12 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
   std::vector<Scope> inner;
   inner.reserve(2);
   for (const GraphProto *branch : branches) {
-    inner.push_back({.proto = *branch, .graph = &model.addSubgraph(), .outer = scope});
+    inner.push_back({.proto = *branch,
+                     .graph = &model.addSubgraph(),
+                     .outer = scope,
+                     .function = scope->function,
+                     .given = scope->given,
+                     .absent = scope->absent});
     if (Error error = body(inner.back()))
       return error;
     if (!inner.back().graph->inputs.empty())
@@ -151,6 +168,64 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
     edits.push_back({.slot = row.optionsType()->find(row.subgraphFields[i])->slot, .integer = inner[i].graph->index});
   op.options.member = static_cast<uint8_t>(row.options);
   op.options = model.editOptions(op.options, edits);
+  return Error::success();
+}
+
+const FunctionProto *Builder::findFunction(const NodeProto &node) const {
+  for (const FunctionProto &function : proto.functions)
+    if (function.name == node.op && function.domain == node.domain && function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+/// An attribute of a node in a function may be one of the call's. Null: the call does not give it.
+const AttributeProto *Builder::resolved(const AttributeProto &attribute) const {
+  return attribute.reference.empty() ? &attribute : scope->given.lookup(attribute.reference);
+}
+
+/// A node that is a function of the model's own: a CALL of a subgraph, which is one for all calls without attributes.
+Error Builder::call(const FunctionProto &function, const NodeProto &node, llvm::ArrayRef<Value *> operands,
+                    llvm::ArrayRef<Value *> results) {
+  constexpr size_t deepest = 64, most = 1000000;
+  if (operands.size() > function.inputs.size() || results.size() > function.graph.outputs.size())
+    return makeError("function " + inQuotes(function.name) + " is called with more than it has");
+  if (depth >= deepest || built + function.graph.nodes.size() > most)
+    return makeError("functions call each other more than " + Twine(deepest) + " deep, or have more than " +
+                     Twine(most) + " nodes in all");
+  auto isGiven = [&](size_t input) { return input < operands.size() && operands[input]; };
+  bool plain = node.attributes.empty() && function.defaults.empty();
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    plain &= isGiven(i);
+  Subgraph *graph = plain ? called.lookup(&function) : nullptr;
+  if (!graph) {
+    Scope inner{.proto = function.graph, .graph = &model.addSubgraph(), .outer = nullptr, .function = &function};
+    graph = inner.graph;
+    for (const AttributeProto &attribute : function.defaults)
+      inner.given[attribute.name] = &attribute;
+    for (const AttributeProto &attribute : node.attributes)
+      if (const AttributeProto *value = resolved(attribute))
+        inner.given[attribute.name] = value;
+    for (auto [i, name] : llvm::enumerate(function.inputs))
+      if (!isGiven(i))
+        inner.absent.insert(name);
+    built += function.graph.nodes.size();
+    ++depth;
+    Error error = body(inner);
+    --depth;
+    if (error)
+      return error;
+    if (plain)
+      called[&function] = graph;
+  }
+  llvm::SmallVector<Value *> given, made(results);
+  llvm::copy_if(operands, std::back_inserter(given), [](const Value *operand) { return operand != nullptr; });
+  while (made.size() < graph->outputs.size())
+    made.push_back(&result(""));
+  Operator &op = model.addOperator(*scope->graph, BuiltinOperator::CALL, given, made);
+  const OperatorInfo &row = *op.info();
+  wire::ScalarEdit edit{.slot = row.optionsType()->find(row.subgraphFields[0])->slot, .integer = graph->index};
+  op.options.member = static_cast<uint8_t>(row.options);
+  op.options = model.editOptions(op.options, edit);
   return Error::success();
 }
 
@@ -276,6 +351,19 @@ Error Builder::input(const ValueInfo &info) {
   return define(info.name, value);
 }
 
+/// The names that a node uses, in its bodies as well.
+void forEachUse(const NodeProto &node, llvm::function_ref<void(llvm::StringRef)> visit) {
+  for (llvm::StringRef input : node.inputs)
+    visit(input);
+  for (const AttributeProto &attribute : node.attributes)
+    for (const auto &graph : attribute.graphs) {
+      for (const NodeProto &inner : graph->nodes)
+        forEachUse(inner, visit);
+      for (const ValueInfo &output : graph->outputs)
+        visit(output.name);
+    }
+}
+
 /// Nodes behind those that they use; in the file's order, which is nearly always such a one, as far as possible.
 Expected<std::vector<size_t>> Builder::order() const {
   const auto &nodes = scope->proto.nodes;
@@ -287,11 +375,12 @@ Expected<std::vector<size_t>> Builder::order() const {
   std::vector<std::vector<size_t>> users(nodes.size());
   std::vector<size_t> waits(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i)
-    for (llvm::StringRef input : nodes[i].inputs)
+    forEachUse(nodes[i], [&](llvm::StringRef input) {
       if (auto maker = makers.find(input); !input.empty() && maker != makers.end()) {
         users[maker->second].push_back(i);
         ++waits[i];
       }
+    });
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (waits[i] == 0)
@@ -314,14 +403,18 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
   flexbuffers::Builder options;
   llvm::StringSet<> names;
   Error error = Error::success();
-  auto opset = proto.opset(node.domain);
+  auto version = opset(node.domain);
   options.Map([&] {
-    options.Int("$opset", opset.value_or(0));
-    for (const AttributeProto &attribute : node.attributes) {
-      std::string name = attribute.name.str();
+    options.Int("$opset", version.value_or(0));
+    for (const AttributeProto &own : node.attributes) {
+      const AttributeProto *found = resolved(own);
+      if (!found)
+        continue;
+      const AttributeProto &attribute = *found;
+      std::string name = own.name.str();
       if (error)
         return;
-      if (name.empty() || name == "$opset" || attribute.name.contains('\0') || !names.insert(name).second) {
+      if (name.empty() || name == "$opset" || own.name.contains('\0') || !names.insert(name).second) {
         error = makeError("attribute " + inQuotes(name) + " is there twice, or has no name that can be");
         return;
       }
@@ -391,7 +484,7 @@ Error Builder::node(size_t index) {
   llvm::SmallVector<Value *> operands, results;
   for (llvm::StringRef name : node.inputs) {
     Value *value = name.empty() ? nullptr : lookup(*scope, name);
-    if (!name.empty() && !value)
+    if (!name.empty() && !value && !scope->absent.contains(name))
       return makeError(placeOf(index),
                        "its input " + inQuotes(name) + " is computed by no node, and neither an input nor a constant");
     operands.push_back(value);
@@ -402,6 +495,8 @@ Error Builder::node(size_t index) {
     return makeError(placeOf(index), "the node has no outputs");
   if (node.op == "If" && node.domain.empty())
     return choice(node, operands, results);
+  if (const FunctionProto *function = findFunction(node))
+    return call(*function, node, operands, results);
   Expected<std::string> options = attributes(node, operands);
   if (!options)
     return makeError(placeOf(index), llvm::toString(options.takeError()));
@@ -415,11 +510,11 @@ Error Builder::node(size_t index) {
 Error Builder::run() {
   model.keep(file);
   model.format = Format::Circle;
-  if (!proto.opset(""))
+  if (!proto.opsets.of(""))
     return makeError("the model imports no operator set of ai.onnx");
   constexpr int64_t newest = 24;
-  if (*proto.opset("") > newest)
-    return makeError("its operators are those of version " + Twine(*proto.opset("")) + ", and " + Twine(newest) +
+  if (*proto.opsets.of("") > newest)
+    return makeError("its operators are those of version " + Twine(*proto.opsets.of("")) + ", and " + Twine(newest) +
                      " is the newest that is known");
   Scope main{.proto = proto.graph, .graph = &model.addSubgraph(), .outer = nullptr};
   scope = &main;
@@ -458,6 +553,15 @@ Error Builder::build() {
       return error;
     inputs.push_back(scope->values.lookup(info.name));
   }
+  if (scope->function && !scope->outer)
+    for (llvm::StringRef name : scope->function->inputs) {
+      if (scope->absent.contains(name))
+        continue;
+      Value &value = result(name);
+      if (Error error = define(name, value))
+        return error;
+      inputs.push_back(&value);
+    }
   for (const NodeProto &node : from.nodes)
     for (llvm::StringRef name : node.outputs)
       if (!name.empty())

@@ -219,6 +219,9 @@ Error readNode(llvm::StringRef message, NodeProto &node, unsigned depth) {
     case 7:
       node.domain = field.bytes == "ai.onnx" ? llvm::StringRef() : field.bytes;
       return Error::success();
+    case 8:
+      node.overload = field.bytes;
+      return Error::success();
     case 9:
       return readPair(field.bytes, node.metadata);
     default:
@@ -287,10 +290,51 @@ Error readGraph(llvm::StringRef message, GraphProto &graph, unsigned depth) {
   });
 }
 
+Error readOpset(llvm::StringRef message, Opsets &opsets) {
+  auto &[domain, version] = opsets.list.emplace_back("", 0);
+  return forEach(message, "an operator set", [&, d = &domain, v = &version](const Field &part) {
+    if (part.number == 1)
+      *d = part.bytes == "ai.onnx" ? llvm::StringRef() : part.bytes;
+    else if (part.number == 2)
+      *v = part.integer();
+    return Error::success();
+  });
+}
+
+Error readFunction(llvm::StringRef message, FunctionProto &function) {
+  return forEach(message, "a function", [&](const Field &field) -> Error {
+    switch (field.number) {
+    case 1:
+      function.name = field.bytes;
+      return Error::success();
+    case 4:
+      function.inputs.push_back(field.bytes);
+      return Error::success();
+    case 5:
+      function.graph.outputs.emplace_back().name = field.bytes;
+      return Error::success();
+    case 7:
+      return readNode(field.bytes, function.graph.nodes.emplace_back(), 1);
+    case 9:
+      return readOpset(field.bytes, function.opsets);
+    case 10:
+      function.domain = field.bytes == "ai.onnx" ? llvm::StringRef() : field.bytes;
+      return Error::success();
+    case 11:
+      return readAttribute(field.bytes, function.defaults.emplace_back(), 1);
+    case 13:
+      function.overload = field.bytes;
+      return Error::success();
+    default:
+      return Error::success();
+    }
+  });
+}
+
 } // namespace
 
-std::optional<int64_t> ModelProto::opset(llvm::StringRef domain) const {
-  for (const auto &[name, version] : opsets)
+std::optional<int64_t> Opsets::of(llvm::StringRef domain) const {
+  for (const auto &[name, version] : list)
     if (name == domain)
       return version;
   return std::nullopt;
@@ -317,21 +361,12 @@ llvm::Expected<ModelProto> parse(llvm::StringRef bytes) {
       return Error::success();
     case 7: // of two, the second is merged into the first
       return readGraph(field.bytes, model.graph, 0);
-    case 8: {
-      auto &[domain, version] = model.opsets.emplace_back("", 0);
-      return forEach(field.bytes, "an operator set", [&, d = &domain, v = &version](const Field &part) {
-        if (part.number == 1)
-          *d = part.bytes == "ai.onnx" ? llvm::StringRef() : part.bytes;
-        else if (part.number == 2)
-          *v = part.integer();
-        return Error::success();
-      });
-    }
+    case 8:
+      return readOpset(field.bytes, model.opsets);
     case 14:
       return readPair(field.bytes, model.metadata);
     case 25:
-      model.hasFunctions = true;
-      return Error::success();
+      return readFunction(field.bytes, model.functions.emplace_back());
     default:
       return Error::success();
     }

@@ -74,7 +74,7 @@ struct AttributeProto {
 };
 
 struct NodeProto {
-  llvm::StringRef name, op, domain, doc;
+  llvm::StringRef name, op, domain, overload, doc;
   llvm::SmallVector<llvm::StringRef, 4> inputs, outputs; ///< empty: absent
   std::vector<AttributeProto> attributes;
   std::vector<std::pair<llvm::StringRef, llvm::StringRef>> metadata;
@@ -101,14 +101,26 @@ struct GraphProto {
   bool hasSparse = false; ///< sparse initializers, which are not read
 };
 
-struct ModelProto {
-  int64_t version = 0;                                     ///< of the format
-  std::vector<std::pair<llvm::StringRef, int64_t>> opsets; ///< domain and version
-  GraphProto graph;
-  bool hasFunctions = false;
-  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> metadata;
+/// Operator sets: domain and version; ai.onnx is the empty domain.
+struct Opsets {
+  std::vector<std::pair<llvm::StringRef, int64_t>> list;
+  std::optional<int64_t> of(llvm::StringRef domain) const;
+};
 
-  std::optional<int64_t> opset(llvm::StringRef domain) const;
+struct FunctionProto {
+  llvm::StringRef name, domain, overload;
+  std::vector<llvm::StringRef> inputs;
+  GraphProto graph; ///< nodes and outputs
+  Opsets opsets;
+  std::vector<AttributeProto> defaults; ///< of attributes that a call leaves out
+};
+
+struct ModelProto {
+  int64_t version = 0; ///< of the format
+  Opsets opsets;
+  GraphProto graph;
+  std::deque<FunctionProto> functions;
+  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> metadata;
 };
 
 /// Does the file look like an ONNX model? It has no magic number: a message whose fields are those of ModelProto, with

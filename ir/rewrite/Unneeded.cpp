@@ -1,6 +1,7 @@
 #include "ir/ConstantView.h"
 #include "ir/rewrite/Build.h"
 #include "ir/rewrite/Parts.h"
+#include "schema/OnnxOperators.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,6 +15,8 @@ static bool isStatic(const Value *value) { return value && value->isStatic(); }
 
 /// It only states a shape, which is known without it.
 static bool statesShapeOnly(const Operator &op, unsigned position) {
+  if (const OnnxOperator *node = findOnnxOperator(op.customCode()); node && node->isMarked(position, 't'))
+    return true; // or a type
   const OperatorInfo *row = op.info();
   if (!row || !op.result() || position >= row->operands.size())
     return false;

@@ -168,11 +168,12 @@ static void checkTargetSubgraph(CheckContext &context, size_t g) {
   }
 }
 
-/// A graph of ONNX is a file with operators CUSTOM that are called after its nodes.
+/// A graph of ONNX is a file with operators CUSTOM that are called after its nodes, and of what calls subgraphs.
 static std::string_view formatOf(const FileGraph &file) {
   bool onnx = !file.tflite() && !file.operators.empty();
   for (uint32_t op = 0; onnx && op < file.operators.size(); ++op)
-    onnx = file.customCode(op).substr(0, 5) == "onnx." || file.operatorName(op) == "IF";
+    onnx =
+        file.customCode(op).substr(0, 5) == "onnx." || file.operatorName(op) == "IF" || file.operatorName(op) == "CALL";
   return file.tflite() ? "tflite" : onnx ? "onnx" : "circle";
 }
 

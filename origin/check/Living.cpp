@@ -200,16 +200,14 @@ private:
 
   // Each says what speaks against its reason; null: nothing.
 
-  static bool marked(const FileGraph::Opcode &code, uint32_t operand, char mark) {
-    return operand < code.onnx->operands.size() && code.onnx->operands[operand] == mark;
-  }
-
   const char *notShapeOnly(uint32_t user, uint32_t operand) const {
     const FileGraph::Opcode &code = file.opcode(user);
     const OperatorInfo *info = code.like;
+    if (code.onnx && code.onnx->isMarked(operand, 't'))
+      return nullptr;
     OperandInfo mark;
     if (code.onnx)
-      mark.statesShape = marked(code, operand, '#'), mark.statesShapeIfWhole = marked(code, operand, '=');
+      mark.statesShape = code.onnx->isMarked(operand, '#'), mark.statesShapeIfWhole = code.onnx->isMarked(operand, '=');
     else if (!info || operand >= info->operands.size())
       return "the operator is not known to take such an operand";
     else

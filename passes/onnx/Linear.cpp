@@ -70,6 +70,22 @@ RewriteResult gemm(Lowering &n) {
   return stored(bias && !isBias ? product + *bias : product);
 }
 
+/// Of matrices of two by two.
+RewriteResult determinant(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isFloat() || !x.isStatic() || x.rank() < 2 || x.shape()[x.rank() - 1] != 2 || x.shape()[x.rank() - 2] != 2)
+    return decline("not of float32 matrices of two by two");
+  Sizes shape(x.shape().begin(), x.shape().end() - 2);
+  auto at = [&](int32_t row, int32_t column) {
+    Sizes begin(x.rank(), 0), size(x.shape().begin(), x.shape().end());
+    begin[x.rank() - 2] = row;
+    begin[x.rank() - 1] = column;
+    size[x.rank() - 2] = size[x.rank() - 1] = 1;
+    return reshape(op(Op::SLICE, {x, list(begin), list(size)}), list(shape));
+  };
+  return n.replace(at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0));
+}
+
 /// Of one operand: the sum over the letters that are not in the output, in its order.
 RewriteResult permutedSum(Lowering &n, llvm::StringRef from, llvm::StringRef to) {
   Tensor x = n.input(0);
@@ -106,13 +122,19 @@ RewriteResult einsum(Lowering &n) {
   for (char c : n.text("equation"))
     if (c != ' ')
       equation += c;
+  if (!llvm::StringRef(equation).contains("->")) { // then it is what stands there once
+    std::string once;
+    for (char c = 'A'; c <= 'z'; ++c)
+      if (llvm::isAlpha(c) && llvm::StringRef(equation).count(c) == 1)
+        once += c;
+    equation += "->" + once;
+  }
   auto [inputs, output] = llvm::StringRef(equation).split("->");
   llvm::SmallVector<llvm::StringRef, 2> terms;
   inputs.split(terms, ',');
   if (terms.size() == 1 && n.inputs() == 1)
     return permutedSum(n, terms[0], output);
-  if (terms.size() != 2 || n.inputs() != 2 || !llvm::StringRef(equation).contains("->") ||
-      llvm::StringRef(equation).contains('.'))
+  if (terms.size() != 2 || n.inputs() != 2 || llvm::StringRef(equation).contains('.'))
     return decline("an equation that is not of two operands with all letters");
   Tensor x[2] = {n.input(0), n.input(1)};
   llvm::SmallDenseMap<char, int32_t, 8> sizes;
@@ -171,7 +193,7 @@ RewriteResult einsum(Lowering &n) {
 } // namespace
 
 llvm::ArrayRef<Row> linearRows() {
-  static const Row rows[] = {{"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matMul}};
+  static const Row rows[] = {{"Det", determinant}, {"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matMul}};
   return rows;
 }
 

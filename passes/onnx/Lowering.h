@@ -81,6 +81,8 @@ std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor 
                               std::optional<Expr> bias, const char *&why);
 /// Likewise an average over windows.
 std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const char *&why);
+/// 0, 1, 2, … along an axis of a tensor of these sizes.
+Expr counted(llvm::ArrayRef<int32_t> sizes, int axis);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);

@@ -20,7 +20,7 @@ Expr byChannel(Tensor list1, int rank) {
 /// x · s + t with s = scale / √(variance + ε) and t = shift − mean · s
 RewriteResult batchNormalization(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), shift = n.input(2), mean = n.input(3), variance = n.input(4);
-  if (n.integer("training_mode") || (n.opset < 7 && !n.integer("is_test")))
+  if (n.opset < 7 && !n.integer("is_test"))
     return decline("it learns");
   if (!n.integer("spatial", 1))
     return decline("it has statistics for each element");
@@ -31,6 +31,25 @@ RewriteResult batchNormalization(Lowering &n) {
     constant &= n.input(i).isDenseConstant();
   auto known = [&](Expr value) { return constant ? fold(std::move(value)) : value; };
   Expr epsilon = n.real("epsilon", 1e-5);
+  if (n.integer("training_mode")) {
+    // By the statistics of the batch, with which those of before are blended.
+    Sizes axes;
+    for (int i = 0; i < x.rank(); ++i)
+      if (i != 1)
+        axes.push_back(i);
+    auto averaged = [&](Expr of, bool keeps) {
+      return op(Op::MEAN, {std::move(of), list(axes)}).with("keep_dims", keeps);
+    };
+    Expr away = Expr(x) - averaged(x, true), momentum = n.real("momentum", 0.9), rest = 1 - n.real("momentum", 0.9);
+    Expr value = away * rsqrt(averaged(square(away), true) + epsilon);
+    std::vector<std::pair<Tensor, Expr>> values = {
+        {n.node.result(0), value * byChannel(scale, x.rank()) + byChannel(shift, x.rank())}};
+    if (n.node.resultCount() > 1 && n.node.result(1))
+      values.push_back({n.node.result(1), Expr(mean) * momentum + averaged(x, false) * rest});
+    if (n.node.resultCount() > 2 && n.node.result(2))
+      values.push_back({n.node.result(2), Expr(variance) * momentum + averaged(square(away), false) * rest});
+    return n.m.replace(std::move(values));
+  }
   Expr s = known(Expr(scale) / sqrt(Expr(variance) + epsilon));
   Expr t = known(Expr(shift) - Expr(mean) * s);
   if (x.rank() > 2) {

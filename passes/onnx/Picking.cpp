@@ -27,13 +27,16 @@ RewriteResult gatherNode(Lowering &n) {
   return n.replace(op(Op::GATHER, {x, wrapped(n, index, x, *axis)}).with("axis", *axis));
 }
 
-/// 0, 1, 2, … along an axis of a tensor of these sizes.
+} // namespace
+
 Expr counted(llvm::ArrayRef<int32_t> sizes, int axis) {
   Sizes numbers(sizes[axis]), shape(sizes.size(), 1);
   std::iota(numbers.begin(), numbers.end(), 0);
   shape[axis] = sizes[axis];
   return fold(broadcastTo(reshape(list(numbers), list(shape)), list(sizes)));
 }
+
+namespace {
 
 /// The position of each index of a tensor of indices along one axis, as the last dimension of GATHER_ND and SCATTER_ND.
 std::optional<Expr> positions(Lowering &n, Tensor x, Tensor index, int axis) {
@@ -57,8 +60,18 @@ RewriteResult gatherElements(Lowering &n) {
 
 RewriteResult gatherNd(Lowering &n) {
   Tensor index = n.input(1);
-  if (n.integer("batch_dims"))
-    return decline("it has batch dimensions");
+  if (auto batch = static_cast<int>(n.integer("batch_dims"))) {
+    // The positions of the batch stand in front of the others.
+    if (!index.isStatic() || index.rank() <= batch || index.elementCount() > (1u << 20))
+      return notKnown();
+    std::vector<Expr> parts;
+    Sizes each(index.shape().begin(), index.shape().end());
+    each.back() = 1;
+    for (int i = 0; i < batch; ++i)
+      parts.push_back(counted(each, i));
+    parts.push_back(indices(index));
+    return n.replace(op(Op::GATHER_ND, {n.input(0), op(Op::CONCATENATION, parts).with("axis", index.rank() - 1)}));
+  }
   if (!index.isDenseConstant() || !n.m.every(index, [](double i) { return i >= 0; })) {
     if (index.isDenseConstant())
       return decline("its indices are below 0");

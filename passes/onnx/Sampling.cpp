@@ -106,6 +106,58 @@ RewriteResult cosineWindow(Lowering &n, double a, double b, double c) {
     value = value + op(Op::COS, {angle * f32(2)}) * f32(c);
   return n.replace(size.isDenseConstant() ? fold(value) : value);
 }
+/// sin(2π · j / 4N) of integers. The angle is that between −π/2 and π/2, where a float is nearest to it.
+Expr sineOf(Expr j, int32_t size) {
+  auto whole = [&](int32_t turns) { return number(turns * size, TensorType::INT32); };
+  j = op(Op::FLOOR_MOD, {j + whole(2), whole(4)}) - whole(2);
+  j = op(Op::SELECT_V2, {compared(Op::GREATER, j, whole(1)), whole(2) - j, j});
+  j = op(Op::SELECT_V2, {compared(Op::LESS, j, whole(-1)), whole(-2) - j, j});
+  return op(Op::SIN, {castTo(j, TensorType::INT32, TensorType::FLOAT32) * f32(std::numbers::pi / 2 / size)});
+}
+
+/// The discrete Fourier transform along an axis, as products with the matrices of cosines and sines. The last dimension
+/// is of real numbers, or of real and imaginary parts.
+RewriteResult fourier(Lowering &n) {
+  Tensor x = n.input(0);
+  if (!x.isFloat() || !x.isStatic() || x.rank() < 2 || n.input(1) || n.input(2))
+    return decline("not float32 of a known shape, or of a length or an axis that are operands");
+  int rank = x.rank(), parts = x.lastDimension();
+  auto axis = Lowering::axis(n.integer("axis", 1), rank);
+  if (!axis || *axis == rank - 1 || parts < 1 || parts > 2)
+    return decline("its axis is not one of its input's, or its last dimension not of one or two");
+  int32_t size = x.shape()[*axis], made = n.integer("onesided") ? size / 2 + 1 : size;
+  if (size < 1 || size > 4096)
+    return decline("it is of more than 4096 numbers");
+  bool inverse = n.integer("inverse");
+  Sizes order, back(rank), shape;
+  for (int i = 0; i < rank; ++i)
+    if (i != *axis && i != rank - 1)
+      order.push_back(i);
+  order.append({rank - 1, *axis});
+  for (int i = 0; i < rank; ++i)
+    back[order[i]] = i;
+  for (int32_t i : order)
+    shape.push_back(x.shape()[i]);
+  Expr quarters = counted({size, made}, 0) * counted({size, made}, 1) * number(4, TensorType::INT32);
+  double scale = inverse ? 1.0 / size : 1;
+  Expr moved = transpose(x, list(order));
+  auto product = [&](Expr of) { return op(Op::BATCH_MATMUL, {moved, fold(sineOf(std::move(of), size) * f32(scale))}); };
+  Expr cosines = product(number(size, TensorType::INT32) - quarters), sines = product(quarters);
+  shape.back() = made;
+  auto part = [&](const Expr &of, int32_t which) {
+    Sizes begin(rank, 0), length = shape;
+    begin[rank - 2] = which;
+    length[rank - 2] = 1;
+    return parts == 1 ? of : op(Op::SLICE, {of, list(begin), list(length)});
+  };
+  Expr real = part(cosines, 0), imaginary = inverse ? part(sines, 0) : -part(sines, 0);
+  if (parts == 2) {
+    real = inverse ? real - part(sines, 1) : real + part(sines, 1);
+    imaginary = part(cosines, 1) + imaginary;
+  }
+  return n.replace(transpose(op(Op::CONCATENATION, {real, imaginary}).with("axis", rank - 2), list(back)));
+}
+
 RewriteResult hann(Lowering &n) { return cosineWindow(n, 0.5, 0.5, 0); }
 RewriteResult hamming(Lowering &n) { return cosineWindow(n, 25.0 / 46, 21.0 / 46, 0); }
 RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
@@ -113,8 +165,11 @@ RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
 } // namespace
 
 llvm::ArrayRef<Row> samplingRows() {
-  static const Row rows[] = {
-      {"BlackmanWindow", blackman}, {"GridSample", gridSample}, {"HammingWindow", hamming}, {"HannWindow", hann}};
+  static const Row rows[] = {{"BlackmanWindow", blackman},
+                             {"DFT", fourier},
+                             {"GridSample", gridSample},
+                             {"HammingWindow", hamming},
+                             {"HannWindow", hann}};
   return rows;
 }
 
