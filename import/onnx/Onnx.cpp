@@ -351,16 +351,27 @@ Error Builder::input(const ValueInfo &info) {
   return define(info.name, value);
 }
 
-/// The names that a node uses, in its bodies as well.
+/// The names around a node that it uses, in its bodies as well, which may have the same names of their own.
 void forEachUse(const NodeProto &node, llvm::function_ref<void(llvm::StringRef)> visit) {
   for (llvm::StringRef input : node.inputs)
     visit(input);
   for (const AttributeProto &attribute : node.attributes)
     for (const auto &graph : attribute.graphs) {
+      llvm::StringSet<> own;
+      for (const ValueInfo &input : graph->inputs)
+        own.insert(input.name);
+      for (const TensorProto &tensor : graph->initializers)
+        own.insert(tensor.name);
       for (const NodeProto &inner : graph->nodes)
-        forEachUse(inner, visit);
+        own.insert(inner.outputs.begin(), inner.outputs.end());
+      auto around = [&](llvm::StringRef name) {
+        if (!own.contains(name))
+          visit(name);
+      };
+      for (const NodeProto &inner : graph->nodes)
+        forEachUse(inner, around);
       for (const ValueInfo &output : graph->outputs)
-        visit(output.name);
+        around(output.name);
     }
 }
 
