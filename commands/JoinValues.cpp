@@ -133,7 +133,8 @@ llvm::Error joinValues(const ValuesRequest &request, const std::string &model, c
                      llvm::sys::path::filename(source).str(),
                      llvm::sys::path::filename(model).str(),
                      run->pairs().by,
-                     dumps->count()};
+                     dumps->count(),
+                     models->source.lineage.source.get()};
   JsonOutput os;
   if (json)
     writeErrors(report, *metric, os);

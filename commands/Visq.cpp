@@ -324,7 +324,8 @@ llvm::Expected<bool> Visq::run() {
                      llvm::sys::path::filename(request.source).str(),
                      llvm::sys::path::filename(request.result).str(),
                      run->pairs().by,
-                     part->records.size()};
+                     part->records.size(),
+                     models->source.lineage.source.get()};
   std::vector<ErrorFile> files;
   auto want = [&](const std::string &path, const ErrorMetric *of) {
     if (path.empty())

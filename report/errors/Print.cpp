@@ -61,6 +61,18 @@ struct Firsts {
   }
 };
 
+/// The line of a program that called what makes a tensor; empty: it is not known.
+std::string lineOf(const ErrorReport &report, const Value &value) {
+  std::string line;
+  if (const Operator *maker = value.producer())
+    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
+      const origin::SourceOperator *op = report.listing->findOperator(id);
+      if (const origin::SourceFrame *frame = op && line.empty() ? report.listing->frameOf(*op) : nullptr)
+        line = printable(report.listing->lineOf(*frame));
+    });
+  return line;
+}
+
 ColorSlots slotsFor(const ErrorReport &report, const ErrorMetric &metric) {
   std::optional<double> low, high;
   for (const ErrorRow &row : report.rows)
@@ -102,18 +114,25 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
       double x = a->recovered ? -INFINITY : blameOf(*a, metric), y = b->recovered ? -INFINITY : blameOf(*b, metric);
       return x > y;
     });
-  Cells head{"TENSOR", "OPERATOR", metric.name.str(), "INHERITED", "OWN", "STEPS", "EFFECT", ""};
+  bool lines = report.listing && !report.listing->stacks.empty();
+  Cells head{"TENSOR", "OPERATOR", metric.name.str(), "INHERITED", "OWN", "STEPS", "EFFECT"};
+  if (lines)
+    head.push_back("LINE");
+  head.push_back("");
   printColumns(head, rows.size(),
                [&](size_t i) {
                  const ErrorRow &row = *rows[i];
-                 return Cells{tensorName(*row.value),
-                              operatorName(*row.value),
-                              shortText(valueOf(row.total, row.scale, metric)),
-                              shortText(valueOf(row.inherited, row.scale, metric)),
-                              shortText(valueOf(row.own, row.scale, metric)),
-                              shortText(ownSteps(row)),
-                              shortText(row.effect),
-                              row.recovered ? "recovered" : ""};
+                 Cells cells{tensorName(*row.value),
+                             operatorName(*row.value),
+                             shortText(valueOf(row.total, row.scale, metric)),
+                             shortText(valueOf(row.inherited, row.scale, metric)),
+                             shortText(valueOf(row.own, row.scale, metric)),
+                             shortText(ownSteps(row)),
+                             shortText(row.effect)};
+                 if (lines)
+                   cells.push_back(lineOf(report, *row.value));
+                 cells.push_back(row.recovered ? "recovered" : "");
+                 return cells;
                },
                os, {2, 3, 4, 5, 6});
   for (const auto &[why, count] : unmeasured)
