@@ -9,8 +9,7 @@ namespace origo::commands {
 /// Reads an ONNX model: its graph becomes the source, and its operators are replaced by those of circle. An error names
 /// each operator that nothing stands for, and why. `shapes`: of inputs, NAME=1,3,224,224 each.
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes = {},
-                                  SourceLines lines = SourceLines::Relative);
+                                  llvm::ArrayRef<std::string> shapes = {}, SourceLines lines = SourceLines::Relative);
 
 /// Where a map says other things of layers and lines than the model that its source is. Lines may be left out, and be
 /// relative or whole.

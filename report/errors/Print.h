@@ -13,7 +13,8 @@ struct ErrorReport {
   std::string sourceFile, resultFile; ///< base names
   Pairs::By by = Pairs::By::Relations;
   uint64_t records = 0;
-  const origin::Listing *listing = nullptr; ///< whose operators those of `source` stand for; null: nothing is told of lines
+  const origin::Listing *listing =
+      nullptr; ///< whose operators those of `source` stand for; null: nothing is told of lines
 };
 
 /// By what tables are sorted: the effect where it is known, as many times as the own error is what rounding the result

@@ -10,16 +10,16 @@ enum class By { Row, Operator, Type, Scope, Pass, Line, File };
 
 /// A line of a table by anything but rows.
 struct RolledUp {
-  std::string key; ///< untrusted
-  uint32_t id = 0; ///< of By::Operator
+  std::string key;    ///< untrusted
+  uint32_t id = 0;    ///< of By::Operator
   unsigned level = 0; ///< of By::Scope
   uint64_t ns = 0;
   size_t written = 0, source = 0;        ///< operators, of By::Pass
   std::optional<uint64_t> sourceNs = {}; ///< of By::Pass: what the source took for the same
 };
 
-/// Operators by id, everything else by falling time. Lines of scopes are those of report/Scopes.h; what a pass took part in
-/// is counted for each of its passes. `source`, which may be null, is a profile of the source.
+/// Operators by id, everything else by falling time. Lines of scopes are those of report/Scopes.h; what a pass took
+/// part in is counted for each of its passes. `source`, which may be null, is a profile of the source.
 std::vector<RolledUp> rollUp(const Join &join, const MapNames &names, By by, const Join *source);
 
 /// How much of a table is shown, and in which order.
