@@ -604,13 +604,19 @@ private:
   std::vector<llvm::SmallVector<uint32_t, 2>> around;          ///< by source tensor; made when it is first needed
   std::vector<llvm::SmallVector<const Operator *, 1>> carried; ///< by source operator; likewise
 
-  /// Of equal constants that are one, each goes with what used it, whatever becomes of the others.
+  /// Of equal constants that are one, each goes with what used it, whatever becomes of the others; and one that several
+  /// used is in what one of them has become, though another did without it last.
   void goWithUser(LedgerRow &row) {
     if (source.producer(row.id) >= 0)
       return;
+    bool apart = std::exchange(row.was, Fate::Unknown) == Fate::DuplicateOf, isDoneWithout = false;
     for (uint32_t user : near(row.id)) {
       auto known = gone.find(user);
-      if (known == gone.end() || !leadsSomewhere(known->second.fate) || isNoted(row.id, user))
+      if (isNoted(row.id, user) || (known != gone.end() && !leadsSomewhere(known->second.fate))) {
+        isDoneWithout = true;
+        continue;
+      }
+      if (known == gone.end())
         continue;
       const Places &with = known->second;
       row.fate = with.fate;
@@ -621,6 +627,14 @@ private:
       row.values = with.values;
       return;
     }
+    if (!apart && !isDoneWithout)
+      return; // then nobody did without it, and the law on the living has to see that
+    for (uint32_t user : near(row.id))
+      if (!gone.contains(user) && !isNoted(row.id, user))
+        llvm::append_range(row.operators, carriers(user));
+    Follower::sortUnique(row.operators);
+    if (!row.operators.empty())
+      row.fate = Fate::FusedAway;
   }
   /// Does the map say why the user does without it?
   bool isNoted(uint32_t tensor, uint32_t user) {

@@ -390,6 +390,14 @@ def product_in_place_of_tile(path):
     expect(tool("origin-dump", "--check", "--source", path, "o.circle") == "ok\n", "its own result is refused")
 
 
+def shared_constant_in_two_runs(path):
+    """One of its users was fused in the first run, the other did without it in the second."""
+    tool("circle2circle", "--passes=merge-transposes", path, "a.circle")
+    tool("circle2circle", "--passes=substitute-to-reshape", "a.circle", "b.circle")
+    expect(tool("origin-dump", "--check", "--source", path, "b.circle") == "ok\n", "its own result is refused")
+    expect("it went into operator" in tool("origin-dump", "--where", "zero", "b.circle"), "it is not where its user is")
+
+
 movements_in_a_circle = fast_same_stride = exact_folded = exact_zero_sign = law6_detour = law6_identity_merged = true_and_equal
 law7_twins = expand_shift = expand_identity = known_range = forward_cast = true_and_equal
 

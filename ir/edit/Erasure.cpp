@@ -1,3 +1,4 @@
+#include "ir/Lineage.h"
 #include "ir/Mutation.h"
 #include "ir/edit/Editor.h"
 
@@ -42,6 +43,24 @@ void Editor::bury(bool tensors, IdSet ids, Fate fate, Destinations *into) {
     model.cancelledWith.emplace_back(static_cast<uint32_t>(stones - 1), together);
 }
 
+/// What the constant is of the source by those of its lineages that this use has nothing of.
+static IdSet othersThan(IdSets &sets, const Use &use) {
+  const Value &constant = *use.get();
+  if (!constant.isConstant() || constant.lineages().empty())
+    return {};
+  IdSet own, all;
+  std::vector<bool> used(lineage::count(constant));
+  for (uint32_t way = 0; way < lineage::count(*use.user()); ++way)
+    used[lineage::ofOperand(*use.user(), way, use.operandIndex())] = true;
+  for (uint32_t way = 0; way < used.size(); ++way) {
+    IdSet ids = lineage::parents(constant, way).tensors;
+    for (const Relation &relation : lineage::relations(constant, way))
+      ids = sets.join(ids, sets.single(relation.tensor));
+    (used[way] ? own : all) = sets.join(used[way] ? own : all, ids);
+  }
+  return sets.minus(all, own);
+}
+
 void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   // What is fused lives on in the operators that were made, a duplicate in the one that stays.
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
@@ -72,9 +91,12 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   op.parent = nullptr;
   for (Use &use : op.operands())
     if (Value *value = use.get()) {
-      bool needed = !isUnneeded(use);
+      Fate end = isUnneeded(use) ? Fate::Dead : fate;
+      IdSet others = end == Fate::Dead ? othersThan(model.sets, use) : IdSet();
       use.set(nullptr);
-      release(value, needed ? fate : Fate::Dead, needed ? into : nullptr);
+      release(value, end, end == fate ? into : nullptr);
+      if (value->erased())
+        bury(true, others, Fate::DuplicateOf, nullptr); // of who used them earlier, the ledger knows
     }
 }
 

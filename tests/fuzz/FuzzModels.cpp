@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <map>
 #include <set>
 
 using namespace origo;
@@ -77,6 +78,7 @@ private:
   std::string body;
   std::vector<Tensor> tensors;
   std::set<std::string> used;
+  std::map<Shape, Tensor> lists; ///< of integers
   unsigned number = 0;
 
   std::string fresh(StringRef stem) { return (stem + std::to_string(number++)).str(); }
@@ -94,10 +96,14 @@ private:
     return tensors.back();
   }
 
+  /// As files have them, some operators read the same constant.
   Tensor integers(const Shape &values) {
+    auto [known, isNew] = lists.try_emplace(values);
+    if (!isNew && random.once(2))
+      return known->second;
     std::string name = fresh("n");
     body += "  %" + name + ": i32[" + std::to_string(values.size()) + "] = const " + listOf(values) + "\n";
-    return {name, "i32", {static_cast<int>(values.size())}};
+    return known->second = {name, "i32", {static_cast<int>(values.size())}};
   }
 
   std::string number32() {

@@ -28,7 +28,7 @@ namespace {
 struct FuzzRequest {
   unsigned graphs = 0, operators = 0, parts = 0, timeout = 60;
   uint64_t seed = 1;
-  std::string keep, check, native;
+  std::string keep, write, check, native;
 };
 
 constexpr std::array fuzzRows{
@@ -37,6 +37,7 @@ constexpr std::array fuzzRows{
     option<&FuzzRequest::parts>("parts", "N", "Check so many parts of the models, each a graph"),
     option<&FuzzRequest::seed>("seed", "S", "Of the first model; the next ones have the next seeds (default: 1)"),
     option<&FuzzRequest::keep>("keep", "DIR", "Write the model of each finding there"),
+    option<&FuzzRequest::write>("write", "DIR", "Check nothing: write the graphs there, for others to check"),
     option<&FuzzRequest::check>("check", "MODEL.origo",
                                 "Check this model as a graph, or with --operators=1 as a single operator"),
     option<&FuzzRequest::native>("native", "LIBRARY", "Compare with TensorFlow Lite: this libtensorflowlite_c.so, too"),
@@ -205,6 +206,15 @@ llvm::Error fuzz(FuzzRequest &request, Words words, const commands::Door &, Verd
       return error;
     llvm::outs() << (fuzz.findings ? printable(fuzz.last, 2000) : "no finding") << '\n';
     verdict = fuzz.findings ? Verdict::Refused : Verdict::Holds;
+    return llvm::Error::success();
+  }
+  if (!request.write.empty()) {
+    if (llvm::Error error = commands::makeFolder(request.write))
+      return error;
+    for (uint64_t number = request.seed; number < request.seed + request.graphs; ++number)
+      if (llvm::Error error =
+              writeFile(request.write + "/graph-" + std::to_string(number) + ".origo", randomGraph(number)))
+        return error;
     return llvm::Error::success();
   }
   if (!request.graphs && !request.parts && !request.operators)
