@@ -1,6 +1,7 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
+#include "ir/rewrite/SameOptions.h"
 #include "ir/shapes/Inference.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -297,6 +298,12 @@ SyntheticReason Build::bridgeOf(Op code) {
   return SyntheticReason::UserInserted; // files have such of any kind
 }
 
+static void copyOptions(Operator &to, const Operator &from) {
+  to.options = from.options;
+  to.setOptions2(from.options2());
+  to.setCustomOptions(from.customOptions());
+}
+
 Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
   Created item{nullptr, {}};
@@ -339,8 +346,14 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
         own != made.end() && !own->second.base && llvm::is_contained(own->second.parents, before))
       value->name = before->name;
   };
-  for (const auto &[name, operand] : node.named)
+  for (const auto &[name, operand] : node.named) {
+    bool isFilter = name == "filter" && code == Op::FULLY_CONNECTED; // which calls it weights
+    if (!isFilter && llvm::none_of(row.operands, [&, &name = name](auto &known) { return known.name == name; })) {
+      match.misuse = model.copy((row.name + " has no operand " + name).str());
+      return fail(match.misuse);
+    }
     place(base ? Node(base).position(name) : positionOf(row, name), operand);
+  }
   for (const auto &[position, operand] : node.placed)
     place(position, operand);
   if (!declined.empty())
@@ -350,9 +363,7 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if (base) {
     item.op->version = base->version;
     item.op->setCustomCode(base->customCode());
-    item.op->options = base->options;
-    item.op->setOptions2(base->options2());
-    item.op->setCustomOptions(base->customOptions());
+    copyOptions(*item.op, *base);
     item.op->largeCustomOptions = base->largeCustomOptions;
     item.op->customOptionsFormat = base->customOptionsFormat;
     item.op->debugMetadata = base->debugMetadata;
@@ -361,6 +372,18 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   }
   if ((!base || !node.options.empty()) && !setOptions(*item.op, node.options))
     return nullptr;
+  // It does the work of all that it is a copy of, but for what the rule says in plain sight.
+  for (const Operator *other : llvm::ArrayRef(item.originals).drop_front(std::min<size_t>(item.originals.size(), 1))) {
+    Operator *twin = detached(code, {});
+    copyOptions(*twin, *other);
+    bool same = (node.options.empty() || setOptions(*twin, node.options)) && sameOptions(*twin, *item.op);
+    scratch.pop_back();
+    engine.recycle(*twin);
+    if (!same) {
+      match.misuse = "a copy is of operators with other options";
+      return fail(match.misuse);
+    }
+  }
   item.synthetic = node.synthetic;
   if (item.synthetic && !isBridge(*item.synthetic, code)) {
     match.misuse = "what does work of its own is said to be a bridge";

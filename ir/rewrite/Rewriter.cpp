@@ -523,8 +523,7 @@ llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_
 /// Does it not decrease, so that the maximum of what it makes is what it makes of the maximum?
 static bool isMonotone(const Operator &op) {
   using enum BuiltinOperator;
-  return op.info() &&
-         (op.info()->has(Trait::Clamps) || llvm::is_contained({LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, op.code));
+  return llvm::is_contained({RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, op.code);
 }
 
 /// Is it done by what the moved data comes from, or by a maximum that traded places with the operator?

@@ -1,5 +1,7 @@
 #include "ir/rewrite/ValueNumbers.h"
 
+#include "ir/rewrite/SameOptions.h"
+
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -125,6 +127,11 @@ static bool sameOptions(const Options &a, const Options &b, llvm::StringRef unio
   return encoded(a, unionName) == encoded(b, unionName);
 }
 
+bool sameOptions(const Operator &a, const Operator &b) {
+  return sameOptions(a.options, b.options, "BuiltinOptions") &&
+         sameOptions(a.options2(), b.options2(), "BuiltinOptions2") && a.customOptions().sameBytes(b.customOptions());
+}
+
 static bool sameOperand(const Value *a, const Value *b) { return a == b || (a && b && sameConstant(*a, *b)); }
 
 static bool isCommutative(const Operator &op) {
@@ -141,8 +148,7 @@ static bool sameWork(const Operator &a, const Operator &b) {
       llvm::all_of(llvm::seq(0u, a.numOperands()), [&](unsigned i) { return sameOperand(a.operand(i), b.operand(i)); });
   if (!operands && isCommutative(a))
     operands = sameOperand(a.operand(0), b.operand(1)) && sameOperand(a.operand(1), b.operand(0));
-  return operands && sameOptions(a.options, b.options, "BuiltinOptions") &&
-         sameOptions(a.options2(), b.options2(), "BuiltinOptions2") && a.customOptions().sameBytes(b.customOptions());
+  return operands && sameOptions(a, b);
 }
 
 uint64_t ValueNumbers::keyOf(const Operator &op, bool full) {

@@ -42,9 +42,25 @@ static std::vector<Liar> createdLiars() {
                         clone(root).operand(0, x * -1), works));
   all.push_back(created("copy-of-two-kinds", clone({root, inner}).operand(0, x), root,
                         clone(root).operand(0, Expr(0) - x), "a copy is of operators of several kinds"));
+  all.push_back(created("absent-operand", relu(clone(inner)).operand("gamma", x), root, maximum(clone(inner), 0),
+                        "RELU has no operand gamma"));
   all.push_back(created("absent-option", maximum(clone(inner), 0).with("axis", 1), root, maximum(clone(inner), 0),
                         "MAXIMUM has no option axis"));
   return all;
+}
+
+/// max(x, x/2) of max(x, x/4) is max(x, x/8), and none of the two.
+static Liar copyOfUnequal() {
+  auto x = any();
+  auto inner = op(Op::LEAKY_RELU, {x}), root = op(Op::LEAKY_RELU, {inner});
+  Expr copy = clone({root, inner}).operand(0, x);
+  return {"copy-of-unequal",
+          R"(%a: f32[2,2] = LEAKY_RELU(%x) {alpha=0.25}
+             %b: f32[2,2] = LEAKY_RELU(%a) {alpha=0.5}
+             %y: f32[2,2] = EXP(%b))",
+          {lying(root, [=](Match &m) { return m.replace(copy); })},
+          {honestly(root, [=](Match &m) { return m.replace(copy.withReal("alpha", 0.125)); })},
+          "a copy is of operators with other options"};
 }
 
 std::vector<Liar> answerLiars() {
@@ -54,6 +70,7 @@ std::vector<Liar> answerLiars() {
   auto pretended = [](Match &) { return RewriteResult::applied(); };
   auto absent = [](Match &m) { return m.replace(rewrite::result(cloneRoot(), 1)); };
   std::vector<Liar> all = createdLiars();
+  all.push_back(copyOfUnequal());
   for (Liar &liar :
        std::vector<Liar>{of("absent_result", absent, "what is created has no such result"),
                          of("twice", twice, "a match is replaced once"),
