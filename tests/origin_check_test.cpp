@@ -28,7 +28,7 @@ TEST(OriginCheck, RefusesWrongTypes) {
   Case cast = untouched({source});
   cast.tensor(1).relations.push_back(same(0, {step(MapStep::Cast)}));
   EXPECT_EQ(words(cast.violations()), "");
-  cast.tensor(1).relations.back().steps = {};
+  cast.tensor(1).relations.back().steps = std::vector<MapStep>{step(MapStep::Reshape)};
   auto violations = cast.violations();
   ASSERT_EQ(violations.size(), 1u) << words(violations);
   EXPECT_EQ(violations[0].law, 8);

@@ -181,6 +181,33 @@ TEST(OriginCheck, RefusesLies) {
       {"constant from nothing", 1, [](Case &c) { c.tensor(1).tensors.clear(); }},
       {"no relation for no reason", 1, [](Case &c) { c.tensor(6).relations.clear(); }},
       {"folded operator forgotten", 6, [](Case &c) { c.tensor(2).operators.clear(); }},
+      {"an input is what an operator at work makes", 6, [](Case &c) { c.tensor(0).relations.push_back(same(A)); }},
+      {"an input is what an identity elsewhere makes", 6,
+       [](Case &c) { c.tensor(0).relations.push_back(same(Y)), c.tensor(5).relations = {same(N)}; }},
+      {"an input is computed", 6, [](Case &c) { c.tensor(3).relations.push_back(same(X)); }},
+      {"a bridge makes what nothing in front of it does", 6, [](Case &c) { c.tensor(6).relations.push_back(same(A)); }},
+      {"a constant's work in a movement", 6,
+       [](Case &c) {
+         ledgerOf(c, false, Reshape).tensors = {{0, 1}};
+       }},
+      {"removed, and somewhere", 8, [](Case &c) { ledgerOf(c, true, B).fate = "user-removed"; }},
+      {"lineages of a constant from elsewhere", 1,
+       [](Case &c) {
+         c.tensor(1).lineages = {{{}, {C1}, {}}, {{}, {C2}, {}}};
+       }},
+      {"a lineage without operands", 1,
+       [](Case &c) {
+         c.op(1).lineages = {{{Add, Relu}, {}, {0}}};
+       }},
+      {"a lineage of an operand that has none", 2,
+       [](Case &c) {
+         c.op(1).lineages = {{{Add}, {}, {0, 0}}, {{Relu}, {}, {0, 1}}};
+       }},
+      {"a relation by a lineage that is not there", 2, [](Case &c) { c.tensor(3).relations[0].lineage = 1; }},
+      {"a relation by the other one's lineage", 6,
+       [](Case &c) {
+         c.op(1).lineages = {{{Relu}, {}, {0, 0}}, {{Add}, {}, {0, 0}}}, c.tensor(4).relations[0].lineage = 1;
+       }},
       {"wide without need in a small model", 7, [](Case &c) { c.op(0).wide = "grouped by the user"; }},
   };
   ASSERT_GE(lies.size(), 16u);

@@ -42,7 +42,8 @@ std::string origin::quoted(std::string_view text) {
 
 bool origin::isMonotone(const OperatorInfo *info) {
   using enum circle::BuiltinOperator;
-  return info && (info->has(Trait::Clamps) || llvm::is_contained({LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, info->code));
+  return info &&
+         llvm::is_contained({RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, info->code);
 }
 
 bool origin::holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id) {

@@ -31,7 +31,7 @@ static void checkRow(CheckContext &context, const MapLedgerRow &row) {
   bool into = !row.operators.empty() || !row.tensors.empty();
   bool gone = row.fate == "dead" || row.fate == "unused-in-source";
   bool removed = row.fate == "user-removed" || row.fate == "elsewhere";
-  if (gone && into)
+  if ((gone || removed) && into)
     report.add(8, words(" is " + row.fate + ", yet the ledger says what it went into"));
   if (!gone && !removed && !into)
     report.add(8, words(" is " + row.fate + ", yet the ledger does not say into what: then it is dead"));

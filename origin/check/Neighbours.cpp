@@ -120,8 +120,7 @@ private:
   bool mayTrade(uint32_t a, uint32_t b) const {
     using enum circle::BuiltinOperator;
     auto clamps = [&](uint32_t op) {
-      const OperatorInfo *info = source.opcode(op).like;
-      return info && (info->has(Trait::Clamps) || (is(op, {MINIMUM, MAXIMUM}) && hasConstant(op)));
+      return is(op, {RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1}) || (is(op, {MINIMUM, MAXIMUM}) && hasConstant(op));
     };
     auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };

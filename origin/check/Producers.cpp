@@ -38,19 +38,36 @@ public:
           if (relation.steps.empty())
             equals.emplace_back(relation.tensor, tensor);
     llvm::sort(equals);
+    for (uint32_t op = 0; context.source && op < context.source->operators.size(); ++op) {
+      const OperatorInfo *info = context.source->opcode(op).info;
+      uint32_t position = 0;
+      context.source->forEachInput(op, [&](int32_t tensor) {
+        uint32_t operand = position++;
+        if (tensor >= 0 && (!info || (operand < info->operands.size() && info->operands[operand].variable)))
+          states.push_back(static_cast<uint32_t>(tensor));
+      });
+    }
+    llvm::sort(states);
   }
 
   void run() {
     for (uint32_t op = 0; op < target.operators.size(); ++op)
-      if (const OperatorRow *row = context.operatorRow[op]; row && row->syntheticReason.empty())
+      if (const OperatorRow *row = context.operatorRow[op])
         target.forEachOutput(op, [&](int32_t tensor) {
-          if (tensor >= 0)
+          if (tensor < 0)
+            return;
+          if (row->syntheticReason.empty())
             checkOutput(op, *row, tensor);
+          else
+            checkBridge(op, tensor);
         });
+    const bool part = isPart();
     for (uint32_t tensor = 0; tensor < target.tensors.size(); ++tensor)
       if (const TensorRow *row = context.tensorRow[tensor];
           row && row->constant && row->syntheticReason.empty() && target.producer[tensor] < 0)
         checkConstant(tensor, *row);
+      else if (row && !row->constant && target.producer[tensor] < 0 && !part)
+        checkInput(tensor, *row);
   }
 
 private:
@@ -65,6 +82,7 @@ private:
   /// Source operator and operator of the written file: what it handed on became a part of that one.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> done;
   std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
+  std::vector<uint32_t> states;                      ///< of the source: tensors that operators update in place
   uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   using Origins = llvm::SmallVector<uint32_t, 2>;
@@ -121,9 +139,16 @@ private:
     for (const MapRelation &relation : output->relations) {
       if (moves(target, op) && !isDetour(tensor, relation))
         checkMovement(op, row, tensor, relation);
+      if (isGiven(relation) && !row.origins.empty())
+        context.report.add(6, [&] {
+          return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) +
+                 ", which nothing in the source computes";
+        });
       Origins origins = expectedOrigins(tensor, relation);
+      llvm::ArrayRef<uint32_t> own =
+          relation.lineage < row.lineages.size() ? row.lineages[relation.lineage].operators : row.origins;
       if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) {
-            return holds(row.origins, origin) ||
+            return holds(own, origin) ||
                    ((moves(target, op) || tradedPlaces(op, origin)) && computedBefore(op, origin)) ||
                    (!relation.steps.empty() && becamePartOf(origin, op)) ||
                    (context.liveOperator[origin] && isEqualToEarlier(relation.tensor, row));
@@ -134,6 +159,32 @@ private:
                context.sourceOperator(origins.front()) + ", which produced that, is not among its origins";
       });
     }
+  }
+
+  /// What does no work of the source leads to a tensor that is made in front of it.
+  void checkBridge(uint32_t op, uint32_t tensor) {
+    const TensorRow *output = context.tensorRow[tensor];
+    for (const MapRelation &relation : output ? llvm::ArrayRef(output->relations) : llvm::ArrayRef<MapRelation>()) {
+      Origins origins = expectedOrigins(tensor, relation);
+      if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) {
+            return !context.liveOperator[origin] || computedBefore(op, origin);
+          }))
+        continue;
+      context.report.add(6, [&] {
+        return context.writtenOperator(op) + " does no work of the source, but its result is " +
+               context.sourceTensor(relation.tensor) + ", and nothing in front of it has done " +
+               context.sourceOperator(origins.front());
+      });
+    }
+  }
+
+  /// Is it what the source is given as it is, and what no operator keeps its state in?
+  bool isGiven(const MapRelation &relation) const {
+    if (!context.source || !relation.steps.empty() || !context.knownTensor(relation.tensor))
+      return false;
+    const FileGraph &source = *context.source;
+    return source.kind[relation.tensor] == TensorKind::Input && source.subgraphOfTensor(relation.tensor) == 0 &&
+           !std::binary_search(states.begin(), states.end(), relation.tensor);
   }
 
   /// A maximum of a window may have gone in front of what does not decrease.
@@ -320,11 +371,42 @@ private:
     }
   }
 
+  /// Of a model that was divided, or of which a part was taken, what another part makes is an input.
+  bool isPart() const {
+    return llvm::any_of(context.map.ledger,
+                        [](const MapLedgerRow &row) { return row.fate == "elsewhere" || row.fate == "user-removed"; });
+  }
+
+  /// Nobody makes an input, so it is the result of what changed nothing, or moved data there and back, and no other.
+  void checkInput(uint32_t tensor, const TensorRow &row) {
+    for (const MapRelation &relation : row.relations) {
+      Origins origins = expectedOrigins(tensor, relation);
+      if (origins.empty() || !context.source || llvm::any_of(origins, [&](uint32_t origin) {
+            const MapLedgerRow *gone = context.ledgerOfOperator(origin);
+            return gone ? !isNothing(*gone) : moves(*context.source, origin);
+          }))
+        continue;
+      context.report.add(6, [&] {
+        return context.writtenTensor(tensor) + ", which nothing computes, equals " +
+               context.sourceTensor(relation.tensor) + ", but " + context.sourceOperator(origins.front()) +
+               ", which produced that, does not lead there";
+      });
+    }
+  }
+
   /// Does it only move, cast or (de)quantise data?
   static bool moves(const FileGraph &file, uint32_t op) {
     using enum circle::BuiltinOperator;
     const OperatorInfo *info = file.opcode(op).like;
     return info && (info->has(Trait::DataMovement) || llvm::is_contained({CAST, QUANTIZE, DEQUANTIZE}, info->code));
+  }
+
+  bool isResultOf(uint32_t tensor, uint32_t origin) const {
+    const TensorRow *row = context.tensorRow[tensor];
+    return row && llvm::any_of(row->relations, [&](const MapRelation &relation) {
+             return context.knownTensor(relation.tensor) &&
+                    context.sourceProducer[relation.tensor] == static_cast<int32_t>(origin);
+           });
   }
 
   /// Is `origin` done by one of the operators that the moved data comes from, or nothing that it would have to do?
@@ -340,7 +422,8 @@ private:
         --budget;
         uint32_t graph = target.subgraphOfTensor(tensor);
         found = std::binary_search(handedOn.begin(), handedOn.end(),
-                                   std::tuple(origin, graph, tensor - target.subgraphs[graph].firstTensor));
+                                   std::tuple(origin, graph, tensor - target.subgraphs[graph].firstTensor)) &&
+                (target.kind[tensor] != TensorKind::Constant || isResultOf(tensor, origin));
         if (found)
           return;
         if (int32_t from = target.producer[tensor]; from >= 0) {
@@ -349,7 +432,7 @@ private:
           visited[from] = search;
           const OperatorRow *row = context.operatorRow[from];
           found = row && holds(row->origins, origin);
-          if (!found && moves(target, from))
+          if (!found && row && (moves(target, from) || row->origins.empty()))
             pending.push_back(from);
         } else if (const TensorRow *row = context.tensorRow[tensor]; row && row->constant) {
           found = llvm::is_contained(row->operators, origin);

@@ -35,6 +35,48 @@ static bool isNoRelationReason(llvm::StringRef reason) {
       .Default(false);
 }
 
+/// Do the lineages have the ids of the row, and no other ones?
+static bool areUnion(llvm::ArrayRef<MapLineage> lineages, std::vector<uint32_t> MapLineage::*member,
+                     llvm::ArrayRef<uint32_t> all) {
+  std::vector<uint32_t> joined;
+  for (const MapLineage &lineage : lineages)
+    joined.insert(joined.end(), (lineage.*member).begin(), (lineage.*member).end());
+  llvm::sort(joined);
+  joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
+  return lineages.empty() || llvm::ArrayRef(joined) == all;
+}
+
+/// How many lineages a tensor of the written file has: those of who computes it, or its own.
+static size_t lineagesOf(const CheckContext &context, uint32_t tensor) {
+  size_t count = 0;
+  if (int32_t producer = context.target.producer[tensor]; producer >= 0)
+    count = context.operatorRow[producer] ? context.operatorRow[producer]->lineages.size() : 0;
+  else if (context.tensorRow[tensor])
+    count = context.tensorRow[tensor]->lineages.size();
+  return std::max<size_t>(count, 1);
+}
+
+/// Each lineage says of each operand which lineage of what is read there it uses.
+static void checkOperandLineages(CheckContext &context, uint32_t op, const OperatorRow &row) {
+  if (row.lineages.empty())
+    return;
+  llvm::SmallVector<size_t, 4> most;
+  context.target.forEachInput(
+      op, [&](int32_t tensor) { most.push_back(tensor < 0 ? 1 : lineagesOf(context, static_cast<uint32_t>(tensor))); });
+  for (const MapLineage &lineage : row.lineages) {
+    if (lineage.operands.size() != most.size())
+      context.report.add(1, [&] {
+        return context.writtenOperator(op) + " has a lineage that does not say of each operand what it uses";
+      });
+    for (auto [used, limit] : llvm::zip(lineage.operands, most))
+      if (used >= limit)
+        context.report.add(2, [&] {
+          return context.writtenOperator(op) + " uses lineage " + std::to_string(used) +
+                 " of an operand that does not have so many";
+        });
+  }
+}
+
 static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorRow &row) {
   Report &report = context.report;
   auto words = [&](const std::string &what) { return [&, what] { return context.writtenOperator(op) + what; }; };
@@ -50,15 +92,7 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
   if (synthetic && isSyntheticReason(row.syntheticReason) && context.allKnew(11) &&
       !isOfKind(context.target.opcode(op).info, row.syntheticReason))
     report.add(1, words(" is synthetic as " + quoted(row.syntheticReason) + ", and does more than that"));
-  auto told = [&](auto member, llvm::ArrayRef<uint32_t> all) {
-    std::vector<uint32_t> joined;
-    for (const MapLineage &lineage : row.lineages)
-      joined.insert(joined.end(), (lineage.*member).begin(), (lineage.*member).end());
-    llvm::sort(joined);
-    joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
-    return row.lineages.empty() || llvm::ArrayRef(joined) == all;
-  };
-  if (!told(&MapLineage::operators, row.origins))
+  if (!areUnion(row.lineages, &MapLineage::operators, row.origins))
     report.add(1, words(" has lineages whose origins are not those of the row"));
   if (!llvm::is_sorted(row.origins) || std::adjacent_find(row.origins.begin(), row.origins.end()) != row.origins.end())
     report.add(2, words(" lists its origins out of order or twice"));
@@ -69,6 +103,7 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
         report.add(2, words(std::string(" names source operator ") + std::to_string(id) + " in its " + where +
                             ", but the source has only " + std::to_string(context.sourceOperators)));
   };
+  checkOperandLineages(context, op, row);
   exist("origins", row.origins);
   exist("serves", row.serves);
   exist("calls", row.calls);
@@ -89,6 +124,9 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (synthetic && recorded && !isSyntheticReason(row.syntheticReason))
       report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   }
+  if (row.constant && (!areUnion(row.lineages, &MapLineage::tensors, row.tensors) ||
+                       !areUnion(row.lineages, &MapLineage::operators, row.operators)))
+    report.add(1, words(" has lineages that come from something else than the row"));
   // The reason `synthetic` for missing relations may stand in either member.
   if (row.relations.empty() && row.syntheticReason.empty() && !isNoRelationReason(row.reason))
     report.add(1,
@@ -110,6 +148,8 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (!context.knownTensor(relation.tensor))
       report.add(2, words(" is related to source tensor " + std::to_string(relation.tensor) +
                           ", but the source has only " + std::to_string(context.sourceTensors)));
+    if (relation.lineage >= lineagesOf(context, tensor))
+      report.add(2, words(" is related by lineage " + std::to_string(relation.lineage) + ", which it does not have"));
     for (const MapStep &step : relation.steps)
       for (const Term &term : {step.scale, step.shift}) {
         if (step.kind != MapStep::Affine || term.kind < Term::Constant)
