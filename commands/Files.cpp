@@ -4,6 +4,7 @@
 #include "export/Writer.h"
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
+#include "origin/codec/Json.h"
 #include "origin/codec/OriginFile.h"
 #include "schema/RunFiles.h"
 
@@ -93,11 +94,31 @@ static llvm::Error saveText(Model &model, llvm::StringRef path) {
   return writeFile(path, [&](llvm::raw_ostream &os) { return writeText(model, os, options); });
 }
 
+/// Text has comments of where things come from, which nobody reads back; the map is beside it.
+static llvm::Error saveMapOfText(Imported &imported, llvm::StringRef path, const ExportOptions &options) {
+  bool isBeside = options.originJson.has_value() && !imported.model->provenanceDropped;
+  if (options.notes && (isBeside || options.embed != origin::Embed::None))
+    options.notes->push_back(printable(path, 300) + " is text and carries no origin map" +
+                             (isBeside ? "; " + printable(*options.originJson, 300) + " has it" : ""));
+  if (!isBeside)
+    return llvm::Error::success();
+  auto map = originMapOf(*imported.model, imported.lineage, options.format);
+  if (!map)
+    return inFile(path, map.takeError());
+  map->target.file = path == "-" ? std::string() : llvm::sys::path::filename(path).str();
+  return writeFile(*options.originJson, [&](llvm::raw_ostream &os) {
+    origin::writeJson(origin::MapView(*map), os);
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error write(Imported &imported, llvm::StringRef path, ExportOptions options) {
   options.otherEnds = imported.hasOtherEnds();
   if (kindOf(path) == FileKind::Text) {
     if (llvm::Error error = dropStaleMetadata(*imported.model, options))
       return inFile(path, std::move(error));
+    if (llvm::Error error = saveMapOfText(imported, path, options))
+      return error;
     return saveText(*imported.model, path);
   }
   return exportModel(*imported.model, imported.lineage, path, options);

@@ -50,6 +50,13 @@ sed -i -e '/^  .out/d' -e 's/)s$/)s.out.origo/' net.cfg
 "$run" --config net.cfg
 "$run" -O1 --decompose_hardswish net.origo command.origo
 cmp net.origo.out.origo command.origo || fail "a configuration and a command line give different models"
+# Text carries no map and says so; the side file is that of the model that the text is.
+"$run" -O0 --embed-origin=none net.origo source.circle 2>/dev/null
+"$run" -O1 --decompose_hardswish net.origo told.origo 2>stderr
+grep -q 'told.origo is text and carries no origin map; told.origo.origin.json has it' stderr || fail "text without a note: $(<stderr)"
+"$run" -O0 --embed-origin=none --no-origin-json told.origo told.circle 2>/dev/null
+cp told.origo.origin.json told.circle.origin.json
+[[ $("$bin/origin-dump" --check --source source.circle told.circle 2>/dev/null) == ok ]] || fail "the map beside the text is not true"
 grep -q 'RELU6' net.origo.out.origo || fail "the configuration's flag did nothing"
 "$run" --config net.cfg net.origo other.origo && cmp -s other.origo net.origo.out.origo || fail "the command line does not go first"
 
