@@ -45,10 +45,10 @@ struct SourceLayer {
 
 /// Text from a model is kept as the bytes of the file; the JSON writer replaces invalid UTF-8.
 struct SourceOperator {
-  Word op;                                  ///< schema enumerator, CUSTOM, or a decimal number
-  Word customCode;                          ///< of CUSTOM
-  Few<int32_t> tensors;                     ///< ids of the outputs over all subgraphs; −1: absent
-  std::shared_ptr<const SourceLayer> layer; ///< null: names of outputs are all that the format says
+  Word op;                                            ///< schema enumerator, CUSTOM, or a decimal number
+  Word customCode;                                    ///< of CUSTOM
+  Few<int32_t> tensors;                               ///< ids of the outputs over all subgraphs; −1: absent
+  std::shared_ptr<const SourceLayer> layer = nullptr; ///< null: names of outputs are all that the format says
 };
 
 /// Is a file one of the program that made a model, and not of a package, of Python itself or generated? `file`: as
