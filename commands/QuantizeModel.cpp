@@ -261,8 +261,7 @@ std::vector<std::string> ownScaleWords(const Model &model) {
   std::map<std::string, std::pair<unsigned, std::string>> kinds;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
-      const Constraint *constraint = constraintOf(op.code);
-      if (!constraint || constraint->tflite != Scaling::AsInput || !op.result())
+      if (scalingOf(op.code, Dialect::Tflite) != Scaling::AsInput || !op.result())
         continue;
       llvm::SmallVector<const Value *, 4> operands;
       for (const Use &use : op.operands())

@@ -1,16 +1,16 @@
 #include "ir/Versions.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "schema/OperatorFacts.h"
+#include "schema/TensorTypes.h"
 
 #include <algorithm>
-#include <vector>
 
-/// The version that LiteRT's converter gives to an operator (the rules of its op_version.cc), as data where a rule only
-/// looks at the type of one operand. A few of its rules look at the wrong operand or take a default for a setting; the
-/// version here is then the one whose kernel is meant: 16x8 CONV_2D and FULLY_CONNECTED without quantized_bias_type
-/// are 4 and 7, DEPTHWISE_CONV_2D of int16 is 5, TRANSPOSE_CONV with quantized_bias_type is 5, SELECT and SELECT_V2 go
-/// by what is selected, int8 FULLY_CONNECTED with int4 weights is 10 with or without a bias. tests/versions_test.cpp
-/// compares it with the rules and with the versions in real files.
+/// The version that LiteRT's converter gives to an operator (the rules of its op_version.cc): a column of the
+/// operator's row where a rule only looks at the type of one operand, else a function. A few of its rules look at the
+/// wrong operand or take a default for a setting; the version here is then the one whose kernel is meant: 16x8 CONV_2D
+/// and FULLY_CONNECTED without quantized_bias_type are 4 and 7, DEPTHWISE_CONV_2D of int16 is 5, TRANSPOSE_CONV with
+/// quantized_bias_type is 5, SELECT and SELECT_V2 go by what is selected, int8 FULLY_CONNECTED with int4 weights is 10
+/// with or without a bias. tests/versions_test.cpp compares it with the rules and with the versions in real files.
 
 using namespace origo;
 
@@ -42,14 +42,6 @@ template <class T> const T *optionsOf(const Operator &op) {
   return same ? op.options.as<T>() : nullptr;
 }
 
-/// Versions that follow from the type of one operand; a type that is not listed gives `other`.
-struct TypeRule {
-  BuiltinOperator code;
-  unsigned operand;
-  std::initializer_list<std::pair<TensorType, int8_t>> versions;
-  int8_t other = 1;
-};
-
 constexpr auto i8 = TensorType::INT8, u8 = TensorType::UINT8, i16 = TensorType::INT16, i32 = TensorType::INT32,
                i64 = TensorType::INT64, u32 = TensorType::UINT32, boolean = TensorType::BOOL, text = TensorType::STRING,
                f32 = TensorType::FLOAT32, f16 = TensorType::FLOAT16, bf16 = TensorType::BFLOAT16,
@@ -58,62 +50,6 @@ constexpr auto i8 = TensorType::INT8, u8 = TensorType::UINT8, i16 = TensorType::
 constexpr auto i2 = TensorType(19), f8e4m3 = TensorType(21), f8e5m2 = TensorType(22);
 
 bool isFloat8(TensorType type) { return type == f8e4m3 || type == f8e5m2; }
-
-const TypeRule typeRules[] = {
-    {BuiltinOperator::AVERAGE_POOL_2D, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::MAX_POOL_2D, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::CONCATENATION, 0, {{i8, 2}, {i16, 3}, {u32, 4}, {i4, 5}, {f16, 6}, {f8e4m3, 7}, {f8e5m2, 7}}},
-    {BuiltinOperator::SOFTMAX, 0, {{i8, 2}, {i16, 3}, {f16, 4}}},
-    {BuiltinOperator::TANH, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::LOGISTIC, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::MEAN, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::REDUCE_MAX, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::REDUCE_MIN, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::REDUCE_PROD, 0, {{i8, 2}, {i16, 2}}},
-    {BuiltinOperator::RELU, 0, {{i8, 2}, {u8, 2}, {i16, 3}}},
-    {BuiltinOperator::RELU6, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::LEAKY_RELU, 0, {{i16, 2}}},
-    {BuiltinOperator::PACK, 0, {{i8, 2}, {i16, 3}, {u32, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
-    {BuiltinOperator::UNPACK,
-     0,
-     {{i8, 2}, {u8, 2}, {boolean, 3}, {i16, 4}, {f16, 5}, {bf16, 5}, {f8e4m3, 6}, {f8e5m2, 6}}},
-    {BuiltinOperator::SPLIT, 1, {{i8, 2}, {i32, 3}, {i16, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
-    {BuiltinOperator::SPLIT_V, 0, {{i8, 2}, {f8e4m3, 3}, {f8e5m2, 3}}},
-    {BuiltinOperator::TILE, 0, {{text, 2}, {i8, 3}}},
-    {BuiltinOperator::SQUEEZE, 0, {{text, 2}}},
-    {BuiltinOperator::SPACE_TO_DEPTH, 0, {{i8, 2}}},
-    {BuiltinOperator::DEPTH_TO_SPACE, 0, {{i8, 2}}},
-    {BuiltinOperator::MIRROR_PAD, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::L2_NORMALIZATION, 0, {{i8, 2}}},
-    {BuiltinOperator::LOG_SOFTMAX, 0, {{i8, 2}}},
-    {BuiltinOperator::SUM, 0, {{i8, 2}}},
-    {BuiltinOperator::ARG_MAX, 0, {{i8, 2}, {boolean, 3}}},
-    {BuiltinOperator::ARG_MIN, 0, {{i8, 2}, {boolean, 3}}},
-    {BuiltinOperator::EXP, 0, {{i8, 2}, {i16, 2}}},
-    {BuiltinOperator::SQRT, 0, {{i8, 2}, {i16, 2}}},
-    {BuiltinOperator::SIN, 0, {{f16, 2}}},
-    {BuiltinOperator::COS, 0, {{f16, 2}}},
-    {BuiltinOperator::GELU, 0, {{i8, 2}, {u8, 2}, {f16, 3}}},
-    {BuiltinOperator::LOG, 0, {{i8, 2}, {i16, 2}}},
-    {BuiltinOperator::RSQRT, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::FLOOR_DIV, 0, {{f32, 2}, {i8, 3}, {i16, 3}}},
-    {BuiltinOperator::FLOOR_MOD, 0, {{i8, 2}, {i16, 2}}},
-    {BuiltinOperator::SQUARED_DIFFERENCE, 0, {{i8, 2}}},
-    {BuiltinOperator::EQUAL, 0, {{i8, 2}, {text, 3}, {i16, 5}}},
-    {BuiltinOperator::NOT_EQUAL, 0, {{i8, 2}, {text, 3}, {i16, 4}}},
-    {BuiltinOperator::LESS, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::LESS_EQUAL, 0, {{i8, 2}}},
-    {BuiltinOperator::GREATER, 0, {{i8, 2}}},
-    {BuiltinOperator::GREATER_EQUAL, 0, {{i8, 2}, {i16, 3}}},
-    {BuiltinOperator::REVERSE_V2, 0, {{boolean, 2}, {i8, 3}, {f8e4m3, 4}, {f8e5m2, 4}}},
-    {BuiltinOperator::SPARSE_TO_DENSE, 2, {{i64, 2}, {i8, 3}, {u8, 3}}},
-    {BuiltinOperator::BROADCAST_TO, 0, {{i8, 3}, {i16, 3}, {f8e4m3, 4}, {f8e5m2, 4}}, 2},
-    {BuiltinOperator::FILL, 1, {{boolean, 2}, {text, 2}, {i8, 3}, {i16, 3}, {f16, 4}, {f8e4m3, 5}, {f8e5m2, 5}}},
-    {BuiltinOperator::WHERE, 0, {{boolean, 1}}, 2},
-    {BuiltinOperator::RANGE, 0, {{i64, 2}}},
-    {BuiltinOperator::SELECT_V2, 1, {{u32, 2}}},
-    {BuiltinOperator::SIGN, 0, {{i32, 2}}},
-};
 
 int32_t conv2D(const Operator &op) {
   const auto *options = optionsOf<circle::Conv2DOptions>(op);
@@ -527,10 +463,23 @@ int32_t origo::lowestVersion(const Operator &op) {
   for (const OwnRule &row : ownRules)
     if (row.code == op.code)
       return row.rule(op);
-  for (const TypeRule &row : typeRules)
-    if (row.code == op.code) {
-      const auto *found = llvm::find_if(row.versions, [&](auto &v) { return v.first == in(op, row.operand); });
-      return found != row.versions.end() ? found->second : row.other;
-    }
-  return 1;
+  const OperatorFacts &facts = factsOf(op.code);
+  llvm::StringRef type = tensorTypeShortName(in(op, facts.versionOperand)), word, rest = facts.versions;
+  while (!rest.empty()) {
+    int version = 1;
+    std::tie(word, rest) = rest.split(' ');
+    auto [digits, others] = rest.split(' ');
+    if (word == type && !digits.getAsInteger(10, version))
+      return version;
+    rest = others;
+  }
+  return facts.otherVersion;
+}
+
+llvm::StringRef origo::runtimeOf(BuiltinOperator code, int32_t version) {
+  llvm::StringRef releases = factsOf(code).since;
+  for (; version > 1 && !releases.empty(); --version)
+    releases = releases.split(' ').second;
+  llvm::StringRef release = releases.split(' ').first;
+  return version < 1 || release == "-" ? llvm::StringRef() : release;
 }

@@ -3,6 +3,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "ir/Activation.h"
+#include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -12,151 +13,31 @@ namespace origo::quantize {
 
 using Op = BuiltinOperator;
 
-static llvm::ArrayRef<Constraint> allConstraints() {
-  using enum Scaling;
-  static const Constraint rows[] = {
-      // operator, as ONE does it, as TensorFlow Lite does it, position of the bias, whether that has 16 bits
-      // (LOG and DIV have no result where the stored range reaches 0; SQRT is new in the runtime.)
-      {Op::ABS, Free, Free},
-      {Op::ADD, Free, Free},
-      {Op::ADD_N, Free, Real},
-      {Op::ARG_MAX, Free, Free, -1, false},
-      {Op::ARG_MIN, Free, Free, -1, false},
-      {Op::AVERAGE_POOL_2D, Free, AsInput},
-      {Op::BATCH_MATMUL, Free, Free},
-      {Op::BATCH_TO_SPACE_ND, Free, AsInput},
-      {Op::BROADCAST_TO, Free, AsInput},
-      {Op::CEIL, Whole, Real},
-      {Op::CONCATENATION, Shared, Shared},
-      {Op::CONV_2D, Free, Free, 2},
-      {Op::COS, Free, Real},
-      {Op::DEPTHWISE_CONV_2D, Free, Free, 2},
-      {Op::DEPTH_TO_SPACE, Free, AsInput, -1, false},
-      {Op::DIV, Free, Real},
-      {Op::DYNAMIC_UPDATE_SLICE, Shared, Shared},
-      {Op::ELU, Free, Free, -1, false},
-      {Op::EQUAL, Free, Free, -1, false},
-      {Op::EXP, Free, Free},
-      {Op::EXPAND_DIMS, Free, AsInput},
-      {Op::FLOOR, Whole, Real},
-      {Op::FLOOR_DIV, Whole, Real},
-      {Op::FLOOR_MOD, Whole, Real},
-      {Op::FULLY_CONNECTED, Free, Free, 2},
-      {Op::GATHER, AsInput, AsInput},
-      {Op::GATHER_ND, Free, AsInput},
-      {Op::GELU, Free, Free, -1, false},
-      {Op::GREATER, Free, Free, -1, false},
-      {Op::GREATER_EQUAL, Free, Free, -1, false},
-      {Op::HARD_SWISH, Free, Free, -1, false},
-      {Op::INSTANCE_NORM, Free, Real},
-      {Op::L2_NORMALIZATION, Free, Fixed, -1, false},
-      {Op::LEAKY_RELU, Free, Free},
-      {Op::LESS, Free, Free, -1, false},
-      {Op::LESS_EQUAL, Free, Free, -1, false},
-      {Op::LOCAL_RESPONSE_NORMALIZATION, Free, Real},
-      {Op::LOG, Free, Real},
-      {Op::LOGISTIC, Fixed, Fixed},
-      {Op::LOG_SOFTMAX, Free, Fixed, -1, false},
-      {Op::MAXIMUM, Free, Shared},
-      {Op::MAX_POOL_2D, Free, AsInput},
-      {Op::MEAN, Free, Free},
-      {Op::MINIMUM, Free, Shared},
-      {Op::MIRROR_PAD, Free, AsInput},
-      {Op::MUL, Free, Free},
-      {Op::NEG, Free, Free, -1, false},
-      {Op::NOT_EQUAL, Free, Free, -1, false},
-      {Op::ONE_HOT, Shared, Real},
-      {Op::PACK, Shared, Shared},
-      {Op::PAD, Free, AsInput},
-      {Op::PADV2, Shared, Shared},
-      {Op::POW, Free, Real},
-      {Op::PRELU, Free, Free, -1, false},
-      {Op::REDUCE_MAX, Free, AsInput},
-      {Op::REDUCE_MIN, Free, AsInput},
-      {Op::REDUCE_PROD, Free, Free},
-      {Op::RELU, Free, Free},
-      {Op::RELU6, Free, Free},
-      {Op::RELU_0_TO_1, Free, Free},
-      {Op::RELU_N1_TO_1, Free, Free, -1, false},
-      {Op::RESHAPE, AsInput, AsInput},
-      {Op::RESIZE_BILINEAR, Free, AsInput},
-      {Op::RESIZE_NEAREST_NEIGHBOR, Free, AsInput},
-      {Op::REVERSE_SEQUENCE, Free, Real},
-      {Op::REVERSE_V2, Free, AsInput},
-      {Op::RMS_NORM, Free, Real},
-      {Op::RSQRT, Free, Free},
-      {Op::SCATTER_ND, Free, AsInput},
-      {Op::SELECT, Free, Shared},
-      {Op::SELECT_V2, Free, Shared},
-      {Op::SIN, Free, Real},
-      {Op::SLICE, Free, AsInput},
-      {Op::SOFTMAX, Fixed, Fixed},
-      {Op::SPACE_TO_BATCH_ND, Free, AsInput},
-      {Op::SPACE_TO_DEPTH, Free, AsInput, -1, false},
-      {Op::SPLIT, AsInput, AsInput},
-      {Op::SPLIT_V, AsInput, AsInput},
-      {Op::SQRT, Free, Real},
-      {Op::SQUARE, Free, Real},
-      {Op::SQUARED_DIFFERENCE, Free, Free, -1, false},
-      {Op::SQUEEZE, Free, AsInput},
-      {Op::STRIDED_SLICE, AsInput, AsInput},
-      {Op::SUB, Free, Free},
-      {Op::SUM, Free, Free},
-      {Op::SVDF, Real, Free, -1, false},
-      {Op::TANH, Fixed, Fixed},
-      {Op::TILE, Free, AsInput},
-      {Op::TOPK_V2, AsInput, AsInput},
-      {Op::TRANSPOSE, AsInput, AsInput},
-      {Op::TRANSPOSE_CONV, Free, Free, 3},
-      {Op::LSTM, Real, Free, -1, false},
-      {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Real, Free, -1, false},
-      {Op::UNPACK, AsInput, AsInput},
-  };
-  return rows;
+Scaling scalingOf(Op code, Dialect dialect) {
+  const OperatorFacts &facts = factsOf(code);
+  return dialect == Dialect::One ? facts.one : facts.tflite;
 }
 
-const Constraint *constraintOf(Op code) {
-  auto rows = allConstraints();
-  auto found = llvm::find_if(rows, [&](const Constraint &row) { return row.code == code; });
-  return found == rows.end() ? nullptr : found;
+int biasOf(Op code) {
+  const OperatorInfo *info = operatorInfo(code);
+  if (!info || !info->has(Trait::Linear) || !isQuantizable(code))
+    return -1;
+  const auto *bias = llvm::find_if(info->operands, [](const OperandInfo &operand) { return operand.name == "bias"; });
+  return static_cast<int>(bias - info->operands.begin());
 }
 
 std::optional<FixedScale> fixedScale(Op code, TensorType type, Dialect dialect) {
-  bool one = dialect == Dialect::One;
-  if (type == TensorType::INT16)
-    switch (code) {
-    case Op::LOGISTIC:
-    case Op::TANH:
-      return FixedScale{1. / 32768, 0};
-    case Op::SOFTMAX:
-      return FixedScale{one ? 1. / 32767 : 1. / 32768, 0};
-    default:
-      return std::nullopt;
-    }
-  if (type == TensorType::UINT8)
-    switch (code) {
-    case Op::LOGISTIC:
-      return FixedScale{1. / 256, 0};
-    case Op::TANH:
-      return FixedScale{2. / 256, 128};
-    case Op::SOFTMAX:
-      return FixedScale{one ? 1. / 255 : 1. / 256, 0};
-    default:
-      return std::nullopt;
-    }
-  if (type == TensorType::INT8)
-    switch (code) {
-    case Op::LOGISTIC:
-    case Op::SOFTMAX:
-      return FixedScale{1. / 256, -128};
-    case Op::TANH:
-    case Op::L2_NORMALIZATION:
-      return FixedScale{1. / 128, 0};
-    case Op::LOG_SOFTMAX:
-      return FixedScale{16. / 256, 127};
-    default:
-      return std::nullopt;
-    }
+  const OperatorFacts &facts = factsOf(code);
+  llvm::StringRef text = dialect == Dialect::One && *facts.fixedOne ? facts.fixedOne : facts.fixed;
+  llvm::SmallVector<llvm::StringRef, 12> words;
+  text.split(words, ' ');
+  for (size_t i = 0; i + 2 < words.size(); i += 3) {
+    int numerator = 0, denominator = 0, zeroPoint = 0;
+    auto [above, below] = words[i + 1].split('/');
+    if (words[i] == tensorTypeShortName(type) && !above.getAsInteger(10, numerator) &&
+        !below.getAsInteger(10, denominator) && !words[i + 2].getAsInteger(10, zeroPoint))
+      return FixedScale{static_cast<double>(numerator) / denominator, zeroPoint};
+  }
   return std::nullopt;
 }
 
@@ -263,8 +144,7 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
 }
 
 std::optional<Weights> weightsOf(const Operator &op) {
-  const Constraint *row = constraintOf(op.code);
-  if (!row || row->bias < 0)
+  if (biasOf(op.code) < 0)
     return std::nullopt;
   for (const eval::Kernel &kernel : eval::kernelsOf(op.code))
     for (auto [i, slot] : llvm::enumerate(kernel.signature.operands))

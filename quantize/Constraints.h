@@ -1,35 +1,21 @@
 #pragma once
 
 #include "ir/StoragePlan.h"
+#include "schema/OperatorFacts.h"
 
 namespace origo::quantize {
 
 /// Whose quantiser a model is to be quantised as: they differ in arithmetic, and in what operators ask for.
 enum class Dialect : uint8_t { One, Tflite };
 
-/// How the scales of an operator's operands and results hang together.
-enum class Scaling : uint8_t {
-  Real,    ///< there is no form of it in integers
-  Free,    ///< each has its own
-  AsInput, ///< results have that of the first operand that is quantised
-  Shared,  ///< operands have that of the result
-  Fixed,   ///< the result's is given: fixedScale
-  Whole,   ///< results are whole numbers, so the scale is one too
-};
-
-/// What quantising has to know of an operator: its one row. Which operands are weights, and their axis of channels, is
-/// eval::channelAxes(); which types a kernel takes is asked of the kernels.
-struct Constraint {
-  BuiltinOperator code;
-  Scaling one, tflite;
-  int bias = -1; ///< the operand that has the scale of input times weights
-  bool tflite16 = true; ///< TensorFlow Lite's runtime has it in 16 bits
-
-  Scaling scaling(Dialect dialect) const { return dialect == Dialect::One ? one : tflite; }
-};
-
-/// Null: the operator stays as it is.
-const Constraint *constraintOf(BuiltinOperator code);
+/// How the operator is quantised; Real: it stays as it is.
+Scaling scalingOf(BuiltinOperator code, Dialect dialect);
+/// Is there any form of it in integers?
+inline bool isQuantizable(BuiltinOperator code) {
+  return scalingOf(code, Dialect::One) != Scaling::Real || scalingOf(code, Dialect::Tflite) != Scaling::Real;
+}
+/// The operand that has the scale of input times weights; −1: none.
+int biasOf(BuiltinOperator code);
 
 struct FixedScale {
   double scale;

@@ -147,7 +147,7 @@ std::string Planner::withoutCarried(const Operator &op, const std::optional<Weig
   const CarriedScales &carried = *scheme.carried;
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
-    bool isBias = weights && static_cast<int>(i) == constraintOf(op.code)->bias;
+    bool isBias = weights && static_cast<int>(i) == biasOf(op.code);
     if (!isReal(value) || isBias)
       continue;
     const Storage *own = carried.of(*value);
@@ -198,21 +198,21 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
   Scaling scaling = scalingOf(op, scheme);
   if (scaling == Scaling::Real)
     return "it has no form in integers";
-  const Constraint &row = *constraintOf(op.code);
-  if (scheme.dialect == Dialect::Tflite && choice.activations == TensorType::INT16 && !row.tflite16)
+  int bias = biasOf(op.code);
+  if (scheme.dialect == Dialect::Tflite && choice.activations == TensorType::INT16 && !factsOf(op.code).tflite16)
     return "it has no form in integers of 16 bits";
   if (!recurrentOperands(op.code).empty())
     return decideRecurrent(op, choice, decision);
   std::optional<Weights> weights = weightsOf(op);
   llvm::SmallVector<unsigned> order; // weights and bias follow from the others
   for (unsigned i = 0; i < op.numOperands(); ++i)
-    if (isReal(op.operand(i)) && !(weights && (i == weights->operand || static_cast<int>(i) == row.bias)))
+    if (isReal(op.operand(i)) && !(weights && (i == weights->operand || static_cast<int>(i) == bias)))
       order.push_back(i);
   if (weights) {
     order.push_back(weights->operand);
-    if (isReal(op.operand(static_cast<unsigned>(row.bias))))
-      order.push_back(static_cast<unsigned>(row.bias));
-  } else if (row.bias >= 0 && op.operand(static_cast<unsigned>(row.bias))) {
+    if (isReal(op.operand(static_cast<unsigned>(bias))))
+      order.push_back(static_cast<unsigned>(bias));
+  } else if (bias >= 0 && op.operand(static_cast<unsigned>(bias))) {
     return "its weights are computed and it has a bias";
   }
   if (order.empty() && llvm::none_of(op.results(), isReal))
@@ -229,7 +229,7 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     const Value &value = *op.operand(i);
     if (value.isConstant() && (!isDense(&value) || !value.elementCount().value_or(0)))
       return nameOf(&value) + " is no dense constant";
-    bool isBias = static_cast<int>(i) == row.bias;
+    bool isBias = static_cast<int>(i) == bias;
     if (isBias && !value.isConstant())
       return "its bias is computed";
     const Storage *storage = weights && i == weights->operand ? storages.ofWeights(op, *weights, choice, decision)
@@ -414,7 +414,7 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
   if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) ||
       stored->type == TensorType::UINT8)
     return;
-  auto bias = static_cast<unsigned>(constraintOf(op.code)->bias);
+  auto bias = static_cast<unsigned>(biasOf(op.code));
   std::optional<Summand> rounding;
   if (choice.choosesRounding)
     if (rounding = chosenRounding(op, *stored, inputs->second); rounding)
@@ -493,13 +493,12 @@ std::string Planner::decideWeights(Operator &op, const Choice &choice, Decision 
 }
 
 std::string Planner::decideHalves(Operator &op, Decision &decision) {
-  const Constraint *row = constraintOf(op.code);
   std::optional<Weights> weights = weightsOf(op);
+  int bias = biasOf(op.code);
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
     bool big = isReal(value) && isDense(value) && value->elementCount().value_or(0) >= 1024;
-    bool own =
-        weights && isReal(value) && isDense(value) && (i == weights->operand || static_cast<int>(i) == row->bias);
+    bool own = weights && isReal(value) && isDense(value) && (i == weights->operand || static_cast<int>(i) == bias);
     if (!big && !own)
       continue;
     Extremes range = storages.extremesOf(*value, -1).front();

@@ -72,7 +72,8 @@ Error readActivations(const json &config, Scheme::Choice &choice) {
 }
 
 Error onlyDynamic() {
-  return makeError("weights by blocks have 4 bits and are for activations that are floats, with the \"compute_precision\" INTEGER and "
+  return makeError("weights by blocks have 4 bits and are for activations that are floats, with the "
+                   "\"compute_precision\" INTEGER and "
                    "min_max_uniform_quantize");
 }
 
@@ -108,7 +109,8 @@ Error readChoice(const json &entry, Scheme::Choice &choice) {
     return readActivations(activations, choice);
   }
   choice.mode = precision == "INTEGER" ? Scheme::Mode::Weights : Scheme::Mode::WidenedWeights;
-  if (choice.blockSize > 0 && (choice.mode != Scheme::Mode::Weights || choice.weights != TensorType::INT4 || choice.choosesRounding))
+  if (choice.blockSize > 0 &&
+      (choice.mode != Scheme::Mode::Weights || choice.weights != TensorType::INT4 || choice.choosesRounding))
     return onlyDynamic();
   return Error::success();
 }
@@ -125,7 +127,7 @@ bool canTake(const Operator &op, const Scheme::Choice &choice) {
   if (choice.blockSize > 0 && op.code != BuiltinOperator::FULLY_CONNECTED)
     return false;
   return choice.mode != Scheme::Mode::Full ? weightsAlone(op).has_value()
-                                           : constraintOf(op.code) && constraintOf(op.code)->tflite != Scaling::Real;
+                                           : scalingOf(op.code, Dialect::Tflite) != Scaling::Real;
 }
 
 /// What becomes of an operator that cannot take what the last entry about it asks for.
@@ -137,8 +139,8 @@ Scheme::Choice untaken(const Operator &op, Scheme::Choice choice) {
   }
   choice.quantize = false;
   choice.whyFloat = choice.mode == Scheme::Mode::Full ? "it has no form in integers"
-                  : perBlock && weightsOf(op)       ? "weights by blocks are those of FULLY_CONNECTED"
-                                                    : "";
+                    : perBlock && weightsOf(op)       ? "weights by blocks are those of FULLY_CONNECTED"
+                                                      : "";
   return choice;
 }
 

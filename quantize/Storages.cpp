@@ -24,8 +24,7 @@ std::optional<Extremes> recordedRange(const Value &value) {
 Scaling scalingOf(const Operator &op, const Scheme &scheme) {
   if (op.code == Op::MAX_POOL_2D && scheme.poolKeepsScale)
     return Scaling::AsInput;
-  const Constraint *row = constraintOf(op.code);
-  return row ? row->scaling(scheme.dialect) : Scaling::Real;
+  return scalingOf(op.code, scheme.dialect);
 }
 
 const Storage *Storages::make(TensorType type, llvm::ArrayRef<Parameters> parameters, int32_t axis, Extremes range,
@@ -151,8 +150,8 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   }
   if (isByBlock(op, choice))
     return ofBlocks(w, choice);
-  const Constraint *row = constraintOf(op.code);
-  bool isMatrix = op.code == Op::FULLY_CONNECTED || !row || row->bias < 0; // or a table of rows
+  int biasAt = biasOf(op.code);
+  bool isMatrix = op.code == Op::FULLY_CONNECTED || biasAt < 0; // or a table of rows
   bool byChannel = choice.perChannel && (choice.perChannelDense || !isMatrix);
   int32_t axis = byChannel ? weights.axis : -1;
   const std::vector<Extremes> ranges =
@@ -161,7 +160,7 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   for (const Extremes &range : ranges)
     parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));
   // The bias has to fit into 32 bits with the scale of input times weights; of those of 64, kernels multiply 48.
-  const Value *bias = row && row->bias >= 0 ? op.operand(static_cast<unsigned>(row->bias)) : nullptr;
+  const Value *bias = biasAt >= 0 ? op.operand(static_cast<unsigned>(biasAt)) : nullptr;
   const Storage *input = decision.operands[inputOf(op)];
   llvm::SmallVector<Value *, 1> parents;
   if (scheme.dialect == Dialect::Tflite && input && isDense(bias) && isReal(bias) &&

@@ -1,9 +1,6 @@
 #include "schema/Macs.h"
 
-#include "schema/OperatorTable.h"
-
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "schema/OperatorFacts.h"
 
 using namespace origo;
 
@@ -31,107 +28,82 @@ Count rows(const Shape &shape) {
   return shape.empty() ? std::nullopt : elements(Shape(shape.begin(), shape.end() - 1));
 }
 
-class Counter {
-public:
-  explicit Counter(const OperatorShapes &shapes) : shapes(shapes) {}
+/// One that is not there is not known.
+const Shape unknown = {-1};
+const Shape &input(const OperatorShapes &shapes, size_t i) {
+  return i < shapes.inputs.size() ? shapes.inputs[i] : unknown;
+}
+const Shape &output(const OperatorShapes &shapes) { return shapes.outputs.empty() ? unknown : shapes.outputs[0]; }
 
-  using Rule = Count (Counter::*)() const;
-  /// Null: there is no rule, because there are no multiplications or because nobody knows.
-  static Rule ruleOf(llvm::StringRef op) {
-    return llvm::StringSwitch<Rule>(op)
-        .Case("CONV_2D", &Counter::convolution)
-        .Case("DEPTHWISE_CONV_2D", &Counter::depthwise)
-        .Case("CONV_3D", &Counter::convolution3d)
-        .Cases("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE", &Counter::transposed)
-        .Case("FULLY_CONNECTED", &Counter::fullyConnected)
-        .Case("BATCH_MATMUL", &Counter::matrixProduct)
-        .Cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "SVDF", &Counter::recurrent)
-        .Cases("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "GRU", &Counter::recurrent)
-        .Default(nullptr);
-  }
-  /// What multiplies, but by a rule that shapes alone do not tell.
-  static bool isOpaque(llvm::StringRef op) {
-    const OperatorInfo *info = operatorInfo(op);
-    return !info || info->has(Effect::Unknown) ||
-           llvm::is_contained({"ATTENTION", "BCQ_FULLY_CONNECTED", "STABLEHLO_CONVOLUTION", "STABLEHLO_DOT_GENERAL"},
-                              op);
-  }
-
-private:
-  const OperatorShapes &shapes;
-
-  /// One that is not there is not known.
-  const Shape &input(size_t i) const { return i < shapes.inputs.size() ? shapes.inputs[i] : unknown(); }
-  const Shape &output() const { return shapes.outputs.empty() ? unknown() : shapes.outputs[0]; }
-  static const Shape &unknown() {
-    static const Shape shape = {-1};
-    return shape;
-  }
-  static Count dimension(const Shape &shape, size_t i, size_t rank) {
-    return shape.size() == rank && shape[i] >= 0 ? Count(uint64_t(shape[i])) : std::nullopt;
-  }
-
-  // The filter is [out, height, width, in].
-  Count convolution() const {
-    const Shape &filter = input(1);
-    Count window = times(times(dimension(filter, 1, 4), dimension(filter, 2, 4)), dimension(filter, 3, 4));
-    return times(elements(output()), window);
-  }
-  // [1, height, width, out]
-  Count depthwise() const {
-    return times(elements(output()), times(dimension(input(1), 1, 4), dimension(input(1), 2, 4)));
-  }
-  // [depth, height, width, in, out]
-  Count convolution3d() const {
-    const Shape &filter = input(1);
-    Count window = times(times(dimension(filter, 0, 5), dimension(filter, 1, 5)), dimension(filter, 2, 5));
-    return times(elements(output()), times(window, dimension(filter, 3, 5)));
-  }
-  // Each position of the input meets the whole filter.
-  Count transposed() const { return times(rows(input(2)), elements(input(1))); }
-
-  Count fullyConnected() const {
-    const Shape &weights = input(1);
-    return times(elements(output()), dimension(weights, 1, 2));
-  }
-  // Either operand may be transposed, so the dimension that is summed over is what of x is not in the result.
-  Count matrixProduct() const {
-    const Shape &x = input(0), &y = output();
-    if (x.size() < 2 || y.size() < 2)
-      return std::nullopt;
-    Count matrix = elements(Shape(x.end() - 2, x.end())), height = elements(Shape(y.end() - 2, y.end() - 1));
-    if (!matrix || !height)
-      return std::nullopt;
-    return times(elements(y), *height ? *matrix / *height : 0);
-  }
-  // Each row of the input, one of a batch at one time, meets every weight once.
-  Count recurrent() const {
-    Count weights = 0;
-    if (shapes.op == "LSTM" && shapes.inputs.size() == 5) {
-      weights = elements(input(2)); // all gates in one matrix
-    } else {
-      const OperatorInfo *info = operatorInfo(shapes.op);
-      for (size_t i = 0; i < std::min(shapes.inputs.size(), info->operands.size()); ++i) {
-        llvm::StringRef name = info->operands[i].name;
-        bool isWeight = name.contains("weight") || name == "hidden_hidden" || name == "hidden_input";
-        Count part = elements(input(i));
-        if (isWeight && (!part || !weights || __builtin_add_overflow(*weights, *part, &*weights)))
-          return std::nullopt;
-      }
-    }
-    return times(rows(input(0)), weights);
-  }
-};
+Count dimension(const Shape &shape, size_t i, size_t rank) {
+  return shape.size() == rank && shape[i] >= 0 ? Count(uint64_t(shape[i])) : std::nullopt;
+}
 
 } // namespace
 
-std::optional<uint64_t> origo::macs(const OperatorShapes &shapes) {
-  if (Counter::Rule rule = Counter::ruleOf(shapes.op))
-    return (Counter(shapes).*rule)();
-  return Counter::isOpaque(shapes.op) ? std::nullopt : Count(0);
+// The filter is [out, height, width, in].
+Count origo::convolutionMacs(const OperatorShapes &shapes) {
+  const Shape &filter = input(shapes, 1);
+  Count window = times(times(dimension(filter, 1, 4), dimension(filter, 2, 4)), dimension(filter, 3, 4));
+  return times(elements(output(shapes)), window);
+}
+// [1, height, width, out]
+Count origo::depthwiseMacs(const OperatorShapes &shapes) {
+  const Shape &filter = input(shapes, 1);
+  return times(elements(output(shapes)), times(dimension(filter, 1, 4), dimension(filter, 2, 4)));
+}
+// [depth, height, width, in, out]
+Count origo::convolution3dMacs(const OperatorShapes &shapes) {
+  const Shape &filter = input(shapes, 1);
+  Count window = times(times(dimension(filter, 0, 5), dimension(filter, 1, 5)), dimension(filter, 2, 5));
+  return times(elements(output(shapes)), times(window, dimension(filter, 3, 5)));
+}
+// Each position of the input meets the whole filter.
+Count origo::transposedMacs(const OperatorShapes &shapes) {
+  return times(rows(input(shapes, 2)), elements(input(shapes, 1)));
+}
+
+Count origo::fullyConnectedMacs(const OperatorShapes &shapes) {
+  return times(elements(output(shapes)), dimension(input(shapes, 1), 1, 2));
+}
+// Either operand may be transposed, so the dimension that is summed over is what of x is not in the result.
+Count origo::matrixProductMacs(const OperatorShapes &shapes) {
+  const Shape &x = input(shapes, 0), &y = output(shapes);
+  if (x.size() < 2 || y.size() < 2)
+    return std::nullopt;
+  Count matrix = elements(Shape(x.end() - 2, x.end())), height = elements(Shape(y.end() - 2, y.end() - 1));
+  if (!matrix || !height)
+    return std::nullopt;
+  return times(elements(y), *height ? *matrix / *height : 0);
+}
+// Each row of the input, one of a batch at one time, meets every weight once.
+Count origo::recurrentMacs(const OperatorShapes &shapes) {
+  Count weights = 0;
+  if (shapes.op == "LSTM" && shapes.inputs.size() == 5) {
+    weights = elements(input(shapes, 2)); // all gates in one matrix
+  } else {
+    const OperatorInfo *info = operatorInfo(shapes.op);
+    for (size_t i = 0; i < std::min(shapes.inputs.size(), info->operands.size()); ++i) {
+      llvm::StringRef name = info->operands[i].name;
+      bool isWeight = name.contains("weight") || name == "hidden_hidden" || name == "hidden_input";
+      Count part = elements(input(shapes, i));
+      if (isWeight && (!part || !weights || __builtin_add_overflow(*weights, *part, &*weights)))
+        return std::nullopt;
+    }
+  }
+  return times(rows(input(shapes, 0)), weights);
+}
+Count origo::unknownMacs(const OperatorShapes &) { return std::nullopt; }
+
+Count origo::macs(const OperatorShapes &shapes) {
+  const OperatorInfo *info = operatorInfo(shapes.op);
+  if (!info || info->has(Effect::Unknown))
+    return std::nullopt;
+  MacRule rule = factsOf(info->code).macs;
+  return rule ? rule(shapes) : 0;
 }
 
 bool origo::multiplies(const std::string &op) {
   const OperatorInfo *info = operatorInfo(op);
-  return Counter::ruleOf(op) || (info && !info->has(Effect::Unknown) && Counter::isOpaque(op));
+  return info && factsOf(info->code).macs;
 }

@@ -18,6 +18,17 @@ struct OperatorShapes {
 /// and no window; nothing where a shape is not known, or what the operator does.
 std::optional<uint64_t> macs(const OperatorShapes &shapes);
 
+/// How the row of an operator says that they are counted (Operators.def).
+using MacRule = std::optional<uint64_t> (*)(const OperatorShapes &);
+std::optional<uint64_t> convolutionMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> depthwiseMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> convolution3dMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> transposedMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> fullyConnectedMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> matrixProductMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> recurrentMacs(const OperatorShapes &shapes);
+std::optional<uint64_t> unknownMacs(const OperatorShapes &shapes); ///< it multiplies, by what shapes do not tell
+
 /// Has the operator of that name multiply-accumulates at all, where its shapes are known?
 bool multiplies(const std::string &op);
 

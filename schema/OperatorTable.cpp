@@ -1,4 +1,4 @@
-#include "schema/OperatorTable.h"
+#include "schema/OperatorFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -15,14 +15,6 @@ using llvm::StringRef;
 
 namespace {
 
-struct Extras {
-  const char *operandCounts = "";
-  const char *resultCounts = "";
-  const char *subgraphs = "";
-  bool deprecated = false;
-  bool inTflite = true;
-};
-
 struct Row {
   const char *name;
   int32_t code;
@@ -31,10 +23,10 @@ struct Row {
   circle::BuiltinOptions2 options2;
   Trait traits;
   Effect effects;
-  Extras extras;
+  OperatorFacts facts;
 };
 
-const Row rows[] = {
+constexpr Row rows[] = {
 #define OPERATOR(NAME, CODE, OPERANDS, RESULTS, OPTIONS, OPTIONS2, TRAITS, EFFECTS, ...)                               \
   {#NAME,                                                                                                              \
    CODE,                                                                                                               \
@@ -50,9 +42,13 @@ const Row rows[] = {
      using enum Effect;                                                                                                \
      return EFFECTS;                                                                                                   \
    }(),                                                                                                                \
-   {__VA_ARGS__}},
+   [] {                                                                                                                \
+     using enum Scaling;                                                                                               \
+     return OperatorFacts{__VA_ARGS__};                                                                                \
+   }()},
 #include "schema/Operators.def"
 };
+static_assert(std::ranges::is_sorted(rows, {}, &Row::code));
 
 llvm::SmallVector<StringRef> words(StringRef text) {
   llvm::SmallVector<StringRef> result;
@@ -88,12 +84,11 @@ private:
                            .options2 = row.options2,
                            .traits = row.traits,
                            .effects = uint8_t(row.effects),
-                           .operandCounts = parseCounts(row.extras.operandCounts),
-                           .resultCounts = parseCounts(row.extras.resultCounts),
-                           .subgraphFields = parseNames(row.extras.subgraphs),
-                           .deprecated = row.extras.deprecated,
-                           .inTflite = row.extras.inTflite});
-    llvm::sort(operators, [](const OperatorInfo &a, const OperatorInfo &b) { return a.code < b.code; });
+                           .operandCounts = parseCounts(row.facts.operandCounts),
+                           .resultCounts = parseCounts(row.facts.resultCounts),
+                           .subgraphFields = parseNames(row.facts.subgraphs),
+                           .deprecated = row.facts.deprecated,
+                           .inTflite = row.facts.inTflite});
     for (const OperatorInfo &info : operators)
       byName[info.name] = &info;
   }
@@ -154,6 +149,12 @@ const OperatorInfo *origo::operatorInfo(int32_t code) {
   ArrayRef<OperatorInfo> operators = allOperators();
   auto it = llvm::lower_bound(operators, code, [](const OperatorInfo &a, int32_t b) { return int32_t(a.code) < b; });
   return it != operators.end() && int32_t(it->code) == code ? it : nullptr;
+}
+
+const OperatorFacts &origo::factsOf(int32_t code) {
+  static constexpr OperatorFacts none;
+  const Row *row = std::ranges::lower_bound(rows, code, {}, &Row::code);
+  return row != std::end(rows) && row->code == code ? row->facts : none;
 }
 
 const OperatorInfo *origo::operatorInfo(StringRef name) { return Table::get().byName.lookup(name); }

@@ -296,6 +296,7 @@ TEST(TargetDescription, Webnn) {
                "output": {"dataTypes": ["float32"], "rankRange": {"min": 4, "max": 4}}},
     "reshape": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}},
     "lesser": {"a": {"dataTypes": ["float32"]}, "b": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["uint8"]}},
+    "logicalAnd": {"a": {"dataTypes": ["uint8"]}, "b": {"dataTypes": ["uint8"]}, "output": {"dataTypes": ["uint8"]}},
     "relu": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}, "state": {}},
     "hardSigmoid": {"input": {"dataTypes": ["float32"]}, "output": {"dataTypes": ["float32"]}}})";
   std::vector<std::string> notes;
@@ -306,8 +307,8 @@ TEST(TargetDescription, Webnn) {
   std::vector<std::string> names;
   for (auto &[name, one] : target->ops)
     names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "EXPAND_DIMS", "LESS", "RELU",
-                                             "RESHAPE", "SQUEEZE"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "EXPAND_DIMS", "LESS",
+                                             "LOGICAL_AND", "RELU", "RESHAPE", "SQUEEZE"}));
   auto json = nlohmann::json::parse(writeTarget(*target));
   EXPECT_EQ(json["maxTensorByteLength"], 1000);
   EXPECT_EQ(json["ops"]["ADD"]["x"], nlohmann::json::parse(R"({"dataTypes": ["float32"]})"));
@@ -316,6 +317,8 @@ TEST(TargetDescription, Webnn) {
             (std::vector<std::string>{"NONE", "RELU"}));
   EXPECT_EQ(json["ops"]["RESHAPE"]["shape"]["constant"], true);
   EXPECT_EQ(json["ops"]["LESS"]["output"]["dataTypes"], (std::vector<std::string>{"uint8", "bool"}));
+  for (const char *slot : {"x", "y", "output"})
+    EXPECT_EQ(json["ops"]["LOGICAL_AND"][slot]["dataTypes"], (std::vector<std::string>{"uint8", "bool"})) << slot;
   EXPECT_NE(errorOf(readWebnn(limits, notes)).find("a target description already"), std::string::npos);
 }
 

@@ -2,6 +2,7 @@
 
 #include "eval/Kernels.h"
 #include "eval/RealNumbers.h"
+#include "schema/OperatorFacts.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -121,102 +122,6 @@ llvm::Error computeIn(KernelContext &ctx, bool reals) {
   return llvm::Error::success();
 }
 
-/// Operators that floats of 16 bits have, too.
-constexpr Op ofFloats[] = {Op::ABS,
-                           Op::ADD,
-                           Op::ATAN2,
-                           Op::AVERAGE_POOL_2D,
-                           Op::BATCH_MATMUL,
-                           Op::CEIL,
-                           Op::CONV_2D,
-                           Op::COS,
-                           Op::DEPTHWISE_CONV_2D,
-                           Op::DIV,
-                           Op::ELU,
-                           Op::EQUAL,
-                           Op::EXP,
-                           Op::FLOOR,
-                           Op::FLOOR_DIV,
-                           Op::FLOOR_MOD,
-                           Op::FULLY_CONNECTED,
-                           Op::GELU,
-                           Op::GREATER,
-                           Op::GREATER_EQUAL,
-                           Op::HARD_SWISH,
-                           Op::L2_NORMALIZATION,
-                           Op::LEAKY_RELU,
-                           Op::LESS,
-                           Op::LESS_EQUAL,
-                           Op::LOG,
-                           Op::LOGISTIC,
-                           Op::LOG_SOFTMAX,
-                           Op::MAXIMUM,
-                           Op::MAX_POOL_2D,
-                           Op::MEAN,
-                           Op::MINIMUM,
-                           Op::MUL,
-                           Op::NEG,
-                           Op::NOT_EQUAL,
-                           Op::POW,
-                           Op::PRELU,
-                           Op::REDUCE_MAX,
-                           Op::REDUCE_MIN,
-                           Op::RELU,
-                           Op::RELU6,
-                           Op::RELU_0_TO_1,
-                           Op::RELU_N1_TO_1,
-                           Op::RESIZE_BILINEAR,
-                           Op::ROUND,
-                           Op::RSQRT,
-                           Op::SIGN,
-                           Op::SIN,
-                           Op::SOFTMAX,
-                           Op::SQRT,
-                           Op::SQUARE,
-                           Op::SQUARED_DIFFERENCE,
-                           Op::SUB,
-                           Op::SUM,
-                           Op::TANH,
-                           Op::TRANSPOSE_CONV};
-
-/// Operators that move elements, and have those of less than a byte, too.
-constexpr Op ofParts[] = {Op::CONCATENATION, Op::DYNAMIC_UPDATE_SLICE, Op::GATHER, Op::SLICE, Op::TRANSPOSE};
-
-/// Operators that ONE's quantiser stores in 16 bits, or in 8 without a sign, and that no runtime has a kernel for, or
-/// one for certain scales only.
-constexpr Op ofReals16[] = {Op::ADD_N,
-                            Op::COS,
-                            Op::ELU,
-                            Op::HARD_SWISH,
-                            Op::INSTANCE_NORM,
-                            Op::L2_NORMALIZATION,
-                            Op::LOCAL_RESPONSE_NORMALIZATION,
-                            Op::NEG,
-                            Op::POW,
-                            Op::RELU_N1_TO_1,
-                            Op::SIN,
-                            Op::SOFTMAX,
-                            Op::SQUARE,
-                            Op::SQUARED_DIFFERENCE};
-constexpr Op ofReals8[] = {Op::ABS,
-                           Op::ADD_N,
-                           Op::BATCH_MATMUL,
-                           Op::COS,
-                           Op::ELU,
-                           Op::FLOOR_DIV,
-                           Op::FLOOR_MOD,
-                           Op::INSTANCE_NORM,
-                           Op::L2_NORMALIZATION,
-                           Op::LOCAL_RESPONSE_NORMALIZATION,
-                           Op::LOG,
-                           Op::NEG,
-                           Op::POW,
-                           Op::RSQRT,
-                           Op::SIN,
-                           Op::SQRT,
-                           Op::SQUARE,
-                           Op::SQUARED_DIFFERENCE};
-
 /// `text` with each word `from` as `to`.
 std::string withWords(llvm::StringRef text, llvm::StringRef from, llvm::StringRef to) {
   std::string made;
@@ -253,16 +158,18 @@ std::vector<KernelRow> widerKernels(llvm::ArrayRef<KernelRow> rows) {
   for (const KernelRow &row : rows) {
     if (row.shapes != ShapesFrom::Rule)
       continue;
-    if (llvm::is_contained(ofFloats, row.code) && isPlain(row.types)) {
-      add(row, withWords(row.types, "f32", "f16"), computeWider);
-      add(row, withWords(row.types, "f32", "bf16"), computeWider);
-    }
-    if (llvm::is_contained(ofParts, row.code) && row.types.starts_with("any"))
-      add(row, withWords(row.types, "any", "i4|i2|u4"), computeWider);
-    if (llvm::is_contained(ofReals16, row.code) && isPlain(row.types))
-      add(row, withWords(withWords(row.types, "f32", "i16{t|c}"), "same", "same{t|c}"), computeInReals);
-    if (llvm::is_contained(ofReals8, row.code) && isPlain(row.types))
-      add(row, withWords(withWords(row.types, "f32", "u8{t|c}"), "same", "same{t|c}"), computeInReals);
+    llvm::StringRef list = factsOf(row.code).wider, type;
+    if (list == "i4 i2 u4") {
+      if (row.types.starts_with("any"))
+        add(row, withWords(row.types, "any", "i4|i2|u4"), computeWider);
+    } else if (isPlain(row.types))
+      while (!list.empty()) {
+        std::tie(type, list) = list.split(' ');
+        if (type == "f16" || type == "bf16")
+          add(row, withWords(row.types, "f32", type), computeWider);
+        else // which ONE's quantiser stores it in, and no runtime has a kernel for, or one for certain scales only
+          add(row, withWords(withWords(row.types, "f32", type.str() + "{t|c}"), "same", "same{t|c}"), computeInReals);
+      }
   }
   return made;
 }
