@@ -11,65 +11,13 @@
 
 namespace origo::eval {
 
-// The files of eval/kernels/, each with its rows. A new file needs its name here.
-#define KERNEL_FILES(FILE)                                                                                             \
-  FILE(activationKernels)                                                                                              \
-  FILE(activationQuantizedKernels)                                                                                     \
-  FILE(addNKernels)                                                                                                    \
-  FILE(argMinMaxKernels)                                                                                               \
-  FILE(batchMatMulKernels)                                                                                             \
-  FILE(bcqKernels)                                                                                                     \
-  FILE(binaryKernels)                                                                                                  \
-  FILE(binaryQuantizedKernels)                                                                                         \
-  FILE(bitKernels)                                                                                                     \
-  FILE(castKernels)                                                                                                    \
-  FILE(complexKernels)                                                                                                 \
-  FILE(convolution3DKernels)                                                                                           \
-  FILE(convolutionKernels)                                                                                             \
-  FILE(densifyKernels)                                                                                                 \
-  FILE(dilateKernels)                                                                                                  \
-  FILE(fullyConnectedKernels)                                                                                          \
-  FILE(gatherScatterKernels)                                                                                           \
-  FILE(generateKernels)                                                                                                \
-  FILE(gruKernels)                                                                                                     \
-  FILE(hashTableKernels)                                                                                               \
-  FILE(lookupKernels)                                                                                                  \
-  FILE(lstmIntegerKernels)                                                                                             \
-  FILE(lstmKernels)                                                                                                    \
-  FILE(matrixDiagKernels)                                                                                              \
-  FILE(mirrorPadKernels)                                                                                               \
-  FILE(movementKernels)                                                                                                \
-  FILE(nonMaxSuppressionKernels)                                                                                       \
-  FILE(normalizeKernels)                                                                                               \
-  FILE(poolingKernels)                                                                                                 \
-  FILE(preluKernels)                                                                                                   \
-  FILE(quantizeKernels)                                                                                                \
-  FILE(randomKernels)                                                                                                  \
-  FILE(reduceKernels)                                                                                                  \
-  FILE(resizeKernels)                                                                                                  \
-  FILE(reverseKernels)                                                                                                 \
-  FILE(rnnKernels)                                                                                                     \
-  FILE(segmentKernels)                                                                                                 \
-  FILE(selectKernels)                                                                                                  \
-  FILE(shapeKernels)                                                                                                   \
-  FILE(softmaxKernels)                                                                                                 \
-  FILE(softmaxQuantizedKernels)                                                                                        \
-  FILE(spaceBatchKernels)                                                                                              \
-  FILE(stridedSliceKernels)                                                                                            \
-  FILE(svdfKernels)                                                                                                    \
-  FILE(tileKernels)                                                                                                    \
-  FILE(transposeConvKernels)                                                                                           \
-  FILE(unaryKernels)                                                                                                   \
-  FILE(unaryQuantizedKernels)                                                                                          \
-  FILE(uniqueKernels)                                                                                                  \
-  FILE(variableKernels)
-
-#define DECLARE(name) llvm::ArrayRef<KernelRow> name();
-KERNEL_FILES(DECLARE)
-#undef DECLARE
-
-llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels();
-llvm::ArrayRef<CustomKernelRow> mediaPipeKernels();
+// The files of eval/kernels/ (eval/CMakeLists.txt), each with its rows.
+#define ROWS(name, file) llvm::ArrayRef<KernelRow> name##Kernels();
+#include "eval/Kernels.inc"
+#undef ROWS
+#define ROWS(name, file) llvm::ArrayRef<CustomKernelRow> name##CustomKernels();
+#include "eval/CustomKernels.inc"
+#undef ROWS
 
 namespace {
 
@@ -81,9 +29,9 @@ struct ByCode {
 const std::vector<Kernel> &registry() {
   static const std::vector<Kernel> result = [] {
     std::vector<KernelRow> rows;
-#define APPEND(name) llvm::append_range(rows, name());
-    KERNEL_FILES(APPEND)
-#undef APPEND
+#define ROWS(name, file) llvm::append_range(rows, name##Kernels());
+#include "eval/Kernels.inc"
+#undef ROWS
     llvm::append_range(rows, widerKernels(rows));
     llvm::stable_sort(rows, [](const KernelRow &a, const KernelRow &b) { return a.code < b.code; });
     return std::vector<Kernel>(rows.begin(), rows.end());
@@ -165,9 +113,11 @@ llvm::ArrayRef<Kernel> kernelsOf(BuiltinOperator code) {
 llvm::ArrayRef<CustomKernel> allCustomKernels() {
   static const auto kernels = [] {
     std::vector<CustomKernel> made;
-    for (auto rows : {detectionPostProcessKernels(), mediaPipeKernels()})
-      for (const CustomKernelRow &row : rows)
-        made.push_back({row.customCode, Kernel(row.kernel)});
+#define ROWS(name, file)                                                                                               \
+  for (const CustomKernelRow &row : name##CustomKernels())                                                             \
+    made.push_back({row.customCode, Kernel(row.kernel)});
+#include "eval/CustomKernels.inc"
+#undef ROWS
     return made;
   }();
   return kernels;

@@ -8,43 +8,10 @@
 
 namespace origo::eval {
 
-// The files of eval/fast/, each with its rows. A new file needs its name here. Where two take an operator, the first
-// one has it: what is quicker comes before tables and what takes any shape.
-#define FAST_FILES(FILE)                                                                                               \
-  FILE(fastConvolution)                                                                                                \
-  FILE(fastFullyConnected)                                                                                             \
-  FILE(fastIntegerArithmetic)                                                                                          \
-  FILE(fastIntegerConvert)                                                                                             \
-  FILE(fastArgMax)                                                                                                     \
-  FILE(fastBilinear)                                                                                                   \
-  FILE(fastBinaryTable)                                                                                                \
-  FILE(fastFourier)                                                                                                    \
-  FILE(fastGather)                                                                                                     \
-  FILE(fastHybridConvolution)                                                                                          \
-  FILE(fastHybridMatMul)                                                                                               \
-  FILE(fastIntegerConvolution)                                                                                         \
-  FILE(fastIntegerElementwise)                                                                                         \
-  FILE(fastIntegerMatMul)                                                                                              \
-  FILE(fastIntegerReduce)                                                                                              \
-  FILE(fastIntegerPrelu)                                                                                               \
-  FILE(fastJoin)                                                                                                       \
-  FILE(fastLstm)                                                                                                       \
-  FILE(fastMatMul)                                                                                                     \
-  FILE(fastMath)                                                                                                       \
-  FILE(fastMediaPipe)                                                                                                  \
-  FILE(fastMovement)                                                                                                   \
-  FILE(fastPad)                                                                                                        \
-  FILE(fastPooling)                                                                                                    \
-  FILE(fastReduce)                                                                                                     \
-  FILE(fastResize)                                                                                                     \
-  FILE(fastSelect)                                                                                                     \
-  FILE(fastSpaceBatch)                                                                                                 \
-  FILE(fastUnaryTable)                                                                                                 \
-  FILE(fastRecurrent)
-
-#define DECLARE(name) llvm::ArrayRef<FastRow> name();
-FAST_FILES(DECLARE)
-#undef DECLARE
+// The files of eval/fast/ that have rows (eval/CMakeLists.txt).
+#define ROWS(name, file) llvm::ArrayRef<FastRow> fast##file();
+#include "eval/Fast.inc"
+#undef ROWS
 
 bool xnnpackRuns() {
   static const bool runs = xnn_initialize(nullptr) == xnn_status_success;
@@ -53,12 +20,24 @@ bool xnnpackRuns() {
 
 namespace {
 
+/// Where several files have rows of an operator, some are asked before the others, and others last.
+constexpr llvm::StringLiteral quicker[] = {"Convolution", "FullyConnected", "IntegerArithmetic"};
+constexpr llvm::StringLiteral general[] = {"BinaryTable", "UnaryTable", "Recurrent"}; ///< take any scale or shape
+
 std::unique_ptr<FastKernel> make(const FastSite &site) {
   static const std::vector<FastRow> rows = [] {
-    std::vector<FastRow> all;
-#define APPEND(name) llvm::append_range(all, name());
-    FAST_FILES(APPEND)
-#undef APPEND
+    std::vector<FastRow> first, all, last;
+    auto add = [&](llvm::StringRef file, llvm::ArrayRef<FastRow> some) {
+      llvm::append_range(llvm::is_contained(quicker, file)   ? first
+                         : llvm::is_contained(general, file) ? last
+                                                             : all,
+                         some);
+    };
+#define ROWS(name, file) add(#file, fast##file());
+#include "eval/Fast.inc"
+#undef ROWS
+    all.insert(all.begin(), first.begin(), first.end());
+    llvm::append_range(all, last);
     return all;
   }();
   // Elements of less than a byte are weights here, and nothing else.

@@ -38,7 +38,7 @@ template <class T> llvm::Error rightShift(KernelContext &ctx) {
 
 } // namespace
 
-llvm::ArrayRef<KernelRow> bitKernels() {
+llvm::ArrayRef<KernelRow> bitsKernels() {
   using Op = BuiltinOperator;
 #define INTEGERS(code, function)                                                                                       \
   {Op::code, "i8, i8 -> i8", function<int8_t>}, {Op::code, "u8, u8 -> u8", function<uint8_t>},                         \

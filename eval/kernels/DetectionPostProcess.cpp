@@ -216,7 +216,7 @@ llvm::Error detect(KernelContext &ctx) {
 
 } // namespace
 
-llvm::ArrayRef<CustomKernelRow> detectionPostProcessKernels() {
+llvm::ArrayRef<CustomKernelRow> detectionPostProcessCustomKernels() {
   static const CustomKernelRow rows[] = {
       {"TFLite_Detection_PostProcess",
        {BuiltinOperator::CUSTOM,

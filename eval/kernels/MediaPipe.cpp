@@ -50,7 +50,8 @@ llvm::Error setShape(KernelContext &ctx, llvm::ArrayRef<int64_t> dims) {
 
 /// Limits of back ends describe the operands of a custom operator all at once, so that its row says no shapes.
 llvm::Error wantImage(const KernelContext &ctx, unsigned i) {
-  return ctx.input(i).rank() == 4 ? llvm::Error::success() : ctx.fail(i, "is not of rank 4", "4", shapeText(ctx.input(i).shape));
+  return ctx.input(i).rank() == 4 ? llvm::Error::success()
+                                  : ctx.fail(i, "is not of rank 4", "4", shapeText(ctx.input(i).shape));
 }
 
 struct Transposed {
@@ -245,10 +246,11 @@ llvm::Error maxUnpooling(KernelContext &ctx) {
 
 } // namespace
 
-llvm::ArrayRef<CustomKernelRow> mediaPipeKernels() {
+llvm::ArrayRef<CustomKernelRow> mediaPipeCustomKernels() {
   constexpr auto custom = BuiltinOperator::CUSTOM;
   static const CustomKernelRow rows[] = {
-      {"Convolution2DTransposeBias", {custom, "f32, f32, f32 -> f32", transposeConvolution, {}, ShapesFrom::Rule, transposeShape}},
+      {"Convolution2DTransposeBias",
+       {custom, "f32, f32, f32 -> f32", transposeConvolution, {}, ShapesFrom::Rule, transposeShape}},
       {"MaxPoolingWithArgmax2D", {custom, "f32 -> f32, f32", maxPoolingWithArgmax, {}, ShapesFrom::Rule, poolingShape}},
       {"MaxUnpooling2D", {custom, "f32, f32|i32 -> f32", maxUnpooling, {}, ShapesFrom::Rule, unpoolingShape}},
   };

@@ -17,7 +17,7 @@ llvm::Error rankOf(KernelContext &ctx) {
 
 } // namespace
 
-llvm::ArrayRef<KernelRow> shapeKernels() {
+llvm::ArrayRef<KernelRow> shapeQueryKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::SHAPE, "any|i4|i2|u4|str -> i32", shapeOf<int32_t>},

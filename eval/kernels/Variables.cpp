@@ -53,7 +53,7 @@ llvm::Error readVariable(KernelContext &ctx) {
 
 } // namespace
 
-llvm::ArrayRef<KernelRow> variableKernels() {
+llvm::ArrayRef<KernelRow> variablesKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::VAR_HANDLE, " -> resource", varHandle, {}, ShapesFrom::Kernel},

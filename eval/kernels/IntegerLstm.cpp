@@ -294,7 +294,7 @@ llvm::ArrayRef<Recurrent> lstmIntegerRecurrents() {
   return list;
 }
 
-llvm::ArrayRef<KernelRow> lstmIntegerKernels() {
+llvm::ArrayRef<KernelRow> integerLstmKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::LSTM, "i8{n|t}[_,_], i8|i16|i32{n|t}?... -> i8{n|t}", plainly<runLstm>, {is("kernel_type", {"FULL"})}},
