@@ -8,6 +8,11 @@ namespace origo::eval {
 /// quantisation of the site's.
 std::optional<std::vector<uint8_t>> computeByReference(const FastSite &site, llvm::ArrayRef<Tensor> operands);
 
+/// With one scale for all, a result does not depend on where a number is.
+inline bool hasManyScales(const Tensor &tensor) {
+  return tensor.perChannel() || (tensor.quantization && tensor.quantization->details != Quantization::Details::None);
+}
+
 /// A tensor like `of`, with all numbers of 8 or 16 bits in the order of their bits, of this shape.
 struct AllNumbers {
   AllNumbers(const Tensor &of, Shape shape) : tensor(of) {

@@ -13,35 +13,69 @@ namespace {
 
 using Op = BuiltinOperator;
 
-#define FUNCTION(name, expression)                                                                                     \
-  struct name {                                                                                                        \
-    [[gnu::always_inline]] static inline float of(float x) { return expression; }                                      \
-  };
-FUNCTION(Absolute, std::abs(x))
-FUNCTION(Ceil, std::ceil(x))
-FUNCTION(Cos, cosf(x))
-FUNCTION(Elu, x > 0 ? x : expm1f(x))
-FUNCTION(Exp, expf(x))
-FUNCTION(Floor, std::floor(x))
-FUNCTION(HardSwish, x *(x > -3 ? x < 3 ? x + 3 : 6 : 0) * (1 / 6.f))
-FUNCTION(Log, logf(x))
-FUNCTION(Logistic, 1 / (1 + exponential(x < -87 ? 87 : x > 87 ? -87 : -x)))
-FUNCTION(Negative, -x)
-FUNCTION(ReciprocalRoot, 1.f / std::sqrt(x))
 // NaN is not below a bound.
-FUNCTION(Relu, x < 0 ? 0.f : x)
-FUNCTION(Relu0To1, x<0 ? 0.f : x> 1 ? 1.f : x)
-FUNCTION(Relu6, x<0 ? 0.f : x> 6 ? 6.f : x)
-FUNCTION(ReluN1To1, x<-1 ? -1.f : x> 1 ? 1.f : x)
-FUNCTION(Root, std::sqrt(x))
-FUNCTION(Round, std::nearbyint(x))
-FUNCTION(Sign, x == x ? static_cast<float>(x > 0) - static_cast<float>(x < 0) : x)
-FUNCTION(Sin, sinf(x))
-FUNCTION(Square, x *x)
-FUNCTION(Tanh, tanhf(x))
-FUNCTION(Gelu, 0.5f * x * (1 + erff(x * static_cast<float>(M_SQRT1_2))))
-FUNCTION(GeluByTanh, 0.5f * x * (1 + tanhf(static_cast<float>(M_2_SQRTPI * M_SQRT1_2) * (x + 0.044715f * x * x * x))))
-#undef FUNCTION
+#define FUNCTIONS(F)                                                                                                   \
+  F(ABS, std::abs(x))                                                                                                  \
+  F(CEIL, std::ceil(x))                                                                                                \
+  F(COS, cosf(x))                                                                                                      \
+  F(ELU, x > 0 ? x : expm1f(x))                                                                                        \
+  F(EXP, expf(x))                                                                                                      \
+  F(FLOOR, std::floor(x))                                                                                              \
+  F(HARD_SWISH, x *(x > -3 ? x < 3 ? x + 3 : 6 : 0) * (1 / 6.f))                                                       \
+  F(LOG, logf(x))                                                                                                      \
+  F(LOGISTIC, 1 / (1 + exponential(x < -87 ? 87 : x > 87 ? -87 : -x)))                                                 \
+  F(NEG, -x)                                                                                                           \
+  F(RELU, x < 0 ? 0.f : x)                                                                                             \
+  F(RELU_0_TO_1, x<0 ? 0.f : x> 1 ? 1.f : x)                                                                           \
+  F(RELU6, x<0 ? 0.f : x> 6 ? 6.f : x)                                                                                 \
+  F(RELU_N1_TO_1, x<-1 ? -1.f : x> 1 ? 1.f : x)                                                                        \
+  F(ROUND, std::nearbyint(x))                                                                                          \
+  F(RSQRT, 1.f / std::sqrt(x))                                                                                         \
+  F(SIGN, x == x ? static_cast<float>(x > 0) - static_cast<float>(x < 0) : x)                                          \
+  F(SIN, sinf(x))                                                                                                      \
+  F(SQRT, std::sqrt(x))                                                                                                \
+  F(SQUARE, x *x)                                                                                                      \
+  F(TANH, tanhf(x))
+#define PAIRS(F)                                                                                                       \
+  F(ADD, x + y)                                                                                                        \
+  F(DIV, x / y)                                                                                                        \
+  F(MAXIMUM, x > y ? x : y)                                                                                            \
+  F(MINIMUM, x < y ? x : y)                                                                                            \
+  F(MUL, x *y)                                                                                                         \
+  F(PRELU, x >= 0 ? x : x * y)                                                                                         \
+  F(SQUARED_DIFFERENCE, (x - y) * (x - y))                                                                             \
+  F(SUB, x - y)
+
+template <Op op> struct Function;
+#define DEFINE(op, expression)                                                                                         \
+  template <> struct Function<Op::op> {                                                                                \
+    [[gnu::always_inline]] static inline float of(float x, [[maybe_unused]] float y = 0) { return expression; }        \
+  };
+FUNCTIONS(DEFINE)
+PAIRS(DEFINE)
+#undef DEFINE
+/// The C library's computes 16 powers one by one where the base of one is not above zero.
+template <> struct Function<Op::POW> {
+  static constexpr float infinite = std::numeric_limits<float>::infinity();
+  [[gnu::always_inline]] static inline float of(float x, float y) {
+    float size = std::abs(x), half = y * 0.5f, power = powf(size == 0 ? 1 : size, y);
+    bool whole = std::floor(y) == y, odd = whole & (std::floor(half) != half);
+    // Odd powers have the sign of their base, which may be a zero.
+    float ofZero = y > 0 ? odd ? x : 0.f : y < 0 ? odd ? 1 / x : infinite : y == 0 ? 1.f : y;
+    float ofNegative = odd ? -power : (whole | (size == infinite)) ? power : NAN;
+    return size == 0 ? ofZero : x < 0 ? ofNegative : power;
+  }
+};
+struct Gelu {
+  [[gnu::always_inline]] static inline float of(float x) {
+    return 0.5f * x * (1 + erff(x * static_cast<float>(M_SQRT1_2)));
+  }
+};
+struct GeluByTanh {
+  [[gnu::always_inline]] static inline float of(float x) {
+    return 0.5f * x * (1 + tanhf(static_cast<float>(M_2_SQRTPI * M_SQRT1_2) * (x + 0.044715f * x * x * x)));
+  }
+};
 
 /// y = f(x), for `count` numbers.
 template <class F> struct Each {
@@ -100,32 +134,7 @@ struct Normalize {
   }
 };
 
-/// Functions of two operands, which broadcast.
-#define FUNCTION(name, expression)                                                                                     \
-  struct name {                                                                                                        \
-    [[gnu::always_inline]] static inline float of(float x, float y) { return expression; }                             \
-  };
-FUNCTION(Add, x + y)
-FUNCTION(Divide, x / y)
-FUNCTION(Greater, x > y ? x : y)
-FUNCTION(Less, x < y ? x : y)
-FUNCTION(Multiply, x *y)
-FUNCTION(Prelu, x >= 0 ? x : x * y)
-FUNCTION(SquaredDifference, (x - y) * (x - y))
-FUNCTION(Subtract, x - y)
-#undef FUNCTION
-/// The C library's computes 16 powers one by one where the base of one is not above zero.
-struct Power {
-  static constexpr float infinite = std::numeric_limits<float>::infinity();
-  [[gnu::always_inline]] static inline float of(float x, float y) {
-    float size = std::abs(x), half = y * 0.5f, power = powf(size == 0 ? 1 : size, y);
-    bool whole = std::floor(y) == y, odd = whole & (std::floor(half) != half);
-    // Odd powers have the sign of their base, which may be a zero.
-    float ofZero = y > 0 ? odd ? x : 0.f : y < 0 ? odd ? 1 / x : infinite : y == 0 ? 1.f : y;
-    float ofNegative = odd ? -power : (whole | (size == infinite)) ? power : NAN;
-    return size == 0 ? ofZero : x < 0 ? ofNegative : power;
-  }
-};
+/// Of two operands, which broadcast.
 template <class F, bool Clamps> struct Pairs {
   [[gnu::always_inline]] static inline void run(const float *x, bool xMoves, const float *y, bool yMoves, float *to,
                                                 int64_t count, std::pair<float, float> range) {
@@ -186,59 +195,20 @@ template <class F> std::unique_ptr<FastKernel> ofOne(float parameter = 0) {
   return std::make_unique<Elements>(runHere<F>(), parameter);
 }
 
-std::unique_ptr<FastKernel> function(const FastSite &site) {
-  if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
+bool isOfFloats(const FastSite &site) {
+  return site.type(0) == TensorType::FLOAT32 && site.output().type == TensorType::FLOAT32;
+}
+
+template <Op op> std::unique_ptr<FastKernel> function(const FastSite &site) {
+  return isOfFloats(site) ? ofOne<Each<Function<op>>>() : nullptr;
+}
+std::unique_ptr<FastKernel> leakyRelu(const FastSite &site) {
+  return isOfFloats(site) ? ofOne<LeakyRelu>(site.options<circle::LeakyReluOptions>().alpha()) : nullptr;
+}
+std::unique_ptr<FastKernel> gelu(const FastSite &site) {
+  if (!isOfFloats(site))
     return nullptr;
-  switch (site.op.code) {
-  case Op::ABS:
-    return ofOne<Each<Absolute>>();
-  case Op::CEIL:
-    return ofOne<Each<Ceil>>();
-  case Op::COS:
-    return ofOne<Each<Cos>>();
-  case Op::ELU:
-    return ofOne<Each<Elu>>();
-  case Op::EXP:
-    return ofOne<Each<Exp>>();
-  case Op::FLOOR:
-    return ofOne<Each<Floor>>();
-  case Op::HARD_SWISH:
-    return ofOne<Each<HardSwish>>();
-  case Op::LEAKY_RELU:
-    return ofOne<LeakyRelu>(site.options<circle::LeakyReluOptions>().alpha());
-  case Op::LOG:
-    return ofOne<Each<Log>>();
-  case Op::LOGISTIC:
-    return ofOne<Each<Logistic>>();
-  case Op::NEG:
-    return ofOne<Each<Negative>>();
-  case Op::RELU:
-    return ofOne<Each<Relu>>();
-  case Op::RELU6:
-    return ofOne<Each<Relu6>>();
-  case Op::RELU_0_TO_1:
-    return ofOne<Each<Relu0To1>>();
-  case Op::RELU_N1_TO_1:
-    return ofOne<Each<ReluN1To1>>();
-  case Op::ROUND:
-    return ofOne<Each<Round>>();
-  case Op::RSQRT:
-    return ofOne<Each<ReciprocalRoot>>();
-  case Op::SIGN:
-    return ofOne<Each<Sign>>();
-  case Op::SIN:
-    return ofOne<Each<Sin>>();
-  case Op::SQRT:
-    return ofOne<Each<Root>>();
-  case Op::SQUARE:
-    return ofOne<Each<Square>>();
-  case Op::TANH:
-    return ofOne<Each<Tanh>>();
-  case Op::GELU:
-    return site.options<circle::GeluOptions>().approximate() ? ofOne<Each<GeluByTanh>>() : ofOne<Each<Gelu>>();
-  default:
-    return nullptr;
-  }
+  return site.options<circle::GeluOptions>().approximate() ? ofOne<Each<GeluByTanh>>() : ofOne<Each<Gelu>>();
 }
 
 using RunPairs = void (*)(const float *, bool, const float *, bool, float *, int64_t, std::pair<float, float>);
@@ -249,38 +219,15 @@ template <class F> RunPairs pairsHere(bool clamps) {
                 : forThisProcessor<RunPairs>(runPlain<Free>, runAvx2<Free>, runAvx512<Free>);
 }
 
-RunPairs pairsOf(Op op, bool clamps) {
-  switch (op) {
-  case Op::ADD:
-    return pairsHere<Add>(clamps);
-  case Op::SUB:
-    return pairsHere<Subtract>(clamps);
-  case Op::MUL:
-    return pairsHere<Multiply>(clamps);
-  case Op::DIV:
-    return pairsHere<Divide>(clamps);
-  case Op::MAXIMUM:
-    return pairsHere<Greater>(clamps);
-  case Op::MINIMUM:
-    return pairsHere<Less>(clamps);
-  case Op::SQUARED_DIFFERENCE:
-    return pairsHere<SquaredDifference>(clamps);
-  case Op::POW:
-    return pairsHere<Power>(clamps);
-  default:
-    return pairsHere<Prelu>(clamps);
-  }
-}
-
-std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
+template <Op op> std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
   auto activation = fusedActivation(site);
   auto range = clampRange<float>(activation, site.output());
   if (site.type(0) != TensorType::FLOAT32 || site.type(1) != TensorType::FLOAT32 || !range)
     return nullptr;
-  if (site.op.code == Op::POW)
+  if (op == Op::POW)
     if (const Tensor *exponent = site.constant(1); exponent && exponent->count() == 1 && *dataOf<float>(*exponent) == 2)
-      return ofOne<Each<Square>>();
-  RunPairs run = pairsOf(site.op.code, activation != circle::ActivationFunctionType::NONE);
+      return ofOne<Each<Function<Op::SQUARE>>>();
+  RunPairs run = pairsHere<Function<op>>(activation != circle::ActivationFunctionType::NONE);
   auto compute = [run, range = *range](const float *x, bool xMoves, const float *y, bool yMoves, float *to,
                                        int64_t count) { run(x, xMoves, y, yMoves, to, count, range); };
   return std::make_unique<ZipKernel<float, decltype(compute)>>(compute);
@@ -289,7 +236,7 @@ std::unique_ptr<FastKernel> ofTwo(const FastSite &site) {
 /// Along the last dimension.
 std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
   // Ranks may change, but no kernel takes a scalar.
-  if (site.type(0) != TensorType::FLOAT32 || site.output().type != TensorType::FLOAT32)
+  if (!isOfFloats(site))
     return nullptr;
   switch (site.op.code) {
   case Op::SOFTMAX:
@@ -309,41 +256,14 @@ std::unique_ptr<FastKernel> alongRows(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastMath() {
-  static const FastRow rows[] = {{Op::ABS, function},
-                                 {Op::CEIL, function},
-                                 {Op::COS, function},
-                                 {Op::ELU, function},
-                                 {Op::EXP, function},
-                                 {Op::FLOOR, function},
-                                 {Op::HARD_SWISH, function},
-                                 {Op::LEAKY_RELU, function},
-                                 {Op::LOG, function},
-                                 {Op::LOGISTIC, function},
-                                 {Op::NEG, function},
-                                 {Op::RELU, function},
-                                 {Op::RELU6, function},
-                                 {Op::RELU_0_TO_1, function},
-                                 {Op::RELU_N1_TO_1, function},
-                                 {Op::ROUND, function},
-                                 {Op::RSQRT, function},
-                                 {Op::SIGN, function},
-                                 {Op::SIN, function},
-                                 {Op::SQRT, function},
-                                 {Op::SQUARE, function},
-                                 {Op::TANH, function},
-                                 {Op::GELU, function},
+#define OF_ONE(op, expression) {Op::op, function<Op::op>},
+#define OF_TWO(op, expression) {Op::op, ofTwo<Op::op>},
+  static const FastRow rows[] = {FUNCTIONS(OF_ONE) PAIRS(OF_TWO){Op::POW, ofTwo<Op::POW>},
+                                 {Op::LEAKY_RELU, leakyRelu},
+                                 {Op::GELU, gelu},
                                  {Op::SOFTMAX, alongRows},
                                  {Op::LOG_SOFTMAX, alongRows},
-                                 {Op::L2_NORMALIZATION, alongRows},
-                                 {Op::ADD, ofTwo},
-                                 {Op::SUB, ofTwo},
-                                 {Op::MUL, ofTwo},
-                                 {Op::DIV, ofTwo},
-                                 {Op::MAXIMUM, ofTwo},
-                                 {Op::MINIMUM, ofTwo},
-                                 {Op::SQUARED_DIFFERENCE, ofTwo},
-                                 {Op::POW, ofTwo},
-                                 {Op::PRELU, ofTwo}};
+                                 {Op::L2_NORMALIZATION, alongRows}};
   return rows;
 }
 

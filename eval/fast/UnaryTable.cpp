@@ -13,8 +13,6 @@ namespace origo::eval {
 
 namespace {
 
-using Op = BuiltinOperator;
-
 /// What makes a table of 16 bit numbers pay.
 constexpr int64_t fewElements = 1 << 14;
 
@@ -103,10 +101,6 @@ template <class From> std::unique_ptr<FastKernel> byTable(const FastSite &site) 
 
 std::unique_ptr<FastKernel> unary(const FastSite &site) {
   const Tensor &x = site.input(0), &y = site.output();
-  // With one scale for all, the result does not depend on where a number is.
-  auto hasManyScales = [](const Tensor &tensor) {
-    return tensor.perChannel() || (tensor.quantization && tensor.quantization->details != Quantization::Details::None);
-  };
   if (site.constant(0) || hasManyScales(x) || hasManyScales(y))
     return nullptr;
   switch (x.type) {
@@ -124,12 +118,13 @@ std::unique_ptr<FastKernel> unary(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastUnaryTable() {
-  static const FastRow rows[] = {
-      {Op::ABS, unary},   {Op::CAST, unary},        {Op::DEQUANTIZE, unary},  {Op::ELU, unary},
-      {Op::EXP, unary},   {Op::GELU, unary},        {Op::HARD_SWISH, unary},  {Op::LEAKY_RELU, unary},
-      {Op::LOG, unary},   {Op::LOGICAL_NOT, unary}, {Op::LOGISTIC, unary},    {Op::QUANTIZE, unary},
-      {Op::RELU, unary},  {Op::RELU6, unary},       {Op::RELU_0_TO_1, unary}, {Op::RELU_N1_TO_1, unary},
-      {Op::RSQRT, unary}, {Op::SQRT, unary},        {Op::TANH, unary}};
+  static const std::vector<FastRow> rows = [] {
+    std::vector<FastRow> made;
+    for (const OperatorInfo &info : allOperators())
+      if (info.has(Trait::Unary))
+        made.push_back({info.code, unary});
+    return made;
+  }();
   return rows;
 }
 

@@ -75,4 +75,9 @@ template <class F> llvm::Error mapByTable16(KernelContext &ctx, F f) {
   return llvm::Error::success();
 }
 
+// Those of functions that the options do not change, as kernels.
+template <float (*f)(float)> llvm::Error mapFloat(KernelContext &ctx) { return map<float, float>(ctx, f); }
+template <class T, float (*f)(float)> llvm::Error mapByTable8(KernelContext &ctx) { return mapByTable8<T>(ctx, f); }
+template <float (*f)(float)> llvm::Error mapByTable16(KernelContext &ctx) { return mapByTable16(ctx, f); }
+
 } // namespace origo::eval
