@@ -23,12 +23,10 @@ int usage(const Call &call, const llvm::Twine &what) {
   return fail(what + "; origo " + call.command.name + " --help shows examples");
 }
 
-OptionRow flag(const char *name, const char *help) { return {OptionRow::Flag, 0, name, "", "", help, {}}; }
-OptionRow value(const char *name, const char *of, const char *help) {
-  return {OptionRow::Value, 1, name, of, "", help, {}};
-}
-const OptionRow jsonOption = flag("json", "The closing lines as JSON, on standard output");
-const OptionRow noRunOption = flag("no-run", "Do not run the two models to compare them");
+Option flag(const char *name, const char *help) { return flagRow(name, help, ""); }
+Option value(const char *name, const char *of, const char *help) { return valueRow(name, of, help, ""); }
+const Option jsonOption = flag("json", "The closing lines as JSON, on standard output");
+const Option noRunOption = flag("no-run", "Do not run the two models to compare them");
 
 std::vector<std::string> joined(std::vector<std::string> first, llvm::ArrayRef<std::string> second) {
   llvm::append_range(first, second);

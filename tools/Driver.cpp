@@ -179,7 +179,7 @@ void startTool(llvm::StringRef name) {
 
 /// What is asked for instead of work; it is shown, and none: there is work to do.
 static bool showsItself(const commands::Command &command, llvm::ArrayRef<std::string> words) {
-  std::vector<OptionRow> rows = rowsOf(command.options());
+  std::vector<Option> rows = rowsOf(command.options());
   if (words.size() == 1 && words[0] == printOptionsWord) {
     printOptionTable(rows);
     return true;
@@ -187,8 +187,8 @@ static bool showsItself(const commands::Command &command, llvm::ArrayRef<std::st
   for (const Word &word : takeApart(words, rows)) {
     llvm::StringRef option = word.option;
     if (option == "h" || option == "help" || option.starts_with("help-")) {
-      rows.push_back({OptionRow::Flag, 0, "help", "", "Options", "Shows this", {}});
-      rows.push_back({OptionRow::Flag, 0, "version", "", "Options", "Shows the version", {}});
+      rows.push_back(flagRow("help", "Shows this"));
+      rows.push_back(flagRow("version", "Shows the version"));
       llvm::outs() << "OVERVIEW: " << command.overview << "\nUSAGE: " << command.name << " [options] "
                    << command.arguments << "\n\nOPTIONS:\n"
                    << helpOf(rows);

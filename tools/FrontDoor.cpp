@@ -25,7 +25,7 @@ int runTool(const Call &call, llvm::StringRef tool, llvm::ArrayRef<std::string> 
   return fail("cannot start " + tool + ": " + std::strerror(errno));
 }
 
-std::vector<OptionRow> optionsOf(llvm::StringRef tool) {
+std::vector<Option> optionsOf(llvm::StringRef tool) {
   const commands::Command *command = commands::findCommand(tool);
   return command ? rowsOf(command->options()) : optionsOfStep(tool);
 }
@@ -45,10 +45,10 @@ const Command *findCommand(llvm::StringRef name) {
   return found == frontCommands().end() ? nullptr : &*found;
 }
 
-std::vector<OptionRow> optionsOf(const Command &command, bool withCovered) {
-  std::vector<OptionRow> all = command.own;
+std::vector<Option> optionsOf(const Command &command, bool withCovered) {
+  std::vector<Option> all = command.own;
   for (llvm::StringRef tool : command.tools)
-    for (OptionRow &row : optionsOf(tool))
+    for (Option &row : optionsOf(tool))
       if ((withCovered || !llvm::is_contained(command.covered, row.name)) && !findOption(all, row.name))
         all.push_back(std::move(row));
   return all;
@@ -70,7 +70,7 @@ bool Call::hasAny(llvm::ArrayRef<llvm::StringRef> options) const {
 }
 
 bool Call::hasCategory(llvm::StringRef category) const {
-  return llvm::any_of(known, [&](const OptionRow &row) { return row.category == category && has(row.name); });
+  return llvm::any_of(known, [&](const Option &row) { return row.category == category && has(row.name); });
 }
 
 std::optional<std::string> Call::take(llvm::StringRef option) {
@@ -91,14 +91,12 @@ std::string Call::unknown() const {
     llvm::StringRef name = part.option;
     bool isKnown = name.empty() || findOption(known, name) || name == "stats" || name == "version" ||
                    name.starts_with("help") || name.starts_with("print-") ||
-                   llvm::any_of(known, [&](const OptionRow &row) {
-                     return row.kind == OptionRow::Prefix && name.starts_with(row.name);
-                   });
+                   llvm::any_of(known, [&](const Option &row) { return row.prefix && name.starts_with(row.name); });
     if (isKnown)
       continue;
     std::string text = "there is no option " + printable(llvm::StringRef(part.text).split('=').first, 60), nearest;
     unsigned least = 4;
-    for (const OptionRow &row : known)
+    for (const Option &row : known)
       if (unsigned distance = name.edit_distance(row.name, true, least); distance < least)
         least = distance, nearest = row.spelled();
     return text + "; " +

@@ -25,7 +25,7 @@ public:
   std::vector<std::string> options(llvm::function_ref<bool(llvm::StringRef)> chosen = nullptr) const;
   /// What is said of the first option that neither the command nor its tools have; empty: there is none.
   std::string unknown() const;
-  std::vector<OptionRow> known; ///< the command's own, and all of its tools
+  std::vector<Option> known; ///< the command's own, and all of its tools
 
 private:
   std::vector<Word> parts;
@@ -36,7 +36,7 @@ struct Command {
   llvm::StringLiteral help;                 ///< examples, each with what it does
   std::vector<llvm::StringLiteral> tools;   ///< whose options it takes
   std::vector<llvm::StringLiteral> covered; ///< options of these tools that the command itself stands for
-  std::vector<OptionRow> own;               ///< of the category ""
+  std::vector<Option> own;                  ///< of the category ""
   int (*run)(Call &call);
 };
 
@@ -45,10 +45,10 @@ const Command *findCommand(llvm::StringRef name);
 /// All tools that lie beside this program, by name.
 std::vector<std::string> installedTools();
 /// Those of a tool, each spelling one.
-std::vector<OptionRow> optionsOf(llvm::StringRef tool);
+std::vector<Option> optionsOf(llvm::StringRef tool);
 
 /// The options of a command, its own first, without what the command stands for.
-std::vector<OptionRow> optionsOf(const Command &command, bool withCovered = false);
+std::vector<Option> optionsOf(const Command &command, bool withCovered = false);
 
 std::string frontHelp();
 std::string helpOf(const Command &command);

@@ -15,7 +15,7 @@ namespace {
 /// A command line whose options can be completed: a tool, or "origo COMMAND".
 struct Completed {
   std::string name;
-  std::vector<OptionRow> options;
+  std::vector<Option> options;
 };
 
 std::vector<Completed> allCompleted() {
@@ -25,10 +25,10 @@ std::vector<Completed> allCompleted() {
   for (const Command &command : frontCommands())
     all.push_back({("origo " + command.name).str(), optionsOf(command)});
   // Of no command: `origo MODEL`, and what every command line has.
-  all.push_back({"origo", {{OptionRow::Flag, 0, "json", "", "", "Print JSON", {}}}});
+  all.push_back({"origo", {flagRow("json", "Print JSON", "")}});
   for (Completed &one : all)
     for (const char *name : {"help", "version"})
-      one.options.push_back({OptionRow::Flag, 0, name, "", "", name[0] == 'h' ? "Show help" : "Show the version", {}});
+      one.options.push_back(flagRow(name, name[0] == 'h' ? "Show help" : "Show the version", ""));
   return all;
 }
 
@@ -55,12 +55,12 @@ std::string bashCompletion() {
   std::string choices;
   for (const Completed &one : all) {
     std::string words;
-    for (const OptionRow &row : one.options) {
-      std::string word = row.spelled() + (row.kind == OptionRow::Value && row.words == 1 ? "=" : "");
+    for (const Option &row : one.options) {
+      std::string word = row.spelled() + (takesWords(row) && row.words == 1 ? "=" : "");
       words += (words.empty() ? "" : " ") + word;
       std::string names;
-      for (const auto &[name, help] : row.choices)
-        names += (names.empty() ? "" : " ") + name;
+      for (const auto &[name, help] : valuesOf(row))
+        names += (names.empty() ? "" : " ") + name.str();
       if (!names.empty())
         choices += "  " + quoted(one.name + ":" + row.spelled()) + ") echo " + quoted(names) + " ;;\n";
     }
@@ -102,7 +102,7 @@ std::string bashCompletion() {
 }
 
 /// An option for zsh's _arguments.
-static std::string zshSpec(const OptionRow &row) {
+static std::string zshSpec(const Option &row) {
   auto escaped = [](llvm::StringRef text, llvm::StringRef special) {
     std::string result;
     for (char c : text)
@@ -111,20 +111,16 @@ static std::string zshSpec(const OptionRow &row) {
   };
   std::string help = "[" + escaped(row.help, "\\[]:") + "]";
   std::string names;
-  for (const auto &[name, meaning] : row.choices)
-    names += (names.empty() ? "" : " ") + name;
+  for (const auto &[name, meaning] : valuesOf(row))
+    names += (names.empty() ? "" : " ") + name.str();
   std::string value = ":" + escaped(row.value.empty() ? "value" : row.value, "\\:") + ":" +
                       (names.empty() ? "_files" : "(" + names + ")");
-  switch (row.kind) {
-  case OptionRow::Flag:
+  if (row.flag)
     return row.spelled() + help;
-  case OptionRow::Optional:
+  if (row.bare)
     return row.spelled() + "=-" + help + ":" + value;
-  case OptionRow::Prefix:
+  if (row.prefix)
     return row.spelled() + "-" + help + value;
-  case OptionRow::Value:
-    break;
-  }
   if (row.words <= 1)
     return row.spelled() + "=" + help + value;
   std::string text = row.spelled() + help;
@@ -142,7 +138,7 @@ std::string zshCompletion() {
           "_origo_options() {\n  case $1 in\n";
   for (const Completed &one : all) {
     text += "  " + quoted(one.name) + ")\n    _arguments";
-    for (const OptionRow &row : one.options)
+    for (const Option &row : one.options)
       text += " \\\n      " + quoted(zshSpec(row));
     text += " \\\n      '*:file:_files' ;;\n";
   }
@@ -201,27 +197,27 @@ static std::string roffText(llvm::StringRef text) {
   return result + (example ? ".fi\n" : "");
 }
 
-static std::string roffOptions(llvm::ArrayRef<OptionRow> options) {
+static std::string roffOptions(commands::Options options) {
   std::string text;
-  std::vector<std::string> categories;
-  for (const OptionRow &row : options)
+  std::vector<llvm::StringRef> categories;
+  for (const Option &row : options)
     if (!llvm::is_contained(categories, row.category))
       categories.push_back(row.category);
-  for (const std::string &category : categories) {
+  for (llvm::StringRef category : categories) {
     text += ".SS \"" + roff(category.empty() ? "Options of this command" : category) + "\"\n";
-    for (const OptionRow &row : options) {
+    for (const Option &row : options) {
       if (row.category != category)
         continue;
       std::string value = "\\fI" + roff(row.value.empty() ? "value" : row.value) + "\\fR";
       text += ".TP\n\\fB" + roff(row.spelled()) + "\\fR";
-      if (row.kind == OptionRow::Value)
+      if (takesWords(row))
         text += row.words > 1 ? " " + std::to_string(row.words) + " words" : "=" + value;
-      else if (row.kind == OptionRow::Optional)
+      else if (row.bare)
         text += "[=" + value + "]";
-      else if (row.kind == OptionRow::Prefix)
+      else if (row.prefix)
         text += value;
       text += "\n" + roff(row.help.empty() ? "(see above)" : row.help) + "\n";
-      for (const auto &[name, help] : row.choices)
+      for (const auto &[name, help] : valuesOf(row))
         text += ".br\n\\fB" + roff(name) + "\\fR: " + roff(help) + "\n";
     }
   }
@@ -229,7 +225,7 @@ static std::string roffOptions(llvm::ArrayRef<OptionRow> options) {
 }
 
 static std::string page(llvm::StringRef name, llvm::StringRef summary, llvm::StringRef synopsis, llvm::StringRef body,
-                        llvm::ArrayRef<OptionRow> options) {
+                        commands::Options options) {
   std::string text = ".TH \"" + name.upper() + "\" 1 \"\" \"Origo " ORIGO_VERSION "\" \"Origo\"\n.SH NAME\n" +
                      roff(name) + " \\- " + roff(summary) + "\n.SH SYNOPSIS\n" + roff(synopsis) +
                      "\n.SH DESCRIPTION\n" + roffText(body);

@@ -205,40 +205,30 @@ llvm::Error runWorkflows(const std::string &path) {
 
 } // namespace
 
-std::vector<OptionRow> optionsOfStep(llvm::StringRef tool) {
-  auto value = [](llvm::StringRef name, const char *of, llvm::StringRef help) {
-    return OptionRow{OptionRow::Value, 1, name.str(), of, "Options", help.str(), {}};
-  };
-  auto flag = [](llvm::StringRef name, llvm::StringRef help) {
-    return OptionRow{OptionRow::Flag, 0, name.str(), "", "Options", help.str(), {}};
-  };
-  std::vector<OptionRow> rows = {value("C", "FILE", "The .cfg file"), value("config", "FILE", "The same"),
-                                 flag("V", "Accepted; what was done is always said"), flag("v", "Shows the version"),
-                                 flag("verbose", "As -V")};
-  const OptionRow group{OptionRow::Prefix,
-                        0,
-                        "O",
-                        "1",
-                        "Options",
-                        "-O1: all safe rewrites; -ONAME: the options of NAME.cfg, as include = ONAME",
-                        {}};
+std::vector<Option> optionsOfStep(llvm::StringRef tool) {
+  std::vector<Option> rows = {valueRow("C", "FILE", "The .cfg file"), valueRow("config", "FILE", "The same"),
+                              flagRow("V", "Accepted; what was done is always said"), flagRow("v", "Shows the version"),
+                              flagRow("verbose", "As -V")};
+  Option group = valueRow("O", "1", "-O1: all safe rewrites; -ONAME: the options of NAME.cfg, as include = ONAME");
+  group.prefix = true;
+  group.words = 0;
   if (tool == "onecc") {
-    rows.insert(rows.end(),
-                {value("W", "FILE", "A workflow file that names .cfg files"), value("workflow", "FILE", "The same"),
-                 value("b", "NAME", "The back end of one-codegen and one-profile"),
-                 value("backend", "NAME", "The same"), group,
-                 value("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
-                 flag("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
+    rows.insert(
+        rows.end(),
+        {valueRow("W", "FILE", "A workflow file that names .cfg files"), valueRow("workflow", "FILE", "The same"),
+         valueRow("b", "NAME", "The back end of one-codegen and one-profile"), valueRow("backend", "NAME", "The same"),
+         group, valueRow("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
+         flagRow("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
     return rows;
   }
-  rows.insert(rows.end(), {value("S", "NAME", "The section of the file"), value("section", "NAME", "The same")});
+  rows.insert(rows.end(), {valueRow("S", "NAME", "The section of the file"), valueRow("section", "NAME", "The same")});
   if (tool == "one-optimize")
     rows.push_back(group);
   const StepKind *kind = findStep(tool);
   for (const StepKey &key : kind->keys) {
     if (key.name == "input_path" || key.name == "output_path")
-      rows.push_back(value(key.name.take_front(1), "MODEL", key.name));
-    rows.push_back(key.kind == StepKey::Switch ? flag(key.name, key.help) : value(key.name, "VALUE", key.help));
+      rows.push_back(valueRow(key.name.take_front(1), "MODEL", key.name));
+    rows.push_back(key.kind == StepKey::Switch ? flagRow(key.name, key.help) : valueRow(key.name, "VALUE", key.help));
   }
   return rows;
 }
@@ -280,7 +270,7 @@ llvm::Error printConfig(const std::string &path) {
 /// One step, from its section and the command line.
 llvm::Error runAlone(const std::string &name, llvm::ArrayRef<std::string> words) {
   const StepKind &kind = *findStep(name);
-  std::vector<OptionRow> known = optionsOfStep(name);
+  std::vector<Option> known = optionsOfStep(name);
   OneStep step{name, {}, {}, "", ""};
   if (!kind.run)
     return runStep(step); // which says why
@@ -288,9 +278,8 @@ llvm::Error runAlone(const std::string &name, llvm::ArrayRef<std::string> words)
   Section given;
   for (const Word &word : takeApart(words, known)) {
     llvm::StringRef option = word.option;
-    const OptionRow *row = option.empty() ? nullptr : findOption(known, option);
-    if (row && row->kind == OptionRow::Value && row->words > word.more.size() &&
-        !llvm::StringRef(word.text).contains('='))
+    const Option *row = option.empty() ? nullptr : findOption(known, option);
+    if (row && takesWords(*row) && row->words > word.more.size() && !llvm::StringRef(word.text).contains('='))
       return makeError("there is no value behind " + printable(word.text, 60));
     if (option == "C" || option == "config") {
       step.file = word.value;
@@ -302,11 +291,11 @@ llvm::Error runAlone(const std::string &name, llvm::ArrayRef<std::string> words)
       continue;
     } else if (row) {
       auto key = llvm::find_if(kind.keys, [&](const StepKey &key) { return key.name == option; });
-      std::string &value = given[row->name];
+      std::string &value = given[row->name.str()];
       if (key != kind.keys.end() && key->kind == StepKey::Lines && !value.empty())
         value += "\n" + word.value;
       else
-        value = row->kind == OptionRow::Flag && word.value.empty() ? "True" : word.value;
+        value = row->flag && word.value.empty() ? "True" : word.value;
     } else if (name == "one-optimize" && option.starts_with("O") && option.size() > 1) {
       step.group = option.str();
     } else if (kind.otherWords) {
@@ -336,13 +325,13 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
   for (const StepKind &kind : stepKinds())
     if (!kind.verb.empty() && !words.empty() && words[0] == kind.verb)
       return runAlone(kind.name.str(), words.drop_front());
-  std::vector<OptionRow> known = optionsOfStep("onecc");
+  std::vector<Option> known = optionsOfStep("onecc");
   std::string config, workflow;
   Given given;
   bool print = false;
   for (const Word &word : takeApart(words, known)) {
     llvm::StringRef option = word.option;
-    if (const OptionRow *row = findOption(known, option); row && row->kind == OptionRow::Value && word.value.empty())
+    if (const Option *row = findOption(known, option); row && takesWords(*row) && word.value.empty())
       return makeError("there is no value behind " + printable(word.text, 60));
     if (option == "C" || option == "config")
       config = word.value;

@@ -55,7 +55,7 @@ Words splitWords(llvm::StringRef text);
 llvm::Expected<std::pair<std::string, std::string>> stepPaths(const OneStep &step);
 
 /// Of a step as a command line of its own, or of onecc, whose name is that of no step.
-std::vector<OptionRow> optionsOfStep(llvm::StringRef tool);
+std::vector<Option> optionsOfStep(llvm::StringRef tool);
 std::string overviewOfStep(llvm::StringRef tool);
 /// What main returns for them.
 int oneDriver(int argc, char **argv, llvm::StringRef name);

@@ -4,95 +4,82 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
+#include <set>
 
 namespace origo::tools {
 
-static const char *const kindNames[] = {"flag", "value", "optional", "prefix"};
+Option flagRow(llvm::StringRef name, llvm::StringRef help, llvm::StringRef category) {
+  return {.name = name, .help = help, .category = category, .flag = true, .words = 0};
+}
 
-void printOptionTable(llvm::ArrayRef<OptionRow> rows) {
-  for (const OptionRow &row : rows) {
-    llvm::outs() << "option\t" << row.name << '\t' << kindNames[row.kind] << '\t' << row.words << '\t' << row.value
-                 << '\t' << row.category << '\t' << row.help << '\n';
-    for (const auto &[name, help] : row.choices)
+Option valueRow(llvm::StringRef name, llvm::StringRef value, llvm::StringRef help, llvm::StringRef category) {
+  return {.name = name, .value = value, .help = help, .category = category};
+}
+
+void printOptionTable(commands::Options rows) {
+  for (const Option &row : rows) {
+    llvm::outs() << "option\t" << row.name << '\t'
+                 << (row.flag     ? "flag"
+                     : row.prefix ? "prefix"
+                     : row.bare   ? "optional"
+                                  : "value")
+                 << '\t' << row.words << '\t' << row.value << '\t' << row.category << '\t' << row.help << '\n';
+    for (const auto &[name, help] : valuesOf(row))
       llvm::outs() << "    =" << name << " - " << help << '\n';
   }
 }
 
-std::vector<OptionRow> rowsOf(commands::Options options) {
-  std::vector<OptionRow> rows;
-  for (const commands::Option &option : options) {
-    OptionRow &row = rows.emplace_back(OptionRow{option.flag     ? OptionRow::Flag
-                                                 : option.prefix ? OptionRow::Prefix
-                                                 : option.bare   ? OptionRow::Optional
-                                                                 : OptionRow::Value,
-                                                 option.words,
-                                                 option.name.str(),
-                                                 option.value.str(),
-                                                 option.category.str(),
-                                                 option.help.str(),
-                                                 {}});
-    if (option.choices)
-      for (const commands::Choice &choice : option.choices())
-        row.choices.push_back({choice.name.str(), choice.help.str()});
-    const OptionRow same = row; // which grows out of its place
-    auto names = option.names();
+std::vector<Option> rowsOf(commands::Options options) {
+  static std::set<std::string> texts; // that rows refer to
+  std::vector<Option> rows;
+  for (Option row : options) {
+    auto names = row.names();
+    row.also = {};
+    rows.push_back(row);
+    row.help = *texts.insert("Same as " + row.spelled()).first;
     for (llvm::StringRef other : llvm::drop_begin(names)) {
-      rows.push_back(same);
-      rows.back().name = other.str();
-      rows.back().help = "Same as " + same.spelled();
+      row.name = other;
+      rows.push_back(row);
     }
   }
-  llvm::sort(rows, [](const OptionRow &a, const OptionRow &b) { return a.name < b.name; });
+  llvm::sort(rows, [](const Option &a, const Option &b) { return a.name < b.name; });
   return rows;
 }
 
-static std::string optionLine(const OptionRow &row) {
+static std::string optionLine(const Option &row) {
   std::string left = "  " + row.spelled();
-  std::string value = "<" + (row.value.empty() ? "value" : row.value) + ">";
-  switch (row.kind) {
-  case OptionRow::Flag:
-    break;
-  case OptionRow::Value:
-    left += row.words > 1 ? std::string(" ") + std::to_string(row.words) + " words" : "=" + value;
-    break;
-  case OptionRow::Optional:
-    left += "[=" + value + "]";
-    break;
-  case OptionRow::Prefix:
+  std::string value = "<" + (row.value.empty() ? "value" : row.value.str()) + ">";
+  if (row.prefix)
     left += value;
-    break;
-  }
+  else if (row.bare)
+    left += "[=" + value + "]";
+  else if (!row.flag)
+    left += row.words > 1 ? std::string(" ") + std::to_string(row.words) + " words" : "=" + value;
   constexpr size_t column = 34;
   std::string text = left +
                      (left.size() < column ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ')) +
-                     "  " + row.help + "\n";
-  for (const auto &[name, help] : row.choices)
-    text += std::string(column + 4, ' ') + name + (help.empty() ? "" : ": " + help) + "\n";
+                     "  " + row.help.str() + "\n";
+  for (const auto &[name, help] : valuesOf(row))
+    text += std::string(column + 4, ' ') + name.str() + (help.empty() ? "" : ": " + help.str()) + "\n";
   return text;
 }
 
-std::string helpOf(llvm::ArrayRef<OptionRow> rows) {
-  std::vector<std::string> categories;
-  for (const OptionRow &row : rows)
+std::string helpOf(commands::Options rows) {
+  std::vector<llvm::StringRef> categories;
+  for (const Option &row : rows)
     if (!llvm::is_contained(categories, row.category))
       categories.push_back(row.category);
   std::string text;
-  for (const std::string &name : categories) {
-    text += "\n" + (name.empty() ? "Options of this command" : name) + ":\n";
-    for (const OptionRow &row : rows)
+  for (llvm::StringRef name : categories) {
+    text += ("\n" + (name.empty() ? "Options of this command" : name) + ":\n").str();
+    for (const Option &row : rows)
       if (row.category == name)
         text += optionLine(row);
   }
   return text;
 }
 
-const OptionRow *findOption(llvm::ArrayRef<OptionRow> options, llvm::StringRef name) {
-  auto found = llvm::find_if(options, [&](const OptionRow &row) { return row.name == name; });
-  return found == options.end() ? nullptr : &*found;
-}
-
-std::vector<Word> takeApart(llvm::ArrayRef<std::string> words, llvm::ArrayRef<OptionRow> options) {
+std::vector<Word> takeApart(llvm::ArrayRef<std::string> words, commands::Options options) {
   std::vector<Word> parts;
   bool onlyArguments = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -110,8 +97,8 @@ std::vector<Word> takeApart(llvm::ArrayRef<std::string> words, llvm::ArrayRef<Op
     auto [name, value] = text.split('=');
     part.option = name.str();
     part.value = value.str();
-    const OptionRow *row = findOption(options, name);
-    if (row && row->kind == OptionRow::Value) {
+    const Option *row = findOption(options, name);
+    if (row && takesWords(*row)) {
       unsigned rest = row->words - (text.contains('=') ? 1 : 0);
       while (rest-- && i + 1 < words.size())
         part.more.push_back(words[++i]);
