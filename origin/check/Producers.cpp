@@ -383,7 +383,7 @@ private:
       Origins origins = expectedOrigins(tensor, relation);
       if (origins.empty() || !context.source || llvm::any_of(origins, [&](uint32_t origin) {
             const MapLedgerRow *gone = context.ledgerOfOperator(origin);
-            return gone ? !isNothing(*gone) : moves(*context.source, origin);
+            return gone ? !isNothing(*gone) && gone->fate != "folded-to-constant" : moves(*context.source, origin);
           }))
         continue;
       context.report.add(6, [&] {
