@@ -373,7 +373,12 @@ private:
 
   /// Of a model that was divided, or of which a part was taken, what another part makes is an input.
   bool isPart() const {
-    return llvm::any_of(context.map.ledger,
+    auto inputs = [](const FileGraph &file) {
+      const auto *list = file.subgraphs.empty() ? nullptr : file.subgraphs[0].table->inputs();
+      return list ? list->size() : 0;
+    };
+    return (context.source && inputs(*context.source) != inputs(target)) ||
+           llvm::any_of(context.map.ledger,
                         [](const MapLedgerRow &row) { return row.fate == "elsewhere" || row.fate == "user-removed"; });
   }
 

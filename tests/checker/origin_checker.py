@@ -485,8 +485,8 @@ class Checker:
         return self.made_in_front(producer, maker)
 
     def is_part(self):
-        """Of a model that was divided, or of which the user took a part, inputs are made elsewhere."""
-        return any(row["fate"] in ("elsewhere", "user-removed") for row in self.gone[False].values())
+        """Of a model that was divided, or of which the user took a part, inputs are made elsewhere: the ledger says so, or it has others."""
+        return len(self.source.graph_inputs(0)) != len(self.target.graph_inputs(0)) or any(row["fate"] in ("elsewhere", "user-removed") for row in self.gone[False].values())
 
     def ledger_tells(self, number, row, maker):
         fate = row["fate"]
