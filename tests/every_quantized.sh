@@ -24,8 +24,8 @@ one() {
   if ! "$bin/circle-quantizer" --verify-each --scheme "$asked" "${data[@]}" "$model" "$out.$ending" 2>"$out.log"; then
     if [[ $scheme == int* ]] && ! "$bin/circle-interpreter" --seed 1 "$model" >"$out.float" 2>&1; then
       echo "UNRUNNABLE $scheme $name: $(head -n 1 "$out.log")"
-    # All integers already; random divisors; an input that no record of the signature has.
-    elif grep -qE 'no tensor has a range|division by zero|leaves an input of its subgraph out' "$out.log"; then
+    # All integers already; random divisors and radicands; an input that no record of the signature has.
+    elif grep -qE 'no tensor has a range|division by zero|elements below zero|leaves an input of its subgraph out' "$out.log"; then
       echo "UNSUITED $scheme $name: $(head -n 1 "$out.log")"
     else
       echo "FAILED $scheme $name: $(head -n 1 "$out.log")"

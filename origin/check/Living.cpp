@@ -35,7 +35,7 @@ private:
   const FileGraph &file;
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
-  llvm::DenseSet<int32_t> given; ///< inputs of the source that are open there, and have a shape in the written file
+  llvm::DenseSet<uint64_t> given; ///< inputs of the source that are open there, and have a shape in the written file
   uint32_t known; ///< the first of the runs that did not know the law; it and all after it are not judged
 
   /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.
@@ -45,7 +45,7 @@ private:
           row && context.target.kind[tensor] == TensorKind::Input && hasAllSizes(*context.target.tensors[tensor]))
         for (const MapRelation &relation : row->relations)
           if (context.knownTensor(relation.tensor) && file.kind[relation.tensor] == TensorKind::Input)
-            given.insert(static_cast<int32_t>(relation.tensor));
+            given.insert(relation.tensor);
   }
 
   static bool hasAllSizes(const circle::Tensor &tensor) {
@@ -194,8 +194,8 @@ private:
   }
   bool isStatic(int32_t tensor) const {
     // A scalar has no dimension that could be open.
-    return tensor < 0 || elements(tensor) || given.contains(tensor) || !file.tensors[tensor]->shape() ||
-           file.tensors[tensor]->shape()->size() == 0;
+    return tensor < 0 || elements(tensor) || given.contains(static_cast<uint64_t>(tensor)) ||
+           !file.tensors[tensor]->shape() || file.tensors[tensor]->shape()->size() == 0;
   }
 
   // Each says what speaks against its reason; null: nothing.

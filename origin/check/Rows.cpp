@@ -68,10 +68,10 @@ static void checkOperandLineages(CheckContext &context, uint32_t op, const Opera
       context.report.add(1, [&] {
         return context.writtenOperator(op) + " has a lineage that does not say of each operand what it uses";
       });
-    for (auto [used, limit] : llvm::zip(lineage.operands, most))
-      if (used >= limit)
+    for (size_t i = 0; i < std::min<size_t>(lineage.operands.size(), most.size()); ++i)
+      if (lineage.operands[i] >= most[i])
         context.report.add(2, [&] {
-          return context.writtenOperator(op) + " uses lineage " + std::to_string(used) +
+          return context.writtenOperator(op) + " uses lineage " + std::to_string(lineage.operands[i]) +
                  " of an operand that does not have so many";
         });
   }
