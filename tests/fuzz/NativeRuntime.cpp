@@ -132,9 +132,7 @@ NativeRuntime::Outcome NativeRuntime::run(const std::string &path, llvm::ArrayRe
   }
   if (c.invoke(interpreter.get()) != ok)
     return refuse("does not run");
-  // A kernel that folds what is constant while it prepares reports a fault there, and its result is left as it was.
-  if (llvm::StringRef(said).contains(".cc:"))
-    return refuse("reports what it does not do");
+  outcome.reported = said;
   for (int32_t i = 0; i < c.outputCount(interpreter.get()); ++i) {
     const NativeTensor *tensor = c.output(interpreter.get(), i);
     eval::OwnedTensor output;

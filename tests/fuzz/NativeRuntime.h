@@ -20,6 +20,7 @@ public:
     bool knows = true;   ///< the operators, in their versions
     std::string refused; ///< empty: it ran
     std::vector<eval::OwnedTensor> outputs;
+    std::string reported = {}; ///< what it says of a run that it did not refuse
   };
   /// Runs a `.tflite` file, which may end the process: the runtime trusts what it is given.
   Outcome run(const std::string &path, llvm::ArrayRef<eval::OwnedTensor> inputs) const;

@@ -94,8 +94,9 @@ void runModel(const fuzz::NativeRuntime &runtime, const std::string &path, const
       before = why.empty() ? runtime.run(path, inputs) : fuzz::NativeRuntime::Outcome{true, why, {}};
     }
     say(Applies, flag);
-    if (!before->refused.empty()) {
-      say(NotRun, flag, before->refused);
+    // A kernel that reports a fault and runs on may leave its result as it was.
+    if (!before->refused.empty() || !before->reported.empty()) {
+      say(NotRun, flag, before->refused + before->reported);
       continue;
     }
     std::string after = scratch + "/after.tflite";
