@@ -13,7 +13,7 @@ namespace origo::commands {
 
 namespace {
 
-bool isOpen(const Value *result) { return result && isUndetermined(*result); }
+bool isOpen(const Value *value) { return value && isUndetermined(*value); }
 
 /// What is left, and why.
 llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *, std::string> &reasons) {
@@ -23,27 +23,25 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       llvm::StringRef name = op.customCode();
-      bool isChoice = op.code == BuiltinOperator::IF, isCall = op.code == BuiltinOperator::CALL;
-      if (isCall && count++ < most)
-        text += (count == 1 ? "" : "; ") +
-                ("the function of \"" + printable(op.result() ? op.result()->name.str() : "")) +
-                "\" is not taken apart: it has operands of other types than elsewhere, or is one of too many";
-      if (!name.consume_front(onnxPrefix) && !(isChoice && llvm::any_of(op.results(), isOpen)))
-        continue;
-      if (isChoice)
-        name = "If";
+      bool isNode = name.consume_front(onnxPrefix), isCall = op.code == BuiltinOperator::CALL;
+      bool isChoice = op.code == BuiltinOperator::IF && llvm::any_of(op.results(), isOpen);
       // What only waits for an operator in front of it would be taken.
-      auto waits = [](const Use &use) { return use.get() && isUndetermined(*use.get()); };
-      if (((isLoweredFromOnnx(name) || isChoice) && llvm::any_of(op.operands(), waits)) || count++ >= most)
+      bool waits = llvm::any_of(op.operands(), [](const Use &use) { return isOpen(use.get()); });
+      if (!(isNode || isCall || isChoice) || (waits && !isCall && (isChoice || isLoweredFromOnnx(name))) ||
+          count++ >= most)
         continue;
-      auto reason = reasons.find(&op);
-      text += (count == 1 ? "" : "; ") + printable(name) + " \"" +
-              printable(op.result() ? op.result()->name.str() : "") +
-              "\": " + (isChoice ? "its branches have results of other types or numbers of dimensions" : "") +
-              (isChoice && reason != reasons.end() ? ", and " : "") +
-              (reason != reasons.end() ? reason->second
-               : isChoice              ? ""
-                                       : "nothing of circle stands for it");
+      auto found = reasons.find(&op);
+      std::string reason = found == reasons.end() ? "nothing of circle stands for it" : found->second;
+      if (isChoice)
+        reason = "its branches have results of other types or numbers of dimensions, and none is known to be taken: " +
+                 reason;
+      if (isCall)
+        reason = "its function has operands of other types than elsewhere, or is one of too many";
+      text += (count == 1 ? "" : "; ") +
+              (isNode     ? printable(name)
+               : isChoice ? "If"
+                          : "a call") +
+              " \"" + printable(op.result() ? op.result()->name.str() : "") + "\": " + reason;
     }
   if (count == 0)
     return llvm::Error::success();
@@ -192,36 +190,41 @@ llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path, SourceLines lines) 
   return nodes ? std::move(nodes) : inFile(path, nodes.takeError());
 }
 
+/// The lines that called an operator, as text.
+static std::string linesOf(const origin::Listing &listing, uint32_t id) {
+  std::string text;
+  for (uint32_t frame : listing.stackOf(*listing.findOperator(id)))
+    text += listing.lineOf(listing.frames[frame]) + " " + listing.frames[frame].function + "\n";
+  return text;
+}
+
 llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source) {
   std::vector<origin::Violation> violations;
-  bool isTold = false, isLined = false;
   const origin::Listing &told = map.source;
+  auto operators = llvm::seq<uint32_t>(0, told.operatorCount());
+  bool isLined = told.stacks.empty();
   for (SourceLines lines : {SourceLines::Relative, SourceLines::Full}) {
+    if (lines == SourceLines::Full && isLined)
+      break;
     auto nodes = readOnnxNodes(source, lines);
     if (!nodes)
       return nodes.takeError();
     const origin::Listing &listing = *nodes->lineage.source;
     if (told.operatorCount() != listing.operatorCount()) // which is said elsewhere
       return violations;
-    for (uint32_t id = 0; id < told.operatorCount() && !isTold; ++id) {
-      origin::SourceLayer none, is = told.findOperator(id)->layer ? *told.findOperator(id)->layer : none,
-                                should = listing.findOperator(id)->layer ? *listing.findOperator(id)->layer : none;
-      is.stack = should.stack = -1;
-      if (!(is == should))
+    auto layerOf = [](const origin::Listing &of, uint32_t id) {
+      const auto &layer = of.findOperator(id)->layer;
+      origin::SourceLayer without = layer ? *layer : origin::SourceLayer();
+      without.stack = -1;
+      return without;
+    };
+    for (uint32_t id : operators)
+      if (lines == SourceLines::Relative && !(layerOf(told, id) == layerOf(listing, id)))
         violations.push_back(
             {4, "source operator " + std::to_string(id) + " is of another layer in the file than in the map"});
-    }
-    isTold = true;
-    auto lineOf = [](const origin::Listing &of, uint32_t id) {
-      std::string text;
-      for (uint32_t frame : of.stackOf(*of.findOperator(id)))
-        text += of.lineOf(of.frames[frame]) + " " + of.frames[frame].function + "\n";
-      return text;
-    };
-    isLined |= llvm::all_of(llvm::seq<uint32_t>(0, told.operatorCount()),
-                            [&](uint32_t id) { return lineOf(told, id) == lineOf(listing, id); });
+    isLined |= llvm::all_of(operators, [&](uint32_t id) { return linesOf(told, id) == linesOf(listing, id); });
   }
-  if (!told.stacks.empty() && !isLined)
+  if (!isLined)
     violations.push_back({4, "the map says of other lines that they called the source's operators than the file"});
   return violations;
 }

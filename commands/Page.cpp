@@ -1,6 +1,7 @@
 #include "commands/Page.h"
 
 #include "commands/Files.h"
+#include "commands/Onnx.h"
 #include "import/onnx/Onnx.h"
 #include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
@@ -95,6 +96,12 @@ private:
     proof.withSource = sourceFile() != nullptr;
     proof.violations =
         origin::check(*map, request.result.file->view(), sourceFile() ? &sourceFile()->view() : nullptr, proof.skipped);
+    if (!sourceFile() || kindOf(request.source->path) != FileKind::Onnx || !map->source.namesKnown)
+      return;
+    if (auto wrong = checkLayers(*map, request.source->path))
+      llvm::append_range(proof.violations, *wrong);
+    else
+      proof.skipped.push_back(llvm::toString(wrong.takeError()));
   }
 
   template <class Read> llvm::Error with(const std::string &path, Read read) {

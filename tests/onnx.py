@@ -394,7 +394,7 @@ def recurrent():
 
 def bodies():
     """If, whose branches see what is around them, in each other as well; and functions of the model's own."""
-    x, c = floats(2, 3), floats(2, 3)
+    x, c = np.array([[-1.5, 1.0, -0.25], [0.75, 2.0, -2.0]], np.float32), floats(2, 3)
     inner = node("If", ["flag"], ["z"], then_branch=graph([node("Mul", ["t", "c"], ["z1"])], ["z1"]), else_branch=graph([node("Neg", ["x"], ["z2"])], ["z2"]))
     outer = node("If", ["cond"], ["y"], then_branch=graph([node("Exp", ["x"], ["t"]), inner], ["z"]), else_branch=graph([node("Add", ["x", "c"], ["e"])], ["e"]))
     for cond in True, False:
@@ -543,12 +543,13 @@ LAYERS = [
          "pkg.torch.onnx.class_hierarchy": "['__main__.Model', 'Encoder', 'my.Layer', 'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']",
          "pkg.torch.onnx.stack_trace": 'File "/home/jane/work/nets/model.py", line 25, in forward\n    x = self.conv1(x)\n'
                                        'File "/home/jane/venv/lib/python3.11/site-packages/torch/nn/modules/conv.py", line 548, in forward\n    return self._conv(x)'}),
-     "encoder/layers.0/conv1/node_conv2d", "torch.nn.modules.conv.Conv2d", "nets/model.py:25"),
+     "encoder/layers.0/conv1/node_conv2d", "torch.nn.modules.conv.Conv2d", "work/nets/model.py:25"),
     ("the same in one text",
      dict(name="n0", metadata={"namespace": "__main__.Model/conv1: torch.nn.modules.conv.Conv2d/conv2d: aten.conv2d.default"}),
      "conv1/n0", "torch.nn.modules.conv.Conv2d", None),
     ("TorchScript", dict(name="/model/stft/Slice_2", doc="/home/jane/work/train.py(7): forward\n/opt/conda/lib/python3.9/runpy.py(86): _run_code"),
-     "model/stft/Slice_2", None, "train.py:7"),
+     "model/stft/Slice_2", None, "work/train.py:7"),
+    ("a notebook", dict(name="/Relu", doc="/tmp/ipykernel_77/12.py(3): forward"), "Relu", None, "12.py:3"),
     ("TensorFlow", dict(name="StatefulPartitionedCall/model/tf.nn.relu_36/Relu"), "model/tf.nn.relu_36/Relu", None, None),
     ("TFLite, joined", dict(name="net/conv_2/Relu;net/conv_2/BiasAdd;net/conv_2/Conv2D"), "net/conv_2/Relu", None, None),
     ("Keras", dict(name="model_2/lstm_6/MatMul_add"), "model_2/lstm_6/MatMul_add", None, None),

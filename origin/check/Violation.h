@@ -5,7 +5,7 @@
 namespace origo::origin {
 
 struct Violation {
-  int law;          ///< 1 to 10
+  int law;          ///< 1 to 11
   std::string text; ///< one line
 };
 

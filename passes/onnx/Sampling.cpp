@@ -52,8 +52,8 @@ RewriteResult gridSample(Lowering &n) {
     return decline("its mode is \"" + mode.str() + "\"");
   int32_t batch = x.shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
   int32_t rows = grid.shape()[1], columns = grid.shape()[2];
-  if (int64_t{batch} * height * width > INT32_MAX)
-    return decline("its picture is big");
+  if (int64_t{batch} * height * width > INT32_MAX || batch > mostIndices)
+    return decline("its pictures are big, or many");
   auto part = [&](int32_t which) {
     return reshape(op(Op::SLICE, {grid, list({0, 0, 0, which}), list({batch, rows, columns, 1})}),
                    list({batch, rows, columns}));
@@ -126,8 +126,8 @@ RewriteResult fourier(Lowering &n) {
   if (!axis || *axis == rank - 1 || parts < 1 || parts > 2)
     return decline("its axis is not one of its input's, or its last dimension not of one or two");
   int32_t size = x.shape()[*axis], made = n.integer("onesided") ? size / 2 + 1 : size;
-  if (size < 1 || size > 4096)
-    return decline("it is of more than 4096 numbers");
+  if (size < 1 || size > 2048)
+    return decline("it is of more than 2048 numbers");
   bool inverse = n.integer("inverse");
   Sizes order, back(rank), shape;
   for (int i = 0; i < rank; ++i)
