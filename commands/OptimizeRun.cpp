@@ -1,6 +1,7 @@
 #include "commands/Files.h"
 #include "commands/Optimize.h"
 #include "commands/Process.h"
+#include "commands/Prove.h"
 #include "ir/OpenFile.h"
 #include "ir/edit/Editor.h"
 #include "origin/codec/Json.h"
@@ -230,24 +231,6 @@ void Job::writeReproducer() const {
             shellWord(path) + " out.circle");
 }
 
-/// What exact arithmetic says, in one line.
-static std::string proofText(const eval::Proof &proof) {
-  std::string text = "proved: " + std::to_string(proof.equal) + " tensors equal";
-  auto add = [&](uint64_t count, const std::string &what) {
-    if (count)
-      text += ", " + std::to_string(count) + ' ' + what;
-  };
-  add(proof.assumed, "by identities of functions");
-  for (const auto &[reason, count] : proof.undecided)
-    add(count, "undecided (" + reason + ")");
-  if (proof.nearComparisons)
-    text += "; " + std::to_string(proof.nearComparisons) + " of " + std::to_string(proof.comparisons) +
-            " comparisons too near to be decided";
-  if (proof.divisionsByZero)
-    text += "; " + std::to_string(proof.divisionsByZero) + " numbers undefined";
-  return text;
-}
-
 llvm::Error Job::verify(Verdict &verdict) const {
   if (!request.verifyNumerics && !request.verifyAlgebra)
     return llvm::Error::success();
@@ -273,7 +256,7 @@ llvm::Error Job::verify(Verdict &verdict) const {
       verdict = Verdict::Refused;
       return inFile(request.input, makeError("is not equal in exact arithmetic after " + proved->wrong->text));
     }
-    door.note(proofText(proved->proof));
+    door.note("proved: " + proofText(proved->proof));
     if (!request.verifyNumerics)
       return llvm::Error::success();
   }

@@ -4,6 +4,7 @@
 #include "commands/JoinValues.h"
 #include "commands/JsonOutput.h"
 #include "commands/Onnx.h"
+#include "commands/Prove.h"
 #include "commands/Related.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
@@ -25,7 +26,7 @@ namespace {
 struct OriginRequest {
   std::string model, second, source, map;
   bool json = false, csv = false, dot = false, ledger = false, summary = false, fingerprint = false, check = false,
-       full = false;
+       prove = false, full = false;
   std::optional<std::string> where, from, strip; ///< strip: empty is standard output
   JoinRequest join;
   ValuesRequest values;
@@ -39,6 +40,9 @@ constexpr std::array originRows{
     option<&OriginRequest::summary>("summary", "Print counts"),
     option<&OriginRequest::fingerprint>("fingerprint", "Print the fingerprints of the model"),
     option<&OriginRequest::check>("check", "Check the map against the law: prints ok, or a line for each violation"),
+    option<&OriginRequest::prove>("prove",
+                                  "Prove MODEL equal to the source in exact arithmetic, from both files and the "
+                                  "map: origin-dump --prove SOURCE MODEL"),
     option<&OriginRequest::where>("where", "NAME|ID",
                                   "Tell what became of an operator or tensor of the source, and why"),
     option<&OriginRequest::from>("from", "INDEX|NAME",
@@ -99,6 +103,31 @@ llvm::Error checkLaw(const OriginRequest &request, const origin::OriginFile &fil
     llvm::outs() << "law " << violation.law << ": " << violation.text << '\n';
   if (violations.empty())
     llvm::outs() << "ok\n";
+  return llvm::Error::success();
+}
+
+/// `--prove SOURCE MODEL`, or the source by --source.
+llvm::Error proveModel(const OriginRequest &request, const Door &door, Verdict &verdict) {
+  const std::string &source = request.source.empty() ? request.model : request.source;
+  const std::string &model = request.source.empty() ? request.second : request.model;
+  if (model.empty() || (!request.source.empty() && !request.second.empty()))
+    return makeError("--prove takes two files: the source and the model that was made from it");
+  if (kindOf(source) == FileKind::Onnx)
+    return makeError(printable(source, 300) +
+                     ": nodes of ONNX have no exact kernels; give the .circle that onnx2circle "
+                     "makes of it, and what was made from that with --origin=restart");
+  PayloadStore store;
+  auto related = loadRelated(source, model, store, door, false);
+  if (!related)
+    return related.takeError();
+  if (!related->byOrigins)
+    return makeError(printable(model, 300) + ": its origin map does not lead to " + printable(source, 300));
+  auto proof = proveFiles(std::move(*related), store);
+  if (!proof)
+    return inFile(model, proof.takeError());
+  verdict = llvm::StringRef(proof->verdict()) == "equal" ? Verdict::Holds : Verdict::Refused;
+  JsonOutput os;
+  printProof(*proof, request.json, request.json ? static_cast<llvm::raw_ostream &>(os) : llvm::outs());
   return llvm::Error::success();
 }
 
@@ -196,11 +225,11 @@ std::string strayOption(const OriginRequest &request) {
 
 /// What cannot be asked for at the same time.
 llvm::Error checkModes(const OriginRequest &r) {
-  int modes = r.csv + r.dot + r.ledger + r.summary + r.fingerprint + r.check + r.where.has_value() +
+  int modes = r.csv + r.dot + r.ledger + r.summary + r.fingerprint + r.check + r.prove + r.where.has_value() +
               r.from.has_value() + r.strip.has_value();
-  if (modes + (r.json && !r.check && !r.where) > 1)
-    return makeError("choose one of --json, --csv, --dot, --where, --from, --ledger, --summary, --fingerprint, --strip "
-                     "and --check");
+  if (modes + (r.json && !r.check && !r.prove && !r.where) > 1)
+    return makeError("choose one of --json, --csv, --dot, --where, --from, --ledger, --summary, --fingerprint, "
+                     "--strip, --prove and --check");
   if (std::string option = strayOption(r); !option.empty())
     return makeError(option + " goes with --join");
   bool joins = r.join.profile.has_value(), values = !r.values.folder.empty();
@@ -208,9 +237,9 @@ llvm::Error checkModes(const OriginRequest &r) {
     return makeError("of what is printed, --join and --compare go with --json or --csv only");
   if (values && !joins && !r.join.compare && modes)
     return makeError("of what is printed, --join-values goes with --json only");
-  if (!r.source.empty() && !r.check && !joins && !r.join.compare && !values)
-    return makeError("--source goes with --check, --join and --join-values");
-  if (r.join.compare ? r.second.empty() : !r.second.empty() && !r.strip && !values)
+  if (!r.source.empty() && !r.check && !r.prove && !joins && !r.join.compare && !values)
+    return makeError("--source goes with --check, --prove, --join and --join-values");
+  if (r.join.compare ? r.second.empty() : !r.second.empty() && !r.strip && !r.prove && !values)
     return makeError(r.join.compare ? "--compare takes two files"
                                     : "one MODEL at a time, and OUTPUT goes with --strip only");
   return llvm::Error::success();
@@ -233,6 +262,8 @@ llvm::Error dumpOrigins(OriginRequest &request, Words words, const Door &door, V
     return joinValues(request.values, request.model, request.source, request.json, door);
   if (request.strip)
     return stripModel(request, door);
+  if (request.prove)
+    return proveModel(request, door, verdict);
 
   auto opened = origin::openOriginFile(request.model, request.map, request.check || request.fingerprint);
   if (!opened)
@@ -267,6 +298,7 @@ const Command originCommand = makeCommand<dumpOrigins>(
     "  origin-dump net.circle --where conv1/Relu           where did it go?\n"
     "  origin-dump net.circle --from 3                     where does operator 3 come from?\n"
     "  origin-dump net.circle --check --source net.tflite  is the map true?\n"
+    "  origin-dump --prove net.tflite net.circle           does it compute the same, without any tolerance?\n"
     "  origin-dump --join-values=dump --source=net.tflite net.circle  what a device computed\n"
     "  origin-dump --strip=plain.circle net.circle\n"
     "  origin-dump --json net.circle > net.origin.json\n"
@@ -282,7 +314,7 @@ const Command originCommand = makeCommand<dumpOrigins>(
     "  origin-dump --compare --by=scope a.json b.json             the same, by the scopes of their names\n"
     "  origin-dump --join cycles.csv --kernels=kernels.json --clock=400 net.circle\n"
     "  origin-dump --join t.csv --columns=tensor=Layer,us=Duration net.circle\n"
-    "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the law.\n",
+    "\nExit status: 0 success, 1 bad input or usage, 2 the map breaks the law, or the proof says other than equal.\n",
     [] { return Options(dumpRowsOfAll); });
 
 } // namespace origo::commands

@@ -3,6 +3,7 @@
 #include "export/Export.h"
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
+#include "ir/text/ExpressionText.h"
 #include "origin/Fingerprint.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -120,6 +121,16 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
   return row;
 }
 
+/// Do relations say of a constant which one of the source it is?
+bool MapOfModel::isMoved(const Value &constant) const {
+  return llvm::any_of(constant.relations, [&](const Relation &relation) {
+    return llvm::all_of(model.steps.get(relation.steps), [](const Step &step) {
+      return step.kind == Step::Permute || step.kind == Step::Reshape || step.kind == Step::Slice ||
+             step.kind == Step::Quantize;
+    });
+  });
+}
+
 const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   restNowAndThen();
   const Value &value = *model.subgraphs[subgraph]->values[index];
@@ -131,6 +142,8 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   members(row.constant ? value.sourceOperators : IdSet(), row.operators);
   row.syntheticReason = row.constant ? word(value.synthetic()) : origin::Word();
   row.lineages.clear();
+  row.expression =
+      row.constant && model.expressions && !isMoved(value) ? expressionText(*model.expressions, value) : "";
   if (row.constant)
     for (const Lineage &one : value.lineages())
       members(one.tensors, row.lineages.emplace_back().tensors), members(one.operators, row.lineages.back().operators);

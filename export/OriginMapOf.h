@@ -56,6 +56,7 @@ private:
   void restNowAndThen();
   origin::Word word(llvm::StringRef text);
   void members(IdSet set, std::vector<uint32_t> &ids) const;
+  bool isMoved(const Value &constant) const;
   bool expressible(const Relation &relation, const Value &value) const;
   const origin::MapSteps &steps(const Relation &relation, const Value &value);
   void findDropped();

@@ -1,5 +1,6 @@
 #include "import/Lineage.h"
 
+#include "ir/ConstantExpressions.h"
 #include "ir/Lineage.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -191,6 +192,8 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
         return bad(place() + " has an origin that the source does not have");
       value.makeLineages().push_back({model.sets.of(one.operators), model.sets.of(one.tensors)});
     }
+  if (!row.expression.empty() && value.isConstant() && payloads && !dropConstants)
+    model.makeExpressions().add(value, model.copy(llvm::StringRef(row.expression)));
   lostConstants |= !payloads && !row.tensors.empty() && !value.isConstant(); // it is one, whose bytes are missing
   if (!row.syntheticReason.empty())
     value.setSynthetic(intern(row.syntheticReason));

@@ -1,5 +1,7 @@
 #include "ir/Model.h"
 
+#include "ir/ConstantExpressions.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -308,6 +310,12 @@ void Model::forgetUnusedSets() {
       }
     }
   });
+}
+
+ConstantExpressions &Model::makeExpressions() {
+  if (!expressions)
+    expressions = std::make_shared<ConstantExpressions>(steps);
+  return *expressions;
 }
 
 void Model::forgetLineages() {

@@ -32,6 +32,7 @@ class Build;
 }
 
 class Model;
+class ConstantExpressions;
 class DetachedOperator;
 class Editor;
 class Operator;
@@ -485,6 +486,9 @@ public:
   std::vector<std::pair<uint32_t, IdSet>> cancelledWith; ///< by tombstone, ascending: operators that cancelled together
   SourceGraph sourceGraph;
   std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
+  /// How constants were computed that are not the source's. Null: nothing was folded.
+  std::shared_ptr<ConstantExpressions> expressions;
+  ConstantExpressions &makeExpressions(); ///< those that there are, or none yet
   /// How many laws of docs/origin-map.md the rewrites of this run keep; the map says so of the file that it is for.
   /// Ten: whatever a rewrite does without has been noted.
   uint32_t laws = 9;

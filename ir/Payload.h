@@ -107,6 +107,8 @@ public:
   bool sameBytes(const Payload &other) const;
   /// Of its size and its ends, which takes no time. It has bytes.
   uint64_t hash() const;
+  /// Ends with the bytes, whose identity another payload may have then.
+  std::weak_ptr<const void> lifetime() const { return owner; }
   /// Two payloads of one size that share their bytes have the same.
   std::pair<const void *, uint64_t> identity() const {
     return kind == Computed ? std::pair<const void *, uint64_t>(owner.get(), start)

@@ -276,6 +276,9 @@ struct TensorRow {
   Word reason;                      ///< where `relations` is empty
   Word syntheticReason;             ///< of an invented constant
   std::vector<MapLineage> lineages; ///< of a constant, where there are several; else empty
+  /// Of a constant: how it was computed from constants of the source, as docs/origin-map.md says; empty: that is not
+  /// told.
+  std::string expression = {};
 };
 
 struct TargetSubgraph {

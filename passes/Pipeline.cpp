@@ -1,6 +1,7 @@
 #include "passes/Pipeline.h"
 
 #include "eval/Evaluate.h"
+#include "ir/ConstantExpressions.h"
 #include "ir/Verifier.h"
 #include "ir/rewrite/ShareBuffers.h"
 
@@ -104,14 +105,16 @@ static bool broadcastsTooFar(const Operator &op) {
   }
 }
 
-/// How constants are computed, told to who looks on.
-static Folding foldingFor(const RunOptions &options) {
-  if (!options.onFold)
-    return {evaluate, everyElement};
-  auto told = [&options](const Operator &op, PayloadStore &store, const char *&why) {
+/// How constants are computed, noted for the origin map and told to who looks on.
+static Folding foldingFor(Model &model, const RunOptions &options) {
+  auto told = [&model, &options](const Operator &op, PayloadStore &store, const char *&why) {
     auto payloads = evaluate(op, store, why);
-    if (payloads && !payloads->empty())
-      options.onFold(op, *payloads);
+    if (payloads && !payloads->empty()) {
+      if (model.sourceTensors)
+        model.makeExpressions().add(op, *payloads);
+      if (options.onFold)
+        options.onFold(op, *payloads);
+    }
     return payloads;
   };
   return {told, everyElement};
@@ -129,7 +132,7 @@ struct Candidate {
 class Run {
 public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
-      : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(options)) {
+      : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(model, options)) {
     rw.onRewrite = options.onRewrite;
     rw.format = options.format.value_or(model.format);
     rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {

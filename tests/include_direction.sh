@@ -28,7 +28,7 @@ direction() {
       below["readers"] = "readers"
       below["quantize"] = "schema ir ir/shapes eval readers quantize"
       below["import"] = "schema origin origin/codec ir ir/shapes import"
-      below["export"] = "schema origin origin/codec ir ir/shapes export"
+      below["export"] = "schema origin origin/codec ir ir/shapes ir/text export"
       below["passes"] = "schema ir ir/rewrite eval passes"
       # Rules see the notation and nothing else; what two phases share lies in passes/.
       split("simplify decompose recognise layout fuse quantize backend", phases, " ")

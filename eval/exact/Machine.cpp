@@ -365,6 +365,14 @@ Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> opera
     return held && !held.isReal() && held.tensor.type != TensorType::BOOL &&
            bitsPerElement(held.tensor.type).value_or(64) < 32;
   };
+  // Of a model that is looked at without its rounding: what stored numbers otherwise leaves them as they are.
+  if ((op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::QUANTIZE) && isRealValue(op.result(0)) &&
+      !operands.empty() && operands[0] && operands[0].isReal()) {
+    llvm::SmallVector<Held, 2> same{operands[0]};
+    same[0].tensor.type = op.result(0)->type;
+    same[0].tensor.quantization = nullptr;
+    return same;
+  }
   const Kernel *kernel = findKernel(op);
   const ExactKernel *exact = findExactKernel(op);
   const char *word = op.effects() != 0 ? " with effects" : "";

@@ -213,8 +213,8 @@ void Printer::operands(const Operator &op) {
 
 void Printer::table(const wire::EnumValue &member, const flatbuffers::Table &table, const Operator &op) {
   const OperatorInfo *row = op.info();
-  Model &model = op.subgraph()->model();
   auto print = [&](llvm::raw_ostream &, int64_t index) {
+    const Model &model = op.subgraph()->model(); // operators in no graph name none
     if (index < 0 || index >= static_cast<int64_t>(model.subgraphs.size()))
       return false;
     label(*model.subgraphs[index]);

@@ -66,6 +66,7 @@ public:
     unneeded();
     lineages();
     cancelledWith();
+    expressions();
     return state.failed ? "damaged origin map" : "";
   }
 
@@ -643,6 +644,26 @@ private:
       tensors[number]->lineages = std::move(list);
       for (auto [relation, lineage] : llvm::zip_equal(tensors[number]->relations, relations))
         relation.lineage = lineage;
+    }
+    finish(in);
+  }
+
+  void expressions() {
+    ColumnReader in = column(from.expressions());
+    if (in.done())
+      return;
+    std::vector<TensorRow *> tensors;
+    for (TargetSubgraph &graph : map.target.subgraphs)
+      for (TensorRow &row : graph.tensors)
+        tensors.push_back(&row);
+    uint32_t next = 0;
+    for (size_t count = in.count(1); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      std::string text = copy(in.text());
+      if (number >= tensors.size())
+        state.failed = true;
+      else
+        tensors[number]->expression = std::move(text);
     }
     finish(in);
   }

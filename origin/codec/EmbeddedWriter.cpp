@@ -45,7 +45,7 @@ public:
     for (const ColumnWriter *column :
          {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
           &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn, &layerColumn,
-          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column})
+          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column, &expressions.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -79,12 +79,14 @@ public:
     auto cancelledVector = cancelled.count ? column(cancelled.take()) : 0;
     auto layersVector = columnIfAny(std::exchange(layerColumn.bytes, {}));
     auto linesVector = columnIfAny(std::exchange(lineColumn.bytes, {}));
+    auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
     builder.Finish(embedded::CreateOriginMap(
                        builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
                        stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
                        sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
                        targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
-                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector),
+                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
+                       expressionsVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
@@ -118,7 +120,7 @@ private:
       head.number(count);
       return head.bytes + std::exchange(column.bytes, {});
     }
-  } operatorLineages, tensorLineages, cancelled;
+  } operatorLineages, tensorLineages, cancelled, expressions;
   uint32_t writtenOperators = 0; ///< of the target so far
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {
@@ -368,6 +370,8 @@ private:
 
   void tensorRow(const TensorRow &row, uint32_t &next) {
     uint32_t number = written++;
+    if (!row.expression.empty())
+      expressions.add(number).text(row.expression);
     if (!row.relations.empty() && row.relations.front().tensor < sameName.size())
       if (uint32_t related = row.relations.front().tensor;
           sameName[related] == unnamed && listing.findTensor(related)->name == row.name)

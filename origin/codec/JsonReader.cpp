@@ -612,7 +612,7 @@ private:
     if (!at.get("index", row.index) || !at.get("name", row.name) || !behind("tensors", row.tensors) ||
         !behind("operators", row.operators) || !at.get("relations", row.relations) ||
         !at.getIfAny("reason", row.reason) || !at.getIfAny("lineages", row.lineages) ||
-        !takeSynthetic(at, row.syntheticReason, nullptr))
+        !at.getIfAny("expression", row.expression) || !takeSynthetic(at, row.syntheticReason, nullptr))
       return false;
     map.target.subgraphs.back().tensors.push_back(std::move(row));
     return true;

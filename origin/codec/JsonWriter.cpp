@@ -338,6 +338,10 @@ private:
       os << ", ";
       member("reason", reason);
     }
+    if (!row.expression.empty()) {
+      os << ", ";
+      member("expression", row.expression);
+    }
     if (!row.syntheticReason.empty()) {
       os << ", \"synthetic\": {";
       member("reason", row.syntheticReason);

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "ir/DetachedOperator.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace origo {
+
+/// How constants of a model were computed from those of its source: the operators that rewrites have folded. What
+/// relations cannot say of a constant the origin map says by these (`expression` in docs/origin-map.md). Constants are
+/// told by their bytes, so that copies of one are the same.
+class ConstantExpressions {
+public:
+  /// What a folded operator was given, or what a constant is.
+  struct Operand {
+    enum Kind : uint8_t {
+      Absent,
+      Source, ///< a constant of the source
+      Made,   ///< computed by what is noted as `index`
+      Given,  ///< a constant that a rewrite has stated
+      Unknown ///< a constant of which nobody told how it was computed
+    } kind = Absent;
+    uint32_t index = 0;                    ///< of the source tensor, or of what is noted
+    llvm::SmallVector<Step, 1> steps = {}; ///< that lead here from the source tensor; they only move elements
+  };
+  struct Noted {
+    std::unique_ptr<DetachedOperator> op = nullptr; ///< its operands have bytes where they are `Given`
+    unsigned result = 0;
+    llvm::SmallVector<Operand, 2> operands = {};
+    llvm::StringRef text = {}; ///< instead of an operator: the expression in the map that the model came with
+  };
+  /// In a list that a rewrite states.
+  static constexpr unsigned mostIntegers = 16;
+  explicit ConstantExpressions(const StepLists &steps) : steps(steps) {}
+
+  /// An operator that is folded, as it is now, and its results.
+  void add(const Operator &op, llvm::ArrayRef<Payload> results);
+  /// What the map of the model says of a constant; the text must outlive this.
+  void add(const Value &constant, llvm::StringRef text);
+  /// What an operator is given that reads a constant.
+  Operand of(const Value &constant) const;
+  /// The same before it was rounded to the type and the scales that it has now.
+  Operand beforeRounding(const Value &constant) const;
+  const Noted &operator[](uint32_t index) const { return noted[index]; }
+
+private:
+  const StepLists &steps;
+  std::vector<Noted> noted;
+  /// The bytes may be gone, and others be in their place: then this says nothing.
+  struct Place {
+    std::weak_ptr<const void> bytes;
+    Operand operand;
+    bool rounded; ///< the bytes are what the operand is, rounded
+  };
+  std::map<std::tuple<const void *, uint64_t, uint64_t>, Place> byBytes;
+  static std::tuple<const void *, uint64_t, uint64_t> keyOf(const Payload &payload) {
+    auto [owner, start] = payload.identity();
+    return {owner, start, payload.size()};
+  }
+  const Place *find(const Payload &payload) const;
+  void place(const Payload &payload, Operand operand, bool rounded);
+  Operand note(Noted what);
+};
+
+} // namespace origo

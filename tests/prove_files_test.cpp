@@ -1,0 +1,230 @@
+#include "commands/Prove.h"
+#include "ir/text/ExpressionText.h"
+#include "tests/RealModels.h"
+#include "tests/Samples.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+/// What `origin-dump --prove` says of two files: what was made by the tools is equal, and each constant counts.
+
+using namespace origo;
+using namespace origo::commands;
+using namespace origo::test;
+
+namespace {
+
+const std::string bin = ORIGO_BIN_DIR "/";
+const Door silent{[](llvm::StringRef name) { return name.str(); }, [](const llvm::Twine &) {}};
+
+int run(const std::string &command) { return std::system((command + " >/dev/null 2>&1").c_str()); }
+
+struct Files {
+  Scratch scratch;
+  std::string source, result;
+  PayloadStore store;
+
+  /// Optimises it, and stores it as `quantizer` says, where that is not empty.
+  bool make(const std::string &model, const std::string &quantizer = "") {
+    source = model;
+    result = scratch.at("optimised.circle");
+    if (run(bin + "circle2circle -O1 " + model + " " + result))
+      return false;
+    if (quantizer.empty())
+      return true;
+    std::string optimised = std::exchange(result, scratch.at("stored.circle"));
+    return !run(bin + "circle-quantizer --input_data=random " + quantizer + " " + optimised + " " + result);
+  }
+  bool makeOfText(llvm::StringRef text, const std::string &quantizer = "") {
+    std::string path = scratch.at("net.origo");
+    std::ofstream(path) << "origo 1\nmodel circle version 0\n" << text.str();
+    return make(path, quantizer);
+  }
+  Related related() { return llvm::cantFail(loadRelated(source, result, store, silent)); }
+  llvm::Expected<FileProof> prove(Related files) { return proveFiles(std::move(files), store); }
+};
+
+/// A convolution with what becomes part of its weights and bias, and a scale that a square root makes.
+const char *const folds = R"(subgraph @main(%x: f32[1,6,6,3]) -> (%y) {
+  %w: f32[4,3,3,3] = const seed 1 normal 0 0.3
+  %b: f32[4] = const seed 2 normal 0 0.3
+  %variance: f32[4] = const seed 3 uniform 0.5 2
+  %half: f32[] = const [0.5]
+  %mean: f32[4] = const seed 4 normal 0 1
+  %shift: f32[4] = const seed 5 normal 0 1
+  %c: f32[1,6,6,4] = CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}
+  %r: f32[4] = RSQRT(%variance)
+  %h: f32[4] = MUL(%r, %half)
+  %d: f32[1,6,6,4] = SUB(%c, %mean)
+  %s: f32[1,6,6,4] = MUL(%d, %h)
+  %t: f32[1,6,6,4] = ADD(%s, %shift)
+  %y: f32[1,6,6,4] = RELU6(%t)
+}
+)";
+
+/// Takes an element of a constant as much further as two units in the last place of its type.
+void move(Value &value, Buffer &buffer, size_t element) {
+  std::string bytes = llvm::toStringRef(value.payload().bytes()).str();
+  auto change = [&](auto number) {
+    std::memcpy(&number, bytes.data() + element * sizeof(number), sizeof(number));
+    number = static_cast<decltype(number)>(number > 100 ? number - 2 : number + 2);
+    std::memcpy(bytes.data() + element * sizeof(number), &number, sizeof(number));
+  };
+  if (value.type == TensorType::FLOAT32) // by its bits
+    change(uint32_t());
+  else if (value.type == TensorType::INT8)
+    change(int8_t());
+  else if (value.type == TensorType::INT32)
+    change(int32_t());
+  else
+    FAIL() << "a type that the test does not know";
+  // The map goes on saying of the tensor what it said.
+  ConstantExpressions &all = value.subgraph()->model().makeExpressions();
+  ConstantExpressions::Operand told = all.beforeRounding(value);
+  buffer.payload = Payload::owned(bytes);
+  value.buffer = &buffer;
+  if (told.kind == ConstantExpressions::Operand::Made)
+    all.add(value, all[told.index].text);
+}
+
+/// Each constant in turn is another one.
+void eachConstantCounts(Files &files, unsigned least) {
+  unsigned changed = 0;
+  for (size_t index = 0;; ++index) {
+    Related related = files.related();
+    auto &values = related.result.model->subgraphs.front()->values;
+    if (index == values.size())
+      break;
+    Value &value = *values[index];
+    bool counts = value.isConstant() && (value.type == TensorType::FLOAT32 || value.quantization);
+    if (!counts || value.payload().empty())
+      continue;
+    ++changed;
+    const std::string name = value.name.str();
+    Buffer buffer;
+    move(value, buffer, changed % static_cast<size_t>(value.shape.empty() ? 1 : value.shape[0]));
+    auto proof = files.prove(std::move(related));
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "unequal") << name;
+  }
+  EXPECT_GE(changed, least);
+}
+
+TEST(ProveFiles, EachConstantCounts) {
+  Files files;
+  ASSERT_TRUE(files.makeOfText(folds));
+  auto proof = files.prove(files.related());
+  ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+  EXPECT_STREQ(proof->verdict(), "equal");
+  EXPECT_EQ(proof->constants.computed, 2u);
+  eachConstantCounts(files, 2);
+}
+
+TEST(ProveFiles, OfIntegersButForTheirRounding) {
+  for (const char *scheme : {"int8", "int16x8", "dynamic", "weights", "float16"}) {
+    SCOPED_TRACE(scheme);
+    Files files;
+    ASSERT_TRUE(files.makeOfText(folds, std::string("--scheme=") + scheme));
+    auto proof = files.prove(files.related());
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "equal");
+    // Small weights stay floats where only weights are rounded.
+    bool all = !llvm::is_contained({"dynamic", "weights"}, llvm::StringRef(scheme));
+    EXPECT_EQ(proof->constants.rounded, all ? 2u : 0u);
+    if (llvm::StringRef(scheme) == "int8")
+      eachConstantCounts(files, 2);
+  }
+}
+
+TEST(ProveFiles, OwnNetworks) {
+  unsigned equal = 0;
+  for (const char *name : {"mobilenet_v1", "mobilenet_v2", "resnet_preact", "transformer", "while"}) {
+    SCOPED_TRACE(name);
+    Files files;
+    ASSERT_TRUE(files.make(std::string(ORIGO_SOURCE_DIR "/res/") + name + ".origo"));
+    auto proof = files.prove(files.related());
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "equal");
+    equal += proof->constants.computed > 0;
+  }
+  EXPECT_EQ(equal, 5u) << "nothing was folded";
+}
+
+/// What one run has made of a constant the next one goes on with.
+TEST(ProveFiles, ThroughSeveralRuns) {
+  Files files;
+  ASSERT_TRUE(files.makeOfText(folds));
+  std::string before = files.scratch.at("net.origo"), last = before;
+  unsigned run_ = 0;
+  for (const char *passes :
+       {"fold-constants", "fuse-shift-into-linear", "fuse-scale-into-linear", "fuse-shift-into-linear"}) {
+    std::string next = files.scratch.at("run" + std::to_string(run_++) + ".circle");
+    ASSERT_EQ(run(bin + "circle2circle --passes=" + passes + " " + last + " " + next), 0) << passes;
+    last = next;
+  }
+  files.result = last;
+  auto proof = files.prove(files.related());
+  ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+  EXPECT_STREQ(proof->verdict(), "equal");
+  EXPECT_EQ(proof->constants.computed, 2u);
+}
+
+/// Of a source that does not clip what its result clips.
+TEST(ProveFiles, WhatIsWrongIsNamed) {
+  Files files;
+  ASSERT_TRUE(files.makeOfText(folds));
+  Related related = files.related();
+  for (Operator &op : related.source.model->subgraphs.front()->operators)
+    if (op.code == BuiltinOperator::RELU6)
+      op.code = BuiltinOperator::RELU;
+  auto proof = files.prove(std::move(related));
+  ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+  EXPECT_STREQ(proof->verdict(), "unequal");
+  EXPECT_FALSE(proof->different.empty());
+}
+
+TEST(Expressions, OfMapsOfOthers) {
+  for (const char *text : {
+           "",
+           "(",
+           "() -> () {",
+           "(%1: f32) -> (%1) {",
+           "(%1: f32) -> (%c) {\n%c: f32[2] = NOTHING(%1)",
+           "(%1: f32) -> (%c) {\n%c: f32[2] = ADD(%1, %2)",
+           "(%1: f32) -> (%c) {\n}\nsubgraph @d() -> () {",
+           "(%1: f32) -> (%c, %c) {\n%c: f32[2] = NEG(%1)",
+           "(%1: f32) -> (%c) {\n%c: f32[2] = const file \"/etc/passwd\"",
+       }) {
+    auto graph = parseExpression(text);
+    if (graph)
+      EXPECT_EQ((*graph)->subgraphs.size(), 1u) << text;
+    else
+      EXPECT_NE(llvm::toString(graph.takeError()).find("expression"), std::string::npos) << text;
+  }
+  // A map that says something else of a constant, or something that nobody would compute, is no proof.
+  for (const char *text : {
+           "(%1: f32) -> (%c) {\n%c: f32[4,3,3,3] = NEG(%1)",
+           "(%9999: f32) -> (%c) {\n%c: f32[4,3,3,3] = NEG(%9999)",
+           "(%1: f32) -> (%c) {\n%s: i32[4] = const [1000, 1000, 1000, 1000]\n%c: f32[1000,1000,1000,1000] = "
+           "BROADCAST_TO(%1, %s)",
+           "(%0: f32) -> (%c) {\n%c: f32[4,3,3,3] = NEG(%0)",
+       }) {
+    Files files;
+    ASSERT_TRUE(files.makeOfText(folds));
+    Related related = files.related();
+    for (Value *value : related.result.model->subgraphs.front()->values)
+      if (value->isConstant() && value->rank() == 4)
+        related.result.model->makeExpressions().add(*value, text);
+    auto proof = files.prove(std::move(related));
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STRNE(proof->verdict(), "equal") << text;
+  }
+}
+
+} // namespace
