@@ -1,0 +1,610 @@
+#include "report/infer/Infer.h"
+
+#include "origin/Fingerprint.h"
+#include "report/infer/Execute.h"
+#include "report/infer/Search.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <set>
+
+namespace origo::report {
+
+using namespace origin;
+
+namespace {
+
+/// Makes the map of what has been found.
+class InferredMap {
+public:
+  InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
+              InferCoverage &coverage)
+      : search(search), source(source), result(result), map(map), coverage(coverage) {}
+
+  void run() {
+    operatorsAt.resize(source.subgraphs.size());
+    for (auto &graph : source.subgraphs)
+      for (const Operator &op : graph->operators)
+        operatorsAt[graph->index].push_back(&op);
+    carried.resize(map.source.operatorCount());
+    liveTensors.resize(map.source.tensorCount());
+    for (auto &graph : result.subgraphs)
+      target(*graph);
+    for (auto &graph : result.subgraphs)
+      count(*graph);
+    ledger();
+  }
+
+  uint32_t idOf(const Operator &op) const {
+    return map.source.subgraphs[op.subgraph()->index].firstOperator + op.index;
+  }
+  uint32_t idOf(const Value &value) const {
+    return map.source.subgraphs[value.subgraph()->index].firstTensor + value.index;
+  }
+
+private:
+  const InferSearch &search;
+  const Model &source, &result;
+  OriginMap &map;
+  InferCoverage &coverage;
+  std::vector<std::vector<const Operator *>> operatorsAt;
+  using Place = std::pair<uint32_t, uint32_t>;
+  std::vector<std::vector<Place>> carried;     ///< by source operator: who has it among its origins
+  std::vector<std::vector<Place>> liveTensors; ///< by source tensor: who is related to it, or comes from it
+  llvm::DenseMap<const Value *, llvm::SmallVector<const Value *, 4>> starts, ends; ///< of tensors of the result
+
+  const FoundTensor *claimed(const Value &value) const {
+    const FoundTensor *known = search.find(value);
+    return known && known->source && !known->assumed ? known : nullptr;
+  }
+
+  static void add(llvm::SmallVectorImpl<const Value *> &list, const Value *value) {
+    constexpr size_t most = 16;
+    if (list.size() < most && !llvm::is_contained(list, value))
+      list.push_back(value);
+  }
+
+  /// Where what is computed begins and ends in the source, for tensors that are none of its.
+  void findEnds(const Subgraph &graph) {
+    for (const Value *input : graph.inputs)
+      if (const FoundTensor *known = claimed(*input))
+        add(starts[input], known->source);
+    llvm::SmallVector<const Operator *> order;
+    for (const Operator &op : graph.operators) {
+      order.push_back(&op);
+      llvm::SmallVector<const Value *, 4> from;
+      for (const Use &use : op.operands())
+        if (use.get()) {
+          if (const FoundTensor *known = claimed(*use.get()); known && use.get()->isConstant())
+            add(starts[use.get()], known->source);
+          for (const Value *start : llvm::SmallVector<const Value *, 4>(starts.lookup(use.get())))
+            add(from, start);
+        }
+      for (const Value *value : op.results())
+        if (value) {
+          if (const FoundTensor *known = claimed(*value))
+            starts[value] = {known->source};
+          else
+            starts[value] = from;
+        }
+    }
+    for (const Operator *op : llvm::reverse(order)) {
+      llvm::SmallVector<const Value *, 4> to;
+      for (const Value *value : op->results())
+        if (value) {
+          if (const FoundTensor *known = claimed(*value))
+            ends[value] = {known->source};
+          for (const Value *end : ends.lookup(value))
+            add(to, end);
+        }
+      for (const Use &use : op->operands())
+        if (use.get())
+          for (const Value *end : to)
+            add(ends[use.get()], end);
+    }
+  }
+
+  /// The operators of the source on a way from what is given to what is made. What depends on no input is none of them.
+  std::vector<uint32_t> cone(llvm::ArrayRef<const Value *> from, llvm::ArrayRef<const Value *> to,
+                             llvm::SmallVectorImpl<const Value *> &constants) const {
+    constexpr size_t most = 1024;
+    llvm::SmallPtrSet<const Value *, 16> stops(from.begin(), from.end());
+    // Backward from the ends, as far as the beginnings.
+    llvm::SmallVector<const Operator *> order;
+    llvm::SmallPtrSet<const Operator *, 16> seen;
+    auto reach = [&](const Value *value) {
+      if (!value || stops.contains(value) || !value->producer() || !seen.insert(value->producer()).second)
+        return;
+      order.push_back(value->producer());
+    };
+    for (const Value *end : to)
+      reach(end);
+    for (size_t i = 0; i < order.size() && order.size() < most; ++i)
+      for (const Use &use : order[i]->operands())
+        reach(use.get());
+    // Forward again: what the beginnings lead to. Operators have numbers in the order of execution.
+    llvm::sort(order, [&](const Operator *a, const Operator *b) { return idOf(*a) < idOf(*b); });
+    llvm::SmallPtrSet<const Operator *, 16> on;
+    for (const Operator *op : order)
+      if (llvm::any_of(op->operands(), [&](const Use &use) {
+            const Value *value = use.get();
+            return value && (stops.contains(value) || (value->producer() && on.contains(value->producer())));
+          }))
+        on.insert(op);
+    std::vector<uint32_t> ids;
+    for (const Operator *op : order) {
+      if (!on.contains(op))
+        continue;
+      ids.push_back(idOf(*op));
+      for (const Use &use : op->operands())
+        if (use.get() && !search.dependsOnInputs(*use.get()))
+          constants.push_back(use.get());
+    }
+    return ids;
+  }
+
+  /// What a movement makes or is made of is as good a beginning.
+  void widen(llvm::SmallVectorImpl<const Value *> &from) const {
+    for (const Value *value : llvm::SmallVector<const Value *, 8>(from.begin(), from.end())) {
+      if (const Operator *maker = value->producer(); maker && onlyMoves(*maker) && maker->operand(0))
+        add(from, maker->operand(0));
+      size_t looked = 0;
+      value->forEachUse([&](const Use &use) {
+        if (++looked < 8 && onlyMoves(*use.user()) && use.user()->result())
+          add(from, use.user()->result());
+      });
+    }
+  }
+
+  static llvm::StringRef bridgeOf(const Operator &op) {
+    using enum BuiltinOperator;
+    switch (op.code) {
+    case TRANSPOSE:
+    case RESHAPE:
+      return "layout-bridge";
+    case QUANTIZE:
+    case DEQUANTIZE:
+    case CAST:
+      return "quantize-border";
+    case BROADCAST_TO:
+      return "broadcast";
+    default:
+      return "";
+    }
+  }
+
+  std::vector<MapStep> stepsOf(const Value &value, const FoundTensor &known) const {
+    std::vector<MapStep> steps;
+    for (const Step &step : known.steps) {
+      MapStep &made = steps.emplace_back();
+      made.kind = step.kind == Step::Scaled ? MapStep::Scaled : static_cast<MapStep::Kind>(step.kind);
+      made.axis = step.axis;
+      made.first.assign(step.first.begin(), step.first.end());
+      made.second.assign(step.second.begin(), step.second.end());
+      made.factors.assign(step.factors.begin(), step.factors.end());
+      if (step.scale.kind == Step::Term::Number)
+        made.scale = {Term::Number, step.scale.number};
+      if (step.shift.kind == Step::Term::Number)
+        made.shift = {Term::Number, step.shift.number};
+    }
+    const Value &from = *known.source;
+    bool quantized = value.quantization && value.quantization->quantized();
+    bool wasQuantized = from.quantization && from.quantization->quantized();
+    if (quantized && !(wasQuantized && isStoredAlike(value, from)))
+      steps.emplace_back().kind = MapStep::Quantize;
+    else if ((quantized ? TensorType::FLOAT32 : value.type) != (wasQuantized ? TensorType::FLOAT32 : from.type))
+      steps.emplace_back().kind = MapStep::Cast;
+    return steps;
+  }
+
+  void target(const Subgraph &graph) {
+    findEnds(graph);
+    TargetSubgraph &rows = map.target.subgraphs[graph.index];
+    const Subgraph *from = search.sourceOf(graph);
+    rows.source = {from ? from->index : graph.index < source.subgraphs.size() ? graph.index : 0};
+    for (const Value *value : graph.values) {
+      TensorRow &row = rows.tensors[value->index];
+      if (const FoundTensor *known = claimed(*value)) {
+        uint32_t id = idOf(*known->source);
+        row.relations.push_back({id, MapSteps(stepsOf(*value, *known)), known->exact});
+        liveTensors[id].emplace_back(graph.index, value->index);
+        if (row.constant)
+          comeFrom(row, graph, *known->source);
+      } else {
+        row.reason = value->isVariable ? "state" : "new-intermediate";
+      }
+    }
+    for (const Operator &op : graph.operators)
+      operatorRow(graph, op, rows);
+  }
+
+  /// A constant comes from one of the source, or from what the source computes of constants alone.
+  void comeFrom(TensorRow &row, const Subgraph &graph, const Value &from) {
+    if (from.isConstant()) {
+      row.tensors = {idOf(from)};
+      return;
+    }
+    llvm::SmallVector<const Value *, 8> pending{&from};
+    std::set<uint32_t> tensors, operators;
+    while (!pending.empty() && operators.size() < 1024) {
+      const Value *value = pending.pop_back_val();
+      if (value->isConstant())
+        tensors.insert(idOf(*value));
+      else if (value->producer() && operators.insert(idOf(*value->producer())).second)
+        for (const Use &use : value->producer()->operands())
+          if (use.get())
+            pending.push_back(use.get());
+    }
+    row.tensors.assign(tensors.begin(), tensors.end());
+    row.operators.assign(operators.begin(), operators.end());
+    for (uint32_t id : tensors)
+      liveTensors[id].emplace_back(graph.index, row.index);
+  }
+
+  void operatorRow(const Subgraph &graph, const Operator &op, TargetSubgraph &rows) {
+    OperatorRow &row = rows.operators[op.index];
+    llvm::SmallVector<const Value *, 8> from, to, constants;
+    for (const Use &use : op.operands())
+      if (use.get() && (!use.get()->isConstant() || op.numOperands() == 1))
+        for (const Value *start : starts.lookup(use.get()))
+          add(from, start);
+    for (const Value *value : op.results())
+      if (value)
+        for (const Value *end : ends.lookup(value))
+          add(to, end);
+    bool handsOn = llvm::any_of(to, [&](const Value *end) { return llvm::is_contained(from, end); });
+    if (!to.empty() && !(handsOn && !bridgeOf(op).empty())) {
+      row.origins = cone(from, to, constants);
+      if (row.origins.empty()) {
+        widen(from);
+        row.origins = cone(from, to, constants);
+      }
+      // At the least, who makes what it makes.
+      if (row.origins.empty() && !handsOn) {
+        std::set<uint32_t> makers;
+        for (const Value *end : to)
+          if (end->producer())
+            makers.insert(idOf(*end->producer()));
+        row.origins.assign(makers.begin(), makers.end());
+      }
+    }
+    if (row.origins.empty()) {
+      row.syntheticReason = std::string(handsOn && !bridgeOf(op).empty() ? bridgeOf(op) : "unknown");
+      row.serves = {servedBy(from, to, op)};
+      return;
+    }
+    for (uint32_t id : row.origins)
+      carried[id].emplace_back(graph.index, op.index);
+    // What was worked into its constants is what the cone reads besides.
+    for (const Use &use : op.operands()) {
+      const Value *value = use.get();
+      if (!value || !value->isConstant())
+        continue;
+      TensorRow &constant = rows.tensors[value->index];
+      if (!constant.tensors.empty() || !constant.operators.empty())
+        continue;
+      if (!isReal(*value)) {
+        constant.reason = "";
+        constant.syntheticReason = "invented-constant";
+        continue;
+      }
+      std::set<uint32_t> tensors;
+      for (const Value *one : constants)
+        if (one->isConstant() && isReal(*one))
+          tensors.insert(idOf(*one));
+      if (tensors.empty()) {
+        constant.reason = "";
+        constant.syntheticReason = "invented-constant";
+        continue;
+      }
+      constant.syntheticReason = "";
+      constant.tensors.assign(tensors.begin(), tensors.end());
+      constant.reason = "approximated";
+      for (uint32_t id : tensors)
+        liveTensors[id].emplace_back(graph.index, value->index);
+    }
+  }
+
+  /// A source operator near it.
+  uint32_t servedBy(llvm::ArrayRef<const Value *> from, llvm::ArrayRef<const Value *> to, const Operator &op) const {
+    for (const Value *value : from)
+      if (value->producer())
+        return idOf(*value->producer());
+    for (const Value *value : from) {
+      const Operator *user = nullptr;
+      value->forEachUse([&](const Use &use) {
+        if (!user || idOf(*use.user()) < idOf(*user))
+          user = use.user();
+      });
+      if (user)
+        return idOf(*user);
+    }
+    for (const Value *value : to)
+      if (value->producer())
+        return idOf(*value->producer());
+    return std::min(op.index, std::max(map.source.operatorCount(), 1u) - 1);
+  }
+
+  void count(const Subgraph &graph) {
+    TargetSubgraph &rows = map.target.subgraphs[graph.index];
+    for (TensorRow &row : rows.tensors)
+      if (row.constant && row.tensors.empty() && row.operators.empty() && row.syntheticReason.empty()) {
+        row.reason = "";
+        row.syntheticReason = "unknown";
+      }
+    for (const Value *value : graph.values) {
+      const FoundTensor *known = claimed(*value);
+      if (value->isConstant()) {
+        const TensorRow &row = rows.tensors[value->index];
+        ++coverage.constants.all;
+        coverage.constants.related += known || !row.tensors.empty() || row.syntheticReason == "invented-constant";
+        coverage.constants.proved += known && known->executed;
+        coverage.constants.unknown += row.syntheticReason == "unknown";
+        continue;
+      }
+      if (!value->producer())
+        continue;
+      ++coverage.tensors.all;
+      coverage.tensors.related += known != nullptr;
+      coverage.tensors.proved += known && known->executed;
+      // What lies between related tensors is told by these.
+      coverage.tensors.unknown += !known && (ends.lookup(value).empty() || starts.lookup(value).empty());
+      bool flat = known && search.isFlat(*known->source);
+      coverage.flat += flat;
+      coverage.live += !flat;
+      coverage.related += known && !flat;
+    }
+    for (const Operator &op : graph.operators) {
+      const OperatorRow &row = rows.operators[op.index];
+      bool unknown = row.syntheticReason == "unknown";
+      ++coverage.operators.all;
+      coverage.operators.related += !unknown;
+      coverage.operators.unknown += unknown;
+      coverage.operators.proved += !unknown && llvm::all_of(op.results(), [&](const Value *value) {
+        const FoundTensor *known = value ? claimed(*value) : nullptr;
+        return !value || (known && known->executed);
+      });
+    }
+  }
+
+  struct Way {
+    std::string fate = "unknown";
+    std::vector<Place> operators = {}, tensors = {};
+  };
+
+  void ledger() {
+    // What no output of the source needs, and no effect.
+    llvm::DenseSet<const Operator *> needed;
+    llvm::SmallVector<const Operator *> pending;
+    auto need = [&](const Operator *op) {
+      if (op && needed.insert(op).second)
+        pending.push_back(op);
+    };
+    for (auto &graph : source.subgraphs) {
+      for (const Value *output : graph->outputs)
+        need(output->producer());
+      for (const Operator &op : graph->operators)
+        if (op.effects())
+          need(&op);
+    }
+    while (!pending.empty())
+      for (const Use &use : pending.pop_back_val()->operands())
+        if (use.get())
+          need(use.get()->producer());
+
+    std::vector<Way> ways(map.source.operatorCount());
+    auto insert = [&](bool isTensor, uint32_t id, const Way &way) {
+      MapLedgerRow row;
+      row.isTensor = isTensor;
+      row.id = id;
+      row.fate = way.fate;
+      row.operators = way.operators;
+      row.tensors = way.tensors;
+      map.ledger.push_back(std::move(row));
+    };
+    for (auto &graph : source.subgraphs)
+      for (const Operator &op : graph->operators) {
+        uint32_t id = idOf(op);
+        if (!carried[id].empty())
+          continue;
+        ways[id] = wayOf(op, needed.contains(&op));
+        insert(false, id, ways[id]);
+      }
+    for (auto &graph : source.subgraphs) {
+      std::vector<const Value *> byIndex(map.source.subgraphs[graph->index].tensors.size());
+      for (const Value *value : graph->values)
+        if (value->index < byIndex.size())
+          byIndex[value->index] = value;
+      for (auto [i, value] : llvm::enumerate(byIndex)) {
+        uint32_t id = map.source.subgraphs[graph->index].firstTensor + static_cast<uint32_t>(i);
+        if (liveTensors[id].empty())
+          insert(true, id, value ? wayOf(*value, ways) : Way());
+      }
+    }
+  }
+
+  Way wayOf(const Operator &op, bool needed) const {
+    if (!needed)
+      return {"dead"};
+    Way way;
+    const Value *to = op.result(), *from = op.operand(0);
+    for (const Use &use : op.operands())
+      if (use.get() && search.dependsOnInputs(*use.get()) && !(from && search.dependsOnInputs(*from)))
+        from = use.get();
+    if (!to)
+      return way;
+    if (!search.dependsOnInputs(*to)) {
+      // Folded, if a constant says so; else into what comes of it.
+      for (const Place &place : liveTensors[idOf(*to)])
+        way.tensors.push_back(place);
+      if (!way.tensors.empty())
+        way.fate = "folded-to-constant";
+      return way;
+    }
+    const RealTensor *a = from ? search.numbersOfSource(*from) : nullptr, *b = search.numbersOfSource(*to);
+    if (a && b && a->numbers.size() == b->numbers.size() && onlyMoves(op)) {
+      way.tensors = liveTensors[idOf(*to)].empty() ? liveTensors[idOf(*from)] : liveTensors[idOf(*to)];
+      if (!way.tensors.empty())
+        way.fate = storesOtherwise(op)    ? "quantization-cancelled"
+                   : a->shape == b->shape ? "identity"
+                                          : "layout-cancelled";
+      way.tensors.resize(std::min<size_t>(way.tensors.size(), 4));
+      return way;
+    }
+    if (a && b && a->shape == b->shape && a->numbers == b->numbers && !liveTensors[idOf(*from)].empty()) {
+      way.fate = "identity";
+      way.tensors = liveTensors[idOf(*from)];
+      way.tensors.resize(std::min<size_t>(way.tensors.size(), 4));
+      return way;
+    }
+    // The same of the same is computed elsewhere.
+    const Operator *same = nullptr;
+    size_t looked = 0;
+    if (from)
+      from->forEachUse([&](const Use &use) {
+        const Operator *other = use.user();
+        if (same || ++looked > 64 || other == &op || !isSameKind(op, *other) || !other->result() ||
+            carried[idOf(*other)].empty())
+          return;
+        const RealTensor *c = search.numbersOfSource(*other->result());
+        if (b && c && b->shape == c->shape && b->numbers == c->numbers)
+          same = other;
+      });
+    if (same) {
+      way.fate = "duplicate-of";
+      way.operators = carried[idOf(*same)];
+      way.operators.resize(std::min<size_t>(way.operators.size(), 4));
+    }
+    return way;
+  }
+
+  Way wayOf(const Value &value, const std::vector<Way> &ways) const {
+    bool used = value.isGraphOutput() || value.isGraphInput || value.otherUses;
+    llvm::SmallVector<const Operator *, 4> users;
+    value.forEachUse([&](const Use &use) {
+      used = true;
+      if (users.size() < 16)
+        users.push_back(use.user());
+    });
+    const Operator *maker = value.producer();
+    if (!used)
+      return {maker && ways[idOf(*maker)].fate == "dead" ? "dead" : "unused-in-source"};
+    Way way;
+    if (maker && carried[idOf(*maker)].empty() && ways[idOf(*maker)].fate != "unknown")
+      return ways[idOf(*maker)];
+    if (maker) {
+      // Between operators that are one now.
+      for (const Place &place : carried[idOf(*maker)])
+        if (llvm::any_of(users, [&](const Operator *user) { return llvm::is_contained(carried[idOf(*user)], place); }))
+          way.operators.push_back(place);
+      if (!way.operators.empty())
+        way.fate = "fused-away";
+      else if (carried[idOf(*maker)].size() > 1) {
+        way.fate = "decomposed";
+        way.operators = carried[idOf(*maker)];
+      }
+    } else {
+      // A constant, or what is given: it went where its users went.
+      for (const Operator *user : users)
+        llvm::append_range(way.operators, carried[idOf(*user)]);
+      if (!way.operators.empty())
+        way.fate = "fused-away";
+      else
+        for (const Operator *user : users)
+          if (ways[idOf(*user)].fate != "unknown")
+            return ways[idOf(*user)];
+    }
+    llvm::sort(way.operators);
+    way.operators.erase(std::unique(way.operators.begin(), way.operators.end()), way.operators.end());
+    way.operators.resize(std::min<size_t>(way.operators.size(), 4));
+    return way;
+  }
+};
+
+/// Rows of the written file, of which nothing is known yet.
+void listTarget(const ModelView &view, OriginMap &map) {
+  FileRows file(view);
+  for (size_t g = 0; g < file.subgraphs(); ++g) {
+    TargetSubgraph &graph = map.target.subgraphs.emplace_back();
+    graph.name = file.name(g).str();
+    for (uint32_t i = 0; i < file.operatorCount(g); ++i) {
+      OperatorRow &row = graph.operators.emplace_back();
+      row.op = file.op(g, i);
+      row.customCode = file.customCode(g, i);
+      for (int32_t output : file.outputs(g, i))
+        row.outputs.push_back(output < 0 ? std::string() : file.tensorName(g, static_cast<uint32_t>(output)).str());
+    }
+    for (uint32_t i = 0; i < file.tensorCount(g); ++i) {
+      TensorRow &row = graph.tensors.emplace_back();
+      row.index = i;
+      row.name = file.tensorName(g, i).str();
+      row.constant = file.kind(g, i) == TensorKind::Constant;
+      row.reason = "new-intermediate";
+    }
+  }
+}
+
+void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
+  for (auto [g, graph] : llvm::enumerate(map.target.subgraphs)) {
+    graph.source = {static_cast<uint32_t>(g)};
+    for (auto [i, row] : llvm::enumerate(graph.operators))
+      row.origins = {map.source.subgraphs[g].firstOperator + static_cast<uint32_t>(i)};
+    for (TensorRow &row : graph.tensors) {
+      uint32_t id = map.source.subgraphs[g].firstTensor + row.index;
+      row.relations.push_back({id, {}, true});
+      row.reason = "";
+      if (row.constant)
+        row.tensors = {id};
+      auto &count = row.constant ? coverage.constants : coverage.tensors;
+      ++count.all, ++count.related, ++count.proved;
+    }
+    coverage.operators.all += graph.operators.size();
+  }
+  coverage.operators.related = coverage.operators.proved = coverage.operators.all;
+  coverage.live = coverage.related = coverage.tensors.all;
+}
+
+} // namespace
+
+llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Imported &result,
+                               const ModelView &resultFile, const InferOptions &options) {
+  Inferred made;
+  OriginMap &map = made.map;
+  map.generator = "origo " ORIGO_VERSION;
+  map.source = *source.lineage.source;
+  map.target.file = result.lineage.source->file;
+  map.target.format = result.lineage.source->format;
+  map.target.fingerprint = fingerprint(resultFile);
+  map.target.content = content(resultFile);
+  map.target.inferred = "structure, constants, and operators executed on seeds";
+  for (uint32_t seed : options.seeds)
+    map.target.inferred += " " + std::to_string(seed);
+  listTarget(resultFile, map);
+  if (map.source.fingerprint == map.target.fingerprint && map.source.content == map.target.content) {
+    becomeIdentity(map, made.coverage);
+    return made;
+  }
+  if (source.model->subgraphs.empty() || result.model->subgraphs.empty() || !source.model->operatorCount() ||
+      !result.model->operatorCount())
+    return makeError("a model without operators has nothing that origins could be found of");
+  source.model->number();
+  result.model->number();
+  InferSearch search(*source.model, *result.model, options);
+  if (llvm::Error error = search.run())
+    return error;
+  InferredMap rows(search, *source.model, *result.model, map, made.coverage);
+  rows.run();
+  if (made.coverage.related * 5 < made.coverage.live)
+    return makeError("the models are not related: of " + llvm::Twine(made.coverage.live) +
+                     " computed tensors that can be told apart, " + llvm::Twine(made.coverage.related) +
+                     " are tensors of the source");
+  made.first = search.first;
+  if (made.first)
+    made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
+  made.notes = search.notes;
+  (void)sourceFile;
+  return made;
+}
+
+} // namespace origo::report

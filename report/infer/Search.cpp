@@ -1,0 +1,710 @@
+#include "report/infer/Search.h"
+
+#include "eval/RandomInput.h"
+#include "eval/RealNumbers.h"
+#include "ir/Activation.h"
+#include "report/infer/Execute.h"
+#include "schema/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/bit.h"
+
+#include <cmath>
+
+namespace origo::report {
+
+using namespace eval;
+
+bool onlyMoves(const Operator &op) {
+  return storesOtherwise(op) || (op.info() && op.info()->has(Trait::DataMovement)) || op.code == BuiltinOperator::CAST;
+}
+
+bool isSameKind(const Operator &a, const Operator &b) {
+  return a.builtinMeant() == b.builtinMeant() && a.customCode() == b.customCode();
+}
+
+namespace {
+
+bool isActivation(const Operator &op, circle::ActivationFunctionType activation) {
+  using enum circle::ActivationFunctionType;
+  switch (activation) {
+  case RELU:
+    return op.code == BuiltinOperator::RELU;
+  case RELU6:
+    return op.code == BuiltinOperator::RELU6;
+  case RELU_N1_TO_1:
+    return op.code == BuiltinOperator::RELU_N1_TO_1;
+  case TANH:
+    return op.code == BuiltinOperator::TANH;
+  default:
+    return false;
+  }
+}
+
+/// Is it an operator of the same kind that makes this tensor, up to what is fused?
+bool isMadeAlike(const Operator &op, const Value &candidate) {
+  const Operator *maker = candidate.producer();
+  if (!maker)
+    return false;
+  auto activation = activationOf(op);
+  if (isActivation(*maker, activation))
+    return true;
+  return isSameKind(op, *maker) && activation == activationOf(*maker);
+}
+
+/// A number that depends on what numbers are there, and not on their order.
+uint64_t contentOf(const RealTensor &tensor) {
+  uint64_t sum = tensor.numbers.size();
+  for (float x : tensor.numbers) {
+    uint64_t bits = llvm::bit_cast<uint32_t>(x == 0 ? 0.0f : x) + 0x9E3779B97F4A7C15u;
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
+    sum += bits ^ bits >> 31;
+  }
+  return sum;
+}
+
+/// The places of a tensor that its inputs have in the source: their shapes tell how axes have moved.
+std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to) {
+  if (from == to)
+    return std::vector<Step>();
+  auto count = [](llvm::ArrayRef<int32_t> shape) { return product(shape); };
+  if (count(from) != count(to))
+    return std::nullopt;
+  auto fits = [&](llvm::ArrayRef<int64_t> order) {
+    return from.size() == to.size() && llvm::all_of(llvm::enumerate(order), [&](auto axis) {
+             return to[axis.index()] == from[static_cast<size_t>(axis.value())];
+           });
+  };
+  std::vector<llvm::SmallVector<int64_t, 0>> usual;
+  if (from.size() == 4)
+    usual = {{0, 2, 3, 1}, {0, 3, 1, 2}};
+  else if (from.size() == 3)
+    usual = {{0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
+  else if (from.size() == 5)
+    usual = {{0, 2, 3, 4, 1}, {0, 4, 1, 2, 3}};
+  for (auto &order : usual)
+    if (fits(order)) {
+      Step step{Step::Permute};
+      step.first = order;
+      return std::vector<Step>{step};
+    }
+  return std::vector<Step>{Step{Step::Reshape}};
+}
+
+bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, size_t most) {
+  if (list.size() >= most || llvm::is_contained(list, value))
+    return false;
+  list.push_back(value);
+  return true;
+}
+
+} // namespace
+
+const RealTensor *InferSearch::numbersOfSource(const Value &value) const {
+  auto known = numbers.find(&value);
+  if (known == numbers.end()) {
+    if (!value.isConstant())
+      return nullptr;
+    known = numbers.emplace(&value, RealTensor::ofConstant(value)).first;
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+const RealTensor *InferSearch::own(const Value &constant) {
+  auto known = ownConstants.find(&constant);
+  if (known == ownConstants.end())
+    known = ownConstants.emplace(&constant, RealTensor::ofConstant(constant)).first;
+  return known->second ? &*known->second : nullptr;
+}
+
+llvm::Error InferSearch::runSource(uint32_t seed) {
+  auto ports = session->inputs();
+  if (!ports)
+    return ports.takeError();
+  for (auto it = numbers.begin(); it != numbers.end();)
+    it = it->first->isConstant() ? std::next(it) : numbers.erase(it);
+  std::vector<OwnedTensor> given;
+  for (auto [i, port] : llvm::enumerate(*ports)) {
+    auto made = randomInput(port, static_cast<unsigned>(i), seed);
+    if (!made)
+      return made.takeError();
+    given.push_back(std::move(*made));
+    Tensor view;
+    view.type = given.back().type;
+    view.shape = given.back().shape;
+    view.quantization = port.value->quantization;
+    view.storage = given.back().bytes;
+    numbers[port.value] = RealTensor::of(view);
+  }
+  RunOptions run;
+  run.onlyReads = true;
+  run.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
+    if (!numbers.count(&value)) // of what is computed again and again, the first time counts
+      numbers.emplace(&value, RealTensor::of(tensor));
+  };
+  auto outputs = session->run(std::vector<TensorRef>(given.begin(), given.end()), run);
+  if (!outputs)
+    return outputs.takeError();
+  return llvm::Error::success();
+}
+
+llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
+  // By position where all fit, else the first free one that does.
+  auto fits = [&](const Value &a, const Value &b) {
+    return stepsOfShapes({a.shape.begin(), a.shape.end()}, {b.shape.begin(), b.shape.end()}).has_value() &&
+           (isReal(a) || isReal(b) || a.type == b.type || storesNumbers(a.type) == storesNumbers(b.type));
+  };
+  llvm::SmallVector<const Value *> order;
+  bool inOrder = from.inputs.size() == to.inputs.size() &&
+                 llvm::all_of(llvm::zip(from.inputs, to.inputs),
+                              [&](auto pair) { return fits(*std::get<0>(pair), *std::get<1>(pair)); });
+  llvm::DenseSet<const Value *> taken;
+  for (auto [i, input] : llvm::enumerate(to.inputs)) {
+    const Value *match = inOrder ? from.inputs[i] : nullptr;
+    // A shape of its own, a type of its own, a name: the best of what is free.
+    int best = -1;
+    for (const Value *candidate : inOrder ? llvm::ArrayRef<Value *>() : llvm::ArrayRef<Value *>(from.inputs)) {
+      if (taken.contains(candidate) || !fits(*candidate, *input))
+        continue;
+      int score = 4 * (llvm::ArrayRef<int32_t>(candidate->shape) == llvm::ArrayRef<int32_t>(input->shape)) +
+                  2 * (candidate->type == input->type) + (candidate->name == input->name);
+      if (score > best) {
+        best = score;
+        match = candidate;
+      }
+    }
+    if (!match)
+      continue;
+    taken.insert(match);
+    FoundTensor &known = found[input];
+    known.source = match;
+    known.steps =
+        *stepsOfShapes({match->shape.begin(), match->shape.end()}, {input->shape.begin(), input->shape.end()});
+    known.executed = true;
+    known.exact = known.steps.empty() && isStoredAlike(*match, *input);
+  }
+  return llvm::Error::success();
+}
+
+void InferSearch::indexConstants() {
+  constantsIndexed = true;
+  for (auto &graph : source.subgraphs)
+    for (const Value *value : graph->values)
+      if (value->isConstant())
+        if (const RealTensor *tensor = numbersOfSource(*value); tensor && !tensor->flat)
+          constants.emplace(contentOf(*tensor), value);
+}
+
+InferSearch::Nearby InferSearch::nearby(llvm::ArrayRef<const Value *> starts) const {
+  Nearby near;
+  llvm::SmallPtrSet<const void *, 32> seen;
+  for (const Value *start : starts)
+    if (seen.insert(start).second)
+      near.tensors.push_back(start);
+  for (size_t i = 0; i < near.tensors.size() && near.operators.size() < mostNearby; ++i) {
+    size_t looked = 0;
+    near.tensors[i]->forEachUse([&](const Use &use) {
+      const Operator *user = use.user();
+      if (++looked > mostNearby || near.operators.size() >= mostNearby || !seen.insert(user).second)
+        return;
+      near.operators.push_back(user);
+      for (const Value *value : user->results())
+        if (value && seen.insert(value).second)
+          near.tensors.push_back(value);
+    });
+  }
+  return near;
+}
+
+std::optional<RealTensor> InferSearch::numbersFor(const Value &value) {
+  auto known = found.find(&value);
+  if (known != found.end() && known->second.source) {
+    const RealTensor *from = numbersOfSource(*known->second.source);
+    if (!from)
+      return std::nullopt;
+    llvm::ArrayRef<int32_t> shape(value.shape.begin(), value.shape.end());
+    return applied(*from, known->second.steps,
+                   known->second.steps.empty() ? llvm::ArrayRef<int32_t>(from->shape) : shape);
+  }
+  if (value.isConstant()) {
+    const RealTensor *mine = own(value);
+    return mine ? std::optional(*mine) : std::nullopt;
+  }
+  return known == found.end() ? std::nullopt : known->second.numbers;
+}
+
+bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled) {
+  const RealTensor *mine = own(constant);
+  Slack slack = roundingOf(constant);
+  for (const Value *candidate : candidates) {
+    const RealTensor *from = numbersOfSource(*candidate);
+    if (!from || from->numbers.size() != mine->numbers.size())
+      continue;
+    if (from->quantum > 0 && !isStoredAlike(*candidate, constant))
+      slack.absolute += 1e-6 * from->most;
+    auto steps = scaled ? scaledStepsBetween(*from, *mine, slack) : stepsBetween(*from, *mine, slack);
+    if (!steps)
+      continue;
+    FoundTensor &known = found[&constant];
+    known.source = candidate;
+    known.steps = std::move(*steps);
+    known.executed = true;
+    known.exact = known.steps.empty() && isStoredAlike(*candidate, constant) &&
+                  std::equal(from->numbers.begin(), from->numbers.end(), mine->numbers.begin());
+    known.slack = scaled && slack.byChannel.empty() && slack.absolute == 0 ? 1e-6 : scaled ? 2e-3 : 0;
+    return true;
+  }
+  return false;
+}
+
+void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearby &near) {
+  const Value &constant = *op.operand(operand);
+  auto known = found.find(&constant);
+  if (known != found.end() && known->second.source)
+    return;
+  const RealTensor *mine = own(constant);
+  if (!mine || mine->numbers.empty())
+    return;
+  // The same operand of the same kind of operator first, then any that is read near.
+  llvm::SmallVector<const Value *, 16> first, others;
+  for (const Operator *user : near.operators)
+    for (unsigned i = 0; i < user->numOperands(); ++i)
+      if (const Value *value = user->operand(i); value && !dependsOnInputs(*value))
+        addOnce(isSameKind(*user, op) && i == operand ? first : others, value, 32);
+  if (findAmong(constant, first, false))
+    return;
+  bool tells = !mine->flat && mine->numbers.size() > 1;
+  if (findAmong(constant, others, false))
+    return;
+  if (tells) {
+    if (!constantsIndexed)
+      indexConstants();
+    llvm::SmallVector<const Value *, 4> equal;
+    auto [begin, end] = constants.equal_range(contentOf(*mine));
+    for (auto it = begin; it != end && equal.size() < 4; ++it)
+      equal.push_back(it->second);
+    if (findAmong(constant, equal, false))
+      return;
+    if (findAmong(constant, first, true) || findAmong(constant, others, true))
+      return;
+  }
+}
+
+double InferSearch::slackFor(const RealTensor &made, const RealTensor &want, bool asStored, double loose) const {
+  double most = std::max(made.most, want.most);
+  if (asStored)
+    return 0.01 * want.quantum + loose * most;
+  return 3e-5 * most + 1.01 * want.quantum + loose * most;
+}
+
+std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(const Operator &op, bool &asStored,
+                                                                            double &loose) {
+  std::vector<std::optional<RealTensor>> held(op.numOperands());
+  llvm::SmallVector<const RealTensor *> given;
+  asStored = true;
+  loose = 0;
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *value = op.operand(i);
+    if (value) {
+      held[i] = numbersFor(*value);
+      const FoundTensor *known = find(*value);
+      bool quantized = isReal(*value) && !isFloat(value->type);
+      asStored &= !isReal(*value) || (quantized && known && known->source && isStoredAlike(*known->source, *value));
+      if (value->isConstant() && isReal(*value)) {
+        if (known && known->source)
+          loose += known->slack;
+        else if (held[i] && held[i]->numbers.size() > 1 && bitsPerElement(value->type).value_or(32) < 32)
+          loose += 0.01;
+      }
+    }
+    given.push_back(held[i] ? &*held[i] : nullptr);
+  }
+  for (const Value *value : op.results())
+    asStored &= !value || !isReal(*value) || !isFloat(value->type);
+  asStored &= llvm::any_of(op.results(), [](const Value *value) { return value && isReal(*value); });
+  if (auto results = execute(op, given, asStored))
+    return results;
+  asStored = !asStored;
+  return execute(op, given, asStored);
+}
+
+void InferSearch::choose(const Operator &op, const Value &value, RealTensor made, const Nearby &near, bool asStored,
+                         double loose) {
+  struct Candidate {
+    int score;
+    const Value *value;
+    std::vector<Step> steps;
+    double slack;
+  };
+  std::optional<Candidate> best;
+  const bool moves = onlyMoves(op);
+  unsigned compared = 0;
+  for (const Value *candidate : near.tensors) {
+    const RealTensor *want = numbersOfSource(*candidate);
+    if (!want || want->numbers.size() != made.numbers.size())
+      continue;
+    double slack = slackFor(made, *want, asStored, loose);
+    auto size = static_cast<double>(made.numbers.size());
+    if (std::fabs(made.most - want->most) > slack ||
+        std::fabs(made.squares - want->squares) > 2 * slack * std::sqrt(size * std::max(made.squares, want->squares)) +
+                                                      size * slack * slack + 1e-6 * made.squares)
+      continue;
+    bool alike = isMadeAlike(op, *candidate), sameShape = made.shape == want->shape;
+    int score = 8 * !sameShape + 4 * !alike + 2 * (!moves && claims.lookup(candidate) > 0);
+    if (best && best->score <= score)
+      continue;
+    // What is the same everywhere is told apart by who makes it.
+    if (want->flat && !alike && candidate->producer())
+      if (!moves || !sameShape)
+        continue;
+    if (++compared > 24)
+      break;
+    Slack allowed;
+    allowed.absolute = slack;
+    auto steps = stepsBetween(*want, made, allowed);
+    if (!steps)
+      continue;
+    score += 8 * (sameShape && !steps->empty());
+    if (!best || score < best->score)
+      best = Candidate{score, candidate, std::move(*steps), slack};
+    if (best->score == 0)
+      break;
+  }
+  FoundTensor &known = found[&value];
+  known.slack = loose;
+  if (best) {
+    const RealTensor &want = *numbersOfSource(*best->value);
+    known.source = best->value;
+    known.steps = std::move(best->steps);
+    known.executed = true;
+    known.exact = known.steps.empty() && isStoredAlike(*best->value, value) &&
+                  std::equal(made.numbers.begin(), made.numbers.end(), want.numbers.begin()) &&
+                  best->value->producer() && isSameKind(op, *best->value->producer()) &&
+                  llvm::all_of(op.operands(), [&](const Use &use) {
+                    const FoundTensor *operand = use.get() ? find(*use.get()) : nullptr;
+                    return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
+                  });
+    ++claims[best->value];
+    return;
+  }
+  made.quantum = std::max(made.quantum, loose * made.most);
+  known.numbers = std::move(made);
+}
+
+const Operator *InferSearch::counterpart(const Operator &op, const Nearby &near) const {
+  const Operator *best = nullptr;
+  size_t bestShared = 0;
+  for (const Operator *candidate : near.operators) {
+    if (!isSameKind(op, *candidate) || candidate->results().size() != op.results().size())
+      continue;
+    size_t shared = 1;
+    for (unsigned i = 0; i < op.numOperands(); ++i) {
+      const FoundTensor *known = op.operand(i) ? find(*op.operand(i)) : nullptr;
+      if (known && known->source && known->source == candidate->operand(i))
+        shared += 2;
+    }
+    if (candidate->result() && claims.lookup(candidate->result()) == 0)
+      ++shared;
+    if (shared > bestShared) {
+      best = candidate;
+      bestShared = shared;
+    }
+  }
+  return best;
+}
+
+void InferSearch::pairCallees(const Operator &op, const Operator &like) {
+  auto mine = op.callees(), theirs = like.callees();
+  if (mine.size() != theirs.size())
+    return;
+  for (auto [to, from] : llvm::zip(mine, theirs))
+    if (!paired.contains(to) && from->inputs.size() == to->inputs.size() && from != source.subgraphs[0].get())
+      pairGraphs(*from, *to);
+}
+
+void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
+  // All that it is given is what the source's operator is given, in the same places.
+  for (const Operator *candidate : near.operators) {
+    if (!isSameKind(op, *candidate) || candidate->numOperands() != op.numOperands() ||
+        candidate->results().size() != op.results().size() ||
+        (candidate->result() && claims.lookup(candidate->result()) > 0))
+      continue;
+    bool same = true;
+    for (unsigned i = 0; same && i < op.numOperands(); ++i) {
+      const Value *mine = op.operand(i), *theirs = candidate->operand(i);
+      const FoundTensor *known = mine ? find(*mine) : nullptr;
+      same = !mine == !theirs && (!mine || mine->isConstant() || (known && known->source == theirs));
+    }
+    if (!same)
+      continue;
+    for (auto [mine, theirs] : llvm::zip(op.results(), candidate->results()))
+      if (mine && theirs && llvm::ArrayRef<int32_t>(mine->shape) == llvm::ArrayRef<int32_t>(theirs->shape)) {
+        FoundTensor &known = found[mine];
+        known = {};
+        known.source = theirs;
+        ++claims[theirs];
+      }
+    pairCallees(op, *candidate);
+    findListed(op, *candidate);
+    return;
+  }
+}
+
+/// Constants that are no real numbers: axes, shapes, indices.
+void InferSearch::findListed(const Operator &op, const Operator &like) {
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *mine = op.operand(i);
+    if (!mine || !mine->isConstant() || (find(*mine) && find(*mine)->source))
+      continue;
+    const Value *theirs = isSameKind(op, like) ? like.operand(i) : nullptr;
+    if (theirs && own(*mine))
+      findAmong(*mine, {theirs}, false);
+  }
+}
+
+void InferSearch::visit(const Operator &op) {
+  llvm::SmallVector<const Value *, 8> starts;
+  constexpr size_t mostStarts = 16;
+  bool any = false;
+  for (const Use &use : op.operands())
+    if (const Value *value = use.get(); value && !value->isConstant())
+      if (const FoundTensor *known = find(*value)) {
+        any = true;
+        if (known->source)
+          addOnce(starts, known->source, mostStarts);
+        else
+          for (const Value *start : known->starts)
+            addOnce(starts, start, mostStarts);
+      }
+  // What hangs on constants alone begins at those of the source.
+  if (!any)
+    for (unsigned i = 0; i < op.numOperands(); ++i)
+      if (const Value *value = op.operand(i); value && value->isConstant()) {
+        findConstant(op, i, {});
+        if (const FoundTensor *known = find(*value); known && known->source)
+          addOnce(starts, known->source, mostStarts);
+      }
+  Nearby near = nearby(starts);
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i); value && value->isConstant() && isReal(*value))
+      findConstant(op, i, near);
+  for (const Value *value : op.results())
+    if (value) {
+      FoundTensor &known = found[value];
+      known = {};
+      known.starts.assign(starts.begin(), starts.end());
+    }
+  bool asStored = false;
+  double loose = 0;
+  auto results = computed(op, asStored, loose);
+  if (!results) {
+    chooseByStructure(op, near);
+    return;
+  }
+  for (auto [value, made] : llvm::zip(op.results(), *results))
+    if (value && made)
+      choose(op, *value, std::move(*made), near, asStored, loose);
+  for (const Value *value : op.results())
+    if (const FoundTensor *known = value ? find(*value) : nullptr; known && known->source && known->source->producer())
+      findListed(op, *known->source->producer());
+  // What moves a part of a tensor is that part.
+  const Value *value = op.result();
+  const FoundTensor *from = op.operand(0) ? find(*op.operand(0)) : nullptr;
+  for (unsigned i = 1; (!from || !from->source) && i < op.numOperands(); ++i)
+    from = op.operand(i) && !op.operand(i)->isConstant() ? find(*op.operand(i)) : from;
+  if (value && !found[value].source && onlyMoves(op) && !storesOtherwise(op) && from && from->source &&
+      from->steps.empty()) {
+    const RealTensor *whole = numbersOfSource(*from->source);
+    std::vector<const RealTensor *> given(op.numOperands());
+    std::optional<RealTensor> places;
+    unsigned moving = 0;
+    if (whole && whole->numbers.size() < (1 << 24)) {
+      places = *whole;
+      for (size_t i = 0; i < places->numbers.size(); ++i)
+        places->numbers[i] = static_cast<float>(i);
+      for (unsigned i = 0; i < op.numOperands(); ++i)
+        if (op.operand(i) && !op.operand(i)->isConstant()) {
+          given[i] = &*places;
+          ++moving;
+        }
+    }
+    if (moving == 1)
+      if (auto moved = execute(op, given, false))
+        for (auto [part, at] : llvm::zip(op.results(), *moved))
+          if (part && at && !found[part].source)
+            if (auto steps = sliceBetween(whole->shape, *at, at->numbers)) {
+              FoundTensor &known = found[part];
+              known.source = from->source;
+              known.steps = *steps;
+              known.executed = true;
+              known.numbers.reset();
+            }
+  }
+}
+
+void InferSearch::pairGraphs(const Subgraph &from, const Subgraph &to) {
+  paired[&to] = &from;
+  llvm::consumeError(pairInputs(from, to));
+  for (const Operator &op : to.operators)
+    visit(op);
+}
+
+/// Where an output is not what the source computes: goes on behind the first operator that is to blame. False: there is
+/// none.
+bool InferSearch::resume(const Subgraph &graph) {
+  // What is needed for outputs that are not related.
+  llvm::DenseSet<const Value *> wanted;
+  for (const Value *output : graph.outputs)
+    if (const FoundTensor *known = output->isConstant() ? nullptr : find(*output); known && !known->source)
+      wanted.insert(output);
+  llvm::SmallVector<const Operator *> order;
+  for (const Operator &op : graph.operators)
+    order.push_back(&op);
+  for (const Operator *op : llvm::reverse(order))
+    if (llvm::any_of(op->results(), [&](const Value *value) {
+          const FoundTensor *known = value ? find(*value) : nullptr;
+          return value && wanted.contains(value) && known && !known->source;
+        }))
+      for (const Use &use : op->operands())
+        if (use.get())
+          wanted.insert(use.get());
+  for (auto [i, op] : llvm::enumerate(order)) {
+    const Value *value = op->result();
+    const FoundTensor *known = value ? find(*value) : nullptr;
+    if (!known || known->source || !known->numbers || !wanted.contains(value) || onlyMoves(*op))
+      continue;
+    Nearby near = nearby(known->starts);
+    const Operator *like = counterpart(*op, near);
+    const RealTensor *want = like && like->result() ? numbersOfSource(*like->result()) : nullptr;
+    if (!want || want->numbers.size() != known->numbers->numbers.size())
+      continue;
+    std::vector<Step> steps;
+    if (want->shape != known->numbers->shape) {
+      auto moved = stepsOfShapes(want->shape, known->numbers->shape);
+      if (!moved)
+        continue;
+      steps = *moved;
+    }
+    auto there = applied(*want, steps, known->numbers->shape);
+    if (!there)
+      continue;
+    InferDifference difference;
+    difference.subgraph = graph.index;
+    difference.index = op->index;
+    difference.sourceOperator = static_cast<int32_t>(like->index); // an id once rows are made
+    difference.range = want->most;
+    for (size_t k = 0; k < there->numbers.size(); ++k)
+      difference.off = std::max(difference.off, std::fabs(static_cast<double>(there->numbers[k]) -
+                                                          static_cast<double>(known->numbers->numbers[k])));
+    if (!first)
+      first = difference;
+    FoundTensor &wrong = found[value];
+    wrong.source = like->result();
+    wrong.steps = std::move(steps);
+    wrong.assumed = true;
+    wrong.numbers.reset();
+    ++claims[like->result()];
+    for (const Operator *later : llvm::ArrayRef(order).drop_front(i + 1)) {
+      bool open = false;
+      for (const Value *result : later->results()) {
+        const FoundTensor *other = result ? find(*result) : nullptr;
+        open |= other && !other->source;
+      }
+      if (open)
+        visit(*later);
+    }
+    return true;
+  }
+  return false;
+}
+
+void InferSearch::verify() {
+  for (auto &graph : result.subgraphs) {
+    if (!paired.contains(graph.get()))
+      continue;
+    for (const Operator &op : graph->operators) {
+      bool asStored = false;
+      double loose = 0;
+      if (llvm::all_of(op.results(), [&](const Value *value) {
+            const FoundTensor *known = value ? find(*value) : nullptr;
+            return !known || (known->source && !known->executed);
+          }))
+        continue;
+      auto results = computed(op, asStored, loose);
+      for (auto [i, value] : llvm::enumerate(op.results())) {
+        if (!value)
+          continue;
+        FoundTensor &known = found[value];
+        if (known.assumed || (known.source && !known.executed))
+          continue;
+        if (!results || !(*results)[i]) {
+          known.numbers.reset();
+          known.executed = false;
+          continue;
+        }
+        RealTensor &made = *(*results)[i];
+        if (!known.source) {
+          known.numbers = std::move(made);
+          continue;
+        }
+        const RealTensor *from = numbersOfSource(*known.source);
+        auto want = from ? applied(*from, known.steps, made.shape) : std::nullopt;
+        bool holds = want.has_value();
+        double slack = holds ? slackFor(made, *want, asStored, loose) : 0;
+        for (size_t k = 0; holds && k < made.numbers.size(); ++k) {
+          double off = std::fabs(static_cast<double>(made.numbers[k]) - static_cast<double>(want->numbers[k]));
+          holds = off <= slack || made.numbers[k] == want->numbers[k] ||
+                  (std::isnan(made.numbers[k]) && std::isnan(want->numbers[k]));
+          known.exact &= made.numbers[k] == want->numbers[k] || std::isnan(made.numbers[k]);
+        }
+        if (holds)
+          continue;
+        // It was so by chance.
+        --claims[known.source];
+        known.source = nullptr;
+        known.steps.clear();
+        known.executed = false;
+        known.numbers = std::move(made);
+      }
+    }
+  }
+}
+
+llvm::Error InferSearch::run() {
+  CompileOptions compile;
+  compile.observed = true;
+  auto made = eval::compile(source, compile);
+  if (!made)
+    return made.takeError();
+  session.emplace(std::move(*made));
+  for (auto &graph : source.subgraphs) {
+    for (const Value *input : graph->inputs)
+      alive.insert(input);
+    for (const Operator &op : graph->operators)
+      if (op.effects() || llvm::any_of(op.operands(), [&](const Use &use) {
+            return use.get() && (alive.contains(use.get()) || use.get()->isVariable);
+          }))
+        for (const Value *value : op.results())
+          if (value)
+            alive.insert(value);
+  }
+  bool isFirst = true;
+  for (uint32_t seed : options.seeds) {
+    if (llvm::Error error = runSource(seed))
+      return error;
+    if (!isFirst) {
+      verify();
+      continue;
+    }
+    isFirst = false;
+    pairGraphs(*source.subgraphs[0], *result.subgraphs[0]);
+    constexpr unsigned mostFaults = 16;
+    for (unsigned fault = 0; fault < mostFaults && resume(*result.subgraphs[0]); ++fault)
+      ;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace origo::report
