@@ -91,10 +91,6 @@ llvm::Error inferOrigins(InferRequest &request, Words words, const Door &door, V
   std::string output = request.output.empty() ? model + ".origin.json" : request.output;
   if (request.output.empty() && llvm::sys::fs::exists(output))
     return makeError(printable(output, 300) + " is there already; " + door.spell("o") + " tells where the map goes");
-  if (llvm::Error error = door.checkFiles(model, output))
-    return error;
-  if (llvm::Error error = door.checkFiles(request.source, output))
-    return error;
   door.phase("reading");
   PayloadStore store;
   ImportOptions alone;

@@ -197,23 +197,55 @@ void InferSearch::indexConstants() {
           constants.emplace(contentOf(*tensor), value);
 }
 
-InferSearch::Nearby InferSearch::nearby(llvm::ArrayRef<const Value *> starts) const {
+const InferSearch::Users &InferSearch::usersOf(const Value &value) {
+  std::unique_ptr<Users> &known = users[&value];
+  if (known)
+    return *known;
+  known = std::make_unique<Users>();
+  value.forEachUse([&](const Use &use) { known->all.push_back(use.user()); });
+  llvm::sort(known->all, [](const Operator *a, const Operator *b) { return a->index < b->index; });
+  known->all.erase(std::unique(known->all.begin(), known->all.end()), known->all.end());
+  for (const Operator *user : llvm::reverse(known->all))
+    known->byKind[{static_cast<int>(user->builtinMeant()), user->customCode()}].push_back(user);
+  return *known;
+}
+
+InferSearch::Nearby InferSearch::nearby(llvm::ArrayRef<const Value *> given, const Operator &op) {
+  constexpr size_t mostUsers = 16, mostAlike = 8;
+  llvm::SmallVector<const Value *, 8> starts(given.begin(), given.end());
+  llvm::stable_sort(starts,
+                    [&](const Value *a, const Value *b) { return usersOf(*a).all.size() < usersOf(*b).all.size(); });
   Nearby near;
   llvm::SmallPtrSet<const void *, 32> seen;
+  auto add = [&](const Operator *user) {
+    if (!seen.insert(user).second)
+      return;
+    near.operators.push_back(user);
+    for (const Value *value : user->results())
+      if (value && seen.insert(value).second)
+        near.tensors.push_back(value);
+  };
   for (const Value *start : starts)
     if (seen.insert(start).second)
       near.tensors.push_back(start);
+  // Of many that use the same, those of its kind that nobody is yet.
+  for (const Value *start : starts) {
+    const Users &all = usersOf(*start);
+    auto alike = all.all.size() <= mostUsers ? all.byKind.end()
+                                             : all.byKind.find({static_cast<int>(op.builtinMeant()), op.customCode()});
+    if (alike == all.byKind.end())
+      continue;
+    auto &list = const_cast<std::vector<const Operator *> &>(alike->second);
+    while (list.size() > 1 && list.back()->result() && claims.lookup(list.back()->result()) > 0)
+      list.pop_back();
+    for (size_t i = 0; i < std::min(mostAlike, list.size()); ++i)
+      add(list[list.size() - 1 - i]);
+  }
   for (size_t i = 0; i < near.tensors.size() && near.operators.size() < mostNearby; ++i) {
-    size_t looked = 0;
-    near.tensors[i]->forEachUse([&](const Use &use) {
-      const Operator *user = use.user();
-      if (++looked > mostNearby || near.operators.size() >= mostNearby || !seen.insert(user).second)
-        return;
-      near.operators.push_back(user);
-      for (const Value *value : user->results())
-        if (value && seen.insert(value).second)
-          near.tensors.push_back(value);
-    });
+    llvm::ArrayRef<const Operator *> all = usersOf(*near.tensors[i]).all;
+    for (const Operator *user : all.take_front(mostUsers))
+      if (near.operators.size() < mostNearby)
+        add(user);
   }
   return near;
 }
@@ -330,15 +362,16 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
   return execute(op, given, asStored);
 }
 
-void InferSearch::choose(const Operator &op, const Value &value, RealTensor made, const Nearby &near, bool asStored,
-                         double loose) {
+bool InferSearch::choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near,
+                         bool asStored, double loose) {
   struct Candidate {
     int score;
     const Value *value;
     std::vector<Step> steps;
-    double slack;
   };
+  constexpr unsigned mostCompared = 24;
   std::optional<Candidate> best;
+  llvm::SmallVector<const Value *, 2> equals;
   const bool moves = onlyMoves(op);
   unsigned compared = 0;
   for (const Value *candidate : near.tensors) {
@@ -353,13 +386,12 @@ void InferSearch::choose(const Operator &op, const Value &value, RealTensor made
       continue;
     bool alike = isMadeAlike(op, *candidate), sameShape = made.shape == want->shape;
     int score = 8 * !sameShape + 4 * !alike + 2 * (!moves && claims.lookup(candidate) > 0);
-    if (best && best->score <= score)
+    if (best && best->score + 2 < score)
       continue;
     // What is the same everywhere is told apart by who makes it.
-    if (want->flat && !alike && candidate->producer())
-      if (!moves || !sameShape)
-        continue;
-    if (++compared > 24)
+    if (want->flat && !alike && candidate->producer() && (!moves || !sameShape))
+      continue;
+    if (++compared > mostCompared)
       break;
     Slack allowed;
     allowed.absolute = slack;
@@ -367,30 +399,73 @@ void InferSearch::choose(const Operator &op, const Value &value, RealTensor made
     if (!steps)
       continue;
     score += 8 * (sameShape && !steps->empty());
+    if (best && steps == best->steps && score + 2 >= best->score)
+      equals.push_back(score < best->score ? best->value : candidate);
     if (!best || score < best->score)
-      best = Candidate{score, candidate, std::move(*steps), slack};
-    if (best->score == 0)
-      break;
+      best = Candidate{score, candidate, std::move(*steps)};
   }
   FoundTensor &known = found[&value];
-  known.slack = loose;
-  if (best) {
-    const RealTensor &want = *numbersOfSource(*best->value);
-    known.source = best->value;
-    known.steps = std::move(best->steps);
-    known.executed = true;
-    known.exact = known.steps.empty() && isStoredAlike(*best->value, value) &&
-                  std::equal(made.numbers.begin(), made.numbers.end(), want.numbers.begin()) &&
-                  best->value->producer() && isSameKind(op, *best->value->producer()) &&
-                  llvm::all_of(op.operands(), [&](const Use &use) {
-                    const FoundTensor *operand = use.get() ? find(*use.get()) : nullptr;
-                    return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
-                  });
-    ++claims[best->value];
-    return;
+  if (!best)
+    return false;
+  if (known.source)
+    --claims[known.source];
+  const RealTensor &want = *numbersOfSource(*best->value);
+  known.source = best->value;
+  known.steps = std::move(best->steps);
+  known.equals = std::move(equals);
+  known.executed = true;
+  known.numbers.reset();
+  known.exact = known.steps.empty() && isStoredAlike(*best->value, value) &&
+                std::equal(made.numbers.begin(), made.numbers.end(), want.numbers.begin()) && best->value->producer() &&
+                isSameKind(op, *best->value->producer()) && llvm::all_of(op.operands(), [&](const Use &use) {
+                  const FoundTensor *operand = use.get() ? find(*use.get()) : nullptr;
+                  return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
+                });
+  ++claims[best->value];
+  return (best->score & 4) == 0;
+}
+
+void InferSearch::become(FoundTensor &known, const Value &other) {
+  llvm::erase(known.equals, &other);
+  known.equals.push_back(known.source);
+  --claims[known.source];
+  known.source = &other;
+  known.exact = false;
+  ++claims[&other];
+}
+
+/// What an operator is given may be one of several tensors that are equal: it is the one that leads to what it makes.
+void InferSearch::repair(const Operator &op) {
+  constexpr unsigned farthest = 256, around = 8;
+  llvm::SmallVector<const Operator *, 4> pending{&op};
+  for (unsigned done = 0; !pending.empty() && done < farthest; ++done) {
+    const Operator *at = pending.pop_back_val();
+    const FoundTensor *made = at->result() ? find(*at->result()) : nullptr;
+    if (!made || !made->source || !made->source->producer())
+      continue;
+    // What lies right in front of it in the source.
+    llvm::SmallVector<const Value *, 16> front;
+    addOnce(front, made->source, 32);
+    for (size_t i = 0, operators = 0; i < front.size() && operators < around; ++i)
+      if (const Operator *maker = front[i]->producer()) {
+        ++operators;
+        for (const Use &use : maker->operands())
+          if (use.get())
+            addOnce(front, use.get(), 32);
+      }
+    for (const Use &use : at->operands()) {
+      auto known = use.get() ? found.find(use.get()) : found.end();
+      if (known == found.end() || !known->second.source || llvm::is_contained(front, known->second.source))
+        continue;
+      auto other =
+          llvm::find_if(known->second.equals, [&](const Value *value) { return llvm::is_contained(front, value); });
+      if (other == known->second.equals.end())
+        continue;
+      become(known->second, **other);
+      if (use.get()->producer())
+        pending.push_back(use.get()->producer());
+    }
   }
-  made.quantum = std::max(made.quantum, loose * made.most);
-  known.numbers = std::move(made);
 }
 
 const Operator *InferSearch::counterpart(const Operator &op, const Nearby &near) const {
@@ -486,7 +561,7 @@ void InferSearch::visit(const Operator &op) {
         if (const FoundTensor *known = find(*value); known && known->source)
           addOnce(starts, known->source, mostStarts);
       }
-  Nearby near = nearby(starts);
+  Nearby near = nearby(starts, op);
   for (unsigned i = 0; i < op.numOperands(); ++i)
     if (const Value *value = op.operand(i); value && value->isConstant() && isReal(*value))
       findConstant(op, i, near);
@@ -503,12 +578,47 @@ void InferSearch::visit(const Operator &op) {
     chooseByStructure(op, near);
     return;
   }
-  for (auto [value, made] : llvm::zip(op.results(), *results))
-    if (value && made)
-      choose(op, *value, std::move(*made), near, asStored, loose);
+  // Of what it is given there may be several that are equal, and another one may lead to what it makes.
+  std::optional<Nearby> others;
+  auto nearOthers = [&]() -> const Nearby & {
+    if (others)
+      return *others;
+    llvm::SmallVector<const Value *, 32> equal;
+    for (const Use &use : op.operands())
+      if (const FoundTensor *known = use.get() ? find(*use.get()) : nullptr; known && known->source)
+        for (const Value *value : known->equals)
+          addOnce(equal, value, 32);
+    // Constants lead to their users, too.
+    for (const Use &use : op.operands())
+      if (const FoundTensor *known = use.get() && use.get()->isConstant() ? find(*use.get()) : nullptr;
+          known && known->source && usersOf(*known->source).all.size() <= 4)
+        addOnce(equal, known->source, 32);
+    return others.emplace(nearby(equal, op));
+  };
+  for (auto [value, made] : llvm::zip(op.results(), *results)) {
+    if (!value || !made)
+      continue;
+    bool alike = choose(op, *value, *made, near, asStored, loose);
+    if (!alike && !nearOthers().operators.empty()) {
+      FoundTensor before = found[value];
+      bool better = choose(op, *value, *made, nearOthers(), asStored, loose);
+      if (better || !before.source)
+        repair(op);
+      else if (found[value].source != before.source) {
+        --claims[found[value].source];
+        ++claims[before.source];
+        found[value] = std::move(before);
+      }
+    }
+    if (!found[value].source)
+      found[value].numbers = std::move(*made);
+  }
   for (const Value *value : op.results())
     if (const FoundTensor *known = value ? find(*value) : nullptr; known && known->source && known->source->producer())
       findListed(op, *known->source->producer());
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i); value && value->isConstant() && !isReal(*value))
+      findConstant(op, i, near);
   // What moves a part of a tensor is that part.
   const Value *value = op.result();
   const FoundTensor *from = op.operand(0) ? find(*op.operand(0)) : nullptr;
@@ -575,7 +685,7 @@ bool InferSearch::resume(const Subgraph &graph) {
     const FoundTensor *known = value ? find(*value) : nullptr;
     if (!known || known->source || !known->numbers || !wanted.contains(value) || onlyMoves(*op))
       continue;
-    Nearby near = nearby(known->starts);
+    Nearby near = nearby(known->starts, *op);
     const Operator *like = counterpart(*op, near);
     const RealTensor *want = like && like->result() ? numbersOfSource(*like->result()) : nullptr;
     if (!want || want->numbers.size() != known->numbers->numbers.size())
@@ -612,8 +722,12 @@ bool InferSearch::resume(const Subgraph &graph) {
         const FoundTensor *other = result ? find(*result) : nullptr;
         open |= other && !other->source;
       }
-      if (open)
-        visit(*later);
+      if (!open)
+        continue;
+      for (const Value *result : later->results())
+        if (const FoundTensor *other = result ? find(*result) : nullptr; other && other->source)
+          --claims[other->source];
+      visit(*later);
     }
     return true;
   }

@@ -20,6 +20,7 @@ struct FoundTensor {
   bool exact = false;                              ///< the same bits
   bool assumed = false;                            ///< it should be that tensor, and is not: nothing is claimed
   double slack = 0;                                ///< by which it was found
+  llvm::SmallVector<const Value *, 2> equals = {}; ///< what it may be as well, with the same steps
   llvm::SmallVector<const Value *, 2> starts = {}; ///< where `source` is null: what it is computed from
   std::optional<RealTensor> numbers = {};          ///< likewise, from the source's numbers
 };
@@ -74,14 +75,23 @@ private:
   void pairGraphs(const Subgraph &from, const Subgraph &to);
   void visit(const Operator &op);
   void verify();
-  Nearby nearby(llvm::ArrayRef<const Value *> starts) const;
+  Nearby nearby(llvm::ArrayRef<const Value *> starts, const Operator &op);
+  struct Users {
+    std::vector<const Operator *> all;                                               ///< in the order of execution
+    std::map<std::pair<int, llvm::StringRef>, std::vector<const Operator *>> byKind; ///< likewise, the last one first
+  };
+  const Users &usersOf(const Value &value);
+  llvm::DenseMap<const Value *, std::unique_ptr<Users>> users; ///< of the source, as far as somebody asked
   const RealTensor *own(const Value &constant);
   std::optional<RealTensor> numbersFor(const Value &value);
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled);
   void findListed(const Operator &op, const Operator &like);
   std::optional<std::vector<std::optional<RealTensor>>> computed(const Operator &op, bool &asStored, double &loose);
-  void choose(const Operator &op, const Value &value, RealTensor made, const Nearby &near, bool asStored, double loose);
+  bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
+              double loose);
+  void repair(const Operator &op);
+  void become(FoundTensor &known, const Value &source);
   void chooseByStructure(const Operator &op, const Nearby &near);
   const Operator *counterpart(const Operator &op, const Nearby &near) const;
   void pairCallees(const Operator &op, const Operator &like);
