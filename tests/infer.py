@@ -16,8 +16,8 @@ TREE = Path(__file__).resolve().parents[1]
 BIN = Path(sys.argv[1]).resolve()
 RECIPES = {
     "-O1": ["circle2circle", "-O1"],
-    "int8": ["circle-quantizer", "--scheme=int8"],
-    "int16x8": ["circle-quantizer", "--scheme=int16x8"],
+    "int8": ["circle-quantizer", "--scheme=int8", "--data=random"],
+    "int16x8": ["circle-quantizer", "--scheme=int16x8", "--data=random"],
     "dynamic": ["circle-quantizer", "--scheme=dynamic"],
     "float16": ["circle-quantizer", "--scheme=float16"],
 }

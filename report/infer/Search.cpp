@@ -120,11 +120,31 @@ const RealTensor *InferSearch::own(const Value &constant) {
 }
 
 llvm::Error InferSearch::runSource(uint32_t seed) {
-  auto ports = session->inputs();
-  if (!ports)
-    return ports.takeError();
   for (auto it = numbers.begin(); it != numbers.end();)
     it = it->first->isConstant() ? std::next(it) : numbers.erase(it);
+  if (!session)
+    return llvm::Error::success();
+  llvm::SmallPtrSet<const Subgraph *, 8> done;
+  std::vector<std::string> signatures{""};
+  llvm::append_range(signatures, session->signatures());
+  for (const std::string &signature : signatures) {
+    auto graph = session->graph(signature);
+    if (!graph) {
+      llvm::consumeError(graph.takeError());
+      continue;
+    }
+    if (!done.insert(*graph).second)
+      continue;
+    if (llvm::Error error = runSignature(signature, seed))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error InferSearch::runSignature(const std::string &signature, uint32_t seed) {
+  auto ports = session->inputs(signature);
+  if (!ports)
+    return ports.takeError();
   std::vector<OwnedTensor> given;
   for (auto [i, port] : llvm::enumerate(*ports)) {
     auto made = randomInput(port, static_cast<unsigned>(i), seed);
@@ -139,15 +159,14 @@ llvm::Error InferSearch::runSource(uint32_t seed) {
     numbers[port.value] = RealTensor::of(view);
   }
   RunOptions run;
+  run.signature = signature;
   run.onlyReads = true;
   run.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
     if (!numbers.count(&value)) // of what is computed again and again, the first time counts
       numbers.emplace(&value, RealTensor::of(tensor));
   };
   auto outputs = session->run(std::vector<TensorRef>(given.begin(), given.end()), run);
-  if (!outputs)
-    return outputs.takeError();
-  return llvm::Error::success();
+  return outputs ? llvm::Error::success() : outputs.takeError();
 }
 
 llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
@@ -291,11 +310,43 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
   return false;
 }
 
+/// Is one made of the other by storing its numbers otherwise?
+static bool onlyStoredOtherwise(const Value &a, const Value &b) {
+  auto behind = [](const Value &value) {
+    const Value *at = &value;
+    for (unsigned step = 0; step < 4 && at->producer() && storesOtherwise(*at->producer()); ++step)
+      at = at->producer()->operand(0);
+    return at;
+  };
+  return behind(a) == behind(b);
+}
+
+/// A constant, also where an operator stores it otherwise before it is used.
+static const Value *constantBehind(const Value *value) {
+  if (value && value->producer() && storesOtherwise(*value->producer()))
+    value = value->producer()->operand(0);
+  return value && value->isConstant() ? value : nullptr;
+}
+
 void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearby &near) {
-  const Value &constant = *op.operand(operand);
+  const Value &constant = *constantBehind(op.operand(operand));
   auto known = found.find(&constant);
-  if (known != found.end() && known->second.source)
+  if (known != found.end() && known->second.source) {
+    // Who stores it otherwise was there before it was found.
+    if (const Value *used = op.operand(operand); used != &constant && !find(*used)->source) {
+      FoundTensor same = known->second;
+      same.exact = false;
+      found[used] = std::move(same);
+    }
     return;
+  }
+  findNewConstant(op, operand, near, constant);
+  known = found.find(&constant);
+  if (known != found.end() && known->second.source && op.operand(operand) != &constant)
+    findConstant(op, operand, near);
+}
+
+void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant) {
   const RealTensor *mine = own(constant);
   if (!mine || mine->numbers.empty())
     return;
@@ -344,10 +395,10 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
       const FoundTensor *known = find(*value);
       bool quantized = isReal(*value) && !isFloat(value->type);
       asStored &= !isReal(*value) || (quantized && known && known->source && isStoredAlike(*known->source, *value));
-      if (value->isConstant() && isReal(*value)) {
+      if (const Value *constant = constantBehind(value); constant && isReal(*constant)) {
         if (known && known->source)
           loose += known->slack;
-        else if (held[i] && held[i]->numbers.size() > 1 && bitsPerElement(value->type).value_or(32) < 32)
+        else if (held[i] && held[i]->numbers.size() > 1 && bitsPerElement(constant->type).value_or(32) < 32)
           loose += 0.01;
       }
     }
@@ -509,18 +560,42 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
     bool same = true;
     for (unsigned i = 0; same && i < op.numOperands(); ++i) {
       const Value *mine = op.operand(i), *theirs = candidate->operand(i);
-      const FoundTensor *known = mine ? find(*mine) : nullptr;
-      same = !mine == !theirs && (!mine || mine->isConstant() || (known && known->source == theirs));
+      same = !mine == !theirs;
+      if (!mine || !same)
+        continue;
+      const FoundTensor *known = find(*mine);
+      if (known && known->source)
+        same = known->source == theirs || llvm::is_contained(known->equals, theirs) ||
+               onlyStoredOtherwise(*known->source, *theirs);
+      else
+        same = constantBehind(mine) ? !dependsOnInputs(*theirs) : mine->isVariable && theirs->isVariable;
     }
     if (!same)
       continue;
-    for (auto [mine, theirs] : llvm::zip(op.results(), candidate->results()))
-      if (mine && theirs && llvm::ArrayRef<int32_t>(mine->shape) == llvm::ArrayRef<int32_t>(theirs->shape)) {
-        FoundTensor &known = found[mine];
-        known = {};
-        known.source = theirs;
-        ++claims[theirs];
+    for (auto [use, theirs] : llvm::zip(op.operands(), candidate->operands()))
+      if (const Value *mine = use.get(); mine && mine->isVariable && !find(*mine)) {
+        found[mine].source = theirs.get();
+        found[mine].executed = false;
       }
+    auto activation = activationOf(op);
+    for (auto [mine, theirs] : llvm::zip(op.results(), candidate->results())) {
+      if (!mine || !theirs)
+        continue;
+      const Value *made = theirs;
+      // What is done to the result there is fused here.
+      if (activation != circle::ActivationFunctionType::NONE && activationOf(*candidate) != activation)
+        for (const Operator *user : usersOf(*theirs).all)
+          if (isActivation(*user, activation) && user->result()) {
+            made = user->result();
+            break;
+          }
+      if (llvm::ArrayRef<int32_t>(mine->shape) != llvm::ArrayRef<int32_t>(made->shape))
+        continue;
+      FoundTensor &known = found[mine];
+      known = {};
+      known.source = made;
+      ++claims[made];
+    }
     pairCallees(op, *candidate);
     findListed(op, *candidate);
     return;
@@ -544,7 +619,7 @@ void InferSearch::visit(const Operator &op) {
   constexpr size_t mostStarts = 16;
   bool any = false;
   for (const Use &use : op.operands())
-    if (const Value *value = use.get(); value && !value->isConstant())
+    if (const Value *value = use.get(); value && !constantBehind(value))
       if (const FoundTensor *known = find(*value)) {
         any = true;
         if (known->source)
@@ -562,8 +637,16 @@ void InferSearch::visit(const Operator &op) {
           addOnce(starts, known->source, mostStarts);
       }
   Nearby near = nearby(starts, op);
+  if (starts.empty() && !any)
+    for (const Operator *free : withoutOperands)
+      if (free->subgraph() == paired.lookup(op.subgraph()) && near.operators.size() < mostNearby) {
+        near.operators.push_back(free);
+        for (const Value *value : free->results())
+          if (value)
+            near.tensors.push_back(value);
+      }
   for (unsigned i = 0; i < op.numOperands(); ++i)
-    if (const Value *value = op.operand(i); value && value->isConstant() && isReal(*value))
+    if (const Value *value = op.operand(i); constantBehind(value) && isReal(*value))
       findConstant(op, i, near);
   for (const Value *value : op.results())
     if (value) {
@@ -789,34 +872,62 @@ void InferSearch::verify() {
 llvm::Error InferSearch::run() {
   CompileOptions compile;
   compile.observed = true;
-  auto made = eval::compile(source, compile);
-  if (!made)
-    return made.takeError();
-  session.emplace(std::move(*made));
+  if (auto made = eval::compile(source, compile))
+    session.emplace(std::move(*made));
+  else
+    notes.push_back("the source does not run here, so that structure and constants alone tell: " +
+                    llvm::toString(made.takeError()));
   for (auto &graph : source.subgraphs) {
     for (const Value *input : graph->inputs)
       alive.insert(input);
-    for (const Operator &op : graph->operators)
-      if (op.effects() || llvm::any_of(op.operands(), [&](const Use &use) {
-            return use.get() && (alive.contains(use.get()) || use.get()->isVariable);
-          }))
+    for (const Operator &op : graph->operators) {
+      bool any = false, depends = op.effects();
+      for (const Use &use : op.operands()) {
+        any |= use.get() != nullptr;
+        depends |= use.get() && (alive.contains(use.get()) || use.get()->isVariable);
+      }
+      if (!any)
+        withoutOperands.push_back(&op);
+      if (depends)
         for (const Value *value : op.results())
           if (value)
             alive.insert(value);
+    }
   }
   bool isFirst = true;
   for (uint32_t seed : options.seeds) {
-    if (llvm::Error error = runSource(seed))
-      return error;
+    if (llvm::Error error = runSource(seed)) {
+      if (!isFirst)
+        return error;
+      notes.push_back("the source does not run on random inputs, so that structure and constants alone tell: " +
+                      llvm::toString(std::move(error)));
+      session.reset();
+    }
     if (!isFirst) {
       verify();
       continue;
     }
     isFirst = false;
-    pairGraphs(*source.subgraphs[0], *result.subgraphs[0]);
-    constexpr unsigned mostFaults = 16;
-    for (unsigned fault = 0; fault < mostFaults && resume(*result.subgraphs[0]); ++fault)
-      ;
+    // The graphs that are entered from outside: the first, and those of signatures.
+    std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
+        {source.subgraphs[0].get(), result.subgraphs[0].get()}};
+    for (auto [i, signature] : llvm::enumerate(result.signatures)) {
+      auto same = llvm::find_if(source.signatures, [&](const Signature &other) { return other.key == signature.key; });
+      if (same == source.signatures.end() && i < source.signatures.size())
+        same = source.signatures.begin() + static_cast<ptrdiff_t>(i);
+      if (same != source.signatures.end() && same->subgraph && signature.subgraph)
+        entries.emplace_back(same->subgraph, signature.subgraph);
+    }
+    for (auto [from, to] : entries) {
+      if (paired.contains(to))
+        continue;
+      pairGraphs(*from, *to);
+      constexpr unsigned mostFaults = 16;
+      for (unsigned fault = 0; session && fault < mostFaults && resume(*to); ++fault)
+        ;
+    }
+    if (!session)
+      break;
   }
   return llvm::Error::success();
 }

@@ -61,6 +61,7 @@ private:
   std::map<const Value *, std::optional<RealTensor>> ownConstants;    ///< of the result
   std::multimap<uint64_t, const Value *> constants;                   ///< of the source, by content in any order
   std::map<const Value *, std::string> suspects;                      ///< why a tensor is not what it should be
+  llvm::SmallVector<const Operator *> withoutOperands;                ///< of the source
   bool constantsIndexed = false;
 
   /// Tensors of the source that lie behind some others.
@@ -71,6 +72,7 @@ private:
   static constexpr size_t mostNearby = 64;
 
   llvm::Error runSource(uint32_t seed);
+  llvm::Error runSignature(const std::string &signature, uint32_t seed);
   llvm::Error pairInputs(const Subgraph &from, const Subgraph &to);
   void pairGraphs(const Subgraph &from, const Subgraph &to);
   void visit(const Operator &op);
@@ -85,6 +87,7 @@ private:
   const RealTensor *own(const Value &constant);
   std::optional<RealTensor> numbersFor(const Value &value);
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
+  void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled);
   void findListed(const Operator &op, const Operator &like);
   std::optional<std::vector<std::optional<RealTensor>>> computed(const Operator &op, bool &asStored, double &loose);
