@@ -1,12 +1,14 @@
 #include "report/infer/Infer.h"
 
 #include "origin/Fingerprint.h"
+#include "origin/check/Check.h"
 #include "report/infer/Execute.h"
 #include "report/infer/Search.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
+#include <cmath>
 #include <set>
 
 namespace origo::report {
@@ -19,8 +21,8 @@ namespace {
 class InferredMap {
 public:
   InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
-              InferCoverage &coverage)
-      : search(search), source(source), result(result), map(map), coverage(coverage) {}
+              InferCoverage &coverage, bool careful)
+      : search(search), source(source), result(result), map(map), coverage(coverage), careful(careful) {}
 
   void run() {
     operatorsAt.resize(source.subgraphs.size());
@@ -48,11 +50,14 @@ private:
   const Model &source, &result;
   OriginMap &map;
   InferCoverage &coverage;
+  const bool careful; ///< nothing is said of movements that traded places
   std::vector<std::vector<const Operator *>> operatorsAt;
   using Place = std::pair<uint32_t, uint32_t>;
   std::vector<std::vector<Place>> carried;     ///< by source operator: who has it among its origins
   std::vector<std::vector<Place>> liveTensors; ///< by source tensor: who is related to it, or comes from it
   llvm::DenseMap<const Value *, llvm::SmallVector<const Value *, 4>> starts, ends; ///< of tensors of the result
+  llvm::DenseMap<const Value *, llvm::SmallVector<uint32_t, 2>>
+      moved; ///< of the result: movements that it has been through
 
   const FoundTensor *claimed(const Value &value) const {
     const FoundTensor *known = search.find(value);
@@ -269,6 +274,27 @@ private:
         row.origins.assign(makers.begin(), makers.end());
       }
     }
+    if (const Operator *like = search.matchOf(op); like && row.origins.empty())
+      row.origins = {idOf(*like)};
+    // What has been moved in front of it is not its work.
+    llvm::SmallVector<uint32_t, 2> done;
+    for (const Use &use : op.operands())
+      if (use.get())
+        llvm::append_range(done, moved.lookup(use.get()));
+    if (!careful && row.origins.empty() && handsOn && bridgeOf(op) == "layout-bridge")
+      if (const Operator *like = movementOf(op, from, done)) {
+        row.origins = {idOf(*like)};
+        done.push_back(idOf(*like));
+        for (const Value *value : op.results())
+          if (value)
+            moved[value] = done;
+      }
+    if (row.origins.size() > 1 && !done.empty()) {
+      std::vector<uint32_t> rest;
+      llvm::copy_if(row.origins, std::back_inserter(rest), [&](uint32_t id) { return !llvm::is_contained(done, id); });
+      if (!rest.empty())
+        row.origins = rest;
+    }
     if (row.origins.empty()) {
       row.syntheticReason = std::string(handsOn && !bridgeOf(op).empty() ? bridgeOf(op) : "unknown");
       row.serves = {servedBy(from, to, op)};
@@ -301,8 +327,100 @@ private:
       constant.syntheticReason = "";
       constant.tensors.assign(tensors.begin(), tensors.end());
       constant.reason = "approximated";
+      foldedFrom(*value, constants, constant);
+      if (!constant.relations.empty())
+        liveTensors[constant.relations.front().tensor].emplace_back(graph.index, value->index);
       for (uint32_t id : tensors)
         liveTensors[id].emplace_back(graph.index, value->index);
+    }
+  }
+
+  /// A movement of the same kind that the source has between this and what is computed next.
+  const Operator *movementOf(const Operator &op, llvm::ArrayRef<const Value *> from,
+                             llvm::ArrayRef<uint32_t> done) const {
+    llvm::SmallVector<const Value *, 8> next, unused;
+    for (const Value *value : op.results())
+      if (value)
+        value->forEachUse([&](const Use &use) {
+          for (const Value *result : use.user()->results())
+            if (result && next.size() < 8)
+              for (const Value *end : ends.lookup(result))
+                add(next, end);
+        });
+    llvm::erase_if(next, [&](const Value *value) { return llvm::is_contained(from, value); });
+    if (next.empty())
+      return nullptr;
+    for (uint32_t id : cone(from, next, unused)) {
+      const SourceSubgraph &graph = map.source.subgraphs[from.front()->subgraph()->index];
+      if (id < graph.firstOperator || id - graph.firstOperator >= graph.operators.size())
+        continue;
+      const Operator *like = operatorsAt[from.front()->subgraph()->index][id - graph.firstOperator];
+      if (!onlyMoves(*like))
+        return nullptr;
+      if (isSameKind(op, *like) && !llvm::is_contained(done, id))
+        return like;
+    }
+    return nullptr;
+  }
+
+  /// A list of numbers that is one of the source times another, plus a third: what folding leaves of biases.
+  void foldedFrom(const Value &value, llvm::ArrayRef<const Value *> constants, TensorRow &row) {
+    auto mine = RealTensor::ofConstant(value);
+    constexpr size_t most = 12, longest = 4096;
+    if (!mine || mine->flat || mine->numbers.size() < 2 || mine->numbers.size() > longest)
+      return;
+    size_t count = mine->numbers.size();
+    Slack slack = roundingOf(value);
+    std::vector<std::pair<const Value *, const RealTensor *>> terms;
+    for (const Value *one : constants)
+      if (const RealTensor *numbers = one->isConstant() ? search.numbersOfSource(*one) : nullptr;
+          numbers && (numbers->numbers.size() == count || numbers->numbers.size() == 1) && terms.size() < most &&
+          llvm::none_of(terms, [&](auto &term) { return term.first == one; }))
+        terms.emplace_back(one, numbers);
+    auto axisOf = [&](size_t size) {
+      int32_t axis = -1;
+      for (unsigned i = 0; i < value.shape.size() && size > 1; ++i)
+        axis = value.shape[i] == static_cast<int32_t>(size) ? static_cast<int32_t>(i) : axis;
+      return axis;
+    };
+    auto at = [&](const RealTensor *numbers, size_t i, double otherwise) {
+      return !numbers ? otherwise : static_cast<double>(numbers->numbers[numbers->numbers.size() == 1 ? 0 : i]);
+    };
+    for (auto &[base, numbers] : terms) {
+      if (numbers->numbers.size() != count ||
+          llvm::ArrayRef<int32_t>(base->shape) != llvm::ArrayRef<int32_t>(value.shape))
+        continue;
+      for (size_t s = 0; s <= terms.size(); ++s)
+        for (size_t t = 0; t <= terms.size(); ++t) {
+          const RealTensor *scale = s ? terms[s - 1].second : nullptr, *shift = t ? terms[t - 1].second : nullptr;
+          if (s && terms[s - 1].first == base)
+            continue;
+          bool holds = true;
+          for (size_t i = 0; holds && i < count; ++i) {
+            double product = at(numbers, i, 0) * at(scale, i, 1), want = product + at(shift, i, 0);
+            double off = std::fabs(want - static_cast<double>(mine->numbers[i]));
+            holds = off <= slack.at(i, want) + 4e-7 * (std::fabs(product) + std::fabs(want));
+          }
+          if (!holds || (!s && !t))
+            continue;
+          std::vector<MapStep> steps;
+          auto step = [&](size_t of, bool scales) {
+            if (!of)
+              return;
+            MapStep &made = steps.emplace_back();
+            made.kind = MapStep::Affine;
+            made.axis = axisOf(terms[of - 1].second->numbers.size());
+            (scales ? made.scale : made.shift) = {Term::Source, 0, idOf(*terms[of - 1].first)};
+          };
+          step(s, true);
+          step(t, false);
+          if (isReal(value) && value.type != base->type)
+            steps.emplace_back().kind =
+                value.quantization && value.quantization->quantized() ? MapStep::Quantize : MapStep::Cast;
+          row.relations.push_back({idOf(*base), MapSteps(std::move(steps)), false});
+          row.reason = "";
+          return;
+        }
     }
   }
 
@@ -593,17 +711,31 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
   InferSearch search(*source.model, *result.model, options);
   if (llvm::Error error = search.run())
     return error;
-  InferredMap rows(search, *source.model, *result.model, map, made.coverage);
-  rows.run();
+  // What the laws say cannot be is not said.
+  std::vector<Violation> violations;
+  const OriginMap bare = map;
+  for (bool careful : {false, true}) {
+    if (careful) {
+      map = bare;
+      made.coverage = {};
+    }
+    InferredMap(search, *source.model, *result.model, map, made.coverage, careful).run();
+    std::vector<std::string> skipped;
+    violations = check(map, resultFile, &sourceFile, skipped);
+    if (violations.empty())
+      break;
+  }
   if (made.coverage.related * 5 < made.coverage.live)
     return makeError("the models are not related: of " + llvm::Twine(made.coverage.live) +
                      " computed tensors that can be told apart, " + llvm::Twine(made.coverage.related) +
                      " are tensors of the source");
+  if (!violations.empty())
+    return makeError("what was found cannot be true: law " + llvm::Twine(violations.front().law) + ": " +
+                     violations.front().text);
   made.first = search.first;
   if (made.first)
     made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
   made.notes = search.notes;
-  (void)sourceFile;
   return made;
 }
 

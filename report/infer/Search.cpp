@@ -102,6 +102,24 @@ bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, siz
 
 } // namespace
 
+/// Is one made of the other by storing its numbers otherwise?
+static bool onlyStoredOtherwise(const Value &a, const Value &b) {
+  auto behind = [](const Value &value) {
+    const Value *at = &value;
+    for (unsigned step = 0; step < 4 && at->producer() && storesOtherwise(*at->producer()); ++step)
+      at = at->producer()->operand(0);
+    return at;
+  };
+  return behind(a) == behind(b);
+}
+
+/// A constant, also where an operator stores it otherwise before it is used.
+static const Value *constantBehind(const Value *value) {
+  if (value && value->producer() && storesOtherwise(*value->producer()))
+    value = value->producer()->operand(0);
+  return value && value->isConstant() ? value : nullptr;
+}
+
 const RealTensor *InferSearch::numbersOfSource(const Value &value) const {
   auto known = numbers.find(&value);
   if (known == numbers.end()) {
@@ -139,6 +157,56 @@ llvm::Error InferSearch::runSource(uint32_t seed) {
       return error;
   }
   return llvm::Error::success();
+}
+
+/// What has not run, as another branch was taken or there is no kernel, is executed one by one; what cannot be has
+/// random results, as all that counts is what becomes of them.
+void InferSearch::completeSource(uint32_t seed) {
+  auto invent = [&](const Value &value, unsigned stream) {
+    auto count = value.elementCount();
+    auto size = count ? payloadBytes(value.type, *count) : std::nullopt;
+    if (!size || *size > (1 << 26))
+      return;
+    std::vector<uint8_t> bytes(*size);
+    if (!fillRandom(value.type, bytes, seed, stream))
+      return;
+    Tensor view;
+    view.type = value.type;
+    view.shape.assign(value.shape.begin(), value.shape.end());
+    view.quantization = value.quantization;
+    view.storage = bytes;
+    numbers[&value] = RealTensor::of(view);
+  };
+  unsigned stream = 1000;
+  llvm::SmallPtrSet<const Value *, 16> anew; // what is computed from these is computed anew
+  for (auto &graph : source.subgraphs) {
+    for (const Value *input : graph->inputs)
+      if (++stream; !numbers.count(input)) {
+        invent(*input, stream);
+        anew.insert(input);
+      }
+    for (const Operator &op : graph->operators) {
+      stream += static_cast<unsigned>(op.results().size());
+      auto isAnew = [&](const Use &use) { return use.get() && anew.contains(use.get()); };
+      if (llvm::none_of(op.operands(), isAnew) &&
+          llvm::all_of(op.results(), [&](const Value *value) { return !value || numbers.count(value); }))
+        continue;
+      llvm::SmallVector<const RealTensor *> given;
+      for (const Use &use : op.operands())
+        given.push_back(use.get() ? numbersOfSource(*use.get()) : nullptr);
+      auto made = execute(op, given, true);
+      for (auto [i, value] : llvm::enumerate(op.results())) {
+        if (!value)
+          continue;
+        numbers.erase(value);
+        anew.insert(value);
+        if (made && (*made)[i])
+          numbers[value] = std::move((*made)[i]);
+        else
+          invent(*value, stream - static_cast<unsigned>(i));
+      }
+    }
+  }
 }
 
 llvm::Error InferSearch::runSignature(const std::string &signature, uint32_t seed) {
@@ -310,24 +378,6 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
   return false;
 }
 
-/// Is one made of the other by storing its numbers otherwise?
-static bool onlyStoredOtherwise(const Value &a, const Value &b) {
-  auto behind = [](const Value &value) {
-    const Value *at = &value;
-    for (unsigned step = 0; step < 4 && at->producer() && storesOtherwise(*at->producer()); ++step)
-      at = at->producer()->operand(0);
-    return at;
-  };
-  return behind(a) == behind(b);
-}
-
-/// A constant, also where an operator stores it otherwise before it is used.
-static const Value *constantBehind(const Value *value) {
-  if (value && value->producer() && storesOtherwise(*value->producer()))
-    value = value->producer()->operand(0);
-  return value && value->isConstant() ? value : nullptr;
-}
-
 void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearby &near) {
   const Value &constant = *constantBehind(op.operand(operand));
   auto known = found.find(&constant);
@@ -377,24 +427,38 @@ void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Ne
 
 double InferSearch::slackFor(const RealTensor &made, const RealTensor &want, bool asStored, double loose) const {
   double most = std::max(made.most, want.most);
-  if (asStored)
+  if (asStored && want.quantum > 0)
     return 0.01 * want.quantum + loose * most;
   return 3e-5 * most + 1.01 * want.quantum + loose * most;
 }
 
-std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(const Operator &op, bool &asStored,
+llvm::SmallVector<bool, 2> InferSearch::modesOf(const Operator &op) const {
+  bool alike = true, quantized = false;
+  for (const Use &use : op.operands())
+    if (const Value *value = use.get(); value && isReal(*value)) {
+      const FoundTensor *known = find(*value);
+      alike &= known && known->source && isStoredAlike(*known->source, *value);
+      quantized |= !isFloat(value->type);
+    }
+  for (const Value *value : op.results())
+    quantized |= value && isReal(*value) && !isFloat(value->type);
+  if (storesOtherwise(op) || !quantized)
+    return {false};
+  if (alike)
+    return {true, false};
+  return {false};
+}
+
+std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(const Operator &op, bool asStored,
                                                                             double &loose) {
   std::vector<std::optional<RealTensor>> held(op.numOperands());
   llvm::SmallVector<const RealTensor *> given;
-  asStored = true;
   loose = 0;
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *value = op.operand(i);
     if (value) {
       held[i] = numbersFor(*value);
       const FoundTensor *known = find(*value);
-      bool quantized = isReal(*value) && !isFloat(value->type);
-      asStored &= !isReal(*value) || (quantized && known && known->source && isStoredAlike(*known->source, *value));
       if (const Value *constant = constantBehind(value); constant && isReal(*constant)) {
         if (known && known->source)
           loose += known->slack;
@@ -404,12 +468,6 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
     }
     given.push_back(held[i] ? &*held[i] : nullptr);
   }
-  for (const Value *value : op.results())
-    asStored &= !value || !isReal(*value) || !isFloat(value->type);
-  asStored &= llvm::any_of(op.results(), [](const Value *value) { return value && isReal(*value); });
-  if (auto results = execute(op, given, asStored))
-    return results;
-  asStored = !asStored;
   return execute(op, given, asStored);
 }
 
@@ -436,8 +494,9 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
                                                       size * slack * slack + 1e-6 * made.squares)
       continue;
     bool alike = isMadeAlike(op, *candidate), sameShape = made.shape == want->shape;
-    int score = 8 * !sameShape + 4 * !alike + 2 * (!moves && claims.lookup(candidate) > 0);
-    if (best && best->score + 2 < score)
+    int score =
+        16 * !sameShape + 8 * !alike + 4 * (!moves && claims.lookup(candidate) > 0) + !isStoredAlike(*candidate, value);
+    if (best && best->score + 4 < score)
       continue;
     // What is the same everywhere is told apart by who makes it.
     if (want->flat && !alike && candidate->producer() && (!moves || !sameShape))
@@ -449,8 +508,8 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
     auto steps = stepsBetween(*want, made, allowed);
     if (!steps)
       continue;
-    score += 8 * (sameShape && !steps->empty());
-    if (best && steps == best->steps && score + 2 >= best->score)
+    score += 16 * (sameShape && !steps->empty());
+    if (best && steps == best->steps && score + 4 >= best->score)
       equals.push_back(score < best->score ? best->value : candidate);
     if (!best || score < best->score)
       best = Candidate{score, candidate, std::move(*steps)};
@@ -473,7 +532,7 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
                   return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
                 });
   ++claims[best->value];
-  return (best->score & 4) == 0;
+  return (best->score & 8) == 0;
 }
 
 void InferSearch::become(FoundTensor &known, const Value &other) {
@@ -555,7 +614,7 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
   for (const Operator *candidate : near.operators) {
     if (!isSameKind(op, *candidate) || candidate->numOperands() != op.numOperands() ||
         candidate->results().size() != op.results().size() ||
-        (candidate->result() && claims.lookup(candidate->result()) > 0))
+        (candidate->result() && claims.lookup(candidate->result()) > 0) || taken.contains(candidate))
       continue;
     bool same = true;
     for (unsigned i = 0; same && i < op.numOperands(); ++i) {
@@ -577,6 +636,8 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
         found[mine].source = theirs.get();
         found[mine].executed = false;
       }
+    matched[&op] = candidate;
+    taken.insert(candidate);
     auto activation = activationOf(op);
     for (auto [mine, theirs] : llvm::zip(op.results(), candidate->results())) {
       if (!mine || !theirs)
@@ -654,13 +715,6 @@ void InferSearch::visit(const Operator &op) {
       known = {};
       known.starts.assign(starts.begin(), starts.end());
     }
-  bool asStored = false;
-  double loose = 0;
-  auto results = computed(op, asStored, loose);
-  if (!results) {
-    chooseByStructure(op, near);
-    return;
-  }
   // Of what it is given there may be several that are equal, and another one may lead to what it makes.
   std::optional<Nearby> others;
   auto nearOthers = [&]() -> const Nearby & {
@@ -678,23 +732,37 @@ void InferSearch::visit(const Operator &op) {
         addOnce(equal, known->source, 32);
     return others.emplace(nearby(equal, op));
   };
-  for (auto [value, made] : llvm::zip(op.results(), *results)) {
-    if (!value || !made)
+  bool ran = false;
+  for (bool asStored : modesOf(op)) {
+    double loose = 0;
+    auto results = computed(op, asStored, loose);
+    if (!results)
       continue;
-    bool alike = choose(op, *value, *made, near, asStored, loose);
-    if (!alike && !nearOthers().operators.empty()) {
-      FoundTensor before = found[value];
-      bool better = choose(op, *value, *made, nearOthers(), asStored, loose);
-      if (better || !before.source)
-        repair(op);
-      else if (found[value].source != before.source) {
-        --claims[found[value].source];
-        ++claims[before.source];
-        found[value] = std::move(before);
+    ran = true;
+    for (auto [value, made] : llvm::zip(op.results(), *results)) {
+      if (!value || !made || found[value].source)
+        continue;
+      bool alike = choose(op, *value, *made, near, asStored, loose);
+      if (!alike && !nearOthers().operators.empty()) {
+        FoundTensor before = found[value];
+        bool better = choose(op, *value, *made, nearOthers(), asStored, loose);
+        if (better || !before.source)
+          repair(op);
+        else if (found[value].source != before.source) {
+          --claims[found[value].source];
+          ++claims[before.source];
+          found[value] = std::move(before);
+        }
       }
+      if (!found[value].source)
+        found[value].numbers = std::move(*made);
     }
-    if (!found[value].source)
-      found[value].numbers = std::move(*made);
+    if (llvm::all_of(op.results(), [&](const Value *value) { return !value || found[value].source; }))
+      break;
+  }
+  if (!ran) {
+    chooseByStructure(op, near);
+    return;
   }
   for (const Value *value : op.results())
     if (const FoundTensor *known = value ? find(*value) : nullptr; known && known->source && known->source->producer())
@@ -817,6 +885,39 @@ bool InferSearch::resume(const Subgraph &graph) {
   return false;
 }
 
+/// Is what an operator has made what a tensor was said to be?
+bool InferSearch::isStill(FoundTensor &known, const RealTensor &made, bool asStored, double loose) {
+  const RealTensor *from = numbersOfSource(*known.source);
+  auto want = from ? applied(*from, known.steps, made.shape) : std::nullopt;
+  if (!want)
+    return false;
+  double slack = slackFor(made, *want, asStored, loose);
+  bool exact = true;
+  for (size_t k = 0; k < made.numbers.size(); ++k) {
+    if (made.numbers[k] == want->numbers[k] || (std::isnan(made.numbers[k]) && std::isnan(want->numbers[k])))
+      continue;
+    exact = false;
+    if (!(std::fabs(static_cast<double>(made.numbers[k]) - static_cast<double>(want->numbers[k])) <= slack))
+      return false;
+  }
+  known.exact &= exact;
+  return true;
+}
+
+bool InferSearch::holdsFor(const Operator &op, const std::vector<std::optional<RealTensor>> &results, bool asStored,
+                           double loose) {
+  for (auto [value, made] : llvm::zip(op.results(), results))
+    if (value && made && found[value].source && found[value].executed && !found[value].assumed) {
+      FoundTensor &known = found[value];
+      bool exact = known.exact;
+      if (!isStill(known, *made, asStored, loose)) {
+        known.exact = exact;
+        return false;
+      }
+    }
+  return true;
+}
+
 void InferSearch::verify() {
   for (auto &graph : result.subgraphs) {
     if (!paired.contains(graph.get()))
@@ -829,7 +930,14 @@ void InferSearch::verify() {
             return !known || (known->source && !known->executed);
           }))
         continue;
-      auto results = computed(op, asStored, loose);
+      std::optional<std::vector<std::optional<RealTensor>>> results;
+      for (bool mode : modesOf(op)) {
+        asStored = mode;
+        results = computed(op, mode, loose);
+        // The one by which it was found.
+        if (results && holdsFor(op, *results, mode, loose))
+          break;
+      }
       for (auto [i, value] : llvm::enumerate(op.results())) {
         if (!value)
           continue;
@@ -846,17 +954,7 @@ void InferSearch::verify() {
           known.numbers = std::move(made);
           continue;
         }
-        const RealTensor *from = numbersOfSource(*known.source);
-        auto want = from ? applied(*from, known.steps, made.shape) : std::nullopt;
-        bool holds = want.has_value();
-        double slack = holds ? slackFor(made, *want, asStored, loose) : 0;
-        for (size_t k = 0; holds && k < made.numbers.size(); ++k) {
-          double off = std::fabs(static_cast<double>(made.numbers[k]) - static_cast<double>(want->numbers[k]));
-          holds = off <= slack || made.numbers[k] == want->numbers[k] ||
-                  (std::isnan(made.numbers[k]) && std::isnan(want->numbers[k]));
-          known.exact &= made.numbers[k] == want->numbers[k] || std::isnan(made.numbers[k]);
-        }
-        if (holds)
+        if (isStill(known, made, asStored, loose))
           continue;
         // It was so by chance.
         --claims[known.source];
@@ -875,7 +973,7 @@ llvm::Error InferSearch::run() {
   if (auto made = eval::compile(source, compile))
     session.emplace(std::move(*made));
   else
-    notes.push_back("the source does not run here, so that structure and constants alone tell: " +
+    notes.push_back("the source does not run as a whole, so its operators are executed one by one: " +
                     llvm::toString(made.takeError()));
   for (auto &graph : source.subgraphs) {
     for (const Value *input : graph->inputs)
@@ -897,12 +995,11 @@ llvm::Error InferSearch::run() {
   bool isFirst = true;
   for (uint32_t seed : options.seeds) {
     if (llvm::Error error = runSource(seed)) {
-      if (!isFirst)
-        return error;
-      notes.push_back("the source does not run on random inputs, so that structure and constants alone tell: " +
-                      llvm::toString(std::move(error)));
-      session.reset();
+      std::string why = llvm::toString(std::move(error));
+      if (isFirst)
+        notes.push_back("the source does not run on random inputs, so its operators are executed one by one: " + why);
     }
+    completeSource(seed);
     if (!isFirst) {
       verify();
       continue;
@@ -923,11 +1020,9 @@ llvm::Error InferSearch::run() {
         continue;
       pairGraphs(*from, *to);
       constexpr unsigned mostFaults = 16;
-      for (unsigned fault = 0; session && fault < mostFaults && resume(*to); ++fault)
+      for (unsigned fault = 0; fault < mostFaults && resume(*to); ++fault)
         ;
     }
-    if (!session)
-      break;
   }
   return llvm::Error::success();
 }

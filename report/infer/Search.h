@@ -39,6 +39,8 @@ public:
     return known == found.end() ? nullptr : &known->second;
   }
   const Subgraph *sourceOf(const Subgraph &graph) const { return paired.lookup(&graph); }
+  /// The operator of the source that it is by structure; null: what it makes tells.
+  const Operator *matchOf(const Operator &op) const { return matched.lookup(&op); }
   bool dependsOnInputs(const Value &value) const { return alive.contains(&value); }
   /// Does the source compute the same number everywhere there?
   bool isFlat(const Value &value) const {
@@ -55,7 +57,9 @@ private:
   std::optional<eval::Session> session;
   llvm::DenseMap<const Value *, FoundTensor> found;
   llvm::DenseMap<const Subgraph *, const Subgraph *> paired;
-  llvm::DenseSet<const Value *> alive;            ///< of the source: depends on an input
+  llvm::DenseSet<const Value *> alive; ///< of the source: depends on an input
+  llvm::DenseMap<const Operator *, const Operator *> matched;
+  llvm::DenseSet<const Operator *> taken;         ///< of the source, by these
   llvm::DenseMap<const Value *, unsigned> claims; ///< of the source: how many computed tensors are it
   mutable std::map<const Value *, std::optional<RealTensor>> numbers; ///< of the source, in the run at hand
   std::map<const Value *, std::optional<RealTensor>> ownConstants;    ///< of the result
@@ -77,6 +81,8 @@ private:
   void pairGraphs(const Subgraph &from, const Subgraph &to);
   void visit(const Operator &op);
   void verify();
+  bool isStill(FoundTensor &known, const RealTensor &made, bool asStored, double loose);
+  bool holdsFor(const Operator &op, const std::vector<std::optional<RealTensor>> &results, bool asStored, double loose);
   Nearby nearby(llvm::ArrayRef<const Value *> starts, const Operator &op);
   struct Users {
     std::vector<const Operator *> all;                                               ///< in the order of execution
@@ -90,7 +96,10 @@ private:
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled);
   void findListed(const Operator &op, const Operator &like);
-  std::optional<std::vector<std::optional<RealTensor>>> computed(const Operator &op, bool &asStored, double &loose);
+  /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
+  llvm::SmallVector<bool, 2> modesOf(const Operator &op) const;
+  std::optional<std::vector<std::optional<RealTensor>>> computed(const Operator &op, bool asStored, double &loose);
+  void completeSource(uint32_t seed);
   bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
               double loose);
   void repair(const Operator &op);
