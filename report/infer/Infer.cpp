@@ -222,6 +222,48 @@ private:
     }
     for (const Operator &op : graph.operators)
       operatorRow(graph, op, rows);
+    if (!careful)
+      for (const Operator &op : graph.operators)
+        takeMovement(graph, op, rows);
+  }
+
+  /// What moves data behind an operator may be what the source moves in front of it, which that one then does not do.
+  void takeMovement(const Subgraph &graph, const Operator &op, TargetSubgraph &rows) {
+    OperatorRow &row = rows.operators[op.index];
+    if (row.syntheticReason != "layout-bridge")
+      return;
+    using enum BuiltinOperator;
+    auto isLike = [&](const Operator &other) {
+      return op.code == TRANSPOSE ? other.code == TRANSPOSE
+                                  : llvm::is_contained({RESHAPE, SQUEEZE, EXPAND_DIMS}, other.code);
+    };
+    constexpr unsigned farthest = 4;
+    const Value *at = op.operand(0);
+    for (unsigned step = 0; step < farthest && at && at->producer(); ++step) {
+      const Operator &maker = *at->producer();
+      OperatorRow &other = rows.operators[maker.index];
+      if (!onlyMoves(maker) && other.origins.size() > 1)
+        for (uint32_t id : llvm::reverse(other.origins)) {
+          const Operator *like = sourceOperator(id);
+          if (!like || !isLike(*like))
+            continue;
+          row.origins = {id};
+          row.syntheticReason = "";
+          row.serves.clear();
+          llvm::erase(other.origins, id);
+          llvm::erase(carried[id], Place(graph.index, maker.index));
+          carried[id].emplace_back(graph.index, op.index);
+          return;
+        }
+      at = maker.operand(0);
+    }
+  }
+
+  const Operator *sourceOperator(uint32_t id) const {
+    for (const SourceSubgraph &graph : map.source.subgraphs)
+      if (id >= graph.firstOperator && id - graph.firstOperator < graph.operators.size())
+        return operatorsAt[static_cast<size_t>(&graph - map.source.subgraphs.data())][id - graph.firstOperator];
+    return nullptr;
   }
 
   /// A constant comes from one of the source, or from what the source computes of constants alone.
@@ -351,11 +393,8 @@ private:
     if (next.empty())
       return nullptr;
     for (uint32_t id : cone(from, next, unused)) {
-      const SourceSubgraph &graph = map.source.subgraphs[from.front()->subgraph()->index];
-      if (id < graph.firstOperator || id - graph.firstOperator >= graph.operators.size())
-        continue;
-      const Operator *like = operatorsAt[from.front()->subgraph()->index][id - graph.firstOperator];
-      if (!onlyMoves(*like))
+      const Operator *like = sourceOperator(id);
+      if (!like || !onlyMoves(*like))
         return nullptr;
       if (isSameKind(op, *like) && !llvm::is_contained(done, id))
         return like;
