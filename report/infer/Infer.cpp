@@ -747,34 +747,43 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
     return makeError("a model without operators has nothing that origins could be found of");
   source.model->number();
   result.model->number();
-  InferSearch search(*source.model, *result.model, options);
-  if (llvm::Error error = search.run())
-    return error;
-  // What the laws say cannot be is not said.
+  auto unrelated = [&] { return made.coverage.related * 5 < made.coverage.live; };
   std::vector<Violation> violations;
   const OriginMap bare = map;
-  for (bool careful : {false, true}) {
-    if (careful) {
+  for (bool otherNumbers : {false, true}) {
+    InferSearch search(*source.model, *result.model, options, otherNumbers);
+    if (llvm::Error error = search.run())
+      return error;
+    // What the laws say cannot be is not said.
+    for (bool careful : {false, true}) {
       map = bare;
       made.coverage = {};
+      InferredMap(search, *source.model, *result.model, map, made.coverage, careful).run();
+      std::vector<std::string> skipped;
+      violations = check(map, resultFile, &sourceFile, skipped);
+      if (violations.empty())
+        break;
     }
-    InferredMap(search, *source.model, *result.model, map, made.coverage, careful).run();
-    std::vector<std::string> skipped;
-    violations = check(map, resultFile, &sourceFile, skipped);
-    if (violations.empty())
+    if (!made.first)
+      made.first = search.first;
+    made.notes = search.notes;
+    if (!unrelated()) {
+      if (otherNumbers)
+        made.notes.push_back(
+            "the two have other numbers in their constants: they are related by structure, and nothing "
+            "is proved");
       break;
+    }
   }
-  if (made.coverage.related * 5 < made.coverage.live)
+  if (unrelated())
     return makeError("the models are not related: of " + llvm::Twine(made.coverage.live) +
                      " computed tensors that can be told apart, " + llvm::Twine(made.coverage.related) +
                      " are tensors of the source");
   if (!violations.empty())
     return makeError("what was found cannot be true: law " + llvm::Twine(violations.front().law) + ": " +
                      violations.front().text);
-  made.first = search.first;
   if (made.first)
     made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
-  made.notes = search.notes;
   return made;
 }
 

@@ -2,6 +2,7 @@
 
 #include "eval/RealNumbers.h"
 #include "eval/Relations.h"
+#include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,12 +35,30 @@ void RealTensor::measure() {
   }
 }
 
+std::optional<RealTensor> RealTensor::clampedTo(const RealTensor &other) const {
+  if (std::isinf(other.low) || llvm::none_of(numbers, [&](float x) { return x < other.low || x > other.high; }))
+    return std::nullopt;
+  RealTensor made = *this;
+  for (float &x : made.numbers)
+    x = std::min(std::max(x, other.low), other.high);
+  made.measure();
+  return made;
+}
+
 std::optional<RealTensor> RealTensor::of(const Tensor &tensor) {
   auto numbers = eval::realNumbers(tensor);
   if (!numbers)
     return std::nullopt;
   RealTensor made{tensor.shape, {numbers->begin(), numbers->end()}};
   made.measure();
+  if (eval::isQuantized(tensor) && tensor.quantization->scale.size() == 1)
+    if (unsigned bits = bitsPerElement(tensor.type).value_or(32); bits <= 16) {
+      bool isSigned = tensor.type != TensorType::UINT8 && tensor.type != TensorType::UINT16;
+      double least = isSigned ? -std::ldexp(1.0, static_cast<int>(bits) - 1) : 0,
+             most = least + std::ldexp(1.0, static_cast<int>(bits)) - 1;
+      made.low = static_cast<float>((least - tensor.zeroPoint()) * tensor.scale());
+      made.high = static_cast<float>((most - tensor.zeroPoint()) * tensor.scale());
+    }
   if (eval::isQuantized(tensor))
     for (float scale : tensor.quantization->scale)
       made.quantum = std::max<double>(made.quantum, scale);
@@ -359,6 +378,8 @@ std::optional<RealTensor> applied(const RealTensor &from, llvm::ArrayRef<Step> s
   }
   made.measure();
   made.quantum = from.quantum;
+  made.low = from.low;
+  made.high = from.high;
   return made;
 }
 

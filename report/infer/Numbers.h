@@ -3,6 +3,7 @@
 #include "eval/RunOperator.h"
 #include "ir/Provenance.h"
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -12,14 +13,17 @@ namespace origo::report {
 struct RealTensor {
   eval::Shape shape;
   std::vector<float> numbers;
-  double most = 0, squares = 0; ///< the largest size, and the sum of squares
-  bool flat = true;             ///< all are the same number, so that nothing tells one tensor from another
-  double quantum = 0;           ///< of a quantised one: how far apart two numbers next to each other are at most
+  double most = 0, squares = 0;           ///< the largest size, and the sum of squares
+  bool flat = true;                       ///< all are the same number, so that nothing tells one tensor from another
+  float low = -INFINITY, high = INFINITY; ///< of a quantised one: the numbers that it can hold
+  double quantum = 0; ///< of a quantised one: how far apart two numbers next to each other are at most
 
   /// None: it holds no numbers.
   static std::optional<RealTensor> of(const eval::Tensor &tensor);
   static std::optional<RealTensor> ofConstant(const Value &value);
   void measure();
+  /// As a tensor would hold it that can hold no more than this.
+  std::optional<RealTensor> clampedTo(const RealTensor &other) const;
 };
 
 /// Are the elements of a value real numbers, be they stored as integers?

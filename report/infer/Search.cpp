@@ -361,9 +361,10 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
     const RealTensor *from = numbersOfSource(*candidate);
     if (!from || from->numbers.size() != mine->numbers.size())
       continue;
-    if (from->quantum > 0 && !isStoredAlike(*candidate, constant))
-      slack.absolute += 1e-6 * from->most;
-    auto steps = scaled ? scaledStepsBetween(*from, *mine, slack) : stepsBetween(*from, *mine, slack);
+    Slack allowed = slack;
+    if (from->quantum > 0 && !isStoredAlike(*candidate, constant)) // rounded there, and not here
+      allowed.absolute += 0.501 * from->quantum;
+    auto steps = scaled ? scaledStepsBetween(*from, *mine, allowed) : stepsBetween(*from, *mine, allowed);
     if (!steps)
       continue;
     FoundTensor &known = found[&constant];
@@ -471,7 +472,7 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
   return execute(op, given, asStored);
 }
 
-bool InferSearch::choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near,
+bool InferSearch::choose(const Operator &op, const Value &value, const RealTensor &whole, const Nearby &near,
                          bool asStored, double loose) {
   struct Candidate {
     int score;
@@ -485,8 +486,10 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
   unsigned compared = 0;
   for (const Value *candidate : near.tensors) {
     const RealTensor *want = numbersOfSource(*candidate);
-    if (!want || want->numbers.size() != made.numbers.size())
+    if (!want || want->numbers.size() != whole.numbers.size())
       continue;
+    auto clamped = whole.clampedTo(*want);
+    const RealTensor &made = clamped ? *clamped : whole;
     double slack = slackFor(made, *want, asStored, loose);
     auto size = static_cast<double>(made.numbers.size());
     if (std::fabs(made.most - want->most) > slack ||
@@ -526,8 +529,9 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
   known.executed = true;
   known.numbers.reset();
   known.exact = known.steps.empty() && isStoredAlike(*best->value, value) &&
-                std::equal(made.numbers.begin(), made.numbers.end(), want.numbers.begin()) && best->value->producer() &&
-                isSameKind(op, *best->value->producer()) && llvm::all_of(op.operands(), [&](const Use &use) {
+                std::equal(whole.numbers.begin(), whole.numbers.end(), want.numbers.begin()) &&
+                best->value->producer() && isSameKind(op, *best->value->producer()) &&
+                llvm::all_of(op.operands(), [&](const Use &use) {
                   const FoundTensor *operand = use.get() ? find(*use.get()) : nullptr;
                   return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
                 });
@@ -628,6 +632,8 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
                onlyStoredOtherwise(*known->source, *theirs);
       else
         same = constantBehind(mine) ? !dependsOnInputs(*theirs) : mine->isVariable && theirs->isVariable;
+      if (otherNumbers && constantBehind(mine))
+        same = !dependsOnInputs(*theirs) && mine->elementCount() == theirs->elementCount();
     }
     if (!same)
       continue;
@@ -760,7 +766,9 @@ void InferSearch::visit(const Operator &op) {
     if (llvm::all_of(op.results(), [&](const Value *value) { return !value || found[value].source; }))
       break;
   }
-  if (!ran) {
+  const bool isOther =
+      otherNumbers && llvm::any_of(op.results(), [&](const Value *value) { return value && !found[value].source; });
+  if (!ran || isOther) {
     chooseByStructure(op, near);
     return;
   }
@@ -886,11 +894,13 @@ bool InferSearch::resume(const Subgraph &graph) {
 }
 
 /// Is what an operator has made what a tensor was said to be?
-bool InferSearch::isStill(FoundTensor &known, const RealTensor &made, bool asStored, double loose) {
+bool InferSearch::isStill(FoundTensor &known, const RealTensor &whole, bool asStored, double loose) {
   const RealTensor *from = numbersOfSource(*known.source);
-  auto want = from ? applied(*from, known.steps, made.shape) : std::nullopt;
+  auto want = from ? applied(*from, known.steps, whole.shape) : std::nullopt;
   if (!want)
     return false;
+  auto clamped = whole.clampedTo(*want);
+  const RealTensor &made = clamped ? *clamped : whole;
   double slack = slackFor(made, *want, asStored, loose);
   bool exact = true;
   for (size_t k = 0; k < made.numbers.size(); ++k) {
@@ -1020,7 +1030,7 @@ llvm::Error InferSearch::run() {
         continue;
       pairGraphs(*from, *to);
       constexpr unsigned mostFaults = 16;
-      for (unsigned fault = 0; fault < mostFaults && resume(*to); ++fault)
+      for (unsigned fault = 0; !otherNumbers && fault < mostFaults && resume(*to); ++fault)
         ;
     }
   }

@@ -30,8 +30,9 @@ struct FoundTensor {
 /// search is linear, and rounding neither hides nor adds up.
 class InferSearch {
 public:
-  InferSearch(Model &source, Model &result, const InferOptions &options)
-      : source(source), result(result), options(options) {}
+  /// `otherNumbers`: what has other constants is related by structure, and nothing is said of its numbers.
+  InferSearch(Model &source, Model &result, const InferOptions &options, bool otherNumbers = false)
+      : source(source), result(result), options(options), otherNumbers(otherNumbers) {}
   llvm::Error run();
 
   const FoundTensor *find(const Value &value) const {
@@ -54,6 +55,7 @@ public:
 private:
   Model &source, &result;
   const InferOptions &options;
+  const bool otherNumbers;
   std::optional<eval::Session> session;
   llvm::DenseMap<const Value *, FoundTensor> found;
   llvm::DenseMap<const Subgraph *, const Subgraph *> paired;
