@@ -54,12 +54,14 @@ void print(const Inferred &made) {
   const InferCoverage &coverage = made.coverage;
   llvm::outs() << count("operators", coverage.operators) << "; " << count("tensors", coverage.tensors) << "; "
                << count("constants", coverage.constants) << '\n';
-  if (made.first)
-    llvm::outs() << "the first that computes something else: operator " << made.first->index
-                 << ", from the source's own "
-                 << "operands, is off by " << llvm::format("%.3g", made.first->off) << " from "
-                 << sourceName(made.map, made.first->sourceOperator) << ", whose numbers go up to "
-                 << llvm::format("%.3g", made.first->range) << '\n';
+  if (!made.first)
+    return;
+  llvm::outs() << "operator " << made.first->index << " is the first that " << made.first->why << ": it should be "
+               << sourceName(made.map, made.first->sourceOperator);
+  if (made.first->off > 0)
+    llvm::outs() << ", and is off by " << llvm::format("%.3g", made.first->off) << " of "
+                 << llvm::format("%.3g", made.first->range);
+  llvm::outs() << '\n';
 }
 
 void printJson(const Inferred &made, const std::string &written) {
@@ -73,11 +75,9 @@ void printJson(const Inferred &made, const std::string &written) {
                           {"constants", json(made.coverage.constants)}, {"whole", made.coverage.whole() && !made.first},
                           {"evidence", made.map.target.inferred},       {"map", llvm::json::fixUTF8(written)}};
   if (made.first)
-    told["differs"] = llvm::json::Object{{"subgraph", made.first->subgraph},
-                                         {"operator", made.first->index},
-                                         {"source", made.first->sourceOperator},
-                                         {"off", made.first->off},
-                                         {"range", made.first->range}};
+    told["differs"] = llvm::json::Object{
+        {"subgraph", made.first->subgraph}, {"operator", made.first->index}, {"source", made.first->sourceOperator},
+        {"why", made.first->why},           {"off", made.first->off},        {"range", made.first->range}};
   JsonOutput() << llvm::json::Value(std::move(told)) << '\n';
 }
 

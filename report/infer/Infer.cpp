@@ -4,6 +4,7 @@
 #include "origin/check/Check.h"
 #include "report/infer/Execute.h"
 #include "report/infer/Search.h"
+#include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -497,7 +498,9 @@ private:
         ++coverage.constants.all;
         coverage.constants.related += known || !row.tensors.empty() || row.syntheticReason == "invented-constant";
         coverage.constants.proved += known && known->executed;
-        coverage.constants.unknown += row.syntheticReason == "unknown";
+        // What few bits are to stand for is told by the source's number beside, or by nothing.
+        bool few = isReal(*value) && bitsPerElement(value->type).value_or(32) < 16;
+        coverage.constants.unknown += row.syntheticReason == "unknown" || (!known && few && row.relations.empty());
         continue;
       }
       if (!value->producer())

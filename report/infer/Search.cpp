@@ -102,6 +102,9 @@ bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, siz
 
 } // namespace
 
+/// How far, in parts of the largest number, a result may be off by a constant of few bits that is none of the source.
+static constexpr double unknownConstant = 0.01;
+
 /// Is one made of the other by storing its numbers otherwise?
 static bool onlyStoredOtherwise(const Value &a, const Value &b) {
   auto behind = [](const Value &value) {
@@ -464,7 +467,7 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
         if (known && known->source)
           loose += known->slack;
         else if (held[i] && held[i]->numbers.size() > 1 && bitsPerElement(constant->type).value_or(32) < 32)
-          loose += 0.01;
+          loose += unknownConstant;
       }
     }
     given.push_back(held[i] ? &*held[i] : nullptr);
@@ -526,7 +529,7 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
   known.source = best->value;
   known.steps = std::move(best->steps);
   known.equals = std::move(equals);
-  known.executed = true;
+  known.executed = loose < unknownConstant; // else what has been executed has a constant that nobody knows
   known.numbers.reset();
   known.exact = known.steps.empty() && isStoredAlike(*best->value, value) &&
                 std::equal(whole.numbers.begin(), whole.numbers.end(), want.numbers.begin()) &&
@@ -580,6 +583,39 @@ void InferSearch::repair(const Operator &op) {
         pending.push_back(use.get()->producer());
     }
   }
+}
+
+/// Where an operator does what one of the source does, and no more, it has the same constants, whatever it makes of
+/// these inputs.
+bool InferSearch::hasOtherConstant(const Operator &op, const Operator &like) const {
+  if (!isSameKind(op, like) || op.numOperands() != like.numOperands())
+    return false;
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *mine = op.operand(i); mine && !constantBehind(mine)) {
+      const FoundTensor *known = find(*mine);
+      if (!known || !known->source || !like.operand(i) ||
+          (known->source != like.operand(i) && !onlyStoredOtherwise(*known->source, *like.operand(i))))
+        return false;
+    }
+  for (unsigned i = 0; i < op.numOperands(); ++i) {
+    const Value *mine = op.operand(i), *theirs = like.operand(i), *constant = constantBehind(mine);
+    if (!constant || !isReal(*mine) || !theirs || dependsOnInputs(*theirs) ||
+        mine->elementCount() != theirs->elementCount() || !numbersOfSource(*theirs))
+      continue;
+    const FoundTensor *known = find(*constant);
+    if (!known || !known->source || llvm::any_of(known->steps, [](const Step &step) {
+          return step.kind == Step::Affine || step.kind == Step::Scaled;
+        }))
+      return true;
+  }
+  return false;
+}
+
+void InferSearch::blame(const Operator &op, const Operator &like, double off, double range, const char *why) {
+  uint32_t graph = op.subgraph()->index;
+  if (first && (first->subgraph < graph || (first->subgraph == graph && first->index <= op.index)))
+    return;
+  first = InferDifference{graph, op.index, static_cast<int32_t>(like.index), off, range, why};
 }
 
 const Operator *InferSearch::counterpart(const Operator &op, const Nearby &near) const {
@@ -760,8 +796,14 @@ void InferSearch::visit(const Operator &op) {
           found[value] = std::move(before);
         }
       }
-      if (!found[value].source)
-        found[value].numbers = std::move(*made);
+      FoundTensor &known = found[value];
+      if (!known.source) {
+        known.numbers = std::move(*made);
+      } else if (const Operator *like = known.source->producer();
+                 !otherNumbers && like && activationOf(op) == activationOf(*like) && hasOtherConstant(op, *like)) {
+        known.assumed = true;
+        blame(op, *like, 0, numbersOfSource(*known.source)->most, "has a constant that is not the source's");
+      }
     }
     if (llvm::all_of(op.results(), [&](const Value *value) { return !value || found[value].source; }))
       break;
@@ -859,16 +901,11 @@ bool InferSearch::resume(const Subgraph &graph) {
     auto there = applied(*want, steps, known->numbers->shape);
     if (!there)
       continue;
-    InferDifference difference;
-    difference.subgraph = graph.index;
-    difference.index = op->index;
-    difference.sourceOperator = static_cast<int32_t>(like->index); // an id once rows are made
-    difference.range = want->most;
+    double off = 0;
     for (size_t k = 0; k < there->numbers.size(); ++k)
-      difference.off = std::max(difference.off, std::fabs(static_cast<double>(there->numbers[k]) -
-                                                          static_cast<double>(known->numbers->numbers[k])));
-    if (!first)
-      first = difference;
+      off = std::max(
+          off, std::fabs(static_cast<double>(there->numbers[k]) - static_cast<double>(known->numbers->numbers[k])));
+    blame(*op, *like, off, want->most, "computes something else");
     FoundTensor &wrong = found[value];
     wrong.source = like->result();
     wrong.steps = std::move(steps);
@@ -926,6 +963,17 @@ bool InferSearch::holdsFor(const Operator &op, const std::vector<std::optional<R
       }
     }
   return true;
+}
+
+/// What is none of the source may be made by its operator with another constant, though nothing comes of that.
+void InferSearch::blameConstants(const Subgraph &graph) {
+  for (const Operator &op : graph.operators) {
+    const FoundTensor *known = op.result() ? find(*op.result()) : nullptr;
+    if (!known || known->source || !known->numbers || onlyMoves(op))
+      continue;
+    if (const Operator *like = counterpart(op, nearby(known->starts, op)); like && hasOtherConstant(op, *like))
+      blame(op, *like, 0, 0, "has a constant that is not the source's");
+  }
 }
 
 void InferSearch::verify() {
@@ -1032,6 +1080,8 @@ llvm::Error InferSearch::run() {
       constexpr unsigned mostFaults = 16;
       for (unsigned fault = 0; !otherNumbers && fault < mostFaults && resume(*to); ++fault)
         ;
+      if (!otherNumbers)
+        blameConstants(*to);
     }
   }
   return llvm::Error::success();

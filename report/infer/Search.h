@@ -66,7 +66,6 @@ private:
   mutable std::map<const Value *, std::optional<RealTensor>> numbers; ///< of the source, in the run at hand
   std::map<const Value *, std::optional<RealTensor>> ownConstants;    ///< of the result
   std::multimap<uint64_t, const Value *> constants;                   ///< of the source, by content in any order
-  std::map<const Value *, std::string> suspects;                      ///< why a tensor is not what it should be
   llvm::SmallVector<const Operator *> withoutOperands;                ///< of the source
   bool constantsIndexed = false;
 
@@ -105,6 +104,9 @@ private:
   bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
               double loose);
   void repair(const Operator &op);
+  bool hasOtherConstant(const Operator &op, const Operator &like) const;
+  void blameConstants(const Subgraph &graph);
+  void blame(const Operator &op, const Operator &like, double off, double range, const char *why);
   void become(FoundTensor &known, const Value &source);
   void chooseByStructure(const Operator &op, const Nearby &near);
   const Operator *counterpart(const Operator &op, const Nearby &near) const;

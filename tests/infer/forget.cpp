@@ -70,7 +70,7 @@ void shuffle(Subgraph &graph, Random &random) {
 }
 
 /// One constant that an operator computes with, wrong by 1 % or, where that is nothing, by two quanta, in one channel.
-bool spoil(Model &model, Random &random) {
+const Value *spoil(Model &model, Random &random) {
   std::vector<Value *> constants;
   for (Value *value : model.subgraphs[0]->values) {
     bool known =
@@ -80,7 +80,7 @@ bool spoil(Model &model, Random &random) {
       constants.push_back(value);
   }
   if (constants.empty())
-    return false;
+    return nullptr;
   Value &value = *constants[random() % constants.size()];
   std::string bytes(reinterpret_cast<const char *>(value.payload().bytes().data()), value.payload().size());
   bool any = false;
@@ -108,8 +108,7 @@ bool spoil(Model &model, Random &random) {
     }
   }
   value.buffer = &model.addBuffer(Payload::owned(std::move(bytes)));
-  llvm::errs() << "spoilt channel " << channel << " of constant " << value.name.str() << '\n';
-  return any;
+  return any ? &value : nullptr;
 }
 
 } // namespace
@@ -127,7 +126,8 @@ int main(int argc, char **argv) {
   Model &model = *imported->model;
   Random random(static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 10)));
   model.number();
-  if (argc > 4 && !spoil(model, random))
+  const Value *spoilt = argc > 4 ? spoil(model, random) : nullptr;
+  if (argc > 4 && !spoilt)
     return 3;
   std::vector<std::vector<const Operator *>> operators;
   llvm::DenseMap<const void *, unsigned> before;
@@ -172,6 +172,8 @@ int main(int argc, char **argv) {
     for (Value *value : graph.values)
       each(value);
   });
+  if (spoilt)
+    llvm::outs() << ", \"spoilt\": " << spoilt->index;
   llvm::outs() << "}\n";
   ExportOptions to;
   to.format = model.format;
