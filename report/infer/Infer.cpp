@@ -354,7 +354,7 @@ private:
       if (!constant.tensors.empty() || !constant.operators.empty())
         continue;
       if (!isReal(*value)) {
-        constant.reason = "";
+        constant.reason = "synthetic";
         constant.syntheticReason = "invented-constant";
         continue;
       }
@@ -363,7 +363,7 @@ private:
         if (one->isConstant() && isReal(*one))
           tensors.insert(idOf(*one));
       if (tensors.empty()) {
-        constant.reason = "";
+        constant.reason = "synthetic";
         constant.syntheticReason = "invented-constant";
         continue;
       }
@@ -488,7 +488,7 @@ private:
     TargetSubgraph &rows = map.target.subgraphs[graph.index];
     for (TensorRow &row : rows.tensors)
       if (row.constant && row.tensors.empty() && row.operators.empty() && row.syntheticReason.empty()) {
-        row.reason = "";
+        row.reason = "synthetic";
         row.syntheticReason = "unknown";
       }
     for (const Value *value : graph.values) {

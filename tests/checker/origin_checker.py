@@ -803,20 +803,20 @@ class Checker:
     def evidence(self):
         source = self.source
         effects = [not op.kind or op.kind.effects != ["None"] or bool(op.callees) for op in source.operators]
-        self.needed, self.computed = set(), set()
+        self.needed_operators, self.computed_tensors = set(), set()
         work = [source.producer[i] for i in range(len(source.tensors)) if source.is_output[i]]
         work += [op for op, has in enumerate(effects) if has]
         while work:
             op = work.pop()
-            if op >= 0 and op not in self.needed:
-                self.needed.add(op)
+            if op >= 0 and op not in self.needed_operators:
+                self.needed_operators.add(op)
                 work += [source.producer[i] for i in source.operands[op] if i >= 0]
         for i in range(len(source.tensors)):
             if source.producer[i] < 0 and source.kind_of(i) != "constant":
-                self.computed.add(i)
+                self.computed_tensors.add(i)
         for op in range(len(source.operators)):
-            if effects[op] or any(i in self.computed for i in source.operands[op]):
-                self.computed |= {i for i in source.results[op] if i >= 0}
+            if effects[op] or any(i in self.computed_tensors for i in source.operands[op]):
+                self.computed_tensors |= {i for i in source.results[op] if i >= 0}
         for is_tensor in (False, True):
             for i, row in self.gone[is_tensor].items():
                 holds = self.tensor_evidence if is_tensor else self.operator_evidence
@@ -827,14 +827,14 @@ class Checker:
         fate, (operators, tensors) = row["fate"], self.into(row)
         around = set(self.source.operands[op]) | set(self.source.results[op])
         if fate == "dead":
-            return op not in self.needed
+            return op not in self.needed_operators
         if fate in ("identity", "layout-cancelled", "quantization-cancelled"):
             if fate != "identity" and not self.moves(self.source.operators[op]):
                 return False
             return bool(tensors) and not operators and all(
                 any(relation["tensor"] in around for relation in self.relations_of(i)) for i in tensors)
         if fate == "folded-to-constant":
-            return not operators and not any(i in self.computed for i in self.source.results[op]) and all(
+            return not operators and not any(i in self.computed_tensors for i in self.source.results[op]) and all(
                 self.is_constant(i) and op in self.tensor_rows[i]["operators"] for i in tensors)
         if fate == "duplicate-of":
             kind = self.source.operators[op].name, self.source.operators[op].custom
@@ -850,7 +850,7 @@ class Checker:
         if fate == "unused-in-source":
             return True
         if fate == "dead":
-            return maker not in self.needed if maker >= 0 else not users & self.needed
+            return maker not in self.needed_operators if maker >= 0 else not users & self.needed_operators
         if fate == "fused-away":
             return not tensors and all((maker < 0 or maker in each) and users & each for each in origins)
         if fate == "decomposed":
