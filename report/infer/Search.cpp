@@ -105,6 +105,15 @@ bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, siz
 /// How far, in parts of the largest number, a result may be off by a constant of few bits that is none of the source.
 static constexpr double unknownConstant = 0.01;
 
+/// Does its kernel round floats to multiply them with integers? In real numbers it does not.
+static bool isHybrid(const Operator &op) {
+  bool floats = false, integers = false;
+  for (const Use &use : op.operands())
+    if (const Value *value = use.get(); value && isReal(*value))
+      (isFloat(value->type) ? floats : integers) = true;
+  return floats && integers && op.result() && isFloat(op.result()->type) && !storesOtherwise(op);
+}
+
 /// Is one made of the other by storing its numbers otherwise?
 static bool onlyStoredOtherwise(const Value &a, const Value &b) {
   auto behind = [](const Value &value) {
@@ -191,13 +200,15 @@ void InferSearch::completeSource(uint32_t seed) {
     for (const Operator &op : graph->operators) {
       stream += static_cast<unsigned>(op.results().size());
       auto isAnew = [&](const Use &use) { return use.get() && anew.contains(use.get()); };
-      if (llvm::none_of(op.operands(), isAnew) &&
+      if (!isHybrid(op) && llvm::none_of(op.operands(), isAnew) &&
           llvm::all_of(op.results(), [&](const Value *value) { return !value || numbers.count(value); }))
         continue;
       llvm::SmallVector<const RealTensor *> given;
       for (const Use &use : op.operands())
         given.push_back(use.get() ? numbersOfSource(*use.get()) : nullptr);
-      auto made = execute(op, given, true);
+      auto made = execute(op, given, !isHybrid(op));
+      if (!made && isHybrid(op) && llvm::none_of(op.operands(), isAnew) && op.result() && numbers.count(op.result()))
+        continue;
       for (auto [i, value] : llvm::enumerate(op.results())) {
         if (!value)
           continue;
@@ -360,7 +371,10 @@ std::optional<RealTensor> InferSearch::numbersFor(const Value &value) {
 bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled) {
   const RealTensor *mine = own(constant);
   Slack slack = roundingOf(constant);
-  for (const Value *candidate : candidates) {
+  llvm::SmallVector<const Value *, 32> order(candidates.begin(), candidates.end());
+  llvm::stable_sort(
+      order, [&](const Value *a, const Value *b) { return isStoredAlike(*a, constant) > isStoredAlike(*b, constant); });
+  for (const Value *candidate : order) {
     const RealTensor *from = numbersOfSource(*candidate);
     if (!from || from->numbers.size() != mine->numbers.size())
       continue;
@@ -402,7 +416,7 @@ void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearb
 
 void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant) {
   const RealTensor *mine = own(constant);
-  if (!mine || mine->numbers.empty())
+  if (!mine)
     return;
   // The same operand of the same kind of operator first, then any that is read near.
   llvm::SmallVector<const Value *, 16> first, others;
@@ -446,7 +460,7 @@ llvm::SmallVector<bool, 2> InferSearch::modesOf(const Operator &op) const {
     }
   for (const Value *value : op.results())
     quantized |= value && isReal(*value) && !isFloat(value->type);
-  if (storesOtherwise(op) || !quantized)
+  if (storesOtherwise(op) || isHybrid(op) || !quantized)
     return {false};
   if (alike)
     return {true, false};
@@ -600,7 +614,7 @@ bool InferSearch::hasOtherConstant(const Operator &op, const Operator &like) con
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *mine = op.operand(i), *theirs = like.operand(i), *constant = constantBehind(mine);
     if (!constant || !isReal(*mine) || !theirs || dependsOnInputs(*theirs) ||
-        mine->elementCount() != theirs->elementCount() || !numbersOfSource(*theirs))
+        mine->elementCount() != theirs->elementCount() || mine->elementCount() == 0 || !numbersOfSource(*theirs))
       continue;
     const FoundTensor *known = find(*constant);
     if (!known || !known->source || llvm::any_of(known->steps, [](const Step &step) {
@@ -609,6 +623,12 @@ bool InferSearch::hasOtherConstant(const Operator &op, const Operator &like) con
       return true;
   }
   return false;
+}
+
+/// The same of who makes a tensor of the source.
+bool InferSearch::hasOthersConstant(const Operator &op, const Value &made) const {
+  const Operator *like = made.producer();
+  return like && activationOf(op) == activationOf(*like) && hasOtherConstant(op, *like);
 }
 
 void InferSearch::blame(const Operator &op, const Operator &like, double off, double range, const char *why) {
@@ -799,10 +819,18 @@ void InferSearch::visit(const Operator &op) {
       FoundTensor &known = found[value];
       if (!known.source) {
         known.numbers = std::move(*made);
-      } else if (const Operator *like = known.source->producer();
-                 !otherNumbers && like && activationOf(op) == activationOf(*like) && hasOtherConstant(op, *like)) {
+      } else if (!otherNumbers && hasOthersConstant(op, *known.source)) {
+        // Constants that make little difference tell one from the other.
+        auto other = llvm::find_if(known.equals, [&](const Value *equal) {
+          return equal->producer() && isSameKind(op, *equal->producer()) && !hasOthersConstant(op, *equal);
+        });
+        if (other != known.equals.end()) {
+          become(known, **other);
+          continue;
+        }
         known.assumed = true;
-        blame(op, *like, 0, numbersOfSource(*known.source)->most, "has a constant that is not the source's");
+        blame(op, *known.source->producer(), 0, numbersOfSource(*known.source)->most,
+              "has a constant that is not the source's");
       }
     }
     if (llvm::all_of(op.results(), [&](const Value *value) { return !value || found[value].source; }))
@@ -888,7 +916,27 @@ bool InferSearch::resume(const Subgraph &graph) {
       continue;
     Nearby near = nearby(known->starts, *op);
     const Operator *like = counterpart(*op, near);
-    const RealTensor *want = like && like->result() ? numbersOfSource(*like->result()) : nullptr;
+    // What it should be is the nearest in numbers, else what an operator of its kind makes.
+    const Value *should = like ? like->result() : nullptr;
+    double nearest = 0.3;
+    for (const Value *candidate : near.tensors) {
+      const RealTensor *numbers = candidate->producer() ? numbersOfSource(*candidate) : nullptr;
+      if (!numbers || numbers->flat || numbers->shape != known->numbers->shape ||
+          llvm::is_contained(known->starts, candidate))
+        continue;
+      double off = 0;
+      for (size_t k = 0; k < numbers->numbers.size(); ++k) {
+        double difference = static_cast<double>(numbers->numbers[k]) - static_cast<double>(known->numbers->numbers[k]);
+        off += difference * difference;
+      }
+      if (off = std::sqrt(off / std::max(numbers->squares, 1e-300)); off < nearest) {
+        nearest = off;
+        should = candidate;
+      }
+    }
+    if (should && !like)
+      like = should->producer();
+    const RealTensor *want = should ? numbersOfSource(*should) : nullptr;
     if (!want || want->numbers.size() != known->numbers->numbers.size())
       continue;
     std::vector<Step> steps;
@@ -907,11 +955,11 @@ bool InferSearch::resume(const Subgraph &graph) {
           off, std::fabs(static_cast<double>(there->numbers[k]) - static_cast<double>(known->numbers->numbers[k])));
     blame(*op, *like, off, want->most, "computes something else");
     FoundTensor &wrong = found[value];
-    wrong.source = like->result();
+    wrong.source = should;
     wrong.steps = std::move(steps);
     wrong.assumed = true;
     wrong.numbers.reset();
-    ++claims[like->result()];
+    ++claims[should];
     for (const Operator *later : llvm::ArrayRef(order).drop_front(i + 1)) {
       bool open = false;
       for (const Value *result : later->results()) {

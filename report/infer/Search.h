@@ -105,6 +105,7 @@ private:
               double loose);
   void repair(const Operator &op);
   bool hasOtherConstant(const Operator &op, const Operator &like) const;
+  bool hasOthersConstant(const Operator &op, const Value &made) const;
   void blameConstants(const Subgraph &graph);
   void blame(const Operator &op, const Operator &like, double off, double range, const char *why);
   void become(FoundTensor &known, const Value &source);
