@@ -53,7 +53,8 @@ std::optional<RealTensor> RealTensor::of(const Tensor &tensor) {
   made.measure();
   if (eval::isQuantized(tensor) && tensor.quantization->scale.size() == 1)
     if (unsigned bits = bitsPerElement(tensor.type).value_or(32); bits <= 16) {
-      bool isSigned = tensor.type != TensorType::UINT8 && tensor.type != TensorType::UINT16;
+      bool isSigned =
+          tensor.type != TensorType::UINT8 && tensor.type != TensorType::UINT16 && tensor.type != TensorType::UINT4;
       double least = isSigned ? -std::ldexp(1.0, static_cast<int>(bits) - 1) : 0,
              most = least + std::ldexp(1.0, static_cast<int>(bits)) - 1;
       made.low = static_cast<float>((least - tensor.zeroPoint()) * tensor.scale());

@@ -368,7 +368,8 @@ std::optional<RealTensor> InferSearch::numbersFor(const Value &value) {
   return known == found.end() ? std::nullopt : known->second.numbers;
 }
 
-bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled) {
+bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled,
+                            bool saturates) {
   const RealTensor *mine = own(constant);
   Slack slack = roundingOf(constant);
   llvm::SmallVector<const Value *, 32> order(candidates.begin(), candidates.end());
@@ -381,7 +382,10 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
     Slack allowed = slack;
     if (from->quantum > 0 && !isStoredAlike(*candidate, constant)) // rounded there, and not here
       allowed.absolute += 0.501 * from->quantum;
-    auto steps = scaled ? scaledStepsBetween(*from, *mine, allowed) : stepsBetween(*from, *mine, allowed);
+    // What it cannot hold is the nearest that it can; but so are many others.
+    auto held = saturates ? from->clampedTo(*mine) : std::nullopt;
+    auto steps =
+        scaled ? scaledStepsBetween(*from, *mine, allowed) : stepsBetween(held ? *held : *from, *mine, allowed);
     if (!steps)
       continue;
     FoundTensor &known = found[&constant];
@@ -725,15 +729,20 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
   }
 }
 
-/// Constants that are no real numbers: axes, shapes, indices.
+/// Constants that are no real numbers (axes, shapes, indices), and those that look like many others.
 void InferSearch::findListed(const Operator &op, const Operator &like) {
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *mine = op.operand(i);
-    if (!mine || !mine->isConstant() || (find(*mine) && find(*mine)->source))
+    if (!mine || !mine->isConstant())
+      continue;
+    const FoundTensor *known = find(*mine);
+    if (known && known->source && (known->exact || !own(*mine) || !own(*mine)->flat))
       continue;
     const Value *theirs = isSameKind(op, like) ? like.operand(i) : nullptr;
+    if (theirs && dependsOnInputs(*theirs))
+      continue;
     if (theirs && own(*mine))
-      findAmong(*mine, {theirs}, false);
+      findAmong(*mine, {theirs}, false, true);
   }
 }
 
@@ -816,6 +825,8 @@ void InferSearch::visit(const Operator &op) {
           found[value] = std::move(before);
         }
       }
+      if (const Value *source = found[value].source; source && source->producer())
+        findListed(op, *source->producer());
       FoundTensor &known = found[value];
       if (!known.source) {
         known.numbers = std::move(*made);
@@ -1114,7 +1125,8 @@ llvm::Error InferSearch::run() {
     // The graphs that are entered from outside: the first, and those of signatures.
     std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
         {source.subgraphs[0].get(), result.subgraphs[0].get()}};
-    for (auto [i, signature] : llvm::enumerate(result.signatures)) {
+    for (size_t i = 0; i < result.signatures.size(); ++i) {
+      const Signature &signature = result.signatures[i];
       auto same = llvm::find_if(source.signatures, [&](const Signature &other) { return other.key == signature.key; });
       if (same == source.signatures.end() && i < source.signatures.size())
         same = source.signatures.begin() + static_cast<ptrdiff_t>(i);

@@ -95,7 +95,7 @@ private:
   std::optional<RealTensor> numbersFor(const Value &value);
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
-  bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled);
+  bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
   void findListed(const Operator &op, const Operator &like);
   /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
   llvm::SmallVector<bool, 2> modesOf(const Operator &op) const;

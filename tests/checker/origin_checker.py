@@ -484,6 +484,10 @@ class Checker:
         lineage = relation.get("lineage", 0)
         producer = self.target.producer[number]
         row = self.gone[False].get(maker)
+        if row is not None and row["fate"] == "unknown" and self.inferred_once:
+            # Of what is given, that nobody knows what became of who made it in the source refutes nothing.
+            if producer < 0 and not self.is_constant(number):
+                return True
         if row is not None:
             return self.ledger_tells(number, row, maker)
         if producer < 0:
