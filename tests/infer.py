@@ -267,6 +267,102 @@ def liars(networks, folder, failed):
         failed("wrong constants are not named")
 
 
+def dropped(networks, folder, failed):
+    """An operator is left out: what reads its operand in its place computes something else."""
+    named = drawn = 0
+    unary = r"(RELU|RELU6|LEAKY_RELU|TANH|LOGISTIC|ABS|HARD_SWISH|SQRT|RSQRT|EXP|ELU)"
+    for name in ("resnet_f32", "elementwise_f32", "densenet_f32", "keywords_f32", "efficientnet_f32", "conformer_f32",
+                 "mobilenet_unfused_f32", "pyramid_f32"):
+        pair = Pair(name, networks / (name + ".tflite"), Path(folder))
+        for seed in range(4):
+            if not pair.make("float16" if seed % 2 else "dynamic", seed):
+                failed(f"dropped {name}: no result")
+                continue
+            text = pair.folder / "text.origo"
+            run(BIN / "circle2circle", "--origin=ignore", "--embed-origin=none", pair.forgotten, text)
+            lines = text.read_text().splitlines()
+            found = [(i, at) for i, line in enumerate(lines)
+                     if (at := re.match(rf"  %(\S+): (\S+) = {unary}\(\w+=%(\S+?)\)", line))]
+            found = [(i, at) for i, at in found
+                     if sum(bool(re.search(rf"=%{at[1]}[,)]", line)) for line in lines) and f"(%{at[1]})" not in lines[3]]
+            if not found:
+                continue
+            i, at = found[seed * 7 % len(found)]
+            users = [re.match(r"  %(\S+):", line)[1] for line in lines if re.search(rf"=%{at[1]}[,)]", line)]
+            kept = [re.sub(rf"=%{at[1]}([,)])", rf"=%{at[4]}\1", line) for k, line in enumerate(lines)
+                    if k != i and not line.startswith(("  order ", "opcodes "))]
+            text.write_text("\n".join(kept) + "\n")
+            if run(BIN / "circle2circle", "--origin=ignore", "--embed-origin=none", text, pair.forgotten).returncode:
+                continue
+            if not pair.infer():
+                failed(f"dropped {name} {seed}: {pair.said[:200]}")
+                continue
+            said = json.loads(next(line for line in pair.said.splitlines() if line.startswith("{")))
+            model = Model(pair.forgotten)
+            readers = [op for op, results in enumerate(model.results) if any(model.tensors[k].name in users for k in results)]
+            if pair.status == 0:
+                print(f"dropped {name} {seed} {at[3]}: nothing comes of it")
+                continue
+            drawn += 1
+            good = said.get("differs", {}).get("operator") in readers
+            named += good
+            if not good:
+                print(f"dropped {name} {seed} {at[3]}: {said.get('differs')} and not {readers}")
+    print(f"{named} of {drawn} operators that are left out are seen where they were")
+    if named < drawn * 9 // 10 or drawn < 20:
+        failed("operators that are left out are not seen")
+
+
+def lies(networks, folder, failed):
+    """What became of something needs evidence where nobody saw it."""
+    pair = Pair("lies", networks / "mobilenet_unfused_f32.tflite", Path(folder))
+    if not pair.make("-O1", 1) or not pair.infer():
+        return failed("no map to lie in")
+    honest, source, model = pair.found, Model(pair.source), Model(pair.forgotten)
+
+    def judged(what, edit):
+        pair.found = json.loads(json.dumps(honest))
+        edit(pair.found)
+        pair.found_path.write_text(json.dumps(pair.found))
+        if "law" not in pair.checked():
+            failed(f"a map that {what} is taken")
+        if not origin_checker.check(source, model, pair.found):
+            failed(f"the second checker takes a map that {what}")
+
+    def drop_all(lie):
+        for graph in lie["target"]["subgraphs"]:
+            for row in graph["values"]:
+                row.update(relations=[], reason="new-intermediate")
+        known = {row["tensor"] for row in lie["ledger"] if "tensor" in row}
+        for i in range(len(source.tensors)):
+            if source.kind_of(i) != "constant" and i not in known:
+                lie["ledger"].append({"tensor": i, "fate": "fused-away", "pass": "", "run": 0, "rewrite": 0,
+                                      "into": {"operators": [[0, 0]], "tensors": []}})
+
+    judged("says of all tensors that they were fused into operator 0", drop_all)
+    fused = [i for i, row in enumerate(honest["ledger"]) if row["fate"] == "fused-away" and "tensor" in row]
+    for fate in ("decomposed", "identity", "inlined", "user-removed", "dead"):
+        judged(f"says {fate} of what was fused", lambda lie: lie["ledger"][fused[0]].update(fate=fate))
+    judged("forgets that it was inferred, and has unknown fates",
+           lambda lie: (lie["target"].pop("inferred"), lie["ledger"][fused[0]].update(
+               fate="unknown", into={"operators": [], "tensors": []})))
+    # What is not known may be said where the map was inferred.
+    pair.found = json.loads(json.dumps(honest))
+    pair.found["ledger"][fused[0]].update(fate="unknown", into={"operators": [], "tensors": []})
+    pair.found_path.write_text(json.dumps(pair.found))
+    if pair.checked() != "ok\n" or origin_checker.check(source, model, pair.found):
+        failed("an inferred map may not say that a fate is unknown")
+    # Later runs go on from it.
+    for path, flags in ((pair.folder / "later.circle", ["-O1"]), (pair.folder / "as_is.circle", [])):
+        said = run(BIN / "circle2circle", *flags, "--origin-map", pair.found_path, pair.forgotten, path)
+        checked = run(BIN / "origin-dump", "--check", "--source", pair.source, path)
+        if said.returncode or checked.stdout != "ok\n":
+            failed(f"a run that goes on from an inferred map: {said.stderr}{checked.stdout}")
+        later = json.loads(run(BIN / "origin-dump", "--json", path).stdout)
+        if not later["chain"] or not later["chain"][-1].get("inferred"):
+            failed("the chain does not say that a map was inferred")
+
+
 def costs(folder, failed):
     """Time is linear in lines of operators, with equal users and numbers that cannot be told apart."""
     for shape in ("relu", "add"):
@@ -305,6 +401,8 @@ def main():
         if not os.environ.get("RECIPES"):
             judge(total, failed)
             liars(folders[0], folder, failed)
+            dropped(folders[0], folder, failed)
+            lies(folders[0], folder, failed)
             costs(folder, failed)
             two = [run(BIN / "origin-infer", "--source", folders[0] / "resnet_f32.tflite", "-o",
                        Path(folder) / "none.json", folders[0] / f"{name}.tflite") for name in ("bert_f32", "unet_f32")]

@@ -428,6 +428,10 @@ void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Ne
     for (unsigned i = 0; i < user->numOperands(); ++i)
       if (const Value *value = user->operand(i); value && !dependsOnInputs(*value))
         addOnce(isSameKind(*user, op) && i == operand ? first : others, value, 32);
+  if (near.operators.empty()) // nothing else is known of a graph of constants
+    for (const Value *value : source.subgraphs[0]->values)
+      if (value->isConstant())
+        addOnce(others, value, 32);
   if (findAmong(constant, first, false))
     return;
   bool tells = !mine->flat && mine->numbers.size() > 1;
@@ -1073,12 +1077,10 @@ void InferSearch::verify() {
         }
         if (isStill(known, made, asStored, loose))
           continue;
-        // It was so by chance.
-        --claims[known.source];
-        known.source = nullptr;
-        known.steps.clear();
-        known.executed = false;
-        known.numbers = std::move(made);
+        // It was so by chance, and nothing is claimed. What comes of it is judged by what the source has there.
+        known.assumed = true;
+        if (!otherNumbers && known.source->producer())
+          blame(op, *known.source->producer(), 0, 0, "computes something else");
       }
     }
   }
