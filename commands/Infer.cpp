@@ -36,7 +36,7 @@ std::string count(const char *what, const InferCoverage::Count &count) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << count.related << " of " << count.all << ' ' << what << " related, " << count.proved << " proved, "
-     << count.unknown << " unknown";
+     << count.ambiguous << " ambiguous, " << count.unknown << " unknown";
   return text;
 }
 
@@ -69,6 +69,7 @@ void printJson(const Inferred &made, const std::string &written) {
     return llvm::json::Object{{"all", static_cast<int64_t>(count.all)},
                               {"related", static_cast<int64_t>(count.related)},
                               {"proved", static_cast<int64_t>(count.proved)},
+                              {"ambiguous", static_cast<int64_t>(count.ambiguous)},
                               {"unknown", static_cast<int64_t>(count.unknown)}};
   };
   llvm::json::Object told{{"operators", json(made.coverage.operators)}, {"tensors", json(made.coverage.tensors)},

@@ -508,6 +508,7 @@ private:
       ++coverage.tensors.all;
       coverage.tensors.related += known != nullptr;
       coverage.tensors.proved += known && known->executed;
+      coverage.tensors.ambiguous += known && search.isAmbiguous(*known);
       // What lies between related tensors is told by these.
       coverage.tensors.unknown += !known && (ends.lookup(value).empty() || starts.lookup(value).empty());
       bool flat = known && search.isFlat(*known->source);

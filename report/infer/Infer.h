@@ -12,7 +12,7 @@ struct InferOptions {
 /// How much of the result has been found in the source.
 struct InferCoverage {
   struct Count {
-    size_t all = 0, related = 0, proved = 0, unknown = 0;
+    size_t all = 0, related = 0, proved = 0, ambiguous = 0, unknown = 0;
   };
   Count operators, tensors, constants;
   size_t flat = 0, related = 0, live = 0; ///< computed tensors: all one number; of the others, related, and all

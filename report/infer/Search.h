@@ -43,6 +43,13 @@ public:
   /// The operator of the source that it is by structure; null: what it makes tells.
   const Operator *matchOf(const Operator &op) const { return matched.lookup(&op); }
   bool dependsOnInputs(const Value &value) const { return alive.contains(&value); }
+  /// Might it be another tensor as well, which nobody is and an operator of the same kind makes?
+  bool isAmbiguous(const FoundTensor &known) const {
+    return llvm::any_of(known.equals, [&](const Value *other) {
+      return claims.lookup(other) == 0 && other->producer() && known.source->producer() &&
+             other->producer()->code == known.source->producer()->code;
+    });
+  }
   /// Does the source compute the same number everywhere there?
   bool isFlat(const Value &value) const {
     const RealTensor *numbers = numbersOfSource(value);
