@@ -195,6 +195,9 @@ private:
         made.shift = {Term::Number, step.shift.number};
     }
     const Value &from = *known.source;
+    if (steps.empty() && value.isStatic() && from.isStatic() &&
+        llvm::ArrayRef<int32_t>(value.shape) != llvm::ArrayRef<int32_t>(from.shape))
+      steps.emplace_back().kind = MapStep::Reshape;
     bool quantized = value.quantization && value.quantization->quantized();
     bool wasQuantized = from.quantization && from.quantization->quantized();
     if (quantized && !(wasQuantized && isStoredAlike(value, from)))
@@ -598,7 +601,11 @@ private:
     if (!search.dependsOnInputs(*to)) {
       // Folded, if a constant says so; else into what comes of it.
       for (const Place &place : liveTensors[idOf(*to)])
-        way.tensors.push_back(place);
+        if (const TensorRow *row = map.target.findTensor(place.first, place.second);
+            row && row->constant && llvm::is_contained(row->operators, idOf(op)))
+          way.tensors.push_back(place);
+      if (!op.customCode().empty()) // who knows what it does besides
+        way.tensors.clear();
       if (!way.tensors.empty())
         way.fate = "folded-to-constant";
       return way;
@@ -706,6 +713,17 @@ void listTarget(const ModelView &view, OriginMap &map) {
   }
 }
 
+/// The graph in memory and the file are read one after the other, and of ONNX the graph has other operators.
+bool isListed(const Imported &model, const ModelView &file) {
+  const Listing &listing = *model.lineage.source;
+  auto &graphs = model.model->subgraphs;
+  return fingerprint(file) == listing.fingerprint && content(file) == listing.content &&
+         graphs.size() == listing.subgraphs.size() && llvm::all_of(llvm::zip(graphs, listing.subgraphs), [](auto pair) {
+           const auto &[graph, rows] = pair;
+           return graph->operators.size() == rows.operators.size() && graph->values.size() == rows.tensors.size();
+         });
+}
+
 void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
   for (auto [g, graph] : llvm::enumerate(map.target.subgraphs)) {
     graph.source = {static_cast<uint32_t>(g)};
@@ -730,6 +748,11 @@ void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
 
 llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Imported &result,
                                const ModelView &resultFile, const InferOptions &options) {
+  for (auto [model, file] : {std::pair(&source, &sourceFile), std::pair(&result, &resultFile)})
+    if (!isListed(*model, *file))
+      return makeError(model->lineage.source->format == "onnx"
+                           ? "of an ONNX model, what onnx2circle makes of it can be compared"
+                           : "a model has changed while it was read");
   Inferred made;
   OriginMap &map = made.map;
   map.generator = "origo " ORIGO_VERSION;
