@@ -114,7 +114,7 @@ private:
   /// The operators of the source on a way from what is given to what is made. What depends on no input is none of them.
   std::vector<uint32_t> cone(llvm::ArrayRef<const Value *> from, llvm::ArrayRef<const Value *> to,
                              llvm::SmallVectorImpl<const Value *> &constants) const {
-    constexpr size_t most = 1024;
+    const size_t most = 1024 + to.size();
     llvm::SmallPtrSet<const Value *, 16> stops(from.begin(), from.end());
     // Backward from the ends, as far as the beginnings.
     llvm::SmallVector<const Operator *> order;
@@ -300,10 +300,12 @@ private:
       if (use.get() && (!use.get()->isConstant() || op.numOperands() == 1))
         for (const Value *start : starts.lookup(use.get()))
           add(from, start);
+    llvm::SmallPtrSet<const Value *, 8> reached; // there may be very many results
     for (const Value *value : op.results())
       if (value)
         for (const Value *end : ends.lookup(value))
-          add(to, end);
+          if (reached.insert(end).second)
+            to.push_back(end);
     bool handsOn = llvm::any_of(to, [&](const Value *end) { return llvm::is_contained(from, end); });
     if (!to.empty() && !(handsOn && !bridgeOf(op).empty())) {
       row.origins = cone(from, to, constants);
