@@ -41,7 +41,7 @@ constexpr Command makeCommand(llvm::StringRef name, llvm::StringRef arguments, l
           }};
 }
 
-extern const Command checkCommand, convertCommand, diffCommand, dumpCommand, interpretCommand, metricsCommand,
+extern const Command checkCommand, convertCommand, diffCommand, dumpCommand, inferCommand, interpretCommand, metricsCommand,
     mixCommand, modelCommand, onnxCommand, optimizeCommand, originCommand, partitionCommand, quantizeCommand,
     recordCommand, reduceCommand, resizeCommand, selectCommand, viewCommand, visqCommand;
 llvm::ArrayRef<const Command *> allCommands();

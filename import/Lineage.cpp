@@ -94,11 +94,13 @@ private:
   Error continueMap(const origin::ModelView &view, origin::OriginMap map, llvm::StringRef what);
   bool continueOneTables(const origin::ModelView &view);
   void restart(const origin::ModelView &view);
-  void appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws);
+  void appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws,
+                      std::string inferred = "");
 };
 
-void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws) {
-  chain.push_back({baseName(source), formatName(source), fingerprint, laws});
+void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws,
+                              std::string inferred) {
+  chain.push_back({baseName(source), formatName(source), fingerprint, laws, std::move(inferred)});
   model.run = chain.size();
   imported.lineage.chain = std::move(chain);
 }
@@ -129,7 +131,7 @@ Error Lineages::continueMap(const origin::ModelView &view, origin::OriginMap map
     return error;
   imported.lineage.retrained = map.retrained || retrained;
   imported.lineage.source = std::make_shared<origin::Listing>(std::move(map.source));
-  appendThisFile(std::move(map.chain), fingerprint, map.target.laws);
+  appendThisFile(std::move(map.chain), fingerprint, map.target.laws, std::move(map.target.inferred));
   return Error::success();
 }
 

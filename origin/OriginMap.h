@@ -292,6 +292,7 @@ struct Target {
   std::string file, format;
   Digest fingerprint{}, content{};
   uint32_t laws = 0; ///< as in ChainEntry
+  std::string inferred = {}; ///< as in ChainEntry
   std::vector<TargetSubgraph> subgraphs;
 
   /// By subgraph and index in the file; null: there is none.
@@ -337,6 +338,7 @@ struct ChainEntry {
   std::string file, format;
   Digest fingerprint{};
   uint32_t laws = 0; ///< how many laws of docs/origin-map.md the run knew that wrote this file; 0: it did not say
+  std::string inferred = {}; ///< who wrote the file told no origins: by which evidence they were found; empty: it did
 };
 
 struct OriginMap {

@@ -28,7 +28,7 @@ refused 'origo optimize: error: there is no option --nonsense' origo optimize --
 refused 'origo diff: error: there is no option --nonsense' origo diff --nonsense net.tflite net.tflite
 refused 'origo optimize: error: needs MODEL' origo optimize
 # An option that is not there is what is said, whatever else is missing, and near ones are named.
-for command in optimize quantize run where diff check profile blame view metrics dump reduce completion manual; do
+for command in optimize quantize run where diff check infer profile blame view metrics dump reduce completion manual; do
   refused "origo $command: error: there is no option --nonsense" origo $command --nonsense
 done
 refused 'there is no option --dat; did you mean --data?' origo quantize --dat images.npy net.tflite

@@ -323,7 +323,8 @@ int blame(Call &call) {
 
 /// A command that is a tool under a shorter name.
 template <const llvm::StringLiteral &Tool> int same(Call &call) { return runTool(call, Tool, call.typed); }
-constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circledump", reduceTool = "circle-reduce";
+constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circledump", reduceTool = "circle-reduce",
+                              inferTool = "origin-infer";
 
 int completion(Call &call) {
   if (call.arguments.size() != 1 || (call.arguments[0] != "bash" && call.arguments[0] != "zsh"))
@@ -432,6 +433,15 @@ const std::vector<Command> &frontCommands() {
        modesOfDump,
        {flag("json", "Print JSON")},
        check},
+      {"infer",
+       "RESULT",
+       "Finds the origins of what another program made and kept none of",
+       "  origo infer --source net.tflite theirs.tflite   writes theirs.tflite.origin.json\n"
+       "  origo infer --source net.tflite --json theirs.tflite\n",
+       {inferTool},
+       {},
+       {},
+       same<inferTool>},
       {"profile",
        "MODEL [PROFILE]",
        "Shows what takes how long, told of the layers that you wrote",

@@ -219,6 +219,7 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
   if (context.source) {
     checkParents(context);
     checkRelations(context);
+    checkInferred(context);
     checkCosts(context);
     checkLiving(context, skipped);
     checkNeighbours(context);

@@ -50,6 +50,12 @@ struct CheckContext {
     return map.target.laws >= laws &&
            llvm::all_of(map.chain, [&](const ChainEntry &entry) { return entry.laws >= laws; });
   }
+  /// Was the map found, and not kept by who wrote the file? Then it may say that something is not known.
+  bool inferred() const { return !map.target.inferred.empty(); }
+  /// Somewhere on the way, so that what was not known then is not known now.
+  bool inferredOnce() const {
+    return inferred() || llvm::any_of(map.chain, [](const ChainEntry &entry) { return !entry.inferred.empty(); });
+  }
   bool knownOperator(uint32_t id) const { return id < sourceOperators; }
   bool knownTensor(uint32_t id) const { return id < sourceTensors; }
   const MapLedgerRow *ledgerOfOperator(uint32_t id) const {
@@ -81,6 +87,7 @@ void checkLedger(CheckContext &context);                            ///< law 8, 
 void checkRelations(CheckContext &context);                         ///< law 8, second half
 void checkIdentity(CheckContext &context);                          ///< law 9
 void checkNeighbours(CheckContext &context);                        ///< law 11
+void checkInferred(CheckContext &context);                          ///< law 8, of maps that were found
 /// Law 10. `skipped`: what was left out, and why.
 void checkLiving(CheckContext &context, std::vector<std::string> &skipped);
 

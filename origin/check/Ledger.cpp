@@ -19,7 +19,8 @@ static bool isFate(llvm::StringRef fate, bool ofTensor) {
 static void checkRow(CheckContext &context, const MapLedgerRow &row) {
   Report &report = context.report;
   auto words = [&](const std::string &what) { return [&, what] { return context.ledgerSubject(row) + what; }; };
-  if (!isFate(row.fate, row.isTensor)) {
+  bool unknown = row.fate == "unknown" && context.inferredOnce();
+  if (!unknown && !isFate(row.fate, row.isTensor)) {
     report.add(8, words(" has the fate " + quoted(row.fate) + ", which is none of a" +
                         (row.isTensor ? " tensor" : "n operator")));
     return;
@@ -31,9 +32,9 @@ static void checkRow(CheckContext &context, const MapLedgerRow &row) {
   bool into = !row.operators.empty() || !row.tensors.empty();
   bool gone = row.fate == "dead" || row.fate == "unused-in-source";
   bool removed = row.fate == "user-removed" || row.fate == "elsewhere";
-  if ((gone || removed) && into)
+  if ((gone || removed || unknown) && into)
     report.add(8, words(" is " + row.fate + ", yet the ledger says what it went into"));
-  if (!gone && !removed && !into)
+  if (!gone && !removed && !unknown && !into)
     report.add(8, words(" is " + row.fate + ", yet the ledger does not say into what: then it is dead"));
   if (!row.was.empty() && (row.fate != "dead" || !isFate(row.was, row.isTensor)))
     report.add(8, words(" has a first fate " + quoted(row.was) + " that does not go with " + row.fate));

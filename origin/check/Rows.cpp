@@ -87,7 +87,8 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
     report.add(1, words(" has origins and is marked synthetic at the same time"));
   if (synthetic && row.serves.empty())
     report.add(1, words(" is synthetic, but the row does not say which source operators it serves"));
-  if (synthetic && !isSyntheticReason(row.syntheticReason))
+  bool unknown = row.syntheticReason == "unknown" && context.inferredOnce();
+  if (synthetic && !unknown && !isSyntheticReason(row.syntheticReason))
     report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   if (synthetic && isSyntheticReason(row.syntheticReason) && context.allKnew(11) &&
       !isOfKind(context.target.opcode(op).info, row.syntheticReason))
@@ -120,7 +121,8 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (derived && synthetic)
       report.add(1, words(" is a constant with a source and is marked synthetic at the same time"));
     // A map that goes on from ONE's tables, which say nothing of constants.
-    bool recorded = row.syntheticReason != "not-recorded";
+    bool recorded =
+        row.syntheticReason != "not-recorded" && !(row.syntheticReason == "unknown" && context.inferredOnce());
     if (synthetic && recorded && !isSyntheticReason(row.syntheticReason))
       report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   }

@@ -41,8 +41,10 @@ public:
     file(from.source(), map.source.file, map.source.format, map.source.fingerprint, &map.source.content);
     std::string none;
     file(from.target(), none, none, map.target.fingerprint, &map.target.content);
-    if (from.target())
+    if (from.target()) {
       map.target.laws = from.target()->laws();
+      map.target.inferred = copy(view(from.target()->inferred()));
+    }
     map.target.format = model.format;
     if (from.chain() && !state.failed)
       for (const embedded::File *entry : *from.chain()) {
@@ -51,6 +53,7 @@ public:
         ChainEntry &item = map.chain.emplace_back();
         file(entry, item.file, item.format, item.fingerprint, nullptr);
         item.laws = entry->laws();
+        item.inferred = copy(view(entry->inferred()));
       }
     source();
     signatures();

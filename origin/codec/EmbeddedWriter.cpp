@@ -51,11 +51,11 @@ public:
       size += items->bytes();
     builder = FlatBufferBuilder(size);
     auto generator = builder.CreateString(map.generator);
-    auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content, 0);
-    auto targetFile = file("", "", map.target.fingerprint, &map.target.content, map.target.laws);
+    auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content, 0, "");
+    auto targetFile = file("", "", map.target.fingerprint, &map.target.content, map.target.laws, map.target.inferred);
     std::vector<Offset<embedded::File>> chain;
     for (const ChainEntry &entry : map.chain)
-      chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws));
+      chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws, entry.inferred));
     auto chainVector = chain.empty() ? 0 : builder.CreateVector(chain);
     // They go as they are put into it.
     auto stringsVector = column(strings.takeColumn());
@@ -130,12 +130,14 @@ private:
   Offset<flatbuffers::Vector<uint8_t>> columnIfAny(StringRef bytes) { return bytes.empty() ? 0 : column(bytes); }
 
   Offset<embedded::File> file(const std::string &name, const std::string &format, const Digest &fingerprint,
-                              const Digest *content, uint32_t laws) {
+                              const Digest *content, uint32_t laws, const std::string &inferred) {
     auto nameString = name.empty() ? 0 : builder.CreateString(name);
     auto formatString = format.empty() ? 0 : builder.CreateString(format);
     auto fingerprintVector = builder.CreateVector(fingerprint.data(), fingerprint.size());
     auto contentVector = content ? builder.CreateVector(content->data(), content->size()) : 0;
-    return embedded::CreateFile(builder, nameString, formatString, fingerprintVector, contentVector, laws);
+    auto inferredString = inferred.empty() ? 0 : builder.CreateString(inferred);
+    return embedded::CreateFile(builder, nameString, formatString, fingerprintVector, contentVector, laws,
+                                inferredString);
   }
 
   uint32_t string(StringRef text) {

@@ -244,8 +244,10 @@ public:
         addFile<&OriginMap::target>(model);
       else
         addFile<&OriginMap::source>(model);
-      if (ofTarget)
+      if (ofTarget) {
         add(model + ".laws", [](R &r, const Cursor &at) { return at.to(r.map.target.laws); });
+        add(model + ".inferred", [](R &r, const Cursor &at) { return at.to(r.map.target.inferred); });
+      }
       add(model + ".subgraphs", Array).isRequired = true;
       add(model + ".subgraphs[]", Object).begin = ofTarget ? &R::beginTarget : &R::beginSource;
       add(model + ".subgraphs[].operators", Array).isRequired = true;
@@ -672,7 +674,8 @@ private:
   bool takeChainEntry(const Cursor &at) {
     ChainEntry &entry = map.chain.emplace_back();
     return at.getIfAny("file", entry.file) && at.get("format", entry.format) &&
-           at.get("fingerprint", entry.fingerprint) && at.getIfAny("laws", entry.laws);
+           at.get("fingerprint", entry.fingerprint) && at.getIfAny("laws", entry.laws) &&
+           at.getIfAny("inferred", entry.inferred);
   }
 };
 

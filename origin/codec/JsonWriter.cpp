@@ -60,6 +60,7 @@ public:
       os << '{';
       file(entry.file, entry.format, entry.fingerprint);
       laws(entry.laws);
+      inferred(entry.inferred);
       os << '}';
     });
     os << ",\n";
@@ -99,6 +100,12 @@ private:
     if (laws)
       os << ", \"laws\": " << laws;
   }
+  void inferred(StringRef evidence) {
+    if (evidence.empty())
+      return;
+    os << ", ";
+    member("inferred", evidence);
+  }
 
   template <class Range, class Item> void list(Range &&range, Item item) {
     os << '[';
@@ -126,7 +133,8 @@ private:
     os << ']';
   }
 
-  template <class File> void fileHead(StringRef key, const File &model, bool names = true, uint32_t lawCount = 0) {
+  template <class File>
+  void fileHead(StringRef key, const File &model, bool names = true, uint32_t lawCount = 0, StringRef evidence = "") {
     os << "  \"" << key << "\": {\n    ";
     file(model.file, model.format, model.fingerprint);
     os << ", ";
@@ -134,6 +142,7 @@ private:
     if (!names)
       os << ", \"names\": false";
     laws(lawCount);
+    inferred(evidence);
     os << ",\n    \"subgraphs\": [";
   }
 
@@ -252,7 +261,7 @@ private:
   }
 
   void target() {
-    fileHead("target", map.target, true, map.target.laws);
+    fileHead("target", map.target, true, map.target.laws, map.target.inferred);
     llvm::interleave(
         llvm::seq<size_t>(0, map.target.subgraphs.size()), os,
         [&](size_t number) {

@@ -137,6 +137,15 @@ class Editor:
             row["origins"] = self.sorted_with(row["origins"], self.an_id(False))
             return True
 
+    def do_infer(self):
+        """The map was found, they say; a fate may be unknown then."""
+        self.map["target"]["inferred"] = "their word"
+        row = self.some(self.map["ledger"])
+        if row and self.random.randrange(2):
+            row["fate"] = "unknown"
+            row["into"] = {"operators": [], "tensors": []}
+        return True
+
     def do_drop_origin(self):
         row = self.some([row for row in self.operators if len(row["origins"]) > 1])
         if row:

@@ -30,6 +30,8 @@ class Checker:
     def __init__(self, source, target, origin_map, fingerprints=None):
         self.source, self.target, self.map, self.fingerprints = source, target, origin_map, fingerprints
         self.violations = []
+        self.inferred = bool(self.map["target"].get("inferred"))
+        self.inferred_once = self.inferred or any(each.get("inferred") for each in self.map["chain"])
         self.knows = lambda laws: all(each.get("laws", 0) >= laws for each in [*self.map["chain"], self.map["target"]])
 
     def add(self, law, text):
@@ -45,6 +47,8 @@ class Checker:
         if any(law in (1, 2, 3) for law, _ in self.violations):
             return self.violations
         self.relations()
+        if self.inferred:
+            self.evidence()
         self.makers()
         self.parents()
         self.converted()
@@ -180,6 +184,8 @@ class Checker:
         self.ids(synthetic.get("serves", []), len(self.source.operators), "a served operator")
         if not synthetic.get("serves"):
             self.add(1, f"operator {number} serves nobody")
+        if reason == "unknown" and self.inferred_once:
+            return
         if reason not in REASONS:
             self.add(1, f"operator {number} is synthetic for no known reason")
         elif self.knows(11) and self.target.operators[number].name not in BRIDGES.get(reason, ()):
@@ -292,6 +298,10 @@ class Checker:
     def fate(self, is_tensor, i, row):
         fate = row["fate"]
         what = f"source {'tensor' if is_tensor else 'operator'} {i}"
+        if fate == "unknown" and self.inferred_once:
+            if row["into"]["operators"] or row["into"]["tensors"]:
+                self.add(8, f"{what} is unknown, and leads somewhere")
+            return
         if fate not in FATES[is_tensor]:
             return self.add(8, f"{what} has the fate {fate}, which it cannot have")
         leads = bool(row["into"]["operators"] or row["into"]["tensors"])
@@ -474,6 +484,10 @@ class Checker:
         lineage = relation.get("lineage", 0)
         producer = self.target.producer[number]
         row = self.gone[False].get(maker)
+        if row is not None and row["fate"] == "unknown" and self.inferred_once:
+            # Of what is given, that nobody knows what became of who made it in the source refutes nothing.
+            if producer < 0 and not self.is_constant(number):
+                return True
         if row is not None:
             return self.ledger_tells(number, row, maker)
         if producer < 0:
@@ -787,6 +801,66 @@ class Checker:
             return None
         results = [i for i in self.source.results[user] if i >= 0]
         return None if all(self.source.elements(i) == 0 for i in results) else "is not empty"
+
+    # Law 8 where a map was found: a fate needs evidence.
+
+    def evidence(self):
+        source = self.source
+        effects = [not op.kind or op.kind.effects != ["None"] or bool(op.callees) for op in source.operators]
+        self.needed_operators, self.computed_tensors = set(), set()
+        work = [source.producer[i] for i in range(len(source.tensors)) if source.is_output[i]]
+        work += [op for op, has in enumerate(effects) if has]
+        while work:
+            op = work.pop()
+            if op >= 0 and op not in self.needed_operators:
+                self.needed_operators.add(op)
+                work += [source.producer[i] for i in source.operands[op] if i >= 0]
+        for i in range(len(source.tensors)):
+            if source.producer[i] < 0 and source.kind_of(i) != "constant":
+                self.computed_tensors.add(i)
+        for op in range(len(source.operators)):
+            if effects[op] or any(i in self.computed_tensors for i in source.operands[op]):
+                self.computed_tensors |= {i for i in source.results[op] if i >= 0}
+        for is_tensor in (False, True):
+            for i, row in self.gone[is_tensor].items():
+                holds = self.tensor_evidence if is_tensor else self.operator_evidence
+                if row["fate"] != "unknown" and not holds(i, row):
+                    self.add(8, f"source {'tensor' if is_tensor else 'operator'} {i} is {row['fate']}: no evidence")
+
+    def operator_evidence(self, op, row):
+        fate, (operators, tensors) = row["fate"], self.into(row)
+        around = set(self.source.operands[op]) | set(self.source.results[op])
+        if fate == "dead":
+            return op not in self.needed_operators
+        if fate in ("identity", "layout-cancelled", "quantization-cancelled"):
+            if fate != "identity" and not self.moves(self.source.operators[op]):
+                return False
+            return bool(tensors) and not operators and all(
+                any(relation["tensor"] in around for relation in self.relations_of(i)) for i in tensors)
+        if fate == "folded-to-constant":
+            return not operators and not any(i in self.computed_tensors for i in self.source.results[op]) and all(
+                self.is_constant(i) and op in self.tensor_rows[i]["operators"] for i in tensors)
+        if fate == "duplicate-of":
+            kind = self.source.operators[op].name, self.source.operators[op].custom
+            return not tensors and all(
+                any(origin != op and (self.source.operators[origin].name, self.source.operators[origin].custom) == kind
+                    for origin in self.operator_rows[number]["origins"]) for number in operators)
+        return False
+
+    def tensor_evidence(self, i, row):
+        fate, (operators, tensors) = row["fate"], self.into(row)
+        maker, users = self.source.producer[i], {op for op, _ in self.source.users[i]}
+        origins = [set(self.operator_rows[number]["origins"]) for number in operators]
+        if fate == "unused-in-source":
+            return True
+        if fate == "dead":
+            return maker not in self.needed_operators if maker >= 0 else not users & self.needed_operators
+        if fate == "fused-away":
+            return not tensors and all((maker < 0 or maker in each) and users & each for each in origins)
+        if fate == "decomposed":
+            return maker >= 0 and not tensors and len(origins) > 1 and all(maker in each for each in origins)
+        went = [self.gone[False].get(op) for op in users | {maker}]
+        return any(other and (other["fate"], other["into"]) == (fate, row["into"]) for other in went)
 
     # Law 11: neighbours keep their order.
 

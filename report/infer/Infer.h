@@ -1,0 +1,43 @@
+#pragma once
+
+#include "import/Import.h"
+#include "origin/Files.h"
+
+namespace origo::report {
+
+struct InferOptions {
+  std::vector<uint32_t> seeds = {1, 2}; ///< the first one finds relations, the others have to agree
+};
+
+/// How much of the result has been found in the source.
+struct InferCoverage {
+  struct Count {
+    size_t all = 0, related = 0, proved = 0, ambiguous = 0, unknown = 0;
+  };
+  Count operators, tensors, constants;
+  size_t flat = 0, related = 0, live = 0; ///< computed tensors: all one number; of the others, related, and all
+  bool whole() const { return !operators.unknown && !tensors.unknown && !constants.unknown; }
+};
+
+/// An operator of the result that computes something else than the source, from the source's own numbers.
+struct InferDifference {
+  uint32_t subgraph = 0, index = 0; ///< in the result
+  int32_t sourceOperator = -1;      ///< whose result it should have; −1: nobody's in particular
+  double off = 0, range = 0;        ///< the largest difference, and the largest number of the source's tensor
+  std::string why;
+};
+
+struct Inferred {
+  origin::OriginMap map;
+  InferCoverage coverage;
+  std::optional<InferDifference> first;
+  std::vector<std::string> notes;
+};
+
+/// Finds what the operators, tensors and constants of a model are in another one that it was made from, by what they
+/// compute and by who feeds whom; names count for nothing. Both models are their own sources. The files are those of
+/// the models; their names are for the map. An error: they are not related.
+llvm::Expected<Inferred> infer(Imported &source, const origin::ModelView &sourceFile, Imported &result,
+                               const origin::ModelView &resultFile, const InferOptions &options = {});
+
+} // namespace origo::report

@@ -1,0 +1,132 @@
+#pragma once
+
+#include "report/infer/Infer.h"
+#include "report/infer/Numbers.h"
+
+#include "eval/Session.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <map>
+
+namespace origo::report {
+
+/// What is known of a tensor of the result.
+struct FoundTensor {
+  const Value *source = nullptr;                   ///< null: it is no tensor of the source
+  std::vector<Step> steps = {};                    ///< those that move and scale
+  bool executed = false;                           ///< else structure alone tells
+  bool exact = false;                              ///< the same bits
+  bool assumed = false;                            ///< it should be that tensor, and is not: nothing is claimed
+  double slack = 0;                                ///< by which it was found
+  llvm::SmallVector<const Value *, 2> equals = {}; ///< what it may be as well, with the same steps
+  llvm::SmallVector<const Value *, 2> starts = {}; ///< where `source` is null: what it is computed from
+  std::optional<RealTensor> numbers = {};          ///< likewise, from the source's numbers
+};
+
+/// The search through both graphs, forward from what they are given. What an operator of the result makes of the
+/// source's own numbers is looked for among the tensors of the source that lie behind those, nearest first; so the
+/// search is linear, and rounding neither hides nor adds up.
+class InferSearch {
+public:
+  /// `otherNumbers`: what has other constants is related by structure, and nothing is said of its numbers.
+  InferSearch(Model &source, Model &result, const InferOptions &options, bool otherNumbers = false)
+      : source(source), result(result), options(options), otherNumbers(otherNumbers) {}
+  llvm::Error run();
+
+  const FoundTensor *find(const Value &value) const {
+    auto known = found.find(&value);
+    return known == found.end() ? nullptr : &known->second;
+  }
+  const Subgraph *sourceOf(const Subgraph &graph) const { return paired.lookup(&graph); }
+  /// The operator of the source that it is by structure; null: what it makes tells.
+  const Operator *matchOf(const Operator &op) const { return matched.lookup(&op); }
+  bool dependsOnInputs(const Value &value) const { return alive.contains(&value); }
+  /// Might it be another tensor as well, which nobody is and an operator of the same kind makes?
+  bool isAmbiguous(const FoundTensor &known) const {
+    return llvm::any_of(known.equals, [&](const Value *other) {
+      return claims.lookup(other) == 0 && other->producer() && known.source->producer() &&
+             other->producer()->code == known.source->producer()->code;
+    });
+  }
+  /// Does the source compute the same number everywhere there?
+  bool isFlat(const Value &value) const {
+    const RealTensor *numbers = numbersOfSource(value);
+    return numbers && numbers->flat;
+  }
+  const RealTensor *numbersOfSource(const Value &value) const;
+  std::optional<InferDifference> first;
+  std::vector<std::string> notes;
+
+private:
+  Model &source, &result;
+  const InferOptions &options;
+  const bool otherNumbers;
+  std::optional<eval::Session> session;
+  llvm::DenseMap<const Value *, FoundTensor> found;
+  llvm::DenseMap<const Subgraph *, const Subgraph *> paired;
+  llvm::DenseSet<const Value *> alive; ///< of the source: depends on an input
+  llvm::DenseMap<const Operator *, const Operator *> matched;
+  llvm::DenseSet<const Operator *> taken;         ///< of the source, by these
+  llvm::DenseMap<const Value *, unsigned> claims; ///< of the source: how many computed tensors are it
+  mutable std::map<const Value *, std::optional<RealTensor>> numbers; ///< of the source, in the run at hand
+  std::map<const Value *, std::optional<RealTensor>> ownConstants;    ///< of the result
+  std::multimap<uint64_t, const Value *> constants;                   ///< of the source, by content in any order
+  llvm::SmallVector<const Operator *> withoutOperands;                ///< of the source
+  bool constantsIndexed = false;
+
+  /// Tensors of the source that lie behind some others.
+  struct Nearby {
+    llvm::SmallVector<const Value *, 32> tensors; ///< nearest first, beginning with these themselves
+    llvm::SmallVector<const Operator *, 32> operators;
+  };
+  static constexpr size_t mostNearby = 64;
+
+  llvm::Error runSource(uint32_t seed);
+  llvm::Error runSignature(const std::string &signature, uint32_t seed);
+  llvm::Error pairInputs(const Subgraph &from, const Subgraph &to);
+  void pairGraphs(const Subgraph &from, const Subgraph &to);
+  void visit(const Operator &op);
+  void verify();
+  bool isStill(FoundTensor &known, const RealTensor &made, bool asStored, double loose);
+  bool holdsFor(const Operator &op, const std::vector<std::optional<RealTensor>> &results, bool asStored, double loose);
+  Nearby nearby(llvm::ArrayRef<const Value *> starts, const Operator &op);
+  struct Users {
+    std::vector<const Operator *> all;                                               ///< in the order of execution
+    std::map<std::pair<int, llvm::StringRef>, std::vector<const Operator *>> byKind; ///< likewise, the last one first
+  };
+  const Users &usersOf(const Value &value);
+  llvm::DenseMap<const Value *, std::unique_ptr<Users>> users; ///< of the source, as far as somebody asked
+  const RealTensor *own(const Value &constant);
+  std::optional<RealTensor> numbersFor(const Value &value);
+  void findConstant(const Operator &op, unsigned operand, const Nearby &near);
+  void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
+  bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
+  void findListed(const Operator &op, const Operator &like);
+  /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
+  llvm::SmallVector<bool, 2> modesOf(const Operator &op) const;
+  std::optional<std::vector<std::optional<RealTensor>>> computed(const Operator &op, bool asStored, double &loose);
+  void completeSource(uint32_t seed);
+  bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
+              double loose);
+  void repair(const Operator &op);
+  bool hasOtherConstant(const Operator &op, const Operator &like) const;
+  bool hasOthersConstant(const Operator &op, const Value &made) const;
+  void blameConstants(const Subgraph &graph);
+  void blame(const Operator &op, const Operator &like, double off, double range, const char *why);
+  void become(FoundTensor &known, const Value &source);
+  void chooseByStructure(const Operator &op, const Nearby &near);
+  const Operator *counterpart(const Operator &op, const Nearby &near) const;
+  void pairCallees(const Operator &op, const Operator &like);
+  bool resume(const Subgraph &graph);
+  double slackFor(const RealTensor &made, const RealTensor &want, bool asStored, double loose) const;
+  void indexConstants();
+};
+
+/// Are they the same operator, but for how numbers are stored?
+bool isSameKind(const Operator &a, const Operator &b);
+/// Does it only move elements, or store them otherwise?
+bool onlyMoves(const Operator &op);
+
+} // namespace origo::report
