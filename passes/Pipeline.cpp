@@ -23,8 +23,9 @@ void Pipeline::add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes) {
   auto known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; });
   if (known == entries.end()) {
     auto next = llvm::find_if(entries, [&](const Entry &e) { return place(e.pass) > place(&pass); });
-    entries.insert(next, {&pass, {scopes.begin(), scopes.end()}});
+    entries.insert(next, {&pass, {scopes.begin(), scopes.end()}, false});
   } else if (scopes.empty()) {
+    known->mends = false;
     known->scopes.clear();
   } else if (!known->scopes.empty()) {
     known->scopes.insert(known->scopes.end(), scopes.begin(), scopes.end());
@@ -41,6 +42,16 @@ Pipeline Pipeline::o1() {
     if (pass.inO1)
       pipeline.add(pass);
   return pipeline;
+}
+
+void Pipeline::addMending(llvm::ArrayRef<Mends> allowed) {
+  for (const Pass &pass : allPasses()) {
+    bool asked = llvm::any_of(entries, [&](const Entry &entry) { return entry.pass == &pass; });
+    if (asked || (pass.mends != Mends::Exactly && !llvm::is_contained(allowed, pass.mends)))
+      continue;
+    add(pass);
+    llvm::find_if(entries, [&](const Entry &entry) { return entry.pass == &pass; })->mends = true;
+  }
 }
 
 Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
@@ -131,6 +142,7 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(options)) {
     rw.onRewrite = options.onRewrite;
+    rw.price = options.price;
     rw.format = options.format.value_or(model.format);
     rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {
       if (format == Format::Tflite && op.info() && !op.info()->inTflite)
@@ -145,7 +157,7 @@ public:
       if (format == Format::Tflite && linear &&
           linear->weights_format() == circle::FullyConnectedOptionsWeightsFormat::SHUFFLED16x1FLOAT32)
         return "SHUFFLED16x1FLOAT32 does not exist in .tflite";
-      return this->options.refuses ? this->options.refuses(op) : std::string();
+      return this->options.refuses && !storing ? this->options.refuses(op) : std::string();
     };
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
@@ -164,6 +176,7 @@ private:
   const RunOptions &options;
   Rewriter rw;
   StoragePlan plan;
+  bool storing = false; ///< as the plan says: what stands between two ways to store goes when both sides are done
   std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int64_t, llvm::SmallVector<Candidate, 4>> candidates;
 
@@ -172,7 +185,7 @@ private:
     llvm::StringRef what = pass.name;
     return what.consume_front("recognise-") && llvm::any_of(pipeline.entries, [&](const Pipeline::Entry &entry) {
              llvm::StringRef other = entry.pass->name;
-             return other.consume_front("decompose-") && other == what;
+             return !entry.mends && other.consume_front("decompose-") && other == what;
            });
   }
   bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
@@ -221,6 +234,8 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
     if (!runsIn(pass.phase, phase))
       continue;
     IdSet origins = op.origins;
+    rw.mends = candidate.entry->mends;
+    rw.keepsSmall = rw.mends && pipeline.keepsSmall;
     auto start = options.statistics ? Clock::now() : Clock::time_point();
     RewriteResult result = rule.build ? rw.apply(pass.name, rule.name, rule.mismatch, rule.pattern, rule.build,
                                                  candidate.entry->scopes, op)
@@ -257,7 +272,8 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
 llvm::Error Run::runPhase(Phase phase) {
   if (llvm::Error error = mergeConstants())
     return error;
-  if (phase == Phase::Quantize && pipeline.plan && !outOfFuel()) {
+  storing = phase == Phase::Quantize && pipeline.plan;
+  if (storing && !outOfFuel()) {
     auto decided = pipeline.plan(model);
     if (!decided)
       return decided.takeError();
