@@ -94,10 +94,16 @@ void addSigning(Pipeline &pipeline, std::shared_ptr<const report::Target> target
   scheme.common.mode = quantize::Scheme::Mode::Signed;
   auto asked = [target = std::move(target),
                 plan = quantize::planBy(scheme)](Model &model) -> llvm::Expected<StoragePlan> {
+    // Bridges at both ends are the price.
+    size_t refused = 0, ends = 0;
     for (const auto &graph : model.subgraphs)
-      for (const Operator &op : graph->operators)
-        if (op.result() && op.result()->type == TensorType::UINT8 && !report::checkOperator(op, *target).empty())
-          return plan(model);
+      refused += llvm::count_if(graph->operators, [&](const Operator &op) {
+        return op.result() && op.result()->type == TensorType::UINT8 && !report::checkOperator(op, *target).empty();
+      });
+    for (auto *list : {&model.subgraphs.front()->inputs, &model.subgraphs.front()->outputs})
+      ends += llvm::count_if(*list, [](const Value *value) { return value->type == TensorType::UINT8; });
+    if (refused > ends)
+      return plan(model);
     return StoragePlan();
   };
   Pipeline signing = Pipeline::quantization(std::move(asked));

@@ -234,6 +234,7 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
     if (!runsIn(pass.phase, phase))
       continue;
     IdSet origins = op.origins;
+    storing = phase == Phase::Quantize && pass.phase == phase && pipeline.plan;
     rw.mends = candidate.entry->mends;
     rw.keepsSmall = rw.mends && pipeline.keepsSmall;
     auto start = options.statistics ? Clock::now() : Clock::time_point();
@@ -272,8 +273,7 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
 llvm::Error Run::runPhase(Phase phase) {
   if (llvm::Error error = mergeConstants())
     return error;
-  storing = phase == Phase::Quantize && pipeline.plan;
-  if (storing && !outOfFuel()) {
+  if (phase == Phase::Quantize && pipeline.plan && !outOfFuel()) {
     auto decided = pipeline.plan(model);
     if (!decided)
       return decided.takeError();
