@@ -453,6 +453,18 @@ TEST(TargetCheck, ComputedShapes) {
   EXPECT_EQ(against(model, R"({"schema_version": 2, "static_shapes": true, "ops": {"RESHAPE": {}}})"),
             (std::vector<std::string>{"1 RESHAPE  z: static_shapes true not false {}"}));
   EXPECT_EQ(against(model, R"({"schema_version": 2, "ops": {"RESHAPE": {}}})"), std::vector<std::string>());
+  // Nothing is known of what is resized, but of the size that it is computed.
+  const char *resized = R"(subgraph @main(%x: f32) -> (%y) {
+  %s: i32[4] = SHAPE(input=%x) {out_type=INT32}
+  %b: i32[1] = const [1]
+  %e: i32[1] = const [3]
+  %n: i32[2] = STRIDED_SLICE(input=%s, begin=%b, end=%e, strides=%b)
+  %y: f32 = RESIZE_NEAREST_NEIGHBOR(input=%x, size=%n)
+}
+)";
+  EXPECT_EQ(against(resized, R"({"schema_version": 2, "static_shapes": true, "ops": {"SHAPE": {}, "STRIDED_SLICE": {},
+                                 "RESIZE_NEAREST_NEIGHBOR": {}}})"),
+            (std::vector<std::string>{"2 RESIZE_NEAREST_NEIGHBOR  y: static_shapes true not false {}"}));
 }
 
 /// Which operators are taken together, as text.

@@ -33,8 +33,9 @@ static bool statesShapeOnly(const Operator &op, unsigned position) {
   if (row->has(Trait::ShapeQuery) && position == 0 && (op.code == Op::RANK || isStatic(op.operand(0))))
     return true;
   const OperandInfo &operand = row->operands[position];
-  // What is open in both is the same.
-  if (op.code == Op::RESHAPE && operand.statesShape)
+  // What is open in both is the same. (A constant that says so has been read.)
+  const Value *sizes = op.operand(position);
+  if (op.code == Op::RESHAPE && operand.statesShape && sizes && !sizes->isConstant())
     if (uint64_t size = rowOf(op.operand(0)); size && size == rowOf(op.result()))
       return true;
   if (!llvm::all_of(op.results(), isStatic))

@@ -585,6 +585,11 @@ const Value *computedShape(const Operator &op) {
     llvm::consumeError(results.takeError());
     return nullptr;
   }
+  // Where nothing is known of what it works on, at least of what states the shape.
+  if (results->empty() && op.info() && op.result()->type != TensorType::RESOURCE)
+    for (auto [operand, use] : llvm::zip(op.info()->operands, op.operands()))
+      if (operand.statesShape && use.get() && !isConstant(*use.get()))
+        return op.result();
   for (auto [type, value] : llvm::zip(*results, op.results()))
     if (value && value->type != TensorType::RESOURCE && (!type.rankKnown || llvm::is_contained(type.shape, -1)))
       return value;

@@ -40,6 +40,7 @@ private:
   const Target &target;
   Prediction result;
   llvm::DenseMap<const Operator *, bool> taken; ///< those that are
+  llvm::DenseMap<const Subgraph *, bool> whole; ///< with all that it calls
 
   const OperatorLimits *limitsOf(const Operator &op) const {
     auto found = target.ops.find(op.opName());
@@ -58,16 +59,25 @@ private:
     }
   }
 
+  bool takesAll(const Subgraph &graph) {
+    auto known = whole.find(&graph);
+    if (known != whole.end())
+      return known->second;
+    bool all = llvm::all_of(graph.operators, [&](const Operator &op) {
+      return taken.count(&op) && llvm::all_of(op.callees(), [&](const Subgraph *callee) { return takesAll(*callee); });
+    });
+    return whole[&graph] = all;
+  }
+
   /// What does not follow from the operator alone.
   void refine(const Operator &op) {
     if (!taken.count(&op))
       return;
     auto isTaken = [&](const Operator &other) { return taken.count(&other) != 0; };
-    for (const Subgraph *callee : op.callees())
-      if (!llvm::all_of(callee->operators, isTaken)) {
-        taken.erase(&op);
-        return;
-      }
+    if (!llvm::all_of(op.callees(), [&](const Subgraph *callee) { return takesAll(*callee); })) {
+      taken.erase(&op);
+      return;
+    }
     const OperatorLimits *limits = limitsOf(op);
     const Value *value = op.result();
     if (!limits || !limits->withUsers || !value || !op.operand(0) || op.operand(0)->isGraphInput)
