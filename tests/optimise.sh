@@ -207,21 +207,26 @@ grep -q 'roots before: 1 part takes 1 of 3 operators; after: 1 part takes 3 of 4
 "$bin/circle-check" --target roots.json --mends roots.origo >out 2>log || [[ $? == 2 ]] || fail "--mends: $(<log)"
 grep -q 'RSQRT.*decompose-rsqrt *$' out && grep -q 'TANH.*none known *$' out || fail "--mends: $(<out)"
 "$bin/circle-check" --list-targets | grep -q '^xnnpack-2.9 .*2.9.0' || fail "--list-targets"
-# Bytes without a sign become such with one, on request.
+# Bytes without a sign become such with one, on request, where more is refused than what stands between then.
 cat >bytes.origo <<'END'
 origo 1
 model tflite version 3
 subgraph @main(%x: u8[1,2] q{scale=0.5, zero_point=128}) -> (%y) {
   %w: u8[2,2] q{scale=0.25, zero_point=100} = const [0, 100, 227, 110]
   %b: i32[2] q{scale=0.125, zero_point=0} = const [8, -16]
-  %y: u8[1,2] q{scale=32, zero_point=128} = FULLY_CONNECTED(%x, %w, %b)
+  %k: u8[1,2] q{scale=0.5, zero_point=128} = FULLY_CONNECTED(%x, %w, %b)
+  %l: u8[1,2] q{scale=0.5, zero_point=128} = FULLY_CONNECTED(%k, %w, %b)
+  %y: u8[1,2] q{scale=32, zero_point=128} = FULLY_CONNECTED(%l, %w, %b)
 }
 END
+sed 's/%[kl]: .*//; s/(%l,/(%x,/' bytes.origo >byte.origo
 echo '{"target": "signed", "ops": {"FULLY_CONNECTED": {"input": {"dataTypes": ["int8"]}, "weights": {"dataTypes": ["int8"],
   "quantization": {"symmetric": true}}}}}' >signed.json
 "$run" -O2 --target signed.json bytes.origo out.origo 2>log && ! grep -q i8 out.origo || fail "-O2 signs bytes unasked"
 "$run" -O2 --allow-one-step --target signed.json bytes.origo out.origo 2>log || fail "--allow-one-step: $(<log)"
-grep -q 'w: i8\[2,2\] q{scale=0.25.*const \[-100, 0, 127, 10\]' out.origo || fail "--allow-one-step: $(<out.origo)"
+grep -q 'FULLY_CONNECTED.*(input=%k' out.origo || fail "--allow-one-step: $(<out.origo)"
+grep -q 'i8\[2,2\] q{scale=0.25.*name "w" = const \[-100, 0, 127, 10\]' out.origo || fail "--allow-one-step: $(<out.origo)"
+"$run" -O2 --allow-one-step --target signed.json byte.origo byte_out.origo 2>log && ! grep -q i8 byte_out.origo || fail "one operator is not worth two bridges"
 grep -q 'main(%x: u8.*(%y)' out.origo && grep -q '%y: u8' out.origo || fail "the interface has changed: $(<out.origo)"
 
 # INSTANCE_NORM and its like are not made for a .tflite.
