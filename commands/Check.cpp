@@ -2,11 +2,13 @@
 #include "commands/Divide.h"
 #include "commands/Files.h"
 #include "commands/JsonOutput.h"
+#include "commands/Mending.h"
+#include "commands/Targets.h"
 #include "ir/OpenFile.h"
 #include "origin/codec/Json.h"
 #include "report/Columns.h"
 #include "report/origin/Words.h"
-#include "report/target/Target.h"
+#include "report/target/Prediction.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -20,13 +22,17 @@ namespace {
 /// Tells whether a back end can take a model, before there are weights.
 struct CheckRequest {
   std::string target, webnn, limitsOf;
-  bool json = false, partition = false;
+  bool json = false, partition = false, listTargets = false, mends = false;
   std::string folder = ".", fallback = "cpu", originMap;
 };
 
 constexpr std::array checkRows{
-    option<&CheckRequest::target>("target", "T.json", "What the back end can take"),
-    option<&CheckRequest::json>("json", "Print {\"supported\", \"violations\"}"),
+    option<&CheckRequest::target>("target", "NAME|FILE",
+                                  "What the back end can take: one of --list-targets, or a description in a file"),
+    option<&CheckRequest::listTargets>("list-targets", "Print the back ends that are known by name, and stop"),
+    option<&CheckRequest::json>("json", "Print {\"supported\", \"violations\", \"partition\"}"),
+    option<&CheckRequest::mends>(
+        "mends", "Say for each refusal which rewrites of circle2circle -O2 would mend it (needs weights)"),
     option<&CheckRequest::webnn>("import-webnn", "DUMP.json",
                                  "Read a dump of WebNN's MLContext.opSupportLimits() as the target; without MODEL, "
                                  "print it as a target description"),
@@ -42,15 +48,15 @@ constexpr std::array checkRows{
 };
 
 llvm::Expected<Target> readTargetFile(const CheckRequest &request, llvm::function_ref<void(std::string)> note) {
-  const std::string &path = request.webnn.empty() ? request.target : request.webnn;
+  if (request.webnn.empty())
+    return loadTarget(request.target);
   std::vector<std::string> notes;
-  auto target = readFile(
-      path, [&](llvm::StringRef text) { return request.webnn.empty() ? readTarget(text) : readWebnn(text, notes); });
+  auto target = readFile(request.webnn, [&](llvm::StringRef text) { return readWebnn(text, notes); });
   if (!target)
     return target.takeError();
   llvm::for_each(notes, note);
   if (target->name.empty())
-    target->name = llvm::sys::path::stem(path).str();
+    target->name = llvm::sys::path::stem(request.webnn).str();
   return target;
 }
 
@@ -69,7 +75,13 @@ llvm::Expected<ImportOptions> importOptions(llvm::StringRef path, const std::str
 /// JSON in ASCII needs no escapes on a terminal, but may be long.
 std::string cut(const std::string &text) { return text.size() <= 60 ? text : text.substr(0, 57) + "..."; }
 
-void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage &lineage) {
+std::string mendingText(const Violation &violation, const Mendings &mendings) {
+  auto found = violation.op ? mendings.find({violation.subgraph, violation.op->index}) : mendings.end();
+  return found == mendings.end() || found->second.empty() ? "none known" : found->second;
+}
+
+/// `mended`: by what, null where nobody asked.
+void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage &lineage, const Mendings *mended) {
   origin::OriginMap map;
   map.source = *lineage.source;
   MapNames names(map);
@@ -84,14 +96,22 @@ void printViolations(llvm::ArrayRef<Violation> violations, const origin::Lineage
       origins += " and " + std::to_string(v.origins.size() - 1) + " more";
     std::string place = std::to_string(v.subgraph) + (v.op ? ":" + std::to_string(v.op->index) : "");
     std::string tensor = v.tensor ? std::to_string(v.tensor->index) + " \"" + printable(v.tensor->name, 40) + '"' : "";
-    return {place,  v.op ? v.op->opName() : "", printable(v.operand), tensor, v.rule, cut(v.expected), cut(v.actual),
-            origins};
+    Cells cells = {
+        place,  v.op ? v.op->opName() : "", printable(v.operand), tensor, v.rule, cut(v.expected), cut(v.actual),
+        origins};
+    if (mended)
+      cells.push_back(mendingText(v, *mended));
+    return cells;
   };
-  printColumns({"place", "operator", "operand", "tensor", "limit", "expected", "actual", "from"}, violations.size(),
-               row, llvm::outs());
+  Cells head = {"place", "operator", "operand", "tensor", "limit", "expected", "actual", "from"};
+  if (mended)
+    head.push_back("mended by");
+  printColumns(head, violations.size(), row, llvm::outs());
 }
 
 llvm::Error checkModel(CheckRequest &request, Words words, const Door &door, Verdict &verdict) {
+  if (request.listTargets)
+    return listTargets(llvm::outs());
   if (!request.limitsOf.empty()) {
     if (request.limitsOf != "eval")
       return makeError(door.spell("limits-of") + " knows \"eval\", our own interpreter, and nothing else");
@@ -99,7 +119,7 @@ llvm::Error checkModel(CheckRequest &request, Words words, const Door &door, Ver
     return llvm::Error::success();
   }
   if (request.target.empty() == request.webnn.empty())
-    return makeError("which target? Say " + door.spell("target") + " T.json or " + door.spell("import-webnn") +
+    return makeError("which target? Say " + door.spell("target") + " NAME or a file, or " + door.spell("import-webnn") +
                      " DUMP.json; --help shows examples");
   llvm::Expected<Target> target = readTargetFile(request, [&](const std::string &text) {
     if (words.empty())
@@ -130,12 +150,25 @@ llvm::Error checkModel(CheckRequest &request, Words words, const Door &door, Ver
     if (llvm::Error error = divide(model, *options, *target, request.fallback, request.folder, door))
       return error;
   }
-  if (request.json)
-    JsonOutput() << violationsJson(violations);
-  else if (violations.empty())
-    llvm::outs() << "supported\n";
-  else
-    printViolations(violations, imported->lineage);
+  Prediction prediction = predict(*imported->model, *target);
+  std::optional<Mendings> mended;
+  if (request.mends) {
+    auto found = mendings(model, *options, *target, door);
+    if (!found)
+      return found.takeError();
+    mended = std::move(*found);
+    for (Violation &violation : violations)
+      violation.mendedBy = mendingText(violation, *mended);
+  }
+  if (request.json) {
+    JsonOutput() << predictionJson(violations, prediction);
+  } else {
+    if (violations.empty())
+      llvm::outs() << "supported\n";
+    else
+      printViolations(violations, imported->lineage, mended ? &*mended : nullptr);
+    llvm::outs() << printable(target->name) << ": " << predictionText(prediction) << '\n';
+  }
   verdict = violations.empty() ? Verdict::Holds : Verdict::Refused;
   return llvm::Error::success();
 }
@@ -149,6 +182,9 @@ const Command checkCommand = makeCommand<checkModel>(
     "docs/targets.md.\n\n"
     "  circle-check --target npu.json net.circle           a table of what stands in the way\n"
     "  circle-check --target npu.json --json net.circle\n"
+    "  circle-check --target xnnpack-2.9 net.tflite        a back end that is known by name\n"
+    "  circle-check --target xnnpack-2.9 --mends net.tflite  and which rewrites would help\n"
+    "  circle-check --list-targets\n"
     "  circle-check --import-webnn limits.json net.tflite  against what a browser says it can do\n"
     "  circle-check --import-webnn limits.json > webnn.json\n"
     "  circle-check --target npu.json --partition --work_path parts net.circle\n"

@@ -28,9 +28,11 @@ constexpr llvm::StringRef general = "General", origins = "Origins",
 constexpr Option prints{.category = looking, .python = Without::Prints}, rewrites{.category = rewriteCategory};
 
 constexpr std::array ownRows{
-    option<&Request::level>("O", "level",
-                            "-O0: only convert (the default where no rewrite is asked for); -O1: all safe rewrites",
-                            {.category = general, .word = "level", .prefix = true, .cfg = Without::Place}),
+    option<&Request::level>(
+        "O", "level",
+        "-O0: only convert (the default where no rewrite is asked for); -O1: all safe rewrites; -O2: "
+        "and those that --target needs; -Os: and of these what makes no more operators",
+        {.category = general, .word = "level", .prefix = true, .cfg = Without::Place}),
     option<&Request::passes>("passes", "a,b", "Run these passes (names: --list-passes)", {.category = general}),
     option<&Request::skip>("skip", "a,b", "Leave these passes out", {.category = general}),
     option<&Request::changeOutputs>("change_outputs", "a,b",
@@ -40,9 +42,18 @@ constexpr std::array ownRows{
                              "Options from the section [one-optimize] of a .cfg file, with input_path and output_path; "
                              "the command line goes first",
                              {.category = general, .python = Without::Place, .cfg = Without::Place}),
-    option<&Request::target>("target", "file",
-                             "Limits of a back end (docs/targets.md): what it does not take is not made",
+    option<&Request::target>("target", "name|file",
+                             "Limits of a back end (docs/targets.md), one of circle-check --list-targets or a file: "
+                             "what it does not take is not made",
                              {.category = general}),
+    option<&Request::allowOneStep>("allow-one-step",
+                                   "With -O2: operators in 8 bits may be computed in another way, within one step of "
+                                   "their result each",
+                                   {.category = general}),
+    option<&Request::allowHybridToFloat>("allow-hybrid-to-float",
+                                         "With -O2: what has weights in 8 bits and computes in float may do so with "
+                                         "kernels of float",
+                                         {.category = general}),
     option<&Request::printPipeline>("print-pipeline",
                                     "Print the passes that would run, in their order and phases, and stop",
                                     {.category = general, .python = Without::Prints}),
@@ -165,8 +176,10 @@ llvm::Expected<std::vector<const Pass *>> passesNamed(const std::vector<std::str
 std::string askedBy(const Pass &pass, const Request &request) {
   std::string by;
   auto add = [&](const llvm::Twine &word) { by += (by.empty() ? "" : " ") + word.str(); };
-  if (request.level == 1u && pass.inO1)
-    add("-O1");
+  if (request.level && request.level->number >= 1 && pass.inO1)
+    add("-O" + Codec<Level>::out(*request.level));
+  if (request.level && request.level->number == 2 && !pass.inO1 && pass.mends != Mends::Never)
+    add("-O" + Codec<Level>::out(*request.level));
   if (llvm::is_contained(request.passes, pass.name))
     add("--passes");
   for (const PassFlag &flag : pass.flags)
@@ -203,12 +216,15 @@ llvm::Error applyConfig(Request &request) {
     return inFile(request.config, makeError("has no section [one-optimize]"));
   Section keys = section->second;
   if (std::string name = groupOf(*sections); name == "O1" && !request.level) {
-    request.level = 1;
+    request.level = Level{1};
   } else if (!name.empty() && name != "O1") {
     auto group = readGroup(name, request.config);
-    if (!group)
+    if (group)
+      keys.insert(group->begin(), group->end());
+    else if (name != "O2" && name != "Os")
       return inFile(request.config, group.takeError());
-    keys.insert(group->begin(), group->end());
+    else if (llvm::consumeError(group.takeError()); !request.level)
+      request.level = Level{2, name == "Os"};
   }
   const Request fresh;
   for (const auto &[key, value] : keys) {
@@ -239,10 +255,18 @@ llvm::Error check(const Request &request, const Door &door) {
 }
 
 llvm::Expected<Pipeline> pipelineOf(const Request &request, const Door &door) {
-  unsigned level = request.level.value_or(0);
-  if (level > 1)
-    return makeError("no such level: -O" + llvm::Twine(level) + "; there are -O0 and -O1");
-  Pipeline pipeline = level == 1 ? Pipeline::o1() : Pipeline();
+  const Level level = request.level.value_or(Level());
+  std::string spelled = "-O" + Codec<Level>::out(level);
+  if (level.number > 2)
+    return makeError("no such level: " + spelled + "; there are -O0, -O1, -O2 and -Os");
+  if (level.number == 2 && request.target.empty())
+    return makeError(spelled + " chooses by what a back end takes, and needs " + door.spell("target") +
+                     ": a name of circle-check --list-targets, or a file");
+  for (auto [given, name] : {std::pair(request.allowOneStep, "allow-one-step"),
+                             std::pair(request.allowHybridToFloat, "allow-hybrid-to-float")})
+    if (given && level.number != 2)
+      return makeError(door.spell(name) + " goes with -O2");
+  Pipeline pipeline = level.number >= 1 ? Pipeline::o1() : Pipeline();
   leaveOut(pipeline, request);
   if (request.sparse.tensor.empty())
     for (const Option &row : ownRows)
@@ -257,6 +281,15 @@ llvm::Expected<Pipeline> pipelineOf(const Request &request, const Door &door) {
     for (const PassFlag &flag : pass.flags)
       if (request.isOn(flag.name))
         pipeline.add(pass, flag.scopes);
+  if (level.number == 2) {
+    llvm::SmallVector<Mends, 2> allowed;
+    if (request.allowOneStep)
+      allowed.push_back(Mends::WithinOneStep);
+    if (request.allowHybridToFloat)
+      allowed.push_back(Mends::HybridToFloat);
+    pipeline.addMending(allowed);
+    pipeline.keepsSmall = level.small;
+  }
   pipeline.turnsInputs = request.isOn(turnInputs);
   pipeline.turnsOutputs = request.isOn(turnOutputs);
   if (request.isOn(keepsActivations))
@@ -268,7 +301,11 @@ llvm::Expected<Pipeline> pipelineOf(const Request &request, const Door &door) {
 
 static void listPasses(llvm::raw_ostream &os) {
   for (const Pass &pass : allPasses()) {
-    os << llvm::left_justify(pass.name, 36) << (pass.inO1 ? "O1  " : "    ") << pass.summary << '\n';
+    os << llvm::left_justify(pass.name, 36)
+       << (pass.inO1                    ? "O1  "
+           : pass.mends != Mends::Never ? "O2  "
+                                        : "    ")
+       << pass.summary << '\n';
     for (const PassFlag &flag : pass.flags)
       os << llvm::left_justify("", 40) << "--" << flag.name << '\n';
   }
@@ -326,6 +363,7 @@ const Command optimizeCommand = makeCommand<optimizeFile>(
     "  circle2circle -O1 --stats a.tflite b.tflite  per rule: tried, applied, declined and why\n"
     "  circle2circle --config net.cfg               what [one-optimize] of the file says\n"
     "  circle2circle -O1 --target npu.json a.circle b.circle  only what the back end takes\n"
+    "  circle2circle -O2 --target xnnpack-2.9 a.tflite b.tflite  and what it refuses in words that it takes\n"
     "  origin-dump net.circle                       what came from where\n",
     allRows);
 

@@ -22,10 +22,26 @@ enum class FoundMap : uint8_t { Continue, Restart, Ignore };
 /// What is priced, see commands/Prices.h.
 enum class PriceOf : uint8_t { Pass, Rewrite };
 
+/// -O0, -O1, -O2, and -Os, which is -O2 where that makes no more operators.
+struct Level {
+  unsigned number = 0;
+  bool small = false;
+  bool operator==(const Level &) const = default;
+};
+
+template <> struct Codec<Level> {
+  static constexpr llvm::StringRef type = "int";
+  static llvm::Error in(Level &value, llvm::StringRef text) {
+    value = {2, text == "s"};
+    return value.small ? llvm::Error::success() : Codec<unsigned>::in(value.number, text);
+  }
+  static std::string out(const Level &value) { return value.small ? "s" : std::to_string(value.number); }
+};
+
 /// Rewrites to apply to a model, or the conversion of it alone.
 struct OptimizeRequest {
   std::string input, output;
-  std::optional<unsigned> level;
+  std::optional<Level> level;
   std::vector<std::string> passes, skip, changeOutputs;
   std::map<std::string, bool> flags; ///< of the toolchain, on or off
   SparsifyRequest sparse;
@@ -36,6 +52,7 @@ struct OptimizeRequest {
   ObserveOptions observe;
   std::optional<PriceOf> prices;
   bool pricesJson = false;
+  bool allowOneStep = false, allowHybridToFloat = false;
   std::optional<uint32_t> fuel;
   OriginRequest origins;
   std::string sideFile; ///< empty: beside the output
@@ -77,6 +94,7 @@ public:
     Imported imported;
     uint64_t bytes = 0;                  ///< of the input, which may be written over
     size_t operators = 0, unpackers = 0; ///< before
+    std::string taken;                   ///< by the target, as a text; empty without one
   };
   /// All but writing, told to who looks on. `broken`: told that a rewrite fails, which is the error.
   llvm::Expected<Result> optimize(PayloadStore &store, llvm::function_ref<void()> broken = nullptr) const;
@@ -102,6 +120,7 @@ private:
   llvm::Expected<Imported> readChanged(PayloadStore &store) const;
   RunOptions options(const Model &model) const;
   bool passesThrough(const Model &model) const;
+  std::string takenText(const Model &model) const; ///< by the target; empty without one
   llvm::Error rewrite(Model &model, PayloadStore &store, const RunOptions &options,
                       const Pipeline *instead = nullptr) const;
   llvm::Error write(Imported &imported, const std::string &path, std::vector<std::string> *notes = nullptr) const;

@@ -1,12 +1,15 @@
 #include "commands/Files.h"
+#include "commands/Mending.h"
 #include "commands/Optimize.h"
 #include "commands/Process.h"
 #include "commands/Prove.h"
+#include "commands/Targets.h"
 #include "ir/OpenFile.h"
 #include "ir/edit/Editor.h"
 #include "origin/codec/Json.h"
 #include "passes/VerifyAlgebra.h"
 #include "quantize/Records.h"
+#include "report/target/Prediction.h"
 
 #include "llvm/Support/Path.h"
 
@@ -118,10 +121,12 @@ llvm::Expected<Job> Job::of(const Request &request, const Door &door, Load load)
   };
   if (request.target.empty())
     return job;
-  auto target = readFile(request.target, report::readTarget);
+  auto target = loadTarget(request.target);
   if (!target)
     return target.takeError();
   job.target = std::make_shared<report::Target>(std::move(*target));
+  if (request.allowOneStep)
+    addSigning(job.pipeline, job.target);
   return job;
 }
 
@@ -166,7 +171,16 @@ RunOptions Job::options(const Model &model) const {
   run.format = formatOf(model);
   if (target)
     run.refuses = [target = target](const Operator &op) { return refusal(op, *target); };
+  if (target && !target->refusalCost.empty())
+    run.price = [target = target](const Operator &op) {
+      auto found = target->refusalCost.find(op.opName());
+      return found == target->refusalCost.end() ? 1 : found->second;
+    };
   return run;
+}
+
+std::string Job::takenText(const Model &model) const {
+  return target ? report::predictionText(report::predict(model, *target)) : "";
 }
 
 bool Job::passesThrough(const Model &model) const { return !pipeline.empty() && isCompiled(model); }
@@ -221,8 +235,17 @@ void Job::writeReproducer() const {
   Request again;
   again.verifyEach = true;
   again.target = request.target;
-  for (const Pipeline::Entry &entry : pipeline.entries)
-    again.passes.push_back(entry.pass->name.str());
+  if (request.level && request.level->number == 2) { // which decides with the target, place by place
+    again.level = request.level;
+    again.allowOneStep = request.allowOneStep;
+    again.allowHybridToFloat = request.allowHybridToFloat;
+    again.passes = request.passes;
+    again.skip = request.skip;
+    again.flags = request.flags;
+  } else {
+    for (const Pipeline::Entry &entry : pipeline.entries)
+      again.passes.push_back(entry.pass->name.str());
+  }
   std::string path = request.output + ".reproducer.origo";
   if (llvm::Error error = save(*imported, path, {}, door))
     return llvm::consumeError(std::move(error));
@@ -278,7 +301,7 @@ llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_re
   for (const std::string &note : imported->notes)
     door.note(note);
   Model &model = *imported->model;
-  Result result{{}, imported->bytes, model.operatorCount(), dequantizers(model)};
+  Result result{{}, imported->bytes, model.operatorCount(), dequantizers(model), takenText(model)};
   auto observer = Observer::create(request.observe, *imported, door);
   if (!observer)
     return observer.takeError();
@@ -324,6 +347,8 @@ llvm::Error Job::runOnce() const {
              dequantizers(model) < made->unpackers ? "; what was unpacked in each run is unpacked in the file now, "
                                                      "circle-quantizer --scheme=float16 packs it again"
                                                    : "");
+  if (target)
+    door.note(printable(target->name) + " before: " + made->taken + "; after: " + takenText(model));
   return llvm::Error::success();
 }
 

@@ -2,6 +2,7 @@
 
 #include "commands/Files.h"
 #include "commands/Onnx.h"
+#include "commands/Targets.h"
 #include "import/onnx/Onnx.h"
 #include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
@@ -132,14 +133,12 @@ private:
         return error;
     if (request.target.empty())
       return llvm::Error::success();
-    return with(request.target, [&](llvm::StringRef text) -> llvm::Error {
-      auto target = readTarget(text);
-      if (!target)
-        return target.takeError();
-      contents.targetName = target->name.empty() ? llvm::sys::path::stem(request.target).str() : target->name;
-      contents.unsupported = checkTarget(*request.result.imported.model, *target);
-      return llvm::Error::success();
-    });
+    auto target = loadTarget(request.target);
+    if (!target)
+      return target.takeError();
+    contents.targetName = target->name;
+    contents.unsupported = checkTarget(*request.result.imported.model, *target);
+    return llvm::Error::success();
   }
 
   llvm::Error readHistory(llvm::StringRef text) {

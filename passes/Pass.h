@@ -28,6 +28,14 @@ struct Rule {
   std::vector<BuiltinOperator> roots() const;
 };
 
+/// Whether a pass is in -O2, which applies it only where the target takes more of what it makes than of what was there.
+enum class Mends : uint8_t {
+  Never,
+  Exactly,       ///< the same numbers, up to the order of float operations
+  WithinOneStep, ///< of a quantised result, for each operator; on request
+  HybridToFloat, ///< numbers that no integer kernel rounds any more; on request
+};
+
 /// A flag of circle2circle that asks for a pass, or for a part of it.
 struct PassFlag {
   llvm::StringLiteral name;            ///< without dashes, spelled as in the circle toolchain
@@ -42,11 +50,16 @@ struct Pass {
   bool inO1;
   std::vector<PassFlag> flags;
   std::vector<Rule> rules;
-  bool mergesConstants = false; ///< equal constants become one, before the rules run
-  bool changesResults = false;  ///< the flag asks for just that: what it makes computes other numbers
-  bool usesCodes = false;       ///< of weights, which some outputs are until it had its turn
+  bool mergesConstants = false;  ///< equal constants become one, before the rules run
+  bool changesResults = false;   ///< the flag asks for just that: what it makes computes other numbers
+  bool usesCodes = false;        ///< of weights, which some outputs are until it had its turn
   llvm::StringLiteral note = ""; ///< for docs/passes.md: what the equation does not say
+  Mends mends = Mends::Never;
 
+  Pass mending(Mends how = Mends::Exactly) && {
+    mends = how;
+    return std::move(*this);
+  }
   Pass about(llvm::StringLiteral text) && {
     note = text;
     return std::move(*this);

@@ -24,8 +24,9 @@ void Pipeline::add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes) {
   auto known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; });
   if (known == entries.end()) {
     auto next = llvm::find_if(entries, [&](const Entry &e) { return place(e.pass) > place(&pass); });
-    entries.insert(next, {&pass, {scopes.begin(), scopes.end()}});
+    entries.insert(next, {&pass, {scopes.begin(), scopes.end()}, false});
   } else if (scopes.empty()) {
+    known->mends = false;
     known->scopes.clear();
   } else if (!known->scopes.empty()) {
     known->scopes.insert(known->scopes.end(), scopes.begin(), scopes.end());
@@ -42,6 +43,16 @@ Pipeline Pipeline::o1() {
     if (pass.inO1)
       pipeline.add(pass);
   return pipeline;
+}
+
+void Pipeline::addMending(llvm::ArrayRef<Mends> allowed) {
+  for (const Pass &pass : allPasses()) {
+    bool asked = llvm::any_of(entries, [&](const Entry &entry) { return entry.pass == &pass; });
+    if (asked || (pass.mends != Mends::Exactly && !llvm::is_contained(allowed, pass.mends)))
+      continue;
+    add(pass);
+    llvm::find_if(entries, [&](const Entry &entry) { return entry.pass == &pass; })->mends = true;
+  }
 }
 
 Pipeline Pipeline::quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan) {
@@ -134,6 +145,7 @@ public:
   Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(model, options)) {
     rw.onRewrite = options.onRewrite;
+    rw.price = options.price;
     rw.format = options.format.value_or(model.format);
     rw.refuses = [this, format = rw.format](const Operator &op) -> std::string {
       if (format == Format::Tflite && op.info() && !op.info()->inTflite)
@@ -148,7 +160,7 @@ public:
       if (format == Format::Tflite && linear &&
           linear->weights_format() == circle::FullyConnectedOptionsWeightsFormat::SHUFFLED16x1FLOAT32)
         return "SHUFFLED16x1FLOAT32 does not exist in .tflite";
-      return this->options.refuses ? this->options.refuses(op) : std::string();
+      return this->options.refuses && !storing ? this->options.refuses(op) : std::string();
     };
     for (const Pipeline::Entry &entry : pipeline.entries)
       for (const Rule &rule : entry.pass->rules) {
@@ -167,6 +179,7 @@ private:
   const RunOptions &options;
   Rewriter rw;
   StoragePlan plan;
+  bool storing = false; ///< as the plan says: what stands between two ways to store goes when both sides are done
   std::deque<RuleStatistics> statistics;
   llvm::DenseMap<int64_t, llvm::SmallVector<Candidate, 4>> candidates;
 
@@ -175,7 +188,7 @@ private:
     llvm::StringRef what = pass.name;
     return what.consume_front("recognise-") && llvm::any_of(pipeline.entries, [&](const Pipeline::Entry &entry) {
              llvm::StringRef other = entry.pass->name;
-             return other.consume_front("decompose-") && other == what;
+             return !entry.mends && other.consume_front("decompose-") && other == what;
            });
   }
   bool outOfFuel() const { return options.fuel && model.rewrites >= *options.fuel; }
@@ -224,6 +237,9 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
     if (!runsIn(pass.phase, phase))
       continue;
     IdSet origins = op.origins;
+    storing = phase == Phase::Quantize && pass.phase == phase && pipeline.plan;
+    rw.mends = candidate.entry->mends;
+    rw.keepsSmall = rw.mends && pipeline.keepsSmall;
     auto start = options.statistics ? Clock::now() : Clock::time_point();
     RewriteResult result = rule.build ? rw.apply(pass.name, rule.name, rule.mismatch, rule.pattern, rule.build,
                                                  candidate.entry->scopes, op)

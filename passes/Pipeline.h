@@ -11,6 +11,7 @@ struct Pipeline {
   struct Entry {
     const Pass *pass;
     std::vector<Rewriter::Scope> scopes; ///< empty: all of the pass
+    bool mends = false;                  ///< only where the target refuses what goes
   };
   std::vector<Entry> entries;
   /// Decides, when the phase of quantisation begins, how tensors are to be stored (quantize/Plan.h).
@@ -25,6 +26,9 @@ struct Pipeline {
   void remove(llvm::StringRef pass);
   /// All passes of -O1.
   static Pipeline o1();
+  /// Adds those of -O2, for a target: they mend what it refuses. `allowed`: besides those that are exact.
+  void addMending(llvm::ArrayRef<Mends> allowed = {});
+  bool keepsSmall = false; ///< what mends makes no more operators than go
   /// What stores tensors as a plan says.
   static Pipeline quantization(std::function<llvm::Expected<StoragePlan>(Model &)> plan);
 };
@@ -48,6 +52,7 @@ struct RunOptions {
   std::optional<Format> format; ///< of the file that is written; none: the model's own. Rules make what it has.
   /// Why an operator that a rule would create is not wanted, so that the rule declines; empty: it is. Null: all are.
   std::function<std::string(const Operator &)> refuses;
+  std::function<double(const Operator &)> price; ///< what an operator costs that is refused; null: each the same
   /// Told of a rule that broke a law of rewrites, which was so not applied.
   std::function<void(llvm::StringRef)> onRefusal;
   /// Told of each constant that is computed: the operator, which is gone afterwards, and its results.

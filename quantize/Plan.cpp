@@ -66,8 +66,10 @@ private:
   std::string decideOtherwise(Operator &op, Decision &decision);
   const Storage *otherwise(const Value *value);
   bool storesAnew() const {
-    return scheme.common.mode == Scheme::Mode::Unsigned || scheme.common.mode == Scheme::Mode::Fake;
+    return scheme.common.mode == Scheme::Mode::Unsigned || scheme.common.mode == Scheme::Mode::Signed ||
+           scheme.common.mode == Scheme::Mode::Fake;
   }
+  std::string decideSigned(const Operator &op, Decision &decision);
   std::string unsupported(const Operator &op, const Decision &decision) const;
   void shareScales();
   void pushScale(Value &value, const Storage *scale);
@@ -519,12 +521,53 @@ const Storage *Planner::otherwise(const Value *value) {
     return nullptr;
   if (scheme.common.mode == Scheme::Mode::Fake)
     return storages.keep({TensorType::FLOAT32, nullptr});
-  if (value->type != TensorType::INT8)
+  bool isSigned = scheme.common.mode == Scheme::Mode::Signed;
+  if (value->type != (isSigned ? TensorType::UINT8 : TensorType::INT8))
     return nullptr;
   llvm::SmallVector<Parameters> parameters;
   for (auto [i, scale] : llvm::enumerate(q->scale))
-    parameters.push_back({scale, (i < q->zeroPoint.size() ? q->zeroPoint[i] : 0) + 128});
-  return storages.make(TensorType::UINT8, parameters, value->rank() == 1 ? 0 : q->dimension);
+    parameters.push_back({scale, (i < q->zeroPoint.size() ? q->zeroPoint[i] : 0) + (isSigned ? -128 : 128)});
+  return storages.make(isSigned ? TensorType::INT8 : TensorType::UINT8, parameters,
+                       value->rank() == 1 ? 0 : q->dimension);
+}
+
+/// Weights that are signed lie around zero: the numbers of a channel that go further than 127 steps get a greater
+/// scale, and so does its bias.
+std::string Planner::decideSigned(const Operator &op, Decision &decision) {
+  auto weights = weightsOf(op);
+  const Value *filter = weights ? op.operand(weights->operand) : nullptr;
+  const Value *input = weights ? op.operand(inputOf(op)) : nullptr;
+  if (!filter || filter->type != TensorType::UINT8)
+    return {};
+  const Quantization *q = filter->quantization;
+  if (!isDense(filter) || !q || q->scale.size() != 1 || q->zeroPoint.size() != 1 || !input || !input->quantization ||
+      input->quantization->scale.size() != 1)
+    return nameOf(filter) + " is no dense constant with one scale";
+  bool oneScale = op.code == Op::FULLY_CONNECTED || op.code == Op::TRANSPOSE_CONV;
+  uint64_t channels = oneScale ? 1 : filter->shape[weights->axis], behind = 1;
+  for (int32_t size : llvm::ArrayRef<int32_t>(filter->shape).drop_front(weights->axis + 1))
+    behind *= size;
+  std::vector<uint8_t> bytes(filter->payload().size());
+  filter->payload().read(0, bytes);
+  std::vector<int64_t> reach(channels, 127);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    int64_t &most = reach[channels == 1 ? 0 : i / behind % channels];
+    most = std::max<int64_t>(most, std::abs(int64_t{bytes[i]} - q->zeroPoint[0]));
+  }
+  llvm::SmallVector<Parameters> ofFilter, ofBias;
+  for (int64_t most : reach) {
+    float scale = q->scale[0] * (static_cast<float>(most) / 127);
+    ofFilter.push_back({most == 127 ? q->scale[0] : scale, 0});
+    ofBias.push_back({input->quantization->scale[0] * ofFilter.back().scale, 0});
+  }
+  decision.operands[weights->operand] = storages.make(TensorType::INT8, ofFilter, oneScale ? 0 : weights->axis);
+  int position = biasOf(op.code);
+  if (const Value *bias = position < 0 ? nullptr : op.operand(position)) {
+    if (bias->type != TensorType::INT32 || !isDense(bias) || !bias->quantization || bias->quantization->scale.empty())
+      return nameOf(bias) + " is no dense constant with a scale";
+    decision.operands[position] = storages.make(TensorType::INT32, ofBias, 0);
+  }
+  return {};
 }
 
 /// ONE's two ways to store what is quantised already otherwise.
@@ -543,6 +586,9 @@ std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
     }
   for (auto [i, result] : llvm::enumerate(op.results()))
     decision.results[i] = otherwise(result);
+  if (scheme.common.mode == Scheme::Mode::Signed)
+    if (std::string why = decideSigned(op, decision); !why.empty())
+      return why;
   auto stored = [](const Storage *storage) { return storage != nullptr; };
   if (op.effects() != 0 && (llvm::any_of(decision.operands, stored) || llvm::any_of(decision.results, stored)))
     return "it has effects";
@@ -636,6 +682,8 @@ void Planner::shareScales() {
 
 void Planner::decideInterface() {
   Subgraph &graph = *model.subgraphs.front();
+  if (scheme.common.mode == Scheme::Mode::Signed)
+    return; // who calls the model finds it as it was
   if (storesAnew()) {
     llvm::SmallPtrSet<const Value *, 4> seen;
     for (auto *list : {&graph.inputs, &graph.outputs})

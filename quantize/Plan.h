@@ -20,6 +20,7 @@ struct Scheme {
     RoundedWeights, ///< weights stay floats, of numbers that integers can hold
     Float16,        ///< constants as halves, widened in the graph
     Unsigned,       ///< what is int8 becomes uint8, with the zero point 128 higher
+    Signed,         ///< what is uint8 within becomes int8, with the zero point 128 lower; weights around zero
     Fake,           ///< integers become floats that are rounded to the numbers that they held
   };
   struct Choice {

@@ -41,7 +41,7 @@ direction() {
       below["report/formats"] = "ir report report/profile report/formats"
       below["report/metrics"] = "schema origin ir ir/shapes eval import report report/metrics"
       below["report/join"] = "schema origin origin/check ir import report report/origin report/profile report/metrics report/join"
-      below["report/target"] = "schema ir ir/shapes eval report report/target"
+      below["report/target"] = "schema ir ir/shapes eval report report/metrics report/target"
       below["report/errors"] = "schema origin ir eval import report report/metrics report/viewer report/errors"
       below["report/infer"] = "schema origin origin/check ir ir/shapes eval import report report/infer"
       below["report/viewer"] = "schema origin ir report report/metrics report/viewer"

@@ -157,6 +157,12 @@ done
 refused '"gpu" is not among the back ends cpu,dsp' circle-partitioner --part_file net.opt.part --input_file net.opt.circle --work_path work --backends cpu,dsp --default gpu
 refused 'needs part_file' one-partition --input_file net.opt.circle
 
+# A level with a target, as a group and by hand.
+printf '[onecc]\none-optimize=True\ninclude=O2\n[one-optimize]\ninput_path=net.circle\noutput_path=o2.circle\ntarget=xnnpack-2.9\n' >o2.cfg
+onecc -C o2.cfg 2>stderr || fail "include = O2: $(<stderr)"
+circle2circle -O2 --target xnnpack-2.9 net.circle hand/o2.circle 2>/dev/null && cmp o2.circle hand/o2.circle || fail "include = O2"
+one-optimize -C o2.cfg -O2 -o o2.circle 2>stderr && cmp o2.circle hand/o2.circle || fail "one-optimize, include = O2: $(<stderr)"
+
 # one-infer: our interpreter, a driver, or BACKEND-infer, and what comes behind.
 circle-interpreter --seed=1 --save-inputs=given net.circle >/dev/null || fail "--save-inputs"
 printf '#!/bin/sh\necho "behind $*"\n' >bin/behind && printf '#!/bin/sh\necho "inferred $*"\n' >bin/npu-infer && chmod +x bin/*

@@ -180,6 +180,55 @@ END
 "$run" -O1 --target target.json turns.origo turned.origo
 [[ $(grep -c 'TRANSPOSE' turned.origo) == 1 ]] || fail "two operators that the target refuses are not made one"
 
+# -O2 brings the target what it takes, and does not touch what it takes already.
+cat >roots.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,4]) -> (%y, %z) {
+  %a: f32[1,4] = ABS(%x)
+  %y: f32[1,4] = RSQRT(%a)
+  %z: f32[1,4] = TANH(%a)
+}
+END
+echo '{"target": "roots", "ops": {"ABS": {}, "SQRT": {}, "DIV": {}}}' >roots.json
+echo '{"target": "whole", "ops": {"ABS": {}, "SQRT": {}, "DIV": {}, "RSQRT": {}}}' >whole.json
+refused '-O2 chooses by what a back end takes, and needs --target' "$run" -O2 roots.origo out.origo
+refused '-Os chooses by what a back end takes, and needs --target' "$run" -Os roots.origo out.origo
+refused 'no such level: -O3' "$run" -O3 --target roots.json roots.origo out.origo
+refused '--allow-one-step goes with -O2' "$run" -O1 --allow-one-step --target roots.json roots.origo out.origo
+refused '--allow-hybrid-to-float goes with -O2' "$run" --allow-hybrid-to-float --target roots.json roots.origo out.origo
+refused 'neither a file nor a target' "$run" -O2 --target unknown roots.origo out.origo
+"$run" -O2 --target roots.json roots.origo out.origo 2>log || fail "-O2: $(<log)"
+grep -q SQRT out.origo && grep -q DIV out.origo && ! grep -q RSQRT out.origo || fail "-O2 has not mended: $(<out.origo)"
+grep -q 'roots before: 1 part takes 1 of 3 operators; after: 1 part takes 3 of 4 operators' log || fail "-O2 tells nothing: $(<log)"
+"$run" -O2 --target whole.json roots.origo out.origo 2>log && grep -q RSQRT out.origo || fail "-O2 mends what is taken"
+"$run" -Os --target roots.json roots.origo out.origo 2>log && grep -q RSQRT out.origo || fail "-Os makes more operators"
+"$run" -O1 --target roots.json roots.origo out.origo 2>log && grep -q RSQRT out.origo || fail "-O1 mends"
+"$bin/circle-check" --target roots.json --mends roots.origo >out 2>log || [[ $? == 2 ]] || fail "--mends: $(<log)"
+grep -q 'RSQRT.*decompose-rsqrt *$' out && grep -q 'TANH.*none known *$' out || fail "--mends: $(<out)"
+"$bin/circle-check" --list-targets | grep -q '^xnnpack-2.9 .*2.9.0' || fail "--list-targets"
+# Bytes without a sign become such with one, on request, where more is refused than what stands between then.
+cat >bytes.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: u8[1,2] q{scale=0.5, zero_point=128}) -> (%y) {
+  %w: u8[2,2] q{scale=0.25, zero_point=100} = const [0, 100, 227, 110]
+  %b: i32[2] q{scale=0.125, zero_point=0} = const [8, -16]
+  %k: u8[1,2] q{scale=0.5, zero_point=128} = FULLY_CONNECTED(%x, %w, %b)
+  %l: u8[1,2] q{scale=0.5, zero_point=128} = FULLY_CONNECTED(%k, %w, %b)
+  %y: u8[1,2] q{scale=32, zero_point=128} = FULLY_CONNECTED(%l, %w, %b)
+}
+END
+sed 's/%[kl]: .*//; s/(%l,/(%x,/' bytes.origo >byte.origo
+echo '{"target": "signed", "ops": {"FULLY_CONNECTED": {"input": {"dataTypes": ["int8"]}, "weights": {"dataTypes": ["int8"],
+  "quantization": {"symmetric": true}}}}}' >signed.json
+"$run" -O2 --target signed.json bytes.origo out.origo 2>log && ! grep -q i8 out.origo || fail "-O2 signs bytes unasked"
+"$run" -O2 --allow-one-step --target signed.json bytes.origo out.origo 2>log || fail "--allow-one-step: $(<log)"
+grep -q 'FULLY_CONNECTED.*(input=%k' out.origo || fail "--allow-one-step: $(<out.origo)"
+grep -q 'i8\[2,2\] q{scale=0.25.*name "w" = const \[-100, 0, 127, 10\]' out.origo || fail "--allow-one-step: $(<out.origo)"
+"$run" -O2 --allow-one-step --target signed.json byte.origo byte_out.origo 2>log && ! grep -q i8 byte_out.origo || fail "one operator is not worth two bridges"
+grep -q 'main(%x: u8.*(%y)' out.origo && grep -q '%y: u8' out.origo || fail "the interface has changed: $(<out.origo)"
+
 # INSTANCE_NORM and its like are not made for a .tflite.
 cat >norm.origo <<'END'
 origo 1

@@ -111,6 +111,11 @@ std::string scopesOf(const PassFlag &flag) {
 void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
   os << "\n## " << pass.name << "\n\n    " << pass.summary << "\n\n";
   os << "Phase: " << phaseName(pass.phase) << (pass.inO1 ? ", in `-O1`." : ", not in `-O1`.");
+  os << (pass.mends == Mends::Exactly         ? " In `-O2` where the target refuses what goes."
+         : pass.mends == Mends::WithinOneStep ? " In `-O2` with `--allow-one-step`, where the target refuses what goes."
+         : pass.mends == Mends::HybridToFloat
+             ? " In `-O2` with `--allow-hybrid-to-float`, where the target refuses what goes."
+             : "");
   for (const PassFlag &flag : pass.flags) {
     os << (&flag == &pass.flags.front() ? " Flags:" : ",") << " `--" << flag.name << "`";
   }

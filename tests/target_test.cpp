@@ -1,4 +1,4 @@
-#include "report/target/Target.h"
+#include "report/target/Prediction.h"
 #include "schema/TensorTypes.h"
 #include "tests/Samples.h"
 
@@ -255,7 +255,25 @@ TEST(TargetDescription, BadInputIsNamed) {
       {"{}", "no \"ops\""},
       {R"({"ops": {}, "opps": 1})", "opps: is not known here"},
       {R"({"ops": {}, "ops": {}})", "the key \"ops\" twice"},
-      {R"({"ops": {}, "schema_version": 2})", "only version 1"},
+      {R"({"ops": {}, "schema_version": 3})", "only versions 1 and 2"},
+      {R"({"ops": {}, "schema_version": "2"})", "schema_version: is not a whole number"},
+      {R"({"ops": {}, "static_shapes": true})", "static_shapes: is not known here"},
+      {R"({"ops": {"ADD": {"relations": []}}})", "ADD has no operand or result \"relations\""},
+      {R"({"ops": {"ADD": {"x": {"constant": "unpacked"}}}})", "constant: is neither true nor false"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"x": {"constant": "packed"}}}})",
+       "constant: is neither true nor false"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"x": {"dimensions": {"last": {}}}}}})", "dimensions.last: is no index"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"x": {"dimensions": {"1": {}, "01": {}}}}}})",
+       "dimensions.01: is another"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"x": {"dimensions": {"1": {"multiple_of": 0}}}}}})",
+       "multiple_of: is 0"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"scale_ratio": [{"by": ["x"]}]}}})", "scale_ratio[0]: is of nothing"},
+      {R"({"schema_version": 2, "ops": {"CONV_2D": {"relations": ["stride_h"]}}})",
+       "is not like stride_h <= filter_height"},
+      {R"({"schema_version": 2, "ops": {"CONV_2D": {"relations": ["stride_z <= 2"]}}})", "\"stride_z\" is no number"},
+      {R"({"schema_version": 2, "ops": {"CONV_2D": {"relations": ["q.shape[1] < 2"]}}})", "CONV_2D has no operand"},
+      {R"({"schema_version": 2, "ops": {}, "partition": {"least": 1}})", "partition.least: is not known here"},
+      {R"({"schema_version": 2, "ops": {}, "refusal_cost": {"ADD": 0}})", "refusal_cost.ADD: is not above 0"},
       {R"({"ops": {}, "maxTensorByteLength": -1})", "maxTensorByteLength: is not a whole number"},
       {R"({"ops": {}, "input": {"constant": true}})", "input.constant: is not known here"},
       {R"({"ops": {"CONV2D": {}}})", "ops.CONV2D: there is no such operator"},
@@ -278,10 +296,30 @@ TEST(TargetDescription, BadInputIsNamed) {
 }
 
 TEST(TargetDescription, ReadsWhatItWrites) {
-  for (const Target &target : {targetOf(limits), opSupportLimits()}) {
+  std::vector<Target> targets = {targetOf(limits), opSupportLimits()};
+  for (const auto &[name, text] : builtinTargets())
+    targets.push_back(targetOf(text));
+  for (const Target &target : targets) {
     std::string text = writeTarget(target);
     EXPECT_EQ(writeTarget(targetOf(text)), text);
   }
+}
+
+/// Each says where its limits stand, and nothing that it says is lost in what is written again.
+TEST(TargetDescription, BuiltinOnesNameTheirSources) {
+  ASSERT_GE(builtinTargets().size(), 13u);
+  for (const auto &[name, text] : builtinTargets()) {
+    Target target = targetOf(text);
+    EXPECT_EQ(target.name, name.str());
+    EXPECT_FALSE(target.source.empty() || target.commit.empty() || target.date.empty()) << name.str();
+    auto given = nlohmann::json::parse(std::string(text)), written = nlohmann::json::parse(writeTarget(target));
+    EXPECT_EQ(written["ops"].size(), given["ops"].size()) << name.str();
+    for (auto &[key, value] : given.items())
+      if (key != "ops" && key.front() != '_') {
+        EXPECT_EQ(written[key], value) << name.str() << " " << key;
+      }
+  }
+  EXPECT_EQ(builtinTarget("xnnpack"), nullptr);
 }
 
 TEST(TargetDescription, Webnn) {
@@ -332,6 +370,163 @@ std::vector<std::string> against(const std::string &model, const char *descripti
   return {};
 }
 using Lines = std::vector<std::string>;
+
+/// Each limit of version 2, where it is kept and where it is not.
+TEST(TargetCheck, Version2) {
+  const char *model =
+      R"(subgraph @main(%x: i8[1,6,4,3] q{scale=0.5, zero_point=4}, %f: f32[1,2,3]) -> (%y, %m, %c, %d) {
+  %h: f16[2,3] = const splat 1
+  %w: f32[2,3] = DEQUANTIZE(input=%h)
+  %d: f32[1,2] = FULLY_CONNECTED(input=%f, weights=%w) {}
+  %z: i8[1,1,1,3] q{scale=256, zero_point=0} = const splat 1
+  %y: i8[1,6,4,3] q{scale=1, zero_point=0} = ADD.v2(x=%x, y=%z) {}
+  %p: i8[1,3,2,3] q{scale=0.5, zero_point=4} = MAX_POOL_2D.v2(value=%x) {stride_h=2, stride_w=2, filter_height=2, filter_width=1}
+  %axes: i32[2] = const [2, 1]
+  %m: i8[1,3] q{scale=0.5, zero_point=4} = MEAN.v2(input=%p, reduction_indices=%axes) {}
+  %c: f32[1,6,3] = CONCATENATION(%f, %f, %f) {axis=1}
+}
+)";
+  auto lines = [&](const std::string &ops) {
+    std::vector<std::string> found;
+    std::string all =
+        R"({"schema_version": 2, "ops": {"DEQUANTIZE": {}, "FULLY_CONNECTED": {}, "ADD": {}, "MAX_POOL_2D": {},
+      "MEAN": {}, "CONCATENATION": {}}})";
+    auto json = nlohmann::json::parse(all);
+    json["ops"].update(nlohmann::json::parse(ops));
+    return against(model, json.dump().c_str());
+  };
+  std::pair<const char *, std::vector<std::string>> cases[] = {
+      {R"({"FULLY_CONNECTED": {"weights": {"constant": "unpacked"}}})", {}},
+      {R"({"FULLY_CONNECTED": {"weights": {"constant": true}}})",
+       {"1 FULLY_CONNECTED weights w: constant true not false {}"}},
+      {R"({"FULLY_CONNECTED": {"input": {"constant": "unpacked"}}})",
+       {"1 FULLY_CONNECTED input f: constant \"unpacked\" not false {}"}},
+      {R"({"ADD": {"scale_ratio": [{"of": ["x"], "by": ["output"], "min": 0.5, "below": 0.75}]}})", {}},
+      {R"({"ADD": {"scale_ratio": [{"of": ["x"], "by": ["output"], "below": 0.5}]}})",
+       {"2 ADD x x: scale_ratio {\"below\":0.5} not 0.5 {}"}},
+      {R"({"ADD": {"scale_ratio": [{"of": ["x", "b"], "by": ["output"], "max": 127}]}})",
+       {"2 ADD x x: scale_ratio {\"max\":127.0} not 128.0 {}"}},
+      {R"({"CONCATENATION": {"scale_ratio": [{"of": ["values"], "by": ["output"], "max": 0}]}})",
+       {}}, // none has a scale
+      {R"({"MAX_POOL_2D": {"relations": ["stride_h <= filter_height", "stride_h * output.shape[1] == input.shape[1]"]}})",
+       {}},
+      {R"({"MAX_POOL_2D": {"relations": ["stride_w <= filter_width"]}})",
+       {"3 MAX_POOL_2D  -: relations \"stride_w <= filter_width\" not [2,1] {}"}},
+      {R"({"MAX_POOL_2D": {"relations": ["stride_w divides input.shape[2]", "2 < 3", "2 != 3"]}})", {}},
+      {R"({"MAX_POOL_2D": {"relations": ["4 divides input.shape[1]"]}})",
+       {"3 MAX_POOL_2D  -: relations \"4 divides input.shape[1]\" not [4,6] {}"}},
+      {R"({"MAX_POOL_2D": {"max_version": 2}})", {}},
+      {R"({"MAX_POOL_2D": {"max_version": 1}})", {"3 MAX_POOL_2D  -: max_version 1 not 2 {}"}},
+      {R"({"MEAN": {"reduction_indices": {"values": {"in": [[1, 2], [2, 1]]}, "elements": {"min": 2, "max": 2}}}})",
+       {}},
+      {R"({"MEAN": {"reduction_indices": {"values": {"in": [[1, 2]]}}}})",
+       {"4 MEAN reduction_indices axes: values {\"in\":[[1,2]]} not [2,1] {}"}},
+      {R"({"MEAN": {"reduction_indices": {"values": {"min": 2}}}})",
+       {"4 MEAN reduction_indices axes: values {\"min\":2} not [2,1] {}"}},
+      {R"({"MEAN": {"reduction_indices": {"elements": {"max": 1}}}})",
+       {"4 MEAN reduction_indices axes: elements {\"max\":1} not 2 {}"}},
+      {R"({"MEAN": {"input": {"dimensions": {"1": {"min": 3, "max": 3}, "-1": {"multiple_of": 3}, "7": {"max": 0}}}}})",
+       {}},
+      {R"({"MEAN": {"input": {"dimensions": {"-1": {"multiple_of": 2}}}}})",
+       {"4 MEAN input p: dimensions {\"-1\":{\"multiple_of\":2}} not {\"-1\":3} {}"}},
+      {R"({"MEAN": {"input": {"quantization": {"zero_point": {"min": 4, "max": 4}, "scale": {"below": 1}}}}})", {}},
+      {R"({"MEAN": {"input": {"quantization": {"zero_point": {"max": 3}}}}})",
+       {"4 MEAN input p: quantization {\"zero_point\":{\"max\":3.0}} not {\"zero_point\":4} {}"}},
+      {R"({"CONCATENATION": {"values": {"count": {"min": 2, "max": 3}}}})", {}},
+      {R"({"CONCATENATION": {"values": {"count": {"max": 2}}}})",
+       {"5 CONCATENATION values -: count {\"max\":2} not 3 {}"}},
+      {R"({"ADD": {"fatal": [{"x": {"dataTypes": ["uint8"]}}]}})", {}},
+      {R"({"ADD": {"fatal": [{"x": {"dataTypes": ["int8"]}, "max_version": 2}]}})",
+       {"2 ADD  -: fatal false not true {}"}},
+  };
+  for (auto &[ops, expected] : cases)
+    EXPECT_EQ(lines(ops), expected) << ops;
+}
+
+TEST(TargetCheck, ComputedShapes) {
+  const char *model = R"(subgraph @main(%x: f32[1,4], %n: i32[2]) -> (%y, %z) {
+  %s: i32[2] = const [2, 2]
+  %y: f32[2,2] = RESHAPE(tensor=%x, shape=%s) {}
+  %z: f32[2,2] = RESHAPE(tensor=%x, shape=%n) {}
+}
+)";
+  EXPECT_EQ(against(model, R"({"schema_version": 2, "static_shapes": true, "ops": {"RESHAPE": {}}})"),
+            (std::vector<std::string>{"1 RESHAPE  z: static_shapes true not false {}"}));
+  EXPECT_EQ(against(model, R"({"schema_version": 2, "ops": {"RESHAPE": {}}})"), std::vector<std::string>());
+  // Nothing is known of what is resized, but of the size that it is computed.
+  const char *resized = R"(subgraph @main(%x: f32) -> (%y) {
+  %s: i32[4] = SHAPE(input=%x) {out_type=INT32}
+  %b: i32[1] = const [1]
+  %e: i32[1] = const [3]
+  %n: i32[2] = STRIDED_SLICE(input=%s, begin=%b, end=%e, strides=%b)
+  %y: f32 = RESIZE_NEAREST_NEIGHBOR(input=%x, size=%n)
+}
+)";
+  EXPECT_EQ(against(resized, R"({"schema_version": 2, "static_shapes": true, "ops": {"SHAPE": {}, "STRIDED_SLICE": {},
+                                 "RESIZE_NEAREST_NEIGHBOR": {}}})"),
+            (std::vector<std::string>{"2 RESIZE_NEAREST_NEIGHBOR  y: static_shapes true not false {}"}));
+}
+
+/// Which operators are taken together, as text.
+std::string parts(const std::string &model, const char *description) {
+  PayloadStore store;
+  auto parsed = parseText("origo 1\nmodel circle version 0\n" + model, "", store);
+  if (!parsed) {
+    ADD_FAILURE() << llvm::toString(parsed.takeError());
+    return {};
+  }
+  Prediction prediction = predict(**parsed, targetOf(description));
+  std::string text;
+  for (const Prediction::Part &part : prediction.parts) {
+    text += (text.empty() ? "" : " | ") + std::to_string(part.subgraph) + ":";
+    for (const Operator *op : part.operators)
+      text += " " + std::to_string(op->index);
+  }
+  return text + " of " + std::to_string(prediction.operators) + " in " + std::to_string(prediction.runs.front()) +
+         (prediction.refusedFor ? ", refused for " + std::to_string(prediction.refusedFor->index) : "");
+}
+
+TEST(Prediction, PartsAsTheFrameworkDivides) {
+  // 0 RELU, 1 EXP, 2 RELU, 3 NEG of both sides, 4 EXP, 5 RELU
+  const char *model = R"(subgraph @main(%x: f32[4]) -> (%d, %f) {
+  %a: f32[4] = RELU(features=%x)
+  %b: f32[4] = EXP(x=%a)
+  %c: f32[4] = RELU(features=%a)
+  %d: f32[4] = ADD(x=%b, y=%c)
+  %e: f32[4] = EXP(x=%x)
+  %f: f32[4] = RELU(features=%e)
+}
+)";
+  std::string ops = R"("ops": {"RELU": {}, "ADD": {}}})";
+  auto with = [&](const std::string &more) { return R"({"schema_version": 2, )" + more + ops; };
+  EXPECT_EQ(parts(model, with("").c_str()), "0: 0 2 | 0: 3 5 of 6 in 3");
+  EXPECT_EQ(parts(model, with(R"("partition": {"max": 1}, )").c_str()), "0: 0 2 of 6 in 3");
+  EXPECT_EQ(parts(model, with(R"("partition": {"min_operators": 3}, )").c_str()), " of 6 in 3");
+  EXPECT_EQ(parts(model, with(R"("partition": {"prefix": true}, )").c_str()), "0: 0 of 6 in 2");
+  EXPECT_EQ(parts(model, with(R"("partition": {"whole": true}, )").c_str()), " of 6 in 1");
+  EXPECT_EQ(
+      parts(model, R"({"schema_version": 2, "partition": {"whole": true}, "ops": {"RELU": {}, "ADD": {}, "EXP": {}}})"),
+      "0: 0 1 2 3 4 5 of 6 in 1");
+  EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"RELU": {}, "EXP": {"fatal": [{}]}}})"),
+            " of 6 in 0, refused for 1");
+}
+
+/// What unpacks a constant is taken with all that use it.
+TEST(Prediction, UnpackedConstantsGoWithTheirUsers) {
+  const char *model = R"(subgraph @main(%x: f32[1,3]) -> (%y, %z) {
+  %h: f16[2,3] = const splat 1
+  %w: f32[2,3] = DEQUANTIZE(input=%h)
+  %g: f16[2,3] = const splat 2
+  %v: f32[2,3] = DEQUANTIZE(input=%g)
+  %y: f32[1,2] = FULLY_CONNECTED(input=%x, weights=%w) {}
+  %t: f32[1,2] = FULLY_CONNECTED(input=%x, weights=%v) {}
+  %z: f32[2,3] = EXP(x=%v)
+}
+)";
+  EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"DEQUANTIZE": {"with_users": true},
+                             "FULLY_CONNECTED": {"weights": {"constant": "unpacked"}}}})"),
+            "0: 0 2 | 0: 3 of 5 in 3");
+}
 
 TEST(TargetCheck, ConstantsHaveABufferAndAreNeitherInputsNorResults) {
   EXPECT_EQ(against(R"(default own_buffer

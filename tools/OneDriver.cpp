@@ -209,7 +209,9 @@ std::vector<Option> optionsOfStep(llvm::StringRef tool) {
   std::vector<Option> rows = {valueRow("C", "FILE", "The .cfg file"), valueRow("config", "FILE", "The same"),
                               flagRow("V", "Accepted; what was done is always said"), flagRow("v", "Shows the version"),
                               flagRow("verbose", "As -V")};
-  Option group = valueRow("O", "1", "-O1: all safe rewrites; -ONAME: the options of NAME.cfg, as include = ONAME");
+  Option group = valueRow("O", "1",
+                          "-O1: all safe rewrites; -O2, -Os: for the target that the section names; -ONAME: the "
+                          "options of NAME.cfg, as include = ONAME");
   group.prefix = true;
   group.words = 0;
   if (tool == "onecc") {

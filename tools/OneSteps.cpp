@@ -102,9 +102,12 @@ llvm::Error optimize(const OneStep &step) {
     words.push_back("-O1");
   } else if (!step.group.empty()) {
     auto group = readGroup(step.group, step.file);
-    if (!group)
+    if (group)
+      keys.insert(group->begin(), group->end());
+    else if (step.group != "O2" && step.group != "Os")
       return step.lacks(llvm::toString(group.takeError()));
-    keys.insert(group->begin(), group->end());
+    else // no file of that name: the level, which wants a target in the section
+      llvm::consumeError(group.takeError()), words.push_back("-" + step.group);
   }
   for (const auto &[key, value] : keys) {
     if (key == "input_path" || key == "output_path")

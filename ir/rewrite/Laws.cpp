@@ -274,11 +274,29 @@ std::string Build::targetRefusal() {
         std::swap(maker->op->resultArray()[item.with->resultIndex()], item.old);
   };
   exchange();
+  auto price = [&](const Operator &op) { return engine.price ? engine.price(op) : 1; };
+  double refusedAfter = 0;
   std::vector<std::pair<Op, std::string>> refusals;
   for (const Created &item : created)
-    if (std::string refusal = engine.refuses(*item.op); !refusal.empty())
+    if (std::string refusal = engine.refuses(*item.op); !refusal.empty()) {
       refusals.emplace_back(item.op->code, std::move(refusal));
+      refusedAfter += price(*item.op);
+    }
   exchange();
+  if (engine.mends) {
+    double refusedBefore = 0;
+    size_t gone = 0;
+    for (const Operator *op : consumed)
+      if (goes(*op)) {
+        ++gone;
+        refusedBefore += engine.refuses(*op).empty() ? 0 : price(*op);
+      }
+    if (refusedBefore == 0)
+      return "the target takes it as it is";
+    if (refusedAfter >= refusedBefore)
+      return "what would be made is no better: " + refusals.front().second;
+    return engine.keepsSmall && created.size() > gone ? "there would be more operators" : "";
+  }
   for (auto &[code, refusal] : refusals)
     if (why.empty() && !answersFor(code))
       why = std::move(refusal);

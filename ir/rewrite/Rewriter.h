@@ -109,6 +109,12 @@ public:
   std::function<void(const RewriteEvent &)> onRewrite;
   /// Why an operator that a rule would create is not wanted, whose place in the graph is not known yet; empty: it is.
   std::function<std::string(const Operator &)> refuses;
+  /// What an operator costs that is refused, by its kind; null: each the same.
+  std::function<double(const Operator &)> price;
+  /// What rules are for in this moment: to bring a target what it takes, so that what is made and refused costs less
+  /// than what goes and is refused.
+  bool mends = false;
+  bool keepsSmall = false;                    ///< and no more operators are made than go
   llvm::Error error = llvm::Error::success(); ///< of the environment, a full disk for example: ends the run
 
 private:

@@ -13,6 +13,16 @@ namespace origo::rewrite {
 
 static bool isStatic(const Value *value) { return value && value->isStatic(); }
 
+/// The elements beside the one dimension that is open; 0: there is no such dimension, or there are several.
+static uint64_t rowOf(const Value *value) {
+  llvm::ArrayRef<int32_t> stated = value ? value->shapeSignature() : llvm::ArrayRef<int32_t>();
+  uint64_t row = llvm::count(stated, -1) == 1 ? 1 : 0;
+  for (int32_t size : stated)
+    if (size != -1 && __builtin_mul_overflow(row, static_cast<uint64_t>(std::max(size, 0)), &row))
+      return 0;
+  return row;
+}
+
 /// It only states a shape, which is known without it.
 static bool statesShapeOnly(const Operator &op, unsigned position) {
   if (const OnnxOperator *node = findOnnxOperator(op.customCode()); node && node->isMarked(position, 't'))
@@ -23,6 +33,11 @@ static bool statesShapeOnly(const Operator &op, unsigned position) {
   if (row->has(Trait::ShapeQuery) && position == 0 && (op.code == Op::RANK || isStatic(op.operand(0))))
     return true;
   const OperandInfo &operand = row->operands[position];
+  // What is open in both is the same. (A constant that says so has been read.)
+  const Value *sizes = op.operand(position);
+  if (op.code == Op::RESHAPE && operand.statesShape && sizes && !sizes->isConstant())
+    if (uint64_t size = rowOf(op.operand(0)); size && size == rowOf(op.result()))
+      return true;
   if (!llvm::all_of(op.results(), isStatic))
     return false;
   if (operand.statesShape)

@@ -216,11 +216,31 @@ private:
       return "that operand tells more than a shape";
     if (info->code == circle::BuiltinOperator::RANK)
       return nullptr; // whatever the dimensions are
+    if (info->code == circle::BuiltinOperator::RESHAPE && !code.onnx && mark.statesShape && isOpenAlike(user))
+      return nullptr;
     bool fixed = llvm::all_of(inputs[user], [&](int32_t tensor) { return isStatic(tensor); });
     file.forEachOutput(user, [&](int32_t tensor) { fixed = fixed && isStatic(tensor); });
     if (!fixed)
       return "not all shapes of that operator are static";
     return mark.statesShapeIfWhole ? notWhole(user) : nullptr;
+  }
+
+  /// The elements beside the one dimension that is open; 0: there is no such dimension, or there are several.
+  uint64_t row(int32_t tensor) const {
+    auto *signature = tensor < 0 ? nullptr : file.tensors[tensor]->shape_signature();
+    uint64_t count = signature && llvm::count(*signature, -1) == 1 ? 1 : 0;
+    for (unsigned i = 0; count && i < signature->size(); ++i)
+      if (int32_t size = signature->Get(i);
+          size != -1 && __builtin_mul_overflow(count, static_cast<uint64_t>(std::max(size, 0)), &count))
+        return 0;
+    return count;
+  }
+  /// A reshape whose data and result have one open dimension each, and so the same one.
+  bool isOpenAlike(uint32_t user) const {
+    int32_t made = -1;
+    file.forEachOutput(user, [&](int32_t tensor) { made = tensor; });
+    uint64_t from = inputs[user].empty() ? 0 : row(inputs[user][0]);
+    return from && from == row(made);
   }
 
   /// An operator that chooses elements, and leaves none out and adds none, chooses nothing.

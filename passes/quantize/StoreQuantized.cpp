@@ -48,6 +48,9 @@ Pass StoreQuantized() {
                   copy = copy.operand(i, fold(load(fold(store(x, stored)), operand).storing(0, stored)));
                 else if (m.constantsStored() == Constants::Widened)
                   copy = copy.operand(i, load(fold(store(x, stored)), operand));
+                else if (operand && operand.type() == TensorType::INT32 &&
+                         stored.type() == TensorType::INT32) // sums of other products than before
+                  copy = copy.operand(i, fold(store(fold(op(Op::DEQUANTIZE, {x})), stored)));
                 else
                   copy = copy.operand(i, fold(store(x, stored)));
               }

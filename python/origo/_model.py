@@ -241,6 +241,8 @@ class Model:
         format: Optional[str] = None,
         change_outputs: Union[str, Sequence[str]] = (),
         target: Optional[Path] = None,
+        allow_one_step: bool = False,
+        allow_hybrid_to_float: bool = False,
         verify_each: bool = False,
         verify_numerics: bool = False,
         verify_algebra: bool = False,
@@ -259,7 +261,8 @@ class Model:
         nchw_to_nhwc_output_shape: Optional[bool] = None,
         dynamic_batch_to_single_batch: Optional[bool] = None,
     ) -> "Model":
-        """All safe rewrites (level 1), or the `passes` named (with level 0), without those to `skip`.
+        """All safe rewrites (level 1), or the `passes` named (with level 0), without those to `skip`; level 2: besides,
+        what brings the `target` operators that it takes.
 
         `format`: "circle" or "tflite". The other keywords are the options of circle2circle.
 

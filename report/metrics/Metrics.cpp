@@ -53,6 +53,12 @@ OperatorShapes shapesOf(const Operator &op) {
   return shapes;
 }
 
+} // namespace
+
+std::optional<uint64_t> report::macsOf(const Operator &op) { return macs(shapesOf(op)); }
+
+namespace {
+
 uint64_t windowOf(const Operator &op) {
   const auto *pool = op.options.as<circle::Pool2DOptions>();
   if (op.options.member != uint8_t(circle::BuiltinOptions::Pool2DOptions) || !pool)

@@ -54,8 +54,8 @@ struct AliveTensor {
 struct SubgraphMetrics {
   const Subgraph *graph;
   Figures figures;
-  size_t peak = 0;                     ///< position of the first operator at which most is taken
-  uint64_t atLeast = 0;                ///< what some operator makes and reads, which no order of operators can be without
+  size_t peak = 0;      ///< position of the first operator at which most is taken
+  uint64_t atLeast = 0; ///< what some operator makes and reads, which no order of operators can be without
   std::vector<AliveTensor> alive = {}; ///< at the peak, the largest first
 };
 
@@ -85,6 +85,8 @@ std::vector<ScopeMetrics> byScope(const ModelMetrics &metrics, const origin::Lis
 /// `source`: the model that the origins' ids are of, if it is at hand, for their weights.
 ModelMetrics metricsOf(const Model &model, const origin::Listing &listing, const Model *source,
                        const StatisticsOptions &options);
+
+std::optional<uint64_t> macsOf(const Operator &op); ///< nothing where they are not known
 
 /// One figure by its name, for columns, and for viewers that show one at a time.
 struct Metric {

@@ -3,6 +3,7 @@
 #include "eval/KernelSignature.h"
 #include "eval/RealNumbers.h"
 #include "eval/RunOperator.h"
+#include "ir/shapes/Inference.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,8 +25,19 @@ bool isConstant(const Value &value) {
   return !value.producer() && !value.isGraphInput && (value.buffer || value.externalBuffer || value.isConstant());
 }
 
-/// One channel is quantised in both ways, and what nobody can compute with in none. Floats and bools are the numbers that
-/// they stand for, whatever scales stand beside them.
+/// The same behind operators that unpack it, as back ends do once, when they begin.
+bool isUnpackedConstant(const Value &value) {
+  const Value *at = &value;
+  while (const Operator *op = at->producer()) {
+    at = op->operand(0);
+    if ((op->code != BuiltinOperator::DEQUANTIZE && op->code != BuiltinOperator::DENSIFY) || !at)
+      return false;
+  }
+  return isConstant(*at);
+}
+
+/// One channel is quantised in both ways, and what nobody can compute with in none. Floats and bools are the numbers
+/// that they stand for, whatever scales stand beside them.
 bool hasScheme(const Value &value, Scheme scheme) {
   const Quantization *q = value.quantization;
   if (!q || !q->quantized())
@@ -120,6 +132,42 @@ Json propertyOf(const Value &value, const SlotProperty &of) {
   return json;
 }
 
+/// A product of what a relation names; nothing where a dimension is not known. Saturates.
+std::optional<int64_t> productOf(const Operator &op, const Relation::Product &factors) {
+  int64_t product = 1;
+  for (const Relation::Factor &factor : factors) {
+    int64_t number = factor.number.value_or(0);
+    if (factor.field)
+      number = static_cast<int64_t>(eval::optionOf(op, *factor.field).number);
+    if (factor.dimension) {
+      const Slot slot = factor.dimension->slot;
+      const Value *value = slot.result ? op.result(slot.index) : op.operand(slot.index);
+      number = value ? dimensionOf(*value, factor.dimension->dimension) : -1;
+      if (number < 0)
+        return std::nullopt;
+    }
+    if (__builtin_mul_overflow(product, number, &product))
+      return INT64_MAX;
+  }
+  return product;
+}
+
+bool holds(int64_t left, Relation::Comparison comparison, int64_t right) {
+  switch (comparison) {
+  case Relation::Equal:
+    return left == right;
+  case Relation::NotEqual:
+    return left != right;
+  case Relation::AtMost:
+    return left <= right;
+  case Relation::Below:
+    return left < right;
+  case Relation::Divides:
+    return left > 0 && right % left == 0;
+  }
+  return false;
+}
+
 /// Dimensions that are not known agree with any, and so does a shape that may not be one.
 bool shapesAgree(const Value &a, const Value &b) {
   if (mayHaveAnyRank(a) || mayHaveAnyRank(b))
@@ -170,8 +218,13 @@ public:
       }
     };
     interface(graph.inputs, target.input, "input");
-    for (const Operator &op : graph.operators)
+    for (const Operator &op : graph.operators) {
       check(op);
+      if (const Value *computed = target.staticShapes ? computedShape(op) : nullptr) {
+        at = {graph.index, &op, "", computed, "", "", "", members(graph, op.origins)};
+        report("static_shapes", true, false);
+      }
+    }
     interface(graph.outputs, target.output, "output");
   }
 
@@ -266,6 +319,26 @@ private:
       check(op, attribute);
     for (const auto &group : limits.same)
       same(op, limits, group);
+    counts(op, limits);
+    for (const ScaleRatio &ratio : limits.scaleRatios)
+      check(op, limits, ratio);
+    for (const Relation &relation : limits.relations)
+      check(op, relation);
+    if (limits.maxVersion && op.version > *limits.maxVersion) {
+      at.operand = "";
+      at.tensor = nullptr;
+      report("max_version", *limits.maxVersion, op.version);
+    }
+    for (const OperatorLimits &choice : limits.fatal) {
+      std::vector<Violation> found;
+      Checker(target, found).choose(op, choice, at);
+      if (!found.empty())
+        continue;
+      at.operand = "";
+      at.tensor = nullptr;
+      report("fatal", false, true);
+      break;
+    }
     if (limits.anyOf.empty() || out.size() != before)
       return;
     // What stands in the way of the choice that comes closest.
@@ -312,9 +385,38 @@ private:
         expected.push_back(wanted < 0 ? Json() : Json(wanted));
       report(prefix + "shape", expected, shapeJson(value));
     }
-    if (limits.constant && *limits.constant != isConstant(value))
-      report(prefix + "constant", *limits.constant, !*limits.constant);
+    if (limits.constant && *limits.constant != (isConstant(value) || (limits.unpacked && isUnpackedConstant(value))))
+      report(prefix + "constant", limits.unpacked ? Json("unpacked") : Json(*limits.constant), !*limits.constant);
+    for (auto &[index, dimension] : limits.dimensions) {
+      int64_t actual = dimensionOf(value, index);
+      if (actual < 0 || (actual >= dimension.min.value_or(0) && actual <= dimension.max.value_or(INT32_MAX) &&
+                         actual % dimension.multipleOf.value_or(1) == 0))
+        continue;
+      report(prefix + "dimensions", {{std::to_string(index), Json::parse(limitsJson(dimension), nullptr, false)}},
+             {{std::to_string(index), actual}});
+    }
+    if (int64_t count = elementsOf(value);
+        (limits.minElements || limits.maxElements) && count >= 0 &&
+        (count < limits.minElements.value_or(0) || count > limits.maxElements.value_or(INT64_MAX)))
+      report(prefix + "elements",
+             Json::parse(limitsJson(ListLimits{limits.minElements, limits.maxElements, {}}), nullptr, false), count);
+    values(value, limits, prefix);
     quantization(value, limits, prefix + "quantization");
+  }
+
+  /// Of a constant whose elements are at hand.
+  void values(const Value &value, const TensorLimits &limits, const std::string &prefix) {
+    auto numbers = limits.values ? readIntegers(&value) : std::nullopt;
+    if (!numbers)
+      return;
+    const ListLimits &list = *limits.values;
+    bool fits = llvm::all_of(*numbers, [&](int64_t number) {
+      return number >= list.min.value_or(number) && number <= list.max.value_or(number);
+    });
+    fits &= !list.in || llvm::any_of(*list.in, [&](const auto &one) { return llvm::equal(one, *numbers); });
+    if (!fits)
+      report(prefix + "values", Json::parse(limitsJson(list), nullptr, false),
+             std::vector<int64_t>(numbers->begin(), numbers->end()));
   }
 
   void quantization(const Value &value, const TensorLimits &limits, const std::string &rule) {
@@ -339,6 +441,13 @@ private:
       report(rule, {{"scale", *limits.scale}}, {{"scale", std::vector<float>(q->scale.begin(), q->scale.end())}});
     if (int64_t zero = q->zeroPoint.empty() ? 0 : q->zeroPoint[0]; limits.zeroPoint && zero != *limits.zeroPoint)
       report(rule, {{"zero_point", *limits.zeroPoint}}, {{"zero_point", zero}});
+    auto ranges = [&](const NumberLimits &range, const auto &numbers, const char *key) {
+      auto other = llvm::find_if(numbers, [&](auto number) { return !range.hold(static_cast<double>(number)); });
+      if (other != numbers.end())
+        report(rule, {{key, Json::parse(limitsJson(range), nullptr, false)}}, {{key, *other}});
+    };
+    ranges(limits.scaleRange, q->scale, "scale");
+    ranges(limits.zeroPointRange, q->zeroPoint, "zero_point");
   }
 
   void size(const Value &value) {
@@ -368,6 +477,59 @@ private:
     if (fits && number == number)
       return;
     report("attributes", Json::parse(attributeJson(limits), nullptr, false), actual);
+  }
+
+  /// How many there are of what stands for many.
+  void counts(const Operator &op, const OperatorLimits &limits) {
+    for (auto &[slot, tensor] : limits.tensors) {
+      if (!tensor.minCount && !tensor.maxCount)
+        continue;
+      int64_t given = static_cast<int64_t>(slot.result ? op.results().size() : op.numOperands());
+      int64_t count = std::max<int64_t>(0, given - slot.index);
+      if (count >= tensor.minCount.value_or(0) && count <= tensor.maxCount.value_or(count))
+        continue;
+      auto named = limits.names.find(slot);
+      at.operand = named == limits.names.end() ? slotName(op.info(), slot).str() : named->second;
+      at.tensor = nullptr;
+      report("count", Json::parse(limitsJson(ListLimits{tensor.minCount, tensor.maxCount, {}}), nullptr, false), count);
+    }
+  }
+
+  /// Each channel's own, where there are several.
+  void check(const Operator &op, const OperatorLimits &limits, const ScaleRatio &ratio) {
+    std::vector<double> product = {1};
+    for (auto [slots, power] : {std::pair(&ratio.of, 1), std::pair(&ratio.by, -1)})
+      for (const SlotProperty &member : *slots) {
+        const Value *value = member.slot.result ? op.result(member.slot.index) : op.operand(member.slot.index);
+        const Quantization *q = value ? value->quantization : nullptr;
+        if (!q || q->scale.empty())
+          return;
+        if (q->scale.size() > 1 && product.size() == 1)
+          product.resize(q->scale.size(), product[0]);
+        if (q->scale.size() > 1 && product.size() != q->scale.size())
+          return;
+        for (size_t i = 0; i < product.size(); ++i) {
+          double scale = q->scale[q->scale.size() == 1 ? 0 : i];
+          product[i] = power > 0 ? product[i] * scale : product[i] / scale;
+        }
+      }
+    auto other = llvm::find_if(product, [&](double number) { return !ratio.limits.hold(number); });
+    if (other == product.end())
+      return;
+    const Slot slot = ratio.of.front().slot;
+    auto named = limits.names.find(slot);
+    at.operand = named == limits.names.end() ? slotName(op.info(), slot).str() : named->second;
+    at.tensor = slot.result ? op.result(slot.index) : op.operand(slot.index);
+    report("scale_ratio", Json::parse(limitsJson(ratio.limits), nullptr, false), *other);
+  }
+
+  void check(const Operator &op, const Relation &relation) {
+    auto left = productOf(op, relation.left), right = productOf(op, relation.right);
+    if (!left || !right || holds(*left, relation.comparison, *right))
+      return;
+    at.operand = "";
+    at.tensor = nullptr;
+    report("relations", relation.text, {*left, *right});
   }
 
   void same(const Operator &op, const OperatorLimits &limits, llvm::ArrayRef<SlotProperty> group) {
@@ -404,27 +566,40 @@ std::vector<Violation> checkTarget(const Model &model, const Target &target) {
   return violations;
 }
 
+const Value *computedShape(const Operator &op) {
+  /// What the file states is what a runtime begins with; what an operator computes from it is not known by then.
+  class Stated : public ShapeSite {
+  public:
+    using ShapeSite::ShapeSite;
+    std::optional<llvm::SmallVector<int32_t, 4>> shape(unsigned i) const override {
+      const Value *value = operand(i);
+      if (!value || mayHaveAnyRank(*value))
+        return std::nullopt;
+      return llvm::SmallVector<int32_t, 4>(value->shape.begin(), value->shape.end());
+    }
+  };
+  if (op.results().empty() || !op.callees().empty())
+    return nullptr;
+  auto results = inferResults(Stated(op));
+  if (!results) {
+    llvm::consumeError(results.takeError());
+    return nullptr;
+  }
+  // Where nothing is known of what it works on, at least of what states the shape.
+  if (results->empty() && op.info() && op.result()->type != TensorType::RESOURCE)
+    for (auto [operand, use] : llvm::zip(op.info()->operands, op.operands()))
+      if (operand.statesShape && use.get() && !isConstant(*use.get()))
+        return op.result();
+  for (auto [type, value] : llvm::zip(*results, op.results()))
+    if (value && value->type != TensorType::RESOURCE && (!type.rankKnown || llvm::is_contained(type.shape, -1)))
+      return value;
+  return nullptr;
+}
+
 std::vector<Violation> checkOperator(const Operator &op, const Target &target) {
   std::vector<Violation> violations;
   Checker(target, violations).check(op);
   return violations;
-}
-
-std::string violationsJson(llvm::ArrayRef<Violation> violations) {
-  Json json = {{"supported", violations.empty()}, {"violations", Json::array()}};
-  for (const Violation &violation : violations) {
-    Json row = {{"subgraph", violation.subgraph},
-                {"op_index", violation.op ? Json(violation.op->index) : Json()},
-                {"op", violation.op ? Json(violation.op->opName()) : Json()},
-                {"operand", violation.operand},
-                {"tensor", violation.tensor ? Json(violation.tensor->name.str()) : Json()},
-                {"rule", violation.rule},
-                {"expected", Json::parse(violation.expected, nullptr, false)},
-                {"actual", Json::parse(violation.actual, nullptr, false)},
-                {"origins", violation.origins}};
-    json["violations"].push_back(std::move(row));
-  }
-  return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n"; // in ASCII: no name steers a terminal
 }
 
 } // namespace origo::report

@@ -10,6 +10,9 @@ std::optional<Slot> webnnSlot(const OperatorInfo &info, llvm::StringRef name);
 
 /// {"max": 1}
 std::string attributeJson(const AttributeLimits &limits);
+std::string limitsJson(const NumberLimits &limits);
+std::string limitsJson(const ListLimits &limits);
+std::string limitsJson(const DimensionLimits &limits);
 std::string dataTypeName(TensorType type); ///< "float32"
 
 } // namespace origo::report

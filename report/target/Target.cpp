@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -68,12 +69,13 @@ namespace {
 struct Cursor {
   const Json &json;
   std::string path;
+  unsigned version; ///< of the description
 
   Error fail(const Twine &what) const { return makeError((path.empty() ? "" : path + ": ") + what); }
   Cursor at(const std::string &key, const Json &value) const {
-    return {value, (path.empty() ? "" : path + ".") + printable(key)};
+    return {value, (path.empty() ? "" : path + ".") + printable(key), version};
   }
-  Cursor at(size_t i) const { return {json[i], path + "[" + std::to_string(i) + "]"}; }
+  Cursor at(size_t i) const { return {json[i], path + "[" + std::to_string(i) + "]", version}; }
 
   Error forEachMember(llvm::function_ref<Error(StringRef, const Cursor &)> visit) const {
     if (!json.is_object())
@@ -92,7 +94,11 @@ struct Cursor {
         return error;
     return Error::success();
   }
-  Error unknown(StringRef known) const { return fail("is not known here; there are " + known); }
+  /// `more`: what version 2 has besides.
+  Error unknown(const std::string &known, const std::string &more = "") const {
+    std::string rest = more.empty() ? "" : version >= 2 ? ", " + more : "; schema_version 2 has " + more;
+    return fail("is not known here; there are " + known + rest);
+  }
 
   Error get(std::string &out) const {
     if (!json.is_string())
@@ -157,16 +163,74 @@ Error readRange(const Cursor &at, std::optional<int64_t> &min, std::optional<int
   return min && max && *min > *max ? at.fail("its min is above its max") : Error::success();
 }
 
+Error readNumbers(const Cursor &at, NumberLimits &limits) {
+  if (Error error = at.forEachMember([&](StringRef key, const Cursor &value) {
+        return key == "min"     ? value.get(limits.min)
+               : key == "max"   ? value.get(limits.max)
+               : key == "below" ? value.get(limits.below)
+                                : value.unknown("min, max and below");
+      }))
+    return error;
+  double high = std::min(limits.max.value_or(INFINITY), limits.below.value_or(INFINITY));
+  return limits.min && *limits.min > high ? at.fail("its min is above its max") : Error::success();
+}
+
+Error readValues(const Cursor &at, ListLimits &limits) {
+  return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
+    if (key == "min")
+      return value.getSigned(limits.min);
+    if (key == "max")
+      return value.getSigned(limits.max);
+    if (key != "in")
+      return value.unknown("min, max and in");
+    limits.in.emplace();
+    return value.forEachElement([&](const Cursor &list) -> Error {
+      auto &numbers = limits.in->emplace_back();
+      return list.forEachElement([&](const Cursor &element) -> Error {
+        std::optional<int64_t> number;
+        if (Error error = element.getSigned(number))
+          return error;
+        numbers.push_back(*number);
+        return Error::success();
+      });
+    });
+  });
+}
+
+Error readDimensions(const Cursor &at, std::map<int64_t, DimensionLimits> &dimensions) {
+  return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
+    int32_t index = 0;
+    if (key.getAsInteger(10, index))
+      return value.fail("is no index of a dimension; 0 is the first one, -1 the last");
+    auto [found, isNew] = dimensions.try_emplace(index);
+    if (!isNew)
+      return value.fail("is another way to write a dimension that has its limits already");
+    DimensionLimits &limits = found->second;
+    return value.forEachMember([&](StringRef limit, const Cursor &number) -> Error {
+      if (limit == "min")
+        return number.get(limits.min);
+      if (limit == "max")
+        return number.get(limits.max);
+      if (limit != "multiple_of")
+        return number.unknown("min, max and multiple_of");
+      if (Error error = number.get(limits.multipleOf))
+        return error;
+      return *limits.multipleOf ? Error::success() : number.fail("is 0");
+    });
+  });
+}
+
 Error readQuantization(const Cursor &at, TensorLimits &limits) {
   return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
     if (key == "symmetric")
       return value.get(limits.symmetric);
     if (key == "axis")
       return value.getSigned(limits.axis);
+    bool range = value.version >= 2 && value.json.is_object();
     if (key == "scale")
-      return value.get(limits.scale);
+      return range ? readNumbers(value, limits.scaleRange) : value.get(limits.scale);
     if (key == "zero_point")
-      return value.getSigned(limits.zeroPoint);
+      return range ? readNumbers(value, limits.zeroPointRange) : value.getSigned(limits.zeroPoint);
     if (key != "schemes")
       return value.unknown("schemes, symmetric, axis, scale and zero_point");
     limits.schemes.emplace();
@@ -203,10 +267,22 @@ Error readTensor(const Cursor &at, bool ofOperator, TensorLimits &limits) {
       });
     if (ofOperator && key == "optional")
       return value.get(limits.optional);
-    if (ofOperator && key == "constant")
-      return value.get(limits.constant.emplace());
-    return value.unknown(ofOperator ? "dataTypes, rankRange, shape, quantization, constant and optional"
-                                    : "dataTypes, rankRange, shape and quantization");
+    if (ofOperator && key == "constant") {
+      limits.unpacked = value.version >= 2 && value.json == "unpacked";
+      limits.constant.emplace(true);
+      return limits.unpacked ? Error::success() : value.get(*limits.constant);
+    }
+    if (value.version >= 2 && key == "dimensions")
+      return readDimensions(value, limits.dimensions);
+    if (value.version >= 2 && key == "elements")
+      return readRange(value, limits.minElements, limits.maxElements);
+    if (value.version >= 2 && ofOperator && key == "values")
+      return readValues(value, limits.values.emplace());
+    if (value.version >= 2 && ofOperator && key == "count")
+      return readRange(value, limits.minCount, limits.maxCount);
+    return ofOperator ? value.unknown("dataTypes, rankRange, shape, quantization, constant and optional",
+                                      "dimensions, elements, values and count")
+                      : value.unknown("dataTypes, rankRange, shape and quantization", "dimensions and elements");
   });
 }
 
@@ -302,6 +378,84 @@ Error readSame(const Cursor &at, const OperatorInfo &info, OperatorLimits &limit
   });
 }
 
+Error readRatio(const Cursor &at, const OperatorInfo &info, OperatorLimits &limits) {
+  ScaleRatio &ratio = limits.scaleRatios.emplace_back();
+  auto readSlots = [&](const Cursor &list, std::vector<SlotProperty> &slots) {
+    return list.forEachElement([&](const Cursor &element) -> Error {
+      std::string name;
+      if (Error error = element.get(name))
+        return error;
+      Expected<Slot> slot = readSlot(element, info, name, limits);
+      if (!slot)
+        return slot.takeError();
+      slots.push_back({*slot, SlotProperty::Quantization});
+      return Error::success();
+    });
+  };
+  if (Error error = at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
+        return key == "of"      ? readSlots(value, ratio.of)
+               : key == "by"    ? readSlots(value, ratio.by)
+               : key == "min"   ? value.get(ratio.limits.min)
+               : key == "max"   ? value.get(ratio.limits.max)
+               : key == "below" ? value.get(ratio.limits.below)
+                                : value.unknown("of, by, min, max and below");
+      }))
+    return error;
+  return ratio.of.empty() ? at.fail("is of nothing") : Error::success();
+}
+
+Expected<Relation::Factor> readFactor(const Cursor &at, const OperatorInfo &info, StringRef text,
+                                      OperatorLimits &limits) {
+  Relation::Factor factor;
+  int32_t number = 0;
+  if (!text.getAsInteger(10, number)) {
+    factor.number = number;
+    return factor;
+  }
+  auto [name, property] = text.rsplit('.');
+  if (property.consume_front("shape[") && property.consume_back("]") && !property.getAsInteger(10, number)) {
+    Expected<Slot> slot = readSlot(at, info, name, limits);
+    if (!slot)
+      return slot.takeError();
+    factor.dimension = SlotProperty{*slot, SlotProperty::Dimension, number};
+    return factor;
+  }
+  const wire::TableType *table = info.optionsType();
+  factor.field = table ? table->find(text) : nullptr;
+  if (!factor.field || factor.field->deprecated || !wire::isScalar(factor.field->type))
+    return at.fail("\"" + printable(text) + "\" is no number, no attribute of " + info.name +
+                   " and nothing like input.shape[0]");
+  return factor;
+}
+
+Error readRelation(const Cursor &at, const OperatorInfo &info, OperatorLimits &limits) {
+  static constexpr std::pair<StringRef, Relation::Comparison> comparisons[] = {{" == ", Relation::Equal},
+                                                                               {" != ", Relation::NotEqual},
+                                                                               {" <= ", Relation::AtMost},
+                                                                               {" < ", Relation::Below},
+                                                                               {" divides ", Relation::Divides}};
+  Relation &relation = limits.relations.emplace_back();
+  if (Error error = at.get(relation.text))
+    return error;
+  StringRef text = relation.text;
+  auto *found = llvm::find_if(comparisons, [&](auto &one) { return text.contains(one.first); });
+  if (found == std::end(comparisons))
+    return at.fail("is not like stride_h <= filter_height; what can be said is ==, !=, <=, < and divides");
+  relation.comparison = found->second;
+  auto [left, right] = text.split(found->first);
+  for (auto [side, product] : {std::pair(left, &relation.left), std::pair(right, &relation.right)}) {
+    llvm::SmallVector<StringRef> factors;
+    side.split(factors, " * ", 8);
+    for (StringRef factor : factors) {
+      Expected<Relation::Factor> one = readFactor(at, info, factor.trim(), limits);
+      if (!one)
+        return one.takeError();
+      product->push_back(std::move(*one));
+    }
+  }
+  return Error::success();
+}
+
 Error readOperator(const Cursor &at, const OperatorInfo &info, OperatorLimits &limits, bool mayBranch) {
   return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
     // An operand's name wins: no row has one of these, as far as there are limits.
@@ -312,12 +466,37 @@ Error readOperator(const Cursor &at, const OperatorInfo &info, OperatorLimits &l
     if (key == "anyOf" && mayBranch)
       return value.forEachElement(
           [&](const Cursor &element) { return readOperator(element, info, limits.anyOf.emplace_back(), false); });
+    if (value.version >= 2) {
+      if (key == "fatal" && mayBranch)
+        return value.forEachElement(
+            [&](const Cursor &element) { return readOperator(element, info, limits.fatal.emplace_back(), false); });
+      if (key == "scale_ratio")
+        return value.forEachElement([&](const Cursor &element) { return readRatio(element, info, limits); });
+      if (key == "relations")
+        return value.forEachElement([&](const Cursor &element) { return readRelation(element, info, limits); });
+      if (key == "max_version")
+        return value.get(limits.maxVersion);
+      if (key == "with_users" && mayBranch)
+        return value.get(limits.withUsers);
+    }
     Expected<Slot> slot = readSlot(value, info, key, limits);
     if (!slot)
       return slot.takeError();
     auto [tensor, isNew] = limits.tensors.try_emplace(*slot);
     return isNew ? readTensor(value, true, tensor->second)
                  : value.fail("is another name of " + slotName(&info, *slot) + ", which has its limits already");
+  });
+}
+
+Error readPartition(const Cursor &at, PartitionLimits &limits) {
+  return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
+    if (key == "max")
+      return value.get(limits.max.emplace());
+    if (key == "min_operators")
+      return value.get(limits.minOperators);
+    if (key == "prefix")
+      return value.get(limits.prefix);
+    return key == "whole" ? value.get(limits.whole) : value.unknown("max, min_operators, prefix and whole");
   });
 }
 
@@ -336,15 +515,32 @@ Error readTop(const Cursor &top, Target &target) {
           return readTensor(value, false, target.constant);
         if (key == "output")
           return readTensor(value, false, target.output);
-        if (key == "schema_version") {
-          uint64_t version = 0;
-          if (Error error = value.get(version))
-            return error;
-          return version == 1 ? Error::success() : value.fail("is " + Twine(version) + ", and only version 1 is known");
+        if (key == "schema_version") // read already
+          return Error::success();
+        if (value.version >= 2) {
+          for (auto [name, text] : {std::pair("source", &target.source), std::pair("commit", &target.commit),
+                                    std::pair("date", &target.date)})
+            if (key == name)
+              return value.get(*text);
+          if (key == "static_shapes")
+            return value.get(target.staticShapes);
+          if (key == "partition")
+            return readPartition(value, target.partition);
+          if (key == "refusal_cost")
+            return value.forEachMember([&](StringRef name, const Cursor &number) -> Error {
+              std::optional<double> cost;
+              if (!operatorInfo(name))
+                return number.fail("there is no such operator");
+              if (Error error = number.get(cost))
+                return error;
+              target.refusalCost[name.str()] = *cost;
+              return *cost > 0 ? Error::success() : number.fail("is not above 0");
+            });
         }
         if (key != "ops")
           return value.unknown("target, schema_version, preferredInputLayout, maxTensorByteLength, input, constant, "
-                               "output and ops");
+                               "output and ops",
+                               "source, commit, date, static_shapes, partition and refusal_cost");
         hasOperators = true;
         return value.forEachMember([&](StringRef name, const Cursor &limits) -> Error {
           const OperatorInfo *info = operatorInfo(name.starts_with("CUSTOM:") ? StringRef("CUSTOM") : name);
@@ -355,6 +551,38 @@ Error readTop(const Cursor &top, Target &target) {
       }))
     return error;
   return hasOperators ? Error::success() : top.fail("has no \"ops\", so that nothing could be supported");
+}
+
+Json rangeJson(std::optional<int64_t> min, std::optional<int64_t> max) {
+  Json json = Json::object();
+  if (min)
+    json["min"] = *min;
+  if (max)
+    json["max"] = *max;
+  return json;
+}
+
+Json toJson(const NumberLimits &limits) {
+  Json json = Json::object();
+  for (auto [key, limit] :
+       {std::pair("min", limits.min), std::pair("max", limits.max), std::pair("below", limits.below)})
+    if (limit)
+      json[key] = *limit;
+  return json;
+}
+
+Json toJson(const ListLimits &limits) {
+  Json json = rangeJson(limits.min, limits.max);
+  if (limits.in)
+    json["in"] = *limits.in;
+  return json;
+}
+
+Json toJson(const DimensionLimits &limits) {
+  Json json = rangeJson(limits.min, limits.max);
+  if (limits.multipleOf)
+    json["multiple_of"] = *limits.multipleOf;
+  return json;
 }
 
 Json toJson(const TensorLimits &limits) {
@@ -379,10 +607,22 @@ Json toJson(const TensorLimits &limits) {
     json["quantization"]["axis"] = *limits.axis;
   if (limits.scale)
     json["quantization"]["scale"] = *limits.scale;
+  if (limits.scaleRange.limits())
+    json["quantization"]["scale"] = toJson(limits.scaleRange);
   if (limits.zeroPoint)
     json["quantization"]["zero_point"] = *limits.zeroPoint;
+  if (limits.zeroPointRange.limits())
+    json["quantization"]["zero_point"] = toJson(limits.zeroPointRange);
   if (limits.constant)
-    json["constant"] = *limits.constant;
+    json["constant"] = limits.unpacked ? Json("unpacked") : Json(*limits.constant);
+  for (auto &[index, dimension] : limits.dimensions)
+    json["dimensions"][std::to_string(index)] = toJson(dimension);
+  if (limits.minElements || limits.maxElements)
+    json["elements"] = rangeJson(limits.minElements, limits.maxElements);
+  if (limits.values)
+    json["values"] = toJson(*limits.values);
+  if (limits.minCount || limits.maxCount)
+    json["count"] = rangeJson(limits.minCount, limits.maxCount);
   if (limits.optional)
     json["optional"] = true;
   return json;
@@ -426,6 +666,21 @@ Json toJson(const OperatorInfo &info, const OperatorLimits &limits) {
   }
   for (const OperatorLimits &choice : limits.anyOf)
     json["anyOf"].push_back(toJson(info, choice));
+  for (const ScaleRatio &ratio : limits.scaleRatios) {
+    Json one = toJson(ratio.limits);
+    for (auto [key, slots] : {std::pair("of", &ratio.of), std::pair("by", &ratio.by)})
+      for (const SlotProperty &member : *slots)
+        one[key].push_back(slotName(&info, member.slot));
+    json["scale_ratio"].push_back(std::move(one));
+  }
+  for (const Relation &relation : limits.relations)
+    json["relations"].push_back(relation.text);
+  if (limits.maxVersion)
+    json["max_version"] = *limits.maxVersion;
+  for (const OperatorLimits &choice : limits.fatal)
+    json["fatal"].push_back(toJson(info, choice));
+  if (limits.withUsers)
+    json["with_users"] = true;
   return json;
 }
 
@@ -452,6 +707,9 @@ void print(const Json &json, unsigned depth, std::string &out) {
 } // namespace
 
 std::string attributeJson(const AttributeLimits &limits) { return toJson(limits).dump(); }
+std::string limitsJson(const NumberLimits &limits) { return toJson(limits).dump(); }
+std::string limitsJson(const ListLimits &limits) { return toJson(limits).dump(); }
+std::string limitsJson(const DimensionLimits &limits) { return toJson(limits).dump(); }
 
 /// The document, in which no object has a key twice.
 static Expected<Json> parseJson(StringRef text) {
@@ -479,7 +737,14 @@ Expected<Target> readTarget(StringRef text) {
   if (!json)
     return json.takeError();
   Target target;
-  if (Error error = readTop({*json, ""}, target))
+  uint64_t version = 1;
+  if (auto given = json->is_object() ? json->find("schema_version") : json->end(); given != json->end()) {
+    if (Error error = Cursor{*given, "schema_version", 1}.get(version))
+      return error;
+    if (version < 1 || version > 2)
+      return makeError("schema_version: is " + Twine(version) + ", and only versions 1 and 2 are known");
+  }
+  if (Error error = readTop({*json, "", static_cast<unsigned>(version)}, target))
     return error;
   return target;
 }
@@ -487,11 +752,31 @@ Expected<Target> readTarget(StringRef text) {
 std::string writeTarget(const Target &target) {
   Json json;
   json["target"] = target.name;
-  json["schema_version"] = 1;
+  json["schema_version"] = 2;
+  for (auto [key, text] :
+       {std::pair("source", &target.source), std::pair("commit", &target.commit), std::pair("date", &target.date)})
+    if (!text->empty())
+      json[key] = *text;
   if (!target.preferredInputLayout.empty())
     json["preferredInputLayout"] = target.preferredInputLayout;
   if (target.maxTensorByteLength)
     json["maxTensorByteLength"] = *target.maxTensorByteLength;
+  if (target.staticShapes)
+    json["static_shapes"] = true;
+  if (const PartitionLimits &limits = target.partition;
+      limits.max || limits.minOperators != 1 || limits.prefix || limits.whole) {
+    Json &one = json["partition"];
+    if (limits.max)
+      one["max"] = *limits.max;
+    if (limits.minOperators != 1)
+      one["min_operators"] = limits.minOperators;
+    if (limits.prefix)
+      one["prefix"] = true;
+    if (limits.whole)
+      one["whole"] = true;
+  }
+  for (auto &[name, cost] : target.refusalCost)
+    json["refusal_cost"][name] = cost;
   for (auto [key, limits] : {std::pair("input", &target.input), std::pair("constant", &target.constant),
                              std::pair("output", &target.output)})
     if (Json one = toJson(*limits); !one.empty())

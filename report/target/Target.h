@@ -15,18 +15,44 @@ enum class Scheme : uint8_t { None, PerTensor, PerChannel, Blockwise, Mx, MultiA
 llvm::StringRef schemeName(Scheme scheme); ///< "per-channel"
 llvm::ArrayRef<Scheme> allSchemes();
 
+/// What a number may be.
+struct NumberLimits {
+  std::optional<double> min, max, below; ///< `below`: excluded
+  bool limits() const { return min || max || below; }
+  bool hold(double number) const {
+    return !(min && number < *min) && !(max && number > *max) && !(below && number >= *below);
+  }
+};
+
+/// What the elements of a constant of integers may be.
+struct ListLimits {
+  std::optional<int64_t> min, max;                     ///< of each
+  std::optional<std::vector<std::vector<int64_t>>> in; ///< all of them together
+};
+
+struct DimensionLimits {
+  std::optional<int64_t> min, max, multipleOf;
+};
+
 /// Limits of one tensor. What is not set is not limited.
 struct TensorLimits {
   std::optional<std::vector<TensorType>> dataTypes; ///< an empty list: there may be no tensor here
   std::optional<int64_t> minRank, maxRank;
   std::vector<int64_t> shape; ///< −1: any; empty: none is said
   std::optional<bool> constant;
-  bool optional = false; ///< of an operand or a result: may be absent
+  bool unpacked = false; ///< a constant behind DEQUANTIZE or DENSIFY is one, too
+  std::optional<ListLimits> values;
+  std::map<int64_t, DimensionLimits> dimensions; ///< by index, from the end if it is negative; where there is one
+  std::optional<int64_t> minElements, maxElements;
+  std::optional<int64_t> minCount, maxCount; ///< of an operand or a result that stands for many: how many
+  bool optional = false;                     ///< of an operand or a result: may be absent
   std::optional<std::vector<Scheme>> schemes;
   bool symmetric = false;      ///< all zero points are 0
   std::optional<int64_t> axis; ///< of what is quantised per channel; from the end if it is negative
   std::optional<double> scale; ///< the one that it must have
   std::optional<int64_t> zeroPoint;
+  NumberLimits scaleRange;     ///< of each scale
+  NumberLimits zeroPointRange; ///< of each zero point
 };
 
 /// A number, or the text of an enumerator or of a bool.
@@ -55,6 +81,26 @@ struct SlotProperty {
   int64_t dimension = 0; ///< of Dimension; from the end if it is negative
 };
 
+/// The product of the scales of some over that of others; of each channel. Holds where one of them has no scale.
+struct ScaleRatio {
+  std::vector<SlotProperty> of, by; ///< their `property` is of no meaning
+  NumberLimits limits;
+};
+
+/// `stride_h <= filter_height`: products of attributes, dimensions and numbers, compared. Holds where a dimension is
+/// not known.
+struct Relation {
+  struct Factor {
+    std::optional<int64_t> number;
+    const wire::Field *field = nullptr;
+    std::optional<SlotProperty> dimension;
+  };
+  using Product = std::vector<Factor>;
+  enum Comparison { Equal, NotEqual, AtMost, Below, Divides } comparison;
+  Product left, right;
+  std::string text;
+};
+
 struct OperatorLimits {
   std::map<Slot, TensorLimits> tensors;
   std::map<Slot, std::string> names; ///< as the description writes them, where the row has another
@@ -62,16 +108,41 @@ struct OperatorLimits {
   std::vector<std::vector<SlotProperty>> same;
   /// Where not empty: one of these has to hold besides. They have none of their own.
   std::vector<OperatorLimits> anyOf;
+  std::vector<ScaleRatio> scaleRatios;
+  std::vector<Relation> relations;
+  std::optional<int64_t> maxVersion;
+  /// One that keeps one of these limits is refused, and so is the whole graph with it.
+  std::vector<OperatorLimits> fatal;
+  /// Of an operator that unpacks a constant: it is taken only where all that use it are.
+  bool withUsers = false;
+};
+
+/// How many parts of a graph the back end takes, and which.
+struct PartitionLimits {
+  std::optional<uint64_t> max; ///< those with most operators
+  uint64_t minOperators = 1;
+  bool prefix = false; ///< from the first operator to the first that is not taken
+  bool whole = false;  ///< all or nothing
 };
 
 struct Target {
   std::string name;
+  std::string source, commit, date; ///< where the limits stand, and when they were read or measured there
   std::string preferredInputLayout; ///< "nchw", "nhwc" or empty
   std::optional<uint64_t> maxTensorByteLength;
   TensorLimits input, constant, output; ///< of every graph's
   /// By the enumerator; "CUSTOM:code" is one custom operator, "CUSTOM" all the others.
   std::map<std::string, OperatorLimits> ops;
+  /// What an operator costs that is not taken, by its enumerator, in operators of a kind that is not named.
+  std::map<std::string, double> refusalCost;
+  bool staticShapes = false; ///< a graph with a shape that is computed is refused as a whole
+  PartitionLimits partition;
 };
+
+/// Those that come with the program, by their names.
+llvm::ArrayRef<std::pair<llvm::StringLiteral, llvm::StringLiteral>> builtinTargets();
+/// The text of one; null: there is none of that name.
+const llvm::StringLiteral *builtinTarget(llvm::StringRef name);
 
 /// Reads a description. Errors name the place, for example `ops.CONV_2D.filter.dataTypes[0]`. A key that is not known
 /// is an error, since a limit that is passed over would let models through; keys that begin with `_` are comments.
@@ -95,6 +166,7 @@ struct Violation {
   std::string rule;             ///< the key of the description
   std::string expected, actual; ///< JSON
   std::vector<uint32_t> origins;
+  std::string mendedBy = {}; ///< where somebody looked: rewrites, or "none known"
 };
 
 /// All of them, in file order. Reads no payload: a tensor that has a buffer other than 0, no producer, and is neither
@@ -105,5 +177,8 @@ std::vector<Violation> checkOperator(const Operator &op, const Target &target);
 
 /// {"supported", "violations"}.
 std::string violationsJson(llvm::ArrayRef<Violation> violations);
+
+/// A result whose shape a runtime knows only when it runs: it follows from elements that are no constants. Null: none.
+const Value *computedShape(const Operator &op);
 
 } // namespace origo::report

@@ -7,6 +7,7 @@ Prints a line a violation, "law N: …", and ends with exit status 2, or prints 
 `origin-dump --fingerprint` prints; without them law 5 is not judged.
 """
 import json
+import math
 import sys
 
 from model_file import KINDS, Model
@@ -737,10 +738,20 @@ class Checker:
             return "tells more than a shape"
         if kind.name == "RANK":
             return None
+        if op.name == "RESHAPE" and "#" in mark:
+            beside = self.beside_the_open_one(self.inputs_of(user)[0])
+            if beside and beside == self.beside_the_open_one(self.source.results[user][0]):
+                return None
         tensors = self.inputs_of(user) + self.source.results[user]
         if not all(self.source.is_static(i) for i in tensors):
             return "states a shape that is not static"
         return self.not_whole(user, kind) if "=" in mark else None
+
+    def beside_the_open_one(self, tensor):
+        signature = self.source.tensors[tensor].signature if tensor >= 0 else []
+        if list(signature).count(-1) != 1:
+            return 0
+        return math.prod(max(size, 0) for size in signature if size != -1)
 
     def not_whole(self, user, kind):
         operands = self.inputs_of(user)
