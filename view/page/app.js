@@ -1,9 +1,9 @@
 // The page: what is selected, and who has to know.
 import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
-import { displayOf, scopesOf } from './place.js';
+import { PITCH, closeRows, displayOf, scopesOf } from './place.js';
 import { Pane } from './graph.js';
-import { Table, figure, h } from './table.js';
+import { Table, h } from './table.js';
 import { find } from './search.js';
 import { Paint, overlaysOf } from './overlays.js';
 import { Measured } from './measured.js';
@@ -12,6 +12,10 @@ import { Details } from './details.js';
 import { Reasons } from './reasons.js';
 import { repeatsOf } from './repeats.js';
 import { Signatures } from './signatures.js';
+import { Fates, titles } from './fates.js';
+import { Summary } from './summary.js';
+import { Answers } from './answers.js';
+import { bytes, count, percent, short } from './people.js';
 import { classes, families, familyOf, tint } from './colour.js';
 
 const $ = id => document.getElementById(id);
@@ -21,13 +25,19 @@ class App {
   constructor(model) {
     this.model = model;
     this.links = new Links(model);
+    this.fates = new Fates(model, this.links);
     this.signatures = new Signatures(model);
     this.reasons = new Reasons(model);
     this.details = new Details(model, this.links, this.signatures, this.reasons, item => this.select(item));
     this.details.shown = name => this.shown[name];
     this.measured = new Measured(model, this.links);
     this.details.more = item => this.measured.words(item, rows => this.details.pairs(rows));
-    this.overlays = [...overlaysOf(model, this.links), ...this.measured.overlays()];
+    this.answers = new Answers(model, this.links, this.measured, this.details);
+    this.details.answers = item => this.answers.of(item);
+    this.overlays = [...overlaysOf(model, this.links, this.fates), ...this.measured.overlays()];
+    this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, {
+      go: item => this.select(item), open: key => this.openTab(key), filter: (values, side) => this.filterFates(values, side), colour: name => { const { fill, far } = this.paintFor('fate').of(name); return name === 'unchanged' ? fill : far ?? fill; },
+    });
     this.selection = this.hovered = null;
     this.found = [];
     this.collapsed = new Set(); // scopes
@@ -40,13 +50,17 @@ class App {
     for (const side of [model.source, model.result]) if (side) this.makePane(side);
     if (model.data.history?.rows.length && model.source) this.timeline();
     this.header();
+    this.divider();
     this.tabs();
-    this.setOverlay('kind');
-    for (const name of Object.keys(this.panes)) this.showGraph(name, 0);
+    this.setOverlay(this.overlays[0].name);
+    for (const name of Object.keys(this.panes)) this.showGraph(name, 0, true, true);
+    this.isReady = true;
+    this.showGraph('result', 0);
+    if (this.panes.source && !this.isPair()) this.begin('source');
     document.addEventListener('keydown', event => this.key(event));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setOverlay(this.paint.overlay.name));
     addEventListener('hashchange', () => this.fromAddress());
-    this.openTab('details');
+    this.openTab('summary');
     this.fromAddress();
     requestAnimationFrame(() => requestAnimationFrame(() => { document.documentElement.dataset.drawn = 'yes'; })); // for who waits for the first picture
   }
@@ -71,30 +85,52 @@ class App {
     pane.paint = node => this.paintOf(pane, node);
     pane.canvas.addEventListener('keydown', event => this.paneKey(event, pane));
   }
-  showGraph(name, index, keepView) {
+  /** Of one side; the other side goes to what it was, or what became of it, unless `alone`. */
+  showGraph(name, index, keepView, alone) {
     const pane = this.panes[name], graph = this.model.side(name).graphs[index];
     if (!pane || !graph) return;
     this.shown[name] = index;
     if (this.signature[name] && this.signature[name].graph !== index) this.signature[name] = null;
     pane.choice.value = this.signatures.of[name].indexOf(this.signature[name]);
     [...pane.tabs.children].forEach((tab, i) => { tab.setAttribute('aria-selected', i === index); tab.tabIndex = i === index ? 0 : -1; if (i === index && pane.tabs.isConnected) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' }); });
-    const layout = (name === 'result' && $('compact').checked && graph.data.compact) || graph.data.layout;
-    this.past = name === 'result' ? this.pastOf(index) : this.past;
-    pane.show(graph, name === 'result' && this.past ? this.past.display : displayOf(graph, layout, this.groupOf(graph)));
-    this.share();
-    if (!keepView) pane.start();
-    if (name === 'result' && !keepView) {
-      const from = graph.data.sources[0];
-      if (this.panes.source && from !== undefined && from !== this.shown.source && this.model.source.graphs[from]) this.showGraph('source', from);
-      if (this.together()) { pane.view = { ...this.panes.source.view }; pane.redraw(); }
-    }
+    const other = name === 'source' ? 'result' : 'source', counterpart = this.counterpartOf(name, index);
+    if (!alone && this.panes[other] && counterpart >= 0 && counterpart !== this.shown[other]) this.showGraph(other, counterpart, keepView, true);
+    this.arrange();
+    if (!keepView) this.begin(name);
     this.mark();
-    if (this.tab === 'details' && !this.selection) this.openTab('details'); // who calls it
+    if (this.tab === 'summary') this.openTab('summary'); // who calls it
   }
+  /** The subgraph of the other side that stands beside one; −1: none does. */
+  counterpartOf(name, index) {
+    const { result } = this.model;
+    if (name === 'result') return this.model.source?.graphs[result.graphs[index].data.sources[0]] ? result.graphs[index].data.sources[0] : -1;
+    return result.graphs[this.shown.result]?.data.sources[0] === index ? this.shown.result : result.graphs.findIndex(graph => graph.data.sources[0] === index);
+  }
+  /** What both panes show, as it is folded now. */
+  arrange() {
+    if (!this.isReady) return;
+    this.past = this.panes.source ? this.pastOf(this.shown.result) : null;
+    const folded = $('fused').checked && !this.past && (!this.panes.source || this.isPair()), all = [];
+    for (const [name, pane] of Object.entries(this.panes)) {
+      const graph = this.model.side(name).graphs[this.shown[name]], groupOf = this.groupOf(graph);
+      const display = name === 'result' && this.past ? this.past.display : displayOf(graph, folded, groupOf);
+      all.push([pane, graph, display, !!groupOf]);
+    }
+    if (all.some(row => row[3]) && !this.past) { if (this.isPair()) closeRows(all.map(row => row[2])); else for (const row of all) closeRows([row[2]]); }
+    for (const [pane, graph, display] of all) pane.show(graph, display);
+    this.share();
+  }
+  begin(name) {
+    if (!this.isReady) return;
+    const panes = Object.values(this.panes);
+    if (!this.together()) return this.panes[name].start();
+    const [first, ...others] = panes;
+    first.start(others);
+    for (const other of others) other.view = { ...first.view }, other.redraw();
+  }
+  isPair() { return !!this.panes.source && this.model.result.graphs[this.shown.result].data.sources[0] === this.shown.source; }
   /** Rows of the two sides are the same, so they move as one. */
-  together() {
-    return !!this.panes.source && !$('compact').checked && !$('blocks').checked && !this.collapsed.size && this.panes.result.graph?.data.sources[0] === this.shown.source;
-  }
+  together() { return this.isPair(); }
   /** What moves as one is stretched alike. */
   share() {
     const panes = Object.values(this.panes).filter(pane => pane.display), all = panes.map(pane => pane.display);
@@ -109,25 +145,40 @@ class App {
   }
   /** For displayOf: scopes that are folded, and blocks. */
   groupOf(graph) {
-    const blocks = $('blocks').checked ? graph.blocks ??= repeatsOf(graph) : [];
+    const twin = this.panes.source && graph.side === 'result' ? this.model.source.graphs[graph.data.sources[0]] : graph, of = twin ?? graph;
+    const blocks = $('blocks').checked ? of.blocks ??= repeatsOf(of) : [];
     if (!this.collapsed.size && !blocks.some(Boolean)) return null;
     return op => {
-      const scope = scopesOf(graph.opName(op)).find(one => this.collapsed.has(one)), block = blocks[op];
+      const at = of === graph ? op : this.twinOf(graph, op), scope = at === undefined ? undefined : scopesOf(of.opName(at)).find(one => this.collapsed.has(one)), block = blocks[at];
       if (scope) return { key: scope, title: scope };
-      return block && !this.unfolded.has(block.key) ? { key: block.key, title: block.scope ?? 'block', subtitle: `${block.number} of ${block.of} alike` } : null;
+      return block && !this.unfolded.has(block.key) ? { key: block.key, title: block.scope ?? `${clean(of.kind(block.first))} …`, subtitle: `${block.number} of ${block.of} alike` } : null;
     };
+  }
+  /** The operator of the source that one of the result stands for, in the subgraph that was its own. */
+  twinOf(graph, op) {
+    const from = graph.data.sources[0], item = this.links.origins({ side: 'result', type: 'op', graph: graph.index, index: op }).map(id => this.model.sourceItem('op', id)).findLast(one => one.graph === from);
+    return item?.index;
   }
   /** A group shows what is in it, a call what it calls. */
   open(pane, node) {
     if (node.members && this.collapsed.has(node.key)) this.toggleScope(node.key);
+    else if (node.state === 'fused') { $('fused').checked = false; this.fuse(node.members[0]); }
     else if (node.members) { this.unfolded.add(node.key); this.showGraph(pane.side, this.shown[pane.side], true); }
     else if (node.calls?.length) this.showGraph(pane.side, node.calls[0]);
   }
   fold() {
     this.unfolded.clear();
     for (const name of Object.keys(this.panes)) this.showGraph(name, this.shown[name]);
-    const count = name => new Set((this.panes[name]?.graph.blocks ?? []).filter(Boolean).map(block => block.key)).size;
-    $('status').textContent = $('blocks').checked ? `${count('source')} blocks of the source and ${count('result')} of the result repeat their neighbours` : '';
+    const blocks = name => new Set((this.panes[name]?.display.nodes ?? []).filter(node => node.state === 'group').map(node => node.key)).size;
+    $('status').textContent = $('blocks').checked ? `${count(blocks('source'), 'block')} of the source and ${blocks('result')} of the result repeat their neighbours` : '';
+  }
+  /** With or without what became one operator as one node; at what was seen before. */
+  fuse(item) {
+    this.arrange();
+    this.mark();
+    const pane = item && this.panes[item.side];
+    if (!pane) for (const name of Object.keys(this.panes)) this.begin(name);
+    else { pane.view = { ...pane.view, ...{ x: pane.display.nodes[this.nodeOf(pane, item)].x, y: pane.display.nodes[this.nodeOf(pane, item)].row * PITCH } }; pane.moved(); }
   }
   /** Shows its subgraph, and which inputs and outputs are its own; on the other side too, where there is one of this name. */
   chooseSignature(name, index) {
@@ -155,12 +206,12 @@ class App {
     $('back').addEventListener('click', () => this.step(-1));
     $('forth').addEventListener('click', () => this.step(1));
     $('bypass').addEventListener('change', event => { this.history.setSteps(event.target.checked); range(); this.setStep(this.history.last); });
-    $('stepText').textContent = `${this.history.rows.length} rewrites`;
+    $('stepText').textContent = count(this.history.rows.length, 'rewrite');
   }
   step(by) { if (this.history) this.setStep(Math.min(Math.max(Number($('step').value) + by, 0), this.history.last)); }
   setStep(step) {
     $('step').value = step;
-    $('stepText').textContent = step === this.history.last ? `the result, after ${this.history.rows.length} rewrites` : this.history.describe(step);
+    $('stepText').textContent = step === this.history.last ? `the result, after ${count(this.history.rows.length, 'rewrite')}` : this.history.describe(step);
     // The subgraph in which it happens.
     const row = this.history.rows[this.history.steps[step] - 1], graph = row && step < this.history.last ? this.model.result.graphs.findIndex(one => one.data.sources[0] === this.history.sourceGraph(row.graph)) : this.shown.result;
     if (graph >= 0 && graph !== this.shown.result) this.showGraph('result', graph);
@@ -179,17 +230,62 @@ class App {
   setOverlay(name) {
     const overlay = this.overlays.find(one => one.name === name);
     this.paint = new Paint(overlay, this.model, isDark());
-    for (const pane of Object.values(this.panes)) for (const node of pane.display?.nodes ?? []) node.painted = undefined;
+    for (const pane of Object.values(this.panes)) { for (const node of pane.display?.nodes ?? []) node.painted = undefined; pane.whole = null; }
     $('overlay').value = name;
-    $('legend').replaceChildren(...this.paint.legend().filter(Boolean));
+    $('legend').replaceChildren(...[...this.paint.legend((values, side, button) => this.filter(values, side, button)), ...this.drawnToo()].filter(Boolean));
+    if (this.filtered) this.find([]);
     this.redraw();
+  }
+  paintFor(name) { return this.paint.overlay.name === name ? this.paint : new Paint(this.overlays.find(one => one.name === name), this.model, isDark()); }
+  /** What else is drawn, beside colours. */
+  drawnToo() {
+    const mark = (name, text, title) => h('span', { class: 'key', title }, h('i', { class: name }), text), two = this.model.source && this.links.map;
+    return [mark('constant', 'constant', 'A click on one selects it'), mark('end', 'input, output', 'Of the subgraph'), two && mark('card', 'several', 'Operators that became one, as one node; a double click shows them'), two && mark('dashed', 'gone', 'Dashed: no operator of the result does its work'), two && mark('dotted', 'new', 'Dotted: it stands for nothing in the source')];
+  }
+  /** Marks operators of a colour, and dims the rest; once more: all of them again. */
+  filter(values, side, button) {
+    const on = button.getAttribute('aria-pressed') !== 'true', { overlay } = this.paint, found = [];
+    for (const one of $('legend').querySelectorAll('[aria-pressed]')) one.setAttribute('aria-pressed', one === button && on);
+    if (on) for (const one of [this.model.source, this.model.result])
+      if (one && (!side || side === one.name)) for (const graph of one.graphs) for (let index = 0; index < graph.ops; ++index) { const item = { side: one.name, type: 'op', graph: graph.index, index }; if (values.includes(overlay.of(graph, item))) found.push(item); }
+    this.find(found, on);
+    if (found.length && !found.some(item => this.panes[item.side] && this.shown[item.side] === item.graph && this.panes[item.side].isVisible(this.nodeOf(this.panes[item.side], item)))) this.goTo(found[0]);
+  }
+  filterFates(values, side) {
+    if (this.paint.overlay.name !== 'fate') this.setOverlay('fate');
+    const at = [...$('legend').querySelectorAll('.swatch')].find(one => one.dataset.key === `${side}:${values[0]}`);
+    if (at) at.setAttribute('aria-pressed', 'false'), this.filter(values, side, at);
+  }
+  find(found, dims = false) {
+    this.found = found;
+    this.foundAt = -1;
+    this.filtered = dims;
+    this.setAmong(dims || $('search').value.trim() ? found : null);
+    $('found').textContent = dims ? `${found.length} found` : '';
+    if (dims) $('search').value = '';
+    this.mark();
+  }
+  /** What the search or the legend finds is what tables show. */
+  setAmong(found) {
+    const keys = found && new Set(found.map(keyOf));
+    this.among = keys && { has: item => keys.has(keyOf(item)) };
+    this.table?.apply();
+  }
+  /** Shows where an item is, and what is tied to it, without selecting it. */
+  goTo(item) {
+    for (const one of [item, this.links.counterparts(item)[0]]) {
+      const pane = one && this.panes[one.side];
+      if (!pane) continue;
+      if (this.shown[one.side] !== one.graph) this.showGraph(one.side, one.graph);
+      pane.reveal(this.nodeOf(pane, one));
+    }
   }
   swatches() { return classes.map(colour => tint(colour, isDark())); }
   paintOf(pane, node) {
     const item = node.item?.type === 'op' ? node.item : null, overlay = this.paint.overlay;
     if (node.past && !item) return this.paint.of(overlay.name === 'kind' && node.kind ? families[familyOf(node.kind)] : null);
     if (node.members) {
-      const sum = this.sumOf(pane.graph, node.members);
+      const sum = node.state === 'fused' && !overlay.numeric ? overlay.of(pane.graph, pane.memberOf(node)) : this.sumOf(pane.graph, node.members);
       node.note = overlay.numeric && sum !== null ? short(sum) : '';
       return this.paint.of(sum !== null && overlay.numeric ? Math.min(sum, this.paint.range[1]) : sum);
     }
@@ -197,7 +293,7 @@ class App {
     if (!item) return colours;
     if (node.note === undefined) node.note = '';
     node.note = overlay.numeric && value !== null ? short(value) : '';
-    if (item.side === 'source' && pane.side === 'source' && this.links.fate(item)) return { ...colours, fill: overlay.name === 'fate' || overlay.name === 'pass' ? colours.fill : this.paint.of(null).fill, ink: overlay.name === 'fate' || overlay.name === 'pass' ? colours.ink : this.paint.of(null).ink, gone: true };
+    if (item.side === 'source' && pane.side === 'source' && this.links.fate(item)) return { ...(overlay.name === 'fate' || overlay.name === 'pass' ? colours : this.paint.of(null)), gone: true };
     return { ...colours, bridge: item.side === 'result' && !!this.links.synthetic(item) };
   }
   sumOf(graph, members) {
@@ -225,7 +321,7 @@ class App {
     } else {
       this.mark();
       $('status').textContent = '';
-      if (this.tab === 'details') this.openTab('details');
+      if (this.tab === 'details') this.openTab('summary');
     }
     this.table?.draw();
     if (!quiet && location.protocol !== 'about:') history.replaceState(null, '', item ? `#${this.address(item)}` : '#');
@@ -260,6 +356,8 @@ class App {
         near: new Set(own.size && this.selection.type === 'op' ? pane.display.edges.filter(edge => own.has(edge.from) || own.has(edge.to)) : []),
         edges: new Set(tensors.length ? pane.display.edges.filter(edge => tensors.includes(edge.tensor)) : []),
       };
+      pane.dims = !!this.filtered;
+      if (pane.whole) pane.whole.stale = pane.dims;
       pane.redraw();
     }
   }
@@ -280,30 +378,30 @@ class App {
 
   header() {
     const { data } = this.model, totals = $('totals'), result = data.resultTotals, source = data.sourceTotals;
-    const total = (name, title) => h('span', { title }, h('b', { id: `total-${name}` }, result[name]), source ? ` of ${source[name]}` : '', ` ${title}`);
-    const parts = [total('operators', 'operators'), total('macs', 'MACs'), total('bytes', 'bytes of constants'), total('live_bytes', 'bytes alive at most')];
-    totals.replaceChildren(...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
+    const total = (name, unit, title, text) => { const from = source && percent(Number(source[name]), Number(result[name])); return h('span', { title: `${title}: ${result[name]}${source ? `; of the source ${source[name]}` : ''}` }, h('b', { id: `total-${name}` }, text(Number(result[name]))), ` ${unit}`, from ? h('span', { class: `change${from.startsWith('+') ? ' more' : ''}` }, ` ${from}`) : null); };
+    const operators = total('operators', Number(result.operators) === 1 ? 'operator' : 'operators', 'operators', String);
+    totals.replaceChildren(operators, total('macs', 'MACs', 'multiply-accumulates', short), total('bytes', 'constants', 'bytes of constants', bytes), total('live_bytes', 'memory', 'bytes in use at most while it runs', bytes));
     const proof = data.proof, badge = $('proof');
     if (this.links.map || data.notes.length) {
       const bad = !proof || proof.violations.length > 0;
       badge.hidden = false;
       badge.classList.toggle('bad', bad);
-      badge.textContent = !proof ? '✗ not proven' : bad ? `✗ the map breaks ${new Set(proof.violations.map(row => row[0])).size} laws` : proof.withSource ? '✓ eleven laws hold' : '✓ laws hold, without the source';
+      badge.textContent = !proof ? '✗ not checked' : bad ? `✗ the map breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}` : proof.withSource ? '✓ checked against both files' : '✓ checked, without the source';
+      badge.title = 'Whether the eleven laws of origin maps hold; a click tells more';
       badge.addEventListener('click', () => this.openTab('proof'));
     }
     for (const overlay of this.overlays) $('overlay').append(h('option', { value: overlay.name }, overlay.title));
     $('overlay').addEventListener('change', event => this.setOverlay(event.target.value));
     $('search').addEventListener('input', () => this.search());
     $('search').addEventListener('keydown', event => { if (event.key === 'Enter') this.nextFound(event.shiftKey ? -1 : 1); if (event.key === 'Escape') { $('search').value = ''; this.search(); event.target.blur(); } });
-    $('placing').hidden = !this.model.result.graphs.some(graph => graph.data.compact);
+    $('placing').hidden = !this.model.result.graphs.some(graph => graph.data.folded);
     $('blocks').addEventListener('change', () => this.fold());
-    $('compact').addEventListener('change', () => this.showGraph('result', this.shown.result));
+    $('fused').addEventListener('change', () => this.fuse(this.selection));
     $('png').addEventListener('click', () => this.picture());
     $('help').addEventListener('click', () => this.help());
   }
   search() {
-    this.found = find(this.model, this.links, $('search').value);
-    this.foundAt = -1;
+    this.find(find(this.model, this.links, this.fates, $('search').value));
     $('found').textContent = $('search').value.trim() ? `${this.found.length} found` : '';
     this.mark();
   }
@@ -335,25 +433,39 @@ class App {
     $('keys').showModal();
   }
 
+  /** Between graphs and tables, to drag; where it was is kept where the browser keeps anything. */
+  divider() {
+    const divider = $('divider'), main = document.querySelector('main'), remembered = value => { try { if (value === undefined) return Number(localStorage.getItem('origo.side')); localStorage.setItem('origo.side', value); } catch { /* a part of another page keeps nothing */ } return 0; };
+    const set = width => { const size = Math.round(Math.min(Math.max(width, 240), innerWidth * 0.7)); main.style.setProperty('--side', `${size}px`); divider.setAttribute('aria-valuenow', size); return size; };
+    const now = () => document.querySelector('aside').getBoundingClientRect().width;
+    if (remembered()) set(remembered());
+    divider.setAttribute('aria-valuenow', Math.round(now()));
+    divider.addEventListener('pointerdown', event => { divider.setPointerCapture(event.pointerId); event.preventDefault(); });
+    divider.addEventListener('pointermove', event => { if (divider.hasPointerCapture(event.pointerId)) set(innerWidth - event.clientX); });
+    divider.addEventListener('pointerup', () => remembered(now()));
+    divider.addEventListener('keydown', event => { const step = { ArrowLeft: 40, ArrowRight: -40 }[event.key]; if (step) remembered(set(now() + step)), event.preventDefault(); });
+  }
+
   // Tabs and tables.
 
   tabs() {
     const { model, links, details } = this, name = item => clean(model.graphOf(item).opName(item.index));
     const every = side => (side?.graphs ?? []).flatMap(graph => Array.from({ length: graph.ops }, (_, index) => ({ side: side.name, type: 'op', graph: graph.index, index })));
     const self = item => item, metric = (title, key) => ({ title, width: '96px', numeric: true, of: item => model.graphOf(item).metric(key, item.index) });
-    const common = [{ title: '#', width: '52px', numeric: true, of: item => item.side === 'source' ? model.sourceId(item) : item.index }, { title: 'Operator', width: '150px', of: item => clean(model.graphOf(item).kind(item.index)) }, { title: 'Name', width: '190px', of: name }];
+    const number = { title: '#', width: '44px', numeric: true, of: item => item.side === 'source' ? model.sourceId(item) : item.index }, kind = { title: 'Operator', width: '128px', of: item => clean(model.graphOf(item).kind(item.index)) }, layer = { title: 'Name', width: 'minmax(150px, 1fr)', end: true, of: name }, common = [number, kind, layer];
+    const became = { title: 'Became', width: '84px', of: item => this.fates.of(item) ?? '' };
     const type = { title: 'Type', width: '76px', of: item => model.graphOf(item).type(model.graphOf(item).results(item.index)[0]) }, shape = { title: 'Shape', width: '110px', of: item => model.graphOf(item).shape(model.graphOf(item).results(item.index)[0]) };
-    const events = { select: item => this.select(item, { from: null }), marked: item => this.marked(item) };
-    const table = (title, columns, rows, itemOf = self, more = {}) => () => new Table(columns, rows(), itemOf, { ...events, ...more }, title);
-    this.views = new Map([['details', { title: 'Details' }], ['operators', { title: 'Operators', make: table('Operators of the result', [...common, type, shape, metric('MACs', 'macs'), metric('Bytes', 'bytes'), ...(links.map ? [{ title: 'From', width: '60px', numeric: true, of: item => links.origins(item).length }, { title: 'Passes', width: '200px', of: item => links.synthetic(item) ? `synthetic: ${links.synthetic(item)}` : links.passes(item) }] : [])], () => every(model.result)) }]]);
-    if (model.source) this.views.set('source', { title: 'Source', make: table('Operators of the source', [...common, type, shape, metric('MACs', 'macs'), { title: 'Lives in', width: '70px', numeric: true, of: item => (links.opsOf.get(model.sourceId(item)) ?? []).length }, { title: 'Fate', width: '140px', of: item => links.fate(item)?.fate ?? '' }], () => every(model.source)) });
+    const events = { select: item => this.select(item, { from: null }), marked: item => this.marked(item), among: () => this.among };
+    const table = (title, columns, rows, itemOf = self, more = {}, how = {}) => () => new Table(columns, rows(), itemOf, { ...events, ...more }, title, how);
+    this.views = new Map([['summary', { title: 'Summary' }], ['details', { title: 'Details' }], ['operators', { title: 'Operators', make: table('Operators of the result', [...common, ...(links.map ? [{ ...became, title: 'Is', of: item => titles[this.fates.of(item)] ?? this.fates.of(item) ?? '', width: '110px' }] : []), metric('MACs', 'macs'), metric('Bytes', 'bytes'), shape, type, ...(links.map ? [{ title: 'From', width: '60px', numeric: true, of: item => links.origins(item).length }, { title: 'Passes', width: '200px', of: item => links.synthetic(item) ? `synthetic: ${links.synthetic(item)}` : links.passes(item) }] : [])], () => every(model.result)) }]]);
+    if (model.source) this.views.set('source', { title: 'Source', make: table('Operators of the source', [number, kind, layer, ...(links.map ? [became] : []), metric('MACs', 'macs'), shape, type, { title: 'Lives in', width: '70px', numeric: true, of: item => (links.opsOf.get(model.sourceId(item)) ?? []).length }, { title: 'Fate', width: '130px', of: item => links.fate(item)?.fate ?? '' }], () => every(model.source)) });
     if (links.map) {
       const gone = () => [...links.lost.op.keys()].map(id => model.sourceItem('op', id)).concat([...links.lost.tensor.keys()].map(id => model.sourceItem('tensor', id)));
       const word = item => item.type === 'op' ? clean(model.graphOf(item)?.kind(item.index) ?? '') : 'tensor';
-      this.views.set('ledger', { title: 'Gone', make: table('What is gone', [{ title: '#', width: '52px', numeric: true, of: item => model.sourceId(item) }, { title: 'What', width: '130px', of: word }, { title: 'Name', width: '170px', of: item => model.exists(item) ? item.type === 'op' ? name(item) : clean(model.graphOf(item).tensorName(item.index)) : '' },
-        { title: 'Fate', width: '130px', of: item => links.fate(item).fate }, { title: 'Pass', width: '180px', of: item => links.fate(item).pass }, { title: 'Rewrite', width: '64px', numeric: true, of: item => links.fate(item).rewrite }, { title: 'Into', width: '220px', of: item => links.fate(item).into.map(other => details.label(other)).join(', ') }], gone) });
+      this.views.set('ledger', { title: 'Gone', make: table('What is gone', [{ ...number }, { title: 'Fate', width: '128px', of: item => links.fate(item).fate }, { title: 'What', width: '110px', of: word }, { title: 'Name', width: 'minmax(150px, 1fr)', end: true, of: item => model.exists(item) ? item.type === 'op' ? name(item) : clean(model.graphOf(item).tensorName(item.index)) : '' },
+        { title: 'Pass', width: '180px', of: item => links.fate(item).pass }, { title: 'Rewrite', width: '64px', numeric: true, of: item => links.fate(item).rewrite }, { title: 'Into', width: '220px', of: item => links.fate(item).into.map(other => details.label(other)).join(', ') }], gone) });
       const why = item => this.reasons.of(item, model, links);
-      this.views.set('stayed', { title: 'Stayed', make: table(this.reasons.known ? 'What no pass changed, and why' : 'What no pass changed; with --history the page says why', [common[0], common[1], ...(this.reasons.known ? [{ title: 'Why, the nearest first', width: '520px', of: item => why(item).map(row => clean(Reasons.words(row))).join('; ') }] : []), common[2], type, shape], () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item))) });
+      this.views.set('stayed', { title: 'Stayed', make: table(this.reasons.known ? 'What no pass changed, and why' : 'What no pass changed; with --history the page says why', [number, kind, ...(this.reasons.known ? [{ title: 'Why, the nearest first', width: '520px', of: item => why(item).map(row => clean(Reasons.words(row))).join('; ') }] : []), layer, type, shape], () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item))) });
       const sums = [['MACs', 2], ['Sparse MACs', 3], ['Operations', 4], ['Parameters', 5], ['Bytes', 6], ['Own MACs', 7]];
       if (model.data.scopes) this.views.set('scopes', { title: 'Scopes', make: table('Sums by scope; a click folds it', [{ title: 'Scope', width: '220px', of: row => '  '.repeat(row[0] - 1) + (this.collapsed.has(model.strings[row[1]]) ? '▸ ' : '') + clean(model.strings[row[1]]) }, ...sums.map(([title, i]) => ({ title, width: '100px', numeric: true, of: row => row[i] })), ...this.measured.profiles.map(profile => ({ title: 'ms', width: '80px', numeric: true, of: row => this.measured.scopeTime(profile, model.strings[row[1]]) }))], () => model.data.scopes, () => null, { choose: row => this.toggleScope(model.strings[row[1]]) }) });
     }
@@ -373,8 +485,10 @@ class App {
     event.preventDefault();
   }
   openTab(key) {
+    $('tab-details').hidden = !this.selection;
     // A table stays open while its rows are selected; what is selected is told in the footer then.
     if (key === 'details' && this.tab && this.tab !== 'details' && document.activeElement?.closest?.('.rows')) return;
+    if (key === 'details' && !this.selection) key = 'summary';
     const view = this.views.get(key), panel = $('panel');
     this.tab = key;
     this.table = null;
@@ -383,9 +497,10 @@ class App {
     panel.classList.toggle('table', !!view.make);
     if (view.make) {
       this.table = view.kept ??= view.make();
+      this.table.apply();
       panel.replaceChildren(...this.table.element);
       this.table.draw();
-    } else panel.replaceChildren(...(key === 'proof' ? this.proof() : this.details.of(this.selection)).flat().filter(Boolean));
+    } else panel.replaceChildren(...(key === 'proof' ? this.proof() : key === 'summary' ? this.summary.contents() : this.details.of(this.selection)).flat().filter(Boolean));
     panel.scrollTop = 0;
   }
   proof() {
@@ -399,7 +514,7 @@ class App {
   toggleScope(scope) {
     if (this.collapsed.has(scope)) this.collapsed.delete(scope);
     else if (scope.endsWith('/')) this.collapsed.add(scope);
-    for (const name of Object.keys(this.panes)) { this.showGraph(name, this.shown[name], true); this.panes[name].start(); }
+    for (const name of Object.keys(this.panes)) this.showGraph(name, this.shown[name]);
     this.table?.draw();
   }
 
@@ -422,7 +537,7 @@ class App {
     const moves = { ArrowUp: () => near(display.preds[here]), ArrowDown: () => near(display.succs[here]), ArrowLeft: () => beside(-1), ArrowRight: () => beside(1) };
     if (moves[event.key]) {
       const next = here === undefined ? display.byRow.find(node => nodes[node].item) : moves[event.key]();
-      const item = next === undefined ? null : nodes[next].item ?? nodes[next].members?.[0];
+      const item = next === undefined ? null : nodes[next].item ?? pane.memberOf(nodes[next]);
       if (item) this.select(item, { from: null });
     } else if (event.key === 'Enter') this.across(pane);
     else if (event.key === ' ') this.foldHere(pane, nodes[here]);
@@ -444,12 +559,6 @@ class App {
     this.select(other);
     this.panes[other.side].canvas.focus();
   }
-}
-
-function short(value) {
-  if (!Number.isFinite(value)) return '';
-  for (const [size, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) if (Math.abs(value) >= size) return `${Number((value / size).toPrecision(3))} ${letter}`;
-  return Number.isInteger(value) ? figure(value) : String(Number(value.toPrecision(3)));
 }
 
 globalThis.origo = new App(new Model(await unpack($('data').textContent)));

@@ -20,6 +20,7 @@ export const quoted = text => (/^[\w./:@%+,=-]+$/.test(text) && !text.startsWith
 export class Graph {
   constructor(data, strings, side, index) {
     Object.assign(this, { data, strings, side, index });
+    for (const layout of [data.layout, data.folded]) for (const list of layout ? [layout.row, layout.x] : []) for (let i = 1; i < list.length; ++i) list[i] += list[i - 1];
     this.inputs = data.inputs;
     this.outputs = data.outputs;
     this.ops = data.kind.length;
@@ -67,8 +68,8 @@ export class Graph {
   }
   tensorName(tensor) { return this.text(this.data.tensorName[tensor]); }
   tensorKind(tensor) { return this.data.tensorKind[tensor]; }
-  type(tensor) { return this.data.type ? this.text(this.data.type[tensor]) : ''; }
-  shape(tensor) { return this.data.shape ? this.text(this.data.shape[tensor]) : ''; }
+  type(tensor) { return this.data.type && tensor >= 0 ? this.text(this.data.type[tensor]) : ''; }
+  shape(tensor) { return this.data.shape && tensor >= 0 ? this.text(this.data.shape[tensor]) : ''; }
   quantization(tensor) { return this.text(this.data.quantization?.[tensor] ?? 0); }
   metric(name, op) { return this.data.metrics?.[name][op] ?? null; }
   opOfNode(node) { return node - this.inputs.length; }

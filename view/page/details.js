@@ -19,6 +19,14 @@ export class Details {
     if (item.type === 'op') return clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) + (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '');
     return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${first(graph.tensorName(item.index))}`);
   }
+  /** For a narrow place: the end of a name is what tells it from others. */
+  shortLabel(item) {
+    const graph = this.model.graphOf(item), name = clean(item.type === 'op' ? graph.opName(item.index) : graph.tensorName(item.index)).split(';')[0], parts = name.split('/');
+    let end = parts.pop();
+    while (parts.length && end.length + parts.at(-1).length < 30) end = `${parts.pop()}/${end}`;
+    if (end.length > 34) end = `…${end.slice(-33)}`; else if (parts.length) end = `…/${end}`;
+    return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
+  }
   link(item, extra) { return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null); }
   list(title, items, extra = () => '') {
     if (!items.length) return [];
@@ -31,15 +39,7 @@ export class Details {
   }
 
   of(item) {
-    if (!item) return this.nothing();
     return item.type === 'op' ? this.operator(item) : this.tensor(item);
-  }
-  nothing() {
-    return [h('h2', {}, 'Nothing is selected'),
-      h('p', {}, 'Point at an operator to see what it is tied to on the other side; click to keep it. Diamonds on an operator are its constants, lines are tensors.'),
-      this.links.map ? h('p', {}, 'Dashed operators of the source are gone: their work is in what a click marks, or nobody needed it.') : h('p', {}, 'This model carries no origin map.'),
-      ...this.callers(),
-      ...this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)))];
   }
   /** Of the subgraphs that are shown: who calls them. */
   callers() {
@@ -78,6 +78,7 @@ export class Details {
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`)];
+    parts.push(...(this.answers?.(item) ?? []));
     if (graph.className(op)) parts.push(h('p', { class: 'soft' }, `In a ${clean(graph.className(op))}`));
     if (graph.lines(op).length) parts.push(h('h3', {}, 'Called from'), h('ol', { class: 'lines' }, graph.lines(op).map(line => h('li', {}, clean(line)))));
     const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
@@ -104,6 +105,7 @@ export class Details {
     const { model, links } = this, graph = model.graphOf(item), tensor = item.index, source = item.side === 'source', kind = kinds[graph.tensorKind(tensor)];
     const nodeItem = node => (graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : null);
     const parts = [h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'), h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`)];
+    parts.push(...(this.answers?.(item) ?? []));
     if (source) {
       parts.push(...this.fate(item), ...this.unneeded(item));
       const values = links.valuesOf.get(model.sourceId(item)) ?? [];

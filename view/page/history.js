@@ -83,8 +83,12 @@ export class History {
     source.outputs.forEach((tensor, i) => { const at = source.inputs.length + source.ops + i; if (tensor >= 0) add({ row: layout.row[at], x: layout.x[at], state: 'io', title: 'output', subtitle: clean(source.tensorName(tensor)), takes: [firstTensor + tensor] }); });
     const edges = [];
     incoming.forEach((values, to) => { for (const from of new Set(values.map(value => maker.get(now(value))))) if (from !== undefined && from !== to) edges.push({ from, to, tensor: -1 }); });
+    // What has nothing but constants stands beside a user of it.
+    const user = nodes.map(() => undefined), fixed = node => node.item?.side === 'source' && node.item.type === 'op' && source.data.host?.[node.item.index] !== undefined;
+    for (const edge of edges) if (!fixed(nodes[edge.to])) user[edge.from] ??= edge.to;
+    nodes.forEach((node, i) => { if (fixed(node) && user[i] !== undefined) node.state = 'beside', node.host = user[i]; });
     order(nodes, edges);
-    const display = settle(nodes, edges, false);
+    const display = settle(nodes, edges, host => host);
     display.past = true;
     return { display, changed: nodes.flatMap((node, i) => (node.state === 'new' ? [i] : [])), consumed: [...consumed] };
   }

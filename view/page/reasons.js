@@ -12,6 +12,10 @@ export class Reasons {
     let all = 0;
     const times = rows.map(() => 0);
     for (const [runs, numbers] of stayed) for (let i = 1; i < runs.length; i += 2) { all += runs[i]; for (const number of numbers) times[number] += runs[i]; }
+    // A rule that looks at nearly everything, too.
+    const tried = new Map();
+    rows.forEach((row, i) => tried.set(row.rule, (tried.get(row.rule) ?? 0) + times[i]));
+    this.isCommon = rule => tried.get(rule) > all / 2;
     rows.forEach((row, i) => { if (all > 4 && times[i] > all / 2) row.parts = -1; });
     for (const [runs, numbers] of stayed) {
       const list = numbers.map(number => rows[number]).sort((a, b) => (a.parts < b.parts ? 1 : a.parts > b.parts ? -1 : 0));

@@ -47,7 +47,7 @@ export function repeatsOf(graph) {
     at += shift;
     for (let number = 0; number < best.of; ++number) {
       const shared = common(graph, at, at + best.size - 1), scope = scopesOf(graph.opName(at))[shared - 1];
-      const block = { scope, key: `${graph.side}${graph.index}#${at}`, number: number + 1, of: best.of, size: best.size };
+      const block = { scope, key: `${graph.side}${graph.index}#${at}`, number: number + 1, of: best.of, size: best.size, first: at };
       for (let i = 0; i < best.size; ++i) blocks[at++] = block;
     }
   }
