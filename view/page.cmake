@@ -5,7 +5,7 @@ set(modules data.js people.js links.js fates.js place.js repeats.js colour.js gr
 set(script "")
 foreach(module ${modules})
   file(READ ${FOLDER}/${module} text)
-  string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
+  string(REGEX REPLACE "(^|\n)import [^;]*;" "\\1" text "${text}")
   string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
   # Nor does what is for who reads this go with every page: comments that have their own lines, and indents.
   string(REGEX REPLACE "\n *//[^\n]*" "" text "\n${text}")

@@ -23,8 +23,21 @@ export const resultFates = [
 ].map(([name, colour, says]) => ({ name, colour, says }));
 export const titles = { unchanged: 'as it was', several: 'made of several', part: 'a part of one' };
 
-const gone = { dead: 'removed', identity: 'removed', 'duplicate-of': 'merged', 'folded-to-constant': 'folded', 'layout-cancelled': 'removed', 'quantization-cancelled': 'removed', cancelled: 'removed',
-  inlined: 'inlined', 'user-removed': 'removed', elsewhere: 'elsewhere', 'fused-away': 'fused', decomposed: 'decomposed', 'unused-in-source': 'removed' };
+const gone = {
+  dead: 'removed',
+  identity: 'removed',
+  'duplicate-of': 'merged',
+  'folded-to-constant': 'folded',
+  'layout-cancelled': 'removed',
+  'quantization-cancelled': 'removed',
+  cancelled: 'removed',
+  inlined: 'inlined',
+  'user-removed': 'removed',
+  elsewhere: 'elsewhere',
+  'fused-away': 'fused',
+  decomposed: 'decomposed',
+  'unused-in-source': 'removed',
+};
 
 /** What became of every operator of both sides. */
 export class Fates {
@@ -34,15 +47,23 @@ export class Fates {
     this.counts = { source: new Map(), result: new Map() };
     if (!links.map) return;
     for (const side of [model.source, model.result])
-      if (side) this.names[side.name] = side.graphs.map(graph => Array.from({ length: graph.ops }, (_, index) => {
-        const name = this.find({ side: side.name, type: 'op', graph: graph.index, index }), counts = this.counts[side.name];
-        counts.set(name, (counts.get(name) ?? 0) + 1);
-        return name;
-      }));
+      if (side)
+        this.names[side.name] = side.graphs.map(graph =>
+          Array.from({ length: graph.ops }, (_, index) => {
+            const name = this.find({ side: side.name, type: 'op', graph: graph.index, index }),
+              counts = this.counts[side.name];
+            counts.set(name, (counts.get(name) ?? 0) + 1);
+            return name;
+          }),
+        );
   }
   /** null where no map tells. */
-  of(item) { return this.names[item.side]?.[item.graph]?.[item.index] ?? null; }
-  count(side, ...names) { return names.reduce((sum, name) => sum + (this.counts[side].get(name) ?? 0), 0); }
+  of(item) {
+    return this.names[item.side]?.[item.graph]?.[item.index] ?? null;
+  }
+  count(side, ...names) {
+    return names.reduce((sum, name) => sum + (this.counts[side].get(name) ?? 0), 0);
+  }
   find(item) {
     const { links } = this;
     if (item.side === 'result') {
@@ -50,12 +71,16 @@ export class Fates {
       if (origins.length !== 1) return origins.length ? 'several' : 'new';
       return links.opsOf.get(origins[0]).length > 1 ? 'part' : links.passes(item) ? 'changed' : 'unchanged';
     }
-    const id = this.model.sourceId(item), homes = links.opsOf.get(id) ?? [], lost = links.fate(item);
+    const id = this.model.sourceId(item),
+      homes = links.opsOf.get(id) ?? [],
+      lost = links.fate(item);
     if (lost) return (lost.fate === 'dead' && gone[lost.was]) || gone[lost.fate] || 'unknown';
     if (!homes.length) return links.constantsOf.has(id) ? 'folded' : 'unknown';
     if (homes.length > 1) return 'decomposed';
     return links.origins(homes[0]).length > 1 ? 'fused' : links.passes(homes[0]) ? 'changed' : 'unchanged';
   }
   /** In words, of one operator. */
-  says(item) { return (item.side === 'source' ? sourceFates : resultFates).find(fate => fate.name === this.of(item))?.says ?? ''; }
+  says(item) {
+    return (item.side === 'source' ? sourceFates : resultFates).find(fate => fate.name === this.of(item))?.says ?? '';
+  }
 }
