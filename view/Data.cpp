@@ -693,15 +693,19 @@ private:
       of("sourceTotals", *contents.source);
     if (!contents.map)
       return;
-    column("scopes", byScope(*contents.result.metrics, contents.map->source), [&](const ScopeMetrics &row) {
-      os << '[' << row.scope.level << ',' << id(row.scope.key) << ',' << row.sum.macs << ',' << row.sum.sparseMacs
-         << ',' << row.sum.operations << ',' << row.sum.parameters << ',' << row.sum.bytes << ',';
-      if (row.sum.ownMacs)
-        os << *row.sum.ownMacs;
-      else
-        os << "null";
-      os << ']';
-    });
+    column("scopes",
+           byScope(*contents.result.metrics,
+                   contents.isGuessed ? *contents.result.imported->lineage.source : contents.map->source),
+           [&](const ScopeMetrics &row) {
+             os << '[' << row.scope.level << ',' << id(row.scope.key) << ',' << row.sum.macs << ','
+                << row.sum.sparseMacs << ',' << row.sum.operations << ',' << row.sum.parameters << ',' << row.sum.bytes
+                << ',';
+             if (row.sum.ownMacs)
+               os << *row.sum.ownMacs;
+             else
+               os << "null";
+             os << ']';
+           });
   }
 
   /// Rows: label, how it was matched, subgraph, operators, nanoseconds, [source operator, nanoseconds, …], nanoseconds

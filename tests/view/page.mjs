@@ -645,6 +645,23 @@ assert.deepEqual(await marks(alone, 'source', 'hovered'), rows[3].origins);
 await alone.click('#proof');
 assert((await alone.textContent('#panel')).includes('Not covered'));
 await alone.done();
+// Without a map, but with a source: a guess, which says that it is one.
+tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'bare.circle');
+tool('origin-view', 'bare.circle', 'net.tflite', '-o', 'guess.html');
+const guess = await open(browser, `${here}/guess.html`);
+assert.match(await guess.textContent('#proof.bad'), /not checked/);
+assert.match(await guess.textContent('#panel'), /no origin map ties these files: 65 of 65 operators .* are paired .* by names.* that is a guess, and nothing was checked/);
+const guessed = await guess.evaluate(() => Array.from({ length: 65 }, (_, index) => origo.links.origins({ side: 'result', type: 'op', graph: 0, index })));
+assert.deepEqual(guessed, rows.map(row => row.origins));
+await guess.done();
+// So are models that have nothing in common, and one beside itself.
+for (const [file, source] of [['loop.circle', 'net.tflite'], ['net.tflite', 'loop.circle'], ['net.tflite', 'net.tflite']]) {
+  tool('circle2circle', '--origin=restart', '--embed-origin=none', '--no-origin-json', file, 'other.circle');
+  tool('origin-view', 'other.circle', source, '-o', 'other.html');
+  const other = await open(browser, `${here}/other.html`);
+  for (const tab of await other.locator('#tabs [role=tab]').evaluateAll(list => list.filter(one => !one.hidden).map(one => one.id))) await other.click(`#${tab}`);
+  await other.done();
+}
 // Without a map, the model.
 tool('origin-view', 'net.tflite', '-o', 'model.html');
 const model = await open(browser, `${here}/model.html`);

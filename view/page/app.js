@@ -101,7 +101,7 @@ class App {
     const head = h(
       'div',
       { class: 'head' },
-      h('span', { class: 'soft' }, side.name === 'source' ? 'Source' : 'Result'),
+      h('span', { class: 'soft' }, side.name === 'source' ? 'Source' : this.model.source ? 'Result' : 'Model'),
       h('b', {}, clean(side.file)),
       signatures.length > 1 ? choice : null,
       h('span', { class: 'room' }),

@@ -20,6 +20,7 @@ export const resultFates = [
   ['changed', 4, 'does the work of one operator of the source in another form'],
   ['part', 6, 'does a part of the work of one operator of the source'],
   ['new', 2, 'stands for nothing in the source'],
+  ['unknown', 7, 'has nothing in the source that it could be paired with'],
 ].map(([name, colour, says]) => ({ name, colour, says }));
 export const titles = { unchanged: 'as it was', several: 'made of several', part: 'a part of one' };
 
@@ -67,9 +68,10 @@ export class Fates {
   find(item) {
     const { links } = this;
     if (item.side === 'result') {
-      const origins = links.synthetic(item) ? [] : links.origins(item);
-      if (origins.length !== 1) return origins.length ? 'several' : 'new';
-      return links.opsOf.get(origins[0]).length > 1 ? 'part' : links.passes(item) ? 'changed' : 'unchanged';
+      if (links.synthetic(item)) return 'new';
+      const origins = links.origins(item);
+      if (origins.length !== 1) return origins.length ? 'several' : 'unknown';
+      return links.opsOf.get(origins[0]).length > 1 ? 'part' : this.form(item, origins[0]);
     }
     const id = this.model.sourceId(item),
       homes = links.opsOf.get(id) ?? [],
@@ -77,7 +79,13 @@ export class Fates {
     if (lost) return (lost.fate === 'dead' && gone[lost.was]) || gone[lost.fate] || 'unknown';
     if (!homes.length) return links.constantsOf.has(id) ? 'folded' : 'unknown';
     if (homes.length > 1) return 'decomposed';
-    return links.origins(homes[0]).length > 1 ? 'fused' : links.passes(homes[0]) ? 'changed' : 'unchanged';
+    return links.origins(homes[0]).length > 1 ? 'fused' : this.form(homes[0], id);
+  }
+  /** Of an operator of the result, and the only one that it does the work of. */
+  form(item, id) {
+    const from = this.model.sourceItem('op', id),
+      kind = one => (this.model.exists(one) ? this.model.graphOf(one).kind(one.index) : '');
+    return this.links.passes(item) || kind(item) !== kind(from) ? 'changed' : 'unchanged';
   }
   /** In words, of one operator. */
   says(item) {

@@ -15,12 +15,12 @@ export class Summary {
   contents() {
     const parts = [
       ...this.sentences(),
+      ...this.notes(),
       ...this.slowest(),
       ...this.worst(),
       ...this.refused(),
       ...this.stayed(),
       ...this.details.callers(),
-      ...this.notes(),
       ...this.hints(),
     ];
     return [h('div', { class: 'summary' }, parts)];
