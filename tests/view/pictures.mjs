@@ -6,10 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { frame, launch, network, open, rest, root, tool } from './browser.mjs';
 
-const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 60e3;
+const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 64e3;
 const browser = await launch(), paper = await browser.newPage();
 
-/** An indexed PNG of at most 256 colours. */
+/** An indexed PNG of few colours. */
 async function small(png) {
   const { width, height, palette, pixels } = await paper.evaluate(async base64 => {
     const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob()), { width, height } = bitmap, c = new OffscreenCanvas(width, height).getContext('2d');
@@ -20,7 +20,7 @@ async function small(png) {
     const far = (a, b) => ((a >> 16) - (b >> 16)) ** 2 + ((a >> 8 & 255) - (b >> 8 & 255)) ** 2 + ((a & 255) - (b & 255)) ** 2;
     // The commonest of those that differ.
     const palette = [];
-    for (const colour of common) if (palette.length < 200 && palette.every(other => far(colour, other) > 80)) palette.push(colour);
+    for (const colour of common) if (palette.length < 64 && palette.every(other => far(colour, other) > 240)) palette.push(colour);
     const nearest = new Map(palette.map((colour, i) => [colour, i]));
     for (const colour of counts.keys()) if (!nearest.has(colour)) nearest.set(colour, palette.reduce((best, other, i) => (far(colour, other) < far(colour, palette[best]) ? i : best), 0));
     let pixels = '';

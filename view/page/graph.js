@@ -639,7 +639,7 @@ export class Pane {
       const marked = this.marks.tensors?.has(tensor),
         px = this.dotX(node, i);
       c.beginPath();
-      (c.moveTo(px, y - 5), c.lineTo(px + 5, y), c.lineTo(px, y + 5), c.lineTo(px - 5, y));
+      (c.moveTo(px, y - 8), c.lineTo(px + 5, y - 3), c.lineTo(px, y + 2), c.lineTo(px - 5, y - 3));
       c.closePath();
       c.fillStyle = marked ? this.colours.accent : this.colours.node;
       c.fill();
@@ -657,7 +657,7 @@ export class Pane {
     const words = [text, text.split(' ')[0]].find(one => begin + width(c, one) <= node.x - 5);
     if (!words) return;
     c.fillStyle = this.colours.soft;
-    c.fillText(words, begin, y - size / 2 - 1);
+    c.fillText(words, begin, y - size / 2 - 2);
   }
   /** What is cut must not look like another that is seen. */
   distinct(c, text, full, room, node) {
