@@ -331,6 +331,20 @@ test('has tables of what the search finds', async page => {
   await page.fill('#search', '');
   assert.equal(await page.textContent('.filter output'), '204');
 });
+test('saves a table as CSV, in which no name is a formula', async page => {
+  await page.click('#tab-source');
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('.filter button:text-is("CSV")')]);
+  assert.equal(saved.suggestedFilename(), 'Operators-of-the-source.csv');
+  const lines = readFileSync(await saved.path(), 'utf8').trim().split('\n');
+  assert.equal(lines.length, 205);
+  assert.match(lines[0], /^#,Operator,Name,Became,MACs/);
+  assert.match(lines[1], /^0,CONV_2D,stem,fused,\d+,/);
+  const first = await page.evaluate(() => {
+    origo.table.columns[2].of = () => '=1+"x"';
+    return origo.table.csv().split('\n')[1].split(',')[2];
+  });
+  assert.equal(first, `"'=1+""x"""`);
+});
 test('checks again by the command that it prints, for a source that is text too', async page => {
   await page.click('#proof');
   const command = await page.locator('#panel code').last().textContent();

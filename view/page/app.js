@@ -3,7 +3,7 @@ import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
 import { PITCH, closeRows, displayOf, scopesOf } from './place.js';
 import { Pane } from './graph.js';
-import { Table, h } from './table.js';
+import { Table, download, h } from './table.js';
 import { find } from './search.js';
 import { Paint, overlaysOf } from './overlays.js';
 import { Measured } from './measured.js';
@@ -34,6 +34,7 @@ class App {
     this.details.more = item => this.measured.words(item, rows => this.details.pairs(rows));
     this.answers = new Answers(model, this.links, this.measured, this.details);
     this.details.answers = item => this.answers.of(item);
+    this.details.became = item => this.fates.says(item);
     this.overlays = [...overlaysOf(model, this.links, this.fates), ...this.measured.overlays()];
     this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, {
       go: item => this.select(item),
@@ -642,11 +643,7 @@ class App {
       c.drawImage(pane.canvas, x, 0);
       x += pane.canvas.width;
     }
-    canvas.toBlob(blob => {
-      const address = URL.createObjectURL(blob);
-      h('a', { href: address, download: 'origo.png' }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    });
+    canvas.toBlob(blob => download(blob, 'origo.png'));
   }
   help() {
     const row = (keys, text) =>

@@ -145,6 +145,7 @@ export class Details {
           `${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`,
       ),
     ];
+    if (this.became?.(item)) parts.push(h('p', {}, `It ${this.became(item)}.`));
     parts.push(...(this.answers?.(item) ?? []));
     if (graph.className(op)) parts.push(h('p', { class: 'soft' }, `In a ${clean(graph.className(op))}`));
     if (graph.lines(op).length)

@@ -11,6 +11,13 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Gives the reader a file. */
+export function download(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 const ROW = 22;
 
 const CHARACTER = 7.4; // pixels, about
@@ -66,12 +73,34 @@ export class Table {
       this.body,
     );
     this.element = [
-      h('div', { class: 'filter' }, this.filter, this.count),
+      h(
+        'div',
+        { class: 'filter' },
+        this.filter,
+        this.count,
+        h('button', { title: 'Save these rows as CSV', onclick: () => this.save(name) }, 'CSV'),
+      ),
       how.note ? h('div', { class: 'note soft' }, how.note) : null,
       this.scroller,
     ].filter(Boolean);
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.apply();
+  }
+  /** The rows that are shown, all columns, whole. A text that a spreadsheet would take for a formula is a text. */
+  csv() {
+    const cell = value => {
+      if (value === null || value === undefined) return '';
+      if (typeof value === 'number') return String(value);
+      const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+      return /[",\n\r']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const line = values => `${values.map(cell).join(',')}\n`;
+    return (
+      line(this.columns.map(column => column.title)) + this.shown.map(row => line(this.columns.map(column => column.of(row)))).join('')
+    );
+  }
+  save(name) {
+    download(new Blob([this.csv()], { type: 'text/csv' }), `${name.split(/[;,]/)[0].replaceAll(/[^\w.]+/g, '-')}.csv`);
   }
   setFilter(text) {
     this.filter.value = text;
