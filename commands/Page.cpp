@@ -2,6 +2,7 @@
 
 #include "commands/Files.h"
 #include "commands/Onnx.h"
+#include "commands/Pair.h"
 #include "commands/Targets.h"
 #include "import/onnx/Onnx.h"
 #include "ir/OpenFile.h"
@@ -55,9 +56,13 @@ private:
   llvm::Error checkSource() {
     if (!request.source)
       return llvm::Error::success();
-    if (!map)
-      return makeError(resultName() + " carries no origin map, so nothing ties it to --source; give its side file with "
-                                      "--origin-map");
+    if (!map) {
+      GuessedMap guessed = pairByNames(request.result.imported, request.source->imported);
+      map = std::move(guessed.map);
+      contents.notes.push_back(std::move(guessed.words));
+      contents.isGuessed = true;
+      return llvm::Error::success();
+    }
     const origin::Listing &listing = *request.source->imported.lineage.source;
     if (llvm::Error error = expectSource(request.source->path, request.result.path, map->source, listing))
       return error;
@@ -81,8 +86,8 @@ private:
       metrics = metricsOf(*model.imported.model, *model.imported.lineage.source, from, options);
       return view::PageModel{&model.imported, &metrics, llvm::sys::path::filename(model.path).str()};
     };
-    contents.result =
-        of(request.result, resultMetrics, request.source ? request.source->imported.model.get() : nullptr);
+    contents.result = of(request.result, resultMetrics,
+                         request.source && !contents.isGuessed ? request.source->imported.model.get() : nullptr);
     contents.map = map.get();
     if (request.source)
       contents.source = of(*request.source, sourceMetrics, nullptr);
@@ -90,7 +95,7 @@ private:
 
   /// Holds the map against the two files, by the checker that shares no code with what makes maps.
   void prove() {
-    if (!map)
+    if (!map || contents.isGuessed)
       return;
     phase("checking");
     view::Proof &proof = contents.proof.emplace();

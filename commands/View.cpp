@@ -92,6 +92,8 @@ llvm::Error readSource(const ViewRequest &request, PageRequest &page, OpenedFile
 }
 
 llvm::Error view(ViewRequest &request, Words words, const Door &door, Verdict &) {
+  if (words.size() == 2 && request.source.empty())
+    request.source = words[1], words = words.drop_back();
   if (llvm::Error error = takeModel(request.model, words))
     return error;
   if (request.output.empty())
@@ -119,17 +121,18 @@ llvm::Error view(ViewRequest &request, Words words, const Door &door, Verdict &)
 
 } // namespace
 
-const Command viewCommand =
-    makeCommand<view>("origin-view", "RESULT",
-                      "Writes one HTML file that shows a model beside its source, and what became of what.\n\n"
-                      "RESULT is a .circle or .tflite file that circle2circle wrote, or any model.\n"
-                      "The page needs no server and fetches nothing: open it from disk, attach it, keep it.\n\n"
-                      "  origin-view net.circle --source net.tflite -o page.html   both, side by side\n"
-                      "  origin-view net.circle -o page.html                       the source as the map knows it\n"
-                      "  circle2circle -O1 --history=net.history net.tflite net.circle\n"
-                      "  origin-view net.circle --source net.tflite --history net.history -o page.html\n"
-                      "  origin-view net.circle --profile times.csv --target npu.json --constants -o page.html\n"
-                      "\nExit status: 0 success, 1 bad input or usage.\n",
-                      [] { return Options(viewRows); });
+const Command viewCommand = makeCommand<view>(
+    "origin-view", "RESULT [SOURCE]",
+    "Writes one HTML file that shows a model beside its source, and what became of what.\n\n"
+    "RESULT is a .circle or .tflite file that circle2circle wrote, or any model. Where no origin map ties it to\n"
+    "SOURCE, they are paired by names and by what lies between, and the page says that this is a guess.\n"
+    "The page needs no server and fetches nothing: open it from disk, attach it, keep it.\n\n"
+    "  origin-view net.circle --source net.tflite -o page.html   both, side by side\n"
+    "  origin-view net.circle -o page.html                       the source as the map knows it\n"
+    "  circle2circle -O1 --history=net.history net.tflite net.circle\n"
+    "  origin-view net.circle --source net.tflite --history net.history -o page.html\n"
+    "  origin-view net.circle --profile times.csv --target npu.json --constants -o page.html\n"
+    "\nExit status: 0 success, 1 bad input or usage.\n",
+    [] { return Options(viewRows); });
 
 } // namespace origo::commands

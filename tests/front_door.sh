@@ -49,6 +49,14 @@ json 'j.before.operators === 204 && j.after.operators === 65 && j.run.records ==
   origo optimize --json net.tflite
 json '!("run" in j)' origo optimize --json --no-run net.tflite
 says 'recognise-relu6' origo optimize --list-passes
+# The page of both, with each rewrite.
+says 'net.optimized.html shows both' origo optimize --view --no-run net.tflite # which was rewritten before, of another file
+circle2circle --embed-origin=none --no-origin-json net.tflite fresh.tflite || fail "circle2circle"
+says 'seen.html shows both' origo optimize --view --no-run fresh.tflite seen.circle
+[[ $(head -c 15 seen.html) == '<!doctype html>' ]] || fail "optimize --view writes no page"
+circle2circle -O1 --history=seen.history fresh.tflite a/seen.circle && origin-view a/seen.circle --source fresh.tflite --history seen.history -o a/seen.html || fail "origin-view"
+cmp seen.html a/seen.html || fail "optimize --view writes another page than origin-view"
+[[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'origo-*.history' -newer net.tflite) ]] || fail "optimize --view leaves its history behind"
 
 says 'net.tflite -> net.dynamic.tflite' origo quantize net.tflite
 origo quantize --no-run --scheme=float16 net.tflite half.tflite >/dev/null 2>&1 || fail "--scheme=float16"

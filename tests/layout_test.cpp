@@ -1,4 +1,4 @@
-#include "view/Layout.h"
+#include "view/Joint.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -38,8 +38,8 @@ LayoutGraph hub(uint32_t nodes) {
 }
 
 std::map<std::string, LayoutGraph> graphs() {
-  return {{"nothing", {0, {}}},          {"one", {1, {}}},          {"apart", {40, {}}},          {"chain", chain(300)},
-          {"hub", hub(300)},             {"near", skips(400, 6, 1)}, {"far", skips(400, 300, 2)}, {"wide", skips(200, 200, 3)}};
+  return {{"nothing", {0, {}}}, {"one", {1, {}}},           {"apart", {40, {}}},         {"chain", chain(300)},
+          {"hub", hub(300)},    {"near", skips(400, 6, 1)}, {"far", skips(400, 300, 2)}, {"wide", skips(200, 200, 3)}};
 }
 
 uint32_t between(const Layout &layout, std::pair<uint32_t, uint32_t> edge) {
@@ -137,47 +137,149 @@ TEST(Layout, IsTheSameTwice) {
   EXPECT_EQ(a.routes, b.routes);
 }
 
-/// The result of a rewrite: some nodes are gone, and who used one of them uses what it used.
-TEST(Layout, WhatIsAnchoredKeepsItsPlace) {
-  for (auto &[name, graph] : graphs()) {
-    SCOPED_TRACE(name);
-    Layout before = layOut(graph);
-    std::vector<uint32_t> now(graph.nodes, ~0u); // by old number
-    std::vector<std::vector<uint32_t>> uses(graph.nodes);
-    LayoutGraph after;
-    Anchors anchors;
-    for (auto [from, to] : graph.edges)
-      uses[to].push_back(from);
-    for (uint32_t node = 0; node < graph.nodes; ++node) {
-      if (node % 3 == 1 && !uses[node].empty()) {
-        now[node] = now[uses[node].front()];
-        continue;
-      }
-      now[node] = after.nodes++;
-      anchors.row.push_back(before.row[node]);
-      anchors.x.push_back(before.x[node]);
-      std::set<uint32_t> froms;
-      for (uint32_t from : uses[node])
-        froms.insert(now[from]);
-      for (uint32_t from : froms)
-        after.edges.emplace_back(from, now[node]);
+/// A chain, each third operator of which is fused with what it uses.
+struct Fused {
+  PageGraph source, result;
+  Pairing pairing;
+  explicit Fused(uint32_t operators) {
+    auto chain = [](PageGraph &graph, uint32_t count) {
+      graph = {1, count, 1, {}, std::vector<uint32_t>(count, nowhere)};
+      for (uint32_t i = 1; i < graph.nodes(); ++i)
+        graph.edges.emplace_back(i - 1, i);
+    };
+    for (uint32_t op = 0; op < operators; ++op) {
+      if (op % 3 != 2)
+        pairing.origins.emplace_back();
+      pairing.origins.back().push_back(op);
+      pairing.only.push_back(uint32_t(pairing.origins.size() - 1));
     }
-    Layout layout = layOut(after, &anchors);
-    EXPECT_EQ(layout.row, anchors.row);
-    // Lines that pass where none did may push a little.
-    uint32_t moved = 0;
-    for (uint32_t node = 0; node < after.nodes; ++node)
-      moved += std::abs(layout.x[node] - anchors.x[node]) > Layout::nodeWidth / 2;
-    EXPECT_LE(moved, after.nodes / 10);
-    // And what did not change at all stays to the point.
-    Anchors same{before.row, before.x};
-    Layout again = layOut(graph, &same);
-    EXPECT_EQ(again.row, before.row);
-    moved = 0;
-    for (uint32_t node = 0; node < graph.nodes; ++node)
-      moved += std::abs(again.x[node] - before.x[node]) > 1;
-    EXPECT_EQ(moved, 0u);
+    chain(source, operators);
+    chain(result, uint32_t(pairing.origins.size()));
   }
+};
+
+TEST(JointLayout, WhatCorrespondsStandsAtOnePlace) {
+  Fused pair(60);
+  for (bool fold : {false, true}) {
+    SCOPED_TRACE(fold);
+    JointLayout joint = layOutJointly(pair.source, pair.result, pair.pairing, fold);
+    EXPECT_EQ(joint.folded.size(), fold ? 20u : 0u);
+    for (uint32_t op = 0; op < pair.result.operators; ++op) {
+      EXPECT_EQ(joint.result.row[1 + op], joint.source.row[1 + pair.pairing.origins[op].back()]);
+      EXPECT_EQ(joint.result.x[1 + op], joint.source.x[1 + pair.pairing.origins[op].back()]);
+    }
+    EXPECT_EQ(joint.source.row.back(), fold ? 41u : 61u);
+    EXPECT_EQ(joint.result.row.back(), joint.source.row.back());
+  }
+}
+
+/// One that is made between two of the source has a row of its own, and does not push its neighbours off theirs.
+TEST(JointLayout, WhatIsNewHasARowOfItsOwn) {
+  PageGraph source{1, 2, 1, {{0, 1}, {1, 2}, {2, 3}}, {nowhere, nowhere}};
+  PageGraph result{1, 3, 1, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {nowhere, nowhere, nowhere}};
+  JointLayout joint = layOutJointly(source, result, {{{}, {0}, {1}}, {1, 2}}, false);
+  EXPECT_EQ(joint.source.row, (std::vector<uint32_t>{0, 2, 3, 4}));
+  EXPECT_EQ(joint.result.row, (std::vector<uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(joint.source.lines[0], JointLayout::Side::Line::Direct);
+  EXPECT_EQ(std::set<int32_t>(joint.result.x.begin(), joint.result.x.end()).size(), 1u);
+}
+
+/// A path that leaves what became one operator and comes back would lead up.
+TEST(JointLayout, NoPathLeadsOutOfANodeAndBack) {
+  constexpr uint32_t operators = 30;
+  PageGraph source{1, operators, 1, {}, std::vector<uint32_t>(operators, nowhere)};
+  for (uint32_t i = 1; i < source.nodes(); ++i)
+    source.edges.emplace_back(i - 1, i);
+  PageGraph result = source;
+  Pairing pairing{std::vector<std::vector<uint32_t>>(operators), std::vector<uint32_t>(operators, nowhere)};
+  for (uint32_t op : {4u, 6u, 8u}) { // 5 and 7 lie between
+    pairing.origins[8].push_back(op);
+    pairing.only[op] = 8;
+  }
+  pairing.only[5] = pairing.only[7] = several;
+  JointLayout joint = layOutJointly(source, result, pairing, true);
+  EXPECT_TRUE(joint.folded.empty());
+  for (auto [from, to] : source.edges)
+    EXPECT_LT(joint.source.row[from], joint.source.row[to]);
+}
+
+/// What lies between operators that became one is in their node; operators that are not tied to each other are no node.
+TEST(JointLayout, NodesHoldWhatHangsTogether) {
+  constexpr uint32_t operators = 30;
+  PageGraph source{1, operators, 1, {}, std::vector<uint32_t>(operators, nowhere)},
+      result{1, 3, 1, {}, {nowhere, nowhere, nowhere}};
+  for (uint32_t i = 1; i < source.nodes(); ++i)
+    source.edges.emplace_back(i - 1, i);
+  Pairing pairing{{{3, 6}, {11, 20}, {10, 12, 13}}, std::vector<uint32_t>(operators, nowhere)};
+  for (uint32_t i = 0; i < 3; ++i)
+    for (uint32_t op : pairing.origins[i])
+      pairing.only[op] = i;
+  source.edges.emplace_back(4, 7); // 3 is used by 6 too
+  JointLayout joint = layOutJointly(source, result, pairing, true);
+  EXPECT_EQ(joint.folded, (std::vector<std::vector<uint32_t>>{{3, 4, 5, 6}, {10, 11, 12, 13}}));
+}
+
+/// The result's operators in another order, and with origins that say anything.
+TEST(JointLayout, EdgesOfBothSidesLeadDown) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 50; ++round) {
+    SCOPED_TRACE(round);
+    auto graph = [&](uint32_t operators) {
+      PageGraph one{2, operators, 1, {}, std::vector<uint32_t>(operators, nowhere)};
+      for (uint32_t node = 2; node < one.nodes(); ++node) {
+        std::set<uint32_t> from;
+        for (unsigned i = 0; i < 1 + random() % 2; ++i)
+          from.insert(random() % node);
+        for (uint32_t other : from)
+          one.edges.emplace_back(other, node);
+      }
+      return one;
+    };
+    PageGraph source = graph(40), result = graph(25);
+    Pairing pairing{std::vector<std::vector<uint32_t>>(25), std::vector<uint32_t>(40, nowhere)};
+    for (uint32_t op = 0; op < 40; ++op)
+      if (random() % 5) {
+        pairing.only[op] = random() % 25;
+        pairing.origins[pairing.only[op]].push_back(op);
+      }
+    for (bool fold : {false, true}) {
+      JointLayout joint = layOutJointly(source, result, pairing, fold);
+      std::map<uint32_t, uint32_t> group;
+      for (uint32_t i = 0; i < joint.folded.size(); ++i)
+        for (uint32_t op : joint.folded[i])
+          group[2 + op] = i + 1;
+      for (auto [from, to] : source.edges) {
+        bool isInside = group.count(from) && group.count(to) && group[from] == group[to];
+        EXPECT_TRUE(isInside || joint.source.row[from] < joint.source.row[to]);
+      }
+      for (auto [from, to] : result.edges)
+        EXPECT_LT(joint.result.row[from], joint.result.row[to]);
+      // No two nodes of a side stand upon each other.
+      std::set<std::pair<uint32_t, int32_t>> places;
+      for (uint32_t node = 0; node < result.nodes(); ++node)
+        EXPECT_TRUE(places.emplace(joint.result.row[node], joint.result.x[node]).second);
+    }
+  }
+}
+
+TEST(JointLayout, WhatHasOnlyConstantsStandsBesideItsUser) {
+  PageGraph source{1, 3, 1, {{0, 2}, {1, 2}, {2, 3}, {3, 4}}, {1, nowhere, nowhere}};
+  JointLayout joint = layOutJointly(source, {}, {{}, {nowhere, nowhere, nowhere}}, true);
+  EXPECT_EQ(joint.source.row, (std::vector<uint32_t>{0, 1, 1, 2, 3}));
+  EXPECT_EQ(joint.source.x[1], joint.source.x[2]);
+}
+
+/// What hangs on nothing but what many use stands above its user.
+TEST(Layout, SideBranchesOfAHubStandBesideTheirUsers) {
+  LayoutGraph graph{18, {}}; // 0: the beginning; 1: the hub; then in turn a branch of it, and who uses that
+  for (uint32_t i = 0; i < 8; ++i) {
+    graph.edges.emplace_back(1, 2 + 2 * i);
+    graph.edges.emplace_back(2 + 2 * i, 3 + 2 * i);
+    graph.edges.emplace_back(i ? 1 + 2 * i : 0, 3 + 2 * i);
+  }
+  Layout layout = layOut(graph);
+  for (uint32_t i = 0; i < 8; ++i)
+    EXPECT_EQ(layout.row[2 + 2 * i] + 1, layout.row[3 + 2 * i]) << i;
 }
 
 } // namespace

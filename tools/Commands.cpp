@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -112,12 +113,29 @@ struct Closing {
   }
 };
 
+/// Writes the page of a model and of its source, which may be empty.
+int viewBoth(const Call &call, const Closing &closing, const std::string &source, const std::string &output,
+             llvm::StringRef history) {
+  std::string page = (llvm::sys::path::stem(output) + ".html").str();
+  std::vector<std::string> words = {"-o", page};
+  if (!source.empty())
+    words.push_back("--source=" + source);
+  if (!history.empty())
+    words.push_back(("--history=" + history).str());
+  words.insert(words.end(), {"--", output});
+  if (int status = runTool(call, "origin-view", words, Then::GoesOn))
+    return status;
+  closing.next("\n" + printable(page, 300) + " shows both: open it in a browser\n");
+  return 0;
+}
+
 int optimize(Call &call) {
   if (call.hasAny({"list-passes", "print-pipeline", "config", "bisect"}))
     return runTool(call, "circle2circle", call.typed);
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given OUTPUT");
   Closing closing(call);
+  bool view = call.take("view").has_value();
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
@@ -127,9 +145,27 @@ int optimize(Call &call) {
                }); // -O2 is refused, not -O1
   if (!asked)
     words.push_back("-O1");
+  // Of each rewrite, for the page; what was rewritten before has another source.
+  llvm::SmallString<128> history;
+  bool isSource = true;
+  if (view && !isStream(model)) {
+    auto facts = commands::factsOf(model, door());
+    if (!facts)
+      return fail(facts.takeError());
+    isSource = facts->source.empty();
+  }
+  if (view && isSource && !call.has("history")) {
+    if (std::error_code error = llvm::sys::fs::createTemporaryFile("origo", "history", history))
+      return fail("no temporary file can be written: " + error.message());
+    words.push_back("--history=" + std::string(history));
+  }
+  llvm::FileRemover remove(history, /*deleteIt=*/!history.empty());
   words.insert(words.end(), {"--", model, output});
   if (int status = closing.make(call, "circle2circle", words, model, output))
     return status;
+  if (view)
+    if (int status = viewBoth(call, closing, isSource && !isStream(model) ? model : "", output, history))
+      return status;
   std::string result = shellWord(output), source = shellWord(model);
   closing.next("\nTry next:\n  origo where LAYER " + result + "    what became of a layer of yours\n  origo profile " +
                result + "        what takes how long\n  origo check " + result + (isStream(model) ? "" : " " + source) +
@@ -371,10 +407,12 @@ const std::vector<Command> &frontCommands() {
        "  origo optimize net.tflite net.circle            the extension tells the format\n"
        "  origo optimize --skip=fuse-activation net.tflite\n"
        "  origo optimize --data images.npy net.tflite     compares on records instead of random inputs\n"
+       "  origo optimize --view net.tflite                writes net.optimized.html too, a page of both\n"
        "  origo optimize --json net.tflite > report.json\n",
        {"circle2circle"},
        {},
-       {jsonOption, noRunOption, value("data", "PATH", "Records to compare the two on, as origo quantize takes them")},
+       {jsonOption, noRunOption, value("data", "PATH", "Records to compare the two on, as origo quantize takes them"),
+        flag("view", "Write NAME.optimized.html too, a page of both and of each rewrite")},
        optimize},
       {"quantize",
        "MODEL [OUTPUT]",

@@ -1,4 +1,4 @@
-#include "view/Layout.h"
+#include "view/Joint.h"
 #include "view/Page.h"
 
 #include "ir/text/Text.h"
@@ -43,8 +43,10 @@ struct Graph {
   std::vector<Op> ops;
   std::vector<Tensor> tensors;
 
-  Layout layout;
-  LayoutGraph shape; ///< nodes: inputs, operators, outputs
+  PageGraph shape;
+  JointLayout::Side layout;
+  std::optional<JointLayout::Side> folded; ///< where some operators of the source are one node
+  std::vector<std::vector<uint32_t>> groups;
 
   /// The node that makes a tensor; −1: none does.
   std::vector<int32_t> makers() const {
@@ -60,7 +62,9 @@ struct Graph {
   }
 
   void connect() {
-    shape.nodes = uint32_t(inputs.size() + ops.size() + outputs.size());
+    shape.inputs = uint32_t(inputs.size());
+    shape.operators = uint32_t(ops.size());
+    shape.outputs = uint32_t(outputs.size());
     std::vector<int32_t> maker = makers();
     llvm::SmallVector<uint32_t, 8> froms;
     auto edges = [&](llvm::ArrayRef<int32_t> tensors, uint32_t to) {
@@ -77,6 +81,36 @@ struct Graph {
       edges(ops[i].in, uint32_t(inputs.size() + i));
     for (size_t i = 0; i < outputs.size(); ++i)
       edges(outputs[i], uint32_t(inputs.size() + ops.size() + i));
+    findHosts(maker);
+  }
+
+  /// What has nothing but constants, such as who makes floats of the weights, stands beside its first user.
+  void findHosts(const std::vector<int32_t> &maker) {
+    constexpr uint8_t most = 6;
+    int32_t first = int32_t(inputs.size());
+    std::vector<bool> isFixed(ops.size());
+    std::vector<uint32_t> user(ops.size(), nowhere);
+    for (size_t i = 0; i < ops.size(); ++i) {
+      isFixed[i] = !ops[i].in.empty() && llvm::all_of(ops[i].in, [&](int32_t tensor) {
+        return tensor < 0 || (maker[tensor] < 0 ? tensors[tensor].kind != origin::TensorKind::Input
+                                                : maker[tensor] >= first && isFixed[maker[tensor] - first]);
+      });
+      for (int32_t tensor : ops[i].in)
+        if (tensor >= 0 && maker[tensor] >= first && uint32_t(maker[tensor] - first) < i)
+          user[maker[tensor] - first] = std::min(user[maker[tensor] - first], uint32_t(i));
+    }
+    for (int32_t tensor : outputs)
+      if (tensor >= 0 && maker[tensor] >= first)
+        isFixed[maker[tensor] - first] = false;
+    std::vector<uint8_t> count(ops.size());
+    shape.host.assign(ops.size(), nowhere);
+    for (size_t i = ops.size(); i-- > 0;) {
+      if (!isFixed[i] || user[i] == nowhere)
+        continue;
+      uint32_t host = shape.host[user[i]] == nowhere ? user[i] : shape.host[user[i]];
+      if (count[host]++ < most)
+        shape.host[i] = host;
+    }
   }
 };
 
@@ -205,31 +239,66 @@ std::vector<Graph> graphsOf(const origin::Listing &listing) {
   return graphs;
 }
 
-/// Each node of a written subgraph at the place of the last operator that it comes from.
-Anchors anchorsOf(const Graph &graph, size_t index, const origin::OriginMap &map, const std::vector<Graph> &sources) {
-  Anchors anchors;
-  anchors.row.assign(graph.shape.nodes, Anchors::none);
-  anchors.x.assign(graph.shape.nodes, 0);
-  if (graph.sources.empty() || graph.sources[0] >= sources.size() || index >= map.target.subgraphs.size())
-    return anchors;
-  const Graph &from = sources[graph.sources[0]];
-  uint32_t first = map.source.subgraphs[graph.sources[0]].firstOperator;
-  auto put = [&](size_t node, size_t at) {
-    anchors.row[node] = from.layout.row[at];
-    anchors.x[node] = from.layout.x[at];
-  };
-  for (size_t i = 0; i < std::min(graph.inputs.size(), from.inputs.size()); ++i)
-    put(i, i);
-  const auto &rows = map.target.subgraphs[index].operators;
-  for (size_t i = 0; i < std::min(graph.ops.size(), rows.size()); ++i)
-    for (uint32_t id : llvm::reverse(rows[i].origins))
-      if (id >= first && id - first < from.ops.size()) {
-        put(graph.inputs.size() + i, from.inputs.size() + (id - first));
-        break;
+/// Of a written subgraph, and of the one of the source that it was first.
+Pairing pairingOf(size_t index, const Graph &graph, const origin::OriginMap &map, const Graph &from, uint32_t first) {
+  Pairing pairing;
+  pairing.origins.resize(graph.ops.size());
+  pairing.only.assign(from.ops.size(), nowhere);
+  if (index >= map.target.subgraphs.size())
+    return pairing;
+  std::vector<uint8_t> homes(from.ops.size());
+  for (size_t i = 0; i < map.target.subgraphs.size(); ++i) {
+    const auto &rows = map.target.subgraphs[i].operators;
+    for (size_t op = 0; op < rows.size(); ++op)
+      for (uint32_t id : rows[op].origins) {
+        if (id < first || id - first >= from.ops.size())
+          continue;
+        homes[id - first] = uint8_t(std::min(homes[id - first] + 1, 2));
+        if (i != index || op >= graph.ops.size())
+          continue;
+        pairing.origins[op].push_back(id - first);
+        pairing.only[id - first] = uint32_t(op);
       }
-  for (size_t i = 0; i < std::min(graph.outputs.size(), from.outputs.size()); ++i)
-    put(graph.inputs.size() + graph.ops.size() + i, from.inputs.size() + from.ops.size() + i);
-  return anchors;
+  }
+  for (size_t op = 0; op < homes.size(); ++op)
+    if (homes[op] > 1)
+      pairing.only[op] = several;
+  return pairing;
+}
+
+/// Both sides of a subgraph together. One whose source stands with another already has a layout of its own.
+void layOutAll(std::vector<Graph> &source, std::vector<Graph> &result, const origin::OriginMap *map) {
+  std::vector<bool> isDone(source.size());
+  Graph none;
+  for (size_t i = 0; i < result.size(); ++i) {
+    Graph &to = result[i];
+    bool hasSource =
+        map && !to.sources.empty() && to.sources[0] < source.size() && to.sources[0] < map->source.subgraphs.size();
+    Graph &from = hasSource ? source[to.sources[0]] : none;
+    Pairing pairing;
+    pairing.origins.resize(to.ops.size());
+    if (hasSource)
+      pairing = pairingOf(i, to, *map, from, map->source.subgraphs[to.sources[0]].firstOperator);
+    JointLayout joint = layOutJointly(from.shape, to.shape, pairing, /*fold=*/false);
+    to.layout = std::move(joint.result);
+    bool isFirst = hasSource && !isDone[to.sources[0]];
+    if (!isFirst)
+      continue;
+    isDone[to.sources[0]] = true;
+    from.layout = std::move(joint.source);
+    joint = layOutJointly(from.shape, to.shape, pairing, /*fold=*/true);
+    if (joint.folded.empty())
+      continue;
+    to.folded = std::move(joint.result);
+    from.folded = std::move(joint.source);
+    from.groups = std::move(joint.folded);
+  }
+  for (size_t i = 0; i < source.size(); ++i)
+    if (!isDone[i]) {
+      Pairing alone;
+      alone.only.assign(source[i].ops.size(), nowhere);
+      source[i].layout = layOutJointly(source[i].shape, none.shape, alone, /*fold=*/false).source;
+    }
 }
 
 std::vector<origin::SourceSignature> signaturesOf(const Model &model) {
@@ -274,27 +343,16 @@ public:
       source = graphsOf(*contents.source);
     else if (map)
       source = graphsOf(map->source);
-    for (Graph &graph : source)
-      graph.layout = layOut(graph.shape);
-    std::vector<Layout> compact;
-    for (size_t i = 0; i < result.size(); ++i) {
-      compact.push_back(layOut(result[i].shape));
-      if (!map || source.empty())
-        result[i].layout = compact.back();
-      else {
-        Anchors anchors = anchorsOf(result[i], i, *map, source);
-        result[i].layout = layOut(result[i].shape, &anchors);
-      }
-    }
+    layOutAll(source, result, map);
     os << "{\"generator\":\"origo " ORIGO_VERSION "\",\"nodeWidth\":" << Layout::nodeWidth << ",\n\"notes\":";
     list(contents.notes, [&](const std::string &note) { os << jsonText(note); });
     os << ",\n\"result\":";
     side(contents.result.file, contents.result.imported->model->format == Format::Tflite ? "tflite" : "circle", result,
-         signaturesOf(*contents.result.imported->model), map && !source.empty() ? &compact : nullptr);
+         signaturesOf(*contents.result.imported->model));
     if (!source.empty()) {
       os << ",\n\"source\":";
       side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source,
-           contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source), nullptr,
+           contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source),
            map ? &map->source : nullptr);
     }
     if (map)
@@ -361,21 +419,30 @@ private:
     os << '}';
   }
 
-  void places(const Layout &layout) {
-    os << "{\"row\":";
-    numbers(layout.row);
-    os << ",\"x\":";
-    numbers(layout.x);
+  /// Each as what it is more than the one before, which is shorter.
+  template <class T> void steps(const T &items) {
+    int64_t last = 0;
+    list(items, [&](int64_t item) {
+      os << item - last;
+      last = item;
+    });
   }
-  /// from, to, number of places, places; of edges that pass rows.
-  void routes(const Graph &graph, const Layout &layout) {
+  /// Rows and places by node; from, to, number of places, places of edges that pass rows, where −1 places say that the
+  /// page is to find them.
+  void places(const Graph &graph, const JointLayout::Side &layout) {
+    using Line = JointLayout::Side::Line;
+    os << "{\"row\":";
+    steps(layout.row);
+    os << ",\"x\":";
+    steps(layout.x);
     os << ",\"routes\":[";
     bool first = true;
     for (size_t edge = 0; edge < graph.shape.edges.size(); ++edge) {
-      if (layout.routes[edge].empty())
+      if (layout.lines[edge] != Line::Routed && layout.lines[edge] != Line::Direct)
         continue;
+      bool isRouted = layout.lines[edge] == Line::Routed;
       os << (first ? "" : ",") << graph.shape.edges[edge].first << ',' << graph.shape.edges[edge].second << ','
-         << layout.routes[edge].size();
+         << (isRouted ? int64_t(layout.routes[edge].size()) : -1);
       first = false;
       for (int32_t x : layout.routes[edge])
         os << ',' << x;
@@ -384,8 +451,7 @@ private:
   }
 
   void side(StringRef file, StringRef format, const std::vector<Graph> &graphs,
-            const std::vector<origin::SourceSignature> &signatures, const std::vector<Layout> *compact,
-            const origin::Listing *listing = nullptr) {
+            const std::vector<origin::SourceSignature> &signatures, const origin::Listing *listing = nullptr) {
     os << "{\"file\":" << id(file) << ",\"format\":" << id(format);
     // Key, subgraph, and names and tensors of inputs and of outputs.
     column("signatures", signatures, [&](const origin::SourceSignature &row) {
@@ -408,11 +474,14 @@ private:
       os << ",\"outputs\":";
       numbers(graph.outputs);
       os << ",\n\"layout\":";
-      places(graph.layout), routes(graph, graph.layout);
-      if (compact) {
-        os << ",\n\"compact\":";
-        places((*compact)[i]), routes(graph, (*compact)[i]);
+      places(graph, graph.layout);
+      if (graph.folded) {
+        os << ",\n\"folded\":";
+        places(graph, *graph.folded);
+        column("groups", graph.groups, [&](const std::vector<uint32_t> &members) { numbers(members); });
       }
+      rare(
+          "host", graph.shape.host, [](uint32_t host) { return host != nowhere; }, [&](uint32_t host) { os << host; });
       operators(graph);
       if (listing && i < listing->subgraphs.size() && listing->subgraphs[i].operators.size() == graph.ops.size())
         layers(*listing, listing->subgraphs[i].operators);
@@ -624,15 +693,19 @@ private:
       of("sourceTotals", *contents.source);
     if (!contents.map)
       return;
-    column("scopes", byScope(*contents.result.metrics, contents.map->source), [&](const ScopeMetrics &row) {
-      os << '[' << row.scope.level << ',' << id(row.scope.key) << ',' << row.sum.macs << ',' << row.sum.sparseMacs
-         << ',' << row.sum.operations << ',' << row.sum.parameters << ',' << row.sum.bytes << ',';
-      if (row.sum.ownMacs)
-        os << *row.sum.ownMacs;
-      else
-        os << "null";
-      os << ']';
-    });
+    column("scopes",
+           byScope(*contents.result.metrics,
+                   contents.isGuessed ? *contents.result.imported->lineage.source : contents.map->source),
+           [&](const ScopeMetrics &row) {
+             os << '[' << row.scope.level << ',' << id(row.scope.key) << ',' << row.sum.macs << ','
+                << row.sum.sparseMacs << ',' << row.sum.operations << ',' << row.sum.parameters << ',' << row.sum.bytes
+                << ',';
+             if (row.sum.ownMacs)
+               os << *row.sum.ownMacs;
+             else
+               os << "null";
+             os << ']';
+           });
   }
 
   /// Rows: label, how it was matched, subgraph, operators, nanoseconds, [source operator, nanoseconds, …], nanoseconds
@@ -649,7 +722,8 @@ private:
         os << ',' << row.ns << ",[";
         llvm::interleave(
             row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
-        os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ']';
+        os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ',' << row.row.count
+           << ']';
       });
       os << '}';
     });

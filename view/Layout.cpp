@@ -8,11 +8,11 @@
 namespace origo::view {
 namespace {
 
-/// Layers with a place for each row that an edge passes ("lane"), sweeps that sort a row by where its neighbours are, and
-/// sweeps that move each row as near to its neighbours as its order allows.
+/// Layers with a place for each row that an edge passes ("lane"), sweeps that sort a row by where its neighbours are,
+/// and sweeps that move each row as near to its neighbours as its order allows.
 class Layers {
 public:
-  Layers(const LayoutGraph &graph, const Anchors *anchors) : graph(graph), anchors(anchors) {}
+  explicit Layers(const LayoutGraph &graph) : graph(graph) {}
 
   Layout run() {
     assignRows();
@@ -24,8 +24,6 @@ public:
     int32_t least = 0;
     for (size_t i = 0; i < x.size(); ++i)
       least = i ? std::min<int32_t>(least, std::lround(x[i])) : int32_t(std::lround(x[i]));
-    if (anchors)
-      least = 0; // the other graph's places mean something
     for (uint32_t node = 0; node < graph.nodes; ++node)
       layout.x.push_back(int32_t(std::lround(x[node])) - least);
     layout.looked = looked;
@@ -39,10 +37,9 @@ public:
 private:
   static constexpr uint32_t longest = 48; ///< rows that an edge may pass and still be drawn as a line
   const LayoutGraph &graph;
-  const Anchors *anchors;
-  std::vector<uint32_t> row;                ///< by node, then by lane
-  std::vector<uint32_t> firstLane, laneCount; ///< by edge
-  std::vector<std::vector<uint32_t>> rows;  ///< nodes and lanes from left to right
+  std::vector<uint32_t> row;                          ///< by node, then by lane
+  std::vector<uint32_t> firstLane, laneCount;         ///< by edge
+  std::vector<std::vector<uint32_t>> rows;            ///< nodes and lanes from left to right
   std::vector<uint32_t> upBegin, up, downBegin, down; ///< neighbours in the rows above and below
   std::vector<double> x;
   mutable uint64_t looked = 0;
@@ -51,29 +48,47 @@ private:
 
   void assignRows() {
     row.assign(graph.nodes, 0);
-    std::vector<bool> hasAbove(graph.nodes);
-    std::vector<uint32_t> begin(graph.nodes + 1), order(graph.edges.size());
-    for (auto [from, to] : graph.edges)
-      ++begin[to + 1];
+    std::vector<std::pair<uint32_t, uint32_t>> all = graph.edges;
+    all.insert(all.end(), graph.below.begin(), graph.below.end());
+    std::vector<uint32_t> begin(graph.nodes + 1), from(all.size());
+    for (auto edge : all)
+      ++begin[edge.second + 1];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     std::vector<uint32_t> at(begin.begin(), begin.end() - 1);
-    for (uint32_t edge = 0; edge < graph.edges.size(); ++edge)
-      order[at[graph.edges[edge].second]++] = edge;
-    for (uint32_t node = 0; node < graph.nodes; ++node) {
-      if (anchors && anchors->row[node] != Anchors::none)
-        row[node] = anchors->row[node];
-      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
-        row[node] = std::max(row[node], row[graph.edges[order[i]].first] + 1);
-        hasAbove[node] = true;
-      }
-    }
-    // What depends on nothing stands right above its first user.
-    std::vector<uint32_t> firstUser(graph.nodes, ~0u);
-    for (auto [from, to] : graph.edges)
-      firstUser[from] = std::min(firstUser[from], row[to]);
+    for (auto edge : all)
+      from[at[edge.second]++] = edge.first;
     for (uint32_t node = 0; node < graph.nodes; ++node)
-      if (!hasAbove[node] && firstUser[node] != ~0u && !(anchors && anchors->row[node] != Anchors::none))
-        row[node] = firstUser[node] - 1;
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i)
+        row[node] = std::max(row[node], row[from[i]] + 1);
+    sink(all, begin, from);
+  }
+
+  /// What depends on nothing, or on nothing but what many use, stands right above its first user and not with all its
+  /// like.
+  void sink(const std::vector<std::pair<uint32_t, uint32_t>> &all, const std::vector<uint32_t> &begin,
+            const std::vector<uint32_t> &from) {
+    constexpr uint32_t many = 4;
+    std::vector<uint32_t> users(graph.nodes), lowest(graph.nodes, ~0u), latest(graph.nodes);
+    for (auto edge : all)
+      ++users[edge.first];
+    for (uint32_t node = graph.nodes; node-- > 0;) {
+      latest[node] = lowest[node] == ~0u ? row[node] : lowest[node] - 1;
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i)
+        lowest[from[i]] = std::min(lowest[from[i]], latest[node]);
+    }
+    std::vector<bool> floats(graph.nodes);
+    for (uint32_t node = 0; node < graph.nodes; ++node) {
+      floats[node] = latest[node] > row[node];
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i)
+        floats[node] = floats[node] && (floats[from[i]] || users[from[i]] >= many);
+    }
+    std::fill(lowest.begin(), lowest.end(), ~0u);
+    for (uint32_t node = graph.nodes; node-- > 0;) {
+      if (floats[node] && lowest[node] != ~0u)
+        row[node] = std::max(row[node], lowest[node] - 1);
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i)
+        lowest[from[i]] = std::min(lowest[from[i]], row[node]);
+    }
   }
 
   void addLanes() {
@@ -128,8 +143,8 @@ private:
       visit(list[i]);
   }
 
-  /// Rows from left to right: as a search from above comes upon nodes, so that what hangs together is together; then each
-  /// row by the middle of its neighbours, downward and upward in turn.
+  /// Rows from left to right: as a search from above comes upon nodes, so that what hangs together is together; then
+  /// each row by the middle of its neighbours, downward and upward in turn.
   void order() {
     uint32_t height = 0;
     for (uint32_t r : row)
@@ -153,8 +168,6 @@ private:
       }
     }
     std::vector<double> position(row.size()), wish(row.size());
-    if (anchors)
-      return; // where things are to be tells the order
     auto number = [&](std::vector<uint32_t> &items) {
       for (size_t i = 0; i < items.size(); ++i)
         position[items[i]] = double(i);
@@ -181,7 +194,8 @@ private:
 
   double distance(uint32_t a, uint32_t b) const {
     auto half = [&](uint32_t item) { return isLane(item) ? 0 : Layout::nodeWidth / 2.0; };
-    return half(a) + half(b) + (isLane(a) || isLane(b) ? Layout::laneGap : Layout::nodeGap);
+    double beside = isLane(b) || graph.left.empty() ? 0 : graph.left[b];
+    return half(a) + half(b) + beside + (isLane(a) || isLane(b) ? Layout::laneGap : Layout::nodeGap);
   }
 
   /// Moves the items of a row as near to where they wish to be as their order and distances allow (least squares: what
@@ -221,80 +235,9 @@ private:
     return downBegin[a + 1] - downBegin[a] == 1 && upBegin[b + 1] - upBegin[b] == 1;
   }
 
-  /// From above to below: nodes where they are to be, the rest straight below what it comes from or beside nodes that are
-  /// there, and lanes in the gaps that are left.
-  void placeByAnchors(std::vector<double> &wish, std::vector<double> &weight) {
-    std::vector<uint32_t> nodes, lanes;
-    auto byWish = [&](uint32_t a, uint32_t b) { return wish[a] < wish[b]; };
-    for (auto &items : rows) {
-      nodes.clear(), lanes.clear();
-      for (uint32_t item : items) {
-        (isLane(item) ? lanes : nodes).push_back(item);
-        if (!isLane(item) && anchors->row[item] != Anchors::none) {
-          wish[item] = anchors->x[item];
-          weight[item] = 50;
-          continue;
-        }
-        double sum = 0, count = 0;
-        forEachNeighbour(item, true, [&](uint32_t other) { sum += x[other], ++count; });
-        wish[item] = count ? sum / count : 0;
-      }
-      std::stable_sort(nodes.begin(), nodes.end(), byWish);
-      std::stable_sort(lanes.begin(), lanes.end(), byWish);
-      settle(nodes, wish, weight);
-      fillGaps(nodes, lanes, wish, weight);
-    }
-  }
-
-  /// Each lane goes to the gap between nodes that is nearest to its wish and has room; nodes stay.
-  void fillGaps(const std::vector<uint32_t> &nodes, const std::vector<uint32_t> &lanes, const std::vector<double> &wish,
-                const std::vector<double> &weight) {
-    constexpr double margin = Layout::nodeWidth / 2.0 + Layout::laneGap, far = 1e9;
-    size_t gaps = nodes.size() + 1;
-    auto low = [&](size_t gap) { return gap ? x[nodes[gap - 1]] + margin : -far; };
-    auto high = [&](size_t gap) { return gap < nodes.size() ? x[nodes[gap]] - margin : far; };
-    std::vector<double> room(gaps);
-    std::vector<size_t> left(gaps), right(gaps); // the next gap that has room, on that side or here
-    std::iota(left.begin(), left.end(), 0);
-    std::iota(right.begin(), right.end(), 0);
-    auto next = [&](std::vector<size_t> &to, size_t gap) {
-      while (to[gap] != gap)
-        gap = to[gap] = to[to[gap]];
-      return gap;
-    };
-    auto close = [&](size_t gap) { // those at both ends have room for all
-      left[gap] = gap - 1, right[gap] = gap + 1;
-    };
-    for (size_t gap = 0; gap < gaps; ++gap)
-      if ((room[gap] = std::floor((high(gap) - low(gap)) / Layout::laneGap) + 1) < 1)
-        close(gap);
-    std::vector<std::vector<uint32_t>> in(gaps);
-    size_t at = 0;
-    for (uint32_t lane : lanes) {
-      while (at < nodes.size() && x[nodes[at]] < wish[lane])
-        ++at;
-      size_t a = next(left, at), b = next(right, at);
-      size_t gap = std::max(wish[lane] - high(a), 0.0) <= std::max(low(b) - wish[lane], 0.0) ? a : b;
-      in[gap].push_back(lane);
-      if (--room[gap] < 1)
-        close(gap);
-    }
-    for (size_t gap = 0; gap < gaps; ++gap) {
-      settle(in[gap], wish, weight);
-      for (size_t i = 0; i < in[gap].size(); ++i) {
-        double &place = x[in[gap][i]];
-        place = std::clamp(place, low(gap) + double(i) * Layout::laneGap,
-                           std::max(high(gap) - double(in[gap].size() - 1 - i) * Layout::laneGap,
-                                    low(gap) + double(i) * Layout::laneGap));
-      }
-    }
-  }
-
   void place() {
     x.assign(row.size(), 0);
     std::vector<double> wish(row.size()), weight(row.size(), 1);
-    if (anchors)
-      return placeByAnchors(wish, weight);
     for (auto &items : rows) {
       double at = 0;
       for (size_t i = 0; i < items.size(); ++i)
@@ -307,7 +250,8 @@ private:
       weight[item] = 3;
     unsigned sweeps = row.size() > 20000 ? 10 : 24;
     for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
-      bool above = sweep % 2 == 1, both = sweep + 8 >= sweeps && sweep + 2 < sweeps; // the last one makes lines straight
+      bool above = sweep % 2 == 1,
+           both = sweep + 8 >= sweeps && sweep + 2 < sweeps; // the last one makes lines straight
       for (size_t i = 0; i < rows.size(); ++i) {
         auto &items = rows[above ? i : rows.size() - 1 - i];
         for (uint32_t item : items) {
@@ -327,8 +271,8 @@ private:
     alignTrunk();
   }
 
-  /// Where all branches join again is below where they parted: blocks of one form would lean, each a little further. Who is
-  /// further away than that is in another branch.
+  /// Where all branches join again is below where they parted: blocks of one form would lean, each a little further.
+  /// Who is further away than that is in another branch.
   void alignTrunk() {
     double shift = 0;
     std::optional<double> trunk;
@@ -349,6 +293,6 @@ private:
 
 } // namespace
 
-Layout layOut(const LayoutGraph &graph, const Anchors *anchors) { return Layers(graph, anchors).run(); }
+Layout layOut(const LayoutGraph &graph) { return Layers(graph).run(); }
 
 } // namespace origo::view

@@ -11,20 +11,17 @@ namespace origo::view {
 struct LayoutGraph {
   uint32_t nodes = 0;
   std::vector<std::pair<uint32_t, uint32_t>> edges;
-};
-
-/// Where nodes should be if they can: at the places of what they came from.
-struct Anchors {
-  static constexpr uint32_t none = ~0u;
-  std::vector<uint32_t> row; ///< by node; `none`: wherever its neighbours are
-  std::vector<int32_t> x;
+  /// The second is to stand below the first, and no line is drawn that needs a place.
+  std::vector<std::pair<uint32_t, uint32_t>> below = {};
+  std::vector<uint32_t> left = {}; ///< by node: room that it needs at its left besides; empty: none does
 };
 
 struct Layout {
   // In units of the page: a node is nodeWidth wide, and nodes of a row keep their distance.
-  static constexpr int nodeWidth = 168, nodeGap = 24, laneGap = 16;
-  std::vector<uint32_t> row; ///< by node; an edge leads to a greater one
-  std::vector<int32_t> x;    ///< by node, of its middle
+  static constexpr int nodeWidth = 200, nodeGap = 24, laneGap = 16;
+  static constexpr int besideWidth = 120; ///< of two small nodes, one upon the other, at the left of a node
+  std::vector<uint32_t> row;              ///< by node; an edge leads to a greater one
+  std::vector<int32_t> x;                 ///< by node, of its middle
   /// By edge: x in each row between its ends. Empty where there is none between, and where the edge is too long to be
   /// drawn as a line among others.
   std::vector<std::vector<int32_t>> routes;
@@ -32,7 +29,7 @@ struct Layout {
 };
 
 /// Layers from above to below with few crossings. Time and memory are linear in nodes and edges, but for sorting: long
-/// edges are not routed where there would be too many places to route them through. `anchors` may be null.
-Layout layOut(const LayoutGraph &graph, const Anchors *anchors = nullptr);
+/// edges are not routed where there would be too many places to route them through.
+Layout layOut(const LayoutGraph &graph);
 
 } // namespace origo::view

@@ -31,7 +31,7 @@ struct PageProfile {
 
 /// What `--errors` says of a tensor of the source.
 struct TensorError {
-  uint32_t tensor; ///< source id
+  uint32_t tensor;                                     ///< source id
   std::vector<std::pair<std::string, double>> figures; ///< by name: a metric, "own" or "inherited"
 };
 
@@ -39,6 +39,7 @@ struct PageContents {
   PageModel result;
   std::optional<PageModel> source;
   const origin::OriginMap *map = nullptr; ///< null: the model carries none
+  bool isGuessed = false;                 ///< the map is a guess from names
   std::optional<Proof> proof;
   std::vector<PageProfile> profiles;
   std::vector<TensorError> errors;

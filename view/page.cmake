@@ -1,11 +1,16 @@
 # Makes OUTPUT from the files of FOLDER: three functions of C++ strings. The modules become one script, each behind those
 # that it imports from (a browser that opens a file from a disk imports none), so their imports go, and `export` too.
-set(modules data.js links.js place.js repeats.js colour.js graph.js table.js search.js overlays.js signatures.js reasons.js details.js history.js measured.js app.js)
+set(modules data.js people.js links.js fates.js place.js repeats.js colour.js graph.js table.js search.js overlays.js signatures.js reasons.js details.js history.js
+    measured.js answers.js summary.js app.js)
 set(script "")
 foreach(module ${modules})
   file(READ ${FOLDER}/${module} text)
-  string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
+  string(REGEX REPLACE "(^|\n)import [^;]*;" "\\1" text "${text}")
   string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+  # Nor does what is for who reads this go with every page: comments that have their own lines, and indents.
+  string(REGEX REPLACE "\n *//[^\n]*" "" text "\n${text}")
+  string(REGEX REPLACE "\n */[*][*][^\n]*[*]/" "" text "${text}")
+  string(REGEX REPLACE "\n +" "\n" text "${text}")
   string(APPEND script "${text}")
 endforeach()
 file(READ ${FOLDER}/page.css style)

@@ -100,7 +100,7 @@ class Page:
     def _repr_html_(self) -> str:
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" '
-            'style="width: 100%; height: 640px; border: 1px solid #8886"></iframe>'
+            'style="width: 100%; height: 720px; border: 1px solid #8886"></iframe>'
         )
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ export const launch = () => chromium.launch({ executablePath, args: ['--no-sandb
 /** A page from the disk. `done` fails if it asked for anything, or said anything on the console. */
 export async function open(browser, file, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 800 }, reducedMotion: 'reduce', ...options });
+  if (options.before) await page.addInitScript(options.before);
   const troubles = [];
   let requests = 0;
   page.on('console', message => troubles.push(`console: ${message.text()}`));
@@ -37,13 +38,13 @@ export async function placeOf(page, item) {
   await page.evaluate(item => { const pane = origo.panes[item.side]; pane.reveal(origo.nodeOf(pane, item)); }, item);
   await frame(page);
   return page.evaluate(item => {
-    const pane = origo.panes[item.side], node = pane.display.nodes[origo.nodeOf(pane, item)], box = pane.canvas.getBoundingClientRect(), [width, height] = pane.size();
-    return [box.left + width / 2 + (node.x - pane.view.x) * pane.view.scale, box.top + height / 2 + (node.row * 66 - pane.view.y) * pane.view.scale];
+    const pane = origo.panes[item.side], box = pane.canvas.getBoundingClientRect(), [x, y] = pane.place(origo.nodeOf(pane, item));
+    return [box.left + x, box.top + y];
   }, item);
 }
 export const frame = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
 /** Keys of the items whose nodes have a mark. */
-export const marks = (page, side, mark) => page.evaluate(([side, mark]) => { const pane = origo.panes[side]; return [...pane.marks[mark]].map(i => pane.display.nodes[i].item?.index).sort((a, b) => a - b); }, [side, mark]);
+export const marks = (page, side, mark) => page.evaluate(([side, mark]) => { const pane = origo.panes[side]; return [...pane.marks[mark]].flatMap(i => { const { item, members } = pane.display.nodes[i]; return members ? members.map(one => one.index) : [item?.index]; }).sort((a, b) => a - b); }, [side, mark]);
 export const op = (side, index, graph = 0) => ({ side, type: 'op', graph, index });
 
 /** Text of a network of blocks with branches, scopes and long skips. */

@@ -6,10 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { frame, launch, network, open, rest, root, tool } from './browser.mjs';
 
-const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 60e3;
+const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 64e3;
 const browser = await launch(), paper = await browser.newPage();
 
-/** An indexed PNG of at most 256 colours. */
+/** An indexed PNG of few colours. */
 async function small(png) {
   const { width, height, palette, pixels } = await paper.evaluate(async base64 => {
     const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob()), { width, height } = bitmap, c = new OffscreenCanvas(width, height).getContext('2d');
@@ -20,7 +20,7 @@ async function small(png) {
     const far = (a, b) => ((a >> 16) - (b >> 16)) ** 2 + ((a >> 8 & 255) - (b >> 8 & 255)) ** 2 + ((a & 255) - (b & 255)) ** 2;
     // The commonest of those that differ.
     const palette = [];
-    for (const colour of common) if (palette.length < 200 && palette.every(other => far(colour, other) > 80)) palette.push(colour);
+    for (const colour of common) if (palette.length < 64 && palette.every(other => far(colour, other) > 240)) palette.push(colour);
     const nearest = new Map(palette.map((colour, i) => [colour, i]));
     for (const colour of counts.keys()) if (!nearest.has(colour)) nearest.set(colour, palette.reduce((best, other, i) => (far(colour, other) < far(colour, palette[best]) ? i : best), 0));
     let pixels = '';
@@ -65,7 +65,7 @@ await picture('loop', `${root}/res/while.origo`, () => { const graph = origo.mod
 await picture('detection', `${models}/yunet_f32.tflite`, () => { origo.setOverlay('live_bytes'); origo.fit('source'); origo.openTab('scopes'); });
 writeFileSync('big.origo', network(5000));
 await picture('big', 'big.origo', () => { origo.setOverlay('macs'); document.getElementById('search').value = 'fate:dead'; origo.search(); origo.openTab('source'); origo.fit('source'); });
-await picture('errors', '', () => { origo.setOverlay(origo.overlays.find(one => one.title.includes('own')).name); origo.openTab('errors'); origo.table.sort(1 + origo.measured.figures.findIndex(name => name.startsWith('own')) + 1); origo.table.at = 0; origo.table.choose(); }, {
+await picture('errors', '', () => { origo.setOverlay(origo.overlays.find(one => one.title.includes('own')).name); origo.openTab('errors'); origo.table.at = 0; origo.table.choose(); }, {
   more: ['--errors', 'errors.json'],
   make() {
     tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/mobilenet_v2.origo`, 'net.tflite');

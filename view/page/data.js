@@ -1,6 +1,9 @@
 // The data of the page: unpacked, and with the few indices that everything else asks for.
 
-export const INPUT = 0, ACTIVATION = 1, VARIABLE = 2, CONSTANT = 3;
+export const INPUT = 0,
+  ACTIVATION = 1,
+  VARIABLE = 2,
+  CONSTANT = 3;
 
 export async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
@@ -20,14 +23,20 @@ export const quoted = text => (/^[\w./:@%+,=-]+$/.test(text) && !text.startsWith
 export class Graph {
   constructor(data, strings, side, index) {
     Object.assign(this, { data, strings, side, index });
+    for (const layout of [data.layout, data.folded])
+      for (const list of layout ? [layout.row, layout.x] : []) for (let i = 1; i < list.length; ++i) list[i] += list[i - 1];
     this.inputs = data.inputs;
     this.outputs = data.outputs;
     this.ops = data.kind.length;
     this.tensors = data.tensorName.length;
     this.nodes = this.inputs.length + this.ops + this.outputs.length;
     this.maker = new Int32Array(this.tensors).fill(-1);
-    this.inputs.forEach((tensor, i) => { if (tensor >= 0) this.maker[tensor] = i; });
-    data.out.forEach((list, i) => { for (const tensor of list) if (tensor >= 0) this.maker[tensor] = this.inputs.length + i; });
+    this.inputs.forEach((tensor, i) => {
+      if (tensor >= 0) this.maker[tensor] = i;
+    });
+    data.out.forEach((list, i) => {
+      for (const tensor of list) if (tensor >= 0) this.maker[tensor] = this.inputs.length + i;
+    });
     this.edges = []; // {from, to, tensor}; one for each pair of nodes
     this.users = new Map();
     this.preds = Array.from({ length: this.nodes }, () => []);
@@ -49,30 +58,64 @@ export class Graph {
       this.edges.push({ from, to, tensor });
     }
   }
-  text(id) { return this.strings[id]; }
-  name() { return this.text(this.data.name); }
-  kind(op) { return this.text(this.data.kind[op]); }
-  options(op) { return this.text(this.data.options[op]); }
-  operands(op) { return this.data.in[op]; }
-  results(op) { return this.data.out[op]; }
-  callees(op) { return this.data.callees[op] ?? []; }
+  text(id) {
+    return this.strings[id];
+  }
+  name() {
+    return this.text(this.data.name);
+  }
+  kind(op) {
+    return this.text(this.data.kind[op]);
+  }
+  options(op) {
+    return this.text(this.data.options[op]);
+  }
+  operands(op) {
+    return this.data.in[op];
+  }
+  results(op) {
+    return this.data.out[op];
+  }
+  callees(op) {
+    return this.data.callees[op] ?? [];
+  }
   /** The lines of a program that called it, the innermost first. */
-  lines(op) { return (this.data.lines?.[op] ?? []).map(line => this.text(line)); }
-  className(op) { return this.text(this.data.className?.[op] ?? 0); }
+  lines(op) {
+    return (this.data.lines?.[op] ?? []).map(line => this.text(line));
+  }
+  className(op) {
+    return this.text(this.data.className?.[op] ?? 0);
+  }
   /** The path of its layer, or the name of the first result that has one. */
   opName(op) {
     if (this.data.layer?.[op]) return this.text(this.data.layer[op]);
     for (const tensor of this.data.out[op]) if (tensor >= 0 && this.data.tensorName[tensor]) return this.tensorName(tensor);
     return '';
   }
-  tensorName(tensor) { return this.text(this.data.tensorName[tensor]); }
-  tensorKind(tensor) { return this.data.tensorKind[tensor]; }
-  type(tensor) { return this.data.type ? this.text(this.data.type[tensor]) : ''; }
-  shape(tensor) { return this.data.shape ? this.text(this.data.shape[tensor]) : ''; }
-  quantization(tensor) { return this.text(this.data.quantization?.[tensor] ?? 0); }
-  metric(name, op) { return this.data.metrics?.[name][op] ?? null; }
-  opOfNode(node) { return node - this.inputs.length; }
-  isOp(node) { return node >= this.inputs.length && node < this.inputs.length + this.ops; }
+  tensorName(tensor) {
+    return this.text(this.data.tensorName[tensor]);
+  }
+  tensorKind(tensor) {
+    return this.data.tensorKind[tensor];
+  }
+  type(tensor) {
+    return this.data.type && tensor >= 0 ? this.text(this.data.type[tensor]) : '';
+  }
+  shape(tensor) {
+    return this.data.shape && tensor >= 0 ? this.text(this.data.shape[tensor]) : '';
+  }
+  quantization(tensor) {
+    return this.text(this.data.quantization?.[tensor] ?? 0);
+  }
+  metric(name, op) {
+    return this.data.metrics?.[name][op] ?? null;
+  }
+  opOfNode(node) {
+    return node - this.inputs.length;
+  }
+  isOp(node) {
+    return node >= this.inputs.length && node < this.inputs.length + this.ops;
+  }
 }
 
 /** Source and result. An item is {side, type: 'op' | 'tensor', graph, index}. */
@@ -80,28 +123,39 @@ export class Model {
   constructor(data) {
     this.data = data;
     this.strings = data.strings;
-    const side = name => data[name] && {
-      name, file: this.strings[data[name].file], format: this.strings[data[name].format],
-      graphs: data[name].graphs.map((graph, i) => new Graph(graph, this.strings, name, i)),
-    };
+    const side = name =>
+      data[name] && {
+        name,
+        file: this.strings[data[name].file],
+        format: this.strings[data[name].format],
+        graphs: data[name].graphs.map((graph, i) => new Graph(graph, this.strings, name, i)),
+      };
     this.result = side('result');
     this.source = side('source');
   }
-  side(name) { return name === 'source' ? this.source : this.result; }
-  graphOf(item) { return this.side(item.side)?.graphs[item.graph]; }
+  side(name) {
+    return name === 'source' ? this.source : this.result;
+  }
+  graphOf(item) {
+    return this.side(item.side)?.graphs[item.graph];
+  }
   exists(item) {
     const graph = this.graphOf(item);
     return !!graph && item.index >= 0 && item.index < (item.type === 'op' ? graph.ops : graph.tensors);
   }
   /** Source operators and tensors have one number over all subgraphs. */
-  sourceId(item) { return item.index + this.first(item.type)[item.graph]; }
+  sourceId(item) {
+    return item.index + this.first(item.type)[item.graph];
+  }
   sourceItem(type, id) {
     const first = this.first(type);
     let graph = first.length - 1;
     while (graph > 0 && first[graph] > id) --graph;
     return { side: 'source', type, graph, index: id - first[graph] };
   }
-  first(type) { return this.data.map ? (type === 'op' ? this.data.map.firstOperator : this.data.map.firstTensor) : [0]; }
+  first(type) {
+    return this.data.map ? (type === 'op' ? this.data.map.firstOperator : this.data.map.firstTensor) : [0];
+  }
 }
 
 export const keyOf = item => `${item.side[0]}${item.type[0]}${item.graph}:${item.index}`;

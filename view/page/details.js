@@ -8,44 +8,74 @@ const kinds = ['input', 'activation', 'variable', 'constant', 'absent'];
 const inPart = text => (text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text);
 
 export class Details {
-  constructor(model, links, signatures, reasons, go) { Object.assign(this, { model, links, signatures, reasons, go }); }
+  constructor(model, links, signatures, reasons, go) {
+    Object.assign(this, { model, links, signatures, reasons, go });
+  }
 
   /** A word for an item: "CONV_2D 12 stem/relu6". */
   label(item) {
-    const graph = this.model.graphOf(item), many = this.model.side(item.side).graphs.length > 1;
+    const graph = this.model.graphOf(item),
+      many = this.model.side(item.side).graphs.length > 1;
     if (!graph || !this.model.exists(item)) return `${item.type} ${item.index}`;
     const number = item.side === 'source' && this.links.map ? this.model.sourceId(item) : item.index;
     const first = name => (name.length > 80 ? name.slice(0, name.indexOf(';') > 0 ? name.indexOf(';') : 80) + '…' : name);
-    if (item.type === 'op') return clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) + (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '');
+    if (item.type === 'op')
+      return (
+        clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) +
+        (many && item.side === 'result' ? ` (subgraph ${item.graph})` : '')
+      );
     return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${first(graph.tensorName(item.index))}`);
   }
-  link(item, extra) { return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null); }
+  /** For a narrow place: the end of a name is what tells it from others. */
+  shortLabel(item) {
+    const graph = this.model.graphOf(item),
+      name = clean(item.type === 'op' ? graph.opName(item.index) : graph.tensorName(item.index)).split(';')[0],
+      parts = name.split('/');
+    let end = parts.pop();
+    while (parts.length && end.length + parts.at(-1).length < 30) end = `${parts.pop()}/${end}`;
+    if (end.length > 34) end = `…${end.slice(-33)}`;
+    else if (parts.length) end = `…/${end}`;
+    return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
+  }
+  link(item, extra) {
+    return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null);
+  }
   list(title, items, extra = () => '') {
     if (!items.length) return [];
-    const shown = items.slice(0, 60), rest = items.length - shown.length;
-    return [h('h3', {}, title), h('ul', {}, shown.map((item, i) => this.link(item, extra(item, i))), rest ? h('li', { class: 'soft' }, `and ${rest} more`) : null)];
+    const shown = items.slice(0, 60),
+      rest = items.length - shown.length;
+    return [
+      h('h3', {}, title),
+      h(
+        'ul',
+        {},
+        shown.map((item, i) => this.link(item, extra(item, i))),
+        rest ? h('li', { class: 'soft' }, `and ${rest} more`) : null,
+      ),
+    ];
   }
   pairs(rows) {
     const filled = rows.filter(([, value]) => value !== '' && value !== null && value !== undefined);
-    return filled.length ? h('dl', {}, filled.map(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))])) : null;
+    return filled.length
+      ? h(
+          'dl',
+          {},
+          filled.map(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))]),
+        )
+      : null;
   }
 
   of(item) {
-    if (!item) return this.nothing();
     return item.type === 'op' ? this.operator(item) : this.tensor(item);
-  }
-  nothing() {
-    return [h('h2', {}, 'Nothing is selected'),
-      h('p', {}, 'Point at an operator to see what it is tied to on the other side; click to keep it. Diamonds on an operator are its constants, lines are tensors.'),
-      this.links.map ? h('p', {}, 'Dashed operators of the source are gone: their work is in what a click marks, or nobody needed it.') : h('p', {}, 'This model carries no origin map.'),
-      ...this.callers(),
-      ...this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)))];
   }
   /** Of the subgraphs that are shown: who calls them. */
   callers() {
     return [this.model.source, this.model.result].filter(Boolean).flatMap(side => {
-      const index = this.shown?.(side.name) ?? 0, found = [];
-      for (const graph of side.graphs) for (let op = 0; op < graph.ops; ++op) if (graph.callees(op).includes(index)) found.push({ side: side.name, type: 'op', graph: graph.index, index: op });
+      const index = this.shown?.(side.name) ?? 0,
+        found = [];
+      for (const graph of side.graphs)
+        for (let op = 0; op < graph.ops; ++op)
+          if (graph.callees(op).includes(index)) found.push({ side: side.name, type: 'op', graph: graph.index, index: op });
       return this.list(`Subgraph ${index} of the ${side.name} is called by`, found);
     });
   }
@@ -53,38 +83,100 @@ export class Details {
   why(item) {
     const list = this.reasons.of(item, this.model, this.links);
     if (!list.length) return [];
-    return [h('h3', {}, 'Why it stayed'), h('ul', { class: 'soft' }, list.slice(0, 60).map(row => h('li', {}, h('b', {}, clean(`${row.pass} / ${row.rule}`)), `: ${clean(row.reason)}`)))];
+    return [
+      h('h3', {}, 'Why it stayed'),
+      h(
+        'ul',
+        { class: 'soft' },
+        list.slice(0, 60).map(row => h('li', {}, h('b', {}, clean(`${row.pass} / ${row.rule}`)), `: ${clean(row.reason)}`)),
+      ),
+    ];
   }
   command(item) {
     // A tensor is asked for by its name, where it has one that can be typed.
-    const graph = this.model.graphOf(item), option = item.side === 'source' ? '--where' : '--from';
-    const isTold = item.side === 'source' || graph.tensorKind(item.index) === CONSTANT || graph.isOp(graph.maker[item.index]), name = item.type === 'tensor' && isTold ? graph.tensorName(item.index) : '';
-    const word = item.type === 'tensor' ? name && name.length < 2000 && name === clean(name) ? quoted(name) : '' : item.side === 'source' ? this.model.sourceId(item) : `${item.graph}:${item.index}`;
+    const graph = this.model.graphOf(item),
+      option = item.side === 'source' ? '--where' : '--from';
+    const isTold = item.side === 'source' || graph.tensorKind(item.index) === CONSTANT || graph.isOp(graph.maker[item.index]),
+      name = item.type === 'tensor' && isTold ? graph.tensorName(item.index) : '';
+    const word =
+      item.type === 'tensor'
+        ? name && name.length < 2000 && name === clean(name)
+          ? quoted(name)
+          : ''
+        : item.side === 'source'
+          ? this.model.sourceId(item)
+          : `${item.graph}:${item.index}`;
     if (word === '' || !this.links.map) return [];
-    return [h('h3', {}, 'The same from the command line'), h('code', {}, `origin-dump ${quoted(clean(this.model.result.file))} ${option} ${word}`)];
+    return [
+      h('h3', {}, 'The same from the command line'),
+      h('code', {}, `origin-dump ${quoted(clean(this.model.result.file))} ${option} ${word}`),
+    ];
   }
   fate(item) {
     const fate = this.links.fate(item);
     if (!fate) return [];
     const made = fate.pass ? `By pass ${fate.pass}, rewrite ${fate.rewrite}${fate.run ? ` of run ${fate.run}` : ''}.` : '';
-    return [h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`), fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null, this.showRewrite && !fate.run && fate.rewrite ? h('p', {}, h('button', { onclick: () => this.showRewrite(fate.rewrite) }, `Show rewrite ${fate.rewrite}`)) : null, ...this.list('Its work went into', fate.into)];
+    return [
+      h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`),
+      fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null,
+      this.showRewrite && !fate.run && fate.rewrite
+        ? h('p', {}, h('button', { onclick: () => this.showRewrite(fate.rewrite) }, `Show rewrite ${fate.rewrite}`))
+        : null,
+      ...this.list('Its work went into', fate.into),
+    ];
   }
   unneeded(item) {
     return (this.links.unneeded[item.type].get(this.model.sourceId(item)) ?? []).map(words => h('p', {}, clean(words)));
   }
 
   operator(item) {
-    const { model, links } = this, graph = model.graphOf(item), op = item.index, source = item.side === 'source';
+    const { model, links } = this,
+      graph = model.graphOf(item),
+      op = item.index,
+      source = item.side === 'source';
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
-    const parts = [h('h2', {}, clean(graph.kind(op))), h('p', { class: 'soft' }, `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`)];
+    const parts = [
+      h('h2', {}, clean(graph.kind(op))),
+      h(
+        'p',
+        { class: 'soft' },
+        `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}` +
+          `${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`,
+      ),
+    ];
+    if (this.became?.(item)) parts.push(h('p', {}, `It ${this.became(item)}.`));
+    parts.push(...(this.answers?.(item) ?? []));
     if (graph.className(op)) parts.push(h('p', { class: 'soft' }, `In a ${clean(graph.className(op))}`));
-    if (graph.lines(op).length) parts.push(h('h3', {}, 'Called from'), h('ol', { class: 'lines' }, graph.lines(op).map(line => h('li', {}, clean(line)))));
+    if (graph.lines(op).length)
+      parts.push(
+        h('h3', {}, 'Called from'),
+        h(
+          'ol',
+          { class: 'lines' },
+          graph.lines(op).map(line => h('li', {}, clean(line))),
+        ),
+      );
     const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
-    parts.push(...(source ? [...this.fate(item), ...this.unneeded(item), ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
-      ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []), ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? [])] : this.made(item)));
+    parts.push(
+      ...(source
+        ? [
+            ...this.fate(item),
+            ...this.unneeded(item),
+            ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
+            ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []),
+            ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? []),
+          ]
+        : this.made(item)),
+    );
     parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
-    parts.push(...this.list('Calls', graph.callees(op).map(callee => ({ ...item, graph: callee, index: 0 })), other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`));
+    parts.push(
+      ...this.list(
+        'Calls',
+        graph.callees(op).map(callee => ({ ...item, graph: callee, index: 0 })),
+        other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`,
+      ),
+    );
     parts.push(...this.list('Takes', tensors(graph.operands(op)), facts), ...this.list('Makes', tensors(graph.results(op)), facts));
     const figures = Object.entries(model.data.meanings).map(([name, meaning]) => [meaning, figure(graph.metric(name, op))]);
     if (figures.some(row => row[1] !== '')) parts.push(h('h3', {}, 'Costs'), this.pairs(figures));
@@ -92,33 +184,74 @@ export class Details {
     return parts.flat();
   }
   made(item) {
-    const { model, links } = this, items = ids => ids.map(id => model.sourceItem('op', id)).filter(other => model.exists(other));
+    const { model, links } = this,
+      items = ids => ids.map(id => model.sourceItem('op', id)).filter(other => model.exists(other));
     if (!links.map) return [];
-    const reason = links.synthetic(item), wide = links.wide(item);
-    return [reason ? h('p', { class: 'gone' }, `Stands for no operator of the source: ${reason}.`) : null,
-      h('p', {}, links.passes(item) ? `Made by ${links.passes(item)}.` : 'No pass changed it.'), wide ? h('p', {}, `Has more origins than the structure proves: ${wide}.`) : null,
-      ...this.list('Does the work of', items(links.origins(item))), ...this.list('Serves', items(links.serves(item))), ...this.list('Inlined from the call by', items(links.calls(item)))];
+    const reason = links.synthetic(item),
+      wide = links.wide(item);
+    return [
+      reason ? h('p', { class: 'gone' }, `Stands for no operator of the source: ${reason}.`) : null,
+      h('p', {}, links.passes(item) ? `Made by ${links.passes(item)}.` : 'No pass changed it.'),
+      wide ? h('p', {}, `Has more origins than the structure proves: ${wide}.`) : null,
+      ...this.list('Does the work of', items(links.origins(item))),
+      ...this.list('Serves', items(links.serves(item))),
+      ...this.list('Inlined from the call by', items(links.calls(item))),
+    ];
   }
 
   tensor(item) {
-    const { model, links } = this, graph = model.graphOf(item), tensor = item.index, source = item.side === 'source', kind = kinds[graph.tensorKind(tensor)];
+    const { model, links } = this,
+      graph = model.graphOf(item),
+      tensor = item.index,
+      source = item.side === 'source',
+      kind = kinds[graph.tensorKind(tensor)];
     const nodeItem = node => (graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : null);
-    const parts = [h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'), h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`)];
+    const parts = [
+      h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'),
+      h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`),
+    ];
+    parts.push(...(this.answers?.(item) ?? []));
     if (source) {
       parts.push(...this.fate(item), ...this.unneeded(item));
       const values = links.valuesOf.get(model.sourceId(item)) ?? [];
-      parts.push(...this.list('Is', values.map(row => row[0]), (_, i) => values[i][1]), ...this.list('Went into the values of', links.madeOf.get(model.sourceId(item)) ?? []));
+      parts.push(
+        ...this.list(
+          'Is',
+          values.map(row => row[0]),
+          (_, i) => values[i][1],
+        ),
+        ...this.list('Went into the values of', links.madeOf.get(model.sourceId(item)) ?? []),
+      );
     } else {
-      const facts = links.tensorFacts(item), from = (type, ids) => ids.map(id => model.sourceItem(type, id)).filter(other => model.exists(other));
+      const facts = links.tensorFacts(item),
+        from = (type, ids) => ids.map(id => model.sourceItem(type, id)).filter(other => model.exists(other));
       if (facts) {
         if (facts.invented) parts.push(h('p', { class: 'gone' }, `Comes from nothing in the source: ${facts.invented}.`));
-        if (!facts.relations.length && graph.tensorKind(tensor) !== CONSTANT) parts.push(h('p', {}, `Equals no tensor of the source${facts.why ? ` (${facts.why})` : ''}.`));
-        parts.push(...this.list('Is', from('tensor', facts.relations.map(row => row[0])), (_, i) => clean(facts.relations[i][1])),
-          ...this.list('Was computed from', from('tensor', facts.tensors)), ...this.list('Was computed ahead of time from', from('op', facts.operators)));
+        if (!facts.relations.length && graph.tensorKind(tensor) !== CONSTANT)
+          parts.push(h('p', {}, `Equals no tensor of the source${facts.why ? ` (${facts.why})` : ''}.`));
+        parts.push(
+          ...this.list(
+            'Is',
+            from(
+              'tensor',
+              facts.relations.map(row => row[0]),
+            ),
+            (_, i) => clean(facts.relations[i][1]),
+          ),
+          ...this.list('Was computed from', from('tensor', facts.tensors)),
+          ...this.list('Was computed ahead of time from', from('op', facts.operators)),
+        );
       }
     }
     parts.push(...this.signatures.namesOf(item).map(words => h('p', {}, `Signature ${words}.`)));
-    parts.push(this.pairs([['type', graph.type(tensor)], ['shape', graph.shape(tensor)], ['quantisation', graph.quantization(tensor)], ['bytes', figure(graph.data.bytes?.[tensor])]]));
+    parts.push(
+      this.pairs([
+        ['type', graph.type(tensor)],
+        ['shape', graph.shape(tensor)],
+        ['quantisation', graph.quantization(tensor)],
+        ['bytes', figure(graph.data.bytes?.[tensor])],
+      ]),
+    );
     parts.push(...this.statistics(graph, tensor), ...(this.more?.(item) ?? []));
     const maker = graph.maker[tensor];
     if (maker >= 0 && graph.isOp(maker)) parts.push(...this.list('Made by', [nodeItem(maker)]));
@@ -129,14 +262,37 @@ export class Details {
     const statistics = graph.data.statistics?.[tensor];
     if (!statistics) return [];
     const [elements, zeros, nans, infinities, least, most, mean, deviation] = statistics;
-    return [h('h3', {}, 'Values'), this.pairs([['elements', figure(elements)], ['zeros', `${figure(zeros)}${elements ? ` (${figure(zeros / elements * 100)} %)` : ''}`],
-      ['NaN', nans || ''], ['infinite', infinities || ''], ['least', figure(least)], ['greatest', figure(most)], ['mean', figure(mean)], ['deviation', figure(deviation)]]), ...this.histogram(graph.data.histogram?.[tensor], least, most)];
+    return [
+      h('h3', {}, 'Values'),
+      this.pairs([
+        ['elements', figure(elements)],
+        ['zeros', `${figure(zeros)}${elements ? ` (${figure((zeros / elements) * 100)} %)` : ''}`],
+        ['NaN', nans || ''],
+        ['infinite', infinities || ''],
+        ['least', figure(least)],
+        ['greatest', figure(most)],
+        ['mean', figure(mean)],
+        ['deviation', figure(deviation)],
+      ]),
+      ...this.histogram(graph.data.histogram?.[tensor], least, most),
+    ];
   }
   histogram(counts, least, most) {
     if (!counts?.length) return [];
-    const canvas = h('canvas', { class: 'histogram', width: 256, height: 60, role: 'img', 'aria-label': `Histogram from ${figure(least)} to ${figure(most)}: ${counts.join(', ')}` }), c = canvas.getContext('2d'), top = Math.max(...counts);
+    const canvas = h('canvas', {
+        class: 'histogram',
+        width: 256,
+        height: 60,
+        role: 'img',
+        'aria-label': `Histogram from ${figure(least)} to ${figure(most)}: ${counts.join(', ')}`,
+      }),
+      c = canvas.getContext('2d'),
+      top = Math.max(...counts);
     c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent');
-    counts.forEach((count, i) => { const high = count ? Math.max(count / top * 58, 1) : 0; c.fillRect(i * 8, 60 - high, 7, high); });
+    counts.forEach((count, i) => {
+      const high = count ? Math.max((count / top) * 58, 1) : 0;
+      c.fillRect(i * 8, 60 - high, 7, high);
+    });
     return [canvas, h('p', { class: 'soft' }, `${counts.length} equal parts from ${figure(least)} to ${figure(most)}`)];
   }
 }

@@ -1,8 +1,14 @@
 // A pane: one graph on a canvas, with panning, zooming, and what is under the pointer.
 import { CONSTANT } from './data.js';
-import { HEIGHT, PITCH, WIDTH } from './place.js';
+import { HEIGHT, PITCH, WIDTH, mainOf } from './place.js';
 
-const TEXT = 0.42, DETAIL = 0.25, FAR = 0.12; // scales from which there is text, and from which edges are curves, and below which nodes have no frame
+// Pixels of text at least; scales from which there is text, shapes beside edges, and edges that are curves; below FAR nodes have no frame.
+const PIXELS = 10,
+  CONDENSED = 1.2,
+  TEXT = 0.5,
+  LABELS = 0.72,
+  DETAIL = 0.25,
+  FAR = 0.12;
 
 export class Pane {
   /** events: hover(item), select(item, pane), viewed(pane) */
@@ -24,27 +30,135 @@ export class Pane {
 
   show(graph, display) {
     this.graph = graph;
+    display.nodes.forEach((node, i) => {
+      node.index = i;
+    });
     this.display = this.extent = display; // how far it reaches: left, right, rows
     this.redraw();
   }
-  size() { return [this.canvas.clientWidth || 1, this.canvas.clientHeight || 1]; }
-  /** Pixels a unit across, and down. From far away a deep graph would be a hair, so it does not shrink in breadth as long as there is room; nor a wide one in height. */
-  across(scale = this.view.scale) { return this.stretched(scale, this.size()[0], this.extent?.right - this.extent?.left); }
-  down(scale = this.view.scale) { return this.stretched(scale, this.size()[1], this.extent?.rows * PITCH); }
-  stretched(scale, room, units) { return scale >= FAR || !(units > 0) ? scale : Math.max(scale, Math.min(FAR, room * 0.8 / units)); }
+  /** Without the strip at the right, which shows the whole. */
+  size() {
+    const width = this.canvas.clientWidth || 1;
+    return [width - this.strip(), this.canvas.clientHeight || 1];
+  }
+  strip() {
+    return this.canvas.clientWidth >= 260 ? 38 : 9;
+  }
+  // Pixels a unit across, and down. From far away a deep graph would be a hair, so it does not shrink in breadth as long as there
+  // is room; nor a wide one in height.
+  across(scale = this.view.scale) {
+    return this.stretched(scale, this.size()[0], this.extent?.right - this.extent?.left);
+  }
+  down(scale = this.view.scale) {
+    return this.stretched(scale, this.size()[1], this.extent?.rows * PITCH);
+  }
+  stretched(scale, room, units) {
+    return scale >= FAR || !(units > 0) ? scale : Math.max(scale, Math.min(FAR, (room * 0.8) / units));
+  }
   fit() {
-    const [width, height] = this.size(), d = this.display;
-    const wide = d.right - d.left + 60, high = d.rows * PITCH + 20;
-    this.view = { x: (d.left + d.right) / 2, y: (d.rows - 1) * PITCH / 2, scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.0005) };
+    const [width, height] = this.size(),
+      d = this.display;
+    const wide = d.right - d.left + 60,
+      high = d.rows * PITCH + 20;
+    this.view = {
+      x: (d.left + d.right) / 2,
+      y: ((d.rows - 1) * PITCH) / 2,
+      scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.0005),
+    };
     this.redraw();
   }
-  /** The beginning of the graph at a scale that can be read. */
-  start() {
-    const [width, height] = this.size(), d = this.display, scale = Math.max(Math.min(width / (d.right - d.left + 60), 1), 0.7);
-    const first = d.nodes[d.byRow[0]];
-    this.view = { x: d.right - d.left + 40 < width / scale ? (d.left + d.right) / 2 : Math.min(Math.max(first?.x ?? 0, d.left + width / 2 / scale - 40), d.right - width / 2 / scale + 40), y: Math.max(height / scale / 2 - 40, 0), scale };
-    if (d.rows * PITCH < height / scale) this.view.y = (d.rows - 1) * PITCH / 2;
+  /** Nodes that are wholly seen from a view, and how much of the pane the box around them covers. */
+  seen(view) {
+    const [width, height] = this.size(),
+      { nodes, byRow } = this.display,
+      half = height / 2 / view.scale,
+      [begin, end] = this.display.between(Math.floor((view.y - half) / PITCH), Math.ceil((view.y + half) / PITCH));
+    let left = Infinity,
+      right = -Infinity,
+      top = Infinity,
+      bottom = -Infinity;
+    const list = [];
+    for (let i = begin; i < end; ++i) {
+      const node = nodes[byRow[i]],
+        x = Math.abs(node.x - view.x) + node.w / 2,
+        y = node.row * PITCH + node.dy;
+      if (x * view.scale > width / 2 || (Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
+      list.push(byRow[i]);
+      ((left = Math.min(left, node.x - node.w / 2)),
+        (right = Math.max(right, node.x + node.w / 2)),
+        (top = Math.min(top, y - node.h / 2)),
+        (bottom = Math.max(bottom, y + node.h / 2)));
+    }
+    return { list, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
+  }
+  /** The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. */
+  start(others = []) {
+    const panes = [this, ...others],
+      [width, height] = this.size(),
+      rows = Math.max(...panes.map(pane => pane.display.rows)),
+      wide = Math.max(...panes.map(pane => pane.breadth(13)));
+    const most = Math.max(
+      Math.min(height / (Math.min(rows, 13) * PITCH + 20), Math.max(width / (wide + 20), 0.75), width < 700 ? 1.8 : 3),
+      0.62,
+    );
+    let best = null;
+    for (let scale = most; ; scale = Math.max(scale * 0.92, 0.62)) {
+      for (const view of panes.flatMap(pane => pane.beginnings(scale))) {
+        const seen = panes.map(one => one.seen(view)),
+          enough = seen.map(
+            (one, i) => Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
+          );
+        const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
+        if (!best || score > best.score + 1e-6) best = { view, score };
+      }
+      if (best.score >= 5.999 || scale <= 0.62) break;
+    }
+    this.view = best.view;
     this.redraw();
+  }
+  /** Of so many rows from the first on. */
+  breadth(rows) {
+    const { nodes, byRow } = this.display,
+      first = byRow.length ? nodes[byRow[0]].row : 0,
+      [begin, end] = this.display.between(first, first + rows - 1);
+    let left = Infinity,
+      right = -Infinity;
+    for (let i = begin; i < end; ++i)
+      ((left = Math.min(left, nodes[byRow[i]].x - nodes[byRow[i]].w / 2)),
+        (right = Math.max(right, nodes[byRow[i]].x + nodes[byRow[i]].w / 2)));
+    return Math.max(right - left, WIDTH);
+  }
+  /** The first rows, and of these what is in the middle, or what else is as wide as the pane. */
+  beginnings(scale) {
+    const [width, height] = this.size(),
+      d = this.display,
+      room = height / scale,
+      wide = width / scale;
+    const from = Math.max((d.nodes.length ? d.nodes[d.byRow[0]].row : 0) - 1, 0),
+      [begin, end] = d.between(from, from + Math.floor(room / PITCH) - 1),
+      places = [];
+    for (let i = begin; i < end; ++i) places.push(d.nodes[d.byRow[i]]);
+    const left = places.reduce((least, node) => Math.min(least, node.x - node.w / 2), Infinity),
+      right = places.reduce((most, node) => Math.max(most, node.x + node.w / 2), -Infinity);
+    const middle = places
+      .filter(node => node.state !== 'beside')
+      .map(node => node.x)
+      .sort((a, b) => a - b);
+    const x = !places.length
+      ? 0
+      : right - left + 16 <= wide
+        ? (left + right) / 2
+        : middle[middle.length >> 1] -
+          (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
+    const y = d.rows * PITCH + 16 <= room ? ((d.rows - 1) * PITCH) / 2 : room / 2 + from * PITCH - HEIGHT / 2 - 12,
+      all = [x];
+    const lefts =
+        right - left + 16 <= wide || places.length > 2000
+          ? []
+          : [...new Set(places.map(node => node.x - node.w / 2))].sort((a, b) => a - b),
+      step = Math.max(lefts.length / 24, 1);
+    for (let i = 0; i < lefts.length; i += step) all.push(lefts[Math.floor(i)] + wide / 2 - 8);
+    return all.map(x => ({ x, y, scale }));
   }
   toGraph(x, y) {
     const [width, height] = this.size();
@@ -52,24 +166,49 @@ export class Pane {
   }
   zoom(factor, x, y) {
     const [width, height] = this.size();
-    const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2), scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
-    this.view = { scale, x: gx - ((x ?? width / 2) - width / 2) / this.across(scale), y: gy - ((y ?? height / 2) - height / 2) / this.down(scale) };
+    const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2),
+      scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
+    this.view = {
+      scale,
+      x: gx - ((x ?? width / 2) - width / 2) / this.across(scale),
+      y: gy - ((y ?? height / 2) - height / 2) / this.down(scale),
+    };
     this.moved();
   }
-  moved() { this.redraw(); this.events.viewed(this); }
+  moved() {
+    this.redraw();
+    this.events.viewed(this);
+  }
+  /** Where the middle of a node is on the canvas. */
+  place(node) {
+    const [width, height] = this.size(),
+      { x, row, dy } = this.display.nodes[node];
+    return [width / 2 + (x - this.view.x) * this.across(), height / 2 + (row * PITCH + dy - this.view.y) * this.down()];
+  }
   isVisible(node) {
-    const [width, height] = this.size(), { x, row } = this.display.nodes[node];
-    return Math.abs(x - this.view.x) * this.across() < width / 2 - WIDTH / 2 * this.across() && Math.abs(row * PITCH - this.view.y) * this.down() < height / 2 - HEIGHT;
+    const [width, height] = this.size(),
+      { x, row } = this.display.nodes[node];
+    return (
+      Math.abs(x - this.view.x) * this.across() < width / 2 - (WIDTH / 2) * this.across() &&
+      Math.abs(row * PITCH - this.view.y) * this.down() < height / 2 - HEIGHT
+    );
   }
   /** Moves until the node can be seen, if it cannot. */
   reveal(node) {
     if (node === undefined || this.isVisible(node)) return;
-    const { x, row } = this.display.nodes[node], target = { x, y: row * PITCH, scale: Math.max(this.view.scale, 0.5) };
+    const { x, row } = this.display.nodes[node],
+      target = { x, y: row * PITCH, scale: Math.max(this.view.scale, 0.5) };
     cancelAnimationFrame(this.flight);
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) { this.view = target; this.moved(); return; }
-    const from = { ...this.view }, begin = performance.now();
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      this.view = target;
+      this.moved();
+      return;
+    }
+    const from = { ...this.view },
+      begin = performance.now();
     const step = now => {
-      const share = Math.min((now - begin) / 180, 1), ease = share * (2 - share);
+      const share = Math.min((now - begin) / 180, 1),
+        ease = share * (2 - share);
       this.view = Object.fromEntries(['x', 'y', 'scale'].map(key => [key, from[key] + (target[key] - from[key]) * ease]));
       this.moved();
       if (share < 1) this.flight = requestAnimationFrame(step);
@@ -78,91 +217,179 @@ export class Pane {
   }
 
   listen() {
-    const canvas = this.canvas, at = event => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const canvas = this.canvas,
+      at = event => {
+        const box = canvas.getBoundingClientRect();
+        return [event.clientX - box.left, event.clientY - box.top];
+      };
     let held = null;
     canvas.addEventListener('pointerdown', event => {
       cancelAnimationFrame(this.flight);
-      held = { at: at(event), view: { ...this.view }, moved: false };
+      held = { at: at(event), view: { ...this.view }, moved: false, strip: at(event)[0] > this.size()[0] };
       canvas.setPointerCapture(event.pointerId);
+      if (held.strip) this.jump(at(event)[1]);
     });
     canvas.addEventListener('pointermove', event => {
       const [x, y] = at(event);
-      if (!held) { this.events.hover(this.hit(x, y)); return; }
-      const dx = x - held.at[0], dy = y - held.at[1];
+      if (!held) {
+        this.events.hover(this.hit(x, y));
+        return;
+      }
+      if (held.strip) {
+        this.jump(y);
+        return;
+      }
+      const dx = x - held.at[0],
+        dy = y - held.at[1];
       held.moved ||= Math.abs(dx) + Math.abs(dy) > 4;
-      if (held.moved) { this.view = { ...held.view, x: held.view.x - dx / this.across(), y: held.view.y - dy / this.down() }; this.moved(); }
+      if (held.moved) {
+        this.view = { ...held.view, x: held.view.x - dx / this.across(), y: held.view.y - dy / this.down() };
+        this.moved();
+      }
     });
     canvas.addEventListener('pointerup', event => {
-      if (held && !held.moved) this.events.select(this.hit(...at(event)), this);
+      if (held && !held.moved && !held.strip) this.events.select(this.hit(...at(event)), this);
       held = null;
     });
-    canvas.addEventListener('pointercancel', () => { held = null; });
+    canvas.addEventListener('pointercancel', () => {
+      held = null;
+    });
     canvas.addEventListener('pointerleave', () => this.events.hover(null));
-    canvas.addEventListener('dblclick', event => { const node = this.nodeAt(...at(event)); if (node !== undefined) this.events.open(this.display.nodes[node], this); });
-    canvas.addEventListener('wheel', event => {
-      event.preventDefault();
-      cancelAnimationFrame(this.flight);
-      if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), ...at(event));
-      else { this.view = { ...this.view, x: this.view.x + event.deltaX / this.across(), y: this.view.y + event.deltaY / this.down() }; this.moved(); }
-    }, { passive: false });
+    canvas.addEventListener('dblclick', event => {
+      const node = this.nodeAt(...at(event));
+      if (node !== undefined) this.events.open(this.display.nodes[node], this);
+    });
+    canvas.addEventListener(
+      'wheel',
+      event => {
+        event.preventDefault();
+        cancelAnimationFrame(this.flight);
+        if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), ...at(event));
+        else {
+          this.view = { ...this.view, x: this.view.x + event.deltaX / this.across(), y: this.view.y + event.deltaY / this.down() };
+          this.moved();
+        }
+      },
+      { passive: false },
+    );
+  }
+
+  /** To what the strip shows at a height. */
+  jump(y) {
+    this.view = { ...this.view, y: ((y / this.size()[1]) * Math.max(this.extent.rows, 1) - 0.5) * PITCH };
+    this.moved();
   }
 
   nodeAt(x, y) {
-    const [gx, gy] = this.toGraph(x, y), row = Math.round(gy / PITCH);
+    const [gx, gy] = this.toGraph(x, y),
+      row = Math.round(gy / PITCH);
     if (!this.display || Math.abs(gy - row * PITCH) > HEIGHT / 2 + 4) return undefined;
     const [first, end] = this.display.between(row, row);
-    for (let i = first; i < end; ++i) if (Math.abs(this.display.nodes[this.display.byRow[i]].x - gx) <= WIDTH / 2 + 2) return this.display.byRow[i];
+    for (let i = first; i < end; ++i) {
+      const node = this.display.nodes[this.display.byRow[i]];
+      if (Math.abs(node.x - gx) <= node.w / 2 + 2 && Math.abs(node.row * PITCH + node.dy - gy) <= node.h / 2 + 3)
+        return this.display.byRow[i];
+    }
     return undefined;
   }
   /** The item under the pointer: a constant's dot, a node, or the tensor of an edge. */
   hit(x, y) {
-    if (!this.display) return null;
-    const [gx, gy] = this.toGraph(x, y), index = this.nodeAt(x, y);
+    if (!this.display || x > this.size()[0]) return null;
+    const [gx, gy] = this.toGraph(x, y),
+      index = this.nodeAt(x, y);
     if (index !== undefined) {
       const node = this.display.nodes[index];
-      const dot = this.view.scale >= TEXT && gy < node.row * PITCH - HEIGHT / 2 + 5 ? this.constants(node).find((_, i) => Math.abs(this.dotX(node, i) - gx) < 6) : undefined;
+      const dot =
+        this.view.scale >= TEXT && gy < node.row * PITCH - HEIGHT / 2 + 5
+          ? this.constants(node).find((_, i) => Math.abs(this.dotX(node, i) - gx) < 6)
+          : undefined;
       if (dot !== undefined) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: dot };
-      return node.item ?? node.members?.[0] ?? null;
+      return node.item ?? this.memberOf(node);
     }
     if (this.view.scale < DETAIL || this.display.past) return null;
     const row = Math.floor(gy / PITCH);
     for (const edge of this.display.edges) {
-      const from = this.display.nodes[edge.from], to = this.display.nodes[edge.to];
-      if (from.row > row || to.row <= row || (!edge.route && from.row !== row && to.row !== row + 1)) continue;
-      const points = edge.route ? [from.x, ...edge.route, to.x] : [from.x, from.x, ...Array(Math.max(to.row - from.row - 2, 0)).fill(Infinity), to.x, to.x];
-      const a = points[row - from.row], b = points[row - from.row + 1], share = gy / PITCH - row, ease = share * share * (3 - 2 * share);
-      if (Math.abs(a + (b - a) * ease - gx) < 7 && this.graph.side) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: edge.tensor };
+      const from = this.display.nodes[edge.from],
+        to = this.display.nodes[edge.to];
+      if (edge.beside || from.row > row || to.row <= row || (!edge.route && from.row !== row && to.row !== row + 1)) continue;
+      const points = edge.route
+        ? [from.x, ...edge.route, to.x]
+        : [from.x, from.x, ...Array(Math.max(to.row - from.row - 2, 0)).fill(Infinity), to.x, to.x];
+      const a = points[row - from.row],
+        b = points[row - from.row + 1],
+        share = gy / PITCH - row,
+        ease = share * share * (3 - 2 * share);
+      if (Math.abs(a + (b - a) * ease - gx) < 7 && this.graph.side)
+        return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: edge.tensor };
     }
     return null;
   }
-  constants(node) {
-    if (node.item?.type !== 'op' || node.past) return [];
-    return this.graph.operands(node.item.index).filter(tensor => tensor >= 0 && this.graph.tensorKind(tensor) === CONSTANT).slice(0, 10);
+  memberOf(node) {
+    return node.members ? mainOf(this.graph, node.members) : null;
   }
-  dotX(node, i) { return node.x - WIDTH / 2 + 14 + i * 13; }
+  constants(node) {
+    if (node.past || node.state === 'group' || node.state === 'beside') return [];
+    const ops = node.members ?? (node.item?.type === 'op' ? [node.item] : []);
+    return ops
+      .flatMap(item => this.graph.operands(item.index))
+      .filter(tensor => tensor >= 0 && this.graph.tensorKind(tensor) === CONSTANT)
+      .slice(0, 10);
+  }
+  dotX(node, i) {
+    return node.x - WIDTH / 2 + 14 + i * 13;
+  }
 
   redraw() {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
   }
   draw() {
-    const [width, height] = this.size(), ratio = devicePixelRatio || 1, canvas = this.canvas;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) canvas.width = Math.round(width * ratio), canvas.height = Math.round(height * ratio);
-    const c = this.context, begin = performance.now();
+    const [width, height] = this.size(),
+      ratio = devicePixelRatio || 1,
+      canvas = this.canvas,
+      full = width + this.strip();
+    if (canvas.width !== Math.round(full * ratio) || canvas.height !== Math.round(height * ratio))
+      ((canvas.width = Math.round(full * ratio)), (canvas.height = Math.round(height * ratio)));
+    const c = this.context,
+      begin = performance.now();
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const style = getComputedStyle(canvas), value = name => style.getPropertyValue(name).trim();
-    this.colours = { pane: value('--pane'), text: value('--text'), soft: value('--soft'), edge: value('--edge'), accent: value('--accent'), mark: value('--mark'), good: value('--good'), node: value('--node') };
+    const style = getComputedStyle(canvas),
+      value = name => style.getPropertyValue(name).trim();
+    this.colours = {
+      pane: value('--pane'),
+      text: value('--text'),
+      soft: value('--soft'),
+      edge: value('--edge'),
+      accent: value('--accent'),
+      mark: value('--mark'),
+      good: value('--good'),
+      node: value('--node'),
+      back: value('--back'),
+    };
     c.fillStyle = this.colours.pane;
-    c.fillRect(0, 0, width, height);
+    c.fillRect(0, 0, full, height);
+    this.written = [];
     if (!this.display) return;
-    const { x, y, scale } = this.view, across = this.across(), down = this.down();
+    const { x, y, scale } = this.view,
+      across = this.across(),
+      down = this.down();
     c.translate(width / 2, height / 2);
     c.scale(across, down);
     c.translate(-x, -y);
-    const top = y - height / 2 / down, bottom = y + height / 2 / down;
-    this.window = { first: Math.floor(top / PITCH) - 1, last: Math.ceil(bottom / PITCH) + 1, left: x - width / 2 / across - WIDTH, right: x + width / 2 / across + WIDTH };
+    const top = y - height / 2 / down,
+      bottom = y + height / 2 / down;
+    this.window = {
+      first: Math.floor(top / PITCH) - 1,
+      last: Math.ceil(bottom / PITCH) + 1,
+      left: x - width / 2 / across - WIDTH,
+      right: x + width / 2 / across + WIDTH,
+    };
     this.drawEdges(c, scale);
+    if (scale >= LABELS) this.drawShapes(c, scale);
     this.drawNodes(c, scale);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawStrip(c, width, height);
@@ -171,17 +398,28 @@ export class Pane {
   }
 
   drawEdges(c, scale) {
-    const { nodes, edges } = this.display, { first, last, left, right } = this.window, near = this.marks, strong = [];
+    const { nodes, edges } = this.display,
+      { first, last, left, right } = this.window,
+      near = this.marks,
+      strong = [];
     c.strokeStyle = this.colours.edge;
     c.lineWidth = Math.max(1.2, 0.7 / scale);
     c.beginPath();
     for (const edge of edges) {
-      const from = nodes[edge.from], to = nodes[edge.to];
-      if (to.row < first || from.row > last) continue;
-      if (near.near.has(edge) || near.edges?.has(edge)) { strong.push(edge); continue; }
+      const from = nodes[edge.from],
+        to = nodes[edge.to];
+      if (to.row < first || from.row > last || (edge.beside && !edge.route)) continue;
+      if (near.near.has(edge) || near.edges?.has(edge)) {
+        strong.push(edge);
+        continue;
+      }
       if (!edge.route ? from.row < first && to.row > last : (from.x < left && to.x < left) || (from.x > right && to.x > right)) continue;
-      if (scale < FAR) { // a straight line, unless it is no longer than a point
-        if ((to.row - from.row) * PITCH * this.down() > 2 && edge.route) c.moveTo(from.x, from.row * PITCH), c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, (from.row + to.row) / 2 * PITCH), c.lineTo(to.x, to.row * PITCH);
+      if (scale < FAR) {
+        // a straight line, unless it is no longer than a point
+        if ((to.row - from.row) * PITCH * this.down() > 2 && edge.route)
+          (c.moveTo(from.x, from.row * PITCH),
+            c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, ((from.row + to.row) / 2) * PITCH),
+            c.lineTo(to.x, to.row * PITCH));
         continue;
       }
       this.trace(c, edge, from, to, scale, false);
@@ -204,94 +442,204 @@ export class Pane {
     c.restore();
   }
   trace(c, edge, from, to, scale, whole) {
-    const y0 = from.row * PITCH + HEIGHT / 2, y1 = to.row * PITCH - HEIGHT / 2;
-    if (!edge.route && !whole) { // only its two ends
-      c.moveTo(from.x, y0), c.lineTo(from.x + 5, y0 + 9), c.moveTo(to.x - 5, y1 - 9), c.lineTo(to.x, y1);
+    if (edge.beside && edge.route) {
+      const y = from.row * PITCH;
+      (c.moveTo(from.x + from.w / 2, y + from.dy), c.lineTo(to.x - to.w / 2, y + from.dy / 2));
+      return;
+    }
+    const y0 = from.row * PITCH + HEIGHT / 2,
+      y1 = to.row * PITCH - HEIGHT / 2;
+    if (!edge.route && !whole) {
+      // only its two ends
+      (c.moveTo(from.x, y0), c.lineTo(from.x + 5, y0 + 9), c.moveTo(to.x - 5, y1 - 9), c.lineTo(to.x, y1));
       return;
     }
     c.moveTo(from.x, y0);
-    let x = from.x, y = y0;
+    let x = from.x,
+      y = y0;
     const to1 = (nx, ny) => {
       const half = (ny - y) / 2;
-      if (scale > DETAIL && nx !== x) c.bezierCurveTo(x, y + half, nx, ny - half, nx, ny); else c.lineTo(nx, ny);
-      x = nx, y = ny;
+      if (scale > DETAIL && nx !== x) c.bezierCurveTo(x, y + half, nx, ny - half, nx, ny);
+      else c.lineTo(nx, ny);
+      ((x = nx), (y = ny));
     };
-    if (!edge.route) { // beside everything
+    if (!edge.route) {
+      // beside everything
       const side = Math.min(from.x, to.x) - WIDTH;
-      to1(side, y0 + PITCH), to1(side, y1 - PITCH);
-    } else edge.route.forEach((place, i) => {
-      const at = (from.row + 1 + i) * PITCH;
-      to1(place, at - HEIGHT / 2);
-      c.lineTo(place, y = at + HEIGHT / 2);
-    });
+      (to1(side, y0 + PITCH), to1(side, y1 - PITCH));
+    } else
+      edge.route.forEach((place, i) => {
+        const at = (from.row + 1 + i) * PITCH;
+        to1(place, at - HEIGHT / 2);
+        c.lineTo(place, (y = at + HEIGHT / 2));
+      });
     to1(to.x, y1);
-    if (scale > TEXT) c.moveTo(to.x - 3.5, y1 - 6), c.lineTo(to.x, y1), c.lineTo(to.x + 3.5, y1 - 6);
+    if (scale > TEXT) (c.moveTo(to.x - 3.5, y1 - 6), c.lineTo(to.x, y1), c.lineTo(to.x + 3.5, y1 - 6));
+  }
+
+  /** Of what is between two nodes, beside the line. */
+  drawShapes(c, scale) {
+    const { nodes, edges } = this.display,
+      { first, last, left, right } = this.window,
+      size = Math.max(10.5, PIXELS / scale),
+      seen = new Set();
+    if (!this.graph.data.shape || this.display.past) return;
+    c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
+    c.textBaseline = 'middle';
+    c.textAlign = 'left';
+    c.lineJoin = 'round';
+    for (const edge of edges) {
+      const from = nodes[edge.from],
+        key = `${edge.from} ${edge.tensor}`;
+      if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io' || seen.has(key))
+        continue;
+      seen.add(key);
+      const text = this.graph.shape(edge.tensor),
+        x = from.x + 7,
+        y = from.row * PITCH + HEIGHT / 2 + (PITCH - HEIGHT) / 2 - 1;
+      if (!text || width(c, text) > WIDTH / 2 + 10) continue;
+      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
+      ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
+    }
   }
 
   drawNodes(c, scale) {
-    const { nodes, byRow } = this.display, { first, last, left, right } = this.window, [begin, end] = this.display.between(first, last);
-    const text = scale >= TEXT, marks = this.marks;
+    const { nodes, byRow } = this.display,
+      { first, last, left, right } = this.window,
+      [begin, end] = this.display.between(first, last);
+    const text = scale >= TEXT,
+      marks = this.marks;
+    this.labels = new Map();
     if (scale < FAR) return this.drawFar(c, scale, begin, end);
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     for (let i = begin; i < end; ++i) {
-      const index = byRow[i], node = nodes[index];
+      const index = byRow[i],
+        node = nodes[index],
+        { w, h, state } = node;
       if (node.x < left || node.x > right) continue;
-      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2, { fill, ink, gone, bridge } = node.painted ??= this.paint(node, this);
+      const x = node.x - w / 2,
+        y = node.row * PITCH + node.dy - h / 2,
+        { fill, ink, gone, bridge } = (node.painted ??= this.paint(node, this));
+      c.globalAlpha = this.dims && !marks.found.has(index) ? 0.3 : 1;
       c.fillStyle = fill;
-      if (!text && !gone) c.fillRect(x, y, WIDTH, HEIGHT);
-      else {
+      if (!text && !gone) {
+        c.fillRect(x, y, w, h);
+        if (scale > 0.1) ((c.strokeStyle = this.colours.edge), (c.lineWidth = 1), c.strokeRect(x, y, w, h));
+      } else {
+        const round = state === 'io' ? h / 2 : state === 'group' ? 2 : 6;
+        c.strokeStyle = gone ? this.colours.mark : this.colours.edge;
+        c.lineWidth = Math.max(gone || bridge ? 1.6 : 1, 0.9 / scale);
+        if (state === 'fused' && text) {
+          // a card upon another
+          (c.beginPath(), c.roundRect(x + 4, y + 4, w, h, round), c.fill(), c.stroke());
+        }
         c.beginPath();
-        c.roundRect(x, y, WIDTH, HEIGHT, node.state === 'io' ? 20 : node.state === 'group' ? 2 : 6);
+        c.roundRect(x, y, w, h, round);
         c.fill();
         c.setLineDash(gone ? [5, 4] : bridge ? [2, 3] : []);
-        c.strokeStyle = gone ? this.colours.mark : this.colours.edge;
-        c.lineWidth = gone || bridge ? 1.6 : 1;
-        if (text || scale > 0.1) c.stroke();
-        if (node.state === 'group' && text) c.strokeRect(x + 3, y + 3, WIDTH - 6, HEIGHT - 6);
+        c.stroke();
+        if (state === 'group' && text) c.strokeRect(x + 3, y + 3, w - 6, h - 6);
         c.setLineDash([]);
       }
-      this.outline(c, index, x, y, scale, marks);
-      if (text) this.write(c, node, x, y, ink);
+      this.outline(c, node, index, x, y, scale, marks);
+      if (text) this.write(c, node, x, y, ink, scale);
+      c.globalAlpha = 1;
     }
   }
   /** From far away: one path for each colour, and of what falls on one point, one. */
   drawFar(c, scale, begin, end) {
-    const { nodes, byRow } = this.display, { left, right } = this.window, paths = new Map(), marks = this.marks, across = this.across(), down = this.down(), high = Math.max(HEIGHT, 1 / down), wide = Math.max(WIDTH, 1 / across);
-    const over = [[marks.signature, this.colours.good], [marks.found, this.colours.mark], [marks.changed, this.colours.good], [marks.hovered, this.colours.accent], [marks.linked, this.colours.mark], [marks.selected, this.colours.accent]];
-    let lastX = NaN, lastY = NaN;
+    const { nodes, byRow } = this.display,
+      { left, right } = this.window,
+      paths = new Map(),
+      marks = this.marks,
+      across = this.across(),
+      down = this.down(),
+      high = Math.max(HEIGHT, 1 / down),
+      wide = Math.max(WIDTH, 1 / across);
+    const over = [
+      [marks.signature, this.colours.good],
+      [marks.found, this.colours.mark],
+      [marks.changed, this.colours.good],
+      [marks.hovered, this.colours.accent],
+      [marks.linked, this.colours.mark],
+      [marks.selected, this.colours.accent],
+    ];
+    let lastX = NaN,
+      lastY = NaN;
     for (let i = begin; i < end; ++i) {
-      const index = byRow[i], node = nodes[index];
+      const index = byRow[i],
+        node = nodes[index];
       if (node.x < left || node.x > right) continue;
-      const x = node.x - WIDTH / 2, y = node.row * PITCH - HEIGHT / 2;
+      const x = node.x - node.w / 2,
+        y = node.row * PITCH + node.dy - HEIGHT / 2;
+      if (this.dims && !marks.found.has(index)) continue;
       if (Math.abs(x - lastX) * across < 1 && Math.abs(y - lastY) * down < 0.5) continue;
-      lastX = x, lastY = y;
-      const { fill, far, gone } = node.painted ??= this.paint(node, this), colour = gone ? this.colours.mark : far ?? fill;
+      ((lastX = x), (lastY = y));
+      const { fill, far, gone } = (node.painted ??= this.paint(node, this)),
+        colour = gone ? this.colours.mark : (far ?? fill);
       if (!paths.has(colour)) paths.set(colour, new Path2D());
       paths.get(colour).rect(x, y, wide, high);
     }
     c.globalAlpha = 0.9;
-    for (const [colour, path] of paths) c.fillStyle = colour, c.fill(path);
+    for (const [colour, path] of paths) ((c.fillStyle = colour), c.fill(path));
     c.globalAlpha = 1;
     // What is marked is a bar that reaches out on both sides.
     for (const [set, colour] of over) {
       c.fillStyle = colour;
-      for (const index of set ?? []) c.fillRect(nodes[index].x - WIDTH / 2 - 5 / across, nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / down), WIDTH + 10 / across, Math.max(HEIGHT, 3 / down));
+      for (const index of set ?? [])
+        c.fillRect(
+          nodes[index].x - WIDTH / 2 - 5 / across,
+          nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / down),
+          WIDTH + 10 / across,
+          Math.max(HEIGHT, 3 / down),
+        );
     }
   }
-  write(c, node, x, y, ink) {
+  /** Two lines where there is room for text that can be read, else one. */
+  write(c, node, x, y, ink, scale) {
+    const { w, h } = node,
+      face = 'system-ui, "DejaVu Sans", sans-serif',
+      big = Math.max(12, PIXELS / scale),
+      small = Math.max(11, PIXELS / scale),
+      room = w - 16,
+      left = x + 8;
+    const two = node.subtitle && big + small + 6 <= h,
+      middle = y + (two ? h / 2 - small / 2 - 1 : h / 2),
+      called = node.calls?.length ? `↳ ${node.calls.join(' ')}` : '',
+      said = node.note || called || node.detail;
     c.fillStyle = ink;
-    c.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
-    const said = node.note || (node.calls?.length ? `↳ ${node.calls.join(' ')}` : ''), room = WIDTH - 18, note = said ? Math.max(said.length * 7, 20) : 0;
-    c.fillText(shorten(c, node.title, room - note, node.state === 'group'), x + 9, y + (node.subtitle ? 13 : HEIGHT / 2));
-    c.font = '11px system-ui, "DejaVu Sans", sans-serif';
-    if (node.subtitle) c.fillText(shorten(c, node.subtitle, room, true), x + 9, y + 29);
-    if (said) { c.textAlign = 'right'; c.fillText(said, x + WIDTH - 6, y + 13); c.textAlign = 'left'; }
+    const put = (text, full, at, size, wide = room) => {
+      c.fillText(text, left, at, Math.max(wide, 1));
+      this.written.push({ text, full, size: size * scale, node });
+    };
+    c.font = `${big}px ${face}`;
+    const whole = said ? width(c, said) + 10 : 0;
+    c.font = `600 ${big}px ${face}`;
+    const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
+      title = node.state === 'group' ? shorten(c, node.title, room - note, true) : titleIn(c, node.title, room - note);
+    put(this.distinct(c, title, node.title, room - note, node), node.title, middle, big, room - note);
+    if (note) {
+      c.font = `${big}px ${face}`;
+      c.textAlign = 'right';
+      c.fillText(said, x + w - 8, middle);
+      c.textAlign = 'left';
+    }
+    if (two) {
+      c.font = `${small}px ${face}`;
+      put(
+        this.distinct(c, shorten(c, node.subtitle, room, true), node.subtitle, room, node),
+        node.subtitle,
+        y + h / 2 + big / 2 + 1,
+        small,
+      );
+    }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {
-      const marked = this.marks.tensors?.has(tensor), px = this.dotX(node, i);
+      const marked = this.marks.tensors?.has(tensor),
+        px = this.dotX(node, i);
       c.beginPath();
-      c.moveTo(px, y - 5), c.lineTo(px + 5, y), c.lineTo(px, y + 5), c.lineTo(px - 5, y);
+      (c.moveTo(px, y - 8), c.lineTo(px + 5, y - 3), c.lineTo(px, y + 2), c.lineTo(px - 5, y - 3));
       c.closePath();
       c.fillStyle = marked ? this.colours.accent : this.colours.node;
       c.fill();
@@ -299,39 +647,102 @@ export class Pane {
       c.lineWidth = 1.2;
       c.stroke();
     });
+    // The shape of the largest, in front of the line that comes in.
+    if (!dots.length || scale < LABELS || !this.graph.data.shape) return;
+    const most = dots.reduce((a, b) => (this.graph.data.bytes[b] > this.graph.data.bytes[a] ? b : a)),
+      text = `${this.graph.shape(most)} ${shortType(this.graph.type(most))}`,
+      size = Math.max(9.5, PIXELS / scale),
+      begin = this.dotX(node, dots.length) - 4;
+    c.font = `${size}px ${face}`;
+    const words = [text, text.split(' ')[0]].find(one => begin + width(c, one) <= node.x - 5);
+    if (!words) return;
+    c.fillStyle = this.colours.soft;
+    c.fillText(words, begin, y - size / 2 - 2);
   }
-  outline(c, index, x, y, scale, marks) {
+  /** What is cut must not look like another that is seen. */
+  distinct(c, text, full, room, node) {
+    const before = this.labels.get(text);
+    if (before === undefined) this.labels.set(text, full);
+    if (text === full || before === undefined || before === full) return text;
+    const number = ` #${node.item?.index ?? node.members?.[0]?.index ?? ''}`;
+    return shorten(c, text, room - width(c, number), text.startsWith('…')) + number;
+  }
+  outline(c, node, index, x, y, scale, marks) {
     const ring = (colour, width, grow, dash) => {
       c.strokeStyle = colour;
-      c.lineWidth = Math.max(width, width * 0.6 / scale);
+      c.lineWidth = Math.max(width, (width * 0.6) / scale);
       c.setLineDash(dash);
       c.beginPath();
-      c.roundRect(x - grow, y - grow, WIDTH + 2 * grow, HEIGHT + 2 * grow, 7);
+      c.roundRect(x - grow, y - grow, node.w + 2 * grow, node.h + 2 * grow, 7);
       c.stroke();
       c.setLineDash([]);
     };
     if (marks.signature?.has(index)) ring(this.colours.good, 2, 5, []);
-    if (marks.found.has(index)) ring(this.colours.mark, 1.5, 5, [3, 3]);
+    if (marks.found.has(index) && !this.dims) ring(this.colours.mark, 1.5, 5, [3, 3]);
     if (marks.changed.has(index)) ring(this.colours.good, 3, 4, [7, 3]);
     if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);
     if (marks.linked.has(index)) ring(this.colours.mark, 3, 2, []);
     if (marks.selected.has(index)) ring(this.colours.accent, 3.5, 2, []);
   }
-  /** A strip at the right: where in the graph this is, and where marked nodes are. */
-  drawStrip(c, width, height) {
-    const rows = Math.max(this.display.rows, 1), y = row => (row + 0.5) / rows * height;
-    if (rows * PITCH * this.down() < height) return;
+  /** The whole at the right, in its colours: where in it this is, and where marked nodes are. */
+  drawStrip(c, wide, height) {
+    const rows = Math.max(this.extent?.rows ?? this.display.rows, 1),
+      room = this.strip(),
+      y = row => ((row + 0.5) / rows) * height,
+      ratio = devicePixelRatio || 1;
+    const { nodes } = this.display,
+      span = Math.max((this.extent ?? this.display).right - (this.extent ?? this.display).left, 1),
+      left = (this.extent ?? this.display).left;
+    c.fillStyle = this.colours.back;
+    c.fillRect(wide, 0, room, height);
+    if (room > 20) {
+      const key = [wide, height, ratio, rows, span, this.dims, this.colours.back].join(' ');
+      if (this.whole?.display !== this.display || this.whole.key !== key || this.whole.stale) {
+        const picture = this.whole?.picture ?? document.createElement('canvas'),
+          p = picture.getContext('2d');
+        ((picture.width = Math.round(room * ratio)), (picture.height = Math.round(height * ratio)));
+        p.scale(ratio, ratio);
+        const high = Math.min(Math.max((height / rows) * 0.7, 1), 10),
+          inside = room - 8,
+          broad = Math.min(Math.max((WIDTH / span) * inside, 2.5), inside * 0.6);
+        for (const node of nodes) {
+          const { fill, far, gone } = (node.painted ??= this.paint(node, this));
+          p.fillStyle = gone ? this.colours.mark : (far ?? fill);
+          p.globalAlpha = this.dims && !this.marks.found.has(node.index) ? 0.15 : 1;
+          p.fillRect(
+            4 +
+              (span <= WIDTH ? (inside - broad) / 2 : Math.min(Math.max(((node.x - left) / span) * inside - broad / 2, 0), inside - broad)),
+            y(node.row) - high / 2,
+            broad,
+            high,
+          );
+        }
+        this.whole = { display: this.display, key, picture };
+      }
+      c.drawImage(this.whole.picture, wide, 0, room, height);
+    }
+    const top = Math.max(y(this.view.y / PITCH - height / 2 / this.down() / PITCH), 0),
+      bottom = Math.min(y(this.view.y / PITCH + height / 2 / this.down() / PITCH), height);
     c.fillStyle = this.colours.edge;
-    c.globalAlpha = 0.35;
-    c.fillRect(width - 9, y(Math.max(this.window.first, 0)), 9, Math.max(y(Math.min(this.window.last, rows)) - y(Math.max(this.window.first, 0)), 6));
+    c.globalAlpha = 0.22;
+    c.fillRect(wide, top, room, Math.max(bottom - top, 6));
     c.globalAlpha = 1;
-    for (const [set, colour] of [[this.marks.changed, this.colours.good], [this.marks.found, this.colours.mark], [this.marks.linked, this.colours.mark], [this.marks.selected, this.colours.accent]]) {
+    c.strokeStyle = this.colours.edge;
+    c.lineWidth = 1;
+    c.strokeRect(wide + 0.5, top + 0.5, room - 1, Math.max(bottom - top, 6) - 1);
+    for (const [set, colour] of [
+      [this.marks.changed, this.colours.good],
+      [this.dims ? [] : this.marks.found, this.colours.mark],
+      [this.marks.linked, this.colours.mark],
+      [this.marks.selected, this.colours.accent],
+    ]) {
       c.fillStyle = colour;
-      for (const index of set) c.fillRect(width - 9, y(this.display.nodes[index].row) - 1.5, 9, 3);
+      for (const index of set) c.fillRect(wide, y(nodes[index].row) - 1.5, room, 3);
     }
   }
 }
 
+const shortType = type => type.toLowerCase().replace('float', 'f').replace('uint', 'u').replace('int', 'i');
 const widths = new Map();
 function width(c, text) {
   const key = c.font + text;
@@ -344,7 +755,17 @@ function width(c, text) {
 function shorten(c, text, room, keepEnd) {
   if (text.length < 12 || width(c, text) <= room) return text;
   const cut = count => (keepEnd ? '…' + text.slice(text.length - count) : text.slice(0, count) + '…');
-  let count = Math.min(Math.floor(room / width(c, text) * text.length), text.length - 1);
+  let count = Math.min(Math.floor((room / width(c, text)) * text.length), text.length - 1);
   while (count > 4 && width(c, cut(count)) > room) --count;
   return cut(count);
+}
+/** Kinds that are fused: as many as there is room for, and how many more. */
+function titleIn(c, text, room) {
+  const parts = text.split(' + ');
+  if (width(c, text) <= room * CONDENSED || parts.length < 2) return width(c, text) <= room * CONDENSED ? text : shorten(c, text, room);
+  for (let kept = parts.length - 1; kept > 0; --kept) {
+    const short = `${parts.slice(0, kept).join(' + ')} +${parts.length - kept}`;
+    if (width(c, short) <= room || kept === 1) return shorten(c, short, room);
+  }
+  return text;
 }

@@ -19,11 +19,23 @@ class Timing {
   }
 }
 
+/** Times are sums over runs, where all rows say of as many. */
+const runsOf = profile => {
+  const counts = new Set(profile.rows.filter(row => row[4]).map(row => row[9] ?? 1));
+  return counts.size === 1 ? [...counts][0] : 1;
+};
+
 export class Measured {
   constructor(model, links) {
     Object.assign(this, { model, links });
-    const { profiles, errors, target } = model.data, text = id => model.strings[id];
-    this.profiles = profiles.map(profile => ({ ...profile, name: clean(text(profile.file)), timing: new Timing(model, profile) }));
+    const { profiles, errors, target } = model.data,
+      text = id => model.strings[id];
+    this.profiles = profiles.map(profile => ({
+      ...profile,
+      name: clean(text(profile.file)),
+      runs: runsOf(profile),
+      timing: new Timing(model, profile),
+    }));
     this.errors = new Map(); // source tensor → {figure: value}
     this.figures = [];
     for (const [tensor, ...pairs] of errors) {
@@ -35,20 +47,43 @@ export class Measured {
       }
       this.errors.set(tensor, row);
     }
-    this.target = target && { name: clean(text(target.name)), rows: target.rows.map(([graph, op, what, rule, expected, actual]) => ({ graph, op, what: text(what), rule: text(rule), expected: text(expected), actual: text(actual) })) };
+    this.target = target && {
+      name: clean(text(target.name)),
+      rows: target.rows.map(([graph, op, what, rule, expected, actual]) => ({
+        graph,
+        op,
+        what: text(what),
+        rule: text(rule),
+        expected: text(expected),
+        actual: text(actual),
+      })),
+    };
     this.refused = new Map();
-    for (const row of this.target?.rows ?? []) if (row.op !== null) { const key = `${row.graph}:${row.op}`; this.refused.set(key, [...(this.refused.get(key) ?? []), row]); }
+    for (const row of this.target?.rows ?? [])
+      if (row.op !== null) {
+        const key = `${row.graph}:${row.op}`;
+        this.refused.set(key, [...(this.refused.get(key) ?? []), row]);
+      }
+  }
+  /** What an operator adds itself; else the first figure there is. */
+  ownFigure() {
+    return this.figures.find(name => name.startsWith('own')) ?? this.figures[0];
   }
   time(profile, item) {
-    return (item.side === 'source' ? profile.timing.source.get(this.model.sourceId(item)) : profile.timing.result[item.graph].get(item.index)) ?? null;
+    return (
+      (item.side === 'source' ? profile.timing.source.get(this.model.sourceId(item)) : profile.timing.result[item.graph].get(item.index)) ??
+      null
+    );
   }
   /** In ms, of the source operators in a scope, and of the one of its name; null: what is no scope. */
   scopeTime(profile, scope) {
     if (!profile.scopes) {
       profile.scopes = new Map();
       for (const [id, ns] of profile.timing.source) {
-        const item = this.model.sourceItem('op', id), name = this.model.exists(item) ? this.model.graphOf(item).opName(item.index) : '';
-        for (const one of new Set([...scopesOf(name), `${name.split(';')[0]}/`])) profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
+        const item = this.model.sourceItem('op', id),
+          name = this.model.exists(item) ? this.model.graphOf(item).opName(item.index) : '';
+        for (const one of new Set([...scopesOf(name), `${name.split(';')[0]}/`]))
+          profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
       }
     }
     return scope.endsWith('/') ? ms(profile.scopes.get(scope) ?? 0) : null;
@@ -56,10 +91,12 @@ export class Measured {
   /** The row of errors of what an operator makes, or of a tensor. */
   errorOf(item) {
     if (!this.errors.size) return null;
-    const graph = this.model.graphOf(item), tensors = item.type === 'op' ? graph.results(item.index).filter(tensor => tensor >= 0) : [item.index];
+    const graph = this.model.graphOf(item),
+      tensors = item.type === 'op' ? graph.results(item.index).filter(tensor => tensor >= 0) : [item.index];
     for (const index of tensors) {
       const tensor = { ...item, type: 'tensor', index };
-      const ids = item.side === 'source' ? [this.model.sourceId(tensor)] : (this.links.tensorFacts(tensor)?.relations ?? []).map(row => row[0]);
+      const ids =
+        item.side === 'source' ? [this.model.sourceId(tensor)] : (this.links.tensorFacts(tensor)?.relations ?? []).map(row => row[0]);
       for (const id of ids) if (this.errors.has(id)) return this.errors.get(id);
     }
     return null;
@@ -67,26 +104,174 @@ export class Measured {
 
   overlays() {
     return [
-      ...this.profiles.map((profile, i) => ({ name: `time-${i}`, title: `time in ms, ${profile.name}`, numeric: true, adds: true, of: (graph, item) => { const ns = this.time(profile, item); return ns === null ? null : ms(ns); } })),
-      ...this.figures.map((name, i) => ({ name: `error-${i}`, title: `error of the result, ${name}`, numeric: true, of: (graph, item) => this.errorOf(item)?.[name] ?? null })),
-      ...(this.target ? [{ name: 'target', title: `what ${this.target.name} takes`, fixed: ['it is taken', 'it is not taken'], of: (graph, item) => (item.side === 'source' ? null : this.refused.has(`${item.graph}:${item.index}`) ? 'it is not taken' : 'it is taken') }] : []),
+      ...this.profiles.map((profile, i) => ({
+        name: `time-${i}`,
+        title: `time in ms, ${profile.name}`,
+        numeric: true,
+        adds: true,
+        of: (graph, item) => {
+          const ns = this.time(profile, item);
+          return ns === null ? null : ms(ns);
+        },
+      })),
+      ...this.figures.map((name, i) => ({
+        name: `error-${i}`,
+        title: `error of the result, ${name}`,
+        numeric: true,
+        of: (graph, item) => this.errorOf(item)?.[name] ?? null,
+      })),
+      ...(this.target
+        ? [
+            {
+              name: 'target',
+              title: `what ${this.target.name} takes`,
+              fixed: ['it is taken', 'it is not taken'],
+              of: (graph, item) =>
+                item.side === 'source' ? null : this.refused.has(`${item.graph}:${item.index}`) ? 'it is not taken' : 'it is taken',
+            },
+          ]
+        : []),
     ];
   }
 
   /** key → {title, make()} for the tabs. */
   views(table) {
-    const text = id => clean(this.model.strings[id]), result = (graph, index) => ({ side: 'result', type: 'op', graph, index }), views = [];
+    const text = id => clean(this.model.strings[id]),
+      result = (graph, index) => ({ side: 'result', type: 'op', graph, index }),
+      views = [];
     this.profiles.forEach((profile, i) => {
-      const rows = profile.rows.map(([label, match, graph, operators, ns, shares, synthetic, unattributed, metric]) => ({ label: text(label), match: text(match), graph, operators, ns, metric: text(metric), shares }));
-      const from = row => { const names = []; for (let at = 0; at < row.shares.length; at += 2) { const item = this.model.sourceItem('op', row.shares[at]); if (this.model.exists(item)) names.push(clean(this.model.graphOf(item).opName(item.index))); } return names.join(', '); };
-      views.push([`profile-${i}`, { title: this.profiles.length > 1 ? `Profile ${i + 1}` : 'Profile', make: table(`Rows of ${profile.name}`, [{ title: 'ms', width: '72px', numeric: true, of: row => ms(row.ns) }, { title: '%', width: '52px', numeric: true, of: row => (profile.total ? Number((row.ns / profile.total * 100).toFixed(1)) : null) }, { title: 'Row', width: '200px', of: row => row.label },
-        { title: 'Operators', width: '90px', of: row => row.operators.join(' ') }, { title: 'Match', width: '76px', of: row => row.match }, { title: 'From', width: '260px', of: from }], () => rows, row => (row.operators.length ? result(row.graph, row.operators[0]) : null)) }]);
+      const rows = profile.rows.map(([label, match, graph, operators, ns, shares, synthetic, unattributed, metric]) => ({
+        label: text(label),
+        match: text(match),
+        graph,
+        operators,
+        ns,
+        metric: text(metric),
+        shares,
+      }));
+      const from = row => {
+        const names = [];
+        for (let at = 0; at < row.shares.length; at += 2) {
+          const item = this.model.sourceItem('op', row.shares[at]);
+          if (this.model.exists(item)) names.push(clean(this.model.graphOf(item).opName(item.index)));
+        }
+        return names.join(', ');
+      };
+      const first = row => (row.operators.length ? result(row.graph, row.operators[0]) : null),
+        graphOf = row => this.model.result.graphs[row.graph],
+        runs = profile.runs;
+      views.push([
+        `profile-${i}`,
+        {
+          title: this.profiles.length > 1 ? `Profile ${i + 1}` : 'Profile',
+          make: table(
+            `Rows of ${profile.name}`,
+            [
+              {
+                title: 'ms',
+                width: '66px',
+                numeric: true,
+                of: row => ms(row.ns / runs),
+                text: value => String(Number(value.toPrecision(3))),
+              },
+              {
+                title: '%',
+                width: '46px',
+                numeric: true,
+                of: row => (profile.total ? Number(((row.ns / profile.total) * 100).toFixed(1)) : null),
+              },
+              {
+                title: 'Operator',
+                width: '128px',
+                of: row => (first(row) && graphOf(row) ? clean(row.operators.map(op => graphOf(row).kind(op)).join(' + ')) : ''),
+              },
+              {
+                title: 'Layer',
+                width: 'minmax(150px, 1fr)',
+                end: true,
+                of: row => (first(row) && graphOf(row) ? clean(graphOf(row).opName(row.operators[0]).split(';')[0]) : row.label),
+              },
+              { title: 'Does the work of', width: '220px', of: from },
+              { title: 'Row', width: '140px', of: row => row.label },
+              { title: 'Operators', width: '76px', of: row => row.operators.join(' ') },
+              { title: 'Match', width: '76px', of: row => row.match },
+            ],
+            () => rows,
+            first,
+            {},
+            {
+              sort: 0,
+              note: `${profile.name}: ${runs > 1 ? `each is the mean of ${runs} runs` : 'as the profile has them'}; the greatest first`,
+            },
+          ),
+        },
+      ]);
     });
     if (this.errors.size) {
       const rows = [...this.errors].map(([id, values]) => ({ item: this.model.sourceItem('tensor', id), id, values }));
-      views.push(['errors', { title: 'Errors', make: table('Errors of tensors of the source', [{ title: '#', width: '52px', numeric: true, of: row => row.id }, { title: 'Tensor', width: '180px', of: row => clean(this.model.graphOf(row.item).tensorName(row.item.index)) }, ...this.figures.map(name => ({ title: name, width: '104px', numeric: true, of: row => row.values[name] ?? null }))], () => rows, row => row.item) }]);
+      const own = this.ownFigure(),
+        figures = [own, ...this.figures.filter(name => name !== own).sort((a, b) => b.startsWith('inherited') - a.startsWith('inherited'))],
+        figureOf = name => ({ title: name, width: '88px', numeric: true, of: row => row.values[name] ?? null });
+      const madeBy = row => {
+        const graph = this.model.graphOf(row.item),
+          node = graph.maker[row.item.index];
+        return node >= 0 && graph.isOp(node) ? graph.kind(graph.opOfNode(node)) : '';
+      };
+      views.push([
+        'errors',
+        {
+          title: 'Errors',
+          make: table(
+            'Errors of tensors of the source',
+            [
+              ...figures.slice(0, 2).map(figureOf),
+              { title: 'Made by', width: '110px', of: row => clean(madeBy(row)) },
+              {
+                title: 'Tensor',
+                width: 'minmax(150px, 1fr)',
+                end: true,
+                of: row => clean(this.model.graphOf(row.item).tensorName(row.item.index)),
+              },
+              ...figures.slice(2).map(figureOf),
+              { title: '#', width: '44px', numeric: true, of: row => row.id },
+            ],
+            () => rows,
+            row => row.item,
+            {},
+            {
+              sort: 0,
+              note: figures[0].startsWith('own')
+                ? 'What each layer adds itself first; inherited is what its operands brought'
+                : `By ${figures[0]}`,
+            },
+          ),
+        },
+      ]);
     }
-    if (this.target) views.push(['target', { title: 'Target', make: table(`What ${this.target.name} does not take`, [{ title: '#', width: '52px', numeric: true, of: row => row.op }, { title: 'Operator', width: '140px', of: row => (row.op === null ? 'graph' : clean(this.model.result.graphs[row.graph].kind(row.op))) }, { title: 'What', width: '90px', of: row => clean(row.what) }, { title: 'Rule', width: '90px', of: row => clean(row.rule) }, { title: 'Expected', width: '160px', of: row => clean(row.expected) }, { title: 'Actual', width: '120px', of: row => clean(row.actual) }], () => this.target.rows, row => (row.op === null ? null : result(row.graph, row.op))) }]);
+    if (this.target)
+      views.push([
+        'target',
+        {
+          title: 'Target',
+          make: table(
+            `What ${this.target.name} does not take`,
+            [
+              { title: '#', width: '52px', numeric: true, of: row => row.op },
+              {
+                title: 'Operator',
+                width: '140px',
+                of: row => (row.op === null ? 'graph' : clean(this.model.result.graphs[row.graph].kind(row.op))),
+              },
+              { title: 'What', width: '90px', of: row => clean(row.what) },
+              { title: 'Rule', width: '90px', of: row => clean(row.rule) },
+              { title: 'Expected', width: '160px', of: row => clean(row.expected) },
+              { title: 'Actual', width: '120px', of: row => clean(row.actual) },
+            ],
+            () => this.target.rows,
+            row => (row.op === null ? null : result(row.graph, row.op)),
+          ),
+        },
+      ]);
     return views;
   }
 
@@ -95,11 +280,29 @@ export class Measured {
     const parts = [];
     if (item.type === 'op') {
       const times = this.profiles.map(profile => [profile.name, this.time(profile, item)]).filter(row => row[1] !== null);
-      if (times.length) parts.push(h('h3', {}, item.side === 'source' ? 'Time of its work' : 'Time'), pairs(times.map(([name, ns], i) => [name, `${figure(ms(ns))} ms${this.profiles[i].total ? `, ${Number((ns / this.profiles[i].total * 100).toFixed(1))} %` : ''}`])));
-      for (const row of item.side === 'result' ? this.refused.get(`${item.graph}:${item.index}`) ?? [] : []) parts.push(h('p', { class: 'bad' }, clean(`${this.target.name} does not take it: ${row.what} ${row.rule} is ${row.actual}, expected ${row.expected}.`)));
+      if (times.length)
+        parts.push(
+          h('h3', {}, item.side === 'source' ? 'Time of its work' : 'Time'),
+          pairs(
+            times.map(([name, ns], i) => [
+              name,
+              `${figure(ms(ns / this.profiles[i].runs))} ms` +
+                `${this.profiles[i].total ? `, ${Number(((ns / this.profiles[i].total) * 100).toFixed(1))} %` : ''}`,
+            ]),
+          ),
+        );
+      for (const row of item.side === 'result' ? (this.refused.get(`${item.graph}:${item.index}`) ?? []) : [])
+        parts.push(
+          h(
+            'p',
+            { class: 'bad' },
+            clean(`${this.target.name} does not take it: ${row.what} ${row.rule} is ${row.actual}, expected ${row.expected}.`),
+          ),
+        );
     }
     const errors = this.errorOf(item);
-    if (errors) parts.push(h('h3', {}, 'Errors of the result'), pairs(Object.entries(errors).map(([name, value]) => [name, figure(value)])));
+    if (errors)
+      parts.push(h('h3', {}, 'Errors of the result'), pairs(Object.entries(errors).map(([name, value]) => [name, figure(value)])));
     return parts;
   }
 }

@@ -1,22 +1,29 @@
 // What a pane draws: nodes and groups of nodes with their places, and the edges between them.
 import { clean, keyOf } from './data.js';
 
-export const WIDTH = 168, HEIGHT = 40, PITCH = 66, LONGEST = 48;
+export const WIDTH = 200,
+  HEIGHT = 40,
+  PITCH = 62,
+  LONGEST = 48; // WIDTH, and BESIDE, as in view/Layout.h
+const BESIDE = 120,
+  CHIP = { w: 108, h: 18 };
 
 /** The name scopes that a name is in, outermost first: as origin/OriginMap.h has them. */
 export function scopesOf(name) {
-  const first = name.split(';')[0], scopes = [];
+  const first = name.split(';')[0],
+    scopes = [];
   for (let at = first.indexOf('/'); at >= 0 && scopes.length < 16; at = first.indexOf('/', at + 1)) scopes.push(first.slice(0, at + 1));
   return scopes;
 }
 
 /**
- * nodes: {row, x, title, subtitle, item, node, state, members}
- *   state: '' | 'io' | 'group' | 'new'; members: of a group, operators
+ * nodes: {row, dy, x, w, h, title, subtitle, item, node, state, members}
+ *   state: '' | 'io' | 'group' | 'fused' | 'beside' | 'new'; members: of a group, operators; dy: how far it is off its row
  * edges: {from, to, tensor, route}   route: x in each row between, null where the edge is too long for a line
  */
 export class Display {
   constructor(nodes, edges) {
+    for (const node of nodes) ((node.w ??= WIDTH), (node.h ??= HEIGHT), (node.dy ??= 0));
     this.nodes = nodes;
     this.edges = edges;
     this.of = new Map(); // key of an item → node
@@ -28,15 +35,20 @@ export class Display {
     this.rows = nodes.length ? nodes[this.byRow.at(-1)].row + 1 : 0;
     this.preds = nodes.map(() => []);
     this.succs = nodes.map(() => []);
-    for (const edge of edges) this.succs[edge.from].push(edge.to), this.preds[edge.to].push(edge.from);
-    this.left = nodes.reduce((least, node) => Math.min(least, node.x), 0) - WIDTH / 2;
-    this.right = nodes.reduce((most, node) => Math.max(most, node.x), 0) + WIDTH / 2;
+    for (const edge of edges) (this.succs[edge.from].push(edge.to), this.preds[edge.to].push(edge.from));
+    this.left = nodes.reduce((least, node) => Math.min(least, node.x - node.w / 2), nodes.length ? Infinity : 0);
+    this.right = nodes.reduce((most, node) => Math.max(most, node.x + node.w / 2), nodes.length ? -Infinity : 0);
   }
   /** Indices into byRow of what lies in rows first to last. */
   between(first, last) {
     const at = row => {
-      let low = 0, high = this.byRow.length;
-      while (low < high) { const middle = (low + high) >> 1; if (this.nodes[this.byRow[middle]].row < row) low = middle + 1; else high = middle; }
+      let low = 0,
+        high = this.byRow.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.nodes[this.byRow[middle]].row < row) low = middle + 1;
+        else high = middle;
+      }
       return low;
     };
     return [at(first), at(last + 1)];
@@ -45,105 +57,274 @@ export class Display {
 
 const last = name => name.split(';')[0];
 
+/** What is computed behind the operator in one kernel. */
+const fusedActivation = options => /fused_activation_function=(\w+)/.exec(options)?.[1] ?? '';
+const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(options)?.[1] ?? 1);
+
+/** The kind, and what is computed behind it. */
+function titleOf(graph, op) {
+  const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
+    known = (graph.titles ??= new Map());
+  if (!known.has(key)) {
+    const kind = clean(graph.kind(op)),
+      activation = fusedActivation(graph.options(op));
+    known.set(key, activation && activation !== 'NONE' ? `${kind} + ${activation}` : kind);
+  }
+  return known.get(key);
+}
+/** Kernel and stride: "3×3 /2"; '' where an operator has none. */
+export function kernelOf(graph, op) {
+  // Operators that are alike are told apart by numbers of texts only.
+  const { kind: kinds, options, shape } = graph.data,
+    key = `${kinds[op]} ${options[op]} ${shape?.[graph.operands(op)[1]] ?? ''}`,
+    known = (graph.kernels ??= new Map());
+  if (!known.has(key)) known.set(key, kernelText(graph, op));
+  return known.get(key);
+}
+function kernelText(graph, op) {
+  const kind = graph.kind(op),
+    options = graph.options(op),
+    dims = /CONV/.test(kind) ? graph.shape(graph.operands(op)[1] ?? -1).split('×') : [];
+  const height = /POOL/.test(kind) ? optionOf(options, 'filter_height') : dims.length === 4 ? Number(dims[1]) : 0,
+    width = /POOL/.test(kind) ? optionOf(options, 'filter_width') : Number(dims[2]);
+  if (!(height > 0 && width > 0)) return '';
+  const down = optionOf(options, 'stride_h'),
+    across = optionOf(options, 'stride_w');
+  return `${height}×${width}${down === 1 && across === 1 ? '' : down === across ? ` /${down}` : ` /${down}×${across}`}`;
+}
+
 function nodeOf(graph, node, row, x) {
-  const side = graph.side, at = { side, graph: graph.index };
+  const side = graph.side,
+    at = { side, graph: graph.index };
   if (graph.isOp(node)) {
     const op = graph.opOfNode(node);
-    return { row, x, node, state: '', calls: graph.callees(op), title: clean(graph.kind(op)), subtitle: clean(last(graph.opName(op))), item: { ...at, type: 'op', index: op } };
+    return {
+      row,
+      x,
+      node,
+      state: '',
+      calls: graph.callees(op),
+      title: titleOf(graph, op),
+      detail: kernelOf(graph, op),
+      subtitle: clean(last(graph.opName(op))),
+      item: { ...at, type: 'op', index: op },
+    };
   }
   const isInput = node < graph.inputs.length;
   const tensor = isInput ? graph.inputs[node] : graph.outputs[node - graph.inputs.length - graph.ops];
   const item = tensor >= 0 ? { ...at, type: 'tensor', index: tensor } : null;
-  return { row, x, node, state: 'io', title: isInput ? 'input' : 'output', subtitle: tensor >= 0 ? clean(last(graph.tensorName(tensor))) : '', item };
+  return {
+    row,
+    x,
+    node,
+    state: 'io',
+    title: isInput ? 'input' : 'output',
+    detail: item ? graph.shape(tensor) : '',
+    subtitle: tensor >= 0 ? clean(last(graph.tensorName(tensor))) : '',
+    item,
+  };
 }
 
-/** As laid out when the page was written. `groupOf(op)`: {key, title, subtitle} of the node that stands for it and others; null: it stands for itself. */
-export function displayOf(graph, layout, groupOf) {
-  const nodes = [];
-  for (let node = 0; node < graph.nodes; ++node) nodes.push(nodeOf(graph, node, layout.row[node], layout.x[node]));
-  if (groupOf) return collapse(graph, nodes, groupOf);
-  const routes = new Map();
-  for (let i = 0; i < layout.routes.length;) {
-    const [from, to, count] = layout.routes.slice(i, i + 3);
-    routes.set(from * graph.nodes + to, layout.routes.slice(i + 3, i + 3 + count));
-    i += 3 + count;
+/** Of operators that one node stands for, the one that is worth most. */
+export const mainOf = (graph, members) => members.find(item => /CONV|FULLY|MATMUL|LSTM/.test(graph.kind(item.index))) ?? members[0];
+/** "CONV_2D + MUL + ADD", the one that is worth most first, with how often each is there. */
+function kindsOf(graph, members) {
+  const counts = new Map(),
+    main = mainOf(graph, members);
+  for (const { index } of [main, ...members.filter(item => item !== main)]) {
+    const kind = clean(graph.kind(index));
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  const edges = graph.edges.map(edge => {
-    const span = layout.row[edge.to] - layout.row[edge.from];
-    return { ...edge, route: span <= 1 ? [] : routes.get(edge.from * graph.nodes + edge.to) ?? null };
-  });
+  return [...counts].map(([kind, count]) => (count > 1 ? `${count} ${kind}` : kind)).join(' + ');
+}
+
+/**
+ * The nodes of a graph where the page was written to have them; `folded`: with what one operator of the other side does the work of
+ * as one node. `groupOf(op)`: {key, title, subtitle} of the node that stands for it and others; null: it stands for itself.
+ */
+export function displayOf(graph, folded, groupOf) {
+  const layout = (folded && graph.data.folded) || graph.data.layout,
+    hosts = graph.data.host ?? {},
+    fused = [];
+  if (folded)
+    (graph.data.groups ?? []).forEach((members, i) => {
+      for (const op of members) fused[op] = i;
+    });
+  const groups = new Map(),
+    nodes = [],
+    of = [];
+  for (let node = 0; node < graph.nodes; ++node) {
+    const one = nodeOf(graph, node, layout.row[node], layout.x[node]),
+      op = graph.isOp(node) ? graph.opOfNode(node) : -1,
+      host = hosts[op] ?? op;
+    const group =
+      op < 0
+        ? null
+        : (groupOf?.(host) ??
+          (fused[host] === undefined || host !== op ? null : { key: `fused${graph.side}${graph.index}:${fused[host]}`, state: 'fused' }));
+    one.order = node;
+    if (!group) {
+      if (host !== op) ((one.state = 'beside'), (one.host = host));
+      of[node] = nodes.push(one) - 1;
+      continue;
+    }
+    if (!groups.has(group.key))
+      groups.set(
+        group.key,
+        nodes.push({
+          ...one,
+          item: null,
+          members: [],
+          key: group.key,
+          state: group.state ?? 'group',
+          title: group.title ?? '',
+          subtitle: group.subtitle ?? '',
+          detail: '',
+          calls: [],
+        }) - 1,
+      );
+    of[node] = groups.get(group.key);
+    nodes[of[node]].members.push(one.item);
+  }
+  for (const node of nodes) {
+    if (node.state === 'fused') {
+      const names = node.members.map(item => graph.opName(item.index)).filter(Boolean);
+      node.title = kindsOf(graph, node.members);
+      node.subtitle = clean(last(names.at(-1) ?? ''));
+      node.detail = node.members.map(item => kernelOf(graph, item.index)).find(Boolean) ?? '';
+    } else if (node.members)
+      ((node.title = clean(node.title)), (node.detail = node.members.length === 1 ? '1 operator' : `${node.members.length} operators`));
+  }
+  const edges = [],
+    seen = new Set(),
+    routes = new Map();
+  for (let i = 0; i < layout.routes.length;) {
+    const { routes: all } = layout,
+      count = all[i + 2],
+      key = of[all[i]] * nodes.length + of[all[i + 1]];
+    if (!routes.has(key)) routes.set(key, count < 0 ? 'direct' : layout.routes.slice(i + 3, i + 3 + count));
+    i += 3 + Math.max(count, 0);
+  }
+  for (const edge of graph.edges) {
+    const from = of[edge.from],
+      to = of[edge.to],
+      key = from * nodes.length + to;
+    if (from === to || seen.has(key)) continue;
+    seen.add(key);
+    edges.push({ from, to, tensor: edge.tensor, route: routes.get(key) ?? null });
+  }
+  if (groupOf) return settle(nodes, edges, op => of[graph.inputs.length + op]);
+  besides(nodes, op => of[graph.inputs.length + op]);
+  const lanes = lanesOf(nodes);
+  for (const edge of edges) finish(edge, nodes, lanes);
   const display = new Display(nodes, edges);
   // An output that is an input's or a constant's item has a node of its own.
-  for (const node of nodes) if (node.state === 'io' && node.node < graph.inputs.length && node.item) display.of.set(keyOf(node.item), node.node);
+  nodes.forEach((node, i) => {
+    if (node.state === 'io' && node.node < graph.inputs.length && node.item) display.of.set(keyOf(node.item), i);
+  });
   return display;
 }
 
-function collapse(graph, nodes, groupOf) {
-  const group = new Map(), of = [], kept = [];
-  nodes.forEach((node, i) => {
-    const one = node.item?.type === 'op' ? groupOf(node.item.index) : null;
-    if (!one) {
-      of[i] = kept.length;
-      kept.push({ ...node, order: i });
-      return;
+/** What stands beside another: two upon each other, at the left. `hostOf(op)`: the node that shows an operator. */
+function besides(nodes, hostOf) {
+  const lists = new Map();
+  for (const node of nodes)
+    if (node.state === 'beside') {
+      const host = hostOf(node.host);
+      if (lists.has(host)) lists.get(host).push(node);
+      else lists.set(host, [node]);
     }
-    if (!group.has(one.key)) {
-      group.set(one.key, kept.length);
-      kept.push({ row: node.row, x: 0, state: 'group', title: clean(one.title), subtitle: one.subtitle ?? '', item: null, key: one.key, members: [], order: i });
+  for (const [host, list] of lists)
+    list.forEach((node, i) =>
+      Object.assign(node, CHIP, {
+        row: nodes[host].row,
+        dy: i + 1 === list.length && i % 2 === 0 ? 0 : i % 2 ? 11 : -11,
+        x: nodes[host].x - WIDTH / 2 - BESIDE * (i >> 1) - BESIDE / 2,
+      }),
+    );
+}
+const lanesOf = nodes => {
+  const lanes = new Map();
+  for (const node of nodes)
+    if (node.state !== 'beside') {
+      if (lanes.has(node.row)) lanes.get(node.row).push(node.x);
+      else lanes.set(node.row, [node.x]);
     }
-    const to = kept[group.get(one.key)];
-    of[i] = group.get(one.key);
-    to.members.push(node.item);
-    to.x += node.x;
-  });
-  for (const node of kept) if (node.members) node.x /= node.members.length, node.subtitle += `${node.subtitle ? ', ' : ''}${node.members.length} operators`;
-  const edges = [], seen = new Set();
-  for (const edge of graph.edges) {
-    const from = of[edge.from], to = of[edge.to], key = from * kept.length + to;
-    if (from === to || seen.has(key)) continue;
-    seen.add(key);
-    edges.push({ from, to, tensor: edge.tensor });
+  return lanes;
+};
+function finish(edge, nodes, lanes) {
+  const from = nodes[edge.from],
+    to = nodes[edge.to];
+  if (from.state === 'beside') {
+    edge.beside = true;
+    edge.route = from.row === to.row ? [] : null;
+    return;
   }
-  return settle(kept, edges, true);
+  if (to.row - from.row <= 1) edge.route = to.row > from.row ? [] : null;
+  else if (edge.route === 'direct') edge.route = route(from, to, lanes);
 }
 
 /**
  * Places for nodes that have a wish (row, x): each below what it uses (as far as `order` allows: groups may use each other),
- * and beside, not upon, each other. `close`: rows without a node go.
+ * and beside, not upon, each other.
  */
-export function settle(nodes, edges, close) {
-  const incoming = nodes.map(() => []);
-  for (const edge of edges) if (nodes[edge.from].order < nodes[edge.to].order) incoming[edge.to].push(edge.from);
+export function settle(nodes, edges, hostOf) {
+  const incoming = nodes.map(() => []),
+    wished = nodes.map(node => node.x);
+  for (const edge of edges)
+    if (nodes[edge.from].order < nodes[edge.to].order && nodes[edge.from].state !== 'beside') incoming[edge.to].push(edge.from);
   for (const i of nodes.map((_, i) => i).sort((a, b) => nodes[a].order - nodes[b].order))
     for (const from of incoming[i]) nodes[i].row = Math.max(nodes[i].row, nodes[from].row + 1);
-  const rows = new Map();
-  nodes.forEach((node, i) => { if (rows.has(node.row)) rows.get(node.row).push(i); else rows.set(node.row, [i]); });
-  const used = [...rows.keys()].sort((a, b) => a - b);
-  used.forEach((row, index) => {
-    const list = rows.get(row).sort((a, b) => nodes[a].x - nodes[b].x || a - b);
-    let end = -Infinity, moved = 0;
-    const wished = list.map(i => nodes[i].x);
-    for (const i of list) end = nodes[i].x = Math.max(nodes[i].x, end + WIDTH + 24);
-    list.forEach((i, at) => { moved += nodes[i].x - wished[at]; });
-    for (const i of list) nodes[i].x -= moved / list.length;
-    if (close) for (const i of list) nodes[i].row = index;
+  const rows = new Map(),
+    room = new Map();
+  for (const node of nodes) if (node.state === 'beside') room.set(hostOf(node.host), (room.get(hostOf(node.host)) ?? 0) + BESIDE / 2);
+  nodes.forEach((node, i) => {
+    if (node.state === 'beside') return;
+    if (rows.has(node.row)) rows.get(node.row).push(i);
+    else rows.set(node.row, [i]);
   });
-  const lanes = new Map();
-  nodes.forEach(node => { if (lanes.has(node.row)) lanes.get(node.row).push(node.x); else lanes.set(node.row, [node.x]); });
-  for (const edge of edges) edge.route = route(nodes[edge.from], nodes[edge.to], lanes);
+  for (const list of rows.values()) {
+    list.sort((a, b) => nodes[a].x - nodes[b].x || a - b);
+    let end = -Infinity,
+      moved = 0;
+    for (const i of list) end = nodes[i].x = Math.max(nodes[i].x, end + WIDTH + 24 + Math.ceil((room.get(i) ?? 0) / BESIDE) * BESIDE);
+    for (const i of list) moved += nodes[i].x - wished[i];
+    for (const i of list) nodes[i].x -= moved / list.length;
+  }
+  besides(nodes, hostOf);
+  const lanes = lanesOf(nodes);
+  for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
   return new Display(nodes, edges);
+}
+
+/** Rows in which neither of the displays has anything go, so that both still stand alike. */
+export function closeRows(displays) {
+  const used = [...new Set(displays.flatMap(display => display.nodes.map(node => node.row)))].sort((a, b) => a - b),
+    now = new Map(used.map((row, i) => [row, i]));
+  for (const display of displays) {
+    for (const node of display.nodes) node.row = now.get(node.row);
+    const lanes = lanesOf(display.nodes);
+    for (const edge of display.edges) ((edge.route = 'direct'), finish(edge, display.nodes, lanes));
+    display.rows = used.length;
+  }
 }
 
 /** Around the nodes in the way of a straight line. */
 function route(from, to, lanes) {
-  const span = to.row - from.row, places = [];
+  const span = to.row - from.row,
+    places = [],
+    most = 64; // of nodes that are looked at in a row
   if (span <= 1 || span > LONGEST) return span === 1 ? [] : null;
-  const blocking = (row, x) => (lanes.get(row) ?? []).filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
+  const blocking = (row, x) => {
+    const list = lanes.get(row) ?? [];
+    return list.length > most ? [] : list.filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
+  };
   let x = blocking(from.row + 1, to.x).length ? from.x : to.x; // straight on, from there
   for (let i = 1; i < span; ++i) {
     const there = blocking(from.row + i, x);
     if (there.length) {
-      const left = Math.min(...there) - WIDTH / 2 - 12, right = Math.max(...there) + WIDTH / 2 + 12;
+      const left = Math.min(...there) - WIDTH / 2 - 12,
+        right = Math.max(...there) + WIDTH / 2 + 12;
       x = x - left < right - x ? left : right;
     }
     places.push(x);

@@ -12,37 +12,60 @@ export function parse(query) {
 }
 
 /** Operators of a side that a query finds, and tensors (other than operators' results) whose names it finds. */
-export function find(model, links, query) {
-  const words = parse(query), found = [];
+export function find(model, links, fates, query) {
+  const words = parse(query),
+    found = [];
   if (!words.length) return found;
   for (const side of [model.source, model.result])
     for (const graph of side?.graphs ?? []) {
       for (let op = 0; op < graph.ops; ++op) {
         const item = { side: side.name, type: 'op', graph: graph.index, index: op };
-        if (words.every(word => matches(model, links, graph, item, word))) found.push(item);
+        if (words.every(word => matches(model, links, fates, graph, item, word))) found.push(item);
       }
       if (words.some(word => !['any', 'name', 'type', 'shape'].includes(word.what))) continue;
       for (let tensor = 0; tensor < graph.tensors; ++tensor) {
         if (graph.maker[tensor] >= graph.inputs.length) continue;
-        const text = { any: graph.tensorName(tensor), name: graph.tensorName(tensor), type: graph.type(tensor), shape: graph.shape(tensor) };
-        if (words.every(word => text[word.what].toLowerCase().includes(word.text))) found.push({ side: side.name, type: 'tensor', graph: graph.index, index: tensor });
+        const text = {
+          any: graph.tensorName(tensor),
+          name: graph.tensorName(tensor),
+          type: graph.type(tensor),
+          shape: graph.shape(tensor),
+        };
+        if (words.every(word => text[word.what].toLowerCase().includes(word.text)))
+          found.push({ side: side.name, type: 'tensor', graph: graph.index, index: tensor });
       }
     }
   return found;
 }
 
-function matches(model, links, graph, item, { what, text }) {
-  const op = item.index, has = value => value.toLowerCase().includes(text), results = graph.results(op).filter(tensor => tensor >= 0);
+function matches(model, links, fates, graph, item, { what, text }) {
+  const op = item.index,
+    has = value => value.toLowerCase().includes(text),
+    results = graph.results(op).filter(tensor => tensor >= 0);
   switch (what) {
-    case 'op': return has(graph.kind(op));
-    case 'number': return String(item.side === 'source' ? model.sourceId(item) : op) === text;
-    case 'type': return results.some(tensor => has(graph.type(tensor)));
-    case 'shape': return results.some(tensor => has(graph.shape(tensor)));
-    case 'fate': { const fate = links.fate(item); return !!fate && has(fate.fate); }
-    case 'pass': return item.side === 'result' ? has(links.passes(item)) : has(links.fate(item)?.pass ?? '');
-    case 'is': return text === 'gone' ? !!links.fate(item) : text === 'synthetic' ? item.side === 'result' && !!links.synthetic(item)
-      : text === 'unchanged' ? item.side === 'result' && !!links.map && !links.passes(item) : false;
-    case 'name': return results.some(tensor => has(graph.tensorName(tensor)));
-    default: return has(graph.kind(op)) || results.some(tensor => has(graph.tensorName(tensor)));
+    case 'op':
+      return has(graph.kind(op));
+    case 'number':
+      return String(item.side === 'source' ? model.sourceId(item) : op) === text;
+    case 'type':
+      return results.some(tensor => has(graph.type(tensor)));
+    case 'shape':
+      return results.some(tensor => has(graph.shape(tensor)));
+    case 'fate':
+      return has(links.fate(item)?.fate ?? '') || fates.of(item) === text;
+    case 'pass':
+      return item.side === 'result' ? has(links.passes(item)) : has(links.fate(item)?.pass ?? '');
+    case 'is':
+      return text === 'gone'
+        ? !!links.fate(item)
+        : text === 'synthetic' || text === 'new'
+          ? item.side === 'result' && !!links.synthetic(item)
+          : text === 'unchanged'
+            ? item.side === 'result' && !!links.map && !links.passes(item)
+            : false;
+    case 'name':
+      return results.some(tensor => has(graph.tensorName(tensor)));
+    default:
+      return has(graph.kind(op)) || results.some(tensor => has(graph.tensorName(tensor)));
   }
 }

@@ -11,31 +11,96 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Gives the reader a file. */
+export function download(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 const ROW = 22;
 
+const CHARACTER = 7.4; // pixels, about
+
+/** The end of a name is what tells it from others; of what stands beside each other in a path, as much as there is room for. */
+export function endOf(text, characters) {
+  return text.length <= characters ? text : `…${text.slice(text.length - Math.max(characters - 1, 3))}`;
+}
+
 /**
- * columns: {title, width, of(row) → text or number, numeric}; rows: anything; itemOf(row) → item or null
- * events: select(item); marked(item) → 'selected' | 'linked' | ''
+ * columns: {title, width, of(row) → text or number, numeric, end: it is cut at its front}; rows: anything; itemOf(row) → item or null
+ * events: select(item); marked(item) → 'selected' | 'linked' | ''; among() → items that the search finds, or null
+ * how: {sort: column, note: what the table is of}
  */
 export class Table {
-  constructor(columns, rows, itemOf, events, name) {
+  constructor(columns, rows, itemOf, events, name, how = {}) {
     Object.assign(this, { columns, rows, itemOf, events });
     this.shown = rows.slice();
     this.at = -1;
-    this.sorted = { column: -1, down: false };
+    this.sorted = { column: how.sort ?? -1, down: true };
     this.filter = h('input', { type: 'search', placeholder: 'filter', 'aria-label': `Filter ${name}`, oninput: () => this.apply() });
     this.count = h('output', { class: 'soft' });
-    const template = columns.map(column => column.width).join(' '), wide = columns.reduce((sum, column) => sum + parseInt(column.width), 0);
-    const heads = columns.map((column, i) => h('div', { role: 'columnheader', class: column.numeric ? 'number' : '' }, h('button', { onclick: () => this.sort(i) }, column.title)));
+    const template = columns.map(column => column.width).join(' '),
+      wide = columns.reduce((sum, column) => sum + parseInt(/\d+/.exec(column.width)[0]), 0);
+    const heads = columns.map((column, i) =>
+      h(
+        'div',
+        {
+          role: 'columnheader',
+          class: column.numeric ? 'number' : '',
+          'aria-sort': i !== this.sorted.column ? 'none' : 'descending',
+          title: column.says,
+        },
+        h('button', { onclick: () => this.sort(i) }, column.title),
+      ),
+    );
     this.head = h('div', { role: 'row', class: 'top' }, heads);
     this.head.style.gridTemplateColumns = this.template = template;
     this.body = h('div', { class: 'body', role: 'rowgroup' });
     this.body.style.minWidth = this.head.style.minWidth = `${wide}px`;
-    this.scroller = h('div', { class: 'rows', role: 'grid', tabindex: 0, 'aria-label': name, 'aria-rowcount': rows.length, onscroll: () => this.draw(), onkeydown: event => this.key(event) },
-      h('div', { role: 'rowgroup', class: 'top' }, this.head), this.body);
-    this.element = [h('div', { class: 'filter' }, this.filter, this.count), this.scroller];
+    this.scroller = h(
+      'div',
+      {
+        class: 'rows',
+        role: 'grid',
+        tabindex: 0,
+        'aria-label': name,
+        'aria-rowcount': rows.length,
+        onscroll: () => this.draw(),
+        onkeydown: event => this.key(event),
+      },
+      h('div', { role: 'rowgroup', class: 'top' }, this.head),
+      this.body,
+    );
+    this.element = [
+      h(
+        'div',
+        { class: 'filter' },
+        this.filter,
+        this.count,
+        h('button', { title: 'Save these rows as CSV', onclick: () => this.save(name) }, 'CSV'),
+      ),
+      how.note ? h('div', { class: 'note soft' }, how.note) : null,
+      this.scroller,
+    ].filter(Boolean);
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.apply();
+  }
+  /** The rows that are shown, all columns, whole. A text that a spreadsheet would take for a formula is a text. */
+  csv() {
+    const cell = value => {
+      if (value === null || value === undefined) return '';
+      if (typeof value === 'number') return String(value);
+      const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+      return /[",\n\r']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const line = values => `${values.map(cell).join(',')}\n`;
+    return (
+      line(this.columns.map(column => column.title)) + this.shown.map(row => line(this.columns.map(column => column.of(row)))).join('')
+    );
+  }
+  save(name) {
+    download(new Blob([this.csv()], { type: 'text/csv' }), `${name.split(/[;,]/)[0].replaceAll(/[^\w.]+/g, '-')}.csv`);
   }
   setFilter(text) {
     this.filter.value = text;
@@ -43,17 +108,40 @@ export class Table {
   }
   sort(column) {
     this.sorted = { column, down: this.sorted.column === column ? !this.sorted.down : !!this.columns[column].numeric };
-    [...this.head.children].forEach((cell, i) => cell.setAttribute('aria-sort', i !== column ? 'none' : this.sorted.down ? 'descending' : 'ascending'));
+    [...this.head.children].forEach((cell, i) =>
+      cell.setAttribute('aria-sort', i !== column ? 'none' : this.sorted.down ? 'descending' : 'ascending'),
+    );
     this.apply();
   }
   apply() {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    this.shown = words.length ? this.rows.filter(row => { const text = this.columns.map(column => column.of(row) ?? '').join('\n').toLowerCase(); return words.every(word => text.includes(word)); }) : this.rows.slice();
+    this.shown = words.length
+      ? this.rows.filter(row => {
+          const text = this.columns
+            .map(column => column.of(row) ?? '')
+            .join('\n')
+            .toLowerCase();
+          return words.every(word => text.includes(word));
+        })
+      : this.rows.slice();
+    const among = this.events.among?.();
+    if (among)
+      this.shown = this.shown.filter(row => {
+        const item = this.itemOf(row);
+        return item && among.has(item);
+      });
     const { column, down } = this.sorted;
     if (column >= 0) {
-      const of = this.columns[column].of, sign = down ? -1 : 1, keyed = this.shown.map((row, i) => [of(row), i, row]);
+      const of = this.columns[column].of,
+        sign = down ? -1 : 1,
+        keyed = this.shown.map((row, i) => [of(row), i, row]);
       const nothing = value => value === null || value === undefined || value === '';
-      keyed.sort(([a, i], [b, j]) => (nothing(a) - nothing(b)) || (typeof a === 'number' && typeof b === 'number' ? a - b : String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0) * sign || i - j);
+      keyed.sort(
+        ([a, i], [b, j]) =>
+          nothing(a) - nothing(b) ||
+          (typeof a === 'number' && typeof b === 'number' ? a - b : String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0) * sign ||
+          i - j,
+      );
       this.shown = keyed.map(entry => entry[2]);
     }
     this.count.textContent = this.shown.length === this.rows.length ? `${this.rows.length}` : `${this.shown.length} of ${this.rows.length}`;
@@ -62,18 +150,45 @@ export class Table {
     this.draw();
   }
   draw() {
-    if (!this.shown.length) return this.body.replaceChildren(h('div', { class: 'none' }, this.rows.length ? 'No row has all of these words.' : 'There is nothing to show.'));
-    const top = this.scroller.scrollTop, high = this.scroller.clientHeight || 400;
-    const first = Math.max(Math.floor(top / ROW) - 4, 0), end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
+    if (!this.shown.length)
+      return this.body.replaceChildren(
+        h('div', { class: 'none' }, this.rows.length ? 'No row has all of these words.' : 'There is nothing to show.'),
+      );
+    const top = this.scroller.scrollTop,
+      high = this.scroller.clientHeight || 400;
+    this.rooms = [...this.head.children].map(cell => Math.floor((cell.clientWidth - 12) / CHARACTER));
+    const first = Math.max(Math.floor(top / ROW) - 4, 0),
+      end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
     this.body.replaceChildren(...Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.row(first + i)));
   }
   row(i) {
-    const row = this.shown[i], item = this.itemOf(row), mark = item ? this.events.marked(item) : '';
-    const element = h('div', { role: 'row', 'aria-rowindex': i + 2, 'aria-selected': mark === 'selected' || i === this.at, class: mark === 'linked' ? 'linked' : '', onclick: () => { this.at = i; this.choose(); } },
-      this.columns.map(column => {
-        const value = column.of(row);
-        return h('div', { role: 'gridcell', class: column.numeric ? 'number' : '' }, value === null || value === undefined ? '' : typeof value === 'number' && column.numeric ? figure(value) : String(value));
-      }));
+    const row = this.shown[i],
+      item = this.itemOf(row),
+      mark = item ? this.events.marked(item) : '';
+    const element = h(
+      'div',
+      {
+        role: 'row',
+        'aria-rowindex': i + 2,
+        'aria-selected': mark === 'selected' || i === this.at,
+        class: mark === 'linked' ? 'linked' : '',
+        onclick: () => {
+          this.at = i;
+          this.choose();
+        },
+      },
+      this.columns.map((column, at) => {
+        const value = column.of(row),
+          text =
+            value === null || value === undefined
+              ? ''
+              : typeof value === 'number' && column.numeric
+                ? (column.text ?? figure)(value)
+                : String(value),
+          cut = column.end && this.rooms?.[at] > 3 ? endOf(text, this.rooms[at]) : text;
+        return h('div', { role: 'gridcell', class: column.numeric ? 'number' : '', title: text.length > 12 ? text : null }, cut);
+      }),
+    );
     element.style.gridTemplateColumns = this.template;
     element.style.top = `${i * ROW}px`;
     return element;
@@ -82,7 +197,8 @@ export class Table {
     const row = this.shown[this.at];
     if (row === undefined) return;
     const item = this.itemOf(row);
-    if (item) this.events.select(item); else this.events.choose?.(row);
+    if (item) this.events.select(item);
+    else this.events.choose?.(row);
     this.draw();
   }
   key(event) {
@@ -94,7 +210,8 @@ export class Table {
     else return;
     event.preventDefault();
     event.stopPropagation();
-    const y = this.at * ROW, { scrollTop, clientHeight } = this.scroller;
+    const y = this.at * ROW,
+      { scrollTop, clientHeight } = this.scroller;
     if (y < scrollTop) this.scroller.scrollTop = y;
     else if (y + 2 * ROW > scrollTop + clientHeight) this.scroller.scrollTop = y + 2 * ROW - clientHeight;
     this.draw();

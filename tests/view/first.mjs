@@ -1,0 +1,102 @@
+// The first view of pages, nothing touched: each pane shows a good part of its graph, what corresponds stands at one height, text
+// can be read, nothing lies upon another, and no two labels of different things are alike because they were cut.
+// usage: run.sh BIN SCRATCH first.mjs networks|models [PART OF A NAME]     of samples and of the tree's networks, or of public models
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { launch, open, rest, root, tool } from './browser.mjs';
+
+const [what, only = ''] = rest, every = what === 'networks' ? 3 : 1;
+const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
+const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
+const files = all.filter((file, i) => file.endsWith('.origo') || (!/^(mini|recipes)\//.test(file.slice(folder.length + 1)) && i % every === 0)).filter(file => file.includes(only));
+const browser = await launch(), here = process.cwd();
+
+/** Notes what is written on a canvas, where and how large. */
+const listen = () => {
+  const write = CanvasRenderingContext2D.prototype.fillText;
+  globalThis.texts = new Map();
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    const { a, d } = this.getTransform(), size = parseFloat(/([\d.]+)px/.exec(this.font)[1]);
+    if (!texts.has(this.canvas)) texts.set(this.canvas, []);
+    texts.get(this.canvas).push({ text, size: size * Math.min(a, d) / devicePixelRatio });
+    return write.call(this, text, x, y, ...more);
+  };
+  CanvasRenderingContext2D.prototype.fillRect = (fill => function (x, y, w, h) { // a frame begins with the whole canvas
+    if (x === 0 && y === 0 && Math.abs(w - this.canvas.clientWidth) < 1 && Math.abs(h - this.canvas.clientHeight) < 1) texts.set(this.canvas, []);
+    return fill.call(this, x, y, w, h);
+  })(CanvasRenderingContext2D.prototype.fillRect);
+};
+
+/** What is wrong with the first view. */
+const look = () => {
+  const faults = [], seen = {}, { links, model } = origo;
+  for (const [name, pane] of Object.entries(origo.panes)) {
+    const box = pane.canvas.getBoundingClientRect(), [width, height] = pane.size(), { x, y } = pane.view, across = pane.across(), down = pane.down();
+    const rects = pane.display.nodes.map((node, i) => {
+      const w = (node.w ?? 168) * across, h = (node.h ?? 40) * down, middle = width / 2 + (node.x - x) * across, at = height / 2 + (node.row * (node.w ? 62 : 66) + (node.dy ?? 0) - y) * down;
+      return { i, node, left: middle - w / 2, right: middle + w / 2, top: at - h / 2, bottom: at + h / 2, at: at + box.top };
+    });
+    const whole = rects.filter(one => one.left >= -1 && one.right <= width + 1 && one.top >= -1 && one.bottom <= height + 1), part = rects.filter(one => one.right > 0 && one.left < width && one.bottom > 0 && one.top < height);
+    seen[name] = { whole: new Map(whole.map(one => [one.i, one])), pane };
+    if (!whole.length) { faults.push(`${name}: nothing is wholly seen`); continue; }
+    const broad = (Math.max(...whole.map(one => one.right)) - Math.min(...whole.map(one => one.left))) / width, high = (Math.max(...whole.map(one => one.bottom)) - Math.min(...whole.map(one => one.top))) / height;
+    // What is wholly seen and as broad as the pane cannot be larger.
+    if (broad * high < 0.25 && !(whole.length === rects.length && broad > 0.8)) faults.push(`${name}: the box around the nodes covers ${Math.round(broad * high * 100)} %`);
+    if (whole.length < Math.min(12, rects.length)) faults.push(`${name}: ${whole.length} of ${rects.length} nodes are wholly seen`);
+    const most = Math.max(...rects.map(one => one.node.members?.length ?? 0));
+    if (most * 3 > pane.graph.ops) faults.push(`${name}: a block holds ${most} of ${pane.graph.ops} operators`);
+    for (const a of part) for (const b of part) if (a.i < b.i && a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5) faults.push(`${name}: ${a.node.title} “${a.node.subtitle}” and ${b.node.title} “${b.node.subtitle}” lie upon each other`);
+    const written = texts.get(pane.canvas) ?? [], least = Math.min(...written.map(one => one.size));
+    if (!written.length || least < 9.99) faults.push(`${name}: ${written.length} texts, the smallest has ${least.toFixed(1)} pixels`);
+    const counts = new Map();
+    for (const { text } of written) if (text.includes('…')) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const [text, count] of counts) {
+      const [head, tail] = text.split('…'), names = new Set(part.flatMap(one => [one.node.title, one.node.subtitle]).filter(name => name?.startsWith(head) && name.endsWith(tail)));
+      if (count > 1 && names.size > 1) faults.push(`${name}: ${count} labels are “${text}”: ${[...names].slice(0, 2).join(', ')}`);
+    }
+  }
+  const { source, result } = seen;
+  if (!source || !result) return faults;
+  // Who stands beside whom: one of those that share an origin does.
+  const shown = (side, item) => { const at = origo.nodeOf(side.pane, item); return at === undefined ? null : side.whole.get(at); };
+  let pairs = 0, all = 0;
+  const graph = result.pane.graph, from = source.pane.graph, latest = [];
+  for (let index = 0; index < graph.ops; ++index) {
+    const item = { side: 'result', type: 'op', graph: graph.index, index }, origins = links.origins(item).map(id => model.sourceItem('op', id)).filter(one => one.graph === from.index);
+    if (origins.length) ++all;
+    // What was moved behind something that came after it cannot stand where it stood.
+    const own = Math.max(-1, ...origins.map(one => one.index)), above = Math.max(-1, ...graph.operands(index).map(tensor => (tensor >= 0 && graph.isOp(graph.maker[tensor]) ? latest[graph.opOfNode(graph.maker[tensor])] : -1)));
+    latest[index] = Math.max(own, above);
+    if (own < above) { if (shown(result, item)) ++pairs; continue; }
+    const to = shown(result, item), ends = origins.map(one => shown(source, one)).filter(Boolean);
+    if (!to || to.node.state === 'beside' || !ends.length) continue;
+    ++pairs;
+    const twins = origins.flatMap(one => links.counterparts(one)).filter(one => one.side === 'result' && one.graph === graph.index).map(one => shown(result, one)).filter(Boolean);
+    if (!ends.some(end => twins.some(twin => Math.abs(twin.at - end.at) <= 1))) faults.push(`operator ${index} (${to.node.title}) stands ${Math.round(Math.min(...ends.map(end => Math.abs(end.at - to.at))))} pixels from what it was`);
+  }
+  if (pairs < Math.min(5, all)) faults.push(`${pairs} of ${all} pairs are seen`);
+  return faults;
+};
+
+let pages = 0, wrong = 0;
+for (const file of files) {
+  const name = file.split('/').at(-1), out = name.endsWith('.tflite') ? 'after.tflite' : 'after.circle';
+  try {
+    tool('circle2circle', '-O1', '--origin=restart', file, out);
+  } catch {
+    continue; // refused: every_model knows which
+  }
+  tool('origin-view', out, '--source', file, '-o', 'page.html');
+  const page = await open(browser, `${here}/page.html`, { viewport: { width: 1440, height: 900 }, before: listen });
+  await page.evaluate(() => new Promise(done => setTimeout(() => { for (const pane of Object.values(origo.panes)) pane.draw(); done(); }, 50)));
+  const faults = await page.evaluate(look);
+  await page.done();
+  ++pages;
+  if (!faults.length) continue;
+  ++wrong;
+  console.log(`FAILED: ${name}: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}: ${faults.slice(0, 4).join('; ')}`);
+}
+await browser.close();
+assert(only || pages > 12, `${pages} pages`);
+console.log(`view: the first view of ${pages} pages; ${wrong} have faults`);
+process.exit(wrong ? 1 : 0);

@@ -1,0 +1,284 @@
+// What the page opens on: the answer in a sentence or three, and the operators that somebody asks for first.
+import { clean } from './data.js';
+import { bytes, change, count, listed, short, time } from './people.js';
+import { resultFates, sourceFates } from './fates.js';
+import { h } from './table.js';
+
+const inWords = { folded: 'folded into constants', decomposed: 'done by several', unknown: 'gone for a reason unknown here' };
+
+export class Summary {
+  /** actions: go(item), filter(values, side), open(tab), item labels of Details */
+  constructor(model, links, fates, measured, reasons, details, actions) {
+    Object.assign(this, { model, links, fates, measured, reasons, details, actions });
+  }
+
+  contents() {
+    const parts = [
+      ...this.sentences(),
+      ...this.notes(),
+      ...this.slowest(),
+      ...this.worst(),
+      ...this.refused(),
+      ...this.stayed(),
+      ...this.details.callers(),
+      ...this.hints(),
+    ];
+    return [h('div', { class: 'summary' }, parts)];
+  }
+  word(text, run, title) {
+    return h('button', { class: 'link', onclick: run, title }, text);
+  }
+
+  sentences() {
+    const { data } = this.model,
+      to = data.resultTotals,
+      from = data.sourceTotals,
+      { fates, actions } = this,
+      all = name => this.model.side(name).graphs.reduce((sum, graph) => sum + graph.ops, 0);
+    const number = text => Number(text),
+      operators = all('result');
+    if (!this.links.map)
+      return [
+        h('p', { class: 'first' }, count(operators, 'operator')),
+        h(
+          'p',
+          {},
+          `${short(number(to.macs))} MACs, ${bytes(number(to.bytes))} of constants, ` +
+            `${bytes(number(to.live_bytes))} in use at most while it runs.`,
+        ),
+        h(
+          'p',
+          { class: 'soft' },
+          'This model carries no origin map, so the page shows it alone: circle2circle and origo optimize write one.',
+        ),
+      ];
+    const source = all('source'),
+      link = (side, name, words) => this.word(words, () => actions.filter([name], side), 'Finds them in the graph');
+    const done = [];
+    if (fates.count('source', 'fused'))
+      done.push(
+        link('source', 'fused', `${fates.count('source', 'fused').toLocaleString('en-US')} fused`),
+        h('span', {}, ' into ', link('result', 'several', count(fates.count('result', 'several'), 'operator')), ', '),
+      );
+    for (const name of ['changed', 'decomposed', 'folded', 'merged', 'inlined', 'elsewhere', 'unknown'])
+      if (fates.count('source', name))
+        done.push(link('source', name, `${fates.count('source', name).toLocaleString('en-US')} ${inWords[name] ?? name}`), ', ');
+    const removed = fates.count('source', 'removed'),
+      made = fates.count('result', 'new'),
+      stayed = fates.count('source', 'unchanged');
+    done.push(
+      removed ? link('source', 'removed', `${removed.toLocaleString('en-US')} removed`) : '0 removed',
+      ', ',
+      stayed ? link('source', 'unchanged', `${stayed.toLocaleString('en-US')} as they were`) : 'none as it was',
+      '; ',
+      made ? link('result', 'new', `${made.toLocaleString('en-US')} new`) : '0 new',
+      '.',
+    );
+    const parts = [
+      h(
+        'p',
+        { class: 'first' },
+        operators === source
+          ? `${count(operators, 'operator')}, as many as before`
+          : `${count(operators, 'operator')} ${operators < source ? 'of' : 'from'} ${source.toLocaleString('en-US')}`,
+      ),
+      this.bar('source', source),
+      h('p', {}, 'Of the source: ', done),
+    ];
+    if (from) {
+      const sentence = (title, key, words, unit) => {
+        const [a, b] = [number(from[key]), number(to[key])];
+        return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
+      };
+      parts.push(
+        h(
+          'p',
+          {},
+          'Its constants are ',
+          sentence('', 'bytes', ['smaller', 'larger', 'as large as before'], bytes),
+          ', it computes ',
+          sentence('', 'macs', ['less', 'more', 'as much as before'], value => `${short(value)} MACs`),
+          ', and needs ',
+          sentence(' memory at most', 'live_bytes', ['less', 'more', 'as much'], bytes),
+          '.',
+        ),
+      );
+    }
+    const { proof } = data;
+    if (proof)
+      parts.push(
+        h(
+          'p',
+          { class: proof.violations.length ? 'bad' : '' },
+          proof.violations.length
+            ? `The origin map is not true: it breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}, ` +
+                'so what is said here may be wrong. '
+            : proof.withSource
+              ? 'What is said here was checked against both files. '
+              : 'What is said here was checked against the result; the source was not given. ',
+          this.word('How', () => actions.open('proof')),
+        ),
+      );
+    return parts;
+  }
+  /** Shares of what became of the source, in colours. */
+  bar(side, all) {
+    const bar = h('div', { class: 'bar', role: 'img', 'aria-label': 'Shares of what became of the source, as in the legend' });
+    for (const fate of side === 'source' ? sourceFates : resultFates) {
+      const share = this.fates.count(side, fate.name) / all,
+        part = h('i', { title: `${fate.name}: ${this.fates.count(side, fate.name)}` });
+      if (!share) continue;
+      part.style.flex = `${share} 0 0`;
+      part.style.background = this.actions.colour(fate.name);
+      bar.append(part);
+    }
+    return bar;
+  }
+  row(item, figure, why) {
+    return h(
+      'li',
+      {},
+      this.word(this.details.shortLabel(item), () => this.actions.go(item), this.details.label(item)),
+      h('span', { class: 'figure' }, figure),
+      why ? h('span', { class: 'why' }, why) : null,
+    );
+  }
+
+  /** Of the first profile. */
+  slowest() {
+    return this.measured.profiles.flatMap((profile, i) => {
+      const rows = profile.timing.result
+        .flatMap((map, graph) => [...map].map(([index, ns]) => ({ item: { side: 'result', type: 'op', graph, index }, ns })))
+        .sort((a, b) => b.ns - a.ns || a.item.index - b.item.index);
+      if (!rows.length) return [];
+      const top = rows.slice(0, 5),
+        share = ns => Math.round((ns / profile.total) * 100);
+      return [
+        h(
+          'h3',
+          {},
+          `Slowest: ${share(top.reduce((sum, row) => sum + row.ns, 0))} % of ${time(profile.total / profile.runs)} ` +
+            `in ${count(top.length, 'operator')}`,
+        ),
+        h(
+          'ol',
+          {},
+          top.map(({ item, ns }) => this.row(item, `${time(ns / profile.runs)}, ${share(ns)} %`)),
+        ),
+        h(
+          'p',
+          { class: 'soft' },
+          `${profile.name}${profile.runs > 1 ? `, mean of ${profile.runs} runs` : ''}. `,
+          this.word('All times', () => this.actions.open(`profile-${i}`)),
+        ),
+      ];
+    });
+  }
+  worst() {
+    const { measured } = this,
+      name = measured.ownFigure();
+    if (!name) return [];
+    const rows = [...measured.errors]
+      .map(([id, values]) => ({ item: this.model.sourceItem('tensor', id), value: values[name] }))
+      .filter(row => row.value !== undefined && row.value !== null && this.model.exists(row.item))
+      .sort((a, b) => b.value - a.value);
+    const maker = item => {
+      const graph = this.model.graphOf(item),
+        node = graph.maker[item.index];
+      return node >= 0 && graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : item;
+    };
+    return rows.length
+      ? [
+          h('h3', {}, `Adds most error (${name})`),
+          h(
+            'ol',
+            {},
+            rows.slice(0, 5).map(({ item, value }) => this.row(maker(item), short(value))),
+          ),
+          h(
+            'p',
+            { class: 'soft' },
+            this.word('All errors', () => this.actions.open('errors')),
+          ),
+        ]
+      : [];
+  }
+  refused() {
+    const { target } = this.measured;
+    if (!target) return [];
+    const items = [...this.measured.refused.keys()]
+      .map(key => key.split(':').map(Number))
+      .map(([graph, index]) => ({ side: 'result', type: 'op', graph, index }));
+    return [
+      h('h3', {}, items.length ? `${target.name} does not take ${count(items.length, 'operator')}` : `${target.name} takes every operator`),
+      h(
+        'ol',
+        {},
+        items.slice(0, 5).map(item => this.row(item, '', clean(this.measured.refused.get(`${item.graph}:${item.index}`)[0].rule))),
+      ),
+      items.length > 5
+        ? h(
+            'p',
+            { class: 'soft' },
+            this.word('All of them', () => this.actions.open('target')),
+          )
+        : null,
+    ];
+  }
+  /** Operators that a rule came near to. */
+  stayed() {
+    const { model, reasons } = this,
+      near = [];
+    if (!reasons.known) return [];
+    for (const graph of model.result.graphs)
+      for (let index = 0; index < graph.ops && near.length < 20000; ++index) {
+        const item = { side: 'result', type: 'op', graph: graph.index, index },
+          [first] = reasons.of(item, model, this.links);
+        if (first && first.parts >= 2 && !reasons.isCommon(first.rule)) near.push({ item, first });
+      }
+    // One of each reason: the same of forty layers is one thing to know.
+    const kinds = new Map();
+    for (const row of near) {
+      const key = `${row.first.rule}\n${row.first.reason}`;
+      if (kinds.has(key)) ++kinds.get(key).more;
+      else kinds.set(key, { ...row, more: 0 });
+    }
+    const rows = [...kinds.values()]
+      .sort((a, b) => (b.first.parts === a.first.parts ? b.more - a.more : b.first.parts - a.first.parts))
+      .slice(0, 5);
+    return rows.length
+      ? [
+          h('h3', {}, 'Stayed, though a rule came near'),
+          h(
+            'ol',
+            {},
+            rows.map(({ item, first, more }) => this.row(item, more ? `and ${more} more` : '', clean(`${first.rule}: ${first.reason}`))),
+          ),
+          h(
+            'p',
+            { class: 'soft' },
+            this.word('All that stayed', () => this.actions.open('stayed')),
+          ),
+        ]
+      : [];
+  }
+  notes() {
+    return this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)));
+  }
+  hints() {
+    const missing = [];
+    if (!this.measured.profiles.length) missing.push('--profile (which layers are slow)');
+    if (!this.measured.errors.size) missing.push('--errors (which layers quantisation broke)');
+    if (this.links.map && !this.reasons.known) missing.push('--history (each rewrite, and why an operator stayed)');
+    return [
+      h(
+        'p',
+        { class: 'soft' },
+        'Point at an operator to see what it is tied to; click to keep it. Diamonds are constants, lines are tensors, keys are under ',
+        h('kbd', {}, '?'),
+        '.',
+        missing.length ? ` The page tells more with ${listed(missing)}.` : '',
+      ),
+    ];
+  }
+}
